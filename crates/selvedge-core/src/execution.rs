@@ -1,0 +1,322 @@
+//! One execution with its happens-before relation.
+//!
+//! *Happens-before* is the smallest partial order that contains program order and, for every two
+//! dependent events, their order in the execution. Starts, ends, wake-ups and messages are accesses
+//! to objects of their own, so that this is all there is to it. Every event has a vector clock;
+//! `a` happens before `b` is one comparison.
+//!
+//! The history of an object is a sequence of *epochs*: maximal runs of accesses that commute with
+//! each other (the reads between two writes; a single write). An access depends on the epoch below
+//! its own and, through that, on all earlier ones. Epochs are chains of links between accesses, so
+//! that taking back the last event costs what adding it cost.
+
+use crate::dependence::commute;
+use crate::ids::{EventId, ObjectId, Position, ThreadId};
+use crate::op::Access;
+use crate::system::{Effect, Flexibility, Step};
+
+/// A step that was taken.
+#[derive(Clone, Copy, Debug)]
+pub struct Event {
+    /// Who, and its how-many-eth.
+    pub id: EventId,
+    /// Which alternative it took.
+    pub choice: u32,
+    /// Of how many.
+    pub choices: u32,
+    /// What must be decided anew if it runs elsewhere.
+    pub flexibility: Flexibility,
+    /// Whether its reads and writes can be part of a data race.
+    pub plain: bool,
+    /// Where its accesses begin; they end where the next event's begin.
+    first_access: u32,
+    /// Where its immediate predecessors begin.
+    first_predecessor: u32,
+}
+
+impl Event {
+    /// Whose event.
+    #[inline]
+    pub fn thread(&self) -> ThreadId {
+        self.id.thread
+    }
+
+    /// The scheduler's choice that it was.
+    #[inline]
+    pub fn step(&self) -> Step {
+        Step { thread: self.id.thread, choice: self.choice }
+    }
+}
+
+/// Index of an access in [`Execution::accesses`].
+type AccessIndex = u32;
+
+/// How an access hangs in the history of its object.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    event: Position,
+    /// The previous access of the same epoch.
+    peer: Option<AccessIndex>,
+    /// The last access of the epoch below.
+    below: Option<AccessIndex>,
+}
+
+/// A sequence of events from the initial state.
+///
+/// Invariants (recomputed from the definitions in the tests of this crate and of the test kit):
+/// 1. `clock(e)[t]` is the number of events of `t` that happen before `e` or are `e`;
+/// 2. the immediate predecessors of `e` are exactly the events of other threads that are dependent
+///    with `e` and before it, with no third event between them in happens-before;
+/// 3. `heads[o]` is the last access to `o`, and following `peer` and `below` gives all others.
+#[derive(Clone, Debug, Default)]
+pub struct Execution {
+    events: Vec<Event>,
+    steps: Vec<Step>,
+    accesses: Vec<Access>,
+    links: Vec<Link>,
+    predecessors: Vec<Position>,
+    /// Clock of event `i` at `i * stride`.
+    clocks: Vec<u32>,
+    stride: usize,
+    threads: Vec<Vec<Position>>,
+    heads: Vec<Option<AccessIndex>>,
+    /// Candidates for predecessors while an event is added.
+    candidates: Vec<Position>,
+}
+
+impl Execution {
+    /// The empty execution.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How many events.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    /// Whether nothing has happened.
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+
+    /// The event at `position`.
+    #[inline]
+    pub fn event(&self, position: Position) -> &Event {
+        &self.events[position.index()]
+    }
+
+    /// All events in order.
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// The steps in order.
+    #[inline]
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// All positions in order.
+    pub fn positions(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = Position> + ExactSizeIterator + use<> {
+        (0..self.events.len()).map(Position::new)
+    }
+
+    /// What the event touched.
+    #[inline]
+    pub fn accesses(&self, position: Position) -> &[Access] {
+        let first = self.event(position).first_access as usize;
+        let next = self.events.get(position.index() + 1);
+        &self.accesses[first..next.map_or(self.accesses.len(), |event| event.first_access as usize)]
+    }
+
+    /// Events of other threads that the event depends on with no third one in between.
+    #[inline]
+    pub fn predecessors(&self, position: Position) -> &[Position] {
+        let first = self.event(position).first_predecessor as usize;
+        let next = self.events.get(position.index() + 1);
+        let end = next.map_or(self.predecessors.len(), |event| event.first_predecessor as usize);
+        &self.predecessors[first..end]
+    }
+
+    /// The clock of the event: for each thread, how many of its events happen before it or are it.
+    #[inline]
+    pub fn clock(&self, position: Position) -> &[u32] {
+        &self.clocks[position.index() * self.stride..][..self.stride]
+    }
+
+    /// Whether `a` happens before `b`, or is it.
+    #[inline]
+    pub fn happens_before(&self, a: Position, b: Position) -> bool {
+        let id = self.event(a).id;
+        self.clocks[b.index() * self.stride + id.thread.index()] > id.nth
+    }
+
+    /// Positions of the events of `thread`, in order.
+    #[inline]
+    pub fn of_thread(&self, thread: ThreadId) -> &[Position] {
+        self.threads.get(thread.index()).map_or(&[], Vec::as_slice)
+    }
+
+    /// The last event of `thread`.
+    #[inline]
+    pub fn last_of(&self, thread: ThreadId) -> Option<Position> {
+        self.of_thread(thread).last().copied()
+    }
+
+    /// The event of the same thread just before `position`.
+    pub fn previous_of_thread(&self, position: Position) -> Option<Position> {
+        let id = self.event(position).id;
+        (id.nth > 0).then(|| self.threads[id.thread.index()][id.nth as usize - 1])
+    }
+
+    /// The accesses to `object` before `position`, latest first, each with its event.
+    pub fn history(
+        &self,
+        object: ObjectId,
+        before: Position,
+    ) -> impl Iterator<Item = (Position, Access)> + '_ {
+        let mut next = self.heads.get(object.index()).copied().flatten();
+        std::iter::from_fn(move || {
+            let index = next?;
+            let link = &self.links[index as usize];
+            next = link.peer.or(link.below);
+            Some((link.event, self.accesses[index as usize]))
+        })
+        .skip_while(move |&(event, _)| event >= before)
+    }
+
+    /// Adds the event that `step` was.
+    pub fn push(&mut self, step: Step, effect: &Effect) {
+        let thread = step.thread;
+        self.make_room_for(thread);
+        let position = Position::new(self.events.len());
+        let nth = self.threads[thread.index()].len() as u32;
+        self.events.push(Event {
+            id: EventId { thread, nth },
+            choice: step.choice,
+            choices: effect.choices,
+            flexibility: effect.flexibility,
+            plain: effect.plain,
+            first_access: self.accesses.len() as u32,
+            first_predecessor: self.predecessors.len() as u32,
+        });
+        self.steps.push(step);
+        let base = self.clocks.len();
+        match self.threads[thread.index()].last() {
+            Some(previous) => {
+                let start = previous.index() * self.stride;
+                self.clocks.extend_from_within(start..start + self.stride);
+            }
+            None => self.clocks.resize(base + self.stride, 0),
+        }
+        match effect.footprint.accesses() {
+            [] => {}
+            // One chain comes in descending order by itself.
+            &[access] => {
+                let mut next = self.add_access(position, access);
+                while let Some(index) = next {
+                    let link = self.links[index as usize];
+                    self.add_predecessor(base, link.event);
+                    next = link.peer;
+                }
+            }
+            accesses => {
+                for &access in accesses {
+                    let mut next = self.add_access(position, access);
+                    while let Some(index) = next {
+                        let link = self.links[index as usize];
+                        self.candidates.push(link.event);
+                        next = link.peer;
+                    }
+                }
+                let mut candidates = std::mem::take(&mut self.candidates);
+                candidates.sort_unstable_by(|a, b| b.cmp(a));
+                for candidate in candidates.drain(..) {
+                    self.add_predecessor(base, candidate);
+                }
+                self.candidates = candidates;
+            }
+        }
+        self.clocks[base + thread.index()] = nth + 1;
+        self.threads[thread.index()].push(position);
+    }
+
+    /// Takes back all events from position `len` on.
+    pub fn truncate(&mut self, len: usize) {
+        while self.events.len() > len {
+            self.pop();
+        }
+    }
+
+    fn pop(&mut self) {
+        let event = self.events.pop().expect("internal error: popped an empty execution");
+        self.steps.pop();
+        self.threads[event.id.thread.index()].pop();
+        while self.accesses.len() > event.first_access as usize {
+            let access = self.accesses.pop().expect("just compared");
+            let link = self.links.pop().expect("one link per access");
+            self.heads[access.object.index()] = link.peer.or(link.below);
+        }
+        self.predecessors.truncate(event.first_predecessor as usize);
+        self.clocks.truncate(self.events.len() * self.stride);
+    }
+
+    /// Hangs the access into its object's history; gives the last access of the epoch below.
+    #[inline]
+    fn add_access(&mut self, event: Position, access: Access) -> Option<AccessIndex> {
+        let object = access.object.index();
+        if self.heads.len() <= object {
+            self.heads.resize(object + 1, None);
+        }
+        let head = self.heads[object];
+        let link = match head {
+            Some(last) if commute(self.accesses[last as usize].mode, access.mode) => {
+                Link { event, peer: head, below: self.links[last as usize].below }
+            }
+            _ => Link { event, peer: None, below: head },
+        };
+        self.heads[object] = Some(self.accesses.len() as AccessIndex);
+        self.accesses.push(access);
+        self.links.push(link);
+        link.below
+    }
+
+    /// Joins the clock of `candidate` into the clock at `base`, unless that contains it already.
+    /// Candidates come latest first: an event between `candidate` and the new one was joined before.
+    #[inline]
+    fn add_predecessor(&mut self, base: usize, candidate: Position) {
+        let id = self.events[candidate.index()].id;
+        if self.clocks[base + id.thread.index()] > id.nth {
+            return;
+        }
+        self.predecessors.push(candidate);
+        let (before, new) = self.clocks.split_at_mut(base);
+        let other = &before[candidate.index() * self.stride..][..self.stride];
+        for (mine, theirs) in new.iter_mut().zip(other) {
+            *mine = (*mine).max(*theirs);
+        }
+    }
+
+    fn make_room_for(&mut self, thread: ThreadId) {
+        let needed = thread.index() + 1;
+        if self.threads.len() < needed {
+            self.threads.resize_with(needed, Vec::new);
+        }
+        if self.stride < needed {
+            let stride = needed.next_power_of_two().max(4);
+            let mut clocks = Vec::with_capacity(stride * self.events.len().max(16));
+            for event in 0..self.events.len() {
+                clocks.extend_from_slice(&self.clocks[event * self.stride..][..self.stride]);
+                clocks.resize((event + 1) * stride, 0);
+            }
+            (self.clocks, self.stride) = (clocks, stride);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

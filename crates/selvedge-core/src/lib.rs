@@ -1,0 +1,46 @@
+//! The vocabulary of Selvedge: what a concurrent program does, and what was found out about it.
+//!
+//! Front ends implement [`System`]; explorers drive it and build an [`Execution`]; what they
+//! find is a [`Report`]. This crate does no I/O, reads no clock and prints nothing.
+//!
+//! # Glossary
+//!
+//! These words have one meaning each, everywhere in the code and the documents.
+//!
+//! | word | meaning | type |
+//! |---|---|---|
+//! | thread | a thread of the program under test; the same id in every execution | [`ThreadId`] |
+//! | object | something shared that steps touch: a variable, a mutex, a mailbox, … | [`ObjectId`] |
+//! | access | how a step touches an object | [`Access`], [`Mode`] |
+//! | footprint | all accesses of one step | [`Footprint`] |
+//! | step | one visible operation and the invisible code behind it, as a choice of the scheduler | [`Step`] |
+//! | event | a step that was taken: the *n*-th of its thread | [`Event`], [`EventId`] |
+//! | position | index of an event in one execution | [`Position`] |
+//! | execution | a sequence of events from the initial state; *maximal* if nothing is enabled | [`Execution`] |
+//! | trace | class of executions equal up to swapping independent neighbours | [`TraceKey`] |
+//! | schedule | the list of steps that reproduces an execution | [`Schedule`] |
+//! | deadlocked | maximal, and some thread waits for ever | [`Ending::Deadlocked`] |
+//! | blocked | maximal, and some thread stands at an `assume` that is false | [`Ending::Blocked`] |
+//! | redundant | given up because every enabled thread sleeps | [`Counts::redundant`] |
+
+mod dependence;
+mod equivalence;
+mod execution;
+mod ids;
+mod op;
+mod replay;
+mod report;
+mod schedule;
+mod system;
+mod violation;
+
+pub use dependence::{commute, dependent, may_enable_only, never_disables};
+pub use equivalence::TraceKey;
+pub use execution::{Event, Execution};
+pub use ids::{EventId, ObjectId, Position, ThreadId, ThreadSet};
+pub use op::{Access, Footprint, Mode};
+pub use replay::{Description, Replay, ReplayError, ReplayedStep, replay};
+pub use report::{Bound, Counts, Inconclusive, Report, Verdict};
+pub use schedule::{ParseScheduleError, Schedule};
+pub use system::{Describe, Effect, Ending, Flexibility, Status, Step, System};
+pub use violation::{Fault, Place, Violation, ViolationKind};

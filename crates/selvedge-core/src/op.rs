@@ -1,0 +1,143 @@
+//! What a step does to shared objects.
+
+use std::fmt;
+
+use smallvec::SmallVec;
+
+use crate::ids::ObjectId;
+
+/// How a step touches an object.
+///
+/// Everything that orders events is an access, also the start and the end of a thread, a wake-up
+/// or a message: each has an object of its own. So happens-before, races and classes need no
+/// special cases. Which modes commute is said in `dependence.rs`, and nowhere else.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum Mode {
+    /// Reads a variable; also a compare-exchange that failed.
+    Read,
+    /// Writes a variable; also every read-modify-write that took effect.
+    Write,
+
+    /// Takes a mutex, or a reader-writer lock for writing.
+    Acquire,
+    /// Gives up what `Acquire` took.
+    Release,
+    /// Takes a reader-writer lock for reading.
+    ShareAcquire,
+    /// Gives up what `ShareAcquire` took.
+    ShareRelease,
+    /// Looks at a lock or semaphore without changing it: a try that failed, a misuse.
+    Probe,
+
+    /// Raises a semaphore.
+    Up,
+    /// Lowers a semaphore.
+    Down,
+
+    /// Starts to wait on a condition variable.
+    Wait,
+    /// Signals or broadcasts on a condition variable.
+    Signal,
+    /// Makes a waiting thread runnable; the object is that thread's wake-up.
+    Wake,
+    /// Runs on after a wake-up; the object is the thread's own wake-up.
+    Woken,
+
+    /// Arrives at a barrier.
+    Arrive,
+    /// Goes on behind a barrier, all having arrived.
+    Pass,
+
+    /// Puts a message into a mailbox; the object is the mailbox.
+    Send,
+    /// Finds no message that fits and takes the timeout branch; the object is the mailbox.
+    Timeout,
+    /// Makes a message; the object is the message.
+    Post,
+    /// Takes a message; the object is the message.
+    Take,
+
+    /// Creates a thread; the object is the thread.
+    Spawn,
+    /// The first event of a thread that was spawned; the object is the thread.
+    Begin,
+    /// The last event of a thread; the object is the thread.
+    End,
+    /// Waits for the end of a thread; the object is the thread.
+    Join,
+    /// Sees that a thread has not ended (or that it has); the object is the thread.
+    Alive,
+}
+
+/// One object, and how it is touched.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Access {
+    /// What is touched.
+    pub object: ObjectId,
+    /// How.
+    pub mode: Mode,
+}
+
+impl fmt::Debug for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} {:?}", self.mode, self.object)
+    }
+}
+
+/// All accesses of one step: at most one per object.
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Footprint {
+    accesses: SmallVec<[Access; 2]>,
+}
+
+impl Footprint {
+    /// Touches nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds an access. A second access to the same object makes both one access that commutes
+    /// with nothing, unless they are the same.
+    #[inline]
+    pub fn add(&mut self, object: ObjectId, mode: Mode) {
+        match self.accesses.iter_mut().find(|access| access.object == object) {
+            Some(access) if access.mode == mode => {}
+            Some(access) => access.mode = Mode::Write,
+            None => self.accesses.push(Access { object, mode }),
+        }
+    }
+
+    /// Forgets all accesses, and keeps the memory.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.accesses.clear();
+    }
+
+    /// The accesses, in the order in which they were added.
+    #[inline]
+    pub fn accesses(&self) -> &[Access] {
+        &self.accesses
+    }
+
+    /// Whether it touches nothing that is shared.
+    pub fn is_empty(&self) -> bool {
+        self.accesses.is_empty()
+    }
+}
+
+impl fmt::Debug for Footprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.accesses).finish()
+    }
+}
+
+impl FromIterator<Access> for Footprint {
+    fn from_iter<I: IntoIterator<Item = Access>>(accesses: I) -> Self {
+        let mut footprint = Self::new();
+        for access in accesses {
+            footprint.add(access.object, access.mode);
+        }
+        footprint
+    }
+}

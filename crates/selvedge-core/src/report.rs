@@ -1,0 +1,172 @@
+//! What an exploration found out.
+
+use std::fmt;
+
+use crate::schedule::Schedule;
+use crate::violation::Violation;
+
+/// How many executions of each kind.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Counts {
+    /// Every thread finished (or one failed and the others went as far as they could).
+    pub complete: u64,
+    /// A thread waits for ever.
+    pub deadlocked: u64,
+    /// A thread stands at an `assume` that is false.
+    pub blocked: u64,
+    /// Given up because every enabled thread sleeps: the execution belongs to a class already seen.
+    pub redundant: u64,
+    /// Cut off at a bound.
+    pub cut: u64,
+}
+
+impl Counts {
+    /// Executions that ran to their end: one per class, for an optimal explorer.
+    pub fn maximal(&self) -> u64 {
+        self.complete + self.deadlocked + self.blocked
+    }
+
+    /// All executions.
+    pub fn total(&self) -> u64 {
+        self.maximal() + self.redundant + self.cut
+    }
+}
+
+/// A limit that the user set, or a default one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Bound {
+    /// At most so many executions.
+    Executions(u64),
+    /// At most so many steps in an execution.
+    Steps(usize),
+    /// At most so many preemptions in an execution. `exact`: every execution within the bound was
+    /// covered; otherwise a class may have been missed although it has one.
+    Preemptions {
+        /// The bound.
+        most: u32,
+        /// Whether everything within the bound was covered.
+        exact: bool,
+    },
+    /// The time limit.
+    Time,
+    /// The user asked to stop.
+    Interrupted,
+    /// Executions were picked at random.
+    Sampling(u64),
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Bound::Executions(most) => write!(f, "stopped after {most} executions"),
+            Bound::Steps(most) => write!(f, "executions were cut after {most} steps"),
+            Bound::Preemptions { most, exact: true } => {
+                write!(f, "only executions with at most {most} preemptions were covered")
+            }
+            Bound::Preemptions { most, exact: false } => write!(
+                f,
+                "executions with more than {most} preemptions were cut, and with this algorithm \
+                 some with fewer may be missing too"
+            ),
+            Bound::Time => write!(f, "the time limit was reached"),
+            Bound::Interrupted => write!(f, "interrupted"),
+            Bound::Sampling(executions) => {
+                write!(f, "{executions} executions were sampled, not all")
+            }
+        }
+    }
+}
+
+/// A reason why nothing was proved.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Inconclusive {
+    /// A limit was reached.
+    Bound(Bound),
+    /// The program does something that cannot be treated; a sentence that says what, with a hint.
+    GaveUp(String),
+}
+
+impl fmt::Display for Inconclusive {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Inconclusive::Bound(bound) => bound.fmt(f),
+            Inconclusive::GaveUp(reason) => f.write_str(reason),
+        }
+    }
+}
+
+/// The answer in one word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use = "an ignored verdict is an unreported bug"]
+pub enum Verdict {
+    /// Every class of executions was covered, and none violates a property.
+    Verified,
+    /// There is a violation.
+    Violated,
+    /// Neither: the search stopped early, or met something it cannot treat.
+    Inconclusive,
+}
+
+impl Verdict {
+    /// Its name in reports and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Verified => "verified",
+            Verdict::Violated => "violated",
+            Verdict::Inconclusive => "inconclusive",
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What an exploration found out. All of it: nothing is only logged.
+#[derive(Clone, Default, Debug)]
+pub struct Report {
+    /// Executions by kind.
+    pub counts: Counts,
+    /// Steps taken, without those that only restored a state.
+    pub steps: u64,
+    /// Length of the longest execution.
+    pub longest: usize,
+    /// Most threads alive in one system.
+    pub threads: usize,
+    /// Distinct violations in the order in which they were found, each with a schedule that leads
+    /// to it on a fresh system. Not yet replayed.
+    pub violations: Vec<(Violation, Schedule)>,
+    /// Why nothing is proved, if nothing is: distinct, in the order in which it happened.
+    pub inconclusive: Vec<Inconclusive>,
+}
+
+impl Report {
+    /// The answer in one word.
+    pub fn verdict(&self) -> Verdict {
+        if !self.violations.is_empty() {
+            Verdict::Violated
+        } else if !self.inconclusive.is_empty() {
+            Verdict::Inconclusive
+        } else {
+            Verdict::Verified
+        }
+    }
+
+    /// Notes a reason why nothing is proved, once.
+    pub fn note(&mut self, reason: Inconclusive) {
+        if !self.inconclusive.contains(&reason) {
+            self.inconclusive.push(reason);
+        }
+    }
+
+    /// Notes a violation unless the same was found before; tells whether it is new.
+    pub fn add_violation(&mut self, violation: Violation, schedule: Schedule) -> bool {
+        let new = !self.violations.iter().any(|(known, _)| known.same_as(&violation));
+        if new {
+            self.violations.push((violation, schedule));
+        }
+        new
+    }
+}

@@ -1,0 +1,143 @@
+//! Schedules: executions as text.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::ids::ThreadId;
+use crate::system::{Effect, Status, Step, System};
+
+/// The steps that reproduce an execution.
+///
+/// Its text form needs no quoting in a shell: steps are joined by dots, `1:2` is thread 1 with
+/// alternative 2, and `0@3` is thread 0 three times. `0.1@2.0:1` has four steps.
+///
+/// Thread ids depend on what a [`System`] has run before. A schedule that leaves an exploration is
+/// numbered as a fresh system numbers its threads; see [`Schedule::fresh`].
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+pub struct Schedule {
+    /// The steps in order.
+    pub steps: Vec<Step>,
+}
+
+impl Schedule {
+    /// The same steps, with threads numbered in the order in which they are created, which is how a
+    /// fresh system numbers them. Runs the steps again; afterwards `system` is where they lead.
+    pub fn fresh<S: System>(system: &mut S, steps: &[Step]) -> Self {
+        system.restart();
+        let mut created: Vec<ThreadId> = Vec::new();
+        let mut numbers: Vec<Option<ThreadId>> = Vec::new();
+        let mut effect = Effect::default();
+        let mut renumbered = Vec::with_capacity(steps.len());
+        for index in 0..=steps.len() {
+            // One step has one creator, whose children have ascending ids: the order of creation.
+            numbers.resize(system.thread_count(), None);
+            for thread in (0..numbers.len()).map(ThreadId::new) {
+                let number = &mut numbers[thread.index()];
+                if number.is_none() && system.status(thread) != Status::Absent {
+                    *number = Some(ThreadId::new(created.len()));
+                    created.push(thread);
+                }
+            }
+            if let Some(&step) = steps.get(index) {
+                let thread = numbers[step.thread.index()]
+                    .expect("internal error: a thread ran before it was created");
+                renumbered.push(Step { thread, choice: step.choice });
+                system.step(step, &mut effect);
+            }
+        }
+        Self { steps: renumbered }
+    }
+}
+
+impl fmt::Display for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rest = self.steps.as_slice();
+        while let Some(&step) = rest.first() {
+            let times = rest.iter().take_while(|&&next| next == step).count();
+            if rest.len() < self.steps.len() {
+                f.write_str(".")?;
+            }
+            write!(f, "{}", step.thread.number())?;
+            if step.choice > 0 {
+                write!(f, ":{}", step.choice)?;
+            }
+            if times > 1 {
+                write!(f, "@{times}")?;
+            }
+            rest = &rest[times..];
+        }
+        Ok(())
+    }
+}
+
+/// Why a text is not a schedule.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ParseScheduleError {
+    part: String,
+}
+
+impl fmt::Display for ParseScheduleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "`{}` is not a step; a schedule is thread numbers joined by dots, such as 0.1@2.0:1 \
+             (thread 0; thread 1 twice; thread 0 with its alternative 1)",
+            self.part
+        )
+    }
+}
+
+impl std::error::Error for ParseScheduleError {}
+
+/// A schedule longer than this is a typing error, and would fill the memory.
+const MOST_STEPS: usize = 100_000_000;
+
+impl FromStr for Schedule {
+    type Err = ParseScheduleError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut steps = Vec::new();
+        if text.trim().is_empty() {
+            return Ok(Self { steps });
+        }
+        for part in text.trim().split('.') {
+            let error = || ParseScheduleError { part: part.to_owned() };
+            let (step, times) = match part.split_once('@') {
+                Some((step, times)) => (step, times.parse::<usize>().map_err(|_| error())?),
+                None => (part, 1),
+            };
+            let (thread, choice) = match step.split_once(':') {
+                Some((thread, choice)) => (thread, choice.parse().map_err(|_| error())?),
+                None => (step, 0),
+            };
+            let thread = thread.parse::<u32>().map_err(|_| error())?;
+            if times > MOST_STEPS - steps.len() {
+                return Err(error());
+            }
+            let step = Step { thread: ThreadId::new(thread as usize), choice };
+            steps.extend(std::iter::repeat_n(step, times));
+        }
+        Ok(Self { steps })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_and_back() {
+        for text in ["", "0", "0.1", "0@3.1:2@9.12", "7:1"] {
+            let schedule: Schedule = text.parse().unwrap();
+            assert_eq!(schedule.to_string(), text);
+        }
+        assert_eq!("0.0.1".parse::<Schedule>().unwrap().to_string(), "0@2.1");
+    }
+
+    #[test]
+    fn what_is_no_schedule_is_refused() {
+        for text in ["x", "0..1", "0.", "0@", "-1", "0:1:2", "0@99999999999", "4294967296"] {
+            assert!(text.parse::<Schedule>().is_err(), "{text}");
+        }
+    }
+}

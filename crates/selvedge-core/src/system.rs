@@ -1,0 +1,179 @@
+//! The seam between programs and algorithms.
+
+use crate::ids::ThreadId;
+use crate::op::Footprint;
+use crate::replay::Description;
+use crate::violation::{Fault, Violation};
+
+/// A choice of the scheduler: which thread runs, and which of its alternatives it takes.
+///
+/// Most steps have one alternative, number 0. More than one: a value chosen from a range, which
+/// waiter a signal wakes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Step {
+    /// Who runs.
+    pub thread: ThreadId,
+    /// Which alternative, below [`System::choices`].
+    pub choice: u32,
+}
+
+impl Step {
+    /// The only alternative of `thread`, or its first.
+    pub fn of(thread: ThreadId) -> Self {
+        Self { thread, choice: 0 }
+    }
+}
+
+impl std::fmt::Debug for Step {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?}", self.thread)?;
+        if self.choice > 0 {
+            write!(f, ":{}", self.choice)?;
+        }
+        Ok(())
+    }
+}
+
+/// What a thread can do now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Status {
+    /// It does not exist: nobody has spawned it in this execution.
+    Absent,
+    /// It can take a step.
+    Enabled,
+    /// It has a pending step that cannot be taken now.
+    Blocked,
+    /// It waits to be made runnable by another thread's step; it has no pending step of its own.
+    Parked,
+    /// It ran to its end.
+    Finished,
+    /// It stands at an `assume` that is false: the rest of the execution does not count.
+    Assumed,
+    /// A [`Fault`] stopped it.
+    Failed,
+}
+
+/// How a step may act when it runs in another state: what must be decided anew when a race is
+/// reversed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Flexibility {
+    /// It is always enabled and its footprint does not depend on the shared state.
+    #[default]
+    Fixed,
+    /// It takes a mutex: enabled when the mutex is free, with the same footprint everywhere. The
+    /// mutex is the one object it has in mode [`Mode::Acquire`](crate::Mode::Acquire).
+    Lock,
+    /// It is always enabled, but its footprint depends on the state: a compare-exchange, an
+    /// atomic block.
+    Conditional,
+    /// It may be disabled, and its footprint may depend on the state.
+    Blocking,
+}
+
+/// What a step did, or what a pending step would do.
+///
+/// A buffer that callers keep: [`System::step`] overwrites all of it.
+#[derive(Clone, Debug, Default)]
+pub struct Effect {
+    /// The shared objects that it touches. Of a blocked step: those that decide when it can run.
+    pub footprint: Footprint,
+    /// What must be decided anew if it runs elsewhere.
+    pub flexibility: Flexibility,
+    /// How many alternatives it had in the state in which it ran: at least 1.
+    pub choices: u32,
+    /// Whether its reads and writes are ordinary ones that synchronise nothing, so that they can
+    /// be part of a data race: not an atomic operation, an atomic block or an atomic variable.
+    pub plain: bool,
+    /// Whether the step stopped its thread.
+    pub fault: Option<Fault>,
+}
+
+impl Effect {
+    /// Makes it the effect of a step that does nothing shared.
+    pub fn clear(&mut self) {
+        self.footprint.clear();
+        self.flexibility = Flexibility::Fixed;
+        self.choices = 1;
+        self.plain = false;
+        self.fault = None;
+    }
+}
+
+/// How a maximal execution ended.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Ending {
+    /// Every thread finished, or one failed and the others went as far as they could.
+    Complete,
+    /// A thread waits for ever.
+    Deadlocked,
+    /// A thread stands at an `assume` that is false.
+    Blocked,
+}
+
+/// A program under test that can be driven one visible operation at a time.
+///
+/// Front ends implement it; explorers only use it. A thread's step is one *visible* operation (it
+/// touches a shared object, or chooses) plus all invisible code up to, but not including, its
+/// next visible operation. So before any step is taken, the pending operation of every live thread
+/// is known.
+///
+/// # Contract
+///
+/// 1. *Deterministic:* after `restart`, the same steps give the same answers and effects.
+/// 2. *Stable names:* thread and object ids mean the same thing in every execution. A spawned
+///    thread is named by its creator and how many it created before; ids once given are kept.
+/// 3. *Footprints tell all:* if two steps of different threads are both enabled and their
+///    footprints are independent, taking them in either order leads to the same state, and neither
+///    changes whether or how the other runs. A step that is enabled or disabled by another is
+///    dependent with it.
+/// 4. *Faults stop the thread, not the program:* after a step with a fault its thread is
+///    [`Status::Failed`]; the others can go on.
+pub trait System {
+    /// Back to the initial state.
+    fn restart(&mut self);
+
+    /// Back to the state after `kept`, which is a prefix of the steps taken since `restart`.
+    fn rewind(&mut self, kept: &[Step]) {
+        self.restart();
+        let mut effect = Effect::default();
+        for &step in kept {
+            self.step(step, &mut effect);
+        }
+    }
+
+    /// How many thread ids are known so far: all of them are below this number.
+    fn thread_count(&self) -> usize;
+
+    /// What `thread` can do now.
+    fn status(&self, thread: ThreadId) -> Status;
+
+    /// How many alternatives the pending step of `thread` has now; at least 1. `thread` is enabled.
+    fn choices(&self, thread: ThreadId) -> u32;
+
+    /// What the pending step of `step.thread` would do if it ran now with alternative
+    /// `step.choice`. If it is blocked: with which footprint it waits. The thread is enabled or
+    /// blocked. The state does not change.
+    fn pending(&mut self, step: Step, effect: &mut Effect);
+
+    /// Takes the pending step of `step.thread`, which is enabled, with alternative `step.choice`.
+    fn step(&mut self, step: Step, effect: &mut Effect);
+
+    /// Judges a maximal execution: called when no thread is enabled. Reports a deadlock or what
+    /// the `finally` block finds; never anything if a thread failed. The state does not change.
+    fn end(&mut self) -> (Ending, Option<Violation>);
+}
+
+/// What reports need to know about a system, beyond running it.
+pub trait Describe: System {
+    /// The thread's name as the user would write it: `writer`, `reader[2]`.
+    fn thread_name(&self, thread: ThreadId) -> String;
+
+    /// The object's name as the user would write it: `x`, `a[3]`, `fork[1]`.
+    fn object_name(&self, object: crate::ids::ObjectId) -> String;
+
+    /// What the most recent step did, with values. Only asked after a step.
+    fn describe_last(&self) -> Description;
+
+    /// What the pending step of a live thread would do, or what a parked thread waits for.
+    fn describe_pending(&self, thread: ThreadId) -> Description;
+}

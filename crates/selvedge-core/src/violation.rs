@@ -1,0 +1,104 @@
+//! What can be wrong with a program.
+
+use std::fmt;
+
+use crate::ids::ThreadId;
+
+/// A place in the user's source text. Lines and columns count from 1.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Place {
+    /// The file as the user named it.
+    pub file: String,
+    /// First line.
+    pub line: u32,
+    /// First column, in characters.
+    pub column: u32,
+    /// How many characters it spans on its first line; at least 1.
+    pub length: u32,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+/// What kind of thing went wrong.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum ViolationKind {
+    /// An `assert` in a thread is false.
+    Assertion,
+    /// An `assert` in the `finally` block is false.
+    Finally,
+    /// Some threads wait for ever.
+    Deadlock,
+    /// A lock, semaphore, condition variable, thread or mailbox is used in a way it does not allow.
+    Misuse,
+    /// Arithmetic overflow or division by zero.
+    Arithmetic,
+    /// An index outside its array or list, or a key that a map does not have.
+    Bounds,
+    /// Two conflicting accesses that no synchronisation orders.
+    DataRace,
+    /// The program exceeds what can be run: too many threads, calls nested too deep.
+    Resources,
+    /// The program panicked or crashed.
+    Panic,
+}
+
+impl ViolationKind {
+    /// Its name in reports and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            ViolationKind::Assertion => "assertion",
+            ViolationKind::Finally => "finally",
+            ViolationKind::Deadlock => "deadlock",
+            ViolationKind::Misuse => "misuse",
+            ViolationKind::Arithmetic => "arithmetic",
+            ViolationKind::Bounds => "bounds",
+            ViolationKind::DataRace => "data-race",
+            ViolationKind::Resources => "resources",
+            ViolationKind::Panic => "panic",
+        }
+    }
+}
+
+impl fmt::Display for ViolationKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// One thing that is wrong, without the execution that shows it.
+///
+/// Two violations are the same if everything but the thread agrees.
+#[derive(Clone, Debug)]
+pub struct Violation {
+    /// What kind.
+    pub kind: ViolationKind,
+    /// One sentence without a full stop, as for a person: "assertion `x == 2` is false (x = 1)".
+    pub message: String,
+    /// Where, and if it has two sides, the other one.
+    pub places: Vec<Place>,
+    /// More lines that help to understand it: who waits for what, who holds it.
+    pub notes: Vec<String>,
+    /// Whose step showed it; `None` at the end of an execution.
+    pub thread: Option<ThreadId>,
+}
+
+impl Violation {
+    /// Whether both tell the user the same.
+    pub fn same_as(&self, other: &Violation) -> bool {
+        self.kind == other.kind && self.message == other.message && self.places == other.places
+    }
+}
+
+/// Why a thread stopped in the middle of a step.
+#[derive(Clone, Debug)]
+pub enum Fault {
+    /// The program is wrong.
+    Violation(Violation),
+    /// The tool gave up: the reason, as a sentence with a hint. The verdict can only be
+    /// inconclusive.
+    GaveUp(String),
+}
