@@ -1,0 +1,122 @@
+//! The registry: the only list of algorithms. Help texts, tests and documents iterate over it.
+
+use selvedge_core::{Report, System};
+
+use crate::options::{Observer, Options};
+use crate::{classic, optimal, oracle, sleep, source};
+
+/// An exploration algorithm.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Algorithm {
+    /// Every interleaving.
+    Oracle,
+    /// Sleep sets alone.
+    Sleep,
+    /// Flanagan and Godefroid's dynamic partial-order reduction.
+    Classic,
+    /// Source sets.
+    Source,
+    /// Source sets and wakeup trees.
+    Optimal,
+}
+
+/// When two executions count as the same.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Equivalence {
+    /// Only if they are the same interleaving.
+    Interleaving,
+    /// If swapping neighbouring independent steps turns one into the other.
+    Mazurkiewicz,
+}
+
+impl Equivalence {
+    /// Its name in tables and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Equivalence::Interleaving => "interleavings",
+            Equivalence::Mazurkiewicz => "traces (Mazurkiewicz)",
+        }
+    }
+}
+
+/// What the verdict "verified" of an algorithm covers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Covers {
+    /// Assertions, `finally`, arithmetic, bounds and misuse.
+    pub assertions: bool,
+    /// Deadlocks.
+    pub deadlocks: bool,
+    /// Data races, if asked for.
+    pub data_races: bool,
+}
+
+/// What users should know about an algorithm.
+#[derive(Clone, Copy, Debug)]
+pub struct Info {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub summary: &'static str,
+    /// When to choose it, in one or two sentences.
+    pub advice: &'static str,
+    /// Where it comes from.
+    pub paper: &'static str,
+    /// Which executions it takes to be the same.
+    pub equivalence: Equivalence,
+    /// What its "verified" covers.
+    pub covers: Covers,
+    /// Whether it promises to visit every class once, with no redundant execution.
+    pub optimal: bool,
+}
+
+const EVERYTHING: Covers = Covers { assertions: true, deadlocks: true, data_races: true };
+
+impl Algorithm {
+    /// Every algorithm, from the simplest to the best.
+    pub const ALL: &[Algorithm] = &[
+        Algorithm::Oracle,
+        Algorithm::Sleep,
+        Algorithm::Classic,
+        Algorithm::Source,
+        Algorithm::Optimal,
+    ];
+
+    /// The one to use if nobody says otherwise.
+    pub const DEFAULT: Algorithm = Algorithm::Optimal;
+
+    /// The algorithm with this command-line name.
+    pub fn named(name: &str) -> Option<Algorithm> {
+        Self::ALL.iter().copied().find(|algorithm| algorithm.info().name == name)
+    }
+
+    /// What users should know about it.
+    pub fn info(self) -> Info {
+        match self {
+            Algorithm::Oracle => oracle::INFO,
+            Algorithm::Sleep => sleep::INFO,
+            Algorithm::Classic => classic::INFO,
+            Algorithm::Source => source::INFO,
+            Algorithm::Optimal => optimal::INFO,
+        }
+    }
+}
+
+impl Covers {
+    pub(crate) const EVERYTHING: Covers = EVERYTHING;
+}
+
+/// Explores the systems that `make` makes. All of them are the same program.
+pub fn explore<S: System>(
+    algorithm: Algorithm,
+    make: &dyn Fn() -> S,
+    options: &Options,
+    observer: &mut dyn Observer,
+) -> Report {
+    match algorithm {
+        Algorithm::Oracle => oracle::explore(make, options, observer),
+        Algorithm::Sleep => sleep::explore(make, options, observer),
+        Algorithm::Classic => classic::explore(make, options, observer),
+        Algorithm::Source => source::explore(make, options, observer),
+        Algorithm::Optimal => optimal::explore(make, options, observer),
+    }
+}

@@ -1,0 +1,28 @@
+//! Exploration algorithms: one file each, and the registry that lists them.
+//!
+//! Everything here works on any [`System`]; no algorithm can know a front end, because it cannot
+//! name one. Start reading at `oracle.rs`, then `source.rs` and `optimal.rs` beside the paper.
+
+mod algorithm;
+mod confirm;
+mod data_race;
+mod options;
+mod run;
+mod sampling;
+mod shorten;
+
+mod backtrack;
+mod classic;
+mod optimal;
+mod oracle;
+mod races;
+mod sequence;
+mod sleep;
+mod sleep_set;
+mod source;
+mod wakeup_tree;
+
+pub use algorithm::{Algorithm, Covers, Equivalence, Info, explore};
+pub use confirm::{Confirmed, NotConfirmed, confirm, data_races};
+pub use options::{Limits, Observer, Options, Progress, Silent};
+pub use sampling::{Sampling, sample};

@@ -1,0 +1,329 @@
+//! Optimal-DPOR: source sets and wakeup trees.
+//!
+//! P. Abdulla, S. Aronis, B. Jonsson, K. Sagonas: *Optimal Dynamic Partial Order Reduction*,
+//! POPL 2014, Algorithm 2.
+//!
+//! | paper | here |
+//! |---|---|
+//! | `E` | `Run::execution` |
+//! | `Sleep`, `sleep(E')` | [`SleepSets`] |
+//! | `WuT`, `wut(E')` | `Node::tree` and [`WakeupTrees`] |
+//! | `insert_[E'](v, wut(E'))` | [`WakeupTrees::insert`] |
+//! | `pre(E,e)`, `notdep(e,E)`, `WI` | `races.rs` |
+//!
+//! **Equivalence:** Mazurkiewicz traces.
+//! **Guarantee:** exactly one maximal execution per trace, and no redundant one.
+//! **Differs from the paper:**
+//! 1. Locks and other steps that wait, also threads that are blocked at the end: see `races.rs`.
+//! 2. A step can have alternatives, which are different steps for wakeup trees and sleep sets. Where a
+//!    step is chosen freely all its alternatives are explored; a wakeup sequence needs only the one it
+//!    contains, as races of executions with the others lead to these.
+//! 3. *Races are looked at once where that is enough.* The paper looks at all races of every maximal
+//!    execution, since `v` contains all that is independent of `e` in that execution. But most of the
+//!    time the beginning of `v` up to `e'`, which all executions that share the prefix up to `e'` have
+//!    in common, decides alone which branch or sleeper, if any, covers `v`. Then
+//!    that is so in all these executions: the race is *settled*, and will not be looked at again. A
+//!    new branch then needs to contain only that beginning, as it wakes all who sleep. Most
+//!    executions differ from the one before in a short suffix, and so the cost per execution is
+//!    proportional to that suffix in practice.
+//!
+//! **Cost:** per new event, one clock and, per race of it, time linear in the length of `v`, times
+//! the number of sleepers and branches at the node. Memory linear in the length of an execution,
+//! plus the wakeup trees on the path.
+//! **Tests:** `selvedge-testkit/tests/`: comparison with the oracle on all small and on random
+//! programs, golden programs, deliberate mistakes.
+
+use selvedge_core::{Effect, Footprint, Position, Report, Status, Step, System};
+
+use crate::algorithm::{Covers, Equivalence, Info};
+use crate::options::{Observer, Options};
+use crate::races::{Later, NOT_REPRODUCIBLE, Reversal, reversals};
+use crate::run::{Run, share_done};
+use crate::sequence::{Initial, Sequence};
+use crate::sleep_set::{SleepSets, Sleeper};
+use crate::wakeup_tree::{Absent, NodeId, WakeupTrees};
+
+pub(crate) const INFO: Info = Info {
+    name: "optimal",
+    summary: "one execution per trace: source sets and wakeup trees",
+    advice: "The default. Explores each trace once and wastes nothing.",
+    paper: "Abdulla, Aronis, Jonsson, Sagonas, POPL 2014, Algorithm 2",
+    equivalence: Equivalence::Mazurkiewicz,
+    covers: Covers::EVERYTHING,
+    optimal: true,
+};
+
+pub(crate) fn explore<S: System>(
+    make: &dyn Fn() -> S,
+    options: &Options,
+    observer: &mut dyn Observer,
+) -> Report {
+    let mut search = Search {
+        run: Run::new(make, options, observer),
+        sleep: SleepSets::new(),
+        trees: WakeupTrees::default(),
+        nodes: vec![Node::default()],
+        fresh: 0,
+        unsettled: Vec::new(),
+        reversal: Reversal::new(),
+    };
+    loop {
+        search.descend();
+        search.run.after_execution(&|| fraction(&search.trees, &search.nodes));
+        if search.run.is_stopped() || !search.next_branch() {
+            return search.run.into_report();
+        }
+    }
+}
+
+struct Search<'a, S> {
+    run: Run<'a, S>,
+    sleep: SleepSets,
+    trees: WakeupTrees,
+    /// One per prefix of the execution: `nodes[i]` is the state before the event at `i`.
+    nodes: Vec<Node>,
+    /// Events from here on were not there when races were last looked for.
+    fresh: usize,
+    /// Older events with a race that must be looked at again, in order.
+    unsettled: Vec<Position>,
+    reversal: Reversal,
+}
+
+/// A state on the current path.
+#[derive(Default)]
+struct Node {
+    /// `wut(E)`: the branches to explore. The first one leads to the next node.
+    tree: Option<NodeId>,
+    /// How many branches were explored.
+    explored: u32,
+}
+
+impl<S: System> Search<'_, S> {
+    /// Runs to the end of an execution, following the wakeup tree as far as it goes, and looks for
+    /// races there.
+    fn descend(&mut self) {
+        while !self.run.is_stopped() {
+            if self.last_node().tree.is_none()
+                && let Err(maximal) = self.choose_any()
+            {
+                return self.look_for_races(maximal);
+            }
+            if self.run.is_at_step_limit() {
+                self.run.finish_cut();
+                return self.look_for_races(false);
+            }
+            self.take_branch();
+        }
+    }
+
+    fn last_node(&mut self) -> &mut Node {
+        self.nodes.last_mut().expect("internal error: the root is never popped")
+    }
+
+    /// At a node without branches: makes one of any enabled thread that does not sleep. If there is
+    /// none, the execution has ended; the error says whether it is maximal.
+    fn choose_any(&mut self) -> Result<(), bool> {
+        let mut maximal = true;
+        let mut cut = false;
+        let mut chosen = None;
+        for thread in self.run.enabled_in_order() {
+            maximal = false;
+            if !self.run.is_within_preemptions(thread) {
+                cut = true;
+                continue;
+            }
+            let mut all =
+                (0..self.run.system.choices(thread)).map(|choice| Step { thread, choice });
+            chosen = all.find(|&step| !self.sleep.contains(step));
+            if chosen.is_some() {
+                break;
+            }
+        }
+        if let Some(step) = chosen {
+            let node = self.nodes.last_mut().expect("internal error: no root");
+            let branch = self.trees.add_leaf(&mut node.tree, None, step, Footprint::new());
+            if self.run.system.choices(step.thread) > 1 {
+                self.add_alternatives(branch, step);
+            }
+            return Ok(());
+        }
+        if maximal {
+            self.run.finish();
+        } else if cut {
+            self.run.finish_preempted(false);
+        } else {
+            self.run.finish_redundant();
+        }
+        Err(maximal)
+    }
+
+    /// Takes the first branch of the last node, or drops it if that is not possible.
+    fn take_branch(&mut self) {
+        let depth = self.run.execution.len();
+        let branch = self.nodes[depth].tree.expect("internal error: the node has no branch");
+        let step = self.trees.step(branch);
+        let known = step.thread.index() < self.run.system.thread_count();
+        if !known || !self.run.is_enabled(step.thread) {
+            self.run.give_up(NOT_REPRODUCIBLE.to_owned());
+            return self.drop_branch();
+        }
+        if !self.run.is_within_preemptions(step.thread) {
+            self.run.note_preemption_cut(false);
+            return self.drop_branch();
+        }
+        self.run.step(step);
+        let accesses = self.run.execution.accesses(Position::new(depth));
+        self.sleep.descend(step, accesses);
+        let tree = self.trees.take_children(branch);
+        self.nodes.push(Node { tree, explored: 0 });
+        self.run.after_step(&|| fraction(&self.trees, &self.nodes));
+    }
+
+    /// Drops the first branch of the last node and all below it.
+    fn drop_branch(&mut self) {
+        let node = self.nodes.last_mut().expect("internal error: no root");
+        let branch = node.tree.expect("internal error: the node has no branch");
+        let below = self.trees.take_children(branch);
+        self.trees.drop_tree(below);
+        node.tree = self.trees.drop_branch(branch);
+    }
+
+    /// Adds the other alternatives of `step`, which was chosen freely, unless they sleep.
+    fn add_alternatives(&mut self, branch: NodeId, step: Step) {
+        let mut behind = branch;
+        let mut effect = Effect::default();
+        for choice in 0..self.run.system.choices(step.thread) {
+            let other = Step { choice, ..step };
+            let node = self.nodes.last_mut().expect("internal error: no root");
+            if other != step && !self.sleep.contains(other) {
+                self.run.system.pending(other, &mut effect);
+                let footprint = effect.footprint.clone();
+                behind = self.trees.add_leaf(&mut node.tree, Some(behind), other, footprint);
+            }
+        }
+    }
+
+    /// Goes back to the last node with a branch left. Gives false if there is none.
+    fn next_branch(&mut self) -> bool {
+        loop {
+            let done = self.nodes.pop().expect("internal error: the root is never popped");
+            self.trees.drop_tree(done.tree);
+            let Some(depth) = self.nodes.len().checked_sub(1) else { return false };
+            let explored = Position::new(depth);
+            self.sleep.ascend(depth);
+            self.sleep.add(
+                self.run.execution.event(explored).step(),
+                self.run.execution.accesses(explored),
+            );
+            self.last_node().explored += 1;
+            self.drop_branch();
+            // The events of the nodes above are still needed: they go to sleep there.
+            self.run.execution.truncate(depth);
+            while let Some(branch) = self.last_node().tree
+                && self.sleep.contains(self.trees.step(branch))
+            {
+                self.drop_branch();
+            }
+            if self.last_node().tree.is_some() {
+                self.run.backtrack(depth);
+                self.fresh = depth;
+                self.unsettled.retain(|position| position.index() < depth);
+                return true;
+            }
+        }
+    }
+
+    /// Puts the reversal of every race of the execution into the wakeup tree where it belongs.
+    fn look_for_races(&mut self, maximal: bool) {
+        let mut unsettled = std::mem::take(&mut self.unsettled);
+        unsettled.retain(|&position| !self.settle(Later::Event(position), maximal));
+        for position in (self.fresh..self.run.execution.len()).map(Position::new) {
+            if !self.settle(Later::Event(position), maximal) {
+                unsettled.push(position);
+            }
+        }
+        self.unsettled = unsettled;
+        self.run.sync_to(self.run.execution.len());
+        for thread in self.run.threads() {
+            self.run.sync_to(self.run.execution.len());
+            if self.run.system.status(thread) == Status::Blocked {
+                self.settle(Later::Pending(thread), maximal);
+            }
+        }
+    }
+
+    /// Treats all races of `later`. Tells whether that settles them for all executions that share
+    /// the prefix up to it.
+    fn settle(&mut self, later: Later, maximal: bool) -> bool {
+        let Search { run, sleep, trees, nodes, reversal, .. } = self;
+        let full = if maximal { Absent::Initial } else { Absent::Nothing };
+        let mut settled = true;
+        let expand = reversals(run, later, reversal, &mut |execution, reversal| {
+            let depth = reversal.at.index();
+            let current = nodes[depth].tree.expect("internal error: nothing is explored");
+            let sleepers = sleep.at(depth);
+            if reversal.stable {
+                if schedule(trees, current, sleepers, &reversal.sequence, Absent::Undecided) {
+                    return;
+                }
+                reversal.load_rest(execution);
+            }
+            settled = false;
+            schedule(trees, current, sleepers, &reversal.sequence, full);
+        });
+        for at in expand {
+            self.expand(at);
+        }
+        settled
+    }
+
+    /// Makes a branch of every step that can be taken before the event at `at`.
+    fn expand(&mut self, at: Position) {
+        self.run.sync_to(at.index());
+        let current = self.nodes[at.index()].tree.expect("internal error: nothing is explored");
+        let mut effect = Effect::default();
+        for thread in self.run.threads() {
+            let choices = match self.run.is_enabled(thread) {
+                true => self.run.system.choices(thread),
+                false => 0,
+            };
+            for choice in 0..choices {
+                let step = Step { thread, choice };
+                let known =
+                    self.trees.branches(Some(current)).any(|node| self.trees.step(node) == step);
+                let sleeps = self.sleep.at(at.index()).iter().any(|other| other.step == step);
+                if !known && !sleeps {
+                    self.run.system.pending(step, &mut effect);
+                    self.trees.add_last(current, step, effect.footprint.clone());
+                }
+            }
+        }
+    }
+}
+
+/// Inserts the sequence, unless someone who sleeps is a weak initial of it. Gives false, and does
+/// nothing, if that is not decided.
+fn schedule(
+    trees: &mut WakeupTrees,
+    current: NodeId,
+    sleepers: &[Sleeper],
+    sequence: &Sequence,
+    absent: Absent,
+) -> bool {
+    let mut undecided = false;
+    for Sleeper { step, footprint } in sleepers {
+        match (sequence.weak_initial(0..sequence.len(), *step, footprint.accesses()), absent) {
+            (Initial::No, _) | (Initial::Absent, Absent::Nothing) => {}
+            (Initial::At(_), _) | (Initial::Absent, Absent::Initial) => return true,
+            (Initial::Absent, Absent::Undecided) => undecided = true,
+        }
+    }
+    !undecided && trees.insert(current, sequence, absent)
+}
+
+fn fraction(trees: &WakeupTrees, nodes: &[Node]) -> f64 {
+    share_done(nodes.iter().map(|node| {
+        let left = trees.branches(node.tree).count();
+        (node.explored as usize + 1, node.explored as usize + left)
+    }))
+}

@@ -1,0 +1,503 @@
+//! Races of an execution, and the sequences that reverse them.
+//!
+//! A race `e ⋖ e'` is a pair of dependent events of different threads with no third event between
+//! them in happens-before. It is *reversible* when `e'` could run without `e`. The sequence that
+//! reverses it, at `pre(E,e)`, is `v = notdep(e,E).e'`.
+//!
+//! | paper | here |
+//! |---|---|
+//! | `e` | [`Reversal::at`] |
+//! | `e'` | [`Later`]: an event, or the pending step of a blocked thread |
+//! | `v` | [`Reversal::sequence`] |
+//! | `WI_E'(v)`, membership | `Sequence::weak_initial` |
+//!
+//! `e'` may act differently once the race is reversed. So unless its effect is fixed, it is decided
+//! anew: the system is taken to `pre(E,e)`, runs the events before `e'` in `v`, and is asked.
+//!
+//! **Order of `v`.** As `e'` happens after `e`, no event of `notdep(e,E)` that comes later in `E`
+//! than `e'` depends on `e'`. So `e'` can stand right behind those that come earlier, and does. The
+//! beginning of `v` up to `e'` is then the same in all executions that share the prefix up to `e'`:
+//! it is *stable*. `optimal.rs` uses this to look at most races once, and at the rest of `v` rarely.
+//!
+//! **Steps that can wait.** A release never races with the acquire that it enables; the race is
+//! with the acquire before it, found by walking back through the object's history. In general `e`
+//! may be any access that `e'` waits for the end of, and other events `D` of `notdep(e,E)` may keep
+//! `e'` waiting too (a second reader of a reader-writer lock). Then every part of `D` that is
+//! closed under happens-before and leaves `e'` enabled gives a sequence of its own.
+
+use selvedge_core::{
+    Access, Effect, Execution, Flexibility, Footprint, Mode, Position, Status, Step, System,
+    ThreadId, commute, dependent, may_enable_only, never_disables,
+};
+
+use crate::run::Run;
+use crate::sequence::Sequence;
+
+/// More combinations than this of events that keep a step waiting are not tried one by one.
+const MOST_SUBSETS: usize = 256;
+
+/// The second part of a race.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Later {
+    /// An event of the execution.
+    Event(Position),
+    /// The pending step of a thread that is blocked at the end.
+    Pending(ThreadId),
+}
+
+/// A sequence that reverses a race. A buffer that is used again and again.
+#[derive(Debug)]
+pub(crate) struct Reversal {
+    /// Where `e` stands: the sequence is for the node before it.
+    pub(crate) at: Position,
+    /// `v`, or its stable part.
+    pub(crate) sequence: Sequence,
+    /// Whether what is in `sequence` is the same for every execution that shares the prefix up to
+    /// `e'`. Then the rest of `v` is not in it: see [`Reversal::load_rest`].
+    pub(crate) stable: bool,
+    /// Where the rest of `v` begins.
+    rest: Position,
+}
+
+impl Reversal {
+    pub(crate) fn new() -> Self {
+        let (at, rest) = (Position::new(0), Position::new(0));
+        Self { at, sequence: Sequence::default(), stable: false, rest }
+    }
+
+    /// Adds the rest of `notdep(e,E)` to a sequence of which only the stable part was there.
+    pub(crate) fn load_rest(&mut self, execution: &Execution) {
+        debug_assert!(self.stable, "the rest is loaded once");
+        self.stable = false;
+        for position in notdep(execution, self.at, self.rest.index(), execution.len()) {
+            self.sequence.push(execution.event(position).step(), execution.accesses(position));
+        }
+    }
+
+    /// Makes it the sequence of these events.
+    fn start(&mut self, execution: &Execution, at: Position, events: &[Position]) {
+        self.at = at;
+        self.stable = false;
+        self.sequence.clear();
+        for &position in events {
+            self.sequence.push(execution.event(position).step(), execution.accesses(position));
+        }
+    }
+}
+
+/// Takes what [`reversals`] finds.
+pub(crate) type Found<'a> = &'a mut dyn FnMut(&Execution, &mut Reversal);
+
+/// Calls `found` with every sequence that reverses a race of `later`, looking at all of the
+/// execution. Gives positions of nodes that must be expanded in full, because there were too many
+/// sequences. The system may be left elsewhere: see [`Run::sync_to`].
+pub(crate) fn reversals<S: System>(
+    run: &mut Run<'_, S>,
+    later: Later,
+    reversal: &mut Reversal,
+    found: Found<'_>,
+) -> Vec<Position> {
+    let mut effect = Effect::default();
+    let flexibility = match later {
+        Later::Event(position) => run.execution.event(position).flexibility,
+        Later::Pending(thread) => {
+            run.sync_to(run.execution.len());
+            run.system.pending(Step::of(thread), &mut effect);
+            effect.flexibility
+        }
+    };
+    match (later, flexibility) {
+        (Later::Event(e2), Flexibility::Fixed) => {
+            for &e in run.execution.predecessors(e2) {
+                if !is_hard(&run.execution, e, e2) {
+                    as_it_was(&run.execution, e, e2, reversal);
+                    found(&run.execution, reversal);
+                }
+            }
+            Vec::new()
+        }
+        (Later::Event(e2), Flexibility::Conditional) => {
+            for e in run.execution.predecessors(e2).to_vec() {
+                if !is_hard(&run.execution, e, e2) {
+                    decide_anew(run, e, e2, reversal, found);
+                }
+            }
+            Vec::new()
+        }
+        (Later::Event(e2), Flexibility::Lock) if is_plain_lock(&run.execution, e2) => {
+            if let Some(e) = lock_race(&run.execution, e2) {
+                as_it_was(&run.execution, e, e2, reversal);
+                found(&run.execution, reversal);
+            }
+            Vec::new()
+        }
+        _ => Waiting::new(run, later, &effect).reversals(run, reversal, found),
+    }
+}
+
+/// Whether `e` makes `e'` possible in the first place: the start of a thread, a wake-up.
+fn is_hard(execution: &Execution, e: Position, later: Position) -> bool {
+    execution.accesses(later).iter().any(|access| {
+        access.mode.is_cause()
+            && execution.accesses(e).iter().any(|other| other.object == access.object)
+    })
+}
+
+/// The events from position `from` to `to` that do not happen after `e`.
+#[inline]
+fn notdep(
+    execution: &Execution,
+    e: Position,
+    from: usize,
+    to: usize,
+) -> impl Iterator<Item = Position> + '_ {
+    (from..to).map(Position::new).filter(move |&position| !execution.happens_before(e, position))
+}
+
+/// The parts of `notdep(e,E)` before and after `e'`.
+fn parts(execution: &Execution, e: Position, later: Later) -> (Vec<Position>, Vec<Position>) {
+    let end = match later {
+        Later::Event(position) => position.index(),
+        Later::Pending(_) => execution.len(),
+    };
+    let before = notdep(execution, e, e.index() + 1, end).collect();
+    let after = notdep(execution, e, (end + 1).min(execution.len()), execution.len()).collect();
+    (before, after)
+}
+
+/// The reversal of a race whose second event acts everywhere as it did.
+fn as_it_was(execution: &Execution, e: Position, later: Position, reversal: &mut Reversal) {
+    reversal.at = e;
+    reversal.stable = true;
+    reversal.rest = Position::new(later.index() + 1);
+    reversal.sequence.clear();
+    for position in notdep(execution, e, e.index() + 1, later.index()) {
+        reversal.sequence.push(execution.event(position).step(), execution.accesses(position));
+    }
+    reversal.sequence.push(execution.event(later).step(), execution.accesses(later));
+}
+
+/// A lock that does nothing else, apart from beginning its thread or being woken.
+fn is_plain_lock(execution: &Execution, position: Position) -> bool {
+    execution
+        .accesses(position)
+        .iter()
+        .all(|access| access.mode == Mode::Acquire || access.mode.is_cause())
+}
+
+/// The acquire before the one at `later` on the same mutex, if they race: if it does not happen
+/// before the previous event of `later`'s thread.
+fn lock_race(execution: &Execution, later: Position) -> Option<Position> {
+    let access = execution.accesses(later).iter().find(|access| access.mode == Mode::Acquire)?;
+    let thread = execution.event(later).thread();
+    let (e, _) = execution
+        .history(access.object, later)
+        .find(|(_, other)| matches!(other.mode, Mode::Acquire | Mode::Write))?;
+    if execution.event(e).thread() == thread {
+        return None;
+    }
+    let before = |cause: Position| execution.happens_before(e, cause);
+    let ordered = execution.previous_of_thread(later).is_some_and(before)
+        || hard_causes(execution, execution.accesses(later), later).any(before);
+    (!ordered).then_some(e)
+}
+
+/// The events that make a step with these accesses possible in the first place.
+fn hard_causes<'a>(
+    execution: &'a Execution,
+    accesses: &'a [Access],
+    before: Position,
+) -> impl Iterator<Item = Position> + 'a {
+    accesses
+        .iter()
+        .filter(|access| access.mode.is_cause())
+        .filter_map(move |access| execution.history(access.object, before).next())
+        .map(|(position, _)| position)
+}
+
+/// The reversal of a race whose second event is always enabled but may act differently.
+fn decide_anew<S: System>(
+    run: &mut Run<'_, S>,
+    e: Position,
+    later: Position,
+    reversal: &mut Reversal,
+    found: Found<'_>,
+) {
+    let thread = run.execution.event(later).thread();
+    let (before, after) = parts(&run.execution, e, Later::Event(later));
+    for last in what_if(run, e, &before, thread) {
+        place(run, e, &before, &last, &after, reversal);
+        reversal.rest = Position::new(later.index() + 1);
+        found(&run.execution, reversal);
+    }
+}
+
+/// Puts `e'` behind `before` if it does not depend on `after` as it acts there, and else at the end.
+fn place<S: System>(
+    run: &mut Run<'_, S>,
+    at: Position,
+    before: &[Position],
+    (step, footprint): &(Step, Footprint),
+    after: &[Position],
+    reversal: &mut Reversal,
+) {
+    let in_the_way: Vec<Position> = after
+        .iter()
+        .copied()
+        .filter(|&position| dependent(footprint.accesses(), run.execution.accesses(position)))
+        .collect();
+    if in_the_way.is_empty() {
+        reversal.start(&run.execution, at, before);
+        reversal.sequence.push(*step, footprint.accesses());
+        reversal.stable = true;
+        return;
+    }
+    let all = [before, after].concat();
+    let anew = what_if(run, at, &all, step.thread);
+    if let Some((step, footprint)) = anew.into_iter().find(|(other, _)| other == step) {
+        reversal.start(&run.execution, at, &all);
+        reversal.sequence.push(step, footprint.accesses());
+        return;
+    }
+    // Only without what it depends on it is known to run.
+    reversal.start(&run.execution, at, before);
+    reversal.sequence.push(*step, footprint.accesses());
+    let execution = &run.execution;
+    for &position in after {
+        if !in_the_way.iter().any(|&gone| execution.happens_before(gone, position)) {
+            reversal.sequence.push(execution.event(position).step(), execution.accesses(position));
+        }
+    }
+}
+
+/// What the pending step of `thread` does after `pre(E,e)` and `events`: each alternative with its
+/// footprint. None if it is not enabled there.
+fn what_if<S: System>(
+    run: &mut Run<'_, S>,
+    e: Position,
+    events: &[Position],
+    thread: ThreadId,
+) -> Vec<(Step, Footprint)> {
+    run.sync_to(e.index());
+    let mut effect = Effect::default();
+    for &position in events {
+        let step = run.execution.event(position).step();
+        if run.system.status(step.thread) != Status::Enabled {
+            run.give_up(NOT_REPRODUCIBLE.to_owned());
+            run.system.rewind(&run.execution.steps()[..e.index()]);
+            return Vec::new();
+        }
+        run.system.step(step, &mut effect);
+    }
+    let mut alternatives = Vec::new();
+    if thread.index() < run.system.thread_count() && run.is_enabled(thread) {
+        for choice in 0..run.system.choices(thread) {
+            let step = Step { thread, choice };
+            run.system.pending(step, &mut effect);
+            alternatives.push((step, effect.footprint.clone()));
+        }
+    }
+    run.system.rewind(&run.execution.steps()[..e.index()]);
+    alternatives
+}
+
+/// The message for a system that breaks its contract.
+pub(crate) const NOT_REPRODUCIBLE: &str = "the program did not do the same when it ran the same steps again; \
+     does it depend on time, on random numbers or on anything outside it?";
+
+/// A step that can wait, executed or not.
+struct Waiting {
+    later: Later,
+    thread: ThreadId,
+    accesses: Vec<Access>,
+    /// What happens before it whatever it waits for: a clock.
+    known: Vec<u32>,
+    /// Whether one object alone decides when it can run.
+    single: bool,
+}
+
+impl Waiting {
+    fn new<S: System>(run: &Run<'_, S>, later: Later, pending: &Effect) -> Self {
+        let execution = &run.execution;
+        let (thread, accesses, end, previous) = match later {
+            Later::Event(position) => (
+                execution.event(position).thread(),
+                execution.accesses(position).to_vec(),
+                position,
+                execution.previous_of_thread(position),
+            ),
+            Later::Pending(thread) => (
+                thread,
+                pending.footprint.accesses().to_vec(),
+                Position::new(execution.len()),
+                execution.last_of(thread),
+            ),
+        };
+        let mut known = Vec::new();
+        for cause in previous.into_iter().chain(hard_causes(execution, &accesses, end)) {
+            join(&mut known, execution.clock(cause));
+        }
+        let own = accesses.iter().filter(|access| !access.mode.is_cause());
+        let single = own.clone().count() == 1
+            && own.clone().all(|access| !matches!(access.mode, Mode::Read | Mode::Write));
+        Self { later, thread, accesses, known, single }
+    }
+
+    fn reversals<S: System>(
+        &self,
+        run: &mut Run<'_, S>,
+        reversal: &mut Reversal,
+        found: Found<'_>,
+    ) -> Vec<Position> {
+        let mut expand = Vec::new();
+        // What happens before a race that was reversed is reversed from there.
+        let mut reversed: Vec<u32> = Vec::new();
+        for e in self.candidates(&run.execution) {
+            let id = run.execution.event(e).id;
+            if self.single && reversed.get(id.thread.index()).is_some_and(|&n| n > id.nth) {
+                continue;
+            }
+            match self.reverse(run, e, reversal, found) {
+                Reversed::Nothing => {}
+                Reversed::Some => join(&mut reversed, run.execution.clock(e)),
+                Reversed::TooMany => expand.push(e),
+            }
+        }
+        expand
+    }
+
+    /// Events of other threads, latest first, that it conflicts with and that it could run without.
+    fn candidates(&self, execution: &Execution) -> Vec<Position> {
+        let end = match self.later {
+            Later::Event(position) => position,
+            Later::Pending(_) => Position::new(execution.len()),
+        };
+        let mut candidates: Vec<Position> = Vec::new();
+        for access in self.accesses.iter().filter(|access| !access.mode.is_cause()) {
+            for (position, other) in execution.history(access.object, end) {
+                if self.knows(execution, position) {
+                    if !commute(other.mode, other.mode) {
+                        break; // and so everything before it is known
+                    }
+                } else if !commute(other.mode, access.mode)
+                    && !may_enable_only(other.mode, access.mode)
+                {
+                    candidates.push(position);
+                }
+            }
+        }
+        candidates.sort_unstable_by(|a, b| b.cmp(a));
+        candidates.dedup();
+        candidates
+    }
+
+    fn knows(&self, execution: &Execution, position: Position) -> bool {
+        let id = execution.event(position).id;
+        id.thread == self.thread
+            || self.known.get(id.thread.index()).is_some_and(|&count| count > id.nth)
+    }
+
+    /// Finds the sequences that put it before `e`.
+    fn reverse<S: System>(
+        &self,
+        run: &mut Run<'_, S>,
+        e: Position,
+        reversal: &mut Reversal,
+        found: Found<'_>,
+    ) -> Reversed {
+        let (before, after) = parts(&run.execution, e, self.later);
+        let others = self.others(&run.execution, e, &before);
+        let mut reversed = Reversed::Nothing;
+        if others.is_empty() {
+            for last in what_if(run, e, &before, self.thread) {
+                place(run, e, &before, &last, &after, reversal);
+                match self.later {
+                    Later::Event(position) => reversal.rest = Position::new(position.index() + 1),
+                    Later::Pending(_) => reversal.stable = false,
+                }
+                found(&run.execution, reversal);
+                reversed = Reversed::Some;
+            }
+            return reversed;
+        }
+        let Some(parts) = parts_to_leave_out(&run.execution, &others) else {
+            return Reversed::TooMany;
+        };
+        for left_out in parts {
+            let keep = |position: Position| {
+                !left_out.iter().any(|&gone| run.execution.happens_before(gone, position))
+            };
+            let kept: Vec<Position> = before.iter().copied().filter(|&p| keep(p)).collect();
+            for (step, footprint) in what_if(run, e, &kept, self.thread) {
+                reversal.start(&run.execution, e, &kept);
+                reversal.sequence.push(step, footprint.accesses());
+                found(&run.execution, reversal);
+                reversed = Reversed::Some;
+            }
+        }
+        reversed
+    }
+}
+
+impl Waiting {
+    /// `D`: the events of `notdep(e,E)` that may keep it waiting as `e` does. If `e` cannot do that,
+    /// then it could also run right after `e`, and the execution in which it does has no `D`.
+    fn others(&self, execution: &Execution, e: Position, before: &[Position]) -> Vec<Position> {
+        if execution.accesses(e).iter().all(|access| never_disables(access.mode)) {
+            return Vec::new();
+        }
+        let others = before.iter().copied().filter(|&position| {
+            !self.knows(execution, position)
+                && dependent(execution.accesses(position), &self.accesses)
+        });
+        others.collect()
+    }
+}
+
+/// What came of reversing a race.
+enum Reversed {
+    /// The step is not enabled without the other.
+    Nothing,
+    /// At least one sequence.
+    Some,
+    /// Too many combinations to try.
+    TooMany,
+}
+
+/// All ways to leave out some of `events`, which are in the order of the execution, so that what is
+/// left is closed under happens-before: each as the first events to leave out, one per thread at
+/// most. `None` if there are too many.
+fn parts_to_leave_out(execution: &Execution, events: &[Position]) -> Option<Vec<Vec<Position>>> {
+    let mut threads: Vec<Vec<Position>> = Vec::new();
+    for &event in events {
+        let thread = execution.event(event).thread();
+        match threads.iter_mut().find(|list| execution.event(list[0]).thread() == thread) {
+            Some(list) => list.push(event),
+            None => threads.push(vec![event]),
+        }
+    }
+    let mut parts: Vec<Vec<Position>> = vec![Vec::new()];
+    for list in &threads {
+        let shorter = parts.len();
+        for &first_gone in list {
+            for index in 0..shorter {
+                let mut part = parts[index].clone();
+                part.push(first_gone);
+                parts.push(part);
+            }
+            if parts.len() > MOST_SUBSETS {
+                return None;
+            }
+        }
+    }
+    Some(parts)
+}
+
+fn join(clock: &mut Vec<u32>, other: &[u32]) {
+    if clock.len() < other.len() {
+        clock.resize(other.len(), 0);
+    }
+    for (mine, theirs) in clock.iter_mut().zip(other) {
+        *mine = (*mine).max(*theirs);
+    }
+}

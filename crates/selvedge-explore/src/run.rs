@@ -1,0 +1,286 @@
+//! What all explorers share: one system, the execution it is in, limits, and bookkeeping.
+
+use selvedge_core::{
+    Bound, Effect, Ending, Execution, Fault, Inconclusive, Report, Schedule, Status, Step, System,
+    ThreadId, Violation,
+};
+
+use crate::data_race;
+use crate::options::{Observer, Options, Progress};
+
+/// Asking the observer costs a look at the clock: not at every step.
+const STEPS_BETWEEN_POLLS: u32 = 512;
+
+/// A thread that takes so many steps in a row lets another go first.
+const TIRING: usize = 200;
+
+/// An exploration under way.
+pub(crate) struct Run<'a, S> {
+    pub(crate) system: S,
+    pub(crate) execution: Execution,
+    pub(crate) report: Report,
+    pub(crate) options: &'a Options,
+    observer: &'a mut dyn Observer,
+    effect: Effect,
+    /// The system has taken this many steps of `execution`, and no others. Less than all of them
+    /// only while races are looked at.
+    synced: usize,
+    /// Preemptions up to each event; empty without a bound.
+    preemptions: Vec<u32>,
+    steps_to_poll: u32,
+    stopped: bool,
+}
+
+impl<'a, S: System> Run<'a, S> {
+    pub(crate) fn new(
+        make: &dyn Fn() -> S,
+        options: &'a Options,
+        observer: &'a mut dyn Observer,
+    ) -> Self {
+        let mut system = make();
+        system.restart();
+        Self {
+            system,
+            execution: Execution::new(),
+            report: Report::default(),
+            options,
+            observer,
+            effect: Effect::default(),
+            synced: 0,
+            preemptions: Vec::new(),
+            steps_to_poll: STEPS_BETWEEN_POLLS,
+            stopped: false,
+        }
+    }
+
+    /// Whether the exploration must end now.
+    #[inline]
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+
+    /// The thread ids known so far.
+    pub(crate) fn threads(&self) -> impl Iterator<Item = ThreadId> + use<S> {
+        (0..self.system.thread_count()).map(ThreadId::new)
+    }
+
+    /// The enabled threads in the order in which a search that is free to choose tries them: the
+    /// lowest number first. But a thread that has run for very long without a switch comes last,
+    /// since it may wait in a loop for the others.
+    pub(crate) fn enabled_in_order(&self) -> impl Iterator<Item = ThreadId> + '_ {
+        let count = self.system.thread_count();
+        let first = self.tired().map_or(0, |thread| thread.index() + 1);
+        (0..count)
+            .map(move |offset| ThreadId::new((first + offset) % count))
+            .filter(|&thread| self.is_enabled(thread))
+    }
+
+    /// The thread that took the last [`TIRING`] steps.
+    fn tired(&self) -> Option<ThreadId> {
+        let steps = self.execution.steps();
+        let last = steps.last()?.thread;
+        // Most of the time one look is enough.
+        let from = steps.len().checked_sub(TIRING)?;
+        (steps[from].thread == last && steps[from..].iter().all(|step| step.thread == last))
+            .then_some(last)
+    }
+
+    #[inline]
+    pub(crate) fn is_enabled(&self, thread: ThreadId) -> bool {
+        self.system.status(thread) == Status::Enabled
+    }
+
+    /// Whether the execution may not grow further.
+    #[inline]
+    pub(crate) fn is_at_step_limit(&self) -> bool {
+        self.execution.len() >= self.options.limits.steps
+    }
+
+    /// Takes a step and adds its event to the execution.
+    #[inline]
+    pub(crate) fn step(&mut self, step: Step) {
+        debug_assert_eq!(self.synced, self.execution.len());
+        if self.options.limits.preemptions.is_some() {
+            self.preemptions.push(self.preemptions_with(step.thread));
+        }
+        self.system.step(step, &mut self.effect);
+        self.execution.push(step, &self.effect);
+        self.synced += 1;
+        self.report.steps += 1;
+        if self.effect.fault.is_some() {
+            self.note_fault();
+        }
+    }
+
+    /// Takes back all events from `len` on.
+    pub(crate) fn backtrack(&mut self, len: usize) {
+        self.execution.truncate(len);
+        if self.options.limits.preemptions.is_some() {
+            self.preemptions.truncate(len);
+        }
+        self.sync_to(len);
+    }
+
+    /// Brings the system to the first `len` steps of the execution.
+    pub(crate) fn sync_to(&mut self, len: usize) {
+        if len < self.synced {
+            self.system.rewind(&self.execution.steps()[..len]);
+        }
+        for position in self.synced..len {
+            self.system.step(self.execution.steps()[position], &mut self.effect);
+        }
+        self.synced = len;
+    }
+
+    /// Whether the preemption bound lets `thread` run next.
+    pub(crate) fn is_within_preemptions(&self, thread: ThreadId) -> bool {
+        self.options.limits.preemptions.is_none_or(|most| self.preemptions_with(thread) <= most)
+    }
+
+    /// Notes that the preemption bound cut something off. `exact`: nothing within it is lost.
+    pub(crate) fn note_preemption_cut(&mut self, exact: bool) {
+        if let Some(most) = self.options.limits.preemptions {
+            self.report.note(Inconclusive::Bound(Bound::Preemptions { most, exact }));
+        }
+    }
+
+    /// Judges a maximal execution.
+    pub(crate) fn finish(&mut self) {
+        self.note_length();
+        let (ending, violation) = self.system.end();
+        match ending {
+            Ending::Complete => self.report.counts.complete += 1,
+            Ending::Deadlocked => self.report.counts.deadlocked += 1,
+            Ending::Blocked => self.report.counts.blocked += 1,
+        }
+        if let Some(violation) = violation {
+            self.note_violation(violation, self.execution.len());
+        }
+        if self.options.data_races {
+            for race in data_race::find(&self.execution) {
+                self.note_violation(race.violation, race.second.index() + 1);
+            }
+        }
+        self.observer.execution(&self.execution, ending);
+    }
+
+    /// Counts an execution that was given up because every enabled thread sleeps.
+    pub(crate) fn finish_redundant(&mut self) {
+        self.note_length();
+        self.report.counts.redundant += 1;
+    }
+
+    /// Counts an execution that was cut at the limit of steps.
+    pub(crate) fn finish_cut(&mut self) {
+        self.note_length();
+        self.report.counts.cut += 1;
+        self.report.note(Inconclusive::Bound(Bound::Steps(self.options.limits.steps)));
+    }
+
+    /// Counts an execution that was cut at the limit of preemptions. `exact`: nothing within the
+    /// limit is lost.
+    pub(crate) fn finish_preempted(&mut self, exact: bool) {
+        self.note_length();
+        self.report.counts.cut += 1;
+        self.note_preemption_cut(exact);
+    }
+
+    /// Looks at the limits after an execution. `fraction`: how much of the search is done.
+    pub(crate) fn after_execution(&mut self, fraction: &dyn Fn() -> f64) {
+        if let Some(most) = self.options.limits.executions
+            && self.report.counts.total() >= most
+        {
+            self.stop(Bound::Executions(most));
+        }
+        self.poll(fraction);
+    }
+
+    /// Looks at the limits after a step, now and then.
+    #[inline]
+    pub(crate) fn after_step(&mut self, fraction: &dyn Fn() -> f64) {
+        self.steps_to_poll -= 1;
+        if self.steps_to_poll == 0 {
+            self.poll(fraction);
+        }
+    }
+
+    /// Ends the exploration: what was found.
+    pub(crate) fn into_report(mut self) -> Report {
+        self.report.threads = self.system.thread_count();
+        self.report
+    }
+
+    /// Gives up on something that the explorer cannot treat.
+    pub(crate) fn give_up(&mut self, reason: String) {
+        self.report.note(Inconclusive::GaveUp(reason));
+    }
+
+    fn poll(&mut self, fraction: &dyn Fn() -> f64) {
+        self.steps_to_poll = STEPS_BETWEEN_POLLS;
+        let progress = || Progress {
+            counts: self.report.counts,
+            steps: self.report.steps,
+            depth: self.execution.len(),
+            fraction: fraction(),
+        };
+        if let Some(bound) = self.observer.poll(&progress) {
+            self.stop(bound);
+        }
+    }
+
+    fn stop(&mut self, bound: Bound) {
+        self.stopped = true;
+        self.report.note(Inconclusive::Bound(bound));
+    }
+
+    #[cold]
+    fn note_fault(&mut self) {
+        match self.effect.fault.take() {
+            Some(Fault::Violation(violation)) => {
+                self.note_violation(violation, self.execution.len());
+                if self.stopped {
+                    // It ends here and will not be judged as a maximal one.
+                    self.note_length();
+                    self.report.counts.complete += 1;
+                }
+            }
+            Some(Fault::GaveUp(reason)) => self.report.note(Inconclusive::GaveUp(reason)),
+            None => {}
+        }
+    }
+
+    /// Notes a violation that the first `len` steps lead to.
+    fn note_violation(&mut self, violation: Violation, len: usize) {
+        if !self.report.violations.iter().any(|(known, _)| known.same_as(&violation)) {
+            let schedule = Schedule::fresh(&mut self.system, &self.execution.steps()[..len]);
+            self.synced = len;
+            self.sync_to(self.execution.len());
+            self.report.add_violation(violation, schedule);
+        }
+        self.stopped |= !self.options.keep_going;
+    }
+
+    fn note_length(&mut self) {
+        self.report.longest = self.report.longest.max(self.execution.len());
+    }
+
+    /// Preemptions of the execution if `thread` runs next.
+    fn preemptions_with(&self, thread: ThreadId) -> u32 {
+        let so_far = self.preemptions.last().copied().unwrap_or(0);
+        match self.execution.steps().last() {
+            Some(last) if last.thread != thread && self.is_enabled(last.thread) => so_far + 1,
+            _ => so_far,
+        }
+    }
+}
+
+/// Estimated share of a depth-first search that is done. For each node on the path, from the root:
+/// how many of its branches were taken (the last of them is being explored), and how many it has.
+pub(crate) fn share_done(nodes: impl Iterator<Item = (usize, usize)>) -> f64 {
+    let (mut done, mut share) = (0.0, 1.0);
+    for (taken, of) in nodes {
+        share /= of.max(1) as f64;
+        done += share * taken.saturating_sub(1) as f64;
+    }
+    done
+}

@@ -1,0 +1,93 @@
+//! Source-DPOR: source sets.
+//!
+//! P. Abdulla, S. Aronis, B. Jonsson, K. Sagonas: *Optimal Dynamic Partial Order Reduction*,
+//! POPL 2014, Algorithm 1.
+//!
+//! | paper | here |
+//! |---|---|
+//! | `E` | `Run::execution` |
+//! | `Sleep` | `SleepSets` |
+//! | `backtrack(E)` | `Node::backtrack` in `backtrack.rs` |
+//! | `I_[E'](v)` | [`is_initial`] |
+//!
+//! **Equivalence:** Mazurkiewicz traces.
+//! **Guarantee:** exactly one maximal execution per trace (source sets: at least one; sleep sets: at
+//! most one). **Not guaranteed:** no wasted work; a run may end redundant.
+//! **Differs from the paper:**
+//! 1. Locks and other steps that wait, also threads that are blocked at the end: see `races.rs`.
+//! 2. A step can have alternatives; the backtrack set holds threads, and all alternatives of a
+//!    thread in it are explored.
+//!
+//! **Cost:** per event, one clock and, per race of it, time linear in the distance to the other event.
+//! Memory linear in the length of an execution.
+//! **Tests:** `selvedge-testkit/tests/`: comparison with the oracle, golden programs.
+
+use selvedge_core::{Position, Report, Status, System, ThreadId};
+
+use crate::algorithm::{Covers, Equivalence, Info};
+use crate::backtrack::{self, Rule, Search};
+use crate::options::{Observer, Options};
+use crate::races::{Later, Reversal, reversals};
+use crate::sequence::{Initial, Sequence};
+
+pub(crate) const INFO: Info = Info {
+    name: "source",
+    summary: "source sets: one complete execution per trace, some redundant ones",
+    advice: "Simpler than `optimal` and needs less memory; can waste executions on programs with \
+             four and more threads.",
+    paper: "Abdulla, Aronis, Jonsson, Sagonas, POPL 2014, Algorithm 1",
+    equivalence: Equivalence::Mazurkiewicz,
+    covers: Covers::EVERYTHING,
+    optimal: false,
+};
+
+pub(crate) fn explore<S: System>(
+    make: &dyn Fn() -> S,
+    options: &Options,
+    observer: &mut dyn Observer,
+) -> Report {
+    backtrack::explore(SourceSets { reversal: Reversal::new() }, make, options, observer)
+}
+
+struct SourceSets {
+    reversal: Reversal,
+}
+
+impl<S: System> Rule<S> for SourceSets {
+    fn after_step(&mut self, search: &mut Search<'_, S>, position: Position) {
+        reverse_races(search, Later::Event(position), &mut self.reversal);
+    }
+
+    fn at_end(&mut self, search: &mut Search<'_, S>) {
+        for thread in search.run.threads() {
+            search.run.sync_to(search.run.execution.len());
+            if search.run.system.status(thread) == Status::Blocked {
+                reverse_races(search, Later::Pending(thread), &mut self.reversal);
+            }
+        }
+    }
+}
+
+/// Adds to the backtrack sets what the races of `later` ask for.
+fn reverse_races<S: System>(search: &mut Search<'_, S>, later: Later, reversal: &mut Reversal) {
+    let Search { run, nodes, .. } = search;
+    let expand = reversals(run, later, reversal, &mut |_, reversal| {
+        // if I_E'(v) ∩ backtrack(E') = ∅ then add one member of I_E'(v)
+        let (sequence, backtrack) = (&reversal.sequence, &mut nodes[reversal.at.index()].backtrack);
+        if !backtrack.iter().any(|&thread| is_initial(sequence, thread)) {
+            backtrack.push(sequence.step(0).thread);
+        }
+    });
+    for at in expand {
+        search.expand(at);
+    }
+}
+
+/// Whether the first event of `thread` in the sequence has no predecessor in it.
+fn is_initial(sequence: &Sequence, thread: ThreadId) -> bool {
+    let first = (0..sequence.len()).find(|&index| sequence.step(index).thread == thread);
+    first.is_some_and(|index| {
+        let (step, accesses) = (sequence.step(index), sequence.accesses(index));
+        sequence.weak_initial(0..index + 1, step, accesses) == Initial::At(index)
+    })
+}

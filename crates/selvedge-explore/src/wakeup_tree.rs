@@ -1,0 +1,205 @@
+//! Wakeup trees: sequences that must still be explored from a node, as an ordered tree.
+//!
+//! Abdulla, Aronis, Jonsson, Sagonas: *Optimal Dynamic Partial Order Reduction*, POPL 2014, section 6.
+//! Each tree node also stores the accesses of its step, so that independence can be decided without
+//! running anything.
+//!
+//! Invariants:
+//! 1. a branch is never moved: new branches come last;
+//! 2. for two branches `u` before `w` of one node, `u` is not a weak initial of the sequence that put
+//!    `w` there.
+
+use selvedge_core::{Footprint, Step};
+
+use crate::sequence::{Initial, Sequence};
+
+/// A node of some tree; it stands for the step that leads to it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct NodeId(u32);
+
+#[derive(Debug)]
+struct Node {
+    step: Step,
+    footprint: Footprint,
+    first_child: Option<NodeId>,
+    next: Option<NodeId>,
+}
+
+/// All wakeup trees of one exploration. A tree is the list of its branches, named by the first.
+#[derive(Default)]
+pub(crate) struct WakeupTrees {
+    nodes: Vec<Node>,
+    free: Vec<NodeId>,
+    /// The items of a sequence that are still to be inserted.
+    items: Vec<usize>,
+}
+
+/// What a step that is not in a sequence but independent of all of it means.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Absent {
+    /// It is a weak initial: the sequence has everything that is independent of `e`.
+    Initial,
+    /// The part of the sequence that is not there may depend on it.
+    Undecided,
+    /// The execution is not maximal: something may be missing that depends on it.
+    Nothing,
+}
+
+impl WakeupTrees {
+    pub(crate) fn step(&self, node: NodeId) -> Step {
+        self.nodes[node.0 as usize].step
+    }
+
+    /// The branches below `node`.
+    pub(crate) fn children(&self, node: NodeId) -> Option<NodeId> {
+        self.nodes[node.0 as usize].first_child
+    }
+
+    /// The branch behind `node`.
+    pub(crate) fn next(&self, node: NodeId) -> Option<NodeId> {
+        self.nodes[node.0 as usize].next
+    }
+
+    /// The branches of a tree in order.
+    pub(crate) fn branches(&self, first: Option<NodeId>) -> impl Iterator<Item = NodeId> + '_ {
+        std::iter::successors(first, |&node| self.next(node))
+    }
+
+    /// Adds a branch of one step behind `behind`, or as the first one.
+    pub(crate) fn add_leaf(
+        &mut self,
+        first: &mut Option<NodeId>,
+        behind: Option<NodeId>,
+        step: Step,
+        footprint: Footprint,
+    ) -> NodeId {
+        let next = match behind {
+            Some(behind) => self.nodes[behind.0 as usize].next,
+            None => *first,
+        };
+        let node = self.allocate(Node { step, footprint, first_child: None, next });
+        match behind {
+            Some(behind) => self.nodes[behind.0 as usize].next = Some(node),
+            None => *first = Some(node),
+        }
+        node
+    }
+
+    /// Adds a branch of one step as the last of the tree that contains the branch `current`.
+    pub(crate) fn add_last(&mut self, current: NodeId, step: Step, footprint: Footprint) {
+        let last = self.branches(Some(current)).last();
+        self.add_leaf(&mut Some(current), last, step, footprint);
+    }
+
+    /// Takes the children of `node` away, to be the tree of the node it leads to.
+    pub(crate) fn take_children(&mut self, node: NodeId) -> Option<NodeId> {
+        self.nodes[node.0 as usize].first_child.take()
+    }
+
+    /// Frees a branch whose children were taken; gives the one behind it.
+    pub(crate) fn drop_branch(&mut self, node: NodeId) -> Option<NodeId> {
+        debug_assert!(self.children(node).is_none(), "a branch is dropped after its exploration");
+        self.free.push(node);
+        self.nodes[node.0 as usize].next
+    }
+
+    /// Frees a whole tree.
+    pub(crate) fn drop_tree(&mut self, first: Option<NodeId>) {
+        let mut todo: Vec<NodeId> = first.into_iter().collect();
+        while let Some(node) = todo.pop() {
+            todo.extend(self.next(node));
+            todo.extend(self.children(node));
+            self.free.push(node);
+        }
+    }
+
+    /// Inserts the sequence into a tree whose first branch is `current`, the one being explored.
+    /// That one never fits: the sequence contains an event that depends on it.
+    ///
+    /// Gives false, and does nothing, if a step that the sequence does not contain would be taken
+    /// for a weak initial of it, and `absent` does not allow that.
+    pub(crate) fn insert(&mut self, current: NodeId, sequence: &Sequence, absent: Absent) -> bool {
+        let mut items = std::mem::take(&mut self.items);
+        items.clear();
+        items.extend(0..sequence.len());
+        let inserted = self.insert_items(current, sequence, &mut items, absent);
+        self.items = items;
+        inserted
+    }
+
+    fn insert_items(
+        &mut self,
+        current: NodeId,
+        sequence: &Sequence,
+        items: &mut Vec<usize>,
+        absent: Absent,
+    ) -> bool {
+        let mut parent: Option<NodeId> = None;
+        loop {
+            let children = match parent {
+                None => self.next(current),
+                // A leaf that was itself inserted: whatever follows it will be explored.
+                Some(node) if self.children(node).is_none() => return true,
+                Some(node) => self.children(node),
+            };
+            let mut fits = None;
+            for child in self.branches(children) {
+                let Node { step, footprint, .. } = &self.nodes[child.0 as usize];
+                let all = items.iter().copied();
+                match (sequence.weak_initial(all, *step, footprint.accesses()), absent) {
+                    (Initial::No, _) | (Initial::Absent, Absent::Nothing) => continue,
+                    (Initial::Absent, Absent::Undecided) => return false,
+                    (Initial::At(index), _) => fits = Some((child, Some(index))),
+                    (Initial::Absent, Absent::Initial) => fits = Some((child, None)),
+                }
+                break;
+            }
+            let Some((child, index)) = fits else {
+                self.append(current, parent, sequence, items);
+                return true;
+            };
+            if let Some(index) = index {
+                items.remove(index);
+            }
+            parent = Some(child);
+        }
+    }
+
+    /// Appends the items as a new last branch below `parent`, or beside `current`.
+    fn append(
+        &mut self,
+        current: NodeId,
+        parent: Option<NodeId>,
+        sequence: &Sequence,
+        items: &[usize],
+    ) {
+        let mut parent = parent;
+        for &index in items {
+            let footprint = Footprint::of_event(sequence.accesses(index));
+            let mut children = match parent {
+                None => Some(current),
+                Some(parent) => self.children(parent),
+            };
+            let last = self.branches(children).last();
+            let node = self.add_leaf(&mut children, last, sequence.step(index), footprint);
+            if let Some(parent) = parent {
+                self.nodes[parent.0 as usize].first_child = children;
+            }
+            parent = Some(node);
+        }
+    }
+
+    fn allocate(&mut self, node: Node) -> NodeId {
+        match self.free.pop() {
+            Some(id) => {
+                self.nodes[id.0 as usize] = node;
+                id
+            }
+            None => {
+                let id = NodeId(u32::try_from(self.nodes.len()).expect("internal error: full"));
+                self.nodes.push(node);
+                id
+            }
+        }
+    }
+}
