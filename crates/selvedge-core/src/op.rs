@@ -70,6 +70,15 @@ pub enum Mode {
     Alive,
 }
 
+impl Mode {
+    /// Whether the access to the object before this one is what makes the step possible in the
+    /// first place: the creation of its thread, or its wake-up.
+    #[inline]
+    pub fn is_cause(self) -> bool {
+        matches!(self, Mode::Begin | Mode::Woken)
+    }
+}
+
 /// One object, and how it is touched.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Access {
@@ -86,9 +95,16 @@ impl fmt::Debug for Access {
 }
 
 /// All accesses of one step: at most one per object.
-#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Footprint {
     accesses: SmallVec<[Access; 2]>,
+}
+
+impl Clone for Footprint {
+    #[inline]
+    fn clone(&self) -> Self {
+        Self { accesses: SmallVec::from_slice(&self.accesses) }
+    }
 }
 
 impl Footprint {
@@ -97,12 +113,22 @@ impl Footprint {
         Self::default()
     }
 
+    /// The accesses of an event, which are to different objects.
+    #[inline]
+    pub fn of_event(accesses: &[Access]) -> Self {
+        Self { accesses: SmallVec::from_slice(accesses) }
+    }
+
     /// Adds an access. A second access to the same object makes both one access that commutes
     /// with nothing, unless they are the same.
     #[inline]
     pub fn add(&mut self, object: ObjectId, mode: Mode) {
         match self.accesses.iter_mut().find(|access| access.object == object) {
             Some(access) if access.mode == mode => {}
+            // It commutes with nothing either, and what makes the step possible must not be lost:
+            // the only step of a thread is both its first and its last.
+            Some(access) if access.mode.is_cause() => {}
+            Some(access) if mode.is_cause() => access.mode = mode,
             Some(access) => access.mode = Mode::Write,
             None => self.accesses.push(Access { object, mode }),
         }

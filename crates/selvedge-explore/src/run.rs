@@ -66,10 +66,14 @@ impl<'a, S: System> Run<'a, S> {
 
     /// The enabled threads in the order in which a search that is free to choose tries them: the
     /// lowest number first. But a thread that has run for very long without a switch comes last,
-    /// since it may wait in a loop for the others.
+    /// since it may wait in a loop for the others; and with a bound on preemptions the thread that
+    /// runs goes on.
     pub(crate) fn enabled_in_order(&self) -> impl Iterator<Item = ThreadId> + '_ {
         let count = self.system.thread_count();
-        let first = self.tired().map_or(0, |thread| thread.index() + 1);
+        let first = match self.execution.steps().last() {
+            Some(last) if self.options.limits.preemptions.is_some() => last.thread.index(),
+            _ => self.tired().map_or(0, |thread| thread.index() + 1),
+        };
         (0..count)
             .map(move |offset| ThreadId::new((first + offset) % count))
             .filter(|&thread| self.is_enabled(thread))

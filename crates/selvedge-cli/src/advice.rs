@@ -1,0 +1,49 @@
+//! What to do when nothing is proved.
+
+use selvedge_core::{Bound, Inconclusive};
+use selvedge_report::plural;
+
+/// What happened, and the next step: lines, the first of which is a sentence of its own.
+pub(crate) fn advice(reason: &Inconclusive) -> (String, Vec<String>) {
+    let bound = match reason {
+        Inconclusive::Bound(bound) => bound,
+        // It has its hint in itself.
+        Inconclusive::GaveUp(reason) => return (reason.clone(), Vec::new()),
+    };
+    let lines = match bound {
+        Bound::Executions(most) => {
+            vec![format!("raise the limit: --max-executions {}", most.saturating_mul(10))]
+        }
+        Bound::Steps(most) => vec![
+            "a loop that waits for another thread? write `await …` instead of spinning,".to_owned(),
+            format!("or raise the limit: --max-steps {}", most.saturating_mul(10)),
+        ],
+        Bound::Preemptions { most, exact } => {
+            let more = most.saturating_add(1);
+            let mut lines = vec![format!(
+                "raise the bound: --preemptions {more}, or leave it out to cover everything"
+            )];
+            if !exact {
+                lines.push("all executions within the bound: --algorithm oracle".to_owned());
+            }
+            lines
+        }
+        Bound::Time => vec![
+            "raise the limit (--time), make the program smaller (--const N=2),".to_owned(),
+            "look at executions with few preemptions first (--preemptions 2),".to_owned(),
+            "or at random ones (--sample 10000)".to_owned(),
+        ],
+        Bound::Interrupted => vec!["let it run to its end, or set a limit: --time 5m".to_owned()],
+        Bound::Sampling(_) => vec![
+            "leave out --sample to cover all executions,".to_owned(),
+            "or take other ones: more of them, or another --seed".to_owned(),
+        ],
+    };
+    let what = match bound {
+        Bound::Executions(most) => {
+            format!("stopped after {}", plural(*most, "execution", "executions"))
+        }
+        other => other.to_string(),
+    };
+    (what, lines)
+}

@@ -1,0 +1,348 @@
+//! The command line, described once: parsing, help and completions come from here.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::error::ErrorKind;
+use clap::{Arg, Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
+use selvedge_core::Schedule;
+use selvedge_explore::{Algorithm, Limits};
+
+use crate::exit::{Exit, FAILURE, Failure, complain};
+use crate::screen::Screen;
+use crate::source::Constants;
+
+mod help;
+mod values;
+
+use values::{Constant, parse_constant, parse_duration, parse_schedule};
+
+/// Checks concurrent programs: one execution per equivalence class of interleavings.
+#[derive(Parser, Debug)]
+#[command(name = "selvedge", version, about, long_about = help::ABOUT, after_help = help::EXIT_CODES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+
+    /// When to use colours
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    color: Colour,
+}
+
+/// What to do.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Check a program: find a violation, or prove that there is none
+    #[command(long_about = help::CHECK, after_long_help = help::CHECK_EXAMPLES)]
+    Check(Box<CheckArgs>),
+    /// Run all algorithms on a program, side by side
+    #[command(long_about = help::COMPARE, after_long_help = help::COMPARE_EXAMPLES)]
+    Compare(CompareArgs),
+    /// Show the execution that a schedule leads to
+    #[command(long_about = help::REPLAY, after_long_help = help::REPLAY_EXAMPLES)]
+    Replay(ReplayArgs),
+    /// List the algorithms: what each is, what it covers, when to choose it
+    Algorithms,
+    /// Write a completion script for a shell
+    #[command(long_about = help::COMPLETIONS, after_long_help = help::COMPLETIONS_EXAMPLES)]
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
+pub(crate) enum Colour {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// Which program.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ProgramArgs {
+    /// The program (.sel); `-` reads standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    #[command(flatten)]
+    given: ConstantArgs,
+}
+
+/// Constants that are given from outside.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ConstantArgs {
+    /// Give a constant of the program another value; may be repeated
+    #[arg(long = "const", value_name = "NAME=VALUE", value_parser = parse_constant)]
+    constants: Vec<Constant>,
+}
+
+/// When to stop.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct LimitArgs {
+    /// Stop after N executions
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    max_executions: Option<u64>,
+
+    /// Cut executions after N steps
+    #[arg(long, value_name = "N", default_value_t = Limits::default().steps as u64,
+          value_parser = clap::value_parser!(u64).range(1..))]
+    max_steps: u64,
+
+    /// Only executions with at most K preemptions: switches away from a thread that could go on
+    #[arg(long, value_name = "K")]
+    preemptions: Option<u32>,
+
+    /// Stop after this time, such as 500ms, 30s, 5m or 1h
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub(crate) time: Option<Duration>,
+}
+
+/// Arguments of `check`.
+#[derive(Args, Debug)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(crate) program: ProgramArgs,
+
+    /// How to search; `selvedge algorithms` explains them
+    #[arg(long, short, value_name = "NAME", value_parser = AlgorithmParser,
+          default_value = Algorithm::DEFAULT.info().name, hide_possible_values = true)]
+    pub(crate) algorithm: Algorithm,
+
+    /// Go on after a violation and show all different ones
+    #[arg(long)]
+    pub(crate) keep_going: bool,
+
+    /// Look for data races too
+    #[arg(long)]
+    pub(crate) races: bool,
+
+    #[command(flatten, next_help_heading = "Limits")]
+    pub(crate) limits: LimitArgs,
+
+    #[command(flatten, next_help_heading = "Sampling")]
+    pub(crate) sampling: SamplingArgs,
+
+    #[command(flatten, next_help_heading = "Output")]
+    pub(crate) output: OutputArgs,
+
+    /// Only the verdict: no progress, no execution
+    #[arg(long, short, help_heading = "Output")]
+    pub(crate) quiet: bool,
+
+    /// Save the first violation's schedule, with the constants, for `selvedge replay --trace`
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) save_trace: Option<PathBuf>,
+}
+
+/// Random executions in place of all.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct SamplingArgs {
+    /// Run N random executions; finds violations, proves nothing
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..),
+          conflicts_with = "algorithm")]
+    pub(crate) sample: Option<u64>,
+
+    /// Sample by random priorities, for violations that need D ordering constraints
+    #[arg(long, value_name = "D", requires = "sample",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) pct: Option<u32>,
+
+    /// The same seed gives the same executions
+    #[arg(long, value_name = "S", requires = "sample", default_value_t = 0)]
+    pub(crate) seed: u64,
+}
+
+/// How to show results.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct OutputArgs {
+    /// Write one JSON object in place of text
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Show long executions whole
+    #[arg(long)]
+    pub(crate) full: bool,
+}
+
+/// Arguments of `compare`.
+#[derive(Args, Debug)]
+pub(crate) struct CompareArgs {
+    #[command(flatten)]
+    pub(crate) program: ProgramArgs,
+
+    /// Only these algorithms, separated by commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = AlgorithmParser,
+          hide_possible_values = true)]
+    pub(crate) algorithms: Vec<Algorithm>,
+
+    /// Look for data races too
+    #[arg(long)]
+    pub(crate) races: bool,
+
+    /// Stop each algorithm after this time
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "10s")]
+    pub(crate) time: Duration,
+
+    /// Stop each algorithm after N executions
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    max_executions: Option<u64>,
+
+    /// Cut executions after N steps
+    #[arg(long, value_name = "N", default_value_t = Limits::default().steps as u64,
+          value_parser = clap::value_parser!(u64).range(1..))]
+    max_steps: u64,
+
+    /// Only executions with at most K preemptions
+    #[arg(long, value_name = "K")]
+    preemptions: Option<u32>,
+
+    /// Write one JSON object in place of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `replay`.
+#[derive(Args, Debug)]
+pub(crate) struct ReplayArgs {
+    /// The program (.sel); a saved trace knows its program
+    #[arg(value_name = "FILE", required_unless_present = "trace")]
+    pub(crate) file: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) given: ConstantArgs,
+
+    /// The schedule, as `check` prints it
+    #[arg(long, value_name = "STEPS", value_parser = parse_schedule,
+          required_unless_present = "trace", conflicts_with = "trace")]
+    pub(crate) schedule: Option<Schedule>,
+
+    /// A trace that `check --save-trace` wrote
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+
+    /// Look for data races too
+    #[arg(long)]
+    pub(crate) races: bool,
+
+    /// Show one step at a time, with what every thread does next
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) step: bool,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+impl ProgramArgs {
+    /// The constants by name.
+    pub(crate) fn constants(&self) -> Result<Constants, Failure> {
+        self.given.by_name()
+    }
+}
+
+impl ConstantArgs {
+    /// The constants by name.
+    pub(crate) fn by_name(&self) -> Result<Constants, Failure> {
+        let mut constants = Constants::new();
+        for Constant { name, value } in &self.constants {
+            if constants.insert(name.clone(), *value).is_some() {
+                return Err(Failure::User(format!("--const {name} is given twice; keep one")));
+            }
+        }
+        Ok(constants)
+    }
+}
+
+impl LimitArgs {
+    /// As the explorers want it.
+    pub(crate) fn limits(&self) -> Limits {
+        limits(self.max_executions, self.max_steps, self.preemptions)
+    }
+}
+
+impl CompareArgs {
+    /// As the explorers want it.
+    pub(crate) fn limits(&self) -> Limits {
+        limits(self.max_executions, self.max_steps, self.preemptions)
+    }
+}
+
+fn limits(executions: Option<u64>, steps: u64, preemptions: Option<u32>) -> Limits {
+    // On a machine that cannot count so far, memory ends before.
+    let steps = usize::try_from(steps).unwrap_or(usize::MAX);
+    Limits { executions, steps, preemptions }
+}
+
+/// Parses the arguments of the process. `Err`: something was shown, and this is the exit code.
+pub(crate) fn parse() -> Result<(Command, Colour), ExitCode> {
+    match Cli::try_parse() {
+        Ok(Cli { command: Some(command), color }) => Ok((command, color)),
+        Ok(Cli { command: None, .. }) => {
+            complain(help::GETTING_STARTED);
+            Err(ExitCode::from(FAILURE))
+        }
+        Err(error) => {
+            // `--help` and `--version` come this way too; a closed pipe is no reason to complain.
+            let _ = error.print();
+            let asked = !error.use_stderr();
+            Err(if asked { ExitCode::SUCCESS } else { ExitCode::from(FAILURE) })
+        }
+    }
+}
+
+/// Writes the completion script of a shell.
+pub(crate) fn completions(shell: clap_complete::Shell, screen: &Screen) -> Result<Exit, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "selvedge", &mut script);
+    screen.print(&String::from_utf8_lossy(&script))?;
+    Ok(Exit::Good)
+}
+
+/// Knows the registry, and what people call its algorithms.
+#[derive(Clone)]
+struct AlgorithmParser;
+
+impl TypedValueParser for AlgorithmParser {
+    type Value = Algorithm;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        _arg: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<Algorithm, clap::Error> {
+        let name = value.to_string_lossy();
+        Algorithm::named(name.trim()).ok_or_else(|| {
+            let meant = values::nearest_algorithm(&name);
+            let meant = meant.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
+            let message =
+                format!("unknown algorithm `{name}`{meant}  (all: selvedge algorithms)\n");
+            clap::Error::raw(ErrorKind::InvalidValue, message).with_cmd(command)
+        })
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let value = |algorithm: &Algorithm| {
+            let info = algorithm.info();
+            PossibleValue::new(info.name).help(info.summary)
+        };
+        Some(Box::new(Algorithm::ALL.iter().map(value)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_description_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,152 @@
+//! Values of options.
+
+use std::time::Duration;
+
+use selvedge_core::Schedule;
+use selvedge_explore::Algorithm;
+use selvedge_report::ConstantJson;
+
+/// A constant of the program, with the value that it should have.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Constant {
+    pub(crate) name: String,
+    pub(crate) value: ConstantJson,
+}
+
+/// `N=5`, `DEBUG=true`.
+pub(crate) fn parse_constant(text: &str) -> Result<Constant, String> {
+    let example = "write for example --const N=5 or --const DEBUG=true";
+    let (name, value) = text.split_once('=').ok_or_else(|| format!("no `=` in it; {example}"))?;
+    let (name, value) = (name.trim(), value.trim());
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if !is_name {
+        return Err(format!("`{name}` is not a name; {example}"));
+    }
+    let value = match value {
+        "true" => ConstantJson::Bool(true),
+        "false" => ConstantJson::Bool(false),
+        number => match number.replace('_', "").parse::<i64>() {
+            Ok(number) => ConstantJson::Int(number),
+            Err(_) => return Err(format!("`{number}` is no number, true or false; {example}")),
+        },
+    };
+    Ok(Constant { name: name.to_owned(), value })
+}
+
+/// `500ms`, `30s`, `5m`, `1h`, or seconds without a unit.
+pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
+    let wrong = || "a time is a number with a unit: 500ms, 30s, 5m, 1h".to_owned();
+    let text = text.trim();
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let number: f64 = number.parse().map_err(|_| wrong())?;
+    let seconds = match unit.trim() {
+        "ms" => number / 1e3,
+        "" | "s" | "sec" => number,
+        "m" | "min" => number * 60.0,
+        "h" => number * 3600.0,
+        _ => return Err(wrong()),
+    };
+    const LONGEST: f64 = 1e9;
+    if seconds <= 0.0 || seconds > LONGEST {
+        return Err("a time limit is more than 0 and at most 30 years".to_owned());
+    }
+    Ok(Duration::from_secs_f64(seconds))
+}
+
+/// `0.1@2.0:1`.
+pub(crate) fn parse_schedule(text: &str) -> Result<Schedule, String> {
+    text.parse().map_err(|error: selvedge_core::ParseScheduleError| error.to_string())
+}
+
+/// What people call algorithms, and what they are called here.
+const OTHER_NAMES: &[(&str, &str)] = &[
+    ("odpor", "optimal"),
+    ("optimal-dpor", "optimal"),
+    ("sdpor", "source"),
+    ("source-dpor", "source"),
+    ("dpor", "classic"),
+    ("fg", "classic"),
+    ("classic-dpor", "classic"),
+    ("sleep-sets", "sleep"),
+    ("godefroid", "sleep"),
+    ("all", "oracle"),
+    ("brute-force", "oracle"),
+    ("dfs", "oracle"),
+    ("exhaustive", "oracle"),
+    ("naive", "oracle"),
+    ("none", "oracle"),
+    ("dc-dpor", "data-centric"),
+    ("rf", "data-centric"),
+    ("udpor", "unfolding"),
+];
+
+/// The algorithm that was probably meant.
+pub(crate) fn nearest_algorithm(name: &str) -> Option<&'static str> {
+    let name = name.trim().to_lowercase().replace('_', "-");
+    let other = OTHER_NAMES.iter().find(|(other, _)| *other == name).map(|&(_, known)| known);
+    if let Some(algorithm) = other.and_then(Algorithm::named) {
+        return Some(algorithm.info().name);
+    }
+    let near = Algorithm::ALL.iter().filter_map(|algorithm| {
+        let known = algorithm.info().name;
+        let begins = name.len() >= 3 && known.starts_with(&name);
+        let distance = if begins { 0 } else { distance(&name, known) };
+        (distance <= known.len() / 3).then_some((distance, known))
+    });
+    near.min().map(|(_, known)| known)
+}
+
+/// How many characters must be added, removed or replaced.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    for (i, c) in a.chars().take(64).enumerate() {
+        let mut row = vec![i + 1];
+        for (j, &d) in b.iter().enumerate() {
+            row.push((last[j] + usize::from(c != d)).min(last[j + 1] + 1).min(row[j] + 1));
+        }
+        last = row;
+    }
+    last[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constants() {
+        let int = |n| Ok(ConstantJson::Int(n));
+        let value = |text| parse_constant(text).map(|constant| constant.value);
+        assert_eq!(value("N=5"), int(5));
+        assert_eq!(value("N = -1_000"), int(-1000));
+        assert_eq!(value("DEBUG=true"), Ok(ConstantJson::Bool(true)));
+        for wrong in ["N", "=5", "N=", "N=x", "1N=1", "N=1.5", "N=99999999999999999999"] {
+            assert!(parse_constant(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn durations() {
+        let ms = |text| parse_duration(text).map(|time| time.as_millis());
+        assert_eq!(
+            ["250ms", "30s", "1.5s", "5m", "2", "1h"].map(ms),
+            [250, 30_000, 1500, 300_000, 2000, 3_600_000].map(Ok)
+        );
+        for wrong in ["", "s", "0s", "-1s", "5 parsecs", "1e9h", "nan", "inf", "1..2s"] {
+            assert!(parse_duration(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn algorithms_have_other_names() {
+        assert_eq!(nearest_algorithm("odpor"), Some("optimal"));
+        assert_eq!(nearest_algorithm("optimall"), Some("optimal"));
+        assert_eq!(nearest_algorithm("Opt"), Some("optimal"));
+        assert_eq!(nearest_algorithm("brute_force"), Some("oracle"));
+        assert_eq!(nearest_algorithm("quicksort"), None);
+        assert_eq!(nearest_algorithm(""), None);
+    }
+}

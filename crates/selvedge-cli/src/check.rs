@@ -1,0 +1,314 @@
+//! `selvedge check`: find a violation, or prove that there is none.
+
+use std::path::Path;
+use std::time::Duration;
+
+use selvedge_core::{Counts, Report, Schedule, Verdict, Violation};
+use selvedge_explore::{Algorithm, Confirmed, Covers, Options, Sampling};
+use selvedge_report::{
+    CheckJson, CoversJson, Style, TraceView, ViolationJson, execution, plural, to_text, violation,
+};
+
+use crate::advice::advice;
+use crate::args::{CheckArgs, SamplingArgs};
+use crate::exit::{Exit, Failure};
+use crate::interrupt;
+use crate::progress::Watch;
+use crate::saved::Saved;
+use crate::screen::Screen;
+use crate::source::Loaded;
+use crate::summary;
+
+/// How executions are chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Method {
+    /// One of each class.
+    Explore(Algorithm),
+    /// Some at random.
+    Sample { sampling: Sampling, executions: u64, seed: u64 },
+}
+
+/// Checks a program and shows the result.
+pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
+    let loaded = Loaded::new(&args.program, screen)?;
+    let method = Method::new(args.algorithm, &args.sampling);
+    let options = Options {
+        keep_going: args.keep_going,
+        data_races: args.races,
+        limits: args.limits.limits(),
+    };
+    if args.races && !method.covers().data_races {
+        let name = method.name();
+        return Err(Failure::User(format!(
+            "the algorithm `{name}` does not look for data races\n  \
+             leave out --races, or take another one: selvedge algorithms"
+        )));
+    }
+
+    interrupt::install();
+    let mut watch = Watch::start(args.limits.time, !args.quiet, method.name());
+    let report = method.run(&loaded, &options, &mut watch);
+    let time = watch.finish();
+
+    let outcome = Outcome {
+        found: confirm_all(&loaded, &report)?,
+        loaded: &loaded,
+        report,
+        method,
+        args,
+        time,
+    };
+    if let Some(path) = &args.save_trace {
+        outcome.save_trace(path, screen)?;
+    }
+    let text = match (args.output.json, args.quiet) {
+        (true, _) => to_text(&outcome.json()),
+        (false, true) => outcome.verdict_line(screen),
+        (false, false) => outcome.text(screen),
+    };
+    screen.print(&text)?;
+    Ok(outcome.report.verdict().into())
+}
+
+/// Replays every violation. One that is not seen again is an error of the tool. What looks the same
+/// to the user is shown once.
+pub(crate) fn confirm_all(loaded: &Loaded, report: &Report) -> Result<Vec<TraceView>, Failure> {
+    let mut found: Vec<TraceView> = Vec::new();
+    for (violation, schedule) in &report.violations {
+        let trace = confirm(loaded, violation, schedule)?;
+        let new = &trace.violations[0];
+        let is_known = found.iter().any(|known| {
+            let known = &known.violations[0];
+            (known.kind, &known.message, &known.places) == (new.kind, &new.message, &new.places)
+        });
+        if !is_known {
+            found.push(trace);
+        }
+    }
+    Ok(found)
+}
+
+fn confirm(
+    loaded: &Loaded,
+    violation: &Violation,
+    schedule: &Schedule,
+) -> Result<TraceView, Failure> {
+    match selvedge_explore::confirm(&|| loaded.system(), violation, schedule) {
+        Ok(Confirmed { violation, replay, .. }) => {
+            Ok(TraceView::new(&replay, &[&violation], &|place| loaded.line(place)))
+        }
+        Err(error) => Err(Failure::Internal(format!(
+            "the search found \"{}\", but the replay of {schedule} did not: {}",
+            violation.message, error.reason
+        ))),
+    }
+}
+
+impl Method {
+    fn new(algorithm: Algorithm, args: &SamplingArgs) -> Self {
+        let Some(executions) = args.sample else {
+            return Method::Explore(algorithm);
+        };
+        let sampling = match args.pct {
+            Some(depth) => Sampling::Pct { depth },
+            None => Sampling::Uniform,
+        };
+        Method::Sample { sampling, executions, seed: args.seed }
+    }
+
+    fn run(self, loaded: &Loaded, options: &Options, watch: &mut Watch) -> Report {
+        let make = || loaded.system();
+        match self {
+            Method::Explore(algorithm) => {
+                selvedge_explore::explore(algorithm, &make, options, watch)
+            }
+            Method::Sample { sampling, executions, seed } => {
+                selvedge_explore::sample(sampling, executions, seed, &make, options, watch)
+            }
+        }
+    }
+
+    /// Its name in reports.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Method::Explore(algorithm) => algorithm.info().name,
+            Method::Sample { .. } => "sample",
+        }
+    }
+
+    /// Its name, and what makes it repeatable.
+    pub(crate) fn describe(self) -> String {
+        match self {
+            Method::Explore(algorithm) => algorithm.info().name.to_owned(),
+            Method::Sample { sampling: Sampling::Uniform, seed, .. } => {
+                format!("uniform sample, --seed {seed}")
+            }
+            Method::Sample { sampling: Sampling::Pct { depth }, seed, .. } => {
+                format!("sample with random priorities, --pct {depth} --seed {seed}")
+            }
+        }
+    }
+
+    /// What its "verified" would cover; of a sample: what it looks at.
+    fn covers(self) -> Covers {
+        match self {
+            Method::Explore(algorithm) => algorithm.info().covers,
+            Method::Sample { .. } => Covers { assertions: true, deadlocks: true, data_races: true },
+        }
+    }
+}
+
+/// What came out, and all that is needed to show it.
+struct Outcome<'a> {
+    loaded: &'a Loaded,
+    args: &'a CheckArgs,
+    method: Method,
+    report: Report,
+    /// One for each violation of the report, confirmed.
+    found: Vec<TraceView>,
+    time: Duration,
+}
+
+impl Outcome<'_> {
+    fn verdict_line(&self, screen: &Screen) -> String {
+        let verdict = self.report.verdict();
+        let (style, rest) = match verdict {
+            Verdict::Verified => (Style::Good, verified(self.report.counts)),
+            Verdict::Violated => (Style::Bad, self.violated()),
+            Verdict::Inconclusive => {
+                let first = self.report.inconclusive.first();
+                (Style::Unsure, first.map_or(String::new(), |reason| advice(reason).0))
+            }
+        };
+        format!("{}: {rest}\n", screen.paint.style(style, verdict.name()))
+    }
+
+    fn violated(&self) -> String {
+        match self.found.as_slice() {
+            [one] => one.violations[0].message.clone(),
+            many => format!("{} different violations", many.len()),
+        }
+    }
+
+    fn text(&self, screen: &Screen) -> String {
+        let mut out = self.verdict_line(screen);
+        let options = screen.text_options(self.args.output.full);
+        for (i, trace) in self.found.iter().enumerate() {
+            let found = &trace.violations[0];
+            if self.found.len() > 1 {
+                let head = format!("{} of {}: {}", i + 1, self.found.len(), found.message);
+                out.push_str(&format!("\n{}\n", screen.paint.style(Style::Strong, &head)));
+            }
+            out.push_str(&violation(found, &options));
+            out.push_str(&format!("\n{}\n", execution(trace, &options)));
+            out.push_str(&format!(
+                "replay: {}\n",
+                self.loaded.replay_command(&trace.schedule, trace.violations[0].kind)
+            ));
+        }
+        self.add_reasons(&mut out);
+        if self.report.verdict() != Verdict::Verified {
+            out.push('\n');
+        }
+        out.push_str(&summary::summary(
+            &self.report,
+            &self.method,
+            self.method.covers(),
+            self.args.races,
+            self.time,
+        ));
+        self.add_remarks(&mut out, screen);
+        out
+    }
+
+    /// Why nothing is proved, or why not everything was seen, each with the next step.
+    fn add_reasons(&self, out: &mut String) {
+        let is_violated = self.report.verdict() == Verdict::Violated;
+        if is_violated && !self.args.keep_going {
+            return;
+        }
+        for (i, reason) in self.report.inconclusive.iter().enumerate() {
+            let (what, lines) = advice(reason);
+            if is_violated {
+                out.push_str(&format!("\nthere may be more violations: {what}\n"));
+            } else if i > 0 {
+                out.push_str(&format!("also: {what}\n"));
+            }
+            for line in lines {
+                out.push_str(&format!("  {line}\n"));
+            }
+        }
+    }
+
+    /// A proof about nothing is worth a warning.
+    fn add_remarks(&self, out: &mut String, screen: &Screen) {
+        let counts = self.report.counts;
+        if self.report.verdict() == Verdict::Verified && counts.complete == 0 && counts.blocked > 0
+        {
+            let word = screen.paint.style(Style::Unsure, "note");
+            out.push_str(&format!(
+                "{word}: no execution is complete: every one stands at an `assume` that is false, \
+                 so nothing was checked to its end\n"
+            ));
+        }
+    }
+
+    fn json(&self) -> CheckJson {
+        let covers = self.method.covers();
+        let (equivalence, seed) = match self.method {
+            Method::Explore(algorithm) => (Some(algorithm.info().equivalence.name()), None),
+            Method::Sample { seed, .. } => (None, Some(seed)),
+        };
+        CheckJson {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            command: "check",
+            file: self.loaded.file.clone(),
+            constants: self.loaded.constants.clone(),
+            verdict: self.report.verdict().name(),
+            algorithm: self.method.name().to_owned(),
+            equivalence,
+            covers: covers_json(covers, self.args.races),
+            executions: self.report.counts.into(),
+            steps: self.report.steps,
+            longest: self.report.longest,
+            threads: self.report.threads,
+            seconds: self.time.as_secs_f64(),
+            seed,
+            violations: self
+                .found
+                .iter()
+                .map(|trace| {
+                    ViolationJson::new(&trace.violations[0], trace).replayed_by(
+                        self.loaded.replay_command(&trace.schedule, trace.violations[0].kind),
+                    )
+                })
+                .collect(),
+            inconclusive: self.report.inconclusive.iter().map(Into::into).collect(),
+        }
+    }
+
+    fn save_trace(&self, path: &Path, screen: &Screen) -> Result<(), Failure> {
+        match self.found.first() {
+            Some(trace) => {
+                Saved::new(self.loaded, &trace.schedule, &trace.violations[0]).write(path)
+            }
+            None => {
+                screen.warn("no violation was found, so no trace is saved");
+                Ok(())
+            }
+        }
+    }
+}
+
+/// What a "verified" covers, as JSON: data races only if they were looked for.
+pub(crate) fn covers_json(covers: Covers, asked_for_races: bool) -> CoversJson {
+    CoversJson {
+        assertions: covers.assertions,
+        deadlocks: covers.deadlocks,
+        data_races: covers.data_races && asked_for_races,
+    }
+}
+
+fn verified(counts: Counts) -> String {
+    format!("no violation in {}", plural(counts.maximal(), "execution", "executions"))
+}

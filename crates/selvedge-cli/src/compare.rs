@@ -1,0 +1,279 @@
+//! `selvedge compare`: all algorithms side by side.
+
+use std::time::Duration;
+
+use selvedge_core::{Bound, Inconclusive, Report, Verdict};
+use selvedge_explore::{Algorithm, Options};
+use selvedge_report::{
+    Align, CompareJson, CompareRowJson, Style, Table, bytes, grouped, rate, seconds, to_text,
+};
+
+use crate::args::CompareArgs;
+use crate::check::{confirm_all, covers_json};
+use crate::exit::{Exit, Failure};
+use crate::progress::Watch;
+use crate::screen::Screen;
+use crate::source::Loaded;
+use crate::{interrupt, memory};
+
+/// Runs the algorithms one after the other and shows a table.
+pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
+    let loaded = Loaded::new(&args.program, screen)?;
+    let algorithms = match args.algorithms.as_slice() {
+        [] => Algorithm::ALL,
+        some => some,
+    };
+    interrupt::install();
+    let mut rows = Vec::new();
+    for &algorithm in algorithms {
+        if !interrupt::is_requested() {
+            rows.push(measure(algorithm, args, &loaded)?);
+        }
+    }
+    let agree = verdicts_agree(&rows);
+    let text = if args.json {
+        to_text(&json(&rows, agree, args, &loaded))
+    } else {
+        text(&rows, algorithms.len(), args, &loaded, screen)
+    };
+    screen.print(&text)?;
+    if !agree {
+        return Err(Failure::Internal(disagreement(&rows)));
+    }
+    Ok(exit(&rows))
+}
+
+/// What one algorithm found out.
+struct Row {
+    algorithm: Algorithm,
+    report: Report,
+    /// What is wrong, in words.
+    messages: Vec<String>,
+    time: Duration,
+    peak: u64,
+}
+
+impl Row {
+    /// Whether the search came to its end, so that its numbers are not only lower bounds.
+    fn is_exhausted(&self) -> bool {
+        !self.report.inconclusive.iter().any(|reason| match reason {
+            Inconclusive::Bound(Bound::Executions(_) | Bound::Time | Bound::Interrupted) => true,
+            Inconclusive::Bound(_) | Inconclusive::GaveUp(_) => false,
+        })
+    }
+
+    fn verdict(&self) -> Verdict {
+        self.report.verdict()
+    }
+}
+
+fn measure(algorithm: Algorithm, args: &CompareArgs, loaded: &Loaded) -> Result<Row, Failure> {
+    let info = algorithm.info();
+    let options = Options {
+        keep_going: true,
+        data_races: args.races && info.covers.data_races,
+        limits: args.limits(),
+    };
+    let mut watch = Watch::start(Some(args.time), true, info.name);
+    let make = || loaded.system();
+    let (report, peak) =
+        memory::peak_of(|| selvedge_explore::explore(algorithm, &make, &options, &mut watch));
+    let time = watch.finish();
+    let found = confirm_all(loaded, &report)?;
+    let messages = found.iter().map(|trace| trace.violations[0].message.clone()).collect();
+    Ok(Row { algorithm, report, messages, time, peak })
+}
+
+/// Whether no two conclusive verdicts contradict each other. Algorithms that cover less may miss
+/// what others find.
+fn verdicts_agree(rows: &[Row]) -> bool {
+    let covers = |row: &Row| {
+        let covers = row.algorithm.info().covers;
+        (covers.assertions, covers.deadlocks, covers.data_races)
+    };
+    rows.iter().filter(|row| row.verdict() == Verdict::Verified).all(|verified| {
+        let contradicts =
+            |row: &&Row| row.verdict() == Verdict::Violated && covers(row) == covers(verified);
+        !rows.iter().any(|row| contradicts(&row))
+    })
+}
+
+fn disagreement(rows: &[Row]) -> String {
+    let verdicts =
+        rows.iter().map(|row| format!("{} says {}", row.algorithm.info().name, row.verdict()));
+    format!("THE VERDICTS CONTRADICT EACH OTHER: {}", verdicts.collect::<Vec<_>>().join(", "))
+}
+
+fn exit(rows: &[Row]) -> Exit {
+    let has = |verdict| rows.iter().any(|row| row.verdict() == verdict);
+    if has(Verdict::Violated) {
+        Exit::Violated
+    } else if has(Verdict::Verified) {
+        Exit::Good
+    } else {
+        Exit::Inconclusive
+    }
+}
+
+fn text(
+    rows: &[Row],
+    wanted: usize,
+    args: &CompareArgs,
+    loaded: &Loaded,
+    screen: &Screen,
+) -> String {
+    let mut out =
+        format!("{}\n\n{}", title(loaded), table(rows).render(screen.table_width, screen.paint));
+    let unfinished = rows.iter().filter(|row| !row.is_exhausted()).count();
+    if unfinished > 0 && !interrupt::is_requested() {
+        out.push_str(&format!(
+            "\n≥: stopped at a limit; give each algorithm more: --time {}\n",
+            twice(args.time)
+        ));
+    }
+    if interrupt::is_requested() {
+        let missing = wanted - rows.len();
+        out.push_str(&format!("\ninterrupted: {missing} of {wanted} algorithms did not run\n"));
+    }
+    for row in rows.iter().filter(|row| row.is_exhausted()) {
+        for reason in &row.report.inconclusive {
+            out.push_str(&format!("{}: {reason}\n", row.algorithm.info().name));
+        }
+    }
+    if let Some(message) = rows.iter().find_map(|row| row.messages.first()) {
+        let head = screen.paint.style(Style::Bad, "violated");
+        let races = if args.races { " --races" } else { "" };
+        let command = loaded.command("check");
+        out.push_str(&format!("\n{head}: {message}\n  see it: {command}{races}\n"));
+    }
+    out
+}
+
+fn title(loaded: &Loaded) -> String {
+    let constants = loaded.constants_text();
+    match constants.as_str() {
+        "" => loaded.name().to_owned(),
+        constants => format!("{} with {constants}", loaded.name()),
+    }
+}
+
+fn twice(time: Duration) -> String {
+    format!("{}s", (2 * time).as_secs_f64().ceil())
+}
+
+fn table(rows: &[Row]) -> Table {
+    let mut table = Table::new(&[
+        ("algorithm", Align::Left),
+        ("complete", Align::Right),
+        ("deadlocked", Align::Right),
+        ("blocked", Align::Right),
+        ("redundant", Align::Right),
+        ("cut", Align::Right),
+        ("time", Align::Right),
+        ("executions/s", Align::Right),
+        ("memory", Align::Right),
+        ("verdict", Align::Left),
+        ("equivalence", Align::Left),
+    ]);
+    for row in rows {
+        let info = row.algorithm.info();
+        let counts = row.report.counts;
+        let bound = if row.is_exhausted() { "" } else { "≥ " };
+        let number = |number: u64| format!("{bound}{}", grouped(number));
+        let speed = rate(counts.total(), row.time).map_or("-".to_owned(), grouped);
+        table.row(vec![
+            info.name.to_owned(),
+            number(counts.complete),
+            number(counts.deadlocked),
+            number(counts.blocked),
+            number(counts.redundant),
+            number(counts.cut),
+            seconds(row.time),
+            speed,
+            bytes(row.peak),
+            row.verdict().name().to_owned(),
+            info.equivalence.name().to_owned(),
+        ]);
+    }
+    table
+}
+
+fn json(rows: &[Row], agree: bool, args: &CompareArgs, loaded: &Loaded) -> CompareJson {
+    let algorithms = rows.iter().map(|row| {
+        let info = row.algorithm.info();
+        CompareRowJson {
+            algorithm: info.name.to_owned(),
+            equivalence: info.equivalence.name(),
+            verdict: row.verdict().name(),
+            exhausted: row.is_exhausted(),
+            covers: covers_json(info.covers, args.races),
+            executions: row.report.counts.into(),
+            steps: row.report.steps,
+            seconds: row.time.as_secs_f64(),
+            peak_bytes: row.peak,
+            violations: row.messages.clone(),
+            inconclusive: row.report.inconclusive.iter().map(Into::into).collect(),
+        }
+    });
+    CompareJson {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        command: "compare",
+        file: loaded.file.clone(),
+        constants: loaded.constants.clone(),
+        agree,
+        algorithms: algorithms.collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use selvedge_core::{Schedule, Violation, ViolationKind};
+
+    fn row(algorithm: Algorithm, verdict: Verdict) -> Row {
+        let mut report = Report::default();
+        match verdict {
+            Verdict::Verified => {}
+            Verdict::Inconclusive => report.note(Inconclusive::Bound(Bound::Time)),
+            Verdict::Violated => {
+                let violation = Violation {
+                    kind: ViolationKind::Assertion,
+                    message: "assertion `false` is false".to_owned(),
+                    places: Vec::new(),
+                    notes: Vec::new(),
+                    thread: None,
+                };
+                report.add_violation(violation, Schedule::default());
+            }
+        }
+        Row { algorithm, report, messages: Vec::new(), time: Duration::ZERO, peak: 0 }
+    }
+
+    #[test]
+    fn contradictions_are_seen() {
+        use Verdict::{Inconclusive, Verified, Violated};
+        let rows = |first, second| [row(Algorithm::Oracle, first), row(Algorithm::Optimal, second)];
+        assert!(!verdicts_agree(&rows(Verified, Violated)));
+        assert!(!verdicts_agree(&rows(Violated, Verified)));
+        for (first, second) in [
+            (Verified, Verified),
+            (Violated, Violated),
+            (Inconclusive, Violated),
+            (Verified, Inconclusive),
+        ] {
+            assert!(verdicts_agree(&rows(first, second)));
+        }
+        let text = disagreement(&rows(Verified, Violated));
+        assert!(text.contains("oracle says verified, optimal says violated"), "{text}");
+    }
+
+    #[test]
+    fn the_exit_code_is_the_strongest_verdict() {
+        use Verdict::{Inconclusive, Verified, Violated};
+        let exit =
+            |first, second| exit(&[row(Algorithm::Oracle, first), row(Algorithm::Optimal, second)]);
+        assert_eq!(exit(Inconclusive, Violated), Exit::Violated);
+        assert_eq!(exit(Inconclusive, Verified), Exit::Good);
+        assert_eq!(exit(Inconclusive, Inconclusive), Exit::Inconclusive);
+    }
+}

@@ -1,0 +1,92 @@
+//! How the process ends: exit codes, and errors that are the user's or ours.
+
+use std::backtrace::{Backtrace, BacktraceStatus};
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use selvedge_core::Verdict;
+
+/// How a command ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Exit {
+    /// Verified, or nothing to complain about.
+    Good,
+    /// A violation was found.
+    Violated,
+    /// Nothing is proved.
+    Inconclusive,
+}
+
+/// Why a command could not be carried out: exit code 2.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Failure {
+    /// The user can mend it; ends with what to do.
+    User(String),
+    /// The same, already laid out with a source excerpt.
+    Rendered(String),
+    /// The tool is wrong.
+    Internal(String),
+}
+
+/// The exit code for usage errors and errors of the tool.
+pub(crate) const FAILURE: u8 = 2;
+/// What shells expect of a program that Ctrl-C ended.
+pub(crate) const INTERRUPTED: i32 = 130;
+
+impl From<Verdict> for Exit {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Verified => Exit::Good,
+            Verdict::Violated => Exit::Violated,
+            Verdict::Inconclusive => Exit::Inconclusive,
+        }
+    }
+}
+
+/// Shows a failure and gives the exit code.
+pub(crate) fn code(result: Result<Exit, Failure>) -> ExitCode {
+    match result {
+        Ok(Exit::Good) => ExitCode::SUCCESS,
+        Ok(Exit::Violated) => ExitCode::from(1),
+        Ok(Exit::Inconclusive) => ExitCode::from(3),
+        Err(failure) => {
+            match failure {
+                Failure::User(message) => complain(&format!("error: {message}\n")),
+                Failure::Rendered(text) => complain(&text),
+                Failure::Internal(message) => complain(&internal_error(&message)),
+            }
+            ExitCode::from(FAILURE)
+        }
+    }
+}
+
+/// Writes to standard error. If that is closed, nobody wants to know.
+pub(crate) fn complain(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
+/// Makes every panic an internal error with exit code 2.
+pub(crate) fn report_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let payload = panic.payload();
+        let text = payload.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+        let message = text.unwrap_or("an unknown panic");
+        let message = message.strip_prefix("internal error: ").unwrap_or(message);
+        let place = panic.location().map(|place| format!(" ({place})")).unwrap_or_default();
+        complain(&internal_error(&format!("{message}{place}")));
+        let backtrace = Backtrace::capture();
+        if backtrace.status() == BacktraceStatus::Captured {
+            complain(&format!("{backtrace}\n"));
+        }
+        std::process::exit(i32::from(FAILURE));
+    }));
+}
+
+fn internal_error(message: &str) -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    format!(
+        "internal error, please report: {message}\n  \
+         say what you ran, with the program; this is selvedge {version}\n"
+    )
+}

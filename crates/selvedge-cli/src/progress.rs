@@ -1,0 +1,162 @@
+//! Watches an exploration: the clock, Ctrl-C, and a line that shows how far it is.
+
+use std::io::IsTerminal as _;
+use std::time::{Duration, Instant};
+
+use selvedge_core::Bound;
+use selvedge_explore::{Observer, Progress};
+use selvedge_report::{grouped, rate, seconds};
+
+use crate::exit::complain;
+use crate::interrupt;
+
+/// How often the line is written anew.
+const REFRESH: Duration = Duration::from_millis(200);
+/// Looks at the clock should be about this far apart.
+const PATIENCE: Duration = Duration::from_micros(500);
+/// So many polls may go without a look at the clock.
+const MOST_SKIPPED: u32 = 256;
+
+/// Ends an exploration in time, and shows how far it is.
+pub(crate) struct Watch {
+    start: Instant,
+    deadline: Option<Instant>,
+    /// When the line is written next; `None`: there is none.
+    next_line: Option<Instant>,
+    is_line_shown: bool,
+    last_look: Instant,
+    skip: u32,
+    skipped: u32,
+    label: String,
+}
+
+impl Watch {
+    /// Starts the clock. The line is only shown on a terminal, and begins with `label`.
+    pub(crate) fn start(limit: Option<Duration>, show_line: bool, label: &str) -> Self {
+        let start = Instant::now();
+        let show_line = show_line && std::io::stderr().is_terminal();
+        Self {
+            start,
+            deadline: limit.and_then(|limit| start.checked_add(limit)),
+            next_line: show_line.then_some(start + 2 * REFRESH),
+            is_line_shown: false,
+            last_look: start,
+            skip: 0,
+            skipped: 0,
+            label: label.to_owned(),
+        }
+    }
+
+    /// Takes the line away; tells how long it took.
+    pub(crate) fn finish(self) -> Duration {
+        let time = self.start.elapsed();
+        if self.is_line_shown {
+            complain("\r\u{1b}[2K");
+        }
+        time
+    }
+
+    fn look(&mut self, progress: &dyn Fn() -> Progress) -> Option<Bound> {
+        let now = Instant::now();
+        self.skip = if now - self.last_look < PATIENCE {
+            (2 * self.skip + 1).min(MOST_SKIPPED)
+        } else {
+            self.skip / 2
+        };
+        self.last_look = now;
+        if self.deadline.is_some_and(|deadline| now >= deadline) {
+            return Some(Bound::Time);
+        }
+        if self.next_line.is_some_and(|next| now >= next) {
+            self.next_line = Some(now + REFRESH);
+            self.is_line_shown = true;
+            let line = line(&self.label, &progress(), now - self.start);
+            let width = terminal_size::terminal_size_of(std::io::stderr())
+                .map_or(80, |(width, _)| usize::from(width.0));
+            let line: String = line.chars().take(width.saturating_sub(1)).collect();
+            complain(&format!("\r\u{1b}[2K{line}"));
+        }
+        None
+    }
+}
+
+impl Observer for Watch {
+    fn poll(&mut self, progress: &dyn Fn() -> Progress) -> Option<Bound> {
+        if interrupt::is_requested() {
+            return Some(Bound::Interrupted);
+        }
+        if self.skipped < self.skip {
+            self.skipped += 1;
+            return None;
+        }
+        self.skipped = 0;
+        self.look(progress)
+    }
+}
+
+fn line(label: &str, progress: &Progress, elapsed: Duration) -> String {
+    let total = progress.counts.total();
+    let rate = rate(total, elapsed).unwrap_or(0);
+    let mut line = format!(
+        "{label}: {} executions, {}/s, depth {}",
+        grouped(total),
+        grouped(rate),
+        progress.depth,
+    );
+    let done = progress.fraction;
+    if done.is_finite() && done > 0.0 && done <= 1.0 {
+        line.push_str(&format!(", ~{} done", percent(done)));
+        const FORESEEABLE: f64 = 86_400.0;
+        let left = elapsed.as_secs_f64() * (1.0 - done) / done;
+        if left < FORESEEABLE {
+            line.push_str(&format!(", {} left", seconds(Duration::from_secs(left.ceil() as u64))));
+        }
+    }
+    line
+}
+
+fn percent(share: f64) -> String {
+    match share * 100.0 {
+        little if little < 0.1 => "0 %".to_owned(),
+        some if some < 10.0 => format!("{some:.1} %"),
+        much => format!("{much:.0} %"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use selvedge_core::Counts;
+
+    #[test]
+    fn the_line_says_how_far() {
+        let counts = Counts { complete: 12_345, ..Counts::default() };
+        let mut progress = Progress { counts, steps: 0, depth: 31, fraction: 0.25 };
+        assert_eq!(
+            line("optimal", &progress, Duration::from_secs(2)),
+            "optimal: 12,345 executions, 6,170/s, depth 31, ~25 % done, 6.00 s left"
+        );
+        progress.fraction = 0.0;
+        assert!(line("optimal", &progress, Duration::ZERO).ends_with("depth 31"));
+        progress.fraction = 1e-12;
+        assert!(line("", &progress, Duration::from_secs(1)).ends_with("~0 % done"));
+    }
+
+    #[test]
+    fn the_deadline_is_seen() {
+        let mut watch = Watch::start(Some(Duration::from_nanos(1)), false, "");
+        let progress = || unreachable!("without a line nobody asks");
+        std::thread::sleep(Duration::from_millis(1));
+        assert_eq!(watch.poll(&progress), Some(Bound::Time));
+    }
+
+    #[test]
+    fn the_clock_is_not_asked_at_every_poll() {
+        let mut watch = Watch::start(None, false, "");
+        let progress = || unreachable!("without a line nobody asks");
+        for _ in 0..10_000 {
+            assert_eq!(watch.poll(&progress), None);
+        }
+        assert!(watch.skip > 0);
+    }
+}

@@ -1,0 +1,233 @@
+//! `selvedge replay`: show the execution that a schedule leads to.
+
+use std::io::{BufRead as _, IsTerminal as _};
+use std::path::{Path, PathBuf};
+
+use selvedge_core::{
+    Describe as _, Effect, Ending, Schedule, Status, System as _, ThreadId, Violation,
+};
+use selvedge_report::{
+    ReplayJson, StepJson, Style, TraceView, ViolationJson, WaitingJson, execution, plural,
+    status_text, to_text, violation, visible, width,
+};
+
+use crate::args::ReplayArgs;
+use crate::exit::{Exit, Failure, complain};
+use crate::saved::Saved;
+use crate::screen::Screen;
+use crate::source::{self, Constants, Loaded};
+
+/// Follows a schedule and shows what happens.
+pub(crate) fn run(args: &ReplayArgs, screen: &Screen) -> Result<Exit, Failure> {
+    let Wanted { loaded, schedule, races } = load(args, screen)?;
+    let mut system = loaded.system();
+    let replay = selvedge_core::replay(&mut system, &schedule).map_err(|error| {
+        Failure::User(format!(
+            "{error}\n  \
+             a schedule belongs to one program and its constants; find one: {}",
+            loaded.command("check")
+        ))
+    })?;
+    let races = if races { selvedge_explore::data_races(&system, &replay) } else { Vec::new() };
+    let violations: Vec<&Violation> = replay.violations().chain(&races).collect();
+    let trace = TraceView::new(&replay, &violations, &|place| loaded.line(place));
+    let exit = if violations.is_empty() { Exit::Good } else { Exit::Violated };
+    if args.output.json {
+        screen.print(&to_text(&json(&loaded, &trace)))?;
+    } else if args.step {
+        step_through(&loaded, &trace, screen)?;
+    } else {
+        let options = screen.text_options(args.output.full);
+        let text = format!("{}\n{}", execution(&trace, &options), ending(&trace, screen));
+        screen.print(&text)?;
+    }
+    Ok(exit)
+}
+
+/// What to show.
+struct Wanted {
+    loaded: Loaded,
+    schedule: Schedule,
+    /// Whether data races are looked for.
+    races: bool,
+}
+
+/// The program and the schedule, from the arguments or from a saved trace.
+fn load(args: &ReplayArgs, screen: &Screen) -> Result<Wanted, Failure> {
+    let given = args.given.by_name()?;
+    let (Some(path), None) = (&args.trace, &args.schedule) else {
+        let (file, schedule) = args.file.clone().zip(args.schedule.clone()).ok_or_else(|| {
+            Failure::User("a file and a schedule are needed: see selvedge replay --help".to_owned())
+        })?;
+        let loaded = load_program(&file, given, screen)?;
+        return Ok(Wanted { loaded, schedule, races: args.races });
+    };
+    let saved = Saved::read(path)?;
+    let schedule = saved.schedule()?;
+    let file = match &args.file {
+        Some(file) => file.clone(),
+        None => PathBuf::from(&saved.file),
+    };
+    let mut constants = saved.constants.clone();
+    constants.extend(given);
+    let loaded = load_program(&file, constants, screen)?;
+    if !saved.belongs_to(&loaded.text) {
+        screen.warn(&format!(
+            "{} has changed since the trace was saved: the schedule may lead elsewhere",
+            loaded.name()
+        ));
+    }
+    Ok(Wanted { loaded, schedule, races: args.races || saved.races })
+}
+
+fn load_program(file: &Path, constants: Constants, screen: &Screen) -> Result<Loaded, Failure> {
+    let text = source::read(file)?;
+    Loaded::compile(file.to_string_lossy().into_owned(), text, constants, screen)
+}
+
+fn json(loaded: &Loaded, trace: &TraceView) -> ReplayJson {
+    let command = |kind| loaded.replay_command(&trace.schedule, kind);
+    let violations = trace.violations.iter();
+    ReplayJson {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        command: "replay",
+        file: loaded.file.clone(),
+        constants: loaded.constants.clone(),
+        schedule: trace.schedule.to_string(),
+        ending: trace.ending.map(ReplayJson::ending_name),
+        threads: trace.threads.clone(),
+        context_switches: trace.context_switches(),
+        steps: StepJson::all(trace),
+        waiting: WaitingJson::all(trace),
+        violations: violations
+            .map(|found| ViolationJson::new(found, trace).replayed_by(command(found.kind)))
+            .collect(),
+    }
+}
+
+/// What the execution shows in the end.
+fn ending(trace: &TraceView, screen: &Screen) -> String {
+    if !trace.violations.is_empty() {
+        let options = screen.text_options(false);
+        let head = screen.paint.style(Style::Bad, "violated");
+        let texts = trace.violations.iter();
+        return texts
+            .map(|found| format!("{head}: {}\n{}", found.message, violation(found, &options)))
+            .collect::<Vec<_>>()
+            .join("\n");
+    }
+    let stopped = trace.steps.iter().find_map(|step| step.stopped.as_ref());
+    let able = trace.waiting.iter().filter(|waiting| waiting.status == Status::Enabled).count();
+    match (trace.ending, stopped) {
+        (_, Some(reason)) => format!("no violation, but the tool gave up: {reason}\n"),
+        (Some(Ending::Complete), _) => "no violation: every thread finished\n".to_owned(),
+        (Some(Ending::Deadlocked), _) => "no violation: only daemon threads wait\n".to_owned(),
+        (Some(Ending::Blocked), _) => {
+            "no violation: a thread stands at an `assume` that is false, so the execution does not \
+             count\n"
+                .to_owned()
+        }
+        (None, _) => {
+            let able = plural(able as u64, "thread can", "threads can");
+            format!("no violation so far: the schedule ends here, and {able} go on\n")
+        }
+    }
+}
+
+/// Shows one step at a time.
+fn step_through(loaded: &Loaded, trace: &TraceView, screen: &Screen) -> Result<(), Failure> {
+    let mut system = loaded.system();
+    system.restart();
+    let mut effect = Effect::default();
+    let mut input = Input::new();
+    screen.print(&states(&system, screen))?;
+    for (i, step) in trace.schedule.steps.iter().enumerate() {
+        if input.wait() == Wish::Quit {
+            return Ok(());
+        }
+        system.step(*step, &mut effect);
+        let view = &trace.steps[i];
+        let line = view.place.as_ref().map_or(String::new(), |at| format!(", line {}", at.line));
+        let switch = if view.switch { "▸ " } else { "" };
+        let head = format!(
+            "{switch}step {} of {}: {}{line}: {}",
+            i + 1,
+            trace.steps.len(),
+            trace.name(step.thread),
+            view.text
+        );
+        let mut text = format!("\n{}\n", screen.paint.style(Style::Strong, &head));
+        if let Some(why) = &view.stopped {
+            text.push_str(&format!("  ✗ {why}\n"));
+        }
+        text.push_str(&states(&system, screen));
+        screen.print(&text)?;
+    }
+    screen.print(&format!("\n{}", ending(trace, screen)))
+}
+
+/// A line for every thread that exists: what it does next.
+fn states(system: &selvedge_lang::Interpreter, screen: &Screen) -> String {
+    let all = (0..system.thread_count()).map(ThreadId::new);
+    let present: Vec<ThreadId> =
+        all.filter(|&thread| system.status(thread) != Status::Absent).collect();
+    let names: Vec<String> = present.iter().map(|&thread| system.thread_name(thread)).collect();
+    let widest = names.iter().map(|name| width(name)).max().unwrap_or(0);
+    let mut out = String::new();
+    for (&thread, name) in present.iter().zip(&names) {
+        let blanks = " ".repeat(widest - width(name));
+        let name = screen.paint.style(Style::Thread(thread.index()), name);
+        out.push_str(&format!("  {name}{blanks}  {}\n", state(system, thread)));
+    }
+    out
+}
+
+fn state(system: &selvedge_lang::Interpreter, thread: ThreadId) -> String {
+    let status = system.status(thread);
+    if matches!(status, Status::Finished | Status::Failed) {
+        return status_text(status, "");
+    }
+    let pending = system.describe_pending(thread);
+    let line = pending.place.map_or(String::new(), |at| format!("   (line {})", at.line));
+    format!("{}{line}", status_text(status, &visible(&pending.text)))
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wish {
+    Next,
+    Quit,
+}
+
+/// What the user wants after each step.
+struct Input {
+    /// Nobody asks any more: the rest is shown.
+    runs_on: bool,
+    is_terminal: bool,
+}
+
+impl Input {
+    fn new() -> Self {
+        Self { runs_on: false, is_terminal: std::io::stdin().is_terminal() }
+    }
+
+    fn wait(&mut self) -> Wish {
+        if self.runs_on {
+            return Wish::Next;
+        }
+        if self.is_terminal {
+            complain("[Enter: next step, c: all, q: quit] ");
+        }
+        let mut line = Vec::new();
+        let read = std::io::stdin().lock().read_until(b'\n', &mut line);
+        match (read, String::from_utf8_lossy(&line).trim()) {
+            // A script that says no more wants to see the rest; a person who ends the input does not.
+            (Ok(0) | Err(_), _) if self.is_terminal => Wish::Quit,
+            (_, "q" | "quit") => Wish::Quit,
+            (Ok(0) | Err(_), _) | (_, "c") => {
+                self.runs_on = true;
+                Wish::Next
+            }
+            _ => Wish::Next,
+        }
+    }
+}

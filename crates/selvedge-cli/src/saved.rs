@@ -1,0 +1,97 @@
+//! Saved traces: a schedule with the program that it belongs to.
+
+use std::path::Path;
+
+use selvedge_core::{Schedule, ViolationKind};
+use selvedge_report::ViolationView;
+use serde::{Deserialize, Serialize};
+
+use crate::exit::Failure;
+use crate::source::{Constants, Loaded};
+
+/// What makes a file a saved trace.
+const FORMAT: &str = "selvedge-trace-1";
+
+/// A saved trace.
+#[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Saved {
+    /// Always the same.
+    format: String,
+    /// The program's file, as the user named it.
+    pub(crate) file: String,
+    /// A hash of its text.
+    text_hash: String,
+    /// The constants that the user set.
+    pub(crate) constants: Constants,
+    /// The schedule as text.
+    schedule: String,
+    /// Whether it leads to a data race, which is only seen by those who look for it.
+    pub(crate) races: bool,
+    /// What it leads to.
+    message: String,
+}
+
+impl Saved {
+    pub(crate) fn new(loaded: &Loaded, schedule: &Schedule, violation: &ViolationView) -> Self {
+        Self {
+            format: FORMAT.to_owned(),
+            file: loaded.file.clone(),
+            text_hash: hash(&loaded.text),
+            constants: loaded.given.clone(),
+            schedule: schedule.to_string(),
+            races: violation.kind == ViolationKind::DataRace,
+            message: violation.message.clone(),
+        }
+    }
+
+    pub(crate) fn write(&self, path: &Path) -> Result<(), Failure> {
+        std::fs::write(path, selvedge_report::to_text(self)).map_err(|error| {
+            Failure::User(format!("the trace cannot be saved to {}: {error}", path.display()))
+        })
+    }
+
+    pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
+        let text = crate::source::read(path)?;
+        let wrong = |why: String| {
+            Failure::User(format!(
+                "{} is not a saved trace: {why}\n  \
+                 make one: selvedge check FILE --save-trace {}",
+                path.display(),
+                path.display()
+            ))
+        };
+        let saved: Self = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        if saved.format != FORMAT {
+            return Err(wrong(format!("its format is `{}`, not `{FORMAT}`", saved.format)));
+        }
+        Ok(saved)
+    }
+
+    pub(crate) fn schedule(&self) -> Result<Schedule, Failure> {
+        self.schedule.parse().map_err(|error: selvedge_core::ParseScheduleError| {
+            Failure::User(format!("the schedule of the saved trace is damaged: {error}"))
+        })
+    }
+
+    /// Whether `text` is the program that the trace was saved for.
+    pub(crate) fn belongs_to(&self, text: &str) -> bool {
+        self.text_hash == hash(text)
+    }
+}
+
+/// FNV-1a, 64 bits: tells a changed file from the old one, and needs nothing.
+fn hash(text: &str) -> String {
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    format!("fnv1a-64:{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, step))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_is_fnv1a() {
+        assert_eq!(hash(""), "fnv1a-64:cbf29ce484222325");
+        assert_eq!(hash("foobar"), "fnv1a-64:85944171f73967e8");
+    }
+}

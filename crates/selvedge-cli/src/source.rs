@@ -1,0 +1,204 @@
+//! Reading programs.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+use selvedge_core::{Place, Schedule, ViolationKind};
+use selvedge_lang::{Interpreter, ir};
+use selvedge_report::{ConstantJson, line_of};
+
+use crate::args::ProgramArgs;
+use crate::exit::{Failure, complain};
+use crate::screen::Screen;
+
+/// A larger file is no program: a device, an archive.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// Values of constants, by name.
+pub(crate) type Constants = BTreeMap<String, ConstantJson>;
+
+/// A program that can be run.
+pub(crate) struct Loaded {
+    /// The file as the user named it; `-` is standard input.
+    pub(crate) file: String,
+    /// Its text.
+    pub(crate) text: String,
+    /// The constants that the user set.
+    pub(crate) given: Constants,
+    /// All constants, with the values that they have.
+    pub(crate) constants: Constants,
+    program: Arc<ir::Program>,
+}
+
+impl Loaded {
+    /// Reads and compiles. Warnings go to standard error.
+    pub(crate) fn new(args: &ProgramArgs, screen: &Screen) -> Result<Self, Failure> {
+        let file = args.file.to_string_lossy().into_owned();
+        let text = read(&args.file)?;
+        Self::compile(file, text, args.constants()?, screen)
+    }
+
+    /// Compiles a text that was read.
+    pub(crate) fn compile(
+        file: String,
+        text: String,
+        given: Constants,
+        screen: &Screen,
+    ) -> Result<Self, Failure> {
+        let name = display_name(&file);
+        let overrides: Vec<(String, i64)> =
+            given.iter().map(|(name, value)| (name.clone(), number(*value))).collect();
+        let render = |diagnostics: &[selvedge_lang::Diagnostic]| {
+            selvedge_lang::render(diagnostics, name, &text, screen.error_paint.colour)
+        };
+        let compiled = selvedge_lang::compile(name, &text, &overrides)
+            .map_err(|diagnostics| Failure::Rendered(render(&diagnostics)))?;
+        complain(&render(&compiled.warnings));
+        if compiled.program.threads.is_empty() {
+            return Err(Failure::User(format!(
+                "{name} has no threads, so nothing runs\n  \
+                 add one: thread main {{ … }}"
+            )));
+        }
+        let constants = selvedge_lang::constants(&text, &overrides)
+            .into_iter()
+            .map(|constant| (constant.name, value(constant.ty, constant.value)))
+            .collect();
+        Ok(Self { file, text, given, constants, program: compiled.program })
+    }
+
+    /// A fresh system.
+    pub(crate) fn system(&self) -> Interpreter {
+        Interpreter::new(Arc::clone(&self.program))
+    }
+
+    /// The source line of a place.
+    pub(crate) fn line(&self, place: &Place) -> Option<String> {
+        line_of(&self.text, place)
+    }
+
+    /// The file's name in messages.
+    pub(crate) fn name(&self) -> &str {
+        display_name(&self.file)
+    }
+
+    /// The constants that the user set: `N = 5, DEBUG = true`.
+    pub(crate) fn constants_text(&self) -> String {
+        let texts = self.given.iter().map(|(name, value)| format!("{name} = {}", text(*value)));
+        texts.collect::<Vec<_>>().join(", ")
+    }
+
+    /// A command on the same program with the same constants.
+    pub(crate) fn command(&self, name: &str) -> String {
+        let mut command = format!("selvedge {name} {}", shell_word(&self.file));
+        for (name, value) in &self.given {
+            command.push_str(&format!(" --const {name}={}", text(*value)));
+        }
+        command
+    }
+
+    /// The command that runs `schedule` again and shows a violation of this kind.
+    pub(crate) fn replay_command(&self, schedule: &Schedule, kind: ViolationKind) -> String {
+        let races = if kind == ViolationKind::DataRace { " --races" } else { "" };
+        let schedule = schedule.to_string();
+        let schedule = if schedule.is_empty() { "''" } else { &schedule };
+        format!("{}{races} --schedule {schedule}", self.command("replay"))
+    }
+}
+
+fn text(value: ConstantJson) -> String {
+    match value {
+        ConstantJson::Bool(value) => value.to_string(),
+        ConstantJson::Int(value) => value.to_string(),
+    }
+}
+
+fn value(ty: ir::Type, value: i32) -> ConstantJson {
+    match ty {
+        ir::Type::Bool => ConstantJson::Bool(value != 0),
+        ir::Type::Int | ir::Type::Thread => ConstantJson::Int(i64::from(value)),
+    }
+}
+
+fn number(value: ConstantJson) -> i64 {
+    match value {
+        ConstantJson::Bool(value) => i64::from(value),
+        ConstantJson::Int(value) => value,
+    }
+}
+
+fn display_name(file: &str) -> &str {
+    if file == "-" { "<stdin>" } else { file }
+}
+
+/// The text of a file, or of standard input for `-`.
+pub(crate) fn read(path: &Path) -> Result<String, Failure> {
+    let file = path.to_string_lossy();
+    let name = display_name(&file);
+    let fail = |reason: String| Failure::User(format!("cannot read {name}: {reason}"));
+    let mut bytes = Vec::new();
+    let result = if file == "-" {
+        std::io::stdin().lock().take(MOST_BYTES + 1).read_to_end(&mut bytes)
+    } else {
+        if path.is_dir() {
+            return Err(fail("it is a directory; name a file in it".to_owned()));
+        }
+        std::fs::File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes))
+    };
+    result.map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => fail(format!("there is no such file{}", near(path))),
+        _ => fail(error.to_string()),
+    })?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(fail("it is larger than 16 MiB; is it a program?".to_owned()));
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let good = error.utf8_error().valid_up_to();
+        let line = 1 + error.as_bytes()[..good].iter().filter(|&&byte| byte == b'\n').count();
+        fail(format!("it is not text in UTF-8 (line {line})"))
+    })?;
+    let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
+    if text.trim().is_empty() {
+        return Err(fail("it is empty; a program has at least one thread".to_owned()));
+    }
+    Ok(text)
+}
+
+/// A file that exists and that was probably meant.
+fn near(path: &Path) -> String {
+    let with_extension = path.with_extension("sel");
+    if path.extension().is_none() && with_extension.is_file() {
+        format!("; did you mean {}?", with_extension.display())
+    } else {
+        String::new()
+    }
+}
+
+/// The name as a word that a shell does not change.
+fn shell_word(name: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./,:+@%=".contains(c);
+    let name =
+        if name.starts_with('-') && name != "-" { format!("./{name}") } else { name.to_owned() };
+    if !name.is_empty() && name.chars().all(plain) {
+        name
+    } else {
+        format!("'{}'", name.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_names_survive_the_shell() {
+        assert_eq!(shell_word("a/b-1.sel"), "a/b-1.sel");
+        assert_eq!(shell_word("my file.sel"), "'my file.sel'");
+        assert_eq!(shell_word("it's"), r"'it'\''s'");
+        assert_eq!(shell_word("-x"), "./-x");
+        assert_eq!(shell_word("-"), "-");
+        assert_eq!(shell_word("$(x)"), "'$(x)'");
+    }
+}

@@ -1,0 +1,249 @@
+//! `selvedge check`: verdicts, exit codes, JSON.
+
+mod common;
+
+use common::{ASSUME, DEADLOCK, Folder, LARGE, LOCKED, LOST, SPIN, finish, normalised};
+
+#[test]
+fn a_violation_with_its_execution() {
+    let run = Folder::with("lost.sel", LOST).run("check lost.sel").exits(1);
+    let expected = "\
+violated: assertion `x == N` is false (x = 1)
+ --> lost.sel:7:18
+  |
+7 | finally { assert x == N; }
+  |                  ^^^^^^
+
+the execution: 4 steps, 2 context switches
+
+step  line    inc[0]        inc[1]
+   1     4                  read x → 0
+   2     4  ▸ read x → 0  │
+   3     5    x = 1       │
+   4     5                ▸ x = 1
+
+replay: selvedge replay lost.sel --schedule 1.0@2.1
+
+  looked for assertions, deadlocks; not data races (add --races)
+";
+    assert_eq!(run.out.split("  executions").next(), Some(expected), "{}", run.out);
+    assert_eq!(run.err, "");
+}
+
+#[test]
+fn a_proof_says_what_it_covers() {
+    let run = Folder::with("locked.sel", LOCKED).run("check locked.sel").exits(0);
+    let expected = "\
+verified: no violation in 2 executions
+  covers     assertions, deadlocks; not data races (add --races)
+  executions 2 complete, 0 deadlocked, 0 blocked by assume, 0 redundant
+  steps      16 in all, 8 in the longest execution; 2 threads
+  search     optimal
+  time       ";
+    assert!(run.out.starts_with(expected), "{}", run.out);
+    let time = run.out.lines().last().expect("there is a last line");
+    assert_eq!(normalised(time), "time #\n");
+    assert_eq!(run.err, "");
+}
+
+#[test]
+fn every_algorithm_agrees() {
+    let folder = Folder::with("lost.sel", LOST);
+    folder.write("locked.sel", LOCKED.as_bytes());
+    for algorithm in selvedge_explore::Algorithm::ALL {
+        let name = algorithm.info().name;
+        folder.run(&format!("check lost.sel --algorithm {name}")).exits(1).says("violated: ");
+        folder.run(&format!("check locked.sel --algorithm {name}")).exits(0).says("verified: ");
+    }
+}
+
+#[test]
+fn a_deadlock_names_everyone() {
+    let run = Folder::with("d.sel", DEADLOCK).run("check d.sel").exits(1);
+    let run = run.says("violated: deadlock: 2 threads wait for ever\n");
+    let run =
+        run.says("first waits for b, held by second").says("second waits for a, held by first");
+    let run = run.says("cycle: ").says("first waits here").says("second waits here");
+    run.says(" end     3").says(" 1 deadlocked");
+}
+
+#[test]
+fn constants_from_outside() {
+    let folder = Folder::with("locked.sel", LOCKED);
+    folder.run("check locked.sel --const N=3").exits(0).says("no violation in 6 executions");
+    folder.run("check locked.sel --const M=3").exits(2).complains("no constant `M`");
+    folder.run("check locked.sel --const N=99999999999").exits(2).complains("99999999999");
+    folder.run("check locked.sel --const N").exits(2).complains("--const N=5");
+    folder.run("check locked.sel --const N=1 --const N=2").exits(2).complains("given twice");
+    folder.write("lost.sel", LOST.as_bytes());
+    let run = folder.run("check lost.sel --const N=3").exits(1);
+    run.says("replay: selvedge replay lost.sel --const N=3 --schedule ");
+}
+
+#[test]
+fn all_violations() {
+    let folder = Folder::with("lost.sel", LOST);
+    let run = folder.run("check lost.sel --const N=3 --keep-going").exits(1);
+    let run = run.says("violated: 2 different violations\n").says("\n1 of 2: assertion");
+    run.says("(x = 1)").says("(x = 2)");
+}
+
+#[test]
+fn limits_never_look_like_success() {
+    let folder = Folder::with("spin.sel", SPIN);
+    let run = folder.run("check spin.sel --max-steps 50").exits(3);
+    let run = run.says("inconclusive: executions were cut after 50 steps\n");
+    run.says("write `await …` instead of spinning").says("--max-steps 500\n").says(" cut\n");
+
+    folder.write("locked.sel", LOCKED.as_bytes());
+    let run = folder.run("check locked.sel --max-executions 1").exits(3);
+    run.says("inconclusive: stopped after 1 execution\n").says("--max-executions 10\n");
+
+    folder.write("lost.sel", LOST.as_bytes());
+    let run = folder.run("check lost.sel --preemptions 0").exits(3);
+    run.says("0 preemptions").says("raise the bound: --preemptions 1");
+    folder.run("check lost.sel --preemptions 1").exits(1);
+
+    folder.write("large.sel", LARGE.as_bytes());
+    let run = folder.run("check large.sel --time 200ms").exits(3);
+    run.says("inconclusive: the time limit was reached\n").says("--time").says("--sample");
+}
+
+#[test]
+fn samples_prove_nothing_but_find_something() {
+    let folder = Folder::with("lost.sel", LOST);
+    folder.write("locked.sel", LOCKED.as_bytes());
+    let run = folder.run("check locked.sel --sample 20").exits(3);
+    run.says("inconclusive: 20 executions were sampled").says("uniform sample, --seed 0");
+    let run = folder.run("check lost.sel --sample 1000 --pct 2 --seed 7").exits(1);
+    run.says("violated: ").says("--pct 2 --seed 7");
+    let twice: Vec<String> = (0..2)
+        .map(|_| normalised(&folder.run("check lost.sel --sample 100 --seed 3 --keep-going").out))
+        .collect();
+    assert_eq!(twice[0], twice[1]);
+    folder.run("check lost.sel --pct 2").exits(2).complains("--sample");
+    folder.run("check lost.sel --sample 5 --algorithm sleep").exits(2).complains("cannot be used");
+    folder.run("check lost.sel --sample 0").exits(2);
+}
+
+#[test]
+fn nothing_was_checked_to_its_end() {
+    let run = Folder::with("a.sel", ASSUME).run("check a.sel").exits(0);
+    run.says(" 1 blocked by assume").says("note: no execution is complete");
+}
+
+#[test]
+fn data_races_have_two_sides() {
+    let folder = Folder::with("lost.sel", LOST);
+    let run = folder.run("check lost.sel --races").exits(1);
+    let run = run.says("violated: ").says("data race").says("^ (1)").says("^ (2)");
+    let replay = run.out.lines().find_map(|line| line.strip_prefix("replay: selvedge "));
+    let replay = replay.expect("there is a command");
+    assert!(replay.contains(" --races "), "{replay}");
+    folder.run(replay).exits(1).says("data race").says("^ (1)").says("^ (2)");
+    folder.write("locked.sel", LOCKED.as_bytes());
+    folder
+        .run("check locked.sel --races")
+        .exits(0)
+        .says("covers     assertions, deadlocks, data races\n");
+}
+
+#[test]
+fn quiet_is_one_line() {
+    let folder = Folder::with("lost.sel", LOST);
+    let run = folder.run("check lost.sel --quiet").exits(1);
+    assert_eq!(run.out, "violated: assertion `x == N` is false (x = 1)\n");
+}
+
+#[test]
+fn json_of_a_violation() {
+    let folder = Folder::with("lost.sel", LOST);
+    let json = folder.run("check lost.sel --json --const N=2").exits(1).json();
+    assert_eq!(json["verdict"], "violated");
+    assert_eq!(json["file"], "lost.sel");
+    assert_eq!(json["algorithm"], "optimal");
+    assert_eq!(json["constants"]["N"], 2);
+    assert_eq!(json["version"], env!("CARGO_PKG_VERSION"));
+    let covers = serde_json::json!({"assertions": true, "deadlocks": true, "data_races": false});
+    assert_eq!(json["covers"], covers);
+    assert!(json["seconds"].is_f64());
+    for kind in ["complete", "deadlocked", "blocked", "redundant", "cut"] {
+        assert!(json["executions"][kind].is_u64(), "{kind}");
+    }
+    let violation = &json["violations"][0];
+    assert_eq!(violation["kind"], "finally");
+    assert_eq!(violation["message"], "assertion `x == N` is false (x = 1)");
+    let place = serde_json::json!({"file": "lost.sel", "line": 7, "column": 18, "length": 6});
+    assert_eq!(violation["place"], place);
+    assert_eq!(violation["places"], serde_json::json!([place]));
+    let schedule = violation["schedule"].as_str().expect("a string");
+    assert_eq!(schedule.parse::<selvedge_core::Schedule>().map(|parsed| parsed.steps.len()), Ok(4));
+    let command = format!("selvedge replay lost.sel --const N=2 --schedule {schedule}");
+    assert_eq!(violation["replay"], command);
+    assert_eq!(violation["trace"].as_array().map(Vec::len), Some(4));
+    assert_eq!(violation["trace"][0]["text"], "read x → 0");
+    assert_eq!(violation["trace"][0]["place"]["line"], 4);
+    assert_ne!(violation["trace"][0]["name"], violation["trace"][1]["name"]);
+    assert_eq!(json["inconclusive"], serde_json::json!([]));
+}
+
+#[test]
+fn json_of_a_limit() {
+    let folder = Folder::with("locked.sel", LOCKED);
+    let json = folder.run("check locked.sel --json --max-executions 1").exits(3).json();
+    assert_eq!(json["verdict"], "inconclusive");
+    assert_eq!(json["inconclusive"][0]["reason"], "executions");
+}
+
+#[test]
+fn standard_input() {
+    let folder = Folder::new();
+    let run = folder.run_with("check -", LOST.as_bytes()).exits(1);
+    run.says("--> <stdin>:7:18").says("replay: selvedge replay - --schedule ");
+    folder.run_with("replay - --schedule 0.1@2.0", LOST.as_bytes()).exits(1).says("(x = 1)");
+}
+
+#[test]
+fn colours_only_if_asked() {
+    let folder = Folder::with("lost.sel", LOST);
+    assert!(!folder.run("check lost.sel").out.contains('\u{1b}'));
+    assert!(folder.run("check lost.sel --color always").out.contains('\u{1b}'));
+    assert!(!folder.run("check lost.sel --color never").out.contains('\u{1b}'));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let folder = Folder::with("lost.sel", LOST);
+    let mut child = folder.spawn("check lost.sel");
+    drop(child.stdout.take());
+    let run = finish(child).exits(1);
+    assert_eq!(run.err, "");
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_shows_what_was_found_so_far() {
+    let folder = Folder::with("large.sel", LARGE);
+    let child = folder.spawn("check large.sel");
+    interrupt_soon(&child);
+    let run = finish(child).exits(3);
+    let run = run.says("inconclusive: interrupted\n").says(" complete, ");
+    assert!(!run.out.contains("executions 0 complete"), "{}", run.out);
+
+    let child = folder.spawn("check large.sel --json");
+    interrupt_soon(&child);
+    let json = finish(child).exits(3).json();
+    assert_eq!(json["inconclusive"][0]["reason"], "interrupted");
+
+    let child = folder.spawn("compare large.sel --time 1h");
+    interrupt_soon(&child);
+    finish(child).exits(3).says("interrupted: ");
+}
+
+#[cfg(unix)]
+fn interrupt_soon(child: &std::process::Child) {
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let id = child.id().to_string();
+    let sent = std::process::Command::new("kill").args(["-INT", &id]).status();
+    assert!(sent.is_ok_and(|status| status.success()));
+}

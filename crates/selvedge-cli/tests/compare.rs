@@ -1,0 +1,50 @@
+//! `selvedge compare`: all algorithms, one table.
+
+mod common;
+
+use common::{Folder, LARGE, LOCKED, LOST};
+use selvedge_explore::Algorithm;
+
+#[test]
+fn every_algorithm_has_a_row() {
+    let run = Folder::with("locked.sel", LOCKED).run("compare locked.sel").exits(0);
+    for algorithm in Algorithm::ALL {
+        let info = algorithm.info();
+        let row = run.out.lines().find(|line| line.starts_with(&format!("{} ", info.name)));
+        let row = row.unwrap_or_else(|| panic!("no row for {}:\n{}", info.name, run.out));
+        assert!(row.contains("verified") && row.contains(info.equivalence.name()), "{row}");
+    }
+}
+
+#[test]
+fn a_violation_is_shown() {
+    let folder = Folder::with("lost.sel", LOST);
+    let run = folder.run("compare lost.sel --const N=3 --algorithms source,optimal").exits(1);
+    let run = run.says("lost.sel with N = 3\n").says("violated: assertion");
+    let run = run.says("see it: selvedge check lost.sel --const N=3\n");
+    assert!(!run.out.contains("\noracle"), "{}", run.out);
+}
+
+#[test]
+fn numbers_that_are_lower_bounds_say_so() {
+    let folder = Folder::with("large.sel", LARGE);
+    let run = folder.run("compare large.sel --algorithms optimal --time 200ms").exits(3);
+    run.says("optimal    ≥ ").says("inconclusive").says("--time 1s");
+}
+
+#[test]
+fn json() {
+    let folder = Folder::with("locked.sel", LOCKED);
+    let json = folder.run("compare locked.sel --json").exits(0).json();
+    assert_eq!(json["agree"], true);
+    let rows = json["algorithms"].as_array().expect("an array");
+    assert_eq!(rows.len(), Algorithm::ALL.len());
+    for row in rows {
+        assert_eq!(row["verdict"], "verified");
+        assert_eq!(row["exhausted"], true);
+        assert!(row["peak_bytes"].as_u64().is_some_and(|bytes| bytes > 0), "{row}");
+    }
+    let optimal = rows.iter().find(|row| row["algorithm"] == "optimal").expect("a row");
+    assert_eq!(optimal["executions"]["complete"], 2);
+    assert_eq!(optimal["executions"]["redundant"], 0);
+}

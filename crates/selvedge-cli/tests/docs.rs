@@ -1,0 +1,86 @@
+//! `docs/command-line.md` cannot lie: its commands are run, and their output is compared.
+//!
+//! With `SELVEDGE_UPDATE_DOCS=1` the outputs in the page are written anew.
+
+mod common;
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use common::{Folder, normalised};
+
+#[test]
+fn the_page_shows_real_output() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/command-line.md");
+    let page = std::fs::read_to_string(&path).expect("the page is there");
+    let real = with_real_output(&page);
+    if std::env::var_os("SELVEDGE_UPDATE_DOCS").is_some() {
+        std::fs::write(&path, real).expect("the page can be written");
+        return;
+    }
+    let (page_text, real) = (normalised(&page), normalised(&real));
+    let mut lines = page_text.lines().zip(real.lines()).enumerate();
+    if let Some((number, (shown, now))) = lines.find(|(_, (shown, now))| shown != now) {
+        panic!(
+            "docs/command-line.md, line {}: the page says\n{shown}\nbut now it is\n{now}\n\
+             SELVEDGE_UPDATE_DOCS=1 writes the page anew",
+            number + 1
+        );
+    }
+    assert_eq!(page_text.lines().count(), real.lines().count(), "output is missing at the end");
+    assert!(page.matches("```console").count() >= 8, "the page shows commands");
+}
+
+#[test]
+fn every_field_of_the_json_is_documented() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/json.md");
+    let page = std::fs::read_to_string(&path).expect("the page is there");
+    let folder = Folder::with("d.sel", common::DEADLOCK);
+    let commands = [
+        "check d.sel --json",
+        "check d.sel --json --sample 1",
+        "compare d.sel --json",
+        "replay d.sel --schedule 0.1 --json",
+    ];
+    for command in commands {
+        for field in fields(&folder.run(command).json()) {
+            assert!(page.contains(&format!("`{field}`")), "{field} of {command}");
+        }
+    }
+}
+
+/// The names of all fields. The program has no constants, whose names would be its own.
+fn fields(value: &serde_json::Value) -> Vec<String> {
+    match value {
+        serde_json::Value::Object(object) => {
+            let inner = object.values().flat_map(fields);
+            inner.chain(object.keys().cloned()).collect()
+        }
+        serde_json::Value::Array(array) => array.iter().flat_map(fields).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The page with what its commands print now. A block ```` ```sel NAME ```` is a file; a block
+/// ```` ```console ```` is a command behind `$ selvedge`, and its output.
+fn with_real_output(page: &str) -> String {
+    let folder = Folder::new();
+    let mut out = String::new();
+    let mut lines = page.lines();
+    while let Some(line) = lines.next() {
+        let _ = writeln!(out, "{line}");
+        let mut block = || lines.by_ref().take_while(|line| *line != "```").collect::<Vec<_>>();
+        if let Some(name) = line.strip_prefix("```sel ") {
+            let text = block().join("\n") + "\n";
+            folder.write(name, text.as_bytes());
+            let _ = writeln!(out, "{text}```");
+        } else if line == "```console" {
+            let block = block();
+            let command = block.first().copied().unwrap_or_default();
+            let arguments = command.strip_prefix("$ selvedge ").expect("a command comes first");
+            let run = folder.run(arguments);
+            let _ = writeln!(out, "{command}\n{}{}```", run.err, run.out);
+        }
+    }
+    out
+}

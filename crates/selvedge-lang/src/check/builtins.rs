@@ -1,0 +1,322 @@
+//! Built-in functions and procedures. A user's own routine of the same name goes first.
+
+use super::Meaning;
+use super::body::BodyChecker;
+use super::effects::Effect;
+use super::expressions::{arguments, constant};
+use super::places::Wanted;
+use super::tree::{Element, Expr, ExprKind, Query, StmtKind};
+use crate::ast::{Expr as AstExpr, ExprKind as Ast, Ident, LockOp, ObjectKind};
+use crate::diagnostic::Diagnostic;
+use crate::ir::{BinaryOp, Type, UnaryOp};
+use crate::span::Span;
+
+/// All of them, for hints.
+pub(super) const NAMES: &[&str] = &[
+    "min",
+    "max",
+    "abs",
+    "compare_exchange",
+    "exchange",
+    "fetch_add",
+    "try_lock",
+    "try_read_lock",
+    "try_write_lock",
+    "try_down",
+    "len",
+    "pop",
+    "pop_front",
+    "contains",
+    "has",
+    "get",
+    "wait",
+    "signal",
+    "broadcast",
+    "up",
+    "down",
+    "arrive",
+    "push",
+    "remove",
+    "clear",
+];
+
+impl BodyChecker<'_, '_> {
+    /// A built-in function, or `None` if there is none of this name.
+    pub(super) fn builtin_value(
+        &mut self,
+        name: &Ident,
+        args: &[AstExpr],
+        span: Span,
+    ) -> Option<Option<Expr>> {
+        Some(match name.text.as_str() {
+            "min" => self.min_max(BinaryOp::Min, "min(a, b)", args, span),
+            "max" => self.min_max(BinaryOp::Max, "max(a, b)", args, span),
+            "abs" => self.abs(args, span),
+            "compare_exchange" => self.compare_exchange(args, span),
+            "exchange" => self.exchange(args, span),
+            "fetch_add" => self.fetch_add(args, span),
+            "try_lock" => self.try_lock(LockOp::Mutex, "try_lock(m)", args, span),
+            "try_read_lock" => self.try_lock(LockOp::Read, "try_read_lock(rw)", args, span),
+            "try_write_lock" => self.try_lock(LockOp::Write, "try_write_lock(rw)", args, span),
+            "try_down" => self.try_down(args, span),
+            "len" => self.len(args, span),
+            "pop" => self.pop(false, "pop(q)", args, span),
+            "pop_front" => self.pop(true, "pop_front(q)", args, span),
+            "contains" => self.contains(args, span),
+            "has" => self.has(args, span),
+            "get" => self.get(args, span),
+            other if NAMES.contains(&other) => {
+                let error = Diagnostic::error(span, format!("`{other}` gives no value"));
+                self.report(error.help("write it as a statement of its own"));
+                args.iter().for_each(|arg| self.check_loosely(arg));
+                None
+            }
+            _ => return None,
+        })
+    }
+
+    /// A built-in procedure, or `None` if there is none of this name.
+    pub(super) fn builtin_statement(
+        &mut self,
+        name: &Ident,
+        args: &[AstExpr],
+        span: Span,
+    ) -> Option<Option<StmtKind>> {
+        Some(match name.text.as_str() {
+            "wait" => self.wait(args, span),
+            "signal" => self
+                .on_object(Wanted::Cond, Effect::Wait, "signal(c)", args, span)
+                .map(StmtKind::Signal),
+            "broadcast" => self
+                .on_object(Wanted::Cond, Effect::Wait, "broadcast(c)", args, span)
+                .map(StmtKind::Broadcast),
+            "up" => self
+                .on_object(Wanted::Semaphore, Effect::Send, "up(s)", args, span)
+                .map(StmtKind::Up),
+            "down" => self
+                .on_object(Wanted::Semaphore, Effect::Wait, "down(s)", args, span)
+                .map(StmtKind::Down),
+            "arrive" => self
+                .on_object(Wanted::Barrier, Effect::Wait, "arrive(b)", args, span)
+                .map(StmtKind::Arrive),
+            "clear" => self
+                .on_object(Wanted::ListOrMap, Effect::Write, "clear(q)", args, span)
+                .map(StmtKind::Clear),
+            "push" => self.push(args, span),
+            "remove" => self.remove(args, span),
+            _ => return None,
+        })
+    }
+
+    /// Exactly `N` arguments; `usage` shows how the built-in is called.
+    fn exactly<'a, const N: usize>(
+        &mut self,
+        usage: &str,
+        args: &'a [AstExpr],
+        span: Span,
+    ) -> Option<&'a [AstExpr; N]> {
+        if let Ok(args) = args.try_into() {
+            return Some(args);
+        }
+        let name = usage.split('(').next().unwrap_or(usage);
+        let message = format!("`{name}` needs {}, not {}", arguments(N), args.len());
+        self.report(Diagnostic::error(span, message).help(format!("write `{usage}`")));
+        None
+    }
+
+    /// Looks for errors in an argument that may name an object.
+    fn check_loosely(&mut self, arg: &AstExpr) {
+        if !matches!(arg.kind, Ast::Place(_)) {
+            self.expr(arg);
+        }
+    }
+
+    fn min_max(&mut self, op: BinaryOp, usage: &str, args: &[AstExpr], span: Span) -> Option<Expr> {
+        let [a, b] = self.exactly(usage, args, span)?;
+        let a = self.typed(a, Type::Int, "an argument");
+        let b = self.typed(b, Type::Int, "an argument");
+        self.binary_value(op, a?, b?, Type::Int, span)
+    }
+
+    fn abs(&mut self, args: &[AstExpr], span: Span) -> Option<Expr> {
+        let [a] = self.exactly("abs(a)", args, span)?;
+        let a = self.typed(a, Type::Int, "an argument")?;
+        self.unary_value(UnaryOp::Abs, a, span)
+    }
+
+    fn compare_exchange(&mut self, args: &[AstExpr], span: Span) -> Option<Expr> {
+        let [x, old, new] = self.exactly("compare_exchange(x, old, new)", args, span)?;
+        let variable = self.object_argument(x, Wanted::Variable, "`compare_exchange`");
+        self.effect(Effect::Write, "`compare_exchange`", span);
+        let ty = variable.as_ref().map_or(Type::Int, |(i, _)| self.checker.objects[*i].ty);
+        let expected = self.typed(old, ty, "the expected value");
+        let new = self.typed(new, ty, "the new value");
+        let (_, variable) = variable?;
+        let kind = ExprKind::CompareExchange {
+            variable,
+            expected: Box::new(expected?),
+            new: Box::new(new?),
+        };
+        Some(Expr { kind, ty: Type::Bool, span })
+    }
+
+    fn exchange(&mut self, args: &[AstExpr], span: Span) -> Option<Expr> {
+        let [x, new] = self.exactly("exchange(x, new)", args, span)?;
+        let variable = self.object_argument(x, Wanted::Variable, "`exchange`");
+        self.effect(Effect::Write, "`exchange`", span);
+        let ty = variable.as_ref().map_or(Type::Int, |(i, _)| self.checker.objects[*i].ty);
+        let new = self.typed(new, ty, "the new value");
+        let (_, variable) = variable?;
+        let kind = ExprKind::Exchange { variable, new: Box::new(new?) };
+        Some(Expr { kind, ty, span })
+    }
+
+    fn fetch_add(&mut self, args: &[AstExpr], span: Span) -> Option<Expr> {
+        let [x, delta] = self.exactly("fetch_add(x, d)", args, span)?;
+        let variable = self.object_argument(x, Wanted::Variable, "`fetch_add`");
+        self.effect(Effect::Write, "`fetch_add`", span);
+        let delta = self.typed(delta, Type::Int, "what is added");
+        let (i, variable) = variable?;
+        if self.checker.objects[i].ty != Type::Int {
+            let ty = self.checker.objects[i].ty;
+            self.report_type(x.span, "`fetch_add` works on int", ty);
+            return None;
+        }
+        let kind = ExprKind::FetchAdd { variable, delta: Box::new(delta?) };
+        Some(Expr { kind, ty: Type::Int, span })
+    }
+
+    fn try_lock(&mut self, op: LockOp, usage: &str, args: &[AstExpr], span: Span) -> Option<Expr> {
+        let [lock] = self.exactly(usage, args, span)?;
+        let wanted = if op == LockOp::Mutex { Wanted::Mutex } else { Wanted::Rwlock };
+        let word = format!("`try_{}`", op.lock_word());
+        self.effect(Effect::Wait, &word, span);
+        let (_, target) = self.object_argument(lock, wanted, &word)?;
+        Some(Expr { kind: ExprKind::TryLock { op, target }, ty: Type::Bool, span })
+    }
+
+    fn try_down(&mut self, args: &[AstExpr], span: Span) -> Option<Expr> {
+        let [semaphore] = self.exactly("try_down(s)", args, span)?;
+        self.effect(Effect::Wait, "`try_down`", span);
+        let (_, semaphore) = self.object_argument(semaphore, Wanted::Semaphore, "`try_down`")?;
+        Some(Expr { kind: ExprKind::TryDown(semaphore), ty: Type::Bool, span })
+    }
+
+    fn len(&mut self, args: &[AstExpr], span: Span) -> Option<Expr> {
+        let [arg] = self.exactly("len(q)", args, span)?;
+        if let Some(size) = self.array_size(arg) {
+            let size = size?;
+            return Some(constant(i32::try_from(size).unwrap_or(i32::MAX), Type::Int, span));
+        }
+        self.query("`len`", arg, Wanted::ListOrMap, span, |_| Some((Query::Length, Type::Int)))
+    }
+
+    /// The size of an array, if the argument names one; inside is `None` if it is not known.
+    fn array_size(&mut self, arg: &AstExpr) -> Option<Option<u32>> {
+        let Ast::Place(place) = &arg.kind else { return None };
+        if self.local(&place.name.text).is_some() {
+            return None;
+        }
+        let Some(Meaning::Object(i)) =
+            self.checker.names.get(&place.name.text).map(|entry| entry.meaning)
+        else {
+            return None;
+        };
+        let info = &mut self.checker.objects[i];
+        let is_array = place.indices.len() < info.decl.sizes.len();
+        let is_container = matches!(info.decl.kind, ObjectKind::List | ObjectKind::Map);
+        if !is_array || (is_container && !place.indices.is_empty()) {
+            return None;
+        }
+        info.used = true;
+        Some(info.sizes.as_ref().and_then(|sizes| sizes.get(place.indices.len()).copied()))
+    }
+
+    /// A question about a list or map; `ask` checks the other arguments.
+    fn query(
+        &mut self,
+        user: &str,
+        arg: &AstExpr,
+        wanted: Wanted,
+        span: Span,
+        ask: impl FnOnce(&mut Self) -> Option<(Query, Type)>,
+    ) -> Option<Expr> {
+        let container = self.object_argument(arg, wanted, user);
+        self.effect(Effect::Read, user, span);
+        let asked = ask(self);
+        let (_, container) = container?;
+        let (query, ty) = asked?;
+        Some(Expr { kind: ExprKind::Query { container, query }, ty, span })
+    }
+
+    fn contains(&mut self, args: &[AstExpr], span: Span) -> Option<Expr> {
+        let [list, value] = self.exactly("contains(q, v)", args, span)?;
+        self.query("`contains`", list, Wanted::List, span, |body| {
+            let value = body.typed(value, Type::Int, "a value in a list")?;
+            Some((Query::Contains(Box::new(value)), Type::Bool))
+        })
+    }
+
+    fn has(&mut self, args: &[AstExpr], span: Span) -> Option<Expr> {
+        let [map, key] = self.exactly("has(table, k)", args, span)?;
+        self.query("`has`", map, Wanted::Map, span, |body| {
+            let key = body.typed(key, Type::Int, "a key")?;
+            Some((Query::Has(Box::new(key)), Type::Bool))
+        })
+    }
+
+    fn get(&mut self, args: &[AstExpr], span: Span) -> Option<Expr> {
+        let [map, key, default] = self.exactly("get(table, k, default)", args, span)?;
+        self.query("`get`", map, Wanted::Map, span, |body| {
+            let key = body.typed(key, Type::Int, "a key");
+            let default = body.typed(default, Type::Int, "the default value");
+            Some((Query::GetOr(Box::new(key?), Box::new(default?)), Type::Int))
+        })
+    }
+
+    fn pop(&mut self, front: bool, usage: &str, args: &[AstExpr], span: Span) -> Option<Expr> {
+        let [list] = self.exactly(usage, args, span)?;
+        let word = if front { "`pop_front`" } else { "`pop`" };
+        self.effect(Effect::Write, word, span);
+        let (_, list) = self.object_argument(list, Wanted::List, word)?;
+        Some(Expr { kind: ExprKind::Pop { list, front }, ty: Type::Int, span })
+    }
+
+    fn wait(&mut self, args: &[AstExpr], span: Span) -> Option<StmtKind> {
+        let [cond, mutex] = self.exactly("wait(c, m)", args, span)?;
+        self.effect(Effect::Wait, "`wait`", span);
+        let cond = self.object_argument(cond, Wanted::Cond, "`wait`");
+        let mutex = self.object_argument(mutex, Wanted::Mutex, "`wait`");
+        Some(StmtKind::Wait { cond: cond?.1, mutex: mutex?.1 })
+    }
+
+    fn on_object(
+        &mut self,
+        wanted: Wanted,
+        effect: Effect,
+        usage: &str,
+        args: &[AstExpr],
+        span: Span,
+    ) -> Option<Element> {
+        let [object] = self.exactly(usage, args, span)?;
+        let word = format!("`{}`", usage.split('(').next().unwrap_or(usage));
+        self.effect(effect, &word, span);
+        self.object_argument(object, wanted, &word).map(|(_, element)| element)
+    }
+
+    fn push(&mut self, args: &[AstExpr], span: Span) -> Option<StmtKind> {
+        let [list, value] = self.exactly("push(q, v)", args, span)?;
+        self.effect(Effect::Write, "`push`", span);
+        let list = self.object_argument(list, Wanted::List, "`push`");
+        let value = self.typed(value, Type::Int, "a value in a list");
+        Some(StmtKind::Push { list: list?.1, value: value? })
+    }
+
+    fn remove(&mut self, args: &[AstExpr], span: Span) -> Option<StmtKind> {
+        let [map, key] = self.exactly("remove(table, k)", args, span)?;
+        self.effect(Effect::Write, "`remove`", span);
+        let map = self.object_argument(map, Wanted::Map, "`remove`");
+        let key = self.typed(key, Type::Int, "a key");
+        Some(StmtKind::Remove { map: map?.1, key: key? })
+    }
+}

@@ -1,0 +1,256 @@
+//! Constants and sizes of arrays, in the order of their dependence.
+//!
+//! A constant may use constants that stand below it, and `len(a)` of an array whose size in turn
+//! uses constants. The order is found with an explicit stack: chains can be as long as the file.
+
+use super::body::{BodyChecker, Region};
+use super::tree::ExprKind;
+use super::{Checker, MAX_ELEMENTS, Meaning, Overrides, type_name};
+use crate::ast::{Expr, ExprKind as Ast};
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::ir::Type;
+use crate::span::Span;
+
+/// A constant's type and value; booleans are 0 and 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Value {
+    pub(crate) ty: Type,
+    pub(crate) value: i32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    New,
+    /// On the stack, and its needs are above it.
+    Open,
+    Done,
+}
+
+/// A constant or an object, whichever table it is in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Node {
+    Constant(usize),
+    Object(usize),
+}
+
+impl<'c> Checker<'c> {
+    /// Computes all constants and all sizes.
+    pub(super) fn evaluate_constants(&mut self, overrides: &Overrides) {
+        self.check_overrides(overrides);
+        let mut constants = vec![State::New; self.constants.len()];
+        let mut objects = vec![State::New; self.objects.len()];
+        let roots = (0..constants.len()).map(Node::Constant);
+        let roots = roots.chain((0..objects.len()).map(Node::Object));
+        for root in roots.collect::<Vec<_>>() {
+            let mut stack = vec![root];
+            while let Some(&node) = stack.last() {
+                let state = match node {
+                    Node::Constant(i) => &mut constants[i],
+                    Node::Object(i) => &mut objects[i],
+                };
+                match *state {
+                    State::New => {
+                        *state = State::Open;
+                        for need in self.needs(node) {
+                            let state = match need {
+                                Node::Constant(i) => constants[i],
+                                Node::Object(i) => objects[i],
+                            };
+                            match state {
+                                State::New => stack.push(need),
+                                State::Open => self.report_cycle(need),
+                                State::Done => {}
+                            }
+                        }
+                    }
+                    State::Open => {
+                        *state = State::Done;
+                        stack.pop();
+                        self.evaluate(node, overrides);
+                    }
+                    State::Done => {
+                        stack.pop();
+                    }
+                }
+            }
+        }
+        self.limit_elements();
+    }
+
+    fn check_overrides(&mut self, overrides: &Overrides) {
+        for (name, _) in overrides {
+            if matches!(self.names.get(name).map(|entry| entry.meaning), Some(Meaning::Constant(_)))
+            {
+                continue;
+            }
+            let names = self.constants.iter().map(|constant| constant.decl.name.text.as_str());
+            let help = match nearest(name, names.clone()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None if self.constants.is_empty() => "the program has no constants".to_owned(),
+                None => {
+                    let names: Vec<_> = names.take(8).map(|name| format!("`{name}`")).collect();
+                    format!("the program has {}", names.join(", "))
+                }
+            };
+            let message = match self.names.get(name) {
+                Some(entry) => {
+                    format!("`{name}` is {}, not a constant", self.describe(entry.meaning))
+                }
+                None => format!("the program has no constant `{name}`"),
+            };
+            self.report(Diagnostic::error_outside(message).help(help));
+        }
+    }
+
+    /// What must be known before `node` can be computed.
+    fn needs(&self, node: Node) -> Vec<Node> {
+        let mut needs = Vec::new();
+        match node {
+            Node::Constant(i) => self.collect_needs(&self.constants[i].decl.value, &mut needs),
+            Node::Object(i) => {
+                for size in &self.objects[i].decl.sizes {
+                    self.collect_needs(size, &mut needs);
+                }
+            }
+        }
+        needs
+    }
+
+    fn collect_needs(&self, expr: &Expr, needs: &mut Vec<Node>) {
+        match &expr.kind {
+            Ast::Place(place) => {
+                let meaning = self.names.get(&place.name.text).map(|entry| entry.meaning);
+                match meaning {
+                    Some(Meaning::Constant(i)) => needs.push(Node::Constant(i)),
+                    Some(Meaning::Object(i)) => needs.push(Node::Object(i)),
+                    _ => {}
+                }
+                place.indices.iter().for_each(|index| self.collect_needs(index, needs));
+            }
+            Ast::Unary { operand, .. } => self.collect_needs(operand, needs),
+            Ast::Paren(inner) => self.collect_needs(inner, needs),
+            Ast::Binary { left, right, .. } => {
+                self.collect_needs(left, needs);
+                self.collect_needs(right, needs);
+            }
+            Ast::If { condition, then, otherwise } => {
+                self.collect_needs(condition, needs);
+                self.collect_needs(then, needs);
+                self.collect_needs(otherwise, needs);
+            }
+            Ast::Call { args, .. } => args.iter().for_each(|arg| self.collect_needs(arg, needs)),
+            // None of these is constant: reported when it is evaluated.
+            Ast::Int(_)
+            | Ast::Bool(_)
+            | Ast::Field { .. }
+            | Ast::Choose { .. }
+            | Ast::Spawn { .. }
+            | Ast::SelfHandle => {}
+        }
+    }
+
+    fn report_cycle(&mut self, node: Node) {
+        let (name, what) = match node {
+            Node::Constant(i) => (&self.constants[i].decl.name, "constant"),
+            Node::Object(i) => (&self.objects[i].decl.name, "the size of"),
+        };
+        let message = format!("{what} `{}` depends on itself", name.text);
+        self.report(Diagnostic::error(name.span, message));
+    }
+
+    fn evaluate(&mut self, node: Node, overrides: &Overrides) {
+        match node {
+            Node::Constant(i) => {
+                let decl = self.constants[i].decl;
+                let value = self.constant(&decl.value, decl.ty, "the value of a constant");
+                let given = overrides.iter().rev().find(|(name, _)| *name == decl.name.text);
+                self.constants[i].value = match (value, given) {
+                    (Some(value), Some((name, given))) => self.overridden(value, name, *given),
+                    (value, _) => value,
+                };
+            }
+            Node::Object(i) => {
+                let decl = self.objects[i].decl;
+                let sizes = decl.sizes.iter().map(|size| self.size(size)).collect();
+                self.objects[i].sizes = sizes;
+            }
+        }
+    }
+
+    fn overridden(&mut self, value: Value, name: &str, given: i64) -> Option<Value> {
+        let range = match value.ty {
+            Type::Bool => 0..=1,
+            Type::Int | Type::Thread => i64::from(i32::MIN)..=i64::from(i32::MAX),
+        };
+        match i32::try_from(given) {
+            Ok(given) if range.contains(&i64::from(given)) => Some(Value { value: given, ..value }),
+            _ => {
+                let ty = type_name(value.ty);
+                let message = format!("{given} is no value for constant `{name}` of type {ty}");
+                let help = match value.ty {
+                    Type::Bool => "it is `true` (1) or `false` (0)",
+                    _ => "integers go from -2147483648 to 2147483647",
+                };
+                self.report(Diagnostic::error_outside(message).help(help));
+                None
+            }
+        }
+    }
+
+    /// The value of a constant expression, of type `wanted` if that is given.
+    pub(super) fn constant(
+        &mut self,
+        expr: &Expr,
+        wanted: Option<Type>,
+        what: &str,
+    ) -> Option<Value> {
+        let mut body = BodyChecker::new(self, Region::Constant);
+        let checked = match wanted {
+            Some(ty) => body.typed(expr, ty, what),
+            None => body.expr(expr),
+        }?;
+        match checked.kind {
+            ExprKind::Constant(value) => Some(Value { ty: checked.ty, value }),
+            // Whatever it is, its effect was reported.
+            _ => None,
+        }
+    }
+
+    fn size(&mut self, expr: &Expr) -> Option<u32> {
+        let value = self.constant(expr, Some(Type::Int), "the size of an array")?.value;
+        match usize::try_from(value) {
+            Ok(size) if size <= MAX_ELEMENTS => u32::try_from(size).ok(),
+            Ok(_) => {
+                self.too_many_elements(expr.span, &value.to_string());
+                None
+            }
+            Err(_) => {
+                let message = format!("the size of an array cannot be negative: it is {value}");
+                self.report(Diagnostic::error(expr.span, message));
+                None
+            }
+        }
+    }
+
+    fn too_many_elements(&mut self, span: Span, count: &str) {
+        let message = format!("too many shared elements: {count}");
+        let help = "a program has at most 1,000,000 of them, all arrays together";
+        self.report(Diagnostic::error(span, message).help(help));
+    }
+
+    /// Forgets the sizes of arrays that are too many.
+    fn limit_elements(&mut self) {
+        let mut total = 0_usize;
+        for i in 0..self.objects.len() {
+            let Some(sizes) = &self.objects[i].sizes else { continue };
+            let elements = sizes.iter().map(|&size| size as usize).product::<usize>();
+            if total.saturating_add(elements) > MAX_ELEMENTS {
+                let span = self.objects[i].decl.name.span;
+                self.objects[i].sizes = None;
+                self.too_many_elements(span, &(total.saturating_add(elements)).to_string());
+            } else {
+                total += elements;
+            }
+        }
+    }
+}

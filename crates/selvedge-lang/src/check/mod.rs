@@ -1,0 +1,244 @@
+//! Names, types, constants, and what may stand where.
+//!
+//! The phases, each over the whole file: names of items ([`names`]); constants and sizes of
+//! arrays, in the order of their dependence ([`constants`]); initial values ([`objects`]); bodies
+//! ([`body`] and the files beside it); what called routines do ([`effects`]); independence
+//! constraints ([`independence`]). Every phase goes on after errors.
+
+mod body;
+mod builtins;
+mod constants;
+mod effects;
+mod expressions;
+mod independence;
+mod messages;
+mod names;
+mod objects;
+mod places;
+mod statements;
+pub(crate) mod tree;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::ast;
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::ir::{ProcedureId, Type};
+use crate::span::Span;
+use body::{BodyChecker, Region};
+use effects::Effects;
+use tree::{LocalId, SectionId};
+
+pub(crate) use constants::Value;
+
+/// How many shared objects there may be, all elements counted.
+pub(crate) const MAX_ELEMENTS: usize = 1_000_000;
+/// How many threads may start at the beginning.
+pub(crate) const MAX_THREADS: usize = 4_096;
+
+/// Values for constants, given from outside.
+pub(crate) type Overrides = [(String, i64)];
+
+/// The checked program; `None` if there are errors.
+pub(crate) fn check(
+    file: &ast::File,
+    overrides: &Overrides,
+    diagnostics: &mut Diagnostics,
+) -> Option<tree::Program> {
+    let mut checker = Checker::new(file, diagnostics);
+    checker.declare_items();
+    checker.evaluate_constants(overrides);
+    let objects = checker.objects();
+    checker.thread_groups();
+    let routines = checker.routines();
+    let threads = checker.thread_bodies();
+    let finally = checker.finally();
+    checker.check_calls();
+    let independence = checker.independence();
+    checker.warn_unused();
+    (!checker.diagnostics.has_errors()).then_some(tree::Program {
+        objects,
+        routines,
+        threads,
+        finally,
+        independence,
+    })
+}
+
+/// The constants of a file that can be computed, in the order of their declaration.
+pub(crate) fn constant_values(file: &ast::File, overrides: &Overrides) -> Vec<(String, Value)> {
+    let mut diagnostics = Diagnostics::default();
+    let mut checker = Checker::new(file, &mut diagnostics);
+    checker.declare_items();
+    checker.evaluate_constants(overrides);
+    let known = checker.constants.iter();
+    known.filter_map(|constant| Some((constant.decl.name.text.clone(), constant.value?))).collect()
+}
+
+/// What is known about the file so far.
+struct Checker<'c> {
+    file: &'c ast::File,
+    diagnostics: &'c mut Diagnostics,
+    /// Every global name.
+    names: BTreeMap<String, Entry>,
+    constants: Vec<ConstantInfo<'c>>,
+    objects: Vec<ObjectInfo<'c>>,
+    routines: Vec<RoutineInfo<'c>>,
+    threads: Vec<ThreadInfo<'c>>,
+    sections: Vec<SectionInfo>,
+    effects: Effects,
+    /// Unknown names that were reported: once is enough.
+    reported: BTreeSet<String>,
+}
+
+/// What a global name stands for, and where it is declared.
+#[derive(Clone, Copy)]
+struct Entry {
+    meaning: Meaning,
+    span: Span,
+}
+
+/// Indices into the tables of [`Checker`].
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Meaning {
+    Constant(usize),
+    Object(usize),
+    Routine(usize),
+    Thread(usize),
+    Section(SectionId),
+}
+
+struct ConstantInfo<'c> {
+    decl: &'c ast::ConstDecl,
+    /// `None` if it cannot be computed; that has been reported.
+    value: Option<Value>,
+}
+
+struct ObjectInfo<'c> {
+    decl: &'c ast::ObjectDecl,
+    /// `None` if they cannot be computed; that has been reported.
+    sizes: Option<Vec<u32>>,
+    /// The type of a variable; integers if it cannot be told.
+    ty: Type,
+    used: bool,
+}
+
+struct RoutineInfo<'c> {
+    decl: &'c ast::Routine,
+    /// If it is atomic.
+    section: Option<SectionId>,
+    used: bool,
+}
+
+struct ThreadInfo<'c> {
+    decl: &'c ast::ThreadDecl,
+    replicas: Option<(i32, u32)>,
+}
+
+/// An atomic procedure or named atomic block, as independence constraints see it.
+struct SectionInfo {
+    /// The procedure that it is; `None` for a block.
+    routine: Option<ProcedureId>,
+    /// What its code can use at its start. For a procedure: the parameters.
+    locals: Vec<(String, Type, LocalId)>,
+}
+
+impl<'c> Checker<'c> {
+    fn new(file: &'c ast::File, diagnostics: &'c mut Diagnostics) -> Self {
+        Self {
+            file,
+            diagnostics,
+            names: BTreeMap::new(),
+            constants: Vec::new(),
+            objects: Vec::new(),
+            routines: Vec::new(),
+            threads: Vec::new(),
+            sections: Vec::new(),
+            effects: Effects::default(),
+            reported: BTreeSet::new(),
+        }
+    }
+
+    fn report(&mut self, diagnostic: Diagnostic) {
+        self.diagnostics.add(diagnostic);
+    }
+
+    fn routines(&mut self) -> Vec<tree::Routine> {
+        let decls: Vec<&'c ast::Routine> = self.routines.iter().map(|info| info.decl).collect();
+        let routines = decls.into_iter().enumerate();
+        routines.map(|(i, decl)| self.routine(ProcedureId::new(i), decl)).collect()
+    }
+
+    fn routine(&mut self, id: ProcedureId, decl: &'c ast::Routine) -> tree::Routine {
+        let region = if decl.atomic { Region::Atomic } else { Region::Thread };
+        let mut body = BodyChecker::new(self, region);
+        body.owner = Some(id);
+        body.result = decl.result;
+        for param in &decl.params {
+            body.declare_param(&param.name, param.ty);
+        }
+        let checked = body.finish(&decl.body, Some(&decl.name));
+        tree::Routine {
+            name: decl.name.text.clone(),
+            span: decl.name.span,
+            params: decl.params.len(),
+            result: decl.result,
+            section: self.routines[id.index()].section,
+            body: checked,
+        }
+    }
+
+    fn thread_bodies(&mut self) -> Vec<tree::ThreadGroup> {
+        let groups: Vec<_> = self.threads.iter().map(|info| (info.decl, info.replicas)).collect();
+        let check = |(decl, replicas): (&'c ast::ThreadDecl, _)| {
+            let mut body = BodyChecker::new(self, Region::Thread);
+            if let Some(replicas) = &decl.replicas {
+                body.declare_index(&replicas.index);
+            }
+            let body = body.finish(&decl.body, None);
+            tree::ThreadGroup { name: decl.name.text.clone(), daemon: decl.daemon, replicas, body }
+        };
+        groups.into_iter().map(check).collect()
+    }
+
+    fn finally(&mut self) -> Option<tree::Body> {
+        let mut result = None;
+        let mut first: Option<Span> = None;
+        for item in &self.file.items {
+            let ast::Item::Finally(finally) = item else { continue };
+            let body = BodyChecker::new(self, Region::Look).finish(&finally.body, None);
+            match first {
+                None => result = Some(body),
+                Some(first) => self.report(
+                    Diagnostic::error(finally.keyword, "a second `finally` block")
+                        .other(first, "the first one is here")
+                        .help("put both into one"),
+                ),
+            }
+            first = first.or(Some(finally.keyword));
+        }
+        result
+    }
+
+    fn warn_unused(&mut self) {
+        let routines = self.routines.iter().filter(|info| !info.used);
+        let routines = routines.map(|info| (&info.decl.name, "called"));
+        let objects = self.objects.iter().filter(|info| !info.used);
+        let objects = objects.map(|info| (&info.decl.name, "used"));
+        let unused: Vec<_> = routines.chain(objects).collect();
+        for (name, verb) in unused {
+            if !name.text.starts_with('_') {
+                let message = format!("`{}` is never {verb}", name.text);
+                self.report(Diagnostic::warning(name.span, message));
+            }
+        }
+    }
+}
+
+/// The name of a type in the language.
+fn type_name(ty: Type) -> &'static str {
+    match ty {
+        Type::Int => "int",
+        Type::Bool => "bool",
+        Type::Thread => "thread",
+    }
+}

@@ -1,0 +1,104 @@
+//! Global names, and what to say about unknown ones.
+
+use super::tree::{LocalId, SectionId};
+use super::{
+    Checker, ConstantInfo, Entry, Meaning, ObjectInfo, RoutineInfo, SectionInfo, ThreadInfo,
+};
+use crate::ast::{Ident, Item};
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::ir::{ProcedureId, Type};
+
+/// How many unknown names are compared with the known ones.
+pub(super) const MOST_HINTS: usize = 20;
+
+impl Checker<'_> {
+    /// Gives every item its place in the tables, and its name.
+    pub(super) fn declare_items(&mut self) {
+        for item in &self.file.items {
+            let (name, meaning) = match item {
+                Item::Const(decl) => {
+                    self.constants.push(ConstantInfo { decl, value: None });
+                    (&decl.name, Meaning::Constant(self.constants.len() - 1))
+                }
+                Item::Object(decl) => {
+                    let info = ObjectInfo { decl, sizes: None, ty: Type::Int, used: false };
+                    self.objects.push(info);
+                    (&decl.name, Meaning::Object(self.objects.len() - 1))
+                }
+                Item::Routine(decl) => {
+                    self.routines.push(RoutineInfo { decl, section: None, used: false });
+                    (&decl.name, Meaning::Routine(self.routines.len() - 1))
+                }
+                Item::Thread(decl) => {
+                    self.threads.push(ThreadInfo { decl, replicas: None });
+                    (&decl.name, Meaning::Thread(self.threads.len() - 1))
+                }
+                Item::Finally(_) | Item::Independent(_) => continue,
+            };
+            self.declare(name, meaning);
+        }
+        self.effects.routines.resize_with(self.routines.len(), Default::default);
+        self.declare_atomic_procedures();
+    }
+
+    /// Gives a global name its meaning, unless it has one.
+    pub(super) fn declare(&mut self, name: &Ident, meaning: Meaning) {
+        if let Some(first) = self.names.get(&name.text) {
+            let first = first.span;
+            let message = format!("the name `{}` is used twice", name.text);
+            self.report(
+                Diagnostic::error(name.span, message)
+                    .other(first, "first declared here")
+                    .help("names of declarations are global: choose another one"),
+            );
+            return;
+        }
+        self.names.insert(name.text.clone(), Entry { meaning, span: name.span });
+    }
+
+    fn declare_atomic_procedures(&mut self) {
+        for (i, info) in self.routines.iter_mut().enumerate() {
+            if info.decl.atomic {
+                let params = info.decl.params.iter().enumerate();
+                let locals =
+                    params.map(|(i, param)| (param.name.text.clone(), param.ty, LocalId(i)));
+                info.section = Some(SectionId(self.sections.len()));
+                self.sections.push(SectionInfo {
+                    routine: Some(ProcedureId::new(i)),
+                    locals: locals.collect(),
+                });
+            }
+        }
+    }
+
+    /// How messages call what a name stands for, with an article.
+    pub(super) fn describe(&self, meaning: Meaning) -> &'static str {
+        match meaning {
+            Meaning::Constant(_) => "a constant",
+            Meaning::Object(i) => self.objects[i].decl.kind.describe(),
+            Meaning::Routine(i) if self.routines[i].decl.result.is_some() => "a function",
+            Meaning::Routine(_) => "a procedure",
+            Meaning::Thread(_) => "a thread",
+            Meaning::Section(_) => "an atomic block",
+        }
+    }
+
+    /// The atomic procedure or block with this name.
+    pub(super) fn section_named(&self, name: &str) -> Option<SectionId> {
+        match self.names.get(name)?.meaning {
+            Meaning::Routine(i) => self.routines[i].section,
+            Meaning::Section(section) => Some(section),
+            _ => None,
+        }
+    }
+
+    /// The global name that `name` was probably meant to be, among those that `fits` accepts. It
+    /// takes a look at all of them, so only the first unknown names get such a hint.
+    pub(super) fn near_global(&self, name: &str, fits: impl Fn(Meaning) -> bool) -> Option<&str> {
+        if self.reported.len() >= MOST_HINTS {
+            return None;
+        }
+        let names = self.names.iter().filter(|(_, entry)| fits(entry.meaning));
+        nearest(name, names.map(|(name, _)| name.as_str()))
+    }
+}

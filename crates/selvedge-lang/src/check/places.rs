@@ -1,0 +1,390 @@
+//! Names and elements: what `x`, `a[i]` and `worker[2]` stand for.
+
+use super::body::{BodyChecker, Region};
+use super::effects::Effect;
+use super::names::MOST_HINTS;
+use super::tree::{Element, Expr, ExprKind, Query};
+use super::{Meaning, type_name};
+use crate::ast::{Expr as AstExpr, ExprKind as Ast, Ident, ObjectKind, Place};
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::ir::{GlobalId, Type};
+use crate::lexer::KEYWORDS;
+use crate::span::Span;
+
+/// What kind of object an operation needs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    Variable,
+    Mutex,
+    Rwlock,
+    Cond,
+    Semaphore,
+    Barrier,
+    List,
+    Map,
+    ListOrMap,
+}
+
+impl Wanted {
+    fn accepts(self, kind: ObjectKind) -> bool {
+        match self {
+            Wanted::Variable => matches!(kind, ObjectKind::Shared { .. }),
+            Wanted::Mutex => kind == ObjectKind::Mutex,
+            Wanted::Rwlock => kind == ObjectKind::Rwlock,
+            Wanted::Cond => kind == ObjectKind::Cond,
+            Wanted::Semaphore => kind == ObjectKind::Semaphore,
+            Wanted::Barrier => kind == ObjectKind::Barrier,
+            Wanted::List => kind == ObjectKind::List,
+            Wanted::Map => kind == ObjectKind::Map,
+            Wanted::ListOrMap => matches!(kind, ObjectKind::List | ObjectKind::Map),
+        }
+    }
+
+    fn describe(self) -> &'static str {
+        match self {
+            Wanted::Variable => "a shared variable",
+            Wanted::Mutex => "a mutex",
+            Wanted::Rwlock => "a reader-writer lock",
+            Wanted::Cond => "a condition variable",
+            Wanted::Semaphore => "a semaphore",
+            Wanted::Barrier => "a barrier",
+            Wanted::List => "a list",
+            Wanted::Map => "a map",
+            Wanted::ListOrMap => "a list or a map",
+        }
+    }
+
+    fn declaration(self, name: &str) -> String {
+        match self {
+            Wanted::Variable => format!("shared {name} = 0;"),
+            Wanted::Mutex => format!("mutex {name};"),
+            Wanted::Rwlock => format!("rwlock {name};"),
+            Wanted::Cond => format!("cond {name};"),
+            Wanted::Semaphore => format!("semaphore {name} = 0;"),
+            Wanted::Barrier => format!("barrier {name}(2);"),
+            Wanted::List | Wanted::ListOrMap => format!("list {name};"),
+            Wanted::Map => format!("map {name};"),
+        }
+    }
+}
+
+impl BodyChecker<'_, '_> {
+    /// The value of `x`, `a[i]`, `q[i]`, `N`, or a thread.
+    pub(super) fn place_value(&mut self, place: &Place) -> Option<Expr> {
+        if let Some(local) = self.local(&place.name.text) {
+            let indices = self.indices(place);
+            let info = &mut self.locals[local.0];
+            info.used = true;
+            let (ty, broken) = (info.ty, info.broken);
+            if broken {
+                return None;
+            }
+            if !place.indices.is_empty() {
+                self.report_not_array(place, "a local variable");
+                return None;
+            }
+            indices?;
+            return Some(Expr { kind: ExprKind::Local(local), ty, span: place.span });
+        }
+        let Some(entry) = self.checker.names.get(&place.name.text).copied() else {
+            self.indices(place);
+            self.report_unknown(&place.name);
+            return None;
+        };
+        match entry.meaning {
+            Meaning::Constant(i) => {
+                if !place.indices.is_empty() {
+                    self.indices(place);
+                    self.report_not_array(place, "a constant");
+                    return None;
+                }
+                let value = self.checker.constants[i].value?;
+                let kind = ExprKind::Constant(value.value);
+                Some(Expr { kind, ty: value.ty, span: place.span })
+            }
+            Meaning::Object(i) => self.object_value(i, place),
+            Meaning::Thread(i) => self.thread_handle(i, place),
+            Meaning::Routine(_) | Meaning::Section(_) => {
+                let what = self.checker.describe(entry.meaning);
+                let name = &place.name.text;
+                let error =
+                    Diagnostic::error(place.span, format!("`{name}` is {what}, not a value"));
+                let help = matches!(entry.meaning, Meaning::Routine(_));
+                let help = help.then(|| format!("call it: `{name}(…)`"));
+                self.report(error.maybe_help(help));
+                None
+            }
+        }
+    }
+
+    fn object_value(&mut self, i: usize, place: &Place) -> Option<Expr> {
+        self.checker.objects[i].used = true;
+        let decl = self.checker.objects[i].decl;
+        let dimensions = decl.sizes.len();
+        match decl.kind {
+            ObjectKind::Shared { .. } => {
+                let element = self.element_of(i, place, dimensions)?;
+                let what = format!("a read of `{}`", place.name.text);
+                self.effect(Effect::Read, &what, place.span);
+                let ty = self.checker.objects[i].ty;
+                Some(Expr { kind: ExprKind::Read(element), ty, span: place.span })
+            }
+            ObjectKind::List | ObjectKind::Map if place.indices.len() == dimensions + 1 => {
+                let (container, key) = self.entry_of(i, place)?;
+                let what = format!("a read of `{}`", place.name.text);
+                self.effect(Effect::Read, &what, place.span);
+                let query = match decl.kind {
+                    ObjectKind::List => Query::Element(Box::new(key)),
+                    _ => Query::Get(Box::new(key)),
+                };
+                let kind = ExprKind::Query { container, query };
+                Some(Expr { kind, ty: Type::Int, span: place.span })
+            }
+            kind => {
+                self.indices(place);
+                let name = &place.name.text;
+                let message = format!("`{name}` is {}, not a value", kind.describe());
+                let help = match kind {
+                    ObjectKind::List => Some(format!("`{name}[i]` and `len({name})` are values")),
+                    ObjectKind::Map => Some(format!("`{name}[k]` and `has({name}, k)` are values")),
+                    ObjectKind::Mutex => Some(format!("`try_lock({name})` is a value")),
+                    ObjectKind::Semaphore => Some(format!("`try_down({name})` is a value")),
+                    _ => None,
+                };
+                self.report(Diagnostic::error(place.span, message).maybe_help(help));
+                None
+            }
+        }
+    }
+
+    /// `q[i]`, `table[k]`: the container and the index or key.
+    pub(super) fn entry_of(&mut self, i: usize, place: &Place) -> Option<(Element, Expr)> {
+        let dimensions = self.checker.objects[i].decl.sizes.len();
+        let element = self.element_of(i, place, dimensions);
+        let key = place.indices.get(dimensions)?;
+        let key = self.typed(key, Type::Int, "an index");
+        element.zip(key)
+    }
+
+    fn thread_handle(&mut self, i: usize, place: &Place) -> Option<Expr> {
+        let indices = self.indices(place);
+        let name = &place.name.text;
+        let info = &self.checker.threads[i];
+        let problem = match (&info.decl.replicas, place.indices.len()) {
+            (Some(_), 1) if matches!(info.replicas, Some((_, 0))) => Some((
+                format!("there is no thread `{name}`: its range is empty"),
+                "let the range have at least one element".to_owned(),
+            )),
+            (None, 0) | (Some(_), 1) => None,
+            (None, _) => Some((format!("`{name}` is one thread"), format!("write `{name}`"))),
+            (Some(_), _) => {
+                Some((format!("`{name}` is several threads"), format!("write `{name}[i]`")))
+            }
+        };
+        if let Some((message, help)) = problem {
+            self.report(Diagnostic::error(place.span, message).help(help));
+            return None;
+        }
+        if self.region == Region::Constant {
+            self.report(Diagnostic::error(place.span, "a thread is not constant"));
+            return None;
+        }
+        let index = indices?.pop().map(Box::new);
+        let kind = ExprKind::Thread { group: i, index };
+        Some(Expr { kind, ty: Type::Thread, span: place.span })
+    }
+
+    /// An argument that names an object, such as `m` in `try_lock(m)`. `user` is what needs it.
+    pub(super) fn object_argument(
+        &mut self,
+        expr: &AstExpr,
+        wanted: Wanted,
+        user: &str,
+    ) -> Option<(usize, Element)> {
+        match &expr.kind {
+            Ast::Place(place) => self.object(place, wanted, user),
+            Ast::Paren(inner) => self.object_argument(inner, wanted, user),
+            _ => {
+                let message = format!("{user} needs {}, and this is a value", wanted.describe());
+                self.report(Diagnostic::error(expr.span, message));
+                None
+            }
+        }
+    }
+
+    /// The object that `user` works on: its number in the table, and which element.
+    pub(super) fn object(
+        &mut self,
+        place: &Place,
+        wanted: Wanted,
+        user: &str,
+    ) -> Option<(usize, Element)> {
+        let name = &place.name.text;
+        let entry = self.checker.names.get(name).copied();
+        let meaning = match (self.local(name), entry) {
+            (Some(_), _) => Err("a local variable"),
+            (None, Some(entry)) => match entry.meaning {
+                Meaning::Object(i) if wanted.accepts(self.checker.objects[i].decl.kind) => Ok(i),
+                meaning => Err(self.checker.describe(meaning)),
+            },
+            (None, None) => {
+                self.indices(place);
+                self.report_unknown_object(&place.name, wanted);
+                return None;
+            }
+        };
+        match meaning {
+            Ok(i) => {
+                self.checker.objects[i].used = true;
+                let dimensions = self.checker.objects[i].decl.sizes.len();
+                if place.indices.len() > dimensions {
+                    self.indices(place);
+                    self.report_dimensions(i, place);
+                    return None;
+                }
+                Some((i, self.element_of(i, place, dimensions)?))
+            }
+            Err(what) => {
+                self.indices(place);
+                let message = format!("{user} needs {}, but `{name}` is {what}", wanted.describe());
+                let error = Diagnostic::error(place.span, message);
+                let help = entry.and_then(|entry| self.lock_help(entry.meaning, wanted, name));
+                self.report(error.maybe_help(help));
+                None
+            }
+        }
+    }
+
+    fn lock_help(&self, meaning: Meaning, wanted: Wanted, name: &str) -> Option<String> {
+        let Meaning::Object(i) = meaning else { return None };
+        match (self.checker.objects[i].decl.kind, wanted) {
+            (ObjectKind::Rwlock, Wanted::Mutex) => {
+                Some(format!("write `read_lock {name}` or `write_lock {name}`"))
+            }
+            (ObjectKind::Mutex, Wanted::Rwlock) => Some(format!("write `lock {name}`")),
+            _ => None,
+        }
+    }
+
+    /// Which element of object `i`: the first `dimensions` indices of `place`.
+    fn element_of(&mut self, i: usize, place: &Place, dimensions: usize) -> Option<Element> {
+        let container =
+            matches!(self.checker.objects[i].decl.kind, ObjectKind::List | ObjectKind::Map);
+        let too_many = place.indices.len() > dimensions && !container;
+        if place.indices.len() < dimensions || too_many {
+            self.indices(place);
+            self.report_dimensions(i, place);
+            return None;
+        }
+        let indices: Option<Vec<Expr>> =
+            place.indices[..dimensions].iter().map(|index| self.index(index)).collect();
+        let indices = indices?;
+        self.warn_outside(i, &indices);
+        Some(Element { object: GlobalId::new(i), indices, span: place.span })
+    }
+
+    fn index(&mut self, index: &AstExpr) -> Option<Expr> {
+        self.typed(index, Type::Int, "an index")
+    }
+
+    /// Checks the indices of something that does not have them, or not so many.
+    fn indices(&mut self, place: &Place) -> Option<Vec<Expr>> {
+        let indices: Vec<_> = place.indices.iter().map(|index| self.index(index)).collect();
+        indices.into_iter().collect()
+    }
+
+    fn warn_outside(&mut self, i: usize, indices: &[Expr]) {
+        let Some(sizes) = self.checker.objects[i].sizes.clone() else { return };
+        let name = &self.checker.objects[i].decl.name.text;
+        for (index, size) in indices.iter().zip(sizes) {
+            if let ExprKind::Constant(value) = index.kind
+                && u32::try_from(value).map_or(true, |value| value >= size)
+            {
+                let message =
+                    format!("index {value} is outside `{name}`, which has {size} elements");
+                let warning = Diagnostic::warning(index.span, message);
+                self.report(
+                    warning.help("the program fails if it gets here; indices count from 0"),
+                );
+                return;
+            }
+        }
+    }
+
+    fn report_dimensions(&mut self, i: usize, place: &Place) {
+        let decl = self.checker.objects[i].decl;
+        let name = &decl.name.text;
+        let error = match decl.sizes.len() {
+            0 => {
+                self.report_not_array(place, decl.kind.describe());
+                return;
+            }
+            1 if place.indices.is_empty() => {
+                let message = format!("`{name}` is an array, and this does not say which element");
+                Diagnostic::error(place.span, message).help(format!("write `{name}[i]`"))
+            }
+            dimensions => {
+                let given = place.indices.len();
+                let message = format!("`{name}` needs {dimensions} indices, not {given}");
+                let help = if dimensions == 1 { "[i]" } else { "[i][j]" };
+                Diagnostic::error(place.span, message).help(format!("write `{name}{help}`"))
+            }
+        };
+        self.report(error.other(decl.name.span, "declared here"));
+    }
+
+    fn report_not_array(&mut self, place: &Place, what: &str) {
+        let name = &place.name.text;
+        let message = format!("`{name}` is {what}, not an array");
+        self.report(Diagnostic::error(place.span, message).help(format!("write `{name}`")));
+    }
+
+    fn report_unknown(&mut self, name: &Ident) {
+        let values = |meaning| !matches!(meaning, Meaning::Routine(_) | Meaning::Section(_));
+        let global = self.checker.near_global(&name.text, values).map(str::to_owned);
+        let few = self.checker.reported.len() < MOST_HINTS;
+        let locals = self.visible_locals().map(|(name, _)| name).filter(|_| few);
+        let near = nearest(&name.text, locals.chain(global.as_deref()));
+        let help = match near {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if self.region == Region::Constant => {
+                format!("declare it: `const {} = 0;`", name.text)
+            }
+            None => format!("declare it: `shared {} = 0;`", name.text),
+        };
+        let what = if self.region == Region::Constant { "constant" } else { "variable" };
+        self.report_unknown_as(name, what, help);
+    }
+
+    fn report_unknown_object(&mut self, name: &Ident, wanted: Wanted) {
+        let objects = &self.checker.objects;
+        let fits =
+            |meaning| matches!(meaning, Meaning::Object(i) if wanted.accepts(objects[i].decl.kind));
+        let help = match self.checker.near_global(&name.text, fits) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("declare it: `{}`", wanted.declaration(&name.text)),
+        };
+        let what = wanted.describe();
+        let what = what.strip_prefix("a ").unwrap_or(what);
+        self.report_unknown_as(name, what, help);
+    }
+
+    /// Reports an unknown name, once in the file.
+    pub(super) fn report_unknown_as(&mut self, name: &Ident, what: &str, help: String) {
+        if self.checker.reported.insert(name.text.clone()) {
+            let message = format!("unknown {what} `{}`", name.text);
+            self.report(Diagnostic::error(name.span, message).help(help));
+        }
+    }
+
+    pub(super) fn report_type(&mut self, span: Span, message: &str, found: Type) {
+        let message = format!("{message}, not {}", type_name(found));
+        self.report(Diagnostic::error(span, message));
+    }
+}
+
+/// A keyword that a name was probably meant to be.
+pub(super) fn near_keyword(name: &str) -> Option<&'static str> {
+    // Short names are near to some keyword by chance.
+    nearest(name, KEYWORDS.iter().copied().filter(|_| name.len() > 3))
+}

@@ -1,0 +1,199 @@
+//! Judges a maximal execution.
+
+use selvedge_core::{Ending, Fault, Status, ThreadId, Violation, ViolationKind};
+
+use crate::ir::{ObjectRef, Op};
+
+use super::fault::{self, count};
+use super::invisible::Pause;
+use super::load::Loaded;
+use super::locks::barrier_cells;
+use super::machine::{Machine, Phase};
+
+impl Machine {
+    pub(super) fn end(&mut self, loaded: &Loaded) -> (Ending, Option<Violation>) {
+        let any = |phase: Phase| self.threads.iter().any(|thread| thread.phase == phase);
+        if any(Phase::Failed) {
+            return (Ending::Complete, None);
+        }
+        if any(Phase::Assumed) {
+            return (Ending::Blocked, None);
+        }
+        let waiting: Vec<_> = (0..self.threads.len())
+            .filter_map(|thread| self.waits_for_ever(loaded, thread))
+            .collect();
+        if !waiting.is_empty() {
+            return (Ending::Deadlocked, Some(self.deadlock(loaded, &waiting)));
+        }
+        (Ending::Complete, self.finally(loaded))
+    }
+
+    fn waits_for_ever(&mut self, loaded: &Loaded, thread: usize) -> Option<Waiting> {
+        let is_daemon = loaded.program.threads.get(thread).is_some_and(|thread| thread.daemon);
+        let await_pc = self.blocking_await(loaded, thread);
+        let waits = await_pc.is_some()
+            || matches!(self.quick_status(loaded, thread), Some(Status::Blocked | Status::Parked));
+        (waits && !is_daemon).then_some(Waiting { thread, await_pc })
+    }
+
+    fn finally(&mut self, loaded: &Loaded) -> Option<Violation> {
+        let fault = match self.look(loaded, loaded.program.finally?) {
+            Pause::Fault(fault) => *fault,
+            Pause::Endless => *fault::endless(self.budget),
+            _ => return None,
+        };
+        match fault {
+            Fault::Violation(mut violation) => {
+                if violation.kind == ViolationKind::Assertion {
+                    violation.kind = ViolationKind::Finally;
+                }
+                Some(violation)
+            }
+            // The end of an execution has no other way to tell.
+            Fault::GaveUp(reason) => Some(Violation {
+                kind: ViolationKind::Resources,
+                message: format!("`finally` {reason}"),
+                places: Vec::new(),
+                notes: Vec::new(),
+                thread: None,
+            }),
+        }
+    }
+
+    fn deadlock(&self, loaded: &Loaded, waiting: &[Waiting]) -> Violation {
+        let message = match waiting {
+            [only] => format!("deadlock: {} waits for ever", self.thread_name(loaded, only.thread)),
+            _ => format!("deadlock: {} wait for ever", count(waiting.len(), "thread")),
+        };
+        let place = |waiting: &Waiting| {
+            let pc = waiting.await_pc.unwrap_or(self.threads[waiting.thread].pc);
+            loaded.program.place(loaded.site(pc))
+        };
+        let note = |&Waiting { thread, await_pc }: &Waiting| {
+            let waits = self.waits_for(loaded, thread, await_pc);
+            format!("{} {waits}", self.thread_name(loaded, thread))
+        };
+        let mut notes: Vec<_> = waiting.iter().map(note).collect();
+        notes.extend(self.cycle(loaded, waiting));
+        Violation {
+            kind: ViolationKind::Deadlock,
+            message,
+            places: waiting.iter().map(place).collect(),
+            notes,
+            thread: None,
+        }
+    }
+
+    /// What a blocked or parked thread waits for: "waits for m, held by writer". In an atomic
+    /// section, `await_pc` is the `await` that is false.
+    pub(super) fn waits_for(&self, loaded: &Loaded, me: usize, await_pc: Option<u32>) -> String {
+        if let Some(pc) = await_pc {
+            return format!("waits until `{}`", fault::text(loaded, pc));
+        }
+        let thread = &self.threads[me];
+        let name =
+            |object: ObjectRef| loaded.name(object, self.element(me, thread, object) as usize);
+        match loaded.op(thread.pc) {
+            Op::Wait { cond, .. } if thread.phase == Phase::Parked => {
+                format!("waits for a signal on {}", name(*cond))
+            }
+            Op::Wait { mutex, .. } => self.waits_for_lock(loaded, me, *mutex),
+            Op::Lock { mutex } => self.waits_for_lock(loaded, me, *mutex),
+            Op::ReadLock { rwlock } | Op::WriteLock { rwlock } => {
+                self.waits_for_lock(loaded, me, *rwlock)
+            }
+            Op::Down { semaphore } => format!("waits for {}, which is 0", name(*semaphore)),
+            Op::Arrive { barrier } => {
+                let element = self.element(me, thread, *barrier);
+                let arrived = self.cells[barrier_cells(loaded, *barrier, element).arrived as usize];
+                let parties = loaded.parties(barrier.global, element as usize);
+                format!("waits at barrier {}: {arrived} of {parties} arrived", name(*barrier))
+            }
+            Op::Join { thread: other } => {
+                let other = self.value(me, thread, *other) as usize;
+                format!("waits for the end of {}", self.thread_name(loaded, other))
+            }
+            Op::Receive { .. } => match self.mailboxes[me].len() {
+                0 => "waits for a message".to_owned(),
+                unfit => format!(
+                    "waits for a message; {} in its mailbox fit{} no alternative",
+                    count(unfit, "message"),
+                    if unfit == 1 { "s" } else { "" }
+                ),
+            },
+            _ => "waits".to_owned(),
+        }
+    }
+
+    fn waits_for_lock(&self, loaded: &Loaded, me: usize, lock: ObjectRef) -> String {
+        let element = self.element(me, &self.threads[me], lock);
+        let holders: Vec<_> = self
+            .holders(loaded, lock, element)
+            .iter()
+            .map(|&holder| self.thread_name(loaded, holder))
+            .collect();
+        let name = loaded.name(lock, element as usize);
+        format!("waits for {name}, held by {}", holders.join(", "))
+    }
+
+    /// "cycle: a → m → b → n → a", if following who waits for whom comes back.
+    fn cycle(&self, loaded: &Loaded, waiting: &[Waiting]) -> Option<String> {
+        for &Waiting { thread: start, .. } in waiting {
+            let mut path = vec![start];
+            let mut text = self.thread_name(loaded, start);
+            let mut at = start;
+            while let Some((lock, next)) = self.waits_for_thread(loaded, at) {
+                if let Some(lock) = lock {
+                    text.push_str(" → ");
+                    text.push_str(&lock);
+                }
+                text.push_str(" → ");
+                text.push_str(&self.thread_name(loaded, next));
+                if next == start {
+                    return Some(format!("cycle: {text}"));
+                }
+                if path.contains(&next) {
+                    break;
+                }
+                path.push(next);
+                at = next;
+            }
+        }
+        None
+    }
+
+    /// The thread that must go on before `me` can, and the lock between them.
+    fn waits_for_thread(&self, loaded: &Loaded, me: usize) -> Option<(Option<String>, usize)> {
+        let thread = &self.threads[me];
+        let lock = match (thread.phase, loaded.op(thread.pc)) {
+            (Phase::Ready, Op::Join { thread: other }) => {
+                return Some((None, self.value(me, thread, *other) as usize));
+            }
+            (Phase::Woken, Op::Wait { mutex, .. }) | (Phase::Ready, Op::Lock { mutex }) => *mutex,
+            (Phase::Ready, Op::ReadLock { rwlock } | Op::WriteLock { rwlock }) => *rwlock,
+            _ => return None,
+        };
+        let element = self.element(me, thread, lock);
+        let holder = self.holders(loaded, lock, element).first().copied()?;
+        Some((Some(loaded.name(lock, element as usize)), holder))
+    }
+
+    /// The name of a thread as the user would write it; of a spawned one, after its creator.
+    pub(super) fn thread_name(&self, loaded: &Loaded, thread: usize) -> String {
+        let name = &self.names.threads[thread];
+        match name.creator {
+            None => loaded.program.threads[thread].full_name(),
+            Some((creator, nth)) => {
+                let procedure = &loaded.program.procedures[name.procedure.index()].name;
+                let creator = self.thread_name(loaded, ThreadId::index(creator));
+                format!("{creator}/{procedure}#{}", nth + 1)
+            }
+        }
+    }
+}
+
+/// A thread that waits for ever, and where if it is at an `await`.
+struct Waiting {
+    thread: usize,
+    await_pc: Option<u32>,
+}

@@ -1,0 +1,151 @@
+//! Faults and their messages. Made only when something is wrong, so they may allocate.
+
+use selvedge_core::{Fault, Violation, ViolationKind};
+
+use crate::ir::{GlobalId, Op, Type};
+
+use super::load::{Loaded, value};
+use super::machine::{Machine, Thread};
+
+/// Boxed: results of instructions stay small.
+pub(super) type Failure = Box<Fault>;
+
+/// A violation at an instruction. The thread is filled in where the step ends.
+pub(super) fn violation(loaded: &Loaded, pc: u32, kind: ViolationKind, message: String) -> Failure {
+    Box::new(Fault::Violation(Violation {
+        kind,
+        message,
+        places: vec![loaded.program.place(loaded.site(pc))],
+        notes: Vec::new(),
+        thread: None,
+    }))
+}
+
+#[cold]
+pub(super) fn assertion(loaded: &Loaded, thread: &Thread, stack: &[i32]) -> Failure {
+    let mut message = format!("assertion `{}` is false", text(loaded, thread.pc));
+    if let Op::Assert { message: Some(more), .. } = loaded.op(thread.pc) {
+        message.push_str(": ");
+        message.push_str(more);
+    }
+    message.push_str(&shown(loaded, thread, stack));
+    violation(loaded, thread.pc, ViolationKind::Assertion, message)
+}
+
+#[cold]
+pub(super) fn overflow(loaded: &Loaded, thread: &Thread, stack: &[i32]) -> Failure {
+    let shown = shown(loaded, thread, stack);
+    let message = format!("`{}` overflows 32 bits{shown}", text(loaded, thread.pc));
+    violation(loaded, thread.pc, ViolationKind::Arithmetic, message)
+}
+
+#[cold]
+pub(super) fn division_by_zero(loaded: &Loaded, thread: &Thread, stack: &[i32]) -> Failure {
+    let shown = shown(loaded, thread, stack);
+    let message = format!("division by zero in `{}`{shown}", text(loaded, thread.pc));
+    violation(loaded, thread.pc, ViolationKind::Arithmetic, message)
+}
+
+#[cold]
+pub(super) fn index_outside(
+    loaded: &Loaded,
+    pc: u32,
+    index: i32,
+    global: GlobalId,
+    dimension: usize,
+) -> Failure {
+    let global = &loaded.program.globals[global.index()];
+    let size = global.dims.get(dimension).copied().unwrap_or(1) as usize;
+    let unit = match (global.dims.len(), dimension) {
+        (2, 0) => "row",
+        (2, _) => "column",
+        _ => "element",
+    };
+    let message =
+        format!("index {index} is outside `{}`, which has {}", global.name, count(size, unit));
+    violation(loaded, pc, ViolationKind::Bounds, message)
+}
+
+#[cold]
+pub(super) fn no_such_thread(
+    loaded: &Loaded,
+    pc: u32,
+    index: i32,
+    first: u32,
+    many: u32,
+) -> Failure {
+    let name = &loaded.program.threads[first as usize].name;
+    let message =
+        format!("index {index} is outside `{name}`, which has {}", count(many as usize, "thread"));
+    violation(loaded, pc, ViolationKind::Bounds, message)
+}
+
+#[cold]
+pub(super) fn too_deep(loaded: &Loaded, pc: u32, limit: u32) -> Failure {
+    let message = format!("calls are nested more than {} deep", thousands(u64::from(limit)));
+    violation(loaded, pc, ViolationKind::Resources, message)
+}
+
+#[cold]
+pub(super) fn endless(budget: u64) -> Failure {
+    Box::new(Fault::GaveUp(format!(
+        "ran {} instructions without a visible step; a loop that never ends?",
+        thousands(budget)
+    )))
+}
+
+impl Machine {
+    /// Completes a fault of a step: whose it is.
+    pub(super) fn attribute(&self, loaded: &Loaded, thread: usize, fault: Fault) -> Fault {
+        match fault {
+            Fault::Violation(mut violation) => {
+                violation.thread = Some(selvedge_core::ThreadId::new(thread));
+                Fault::Violation(violation)
+            }
+            Fault::GaveUp(reason) => {
+                Fault::GaveUp(format!("thread {} {reason}", self.thread_name(loaded, thread)))
+            }
+        }
+    }
+}
+
+pub(super) fn text(loaded: &Loaded, pc: u32) -> &str {
+    &loaded.program.sites[loaded.site(pc).index()].text
+}
+
+/// " (x = 1, done = true)", or nothing if there is nothing to show.
+fn shown(loaded: &Loaded, thread: &Thread, stack: &[i32]) -> String {
+    let site = &loaded.program.sites[loaded.site(thread.pc).index()];
+    let values = site.shown.iter().map(|shown| {
+        let value = value(shown.value, stack, thread.base);
+        format!("{} = {}", shown.name, value_text(value, shown.ty))
+    });
+    let values: Vec<_> = values.collect();
+    if values.is_empty() { String::new() } else { format!(" ({})", values.join(", ")) }
+}
+
+pub(super) fn value_text(value: i32, ty: Type) -> String {
+    match ty {
+        Type::Int => value.to_string(),
+        Type::Bool => (value != 0).to_string(),
+        Type::Thread => format!("thread {value}"),
+    }
+}
+
+/// "1 element", "3 elements".
+pub(super) fn count(number: usize, unit: &str) -> String {
+    format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
+}
+
+/// "1,000,000".
+fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}

@@ -1,0 +1,247 @@
+//! What can be told about an instruction before the program runs.
+
+use crate::ir::{Change, GlobalId, GlobalKind, Label, Op, Procedure, Program, Query};
+
+/// About one visible instruction and the invisible code behind it.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Foresight {
+    /// Its step may end the thread: run to the end, or fault.
+    pub(super) may_end: bool,
+    /// Its step may leave the thread alive.
+    pub(super) may_go_on: bool,
+    /// It starts an atomic section that may reach an `await`.
+    pub(super) may_await: bool,
+}
+
+/// For each instruction of each procedure, in the order of the procedures.
+pub(super) fn compute(program: &Program) -> Vec<Foresight> {
+    let awaiting = awaiting_procedures(program);
+    let called = called_procedures(program);
+    let mut all = Vec::new();
+    for (procedure, &called) in program.procedures.iter().zip(&called) {
+        let futures = futures(procedure, called);
+        for (at, instruction) in procedure.code.iter().enumerate() {
+            let mut foresight = Foresight::default();
+            if instruction.op.is_visible() {
+                instruction.op.for_each_successor(Label::new(at), |to, _| {
+                    let Some(future) = futures.get(to.index()) else { return };
+                    foresight.may_end |= future.may_end;
+                    foresight.may_go_on |= future.may_go_on;
+                });
+                foresight.may_end |= may_fault(&instruction.op);
+                // What happens inside is known only by running it.
+                if matches!(instruction.op, Op::AtomicBegin { .. }) {
+                    foresight.may_end = true;
+                    foresight.may_go_on = true;
+                    foresight.may_await = section_awaits(procedure, at, &awaiting);
+                }
+            }
+            all.push(foresight);
+        }
+    }
+    all
+}
+
+/// What can happen from an instruction on, before the next visible one.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Future {
+    may_end: bool,
+    may_go_on: bool,
+}
+
+/// Least fixed point over the invisible code, from the back since most jumps go forward.
+fn futures(procedure: &Procedure, called: bool) -> Vec<Future> {
+    let mut futures = vec![Future::default(); procedure.code.len()];
+    loop {
+        let mut changed = false;
+        for (at, instruction) in procedure.code.iter().enumerate().rev() {
+            let mut future = match &instruction.op {
+                op if op.is_visible() => Future { may_end: false, may_go_on: true },
+                Op::Return { .. } => Future { may_end: true, may_go_on: called },
+                // What the callee does is not followed.
+                Op::Call { .. } => Future { may_end: true, may_go_on: true },
+                op => {
+                    let mut future = Future {
+                        may_end: may_fault(op),
+                        may_go_on: matches!(op, Op::Assume { .. }),
+                    };
+                    op.for_each_successor(Label::new(at), |to, _| {
+                        let Some(next) = futures.get(to.index()) else { return };
+                        future.may_end |= next.may_end;
+                        future.may_go_on |= next.may_go_on;
+                    });
+                    future
+                }
+            };
+            std::mem::swap(&mut futures[at], &mut future);
+            changed |= futures[at] != future;
+        }
+        if !changed {
+            return futures;
+        }
+    }
+}
+
+/// Whether the instruction itself can fault.
+fn may_fault(op: &Op) -> bool {
+    match op {
+        Op::Copy { .. }
+        | Op::Own { .. }
+        | Op::Jump { .. }
+        | Op::Branch { .. }
+        | Op::Return { .. }
+        | Op::Assume { .. }
+        | Op::AtomicEnd { .. }
+        | Op::Await { .. }
+        | Op::Read { .. }
+        | Op::Write { .. }
+        | Op::CompareExchange { .. }
+        | Op::Exchange { .. }
+        | Op::TryLock { .. }
+        | Op::TryReadLock { .. }
+        | Op::TryWriteLock { .. }
+        | Op::Down { .. }
+        | Op::TryDown { .. }
+        | Op::Signal { .. }
+        | Op::Broadcast { .. }
+        | Op::Arrive { .. }
+        | Op::Join { .. }
+        | Op::Yield => false,
+        Op::Binary { op, .. } => {
+            use crate::ir::BinaryOp::{Add, Divide, Multiply, Remainder, Subtract};
+            matches!(op, Add | Subtract | Multiply | Divide | Remainder)
+        }
+        Op::Unary { op, .. } => !matches!(op, crate::ir::UnaryOp::Not),
+        Op::ReadContainer { query, .. } => matches!(query, Query::Element(_) | Query::Get(_)),
+        Op::ChangeContainer { change, .. } => {
+            matches!(change, Change::Set(..) | Change::Pop(_) | Change::PopFront(_))
+        }
+        Op::Index { .. }
+        | Op::ThreadIndex { .. }
+        | Op::Call { .. }
+        | Op::Assert { .. }
+        | Op::AtomicBegin { .. }
+        | Op::FetchAdd { .. }
+        | Op::Lock { .. }
+        | Op::Unlock { .. }
+        | Op::ReadLock { .. }
+        | Op::ReadUnlock { .. }
+        | Op::WriteLock { .. }
+        | Op::WriteUnlock { .. }
+        | Op::Up { .. }
+        | Op::Wait { .. }
+        | Op::Spawn { .. }
+        | Op::Send { .. }
+        | Op::Receive { .. }
+        | Op::Choose { .. } => true,
+    }
+}
+
+/// Which procedures are called by others, and so can return without ending a thread.
+fn called_procedures(program: &Program) -> Vec<bool> {
+    let mut called = vec![false; program.procedures.len()];
+    for instruction in program.procedures.iter().flat_map(|procedure| &procedure.code) {
+        if let Op::Call { procedure, .. } = instruction.op {
+            called[procedure.index()] = true;
+        }
+    }
+    called
+}
+
+/// Which procedures contain an `await`, also in what they call.
+fn awaiting_procedures(program: &Program) -> Vec<bool> {
+    let mut awaiting = vec![false; program.procedures.len()];
+    loop {
+        let mut changed = false;
+        for (i, procedure) in program.procedures.iter().enumerate() {
+            let awaits =
+                procedure.code.iter().any(|instruction| op_awaits(&instruction.op, &awaiting));
+            changed |= awaits && !std::mem::replace(&mut awaiting[i], awaits);
+        }
+        if !changed {
+            return awaiting;
+        }
+    }
+}
+
+fn op_awaits(op: &Op, awaiting: &[bool]) -> bool {
+    match op {
+        Op::Await { .. } => true,
+        Op::Call { procedure, .. } => awaiting[procedure.index()],
+        _ => false,
+    }
+}
+
+/// Whether the section that starts at `begin` may reach an `await` before its end.
+fn section_awaits(procedure: &Procedure, begin: usize, awaiting: &[bool]) -> bool {
+    let Op::AtomicBegin { atomic } = procedure.code[begin].op else { return false };
+    let mut seen = vec![false; procedure.code.len()];
+    let mut work = vec![begin];
+    while let Some(at) = work.pop() {
+        let op = &procedure.code[at].op;
+        if op_awaits(op, awaiting) {
+            return true;
+        }
+        if *op == (Op::AtomicEnd { atomic }) {
+            continue;
+        }
+        op.for_each_successor(Label::new(at), |to, _| {
+            if to.index() < seen.len() && !std::mem::replace(&mut seen[to.index()], true) {
+                work.push(to.index());
+            }
+        });
+    }
+    false
+}
+
+/// Barriers that more threads may use than they have parties. Then it matters who comes first.
+pub(super) fn crowded_barriers(program: &Program) -> Vec<GlobalId> {
+    let used = barriers_used(program);
+    let spawned: Vec<_> = program
+        .procedures
+        .iter()
+        .flat_map(|procedure| &procedure.code)
+        .filter_map(|instruction| match instruction.op {
+            Op::Spawn { procedure, .. } => Some(procedure),
+            _ => None,
+        })
+        .collect();
+    let mut crowded = Vec::new();
+    for (i, global) in program.globals.iter().enumerate() {
+        let GlobalKind::Barrier { parties } = &global.kind else { continue };
+        let uses = |procedure: crate::ir::ProcedureId| used[procedure.index()].contains(&i);
+        let users = program.threads.iter().filter(|thread| uses(thread.procedure)).count();
+        let smallest = parties.iter().min().copied().unwrap_or(u32::MAX) as usize;
+        // How often a `spawn` runs is not known: any number of threads may come from it.
+        if users > smallest || spawned.iter().any(|&procedure| uses(procedure)) {
+            crowded.push(GlobalId::new(i));
+        }
+    }
+    crowded
+}
+
+/// The barriers that each procedure arrives at, also in what it calls.
+fn barriers_used(program: &Program) -> Vec<Vec<usize>> {
+    let mut used: Vec<Vec<usize>> = vec![Vec::new(); program.procedures.len()];
+    loop {
+        let mut changed = false;
+        for (i, procedure) in program.procedures.iter().enumerate() {
+            for instruction in &procedure.code {
+                let more = match &instruction.op {
+                    Op::Arrive { barrier } => vec![barrier.global.index()],
+                    Op::Call { procedure, .. } => used[procedure.index()].clone(),
+                    _ => continue,
+                };
+                for barrier in more {
+                    if !used[i].contains(&barrier) {
+                        used[i].push(barrier);
+                        changed = true;
+                    }
+                }
+            }
+        }
+        if !changed {
+            return used;
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! A program prepared for running: all code in one list, addresses resolved.
+
+use std::sync::Arc;
+
+use crate::ir::{
+    GlobalId, GlobalKind, Instruction, Label, ObjectRef, Op, Operand, ProcedureId, Program, SiteId,
+};
+
+use super::foresight::{self, Foresight};
+
+/// What never changes while the program runs.
+pub(super) struct Loaded {
+    pub(super) program: Arc<Program>,
+    /// The code of all procedures, one behind the other; labels count from the start of it all.
+    pub(super) code: Vec<Instruction>,
+    pub(super) procedures: Vec<Entry>,
+    /// Where each global's objects and contents are.
+    pub(super) globals: Vec<Address>,
+    /// What is known beforehand about each instruction.
+    pub(super) foresight: Vec<Foresight>,
+    /// How many objects globals have; the cell behind them counts the threads of the execution.
+    pub(super) global_objects: u32,
+    pub(super) observes_ends: bool,
+    /// How many lists, maps, reader-writer locks and condition variables there are.
+    pub(super) contents: Contents,
+}
+
+/// Where a procedure starts, and how many slots its frame has.
+#[derive(Clone, Copy)]
+pub(super) struct Entry {
+    pub(super) pc: u32,
+    pub(super) frame: u32,
+}
+
+/// Where a global's elements are.
+#[derive(Clone, Copy)]
+pub(super) struct Address {
+    /// Number of its first object, and of its first cell.
+    pub(super) base: u32,
+    /// Index of its first list, map, set of readers or of waiters, by kind.
+    pub(super) content: u32,
+    /// For a barrier: whether more threads may use it than it has parties.
+    pub(super) crowded: bool,
+    /// Whether reads and writes of it can be part of a data race.
+    pub(super) plain: bool,
+}
+
+/// Numbers of things that do not fit a cell.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Contents {
+    pub(super) lists: u32,
+    pub(super) maps: u32,
+    pub(super) rwlocks: u32,
+    pub(super) conds: u32,
+}
+
+impl Loaded {
+    pub(super) fn new(program: Arc<Program>) -> Self {
+        let mut code = Vec::new();
+        let mut procedures = Vec::with_capacity(program.procedures.len());
+        for procedure in &program.procedures {
+            let pc = u32::try_from(code.len()).expect("internal error: too much code");
+            let frame = u32::try_from(procedure.slots.len()).expect("internal error: huge frame");
+            procedures.push(Entry { pc, frame });
+            code.extend(procedure.code.iter().map(|instruction| Instruction {
+                op: rebased(&instruction.op, pc),
+                site: instruction.site,
+            }));
+        }
+        let mut contents = Contents::default();
+        let globals = program
+            .globals
+            .iter()
+            .map(|global| {
+                let elements = global.elements() as u32;
+                let mut none = 0;
+                let count = match global.kind {
+                    GlobalKind::List { .. } => &mut contents.lists,
+                    GlobalKind::Map { .. } => &mut contents.maps,
+                    GlobalKind::RwLock => &mut contents.rwlocks,
+                    GlobalKind::Cond => &mut contents.conds,
+                    _ => &mut none,
+                };
+                let content = *count;
+                *count += elements;
+                let plain = matches!(
+                    global.kind,
+                    GlobalKind::Variable { atomic: false, .. }
+                        | GlobalKind::List { .. }
+                        | GlobalKind::Map { .. }
+                );
+                Address { base: global.base, content, crowded: false, plain }
+            })
+            .collect();
+        let mut loaded = Self {
+            global_objects: program.global_objects() as u32,
+            observes_ends: program.observes_ends(),
+            foresight: foresight::compute(&program),
+            program,
+            code,
+            procedures,
+            globals,
+            contents,
+        };
+        for id in foresight::crowded_barriers(&loaded.program) {
+            loaded.globals[id.index()].crowded = true;
+        }
+        loaded
+    }
+
+    #[inline]
+    pub(super) fn op(&self, pc: u32) -> &Op {
+        &self.code[pc as usize].op
+    }
+
+    pub(super) fn site(&self, pc: u32) -> SiteId {
+        self.code[pc as usize].site
+    }
+
+    pub(super) fn procedure_at(&self, pc: u32) -> ProcedureId {
+        ProcedureId::new(self.procedures.partition_point(|entry| entry.pc <= pc) - 1)
+    }
+
+    pub(super) fn static_threads(&self) -> usize {
+        self.program.threads.len()
+    }
+
+    pub(super) fn parties(&self, global: GlobalId, element: usize) -> i32 {
+        match &self.program.globals[global.index()].kind {
+            // The verifier keeps the number of parties within i32.
+            GlobalKind::Barrier { parties } => parties[element] as i32,
+            _ => 1,
+        }
+    }
+
+    /// The name of an element as the user would write it.
+    pub(super) fn name(&self, object: ObjectRef, element: usize) -> String {
+        self.program.globals[object.global.index()].element_name(element)
+    }
+}
+
+/// The instruction with labels that count from the start of all code.
+fn rebased(op: &Op, entry: u32) -> Op {
+    let mut op = op.clone();
+    let shift = |label: &mut Label| label.0 += entry;
+    match &mut op {
+        Op::Jump { to } => shift(to),
+        Op::Branch { then, otherwise, .. } => {
+            shift(then);
+            shift(otherwise);
+        }
+        Op::Receive { alternatives, after } => {
+            alternatives.iter_mut().for_each(|alternative| shift(&mut alternative.to));
+            after.iter_mut().for_each(shift);
+        }
+        _ => {}
+    }
+    op
+}
+
+/// The value of an operand in the frame that starts at `base`.
+#[inline]
+pub(super) fn value(operand: Operand, stack: &[i32], base: u32) -> i32 {
+    match operand {
+        Operand::Slot(slot) => stack[(base + slot.0) as usize],
+        Operand::Constant(value) => value,
+    }
+}

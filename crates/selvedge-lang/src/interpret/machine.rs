@@ -1,0 +1,364 @@
+//! The state of a running program, and how to take steps back.
+//!
+//! All that is one number lives in flat vectors: one *cell* per shared object, one stack of slots
+//! per thread. Before a cell or slot changes, its old value goes into a log; each step has a
+//! [`Mark`] that tells where its part of the logs begins and what its thread was before. So
+//! undoing costs what doing cost. Contents of lists, maps and mailboxes have a log of their own.
+//!
+//! What a cell holds: the value of a variable; for a mutex or the writing side of a reader-writer
+//! lock [`FREE`] or one more than the number of the thread that holds it; the count of a
+//! semaphore; for a barrier, in its two cells, how many have arrived and the generation.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use selvedge_core::{ObjectId, ThreadId};
+
+use crate::ir::{GlobalKind, ProcedureId};
+
+use super::load::Loaded;
+use super::names::Names;
+use super::record::Record;
+
+/// In the cell of a lock: nobody holds it.
+pub(super) const FREE: i32 = 0;
+
+/// In the cell of a lock: this thread holds it.
+#[inline]
+pub(super) fn held_by(thread: usize) -> i32 {
+    thread as i32 + 1
+}
+
+/// The whole state.
+pub(super) struct Machine {
+    pub(super) cells: Vec<i32>,
+    pub(super) threads: Vec<Thread>,
+    pub(super) stacks: Vec<Vec<i32>>,
+    pub(super) lists: Vec<VecDeque<i32>>,
+    pub(super) maps: Vec<BTreeMap<i32, i32>>,
+    /// Per reader-writer lock: who reads, ascending.
+    pub(super) readers: Vec<Vec<usize>>,
+    /// Per condition variable: who waits, ascending.
+    pub(super) waiters: Vec<Vec<usize>>,
+    /// Per thread, oldest first.
+    pub(super) mailboxes: Vec<VecDeque<Message>>,
+
+    marks: Vec<Mark>,
+    cell_log: Vec<Undo>,
+    /// Old values in the stack of the thread whose step it is.
+    pub(super) local_log: Vec<Undo>,
+    pub(super) content_log: Vec<ContentUndo>,
+
+    /// Names of threads and objects; they outlive executions.
+    pub(super) names: Names,
+    pub(super) record: Record,
+    pub(super) budget: u64,
+}
+
+/// What a thread is doing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Phase {
+    /// Not spawned in this execution.
+    Absent,
+    /// Stands at a visible instruction.
+    Ready,
+    /// Stands at its start; the invisible code there faults.
+    FaultsAtOnce,
+    /// Waits on a condition variable; stands at the `Wait`.
+    Parked,
+    /// Was woken and takes the mutex again; stands at the `Wait`.
+    Woken,
+    /// Has arrived at a barrier; stands at the `Arrive`.
+    Passing,
+    Finished,
+    Assumed,
+    Failed,
+}
+
+/// A thread, except for its slots.
+#[derive(Clone, Copy)]
+pub(super) struct Thread {
+    pub(super) pc: u32,
+    /// Where the current frame starts in the stack.
+    pub(super) base: u32,
+    /// Where the current frame ends.
+    pub(super) top: u32,
+    /// Number of frames below the current one.
+    pub(super) depth: u32,
+    /// How many threads it has spawned.
+    pub(super) spawned: u32,
+    /// How many messages it has sent.
+    pub(super) sent: u32,
+    /// The generation of the barrier at which it arrived last.
+    pub(super) generation: i32,
+    pub(super) phase: Phase,
+    /// Whether it has taken a step.
+    pub(super) begun: bool,
+}
+
+impl Thread {
+    pub(super) const ABSENT: Thread = Thread {
+        pc: 0,
+        base: 0,
+        top: 0,
+        depth: 0,
+        spawned: 0,
+        sent: 0,
+        generation: 0,
+        phase: Phase::Absent,
+        begun: false,
+    };
+}
+
+/// A message in a mailbox.
+#[derive(Clone, Copy)]
+pub(super) struct Message {
+    pub(super) object: ObjectId,
+    values: [i32; Message::LONGEST],
+    length: u8,
+}
+
+impl Message {
+    pub(super) const LONGEST: usize = 8;
+
+    pub(super) fn new(object: ObjectId, values: impl Iterator<Item = i32>) -> Self {
+        let mut message = Self { object, values: [0; Self::LONGEST], length: 0 };
+        for value in values.take(Self::LONGEST) {
+            message.values[usize::from(message.length)] = value;
+            message.length += 1;
+        }
+        message
+    }
+
+    pub(super) fn values(&self) -> &[i32] {
+        &self.values[..usize::from(self.length)]
+    }
+}
+
+/// Where the logs stood before a step, and its thread before it.
+struct Mark {
+    thread: u32,
+    cells: u32,
+    locals: u32,
+    contents: u32,
+    before: Thread,
+}
+
+/// The old value of a cell or slot.
+#[derive(Clone, Copy)]
+pub(super) struct Undo {
+    index: u32,
+    old: i32,
+}
+
+/// How to take back a change of something that is not one number.
+pub(super) enum ContentUndo {
+    /// Another thread was changed.
+    Thread(usize, Thread),
+    ListPushed(usize),
+    ListPopped(usize, i32),
+    ListPoppedFront(usize, i32),
+    ListSet(usize, usize, i32),
+    ListCleared(usize, VecDeque<i32>),
+    MapChanged(usize, i32, Option<i32>),
+    MapCleared(usize, BTreeMap<i32, i32>),
+    ReaderAdded(usize, usize),
+    ReaderRemoved(usize, usize),
+    WaiterAdded(usize, usize),
+    WaiterRemoved(usize, usize),
+    MessagePosted(usize),
+    MessageTaken(usize, usize, Box<Message>),
+}
+
+impl Machine {
+    /// The initial state, except that no thread exists.
+    pub(super) fn new(loaded: &Loaded, budget: u64) -> Self {
+        let program = &loaded.program;
+        let mut lists = Vec::new();
+        let mut maps = Vec::new();
+        // One cell more counts the threads.
+        let mut cells = vec![FREE; loaded.global_objects as usize + 1];
+        for global in &program.globals {
+            match &global.kind {
+                GlobalKind::Variable { initial, .. } | GlobalKind::Semaphore { initial } => {
+                    let base = global.base as usize;
+                    cells[base..base + initial.len()].copy_from_slice(initial);
+                }
+                GlobalKind::List { initial } => {
+                    lists.extend(initial.iter().map(|list| list.iter().copied().collect()));
+                }
+                GlobalKind::Map { initial } => {
+                    maps.extend(initial.iter().map(|map| map.iter().copied().collect()));
+                }
+                GlobalKind::Mutex
+                | GlobalKind::RwLock
+                | GlobalKind::Cond
+                | GlobalKind::Barrier { .. } => {}
+            }
+        }
+        Self {
+            cells,
+            threads: Vec::new(),
+            stacks: Vec::new(),
+            lists,
+            maps,
+            readers: vec![Vec::new(); loaded.contents.rwlocks as usize],
+            waiters: vec![Vec::new(); loaded.contents.conds as usize],
+            mailboxes: Vec::new(),
+            marks: Vec::new(),
+            cell_log: Vec::new(),
+            local_log: Vec::new(),
+            content_log: Vec::new(),
+            names: Names::behind(loaded.global_objects),
+            record: Record::default(),
+            budget,
+        }
+    }
+
+    #[inline]
+    pub(super) fn set_cell(&mut self, index: u32, value: i32) {
+        let cell = &mut self.cells[index as usize];
+        self.cell_log.push(Undo { index, old: *cell });
+        *cell = value;
+    }
+
+    /// Writes a slot of the thread whose step it is.
+    #[inline]
+    pub(super) fn set_local(&mut self, thread: usize, index: u32, value: i32) {
+        set(&mut self.stacks[thread], &mut self.local_log, index, value);
+    }
+
+    /// Changes a thread other than the one whose step it is.
+    pub(super) fn set_other(&mut self, thread: usize, state: Thread) {
+        let old = std::mem::replace(&mut self.threads[thread], state);
+        self.content_log.push(ContentUndo::Thread(thread, old));
+    }
+
+    /// How many steps were taken.
+    pub(super) fn steps(&self) -> usize {
+        self.marks.len()
+    }
+
+    /// Starts a step of `thread`, to be undone by [`Machine::undo_step`].
+    #[inline]
+    pub(super) fn begin_step(&mut self, thread: usize) {
+        self.marks.push(Mark {
+            thread: thread as u32,
+            cells: self.cell_log.len() as u32,
+            locals: self.local_log.len() as u32,
+            contents: self.content_log.len() as u32,
+            before: self.threads[thread],
+        });
+    }
+
+    /// Takes the most recent step back.
+    pub(super) fn undo_step(&mut self) {
+        let Some(mark) = self.marks.pop() else { return };
+        let thread = mark.thread as usize;
+        for undo in self.cell_log.drain(mark.cells as usize..).rev() {
+            self.cells[undo.index as usize] = undo.old;
+        }
+        restore(&mut self.stacks[thread], &mut self.local_log, mark.locals as usize);
+        while self.content_log.len() > mark.contents as usize {
+            if let Some(undo) = self.content_log.pop() {
+                self.undo_content(undo);
+            }
+        }
+        self.threads[thread] = mark.before;
+    }
+
+    fn undo_content(&mut self, undo: ContentUndo) {
+        match undo {
+            ContentUndo::Thread(thread, old) => self.threads[thread] = old,
+            ContentUndo::ListPushed(list) => drop(self.lists[list].pop_back()),
+            ContentUndo::ListPopped(list, value) => self.lists[list].push_back(value),
+            ContentUndo::ListPoppedFront(list, value) => self.lists[list].push_front(value),
+            ContentUndo::ListSet(list, index, old) => self.lists[list][index] = old,
+            ContentUndo::ListCleared(list, old) => self.lists[list] = old,
+            ContentUndo::MapChanged(map, key, Some(old)) => {
+                self.maps[map].insert(key, old);
+            }
+            ContentUndo::MapChanged(map, key, None) => {
+                self.maps[map].remove(&key);
+            }
+            ContentUndo::MapCleared(map, old) => self.maps[map] = old,
+            ContentUndo::ReaderAdded(lock, thread) => {
+                remove_sorted(&mut self.readers[lock], thread)
+            }
+            ContentUndo::ReaderRemoved(lock, thread) => {
+                insert_sorted(&mut self.readers[lock], thread);
+            }
+            ContentUndo::WaiterAdded(cond, thread) => {
+                remove_sorted(&mut self.waiters[cond], thread)
+            }
+            ContentUndo::WaiterRemoved(cond, thread) => {
+                insert_sorted(&mut self.waiters[cond], thread);
+            }
+            ContentUndo::MessagePosted(thread) => drop(self.mailboxes[thread].pop_back()),
+            ContentUndo::MessageTaken(thread, position, message) => {
+                self.mailboxes[thread].insert(position, *message);
+            }
+        }
+    }
+
+    pub(super) fn add_reader(&mut self, lock: usize, thread: usize) {
+        insert_sorted(&mut self.readers[lock], thread);
+        self.content_log.push(ContentUndo::ReaderAdded(lock, thread));
+    }
+
+    pub(super) fn remove_reader(&mut self, lock: usize, thread: usize) {
+        remove_sorted(&mut self.readers[lock], thread);
+        self.content_log.push(ContentUndo::ReaderRemoved(lock, thread));
+    }
+
+    pub(super) fn add_waiter(&mut self, cond: usize, thread: usize) {
+        insert_sorted(&mut self.waiters[cond], thread);
+        self.content_log.push(ContentUndo::WaiterAdded(cond, thread));
+    }
+
+    pub(super) fn remove_waiter(&mut self, cond: usize, thread: usize) {
+        remove_sorted(&mut self.waiters[cond], thread);
+        self.content_log.push(ContentUndo::WaiterRemoved(cond, thread));
+    }
+
+    /// Gives the thread with the next free number a place in all tables.
+    pub(super) fn add_thread(
+        &mut self,
+        creator: Option<(ThreadId, u32)>,
+        procedure: ProcedureId,
+    ) -> usize {
+        let thread = self.threads.len();
+        self.threads.push(Thread::ABSENT);
+        self.stacks.push(Vec::new());
+        self.mailboxes.push(VecDeque::new());
+        self.names.add_thread(creator, procedure);
+        thread
+    }
+}
+
+/// Writes a slot and logs its old value.
+#[inline]
+pub(super) fn set(stack: &mut [i32], log: &mut Vec<Undo>, index: u32, value: i32) {
+    let cell = &mut stack[index as usize];
+    log.push(Undo { index, old: *cell });
+    *cell = value;
+}
+
+/// Takes back what the log has from `mark` on.
+#[inline]
+pub(super) fn restore(stack: &mut [i32], log: &mut Vec<Undo>, mark: usize) {
+    for undo in log.drain(mark..).rev() {
+        stack[undo.index as usize] = undo.old;
+    }
+}
+
+fn insert_sorted(set: &mut Vec<usize>, thread: usize) {
+    if let Err(position) = set.binary_search(&thread) {
+        set.insert(position, thread);
+    }
+}
+
+fn remove_sorted(set: &mut Vec<usize>, thread: usize) {
+    if let Ok(position) = set.binary_search(&thread) {
+        set.remove(position);
+    }
+}

@@ -1,0 +1,140 @@
+//! Runs programs: the intermediate representation as a [`System`].
+//!
+//! Read `machine.rs` first: the state, and how steps are taken back. A step is performed in
+//! `step.rs`: one visible instruction (`execute.rs` and the files it names), then invisible ones
+//! (`invisible.rs`). What a step touches is said in `footprint.rs`, whether it can be taken in
+//! `enabled.rs`. Words are made only on demand: `fault.rs`, `describe.rs`, `ending.rs`.
+
+mod containers;
+mod describe;
+mod enabled;
+mod ending;
+mod execute;
+mod fault;
+mod footprint;
+mod foresight;
+mod invisible;
+mod load;
+mod locks;
+mod machine;
+mod messages;
+mod names;
+mod record;
+mod step;
+#[cfg(test)]
+mod tests;
+mod threads;
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use selvedge_core::{
+    Describe, Description, Effect, Ending, ObjectId, Status, Step, System, ThreadId, Violation,
+};
+
+use crate::ir::Program;
+use load::Loaded;
+use machine::Machine;
+
+/// Instructions that a step may run unless told otherwise.
+const DEFAULT_BUDGET: u64 = 1_000_000;
+
+/// A program that can be driven step by step.
+///
+/// The program must be [verified](crate::ir::verify()). Taking steps back costs what taking them
+/// cost. Of a pending step, [`Effect::fault`] is never told: to find out, take it.
+pub struct Interpreter {
+    loaded: Loaded,
+    /// Whether an atomic section can run is found out by running it and taking that back: a
+    /// question that changes the state for a moment.
+    machine: RefCell<Machine>,
+}
+
+impl Interpreter {
+    /// The program in its initial state.
+    pub fn new(program: Arc<Program>) -> Self {
+        debug_assert_eq!(crate::ir::verify(&program), Ok(()), "the program is not well formed");
+        let loaded = Loaded::new(program);
+        let machine = RefCell::new(initial(&loaded, DEFAULT_BUDGET));
+        Self { loaded, machine }
+    }
+
+    /// The same program, with another limit to the instructions of one step.
+    #[must_use]
+    pub fn with_instruction_budget(mut self, budget: u64) -> Self {
+        self.machine = RefCell::new(initial(&self.loaded, budget));
+        self
+    }
+
+    /// What it runs.
+    pub fn program(&self) -> &Arc<Program> {
+        &self.loaded.program
+    }
+}
+
+fn initial(loaded: &Loaded, budget: u64) -> Machine {
+    let mut machine = Machine::new(loaded, budget);
+    machine.start_static_threads(loaded);
+    machine
+}
+
+impl System for Interpreter {
+    fn restart(&mut self) {
+        self.rewind(&[]);
+    }
+
+    fn rewind(&mut self, kept: &[Step]) {
+        let machine = self.machine.get_mut();
+        while machine.steps() > kept.len() {
+            machine.undo_step();
+        }
+    }
+
+    fn thread_count(&self) -> usize {
+        self.machine.borrow().threads.len()
+    }
+
+    #[inline]
+    fn status(&self, thread: ThreadId) -> Status {
+        if let Some(status) = self.machine.borrow().quick_status(&self.loaded, thread.index()) {
+            return status;
+        }
+        self.machine.borrow_mut().tried_status(&self.loaded, thread.index())
+    }
+
+    fn choices(&self, thread: ThreadId) -> u32 {
+        let machine = self.machine.borrow();
+        machine.choices(&self.loaded, thread.index(), &machine.threads[thread.index()])
+    }
+
+    fn pending(&mut self, step: Step, effect: &mut Effect) {
+        self.machine.get_mut().pending(&self.loaded, step.thread.index(), step.choice, effect);
+    }
+
+    #[inline]
+    fn step(&mut self, step: Step, effect: &mut Effect) {
+        self.machine.get_mut().step(&self.loaded, step.thread.index(), step.choice, effect);
+    }
+
+    fn end(&mut self) -> (Ending, Option<Violation>) {
+        self.machine.get_mut().end(&self.loaded)
+    }
+}
+
+impl Describe for Interpreter {
+    fn thread_name(&self, thread: ThreadId) -> String {
+        self.machine.borrow().thread_name(&self.loaded, thread.index())
+    }
+
+    fn object_name(&self, object: ObjectId) -> String {
+        self.machine.borrow().object_name(&self.loaded, object)
+    }
+
+    fn describe_last(&self) -> Description {
+        self.machine.borrow().describe_last(&self.loaded)
+    }
+
+    fn describe_pending(&self, thread: ThreadId) -> Description {
+        self.machine.borrow_mut().describe_pending(&self.loaded, thread.index())
+    }
+}

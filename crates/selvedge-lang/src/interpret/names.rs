@@ -1,0 +1,95 @@
+//! Numbers of threads and objects that come into being while the program runs.
+
+use selvedge_core::{ObjectId, ThreadId};
+
+use crate::ir::ProcedureId;
+
+/// Numbers given to threads and objects while running. They are kept for ever: the `nth` thread
+/// or message of a creator has the same number in every execution.
+#[derive(Default)]
+pub(super) struct Names {
+    pub(super) threads: Vec<ThreadName>,
+    /// Per thread, the threads that it spawned in any execution.
+    children: Vec<Vec<usize>>,
+    /// Per thread, the messages that it sent in any execution.
+    posts: Vec<Vec<ObjectId>>,
+    first_free_object: u32,
+    /// What the objects behind those of the globals are.
+    objects: Vec<Named>,
+}
+
+/// Who a thread is.
+pub(super) struct ThreadName {
+    /// Who spawned it, and how many it spawned before; `None` for one that starts at the
+    /// beginning.
+    pub(super) creator: Option<(ThreadId, u32)>,
+    /// What it runs; of a spawned thread, what it ran most recently.
+    pub(super) procedure: ProcedureId,
+    mailbox: ObjectId,
+}
+
+/// What an object is that does not belong to a global.
+#[derive(Clone, Copy)]
+pub(super) enum Named {
+    Mailbox(ThreadId),
+    Life(ThreadId),
+    Wake(ThreadId),
+    Message(ThreadId, u32),
+}
+
+impl Names {
+    /// Objects are numbered from `first_free_object` on.
+    pub(super) fn behind(first_free_object: u32) -> Self {
+        Self { first_free_object, ..Self::default() }
+    }
+
+    pub(super) fn add_thread(&mut self, creator: Option<(ThreadId, u32)>, procedure: ProcedureId) {
+        let id = ThreadId::new(self.threads.len());
+        let mailbox = self.add_object(Named::Mailbox(id));
+        self.add_object(Named::Life(id));
+        self.add_object(Named::Wake(id));
+        self.threads.push(ThreadName { creator, procedure, mailbox });
+        self.children.push(Vec::new());
+        self.posts.push(Vec::new());
+    }
+
+    fn add_object(&mut self, what: Named) -> ObjectId {
+        self.objects.push(what);
+        ObjectId::new(self.first_free_object as usize + self.objects.len() - 1)
+    }
+
+    pub(super) fn object(&self, object: ObjectId) -> Option<Named> {
+        self.objects.get(object.index().checked_sub(self.first_free_object as usize)?).copied()
+    }
+
+    pub(super) fn mailbox(&self, thread: usize) -> ObjectId {
+        self.threads[thread].mailbox
+    }
+
+    #[inline]
+    pub(super) fn life(&self, thread: usize) -> ObjectId {
+        ObjectId::new(self.threads[thread].mailbox.index() + 1)
+    }
+
+    pub(super) fn wake(&self, thread: usize) -> ObjectId {
+        ObjectId::new(self.threads[thread].mailbox.index() + 2)
+    }
+
+    pub(super) fn child(&self, creator: usize, nth: u32) -> Option<usize> {
+        self.children[creator].get(nth as usize).copied()
+    }
+
+    pub(super) fn adopt(&mut self, creator: usize, child: usize) {
+        self.children[creator].push(child);
+    }
+
+    /// The object of the `nth` message of a thread.
+    pub(super) fn message(&mut self, sender: usize, nth: u32) -> ObjectId {
+        if let Some(&known) = self.posts[sender].get(nth as usize) {
+            return known;
+        }
+        let object = self.add_object(Named::Message(ThreadId::new(sender), nth));
+        self.posts[sender].push(object);
+        object
+    }
+}

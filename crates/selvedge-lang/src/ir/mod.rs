@@ -1,0 +1,275 @@
+//! The intermediate representation: a small typed register machine.
+//!
+//! A [`Program`] has shared objects ([`Global`]), [`Procedure`]s and the threads that start at the
+//! beginning. A procedure is a flat list of [`Instruction`]s over numbered, typed [`Slot`]s; control
+//! flow is jumps to instruction numbers. Every value is an `i32`: an integer, a boolean (0 or 1) or
+//! a thread handle (the number of the thread).
+//!
+//! # Visible and invisible
+//!
+//! An [`Op`] either works on slots alone (*invisible*) or is one *visible* operation: a read, a
+//! write, a lock, … ([`Op::is_visible`]). Outside atomic sections each visible operation is one
+//! step of its thread, together with the invisible instructions behind it. So the order of visible
+//! instructions is the order of steps: `x = y + z` is `Read y`, `Read z`, `Binary Add`, `Write x`.
+//!
+//! # How to lower to it
+//!
+//! - *Frames.* A call gives the callee fresh slots; the first `parameters` of them hold the
+//!   arguments. A slot must be written before it is read, on every path.
+//! - *Jumps.* A [`Label`] is the number of an instruction of the same procedure. The last
+//!   instruction must not fall off the end: finish with [`Op::Return`].
+//! - *Elements.* [`ObjectRef::index`] is 0 for an object without dimensions, a constant in range,
+//!   or a slot that **only** [`Op::Index`] instructions **of the same global** write. So an index
+//!   is checked once, as invisible code, where `Index` stands. Two dimensions: `Index` makes one
+//!   flat index, row by row.
+//! - *Conditions.* `&&`, `||` and conditional expressions become [`Op::Branch`].
+//! - *Assertions.* Read what the condition needs, compute it, then [`Op::Assert`]. The site's text
+//!   is the condition as written; its [`Site::shown`] lists the names to print with the slots that
+//!   hold their values. These slots too must be written on every path to the assertion; for
+//!   `assert x == 1 && y == 2` let each way out to "false" have an `Assert` of its own, with
+//!   the constant 0 as condition and a site that shows what was read on that way.
+//! - *Arithmetic.* The site's text is the expression (`a * b`), `shown` the operands that have
+//!   names. Used if it overflows.
+//! - *Atomic sections.* [`Op::AtomicBegin`] … [`Op::AtomicEnd`]; they may nest, and every path
+//!   through a procedure must balance them: emit `AtomicEnd` before `Return`, `break`, `continue` that
+//!   leave the section. The body of an `atomic proc` is such a section, entered by its first
+//!   instruction. Inside may stand what [`Op::allowed_in_atomic`] says, and calls of procedures
+//!   that contain nothing else.
+//! - *Await.* `await c` outside of atomic sections is a section of kind [`AtomicKind::Await`] that
+//!   reads, computes and ends with [`Op::Await`]. Inside an atomic section it needs no section of
+//!   its own. The site of `Await` has the text of the condition.
+//! - *Scoped locks* are a lock and, on every way out, an unlock.
+//! - *`choose()`* is [`Op::Choose`] from 0 to 2 into a boolean slot.
+//! - *Thread handles.* A thread that starts at the beginning is the constant of its number;
+//!   `worker[i]` with an `i` that is not constant is [`Op::ThreadIndex`]; `self` is [`Op::Own`].
+//! - *Guards* of `receive` and conditions of independence constraints are procedures of their own.
+//! - *`finally`* is a procedure without parameters and result. It runs as one look at the final
+//!   state: it needs no atomic section.
+//!
+//! [`verify`] checks all this.
+
+#[cfg(test)]
+pub(crate) mod builder;
+mod display;
+mod ids;
+mod op;
+mod parts;
+mod queries;
+mod verify;
+
+pub use ids::{AtomicId, GlobalId, Label, ProcedureId, SiteId, Slot};
+pub use op::{
+    Alternative, BinaryOp, Change, Guard, GuardArgument, Instruction, ObjectRef, Op, Operand,
+    Pattern, Query, UnaryOp,
+};
+pub use verify::verify;
+
+/// A program, ready to be run or analysed.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Program {
+    /// The source file as the user named it.
+    pub source_name: String,
+    /// Places in the source, by [`SiteId`].
+    pub sites: Vec<Site>,
+    /// Shared objects in the order of their declaration, by [`GlobalId`]. Add with
+    /// [`Program::add_global`], which numbers their objects.
+    pub globals: Vec<Global>,
+    /// All procedures, by [`ProcedureId`]: bodies of threads too, guards, conditions, `finally`.
+    pub procedures: Vec<Procedure>,
+    /// The threads that start at the beginning. The number of a thread is its index here. The
+    /// threads of one replicated declaration follow each other.
+    pub threads: Vec<StaticThread>,
+    /// Run when every thread has ended.
+    pub finally: Option<ProcedureId>,
+    /// Atomic sections, by [`AtomicId`].
+    pub atomics: Vec<Atomic>,
+    /// Declared independence between atomic sections.
+    pub independence: Vec<Independence>,
+}
+
+/// A place in the source and what messages say about it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Site {
+    /// First line, from 1.
+    pub line: u32,
+    /// First column, from 1, in characters.
+    pub column: u32,
+    /// How many characters it spans on its first line; at least 1.
+    pub length: u32,
+    /// The source text of the expression or statement, on one line: "x == 2".
+    pub text: String,
+    /// Names in `text` and where their values are when the instruction runs. Only assertions and
+    /// arithmetic use it.
+    pub shown: Vec<Shown>,
+}
+
+/// A name and its value, for a message: " (x = 1)".
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Shown {
+    /// As in the source: `x`, `a[i]`, `v`.
+    pub name: String,
+    /// Where the value is.
+    pub value: Operand,
+    /// How to print it.
+    pub ty: Type,
+}
+
+/// The type of a slot or of an element of a variable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Type {
+    /// A 32-bit integer.
+    Int,
+    /// 0 or 1.
+    Bool,
+    /// The number of a thread; in slots only.
+    Thread,
+}
+
+/// A declaration of shared objects: one, or an array of them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Global {
+    /// As declared.
+    pub name: String,
+    /// Sizes of the dimensions: none, one or two. A size may be 0.
+    pub dims: Vec<u32>,
+    /// What they are, with initial values per element, row by row.
+    pub kind: GlobalKind,
+    /// Number of the first object; [`Program::add_global`] sets it.
+    pub base: u32,
+}
+
+/// What the elements of a [`Global`] are. The vectors have one entry per element.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum GlobalKind {
+    /// Variables.
+    Variable {
+        /// [`Type::Int`] or [`Type::Bool`].
+        ty: Type,
+        /// Whether accesses are synchronisation, never a data race.
+        atomic: bool,
+        /// Initial values.
+        initial: Vec<i32>,
+    },
+    /// Mutexes, free at first.
+    Mutex,
+    /// Reader-writer locks, free at first.
+    RwLock,
+    /// Condition variables.
+    Cond,
+    /// Counting semaphores.
+    Semaphore {
+        /// Initial counts; not negative.
+        initial: Vec<i32>,
+    },
+    /// Cyclic barriers; each has two objects, one per parity of its generation.
+    Barrier {
+        /// How many arrivals open it; at least 1.
+        parties: Vec<u32>,
+    },
+    /// Growable lists of integers.
+    List {
+        /// Initial contents.
+        initial: Vec<Vec<i32>>,
+    },
+    /// Maps from integers to integers.
+    Map {
+        /// Initial contents; a later pair with the same key wins.
+        initial: Vec<Vec<(i32, i32)>>,
+    },
+}
+
+/// Code with its own slots.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Procedure {
+    /// As declared; for a generated one anything readable, such as `finally`.
+    pub name: String,
+    /// How many of the slots are parameters: the first ones.
+    pub parameters: u32,
+    /// The slots; at most 65,535.
+    pub slots: Vec<SlotInfo>,
+    /// What it returns, if anything.
+    pub result: Option<Type>,
+    /// For an `atomic proc`: the section that is its whole body.
+    pub atomic: Option<AtomicId>,
+    /// The instructions, numbered by [`Label`].
+    pub code: Vec<Instruction>,
+}
+
+/// A slot of a procedure.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SlotInfo {
+    /// Its name in the source, unless it is a temporary.
+    pub name: Option<String>,
+    /// What it holds.
+    pub ty: Type,
+}
+
+/// A thread that starts at the beginning.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StaticThread {
+    /// As declared, without the index.
+    pub name: String,
+    /// Which of the replicated threads: shown as `name[index]`. Counts from 0 within the
+    /// declaration, or from wherever its range starts.
+    pub index: Option<i32>,
+    /// Its code; no result.
+    pub procedure: ProcedureId,
+    /// Values of the parameters.
+    pub arguments: Vec<i32>,
+    /// Whether it may wait for ever without that being a deadlock.
+    pub daemon: bool,
+}
+
+/// An atomic section of the source.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Atomic {
+    /// Its name, if it has one.
+    pub name: Option<String>,
+    /// What it was in the source.
+    pub kind: AtomicKind,
+    /// The procedure that contains it.
+    pub procedure: ProcedureId,
+}
+
+/// Where an atomic section comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AtomicKind {
+    /// `atomic { … }`.
+    Block,
+    /// The body of an `atomic proc`.
+    Procedure,
+    /// `await c;` on its own.
+    Await,
+}
+
+/// Two atomic sections that are independent, always or under a condition.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Independence {
+    /// One section.
+    pub first: AtomicId,
+    /// The other; may be the same.
+    pub second: AtomicId,
+    /// When; `None` is always.
+    pub condition: Option<Condition>,
+    /// Where it is declared.
+    pub site: SiteId,
+}
+
+/// A condition on two atomic sections about to run and the shared state before them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Condition {
+    /// Returns a boolean; may read shared objects; runs as one look, like `finally`.
+    pub procedure: ProcedureId,
+    /// Where the parameters come from.
+    pub arguments: Vec<ConditionArgument>,
+}
+
+/// Where a parameter of a [`Condition`] comes from: a slot of the frame in which one of the two
+/// sections is about to run. For an atomic procedure these are its parameters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ConditionArgument {
+    /// A slot of the procedure that contains the first section.
+    First(Slot),
+    /// A slot of the procedure that contains the second section.
+    Second(Slot),
+}

@@ -1,0 +1,161 @@
+//! Questions about programs, and the numbering of objects.
+//!
+//! Objects are numbered densely: those of the globals in the order of declaration, one per element
+//! (two for a barrier); then three per thread that starts at the beginning: its mailbox, its life,
+//! its wake-up. Those of spawned threads and of messages follow while the program runs.
+
+use super::{Global, GlobalId, GlobalKind, Op, Program, Site, SiteId, StaticThread};
+use selvedge_core::{ObjectId, Place};
+
+/// Objects per thread: mailbox, life, wake-up.
+pub(crate) const OBJECTS_PER_THREAD: usize = 3;
+
+impl Program {
+    /// Adds shared objects and numbers them.
+    ///
+    /// # Panics
+    /// If there are more than 2³² objects; the caller limits the sizes of arrays.
+    pub fn add_global(&mut self, name: String, dims: Vec<u32>, kind: GlobalKind) -> GlobalId {
+        let base = u32::try_from(self.global_objects()).expect("internal error: too many objects");
+        self.globals.push(Global { name, dims, kind, base });
+        GlobalId::new(self.globals.len() - 1)
+    }
+
+    /// Adds a place in the source.
+    pub fn add_site(&mut self, site: Site) -> SiteId {
+        self.sites.push(site);
+        SiteId::new(self.sites.len() - 1)
+    }
+
+    /// How many objects the globals have; all of them are numbered below it.
+    pub fn global_objects(&self) -> usize {
+        self.globals.last().map_or(0, |last| last.base as usize + last.objects())
+    }
+
+    /// The mailbox of a thread that starts at the beginning; its life and its wake-up follow.
+    pub fn mailbox(&self, thread: usize) -> ObjectId {
+        ObjectId::new(self.global_objects() + OBJECTS_PER_THREAD * thread)
+    }
+
+    /// The declaration that an object belongs to, and which element it is.
+    pub fn global_of(&self, object: ObjectId) -> Option<(GlobalId, usize)> {
+        if object.index() >= self.global_objects() {
+            return None;
+        }
+        let after = self.globals.partition_point(|global| global.base as usize <= object.index());
+        let id = GlobalId::new(after.checked_sub(1)?);
+        let global = &self.globals[id.index()];
+        Some((id, (object.index() - global.base as usize) / global.objects_per_element()))
+    }
+
+    /// Whether the end of a thread can be observed by others: there is a `send` or a `join`.
+    pub fn observes_ends(&self) -> bool {
+        self.procedures
+            .iter()
+            .flat_map(|procedure| &procedure.code)
+            .any(|instruction| matches!(instruction.op, Op::Send { .. } | Op::Join { .. }))
+    }
+
+    /// A place in the source, for reports.
+    pub fn place(&self, site: SiteId) -> Place {
+        let site = &self.sites[site.index()];
+        Place {
+            file: self.source_name.clone(),
+            line: site.line,
+            column: site.column,
+            length: site.length,
+        }
+    }
+}
+
+impl Global {
+    /// How many elements there are; 1 without dimensions.
+    pub fn elements(&self) -> usize {
+        self.dims.iter().map(|&size| size as usize).product()
+    }
+
+    /// How many objects all elements have together.
+    pub fn objects(&self) -> usize {
+        self.elements() * self.objects_per_element()
+    }
+
+    /// How many objects one element has.
+    pub fn objects_per_element(&self) -> usize {
+        if matches!(self.kind, GlobalKind::Barrier { .. }) { 2 } else { 1 }
+    }
+
+    /// The name of an element as the user would write it: `x`, `a[3]`, `grid[1][0]`.
+    pub fn element_name(&self, element: usize) -> String {
+        match self.dims[..] {
+            [] => self.name.clone(),
+            [_, columns] => {
+                let columns = columns as usize;
+                format!("{}[{}][{}]", self.name, element / columns, element % columns)
+            }
+            _ => format!("{}[{element}]", self.name),
+        }
+    }
+}
+
+impl StaticThread {
+    /// Its name as the user would write it: `writer`, `reader[2]`.
+    pub fn full_name(&self) -> String {
+        match self.index {
+            Some(index) => format!("{}[{index}]", self.name),
+            None => self.name.clone(),
+        }
+    }
+}
+
+impl Op {
+    /// Whether it is a step of its own outside of atomic sections.
+    pub fn is_visible(&self) -> bool {
+        !matches!(
+            self,
+            Op::Copy { .. }
+                | Op::Unary { .. }
+                | Op::Binary { .. }
+                | Op::Index { .. }
+                | Op::ThreadIndex { .. }
+                | Op::Own { .. }
+                | Op::Jump { .. }
+                | Op::Branch { .. }
+                | Op::Call { .. }
+                | Op::Return { .. }
+                | Op::Assert { .. }
+                | Op::Assume { .. }
+                | Op::AtomicEnd { .. }
+                | Op::Await { .. }
+        )
+    }
+
+    /// Whether it may stand in an atomic section: all but what waits or chooses by itself.
+    pub fn allowed_in_atomic(&self) -> bool {
+        !self.is_visible()
+            || matches!(
+                self,
+                Op::AtomicBegin { .. }
+                    | Op::Read { .. }
+                    | Op::Write { .. }
+                    | Op::CompareExchange { .. }
+                    | Op::Exchange { .. }
+                    | Op::FetchAdd { .. }
+                    | Op::Up { .. }
+                    | Op::ReadContainer { .. }
+                    | Op::ChangeContainer { .. }
+                    | Op::Spawn { .. }
+                    | Op::Send { .. }
+                    | Op::Yield
+            )
+    }
+
+    /// Whether it only looks: may stand in `finally` and in the condition of an independence
+    /// constraint. Changes there have no effect outside.
+    pub fn allowed_in_look(&self) -> bool {
+        self.allowed_in_atomic()
+            && !matches!(
+                self,
+                Op::Spawn { .. } | Op::Send { .. } | Op::Await { .. } | Op::Own { .. }
+            )
+    }
+}

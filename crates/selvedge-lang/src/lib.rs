@@ -1,0 +1,94 @@
+//! The modelling language `.sel`: text to a program that can be run.
+//!
+//! [`compile`] goes from text to the intermediate representation in [`ir`]: lexer, parser, checker,
+//! lowering. Each phase goes on after errors, so that all of them are reported at once; each error
+//! is a [`Diagnostic`], and [`render`] makes text of them. No input makes it panic, and its time
+//! grows with the length of the text, not with the numbers in it.
+
+mod ast;
+mod check;
+mod diagnostic;
+pub mod interpret;
+pub mod ir;
+mod lexer;
+mod lower;
+mod parser;
+mod span;
+
+use std::sync::Arc;
+
+pub use diagnostic::{Diagnostic, Severity, render};
+pub use interpret::Interpreter;
+pub use span::{LineIndex, Span};
+
+use diagnostic::Diagnostics;
+
+/// Longer texts are refused.
+const MAX_TEXT: usize = 64 << 20;
+
+/// A program without errors.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// What can be run.
+    pub program: Arc<ir::Program>,
+    /// What should be looked at.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// Makes a program of a text.
+///
+/// `name` is the file as the user named it. `overrides` gives constants other values than those in
+/// the text: for booleans 0 or 1. If a name comes twice, the last one counts.
+///
+/// # Errors
+/// All that is wrong with the text or the overrides, in the order of the text.
+pub fn compile(
+    name: &str,
+    text: &str,
+    overrides: &[(String, i64)],
+) -> Result<Compiled, Vec<Diagnostic>> {
+    check_length(text)?;
+    let mut diagnostics = Diagnostics::default();
+    let file = parser::parse(text, &mut diagnostics);
+    let tree = check::check(&file, overrides, &mut diagnostics);
+    let program = tree.map(|tree| lower::lower(&tree, name, text, &mut diagnostics));
+    match program {
+        Some(program) if !diagnostics.has_errors() => {
+            debug_assert_eq!(ir::verify(&program), Ok(()), "internal error: lowered wrongly");
+            Ok(Compiled { program: Arc::new(program), warnings: diagnostics.into_sorted() })
+        }
+        _ => Err(diagnostics.into_sorted()),
+    }
+}
+
+/// A constant of a program, which can be given another value.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Constant {
+    /// Its name.
+    pub name: String,
+    /// [`ir::Type::Int`] or [`ir::Type::Bool`].
+    pub ty: ir::Type,
+    /// Its value; booleans are 0 and 1.
+    pub value: i32,
+}
+
+/// The constants of a text with their values, in the order of their declaration.
+///
+/// Those whose values cannot be computed are left out; [`compile`] says what is wrong with them.
+pub fn constants(text: &str, overrides: &[(String, i64)]) -> Vec<Constant> {
+    if check_length(text).is_err() {
+        return Vec::new();
+    }
+    let file = parser::parse(text, &mut Diagnostics::default());
+    let values = check::constant_values(&file, overrides);
+    let constants = values.into_iter();
+    constants.map(|(name, value)| Constant { name, ty: value.ty, value: value.value }).collect()
+}
+
+fn check_length(text: &str) -> Result<(), Vec<Diagnostic>> {
+    if text.len() <= MAX_TEXT {
+        return Ok(());
+    }
+    let message = format!("the text has {} bytes; at most 64 MiB are allowed", text.len());
+    Err(vec![Diagnostic::error_outside(message)])
+}

@@ -1,0 +1,163 @@
+//! Conditions as jumps; `&&`, `||` and `if` as values.
+
+use std::collections::BTreeSet;
+
+use super::Lowerer;
+use crate::check::tree::{Element, Expr, ExprKind, LocalId, Query};
+use crate::ir::{Label, Op, Operand, Shown, Slot, UnaryOp};
+use crate::span::Span;
+
+/// The values that were surely read on the way to each outcome of a condition.
+#[derive(Default)]
+pub(super) struct Ways {
+    pub(super) if_true: Vec<Shown>,
+    pub(super) if_false: Vec<Shown>,
+}
+
+impl Lowerer<'_> {
+    /// Goes to one of two labels.
+    pub(super) fn condition(&mut self, expr: &Expr, if_true: Label, if_false: Label) -> Ways {
+        match &expr.kind {
+            ExprKind::Unary(UnaryOp::Not, inner) => {
+                let ways = self.condition(inner, if_false, if_true);
+                Ways { if_true: ways.if_false, if_false: ways.if_true }
+            }
+            ExprKind::And(left, right) => {
+                let middle = self.code.new_label();
+                let left = self.condition(left, middle, if_false);
+                self.code.place(middle);
+                self.set_shown(left.if_true);
+                let right = self.condition(right, if_true, if_false);
+                let if_false = self.code.common(left.if_false, right.if_false.clone());
+                Ways { if_true: right.if_true, if_false }
+            }
+            ExprKind::Or(left, right) => {
+                let middle = self.code.new_label();
+                let left = self.condition(left, if_true, middle);
+                self.code.place(middle);
+                self.set_shown(left.if_false);
+                let right = self.condition(right, if_true, if_false);
+                let if_true = self.code.common(left.if_true, right.if_true.clone());
+                Ways { if_true, if_false: right.if_false }
+            }
+            _ => {
+                let condition = self.value(expr);
+                let site = self.sites.plain(expr.span);
+                let op = match condition {
+                    Operand::Constant(0) => Op::Jump { to: if_false },
+                    Operand::Constant(_) => Op::Jump { to: if_true },
+                    condition => Op::Branch { condition, then: if_true, otherwise: if_false },
+                };
+                self.code.emit(op, site);
+                let shown = self.code.shown.clone().unwrap_or_default();
+                Ways { if_true: shown.clone(), if_false: shown }
+            }
+        }
+    }
+
+    /// The value of an expression that evaluates only some of its parts.
+    pub(super) fn branching_value(&mut self, expr: &Expr, wanted: Option<Slot>) -> Operand {
+        let before = self.code.shown.clone();
+        let site = self.sites.plain(expr.span);
+        let [if_true, if_false, end] = [(); 3].map(|()| self.code.new_label());
+        let target = wanted.unwrap_or_else(|| self.code.temporary(expr.ty));
+        match &expr.kind {
+            ExprKind::If { condition, then, otherwise } => {
+                self.condition(condition, if_true, if_false);
+                self.code.place(if_true);
+                self.value_into(then, target);
+                self.code.emit(Op::Jump { to: end }, site);
+                self.code.place(if_false);
+                self.value_into(otherwise, target);
+            }
+            _ => {
+                self.condition(expr, if_true, if_false);
+                self.code.place(if_true);
+                self.code.emit(Op::Copy { target, value: Operand::Constant(1) }, site);
+                self.code.emit(Op::Jump { to: end }, site);
+                self.code.place(if_false);
+                self.code.emit(Op::Copy { target, value: Operand::Constant(0) }, site);
+            }
+        }
+        self.code.place(end);
+        // What was read inside was read on some ways only.
+        self.code.shown = before;
+        Operand::Slot(target)
+    }
+
+    pub(super) fn jump(&mut self, to: Label, span: Span) {
+        let site = self.sites.header(span);
+        self.code.emit(Op::Jump { to }, site);
+    }
+
+    fn set_shown(&mut self, shown: Vec<Shown>) {
+        if let Some(current) = &mut self.code.shown {
+            *current = shown;
+        }
+    }
+}
+
+/// The local variables that an expression uses.
+pub(super) fn locals_in(expr: &Expr) -> BTreeSet<LocalId> {
+    let mut locals = BTreeSet::new();
+    collect(expr, &mut locals);
+    locals
+}
+
+fn collect(expr: &Expr, locals: &mut BTreeSet<LocalId>) {
+    match &expr.kind {
+        ExprKind::Constant(_) | ExprKind::Own | ExprKind::Choose(None) => {}
+        ExprKind::Local(local) => {
+            locals.insert(*local);
+        }
+        ExprKind::Read(element)
+        | ExprKind::TryLock { target: element, .. }
+        | ExprKind::TryDown(element)
+        | ExprKind::Pop { list: element, .. } => collect_element(element, locals),
+        ExprKind::Unary(_, operand) => collect(operand, locals),
+        ExprKind::Binary(_, left, right)
+        | ExprKind::And(left, right)
+        | ExprKind::Or(left, right) => {
+            collect(left, locals);
+            collect(right, locals);
+        }
+        ExprKind::If { condition, then, otherwise } => {
+            [condition, then, otherwise].into_iter().for_each(|part| collect(part, locals));
+        }
+        ExprKind::Call { args, .. } | ExprKind::Spawn { args, .. } => {
+            args.iter().for_each(|arg| collect(arg, locals));
+        }
+        ExprKind::CompareExchange { variable, expected, new } => {
+            collect_element(variable, locals);
+            collect(expected, locals);
+            collect(new, locals);
+        }
+        ExprKind::Exchange { variable, new: value }
+        | ExprKind::FetchAdd { variable, delta: value } => {
+            collect_element(variable, locals);
+            collect(value, locals);
+        }
+        ExprKind::Choose(Some(range)) => {
+            collect(&range.0, locals);
+            collect(&range.1, locals);
+        }
+        ExprKind::Query { container, query } => {
+            collect_element(container, locals);
+            match query {
+                Query::Length => {}
+                Query::Element(key) | Query::Contains(key) | Query::Get(key) | Query::Has(key) => {
+                    collect(key, locals);
+                }
+                Query::GetOr(key, default) => {
+                    collect(key, locals);
+                    collect(default, locals);
+                }
+            }
+        }
+        ExprKind::Thread { index, .. } => index.iter().for_each(|index| collect(index, locals)),
+    }
+}
+
+fn collect_element(element: &Element, locals: &mut BTreeSet<LocalId>) {
+    element.indices.iter().for_each(|index| collect(index, locals));
+}

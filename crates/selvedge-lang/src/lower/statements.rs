@@ -1,0 +1,340 @@
+//! Statements.
+
+use super::Lowerer;
+use super::code::Scope;
+use crate::ast::LockOp;
+use crate::check::tree::{Element, Expr, ExprKind, LocalId, SectionId, Stmt, StmtKind};
+use crate::ir::{AtomicKind, BinaryOp, Change, ObjectRef, Op, Operand, Query, Shown, Type};
+use crate::span::Span;
+
+impl Lowerer<'_> {
+    pub(super) fn statements(&mut self, statements: &[Stmt]) {
+        for statement in statements {
+            // What cannot be reached is left out, with its atomic sections.
+            if !self.code.reachable {
+                return;
+            }
+            let mark = self.code.mark();
+            self.statement(statement);
+            self.code.release(mark);
+        }
+    }
+
+    fn statement(&mut self, statement: &Stmt) {
+        let span = statement.span;
+        match &statement.kind {
+            StmtKind::SetLocal { local, value } => {
+                let target = self.code.local(*local);
+                self.value_into(value, target);
+            }
+            StmtKind::SetShared { target, op, value } => self.set_shared(target, *op, value, span),
+            StmtKind::SetEntry { container, is_map, key, op, value } => {
+                self.set_entry(container, *is_map, key, (*op, value), span);
+            }
+            StmtKind::Expr(expr) => self.discard(expr),
+            StmtKind::Call { routine, args } => {
+                let arguments = self.values(args);
+                self.emit(Op::Call { procedure: *routine, arguments, target: None }, span);
+            }
+            StmtKind::If { branches, otherwise } => self.if_statement(branches, otherwise, span),
+            StmtKind::While { condition, body } => self.while_statement(condition, body, span),
+            StmtKind::For { index, low, high, body } => {
+                self.for_statement(*index, [low, high], body, span);
+            }
+            StmtKind::Break | StmtKind::Continue => self.loop_exit(&statement.kind, span),
+            StmtKind::Return(value) => {
+                let value = value.as_ref().map(|value| self.value(value));
+                self.unwind(0, span);
+                self.emit(Op::Return { value }, span);
+            }
+            StmtKind::Assert { condition, message } => {
+                self.assertion(condition, message.as_deref());
+            }
+            StmtKind::Assume(condition) => {
+                let value = self.value(condition);
+                self.emit(Op::Assume { condition: value }, condition.span);
+            }
+            StmtKind::Await(condition) => self.await_statement(condition, span),
+            StmtKind::Lock { op, target, body } => {
+                self.lock_statement(*op, target, body.as_deref(), span);
+            }
+            StmtKind::Unlock { op, target } => {
+                let object = self.object(target);
+                self.emit(unlock(*op, object), span);
+            }
+            StmtKind::Receive { alternatives, after } => {
+                self.receive(alternatives, after.as_deref(), span);
+            }
+            StmtKind::Atomic { section, body } => self.atomic(section.as_ref(), body, span),
+            StmtKind::Block(statements) => self.statements(statements),
+            StmtKind::Skip => {}
+            kind => self.simple(kind, span),
+        }
+    }
+
+    /// Statements that are one instruction behind the evaluation of what they use.
+    fn simple(&mut self, kind: &StmtKind, span: Span) {
+        let op = match kind {
+            StmtKind::Wait { cond, mutex } => {
+                let cond = self.object(cond);
+                Op::Wait { cond, mutex: self.object(mutex) }
+            }
+            StmtKind::Signal(cond) => Op::Signal { cond: self.object(cond) },
+            StmtKind::Broadcast(cond) => Op::Broadcast { cond: self.object(cond) },
+            StmtKind::Up(semaphore) => Op::Up { semaphore: self.object(semaphore) },
+            StmtKind::Down(semaphore) => Op::Down { semaphore: self.object(semaphore) },
+            StmtKind::Arrive(barrier) => Op::Arrive { barrier: self.object(barrier) },
+            StmtKind::Push { list, value } => {
+                let container = self.object(list);
+                let change = Change::Push(self.value(value));
+                Op::ChangeContainer { container, change }
+            }
+            StmtKind::Remove { map, key } => {
+                let container = self.object(map);
+                let change = Change::Remove(self.value(key));
+                Op::ChangeContainer { container, change }
+            }
+            StmtKind::Clear(container) => {
+                Op::ChangeContainer { container: self.object(container), change: Change::Clear }
+            }
+            StmtKind::Send { target, message } => {
+                let to = self.value(target);
+                Op::Send { to, values: self.values(message) }
+            }
+            StmtKind::Join(handle) => Op::Join { thread: self.value(handle) },
+            StmtKind::Yield => Op::Yield,
+            _ => unreachable!("internal error: lowered by `statement`"),
+        };
+        self.emit(op, span);
+    }
+
+    fn emit(&mut self, op: Op, span: Span) {
+        let site = self.sites.plain(span);
+        self.code.emit(op, site);
+    }
+
+    fn set_shared(&mut self, target: &Element, op: Option<BinaryOp>, value: &Expr, span: Span) {
+        let variable = self.object(target);
+        let value = match op {
+            None => self.value(value),
+            Some(op) => {
+                let old = self.code.temporary(Type::Int);
+                self.emit(Op::Read { target: old, variable }, target.span);
+                self.updated(op, Operand::Slot(old), self.written(target), value, span)
+            }
+        };
+        self.emit(Op::Write { variable, value }, span);
+    }
+
+    fn set_entry(
+        &mut self,
+        container: &Element,
+        is_map: bool,
+        key: &Expr,
+        (op, value): (Option<BinaryOp>, &Expr),
+        span: Span,
+    ) {
+        let place = container.span;
+        let container = self.object(container);
+        let key = self.value(key);
+        let value = match op {
+            None => self.value(value),
+            Some(op) => {
+                let old = self.code.temporary(Type::Int);
+                let query = if is_map { Query::Get(key) } else { Query::Element(key) };
+                self.emit(Op::ReadContainer { target: old, container, query }, place);
+                self.updated(op, Operand::Slot(old), self.sites.one_line(place), value, span)
+            }
+        };
+        let change = if is_map { Change::Insert(key, value) } else { Change::Set(key, value) };
+        self.emit(Op::ChangeContainer { container, change }, span);
+    }
+
+    /// `old op value`, for `+=` and the like; `name` is what it is assigned to.
+    fn updated(
+        &mut self,
+        op: BinaryOp,
+        old: Operand,
+        name: String,
+        value: &Expr,
+        span: Span,
+    ) -> Operand {
+        let right = self.value(value);
+        let target = self.code.temporary(Type::Int);
+        let old_shown = Shown { name, value: old, ty: Type::Int };
+        let shown = std::iter::once(old_shown).chain(self.named(value, right)).collect();
+        let site = self.sites.showing(span, shown);
+        self.code.emit(Op::Binary { op, target, left: old, right }, site);
+        Operand::Slot(target)
+    }
+
+    fn if_statement(&mut self, branches: &[(Expr, Vec<Stmt>)], otherwise: &[Stmt], span: Span) {
+        let end = self.code.new_label();
+        for (i, (condition, statements)) in branches.iter().enumerate() {
+            let [then, next] = [(); 2].map(|()| self.code.new_label());
+            let last = i + 1 == branches.len() && otherwise.is_empty();
+            let mark = self.code.mark();
+            self.condition(condition, then, next);
+            self.code.release(mark);
+            self.code.place(then);
+            self.statements(statements);
+            if !last {
+                self.jump(end, span);
+            }
+            self.code.place(next);
+        }
+        self.statements(otherwise);
+        self.code.place(end);
+    }
+
+    fn while_statement(&mut self, condition: &Expr, body: &[Stmt], span: Span) {
+        let [head, inside, end] = [(); 3].map(|()| self.code.new_label());
+        self.code.place(head);
+        let mark = self.code.mark();
+        match condition.kind {
+            // `loop` and `while true`: no test.
+            ExprKind::Constant(value) if value != 0 => {}
+            _ => {
+                self.condition(condition, inside, end);
+                self.code.place(inside);
+            }
+        }
+        self.code.release(mark);
+        self.code.scopes.push(Scope::Loop { break_to: end, continue_to: head });
+        self.statements(body);
+        self.code.scopes.pop();
+        self.jump(head, span);
+        self.code.place(end);
+    }
+
+    fn for_statement(
+        &mut self,
+        index: LocalId,
+        [low, high]: [&Expr; 2],
+        body: &[Stmt],
+        span: Span,
+    ) {
+        let [head, inside, next, end] = [(); 4].map(|()| self.code.new_label());
+        let index = self.code.local(index);
+        // Both bounds are evaluated once; the body may change the variables in them.
+        let first = match self.value(low) {
+            Operand::Constant(value) => Operand::Constant(value),
+            slot => self.copy(slot, low.span),
+        };
+        let limit = match self.value(high) {
+            Operand::Constant(value) => Operand::Constant(value),
+            slot => self.copy(slot, high.span),
+        };
+        let header = self.sites.header(span);
+        self.code.emit(Op::Copy { target: index, value: first }, header);
+        self.code.place(head);
+        let condition = self.code.temporary(Type::Bool);
+        let left = Operand::Slot(index);
+        let less = Op::Binary { op: BinaryOp::Less, target: condition, left, right: limit };
+        self.code.emit(less, header);
+        let condition = Operand::Slot(condition);
+        self.code.emit(Op::Branch { condition, then: inside, otherwise: end }, header);
+        self.code.place(inside);
+        self.code.scopes.push(Scope::Loop { break_to: end, continue_to: next });
+        self.statements(body);
+        self.code.scopes.pop();
+        self.code.place(next);
+        let right = Operand::Constant(1);
+        self.code.emit(Op::Binary { op: BinaryOp::Add, target: index, left, right }, header);
+        self.code.emit(Op::Jump { to: head }, header);
+        self.code.place(end);
+    }
+
+    fn copy(&mut self, value: Operand, span: Span) -> Operand {
+        let target = self.code.temporary(Type::Int);
+        self.emit(Op::Copy { target, value }, span);
+        Operand::Slot(target)
+    }
+
+    fn loop_exit(&mut self, kind: &StmtKind, span: Span) {
+        let is_loop = |scope: &Scope| matches!(scope, Scope::Loop { .. });
+        let position = self.code.scopes.iter().rposition(is_loop);
+        let depth = position.expect("internal error: a jump outside of a loop");
+        let Scope::Loop { break_to, continue_to } = self.code.scopes[depth] else { return };
+        self.unwind(depth + 1, span);
+        let to = if matches!(kind, StmtKind::Break) { break_to } else { continue_to };
+        self.emit(Op::Jump { to }, span);
+    }
+
+    /// Leaves all scopes above the first `kept`; they stay open for the code that follows.
+    fn unwind(&mut self, kept: usize, span: Span) {
+        let left = self.code.scopes[kept..].to_vec();
+        for scope in left.into_iter().rev() {
+            self.leave(scope, span);
+        }
+    }
+
+    fn leave(&mut self, scope: Scope, span: Span) {
+        match scope {
+            Scope::Loop { .. } => {}
+            Scope::Lock { op, object, name } => {
+                let site = self.sites.implied(span, format!("{} {name}", op.unlock_word()));
+                self.code.emit(unlock(op, object), site);
+            }
+            Scope::Atomic { atomic } => self.emit(Op::AtomicEnd { atomic }, span),
+        }
+    }
+
+    fn lock_statement(&mut self, op: LockOp, target: &Element, body: Option<&[Stmt]>, span: Span) {
+        let object = self.object(target);
+        let site = self.sites.header(span);
+        self.code.emit(lock(op, object), site);
+        let Some(body) = body else { return };
+        self.code.scopes.push(Scope::Lock { op, object, name: self.written(target) });
+        self.statements(body);
+        self.close_scope(span);
+    }
+
+    /// Leaves the innermost scope at the brace that closes it.
+    fn close_scope(&mut self, span: Span) {
+        let brace = Span { start: span.end.saturating_sub(1), end: span.end };
+        let scope = self.code.scopes.pop();
+        self.leave(scope.expect("internal error: a scope closed twice"), brace);
+    }
+
+    fn atomic(&mut self, section: Option<&(SectionId, String)>, body: &[Stmt], span: Span) {
+        let name = section.map(|(_, name)| name.clone());
+        let atomic = self.add_atomic(name, AtomicKind::Block);
+        if let Some((section, _)) = section {
+            self.sections.insert(*section, atomic);
+        }
+        let site = self.sites.header(span);
+        self.code.emit(Op::AtomicBegin { atomic }, site);
+        self.code.scopes.push(Scope::Atomic { atomic });
+        self.statements(body);
+        self.close_scope(span);
+    }
+
+    fn await_statement(&mut self, condition: &Expr, span: Span) {
+        let atomic = (!self.code.in_one_step()).then(|| self.add_atomic(None, AtomicKind::Await));
+        if let Some(atomic) = atomic {
+            self.emit(Op::AtomicBegin { atomic }, span);
+        }
+        let value = self.value(condition);
+        self.emit(Op::Await { condition: value }, condition.span);
+        if let Some(atomic) = atomic {
+            self.emit(Op::AtomicEnd { atomic }, span);
+        }
+    }
+}
+
+fn lock(op: LockOp, object: ObjectRef) -> Op {
+    match op {
+        LockOp::Mutex => Op::Lock { mutex: object },
+        LockOp::Read => Op::ReadLock { rwlock: object },
+        LockOp::Write => Op::WriteLock { rwlock: object },
+    }
+}
+
+fn unlock(op: LockOp, object: ObjectRef) -> Op {
+    match op {
+        LockOp::Mutex => Op::Unlock { mutex: object },
+        LockOp::Read => Op::ReadUnlock { rwlock: object },
+        LockOp::Write => Op::WriteUnlock { rwlock: object },
+    }
+}

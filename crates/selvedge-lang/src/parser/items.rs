@@ -1,0 +1,311 @@
+//! Declarations.
+
+use super::{Parsed, Parser, Reported};
+use crate::ast::{
+    ConstDecl, Finally, Ident, Independent, IndependentSide, Initial, Item, ObjectDecl, ObjectKind,
+    Param, Replicas, Routine, ThreadDecl,
+};
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::ir::Type;
+use crate::lexer::TokenKind;
+
+impl Parser<'_, '_> {
+    pub(super) fn item(&mut self) -> Parsed<Item> {
+        match self.peek() {
+            TokenKind::Const => self.const_decl().map(Item::Const),
+            TokenKind::Shared => self.shared_decl().map(Item::Object),
+            TokenKind::Mutex => self.object_decl(ObjectKind::Mutex).map(Item::Object),
+            TokenKind::Rwlock => self.object_decl(ObjectKind::Rwlock).map(Item::Object),
+            TokenKind::Cond => self.object_decl(ObjectKind::Cond).map(Item::Object),
+            TokenKind::Semaphore => self.object_decl(ObjectKind::Semaphore).map(Item::Object),
+            TokenKind::List => self.object_decl(ObjectKind::List).map(Item::Object),
+            TokenKind::Map => self.object_decl(ObjectKind::Map).map(Item::Object),
+            TokenKind::Barrier => self.barrier_decl().map(Item::Object),
+            TokenKind::Fn | TokenKind::Proc => self.routine(false).map(Item::Routine),
+            TokenKind::Atomic if self.peek_second() == TokenKind::Proc => {
+                self.bump();
+                self.routine(true).map(Item::Routine)
+            }
+            TokenKind::Thread | TokenKind::Daemon => self.thread_decl().map(Item::Thread),
+            TokenKind::Finally => self.finally().map(Item::Finally),
+            TokenKind::Independent => self.independent().map(Item::Independent),
+            _ => Err(self.no_item()),
+        }
+    }
+
+    fn no_item(&mut self) -> Reported {
+        let token = self.token();
+        if token.kind == TokenKind::RightBrace {
+            let message = "this `}` closes nothing";
+            return self.report(Diagnostic::error(token.span, message).help("remove it"));
+        }
+        const WORDS: [&str; 18] = [
+            "const",
+            "shared",
+            "mutex",
+            "rwlock",
+            "cond",
+            "semaphore",
+            "barrier",
+            "list",
+            "map",
+            "fn",
+            "proc",
+            "atomic",
+            "thread",
+            "daemon",
+            "finally",
+            "independent",
+            "int",
+            "var",
+        ];
+        let word = token.span.of(self.text);
+        let help = match nearest(word, WORDS) {
+            Some("int" | "var") => {
+                "declare a variable with `shared x = 0;`, a constant with `const N = 3;`".to_owned()
+            }
+            Some(near) if token.kind == TokenKind::Name => format!("did you mean `{near}`?"),
+            _ if token.kind == TokenKind::Atomic => {
+                "`atomic` stands before `proc`, after `shared`, or inside a thread".to_owned()
+            }
+            _ => "statements stand inside of threads: `thread t { … }`".to_owned(),
+        };
+        let message = format!("expected a declaration, found {}", self.found());
+        self.report(Diagnostic::error(token.span, message).help(help))
+    }
+
+    fn const_decl(&mut self) -> Parsed<ConstDecl> {
+        self.bump();
+        let name = self.ident("the name of a constant")?;
+        let ty = self.type_annotation()?;
+        self.expect(TokenKind::Assign, " and the value of the constant")?;
+        let value = self.expression()?;
+        self.expect_semicolon(" after the constant");
+        Ok(ConstDecl { name, ty, value })
+    }
+
+    fn shared_decl(&mut self) -> Parsed<ObjectDecl> {
+        self.bump();
+        let atomic = self.eat(TokenKind::Atomic);
+        let name = self.ident("the name of a shared variable")?;
+        let mut ty = self.type_annotation()?;
+        let sizes = self.sizes()?;
+        if ty.is_none() {
+            ty = self.type_annotation()?;
+        }
+        let initial = self.initial()?;
+        self.expect_semicolon(" after the declaration");
+        Ok(ObjectDecl { kind: ObjectKind::Shared { atomic, ty }, name, sizes, initial })
+    }
+
+    fn object_decl(&mut self, kind: ObjectKind) -> Parsed<ObjectDecl> {
+        self.bump();
+        let name = self.ident(&format!("the name of {}", kind.describe()))?;
+        let sizes = self.sizes()?;
+        let initial = self.initial()?;
+        self.expect_semicolon(" after the declaration");
+        Ok(ObjectDecl { kind, name, sizes, initial })
+    }
+
+    fn barrier_decl(&mut self) -> Parsed<ObjectDecl> {
+        self.bump();
+        let name = self.ident("the name of a barrier")?;
+        let sizes = self.sizes()?;
+        self.expect(TokenKind::LeftParen, " and the number of parties, as in `barrier b(3);`")?;
+        let parties = self.expression()?;
+        self.expect(TokenKind::RightParen, " after the number of parties")?;
+        self.expect_semicolon(" after the declaration");
+        let initial = Some(Initial::Value(parties));
+        Ok(ObjectDecl { kind: ObjectKind::Barrier, name, sizes, initial })
+    }
+
+    /// `[n]`, `[n][m]`
+    fn sizes(&mut self) -> Parsed<Vec<crate::ast::Expr>> {
+        let mut sizes = Vec::new();
+        while self.peek() == TokenKind::LeftBracket {
+            let open = self.bump();
+            sizes.push(self.expression()?);
+            let close = self.expect(TokenKind::RightBracket, " after the size")?;
+            if sizes.len() > 2 {
+                let span = open.span.to(close.span);
+                let error = Diagnostic::error(span, "an array has at most two dimensions");
+                return Err(self.report(error.help("compute one index from two")));
+            }
+        }
+        Ok(sizes)
+    }
+
+    fn initial(&mut self) -> Parsed<Option<Initial>> {
+        if !self.eat(TokenKind::Assign) {
+            return Ok(None);
+        }
+        self.initial_value().map(Some)
+    }
+
+    fn initial_value(&mut self) -> Parsed<Initial> {
+        match self.peek() {
+            TokenKind::LeftBracket => self.nested(|parser| {
+                let open = parser.bump().span;
+                let elements = parser.comma_list(TokenKind::RightBracket, Self::initial_value)?;
+                Ok(Initial::Elements { elements, span: open.to(parser.previous()) })
+            }),
+            TokenKind::LeftBrace => {
+                let open = self.bump().span;
+                let entries = self.comma_list(TokenKind::RightBrace, |parser| {
+                    let key = parser.expression()?;
+                    parser.expect(TokenKind::Colon, " between key and value")?;
+                    Ok((key, parser.expression()?))
+                })?;
+                Ok(Initial::Entries { entries, span: open.to(self.previous()) })
+            }
+            _ => self.expression().map(Initial::Value),
+        }
+    }
+
+    /// Elements up to `close`, which is taken too. A comma may follow the last one.
+    pub(super) fn comma_list<T>(
+        &mut self,
+        close: TokenKind,
+        mut element: impl FnMut(&mut Self) -> Parsed<T>,
+    ) -> Parsed<Vec<T>> {
+        let mut elements = Vec::new();
+        while self.peek() != close {
+            elements.push(element(self)?);
+            if !self.eat(TokenKind::Comma) {
+                break;
+            }
+        }
+        if self.peek() != close {
+            return Err(self.unexpected(&format!("`,` or {}", close.describe())));
+        }
+        self.bump();
+        Ok(elements)
+    }
+
+    /// `: int`, if there is one.
+    pub(super) fn type_annotation(&mut self) -> Parsed<Option<Type>> {
+        if !self.eat(TokenKind::Colon) {
+            return Ok(None);
+        }
+        self.type_name().map(Some)
+    }
+
+    fn type_name(&mut self) -> Parsed<Type> {
+        let token = self.token();
+        let ty = match token.span.of(self.text) {
+            "int" => Type::Int,
+            "bool" => Type::Bool,
+            "thread" => Type::Thread,
+            word => {
+                let near = nearest(word, ["int", "bool", "thread"]);
+                let help = match near {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => "types are `int`, `bool` and `thread`".to_owned(),
+                };
+                let message = format!("expected a type, found {}", self.found());
+                return Err(self.report(Diagnostic::error(token.span, message).help(help)));
+            }
+        };
+        self.bump();
+        Ok(ty)
+    }
+
+    fn routine(&mut self, atomic: bool) -> Parsed<Routine> {
+        let is_fn = self.bump().kind == TokenKind::Fn;
+        let kind = if is_fn { "a function" } else { "a procedure" };
+        let name = self.ident(&format!("the name of {kind}"))?;
+        self.expect(TokenKind::LeftParen, " and the parameters")?;
+        let params = self.comma_list(TokenKind::RightParen, Self::param)?;
+        let result = self.routine_result(is_fn, &name)?;
+        let body = self.block(&format!("and the body of `{}`", name.text))?;
+        Ok(Routine { name, params, result, atomic, body })
+    }
+
+    fn param(&mut self) -> Parsed<Param> {
+        let name = self.ident("the name of a parameter")?;
+        match self.type_annotation()? {
+            Some(ty) => Ok(Param { name, ty }),
+            None => {
+                let message = format!("parameter `{}` has no type", name.text);
+                let help = format!("write `{}: int` or `{}: bool`", name.text, name.text);
+                self.report(Diagnostic::error(name.span, message).help(help));
+                Ok(Param { name, ty: Type::Int })
+            }
+        }
+    }
+
+    fn routine_result(&mut self, is_fn: bool, name: &Ident) -> Parsed<Option<Type>> {
+        if self.eat(TokenKind::Arrow) {
+            let span = self.token().span;
+            let ty = self.type_name()?;
+            if is_fn {
+                return Ok(Some(ty));
+            }
+            let message = format!("procedure `{}` cannot give a value", name.text);
+            self.report(Diagnostic::error(span, message).help("write `fn` in place of `proc`"));
+            return Ok(None);
+        }
+        if is_fn {
+            let message = format!("function `{}` has no result type", name.text);
+            let help = "write `-> int` or `-> bool` before the body, or `proc` in place of `fn`";
+            self.report(Diagnostic::error(name.span, message).help(help));
+            return Err(Reported);
+        }
+        Ok(None)
+    }
+
+    fn thread_decl(&mut self) -> Parsed<ThreadDecl> {
+        let daemon = self.eat(TokenKind::Daemon);
+        self.expect(TokenKind::Thread, " after `daemon`")?;
+        let name = self.ident("the name of a thread")?;
+        let replicas = match self.eat(TokenKind::LeftParen) {
+            true => Some(self.replicas()?),
+            false => None,
+        };
+        let body = self.block(&format!("and the body of thread `{}`", name.text))?;
+        Ok(ThreadDecl { name, replicas, daemon, body })
+    }
+
+    fn replicas(&mut self) -> Parsed<Replicas> {
+        let index = self.ident("the name of the index, as in `(i in 0..N)`")?;
+        self.expect(TokenKind::In, " and a range, as in `(i in 0..N)`")?;
+        let low = self.expression()?;
+        self.expect(TokenKind::DotDot, " and the end of the range")?;
+        let high = self.expression()?;
+        self.expect(TokenKind::RightParen, " after the range")?;
+        Ok(Replicas { index, low, high })
+    }
+
+    fn finally(&mut self) -> Parsed<Finally> {
+        let keyword = self.bump().span;
+        let body = self.block("after `finally`")?;
+        Ok(Finally { keyword, body })
+    }
+
+    fn independent(&mut self) -> Parsed<Independent> {
+        let keyword = self.bump().span;
+        self.expect(TokenKind::LeftParen, " and two names, as in `independent(p, q)`")?;
+        let first = self.independent_side()?;
+        self.expect(TokenKind::Comma, " and a second name")?;
+        let second = self.independent_side()?;
+        self.expect(TokenKind::RightParen, " after the second name")?;
+        let condition = match self.eat(TokenKind::If) {
+            true => Some(self.expression()?),
+            false => None,
+        };
+        let span = keyword.to(self.previous());
+        self.expect_semicolon(" after the constraint");
+        Ok(Independent { span, sides: [first, second], condition })
+    }
+
+    fn independent_side(&mut self) -> Parsed<IndependentSide> {
+        let name = self.ident("the name of an atomic procedure or block")?;
+        let params = match self.eat(TokenKind::LeftParen) {
+            true => Some(self.comma_list(TokenKind::RightParen, |parser| {
+                parser.ident("a name for the parameter")
+            })?),
+            false => None,
+        };
+        Ok(IndependentSide { name, params })
+    }
+}

@@ -1,0 +1,362 @@
+//! Statements.
+
+use super::{Parsed, Parser, Reported, starts_item};
+use crate::ast::{
+    Alternative, AssignOp, Block, Expr, ExprKind, LockOp, Pattern, Place, Stmt, StmtKind,
+};
+use crate::diagnostic::Diagnostic;
+use crate::lexer::{TokenKind, string_value};
+use crate::span::Span;
+
+impl Parser<'_, '_> {
+    /// The next statement; on an error, `None`, and the parser stands at the one after it.
+    pub(super) fn statement_or_skip(&mut self) -> Option<Stmt> {
+        let before = self.at;
+        match self.statement() {
+            Ok(statement) => Some(statement),
+            Err(Reported) => {
+                self.skip_to_statement(before);
+                None
+            }
+        }
+    }
+
+    fn statement(&mut self) -> Parsed<Stmt> {
+        let start = self.token().span;
+        let kind = self.statement_kind()?;
+        Ok(Stmt { kind, span: start.to(self.previous()) })
+    }
+
+    fn statement_kind(&mut self) -> Parsed<StmtKind> {
+        use TokenKind as T;
+        match self.peek() {
+            T::Let => self.let_statement(),
+            T::If => self.if_statement(),
+            T::While => self.while_statement(),
+            T::Loop => {
+                self.bump();
+                Ok(StmtKind::Loop { body: self.block("after `loop`")? })
+            }
+            T::For => self.for_statement(),
+            T::Return => self.return_statement(),
+            T::Assert => self.assert_statement(),
+            T::Break => self.keyword_alone(StmtKind::Break),
+            T::Continue => self.keyword_alone(StmtKind::Continue),
+            T::Skip => self.keyword_alone(StmtKind::Skip),
+            T::Yield => self.keyword_alone(StmtKind::Yield),
+            T::Assume => self.keyword_and_expression(StmtKind::Assume),
+            T::Await => self.keyword_and_expression(StmtKind::Await),
+            T::Join => self.keyword_and_expression(StmtKind::Join),
+            T::Lock => self.lock_statement(LockOp::Mutex),
+            T::ReadLock => self.lock_statement(LockOp::Read),
+            T::WriteLock => self.lock_statement(LockOp::Write),
+            T::Unlock => self.unlock_statement(LockOp::Mutex),
+            T::ReadUnlock => self.unlock_statement(LockOp::Read),
+            T::WriteUnlock => self.unlock_statement(LockOp::Write),
+            T::Send => self.send_statement(),
+            T::Receive => self.receive_statement(),
+            T::Atomic => self.atomic_statement(),
+            T::LeftBrace => Ok(StmtKind::Block(self.block("")?)),
+            T::Semicolon => {
+                self.bump();
+                Ok(StmtKind::Skip)
+            }
+            T::Else => Err(self.stray_else()),
+            kind if starts_item(kind) => Err(self.item_inside()),
+            _ => self.expression_statement(),
+        }
+    }
+
+    fn stray_else(&mut self) -> Reported {
+        let span = self.token().span;
+        let error = Diagnostic::error(span, "`else` without an `if` before it");
+        self.report(error.help("write `if c { … } else { … }`, without `;` in between"))
+    }
+
+    /// A declaration inside a block: reported, but parsed and kept, so that its name is known.
+    fn item_inside(&mut self) -> Reported {
+        let token = self.token();
+        let word = token.span.of(self.text);
+        let error = Diagnostic::error(token.span, format!("`{word}` cannot stand inside a block"));
+        let help = match token.kind {
+            TokenKind::Shared => "move it out of the block; for a local variable write `let`",
+            TokenKind::Const => "move it out of the block, or write `let`",
+            TokenKind::Thread => "move it out of the block; to start a thread here write `spawn`",
+            _ => "move it out of the block",
+        };
+        self.report(error.help(help));
+        if let Ok(item) = self.nested(Self::item) {
+            self.inner_items.push(item);
+            // Nothing to skip: stand before the next statement, as after a semicolon.
+            self.at -= 1;
+        }
+        Reported
+    }
+
+    fn keyword_alone(&mut self, kind: StmtKind) -> Parsed<StmtKind> {
+        let word = self.bump().span.of(self.text);
+        self.expect_semicolon(&format!(" after `{word}`"));
+        Ok(kind)
+    }
+
+    fn keyword_and_expression(&mut self, make: fn(Expr) -> StmtKind) -> Parsed<StmtKind> {
+        let word = self.bump().span.of(self.text);
+        let expression = self.expression()?;
+        self.expect_semicolon(&format!(" after `{word}`"));
+        Ok(make(expression))
+    }
+
+    fn let_statement(&mut self) -> Parsed<StmtKind> {
+        self.bump();
+        let name = self.ident("the name of a local variable")?;
+        let ty = self.type_annotation()?;
+        if self.peek() == TokenKind::Semicolon {
+            let message = format!("local variable `{}` has no value", name.text);
+            let help = format!("write `let {} = 0;`", name.text);
+            return Err(self.report(Diagnostic::error(name.span, message).help(help)));
+        }
+        self.expect(TokenKind::Assign, " and the value of the variable")?;
+        let value = self.expression()?;
+        self.expect_semicolon(" after `let`");
+        Ok(StmtKind::Let { name, ty, value })
+    }
+
+    fn if_statement(&mut self) -> Parsed<StmtKind> {
+        let mut branches = Vec::new();
+        let mut otherwise = None;
+        loop {
+            self.bump();
+            let condition = self.expression()?;
+            branches.push((condition, self.block("after the condition")?));
+            if !self.eat(TokenKind::Else) {
+                break;
+            }
+            if self.peek() != TokenKind::If {
+                otherwise = Some(self.block("or `if` after `else`")?);
+                break;
+            }
+        }
+        Ok(StmtKind::If { branches, otherwise })
+    }
+
+    fn while_statement(&mut self) -> Parsed<StmtKind> {
+        self.bump();
+        let condition = self.expression()?;
+        let body = self.block("after the condition")?;
+        Ok(StmtKind::While { condition, body })
+    }
+
+    fn for_statement(&mut self) -> Parsed<StmtKind> {
+        self.bump();
+        let index = self.ident("the name of the index, as in `for i in 0..N`")?;
+        self.expect(TokenKind::In, " and a range, as in `for i in 0..N`")?;
+        let low = self.expression()?;
+        self.expect(TokenKind::DotDot, " and the end of the range")?;
+        let high = self.expression()?;
+        let body = self.block("after the range")?;
+        Ok(StmtKind::For { index, low, high, body })
+    }
+
+    fn return_statement(&mut self) -> Parsed<StmtKind> {
+        self.bump();
+        let value = match self.peek() {
+            TokenKind::Semicolon | TokenKind::RightBrace => None,
+            _ => Some(self.expression()?),
+        };
+        self.expect_semicolon(" after `return`");
+        Ok(StmtKind::Return(value))
+    }
+
+    fn assert_statement(&mut self) -> Parsed<StmtKind> {
+        self.bump();
+        let condition = self.expression()?;
+        let message = match self.eat(TokenKind::Comma) {
+            true => {
+                let literal = self.expect(TokenKind::Str, " with the message of the assertion")?;
+                Some(string_value(literal.span.of(self.text)))
+            }
+            false => None,
+        };
+        self.expect_semicolon(" after `assert`");
+        Ok(StmtKind::Assert { condition, message })
+    }
+
+    fn lock_statement(&mut self, op: LockOp) -> Parsed<StmtKind> {
+        self.bump();
+        let target = self.lock_target(op.lock_word())?;
+        let body = match self.peek() {
+            TokenKind::LeftBrace => Some(self.block("")?),
+            _ => {
+                self.expect_semicolon(&format!(" or a block after `{}`", op.lock_word()));
+                None
+            }
+        };
+        Ok(StmtKind::Lock { op, target, body })
+    }
+
+    fn unlock_statement(&mut self, op: LockOp) -> Parsed<StmtKind> {
+        self.bump();
+        let target = self.lock_target(op.unlock_word())?;
+        self.expect_semicolon(&format!(" after `{}`", op.unlock_word()));
+        Ok(StmtKind::Unlock { op, target })
+    }
+
+    /// `m`, `fork[i]`; also in parentheses, as other languages have it.
+    fn lock_target(&mut self, word: &str) -> Parsed<Place> {
+        let parens = self.eat(TokenKind::LeftParen);
+        let name = self.ident(&format!("the name of a lock after `{word}`"))?;
+        let place = self.place(name)?;
+        if parens {
+            self.expect(TokenKind::RightParen, " after the name of the lock")?;
+        }
+        Ok(place)
+    }
+
+    fn send_statement(&mut self) -> Parsed<StmtKind> {
+        let word = self.bump();
+        let start = self.token();
+        let target = if self.eat(TokenKind::SelfHandle) {
+            Expr { kind: ExprKind::SelfHandle, span: start.span, height: 1 }
+        } else {
+            let name = self.ident("the thread that shall get the message")?;
+            let place = self.place(name)?;
+            let span = place.span;
+            let height = 1 + place.indices.iter().map(|index| index.height).max().unwrap_or(0);
+            Expr { kind: ExprKind::Place(place), span, height }
+        };
+        self.expect(TokenKind::LeftParen, " and the message, as in `send server(1, x);`")?;
+        let message = self.comma_list(TokenKind::RightParen, Self::expression)?;
+        self.check_message_length(message.len(), word.span.to(self.previous()));
+        self.expect_semicolon(" after `send`");
+        Ok(StmtKind::Send { target, message })
+    }
+
+    fn check_message_length(&mut self, length: usize, span: Span) {
+        if !(1..=8).contains(&length) {
+            let message = format!("a message has 1 to 8 values, not {length}");
+            let help = match length {
+                0 => "send a number that says what is meant, say `(0)`",
+                _ => "put some of the values into shared variables",
+            };
+            self.report(Diagnostic::error(span, message).help(help));
+        }
+    }
+
+    fn receive_statement(&mut self) -> Parsed<StmtKind> {
+        self.bump();
+        if self.peek() == TokenKind::LeftParen {
+            let alternative = self.alternative(false)?;
+            return Ok(StmtKind::Receive { alternatives: vec![alternative], after: None });
+        }
+        let open = self.expect(TokenKind::LeftBrace, " or a pattern after `receive`")?;
+        self.nested(|parser| parser.alternatives(open.span))
+    }
+
+    fn alternatives(&mut self, open: Span) -> Parsed<StmtKind> {
+        let mut alternatives = Vec::new();
+        let mut after = None;
+        while self.peek() != TokenKind::RightBrace {
+            if self.peek() == TokenKind::LeftParen {
+                let alternative = self.alternative(true)?;
+                alternatives.push(alternative);
+            } else if self.token().span.of(self.text) == "after" {
+                let word = self.bump();
+                self.expect(TokenKind::FatArrow, " after `after`")?;
+                let body = self.block("after `=>`")?;
+                if after.is_some() {
+                    let message = "`receive` has a second `after` branch";
+                    self.report(Diagnostic::error(word.span, message).help("remove it"));
+                }
+                after = Some(body);
+            } else if self.peek() == TokenKind::End {
+                return Err(self.unclosed(open));
+            } else {
+                return Err(self.unexpected("a pattern such as `(1, let v)`, `after` or `}`"));
+            }
+            self.eat(TokenKind::Comma);
+        }
+        let close = self.bump();
+        if alternatives.is_empty() && after.is_none() {
+            let span = open.to(close.span);
+            let error = Diagnostic::error(span, "`receive` without alternatives waits for ever");
+            self.report(error.help("add one: `(let v) => { … }`"));
+        }
+        Ok(StmtKind::Receive { alternatives, after })
+    }
+
+    fn alternative(&mut self, arrow: bool) -> Parsed<Alternative> {
+        let open = self.bump().span;
+        let pattern = self.comma_list(TokenKind::RightParen, Self::pattern)?;
+        let span = open.to(self.previous());
+        self.check_message_length(pattern.len(), span);
+        let guard = match self.eat(TokenKind::If) {
+            true => Some(self.expression()?),
+            false => None,
+        };
+        if arrow {
+            self.expect(TokenKind::FatArrow, " after the pattern")?;
+        }
+        let body = self.block("after the pattern")?;
+        Ok(Alternative { pattern, guard, body })
+    }
+
+    fn pattern(&mut self) -> Parsed<Pattern> {
+        match self.peek() {
+            TokenKind::Underscore => {
+                self.bump();
+                Ok(Pattern::Any)
+            }
+            TokenKind::Let => {
+                self.bump();
+                self.ident("a name for the value").map(Pattern::Bind)
+            }
+            _ => self.expression().map(Pattern::Value),
+        }
+    }
+
+    fn atomic_statement(&mut self) -> Parsed<StmtKind> {
+        self.bump();
+        let name = match self.peek() {
+            TokenKind::LeftBrace => None,
+            TokenKind::Proc => {
+                let span = self.token().span;
+                let error = Diagnostic::error(span, "`proc` cannot stand inside a block");
+                return Err(self.report(error.help("move `atomic proc` out of the block")));
+            }
+            _ => Some(self.ident("`{` or a name for the block after `atomic`")?),
+        };
+        let body: Block = self.block("after `atomic`")?;
+        Ok(StmtKind::Atomic { name, body })
+    }
+
+    /// An assignment, or a call.
+    fn expression_statement(&mut self) -> Parsed<StmtKind> {
+        let expression = self.expression()?;
+        let op = match self.peek() {
+            TokenKind::Assign => AssignOp::Set,
+            TokenKind::PlusAssign => AssignOp::Add,
+            TokenKind::MinusAssign => AssignOp::Subtract,
+            TokenKind::StarAssign => AssignOp::Multiply,
+            TokenKind::Colon => return Err(self.colon_in_assignment()),
+            _ => {
+                self.expect_semicolon(" after the statement");
+                return Ok(StmtKind::Expr(expression));
+            }
+        };
+        let ExprKind::Place(target) = expression.kind else {
+            let error = Diagnostic::error(expression.span, "nothing can be assigned to this");
+            let help = "the left side is a variable `x` or an element `a[i]`";
+            return Err(self.report(error.help(help)));
+        };
+        self.bump();
+        let value = self.expression()?;
+        self.expect_semicolon(" after the assignment");
+        Ok(StmtKind::Assign { target, op, value })
+    }
+
+    fn colon_in_assignment(&mut self) -> Reported {
+        let span = self.token().span;
+        let error = Diagnostic::error(span, "unexpected `:` in a statement");
+        self.report(error.help("assign with `x = 1;`, declare with `let x: int = 1;`"))
+    }
+}

@@ -1,0 +1,206 @@
+//! The one input of everything that shows an execution: plain data, ready to be laid out.
+
+use selvedge_core::{
+    Ending, Fault, Place, Replay, Schedule, Status, ThreadId, Violation, ViolationKind,
+};
+
+use crate::width::visible;
+
+/// An execution and what is wrong in it. All texts are free of control characters.
+#[derive(Clone, Debug)]
+pub struct TraceView {
+    /// The names of the threads, by their numbers.
+    pub threads: Vec<String>,
+    /// What happened, in order.
+    pub steps: Vec<StepView>,
+    /// The threads that did not finish.
+    pub waiting: Vec<WaitingView>,
+    /// How it ended, if it went on until nothing could run.
+    pub ending: Option<Ending>,
+    /// What is wrong.
+    pub violations: Vec<ViolationView>,
+    /// The schedule that reproduces it.
+    pub schedule: Schedule,
+}
+
+/// One step.
+#[derive(Clone, Debug)]
+pub struct StepView {
+    /// Whose.
+    pub thread: ThreadId,
+    /// Which of its alternatives.
+    pub choice: u32,
+    /// What it did, with values.
+    pub text: String,
+    /// Where in the source it stands.
+    pub place: Option<Place>,
+    /// Whether another thread ran before it.
+    pub switch: bool,
+    /// Why its thread stopped, if it did.
+    pub stopped: Option<String>,
+}
+
+/// A thread that did not finish.
+#[derive(Clone, Debug)]
+pub struct WaitingView {
+    /// Which.
+    pub thread: ThreadId,
+    /// What it can do at the end of the execution.
+    pub status: Status,
+    /// What it would do next, or what it waits for.
+    pub text: String,
+    /// Where in the source it stands.
+    pub place: Option<Place>,
+}
+
+/// Something that is wrong.
+#[derive(Clone, Debug)]
+pub struct ViolationView {
+    /// What kind.
+    pub kind: ViolationKind,
+    /// One sentence.
+    pub message: String,
+    /// Where, each place once.
+    pub places: Vec<PlaceView>,
+    /// More lines that help to understand it.
+    pub notes: Vec<String>,
+    /// Whose step showed it.
+    pub thread: Option<ThreadId>,
+}
+
+/// A place, with its source line.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PlaceView {
+    /// Where.
+    pub place: Place,
+    /// The text of that line, if it is known.
+    pub line: Option<String>,
+    /// A few words to stand under the place; may be empty.
+    pub label: String,
+}
+
+impl TraceView {
+    /// Lays out `replay` in which `violations` were found. `line` finds the source line of a place.
+    pub fn new(
+        replay: &Replay,
+        violations: &[&Violation],
+        line: &dyn Fn(&Place) -> Option<String>,
+    ) -> Self {
+        let mut before = None;
+        let mut steps = Vec::with_capacity(replay.steps.len());
+        for step in &replay.steps {
+            let thread = step.step.thread;
+            let last = before.replace(thread);
+            steps.push(StepView {
+                thread,
+                choice: step.step.choice,
+                text: visible(&step.description.text),
+                place: step.description.place.clone(),
+                switch: last.is_some_and(|last| last != thread),
+                stopped: step.fault.as_ref().map(why_stopped),
+            });
+        }
+        let waiting = replay.unfinished.iter().map(|(thread, status, description)| WaitingView {
+            thread: *thread,
+            status: *status,
+            text: visible(&description.text),
+            place: description.place.clone(),
+        });
+        let mut view = Self {
+            threads: replay.thread_names.iter().map(|name| visible(name)).collect(),
+            steps,
+            waiting: waiting.collect(),
+            ending: replay.ending,
+            violations: Vec::new(),
+            schedule: replay.schedule.clone(),
+        };
+        view.violations = violations.iter().map(|found| view.violation(found, line)).collect();
+        view
+    }
+
+    /// How often control passes from one thread to another.
+    pub fn context_switches(&self) -> usize {
+        self.steps.iter().filter(|step| step.switch).count()
+    }
+
+    /// The name of a thread.
+    pub fn name(&self, thread: ThreadId) -> String {
+        match self.threads.get(thread.index()) {
+            Some(name) => name.clone(),
+            None => format!("thread {}", thread.number()),
+        }
+    }
+
+    fn violation(
+        &self,
+        violation: &Violation,
+        line: &dyn Fn(&Place) -> Option<String>,
+    ) -> ViolationView {
+        let mut places: Vec<PlaceView> = Vec::new();
+        for (side, place) in violation.places.iter().enumerate() {
+            let label = match violation.kind {
+                // Both sides are shown, also if one line races with itself.
+                ViolationKind::DataRace => format!("({})", side + 1),
+                _ if places.iter().any(|known| known.place == *place) => continue,
+                ViolationKind::Deadlock => self.who_waits_at(place),
+                _ => String::new(),
+            };
+            places.push(PlaceView { place: place.clone(), line: line(place), label });
+        }
+        ViolationView {
+            kind: violation.kind,
+            message: visible(&violation.message),
+            places,
+            notes: violation.notes.iter().map(|note| visible(note)).collect(),
+            thread: violation.thread,
+        }
+    }
+
+    fn who_waits_at(&self, place: &Place) -> String {
+        const NAMED: usize = 3;
+        let here = |waiting: &&WaitingView| {
+            waiting.place.as_ref() == Some(place)
+                && matches!(waiting.status, Status::Blocked | Status::Parked)
+        };
+        let names: Vec<String> =
+            self.waiting.iter().filter(here).map(|waiting| self.name(waiting.thread)).collect();
+        match names.as_slice() {
+            [] => String::new(),
+            [one] => format!("{one} waits here"),
+            [first @ .., last] if names.len() <= NAMED => {
+                format!("{} and {last} wait here", first.join(", "))
+            }
+            _ => {
+                let more = names.len() - NAMED;
+                format!("{} and {more} more wait here", names[..NAMED].join(", "))
+            }
+        }
+    }
+}
+
+/// What a thread with this status does, would do (`text`) or waits for, in a few words.
+pub fn status_text(status: Status, text: &str) -> String {
+    match status {
+        Status::Enabled => format!("next: {text}"),
+        // Front ends may say so themselves: "lock m: waits for m, held by writer".
+        Status::Blocked | Status::Parked if text.contains("waits") => text.to_owned(),
+        Status::Blocked | Status::Parked => format!("waits: {text}"),
+        Status::Assumed => "stands at an `assume` that is false".to_owned(),
+        Status::Finished => "finished".to_owned(),
+        Status::Failed => "failed".to_owned(),
+        Status::Absent => "does not exist".to_owned(),
+    }
+}
+
+fn why_stopped(fault: &Fault) -> String {
+    match fault {
+        Fault::Violation(violation) => visible(&violation.message),
+        Fault::GaveUp(reason) => visible(reason),
+    }
+}
+
+/// The source line of `place`, if `text` is the file it lies in.
+pub fn line_of(text: &str, place: &Place) -> Option<String> {
+    let index = (place.line as usize).checked_sub(1)?;
+    text.lines().nth(index).map(str::to_owned)
+}

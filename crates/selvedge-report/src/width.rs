@@ -1,0 +1,120 @@
+//! How wide a text is on a terminal, and making it as wide as wanted.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// The text without characters that would move the cursor or colour the rest: tabs and line breaks
+/// become blanks, other control characters a replacement sign.
+pub fn visible(text: &str) -> String {
+    text.chars().map(visible_char).collect()
+}
+
+fn visible_char(c: char) -> char {
+    match c {
+        '\t' | '\n' | '\r' => ' ',
+        // Marks that turn the direction of writing could make code look like other code.
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
+        c if c.is_control() => '\u{fffd}',
+        c => c,
+    }
+}
+
+/// How many columns of a terminal the text takes.
+pub fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// The text with blanks behind it, `to` columns wide. Longer texts stay.
+pub(crate) fn pad(text: &str, to: usize) -> String {
+    let blanks = to.saturating_sub(width(text));
+    format!("{text}{}", " ".repeat(blanks))
+}
+
+/// The text with blanks before it, `to` columns wide. Longer texts stay.
+pub(crate) fn pad_left(text: &str, to: usize) -> String {
+    let blanks = to.saturating_sub(width(text));
+    format!("{}{text}", " ".repeat(blanks))
+}
+
+/// The text cut to at most `to` columns, with `…` as its last if something is missing.
+pub(crate) fn shorten(text: &str, to: usize) -> String {
+    if width(text) <= to {
+        return text.to_owned();
+    }
+    let mut out = prefix(text, to.saturating_sub(1)).to_owned();
+    if to > 0 {
+        out.push('…');
+    }
+    out
+}
+
+/// The text in lines of at most `to` columns, broken at blanks where possible. At least one line.
+pub(crate) fn wrap(text: &str, to: usize) -> Vec<String> {
+    let to = to.max(1);
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        let blank = usize::from(!line.is_empty());
+        if width(&line) + blank + width(word) <= to {
+            line.push_str(&" ".repeat(blank));
+            line.push_str(word);
+            continue;
+        }
+        if !line.is_empty() {
+            lines.push(std::mem::take(&mut line));
+        }
+        let mut rest = word;
+        while width(rest) > to {
+            let part = match prefix(rest, to) {
+                // Not even one character fits: take it all the same.
+                "" => &rest[..rest.chars().next().map_or(0, char::len_utf8)],
+                part => part,
+            };
+            lines.push(part.to_owned());
+            rest = &rest[part.len()..];
+        }
+        line.push_str(rest);
+    }
+    if !line.is_empty() || lines.is_empty() {
+        lines.push(line);
+    }
+    lines
+}
+
+/// The longest beginning of the text that fits into `to` columns.
+fn prefix(text: &str, to: usize) -> &str {
+    let mut used = 0;
+    for (at, c) in text.char_indices() {
+        used += c.width().unwrap_or(0);
+        if used > to {
+            return &text[..at];
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wide_characters_take_two_columns() {
+        assert_eq!(width("x → 漢"), 6);
+        assert_eq!(pad("漢", 4), "漢  ");
+        assert_eq!(pad_left("漢", 4), "  漢");
+        assert_eq!(shorten("漢字漢字", 5), "漢字…");
+        assert_eq!(shorten("abc", 3), "abc");
+        assert_eq!(shorten("abcd", 0), "");
+    }
+
+    #[test]
+    fn wrapping_keeps_every_character() {
+        assert_eq!(wrap("read balance[12] → 7", 8), ["read", "balance[", "12] → 7"]);
+        assert_eq!(wrap("", 8), [""]);
+        assert_eq!(wrap("漢字", 1), ["漢", "字"]);
+    }
+
+    #[test]
+    fn nothing_moves_the_cursor() {
+        assert_eq!(visible("a\tb\u{1b}[2J\u{202e}c"), "a b\u{fffd}[2J\u{fffd}c");
+    }
+}
