@@ -58,9 +58,9 @@ pub enum Mode {
     /// Takes a message; the object is the message.
     Take,
 
-    /// Creates a thread; the object is the thread.
+    /// Creates a thread; the objects are the thread and its wake-up.
     Spawn,
-    /// The first event of a thread that was spawned; the object is the thread.
+    /// The first event of a thread that was spawned; the object is the thread's own wake-up.
     Begin,
     /// The last event of a thread; the object is the thread.
     End,
@@ -125,10 +125,6 @@ impl Footprint {
     pub fn add(&mut self, object: ObjectId, mode: Mode) {
         match self.accesses.iter_mut().find(|access| access.object == object) {
             Some(access) if access.mode == mode => {}
-            // It commutes with nothing either, and what makes the step possible must not be lost:
-            // the only step of a thread is both its first and its last.
-            Some(access) if access.mode.is_cause() => {}
-            Some(access) if mode.is_cause() => access.mode = mode,
             Some(access) => access.mode = Mode::Write,
             None => self.accesses.push(Access { object, mode }),
         }

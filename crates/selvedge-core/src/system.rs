@@ -126,7 +126,9 @@ pub enum Ending {
 ///    footprints are independent, taking them in either order leads to the same state, and neither
 ///    changes whether or how the other runs. A step that is enabled or disabled by another is
 ///    dependent with it.
-/// 4. *Faults stop the thread, not the program:* after a step with a fault its thread is
+/// 4. *What it waits for:* the footprint of a step that can wait contains, whether it runs or is blocked,
+///    everything that can decide in any state whether it is enabled.
+/// 5. *Faults stop the thread, not the program:* after a step with a fault its thread is
 ///    [`Status::Failed`]; the others can go on.
 pub trait System {
     /// Back to the initial state.

@@ -30,6 +30,8 @@ use selvedge_core::{
     ThreadId, commute, dependent, may_enable_only, never_disables,
 };
 
+use smallvec::SmallVec;
+
 use crate::run::Run;
 use crate::sequence::Sequence;
 
@@ -125,7 +127,7 @@ pub(crate) fn reversals<S: System>(
             Vec::new()
         }
         (Later::Event(e2), Flexibility::Lock) if is_plain_lock(&run.execution, e2) => {
-            if let Some(e) = lock_race(&run.execution, e2) {
+            for e in lock_races(&run.execution, e2) {
                 as_it_was(&run.execution, e, e2, reversal);
                 found(&run.execution, reversal);
             }
@@ -185,21 +187,43 @@ fn is_plain_lock(execution: &Execution, position: Position) -> bool {
         .all(|access| access.mode == Mode::Acquire || access.mode.is_cause())
 }
 
-/// The acquire before the one at `later` on the same mutex, if they race: if it does not happen
-/// before the previous event of `later`'s thread.
-fn lock_race(execution: &Execution, later: Position) -> Option<Position> {
-    let access = execution.accesses(later).iter().find(|access| access.mode == Mode::Acquire)?;
+/// The events that race with taking a mutex: those that do not happen before the previous event of
+/// the thread that takes it. If someone looked at the mutex while it was free, these looks; else the
+/// acquire before.
+fn lock_races(execution: &Execution, later: Position) -> SmallVec<[Position; 4]> {
+    let mut races = SmallVec::new();
+    let accesses = execution.accesses(later);
+    let Some(access) = accesses.iter().find(|access| access.mode == Mode::Acquire) else {
+        return races;
+    };
     let thread = execution.event(later).thread();
-    let (e, _) = execution
-        .history(access.object, later)
-        .find(|(_, other)| matches!(other.mode, Mode::Acquire | Mode::Write))?;
-    if execution.event(e).thread() == thread {
-        return None;
+    let is_free = |e: Position| {
+        let before = |cause: Position| execution.happens_before(e, cause);
+        execution.event(e).thread() != thread
+            && !execution.previous_of_thread(later).is_some_and(before)
+            && !hard_causes(execution, accesses, later).any(before)
+    };
+    let (mut looked, mut released) = (false, false);
+    for (e, other) in execution.history(access.object, later) {
+        match other.mode {
+            // While it was held, the way to come before the look is to come before the acquire.
+            Mode::Probe if released => continue,
+            Mode::Probe => looked = true,
+            _ if looked => break,
+            Mode::Release => {
+                released = true;
+                continue;
+            }
+            _ => {}
+        }
+        if is_free(e) {
+            races.push(e);
+        }
+        if !looked {
+            break;
+        }
     }
-    let before = |cause: Position| execution.happens_before(e, cause);
-    let ordered = execution.previous_of_thread(later).is_some_and(before)
-        || hard_causes(execution, execution.accesses(later), later).any(before);
-    (!ordered).then_some(e)
+    races
 }
 
 /// The events that make a step with these accesses possible in the first place.
@@ -227,9 +251,23 @@ fn decide_anew<S: System>(
     let (before, after) = parts(&run.execution, e, Later::Event(later));
     for last in what_if(run, e, &before, thread) {
         place(run, e, &before, &last, &after, reversal);
+        reversal.stable &= is_stable(run.execution.accesses(later), last.1.accesses());
         reversal.rest = Position::new(later.index() + 1);
         found(&run.execution, reversal);
     }
+}
+
+/// Whether what comes after `e'` in other executions cannot depend on `e'` as it acts when the race is
+/// reversed. What depends on it as it acted happens after `e`; that is enough if it touches nothing
+/// else now. If it touches one object only, `e` touches that too, and so everything after `e` that
+/// could matter happens after `e`.
+fn is_stable(then: &[Access], now: &[Access]) -> bool {
+    let single = then.len() == 1 && now.len() == 1 && then[0].object == now[0].object;
+    let is_covered = |access: &Access| {
+        let covers = |other: &Access| access == other || !commute(other.mode, other.mode);
+        then.iter().any(|other| other.object == access.object && covers(other))
+    };
+    single || now.iter().all(is_covered)
 }
 
 /// Puts `e'` behind `before` if it does not depend on `after` as it acts there, and else at the end.
@@ -271,7 +309,7 @@ fn place<S: System>(
 }
 
 /// What the pending step of `thread` does after `pre(E,e)` and `events`: each alternative with its
-/// footprint. None if it is not enabled there.
+/// footprint. None if it is not enabled there, or independent of `e`.
 fn what_if<S: System>(
     run: &mut Run<'_, S>,
     e: Position,
@@ -294,7 +332,10 @@ fn what_if<S: System>(
         for choice in 0..run.system.choices(thread) {
             let step = Step { thread, choice };
             run.system.pending(step, &mut effect);
-            alternatives.push((step, effect.footprint.clone()));
+            // If it does not depend on e as it acts there, its place is behind e.
+            if dependent(effect.footprint.accesses(), run.execution.accesses(e)) {
+                alternatives.push((step, effect.footprint.clone()));
+            }
         }
     }
     run.system.rewind(&run.execution.steps()[..e.index()]);
@@ -412,7 +453,10 @@ impl Waiting {
             for last in what_if(run, e, &before, self.thread) {
                 place(run, e, &before, &last, &after, reversal);
                 match self.later {
-                    Later::Event(position) => reversal.rest = Position::new(position.index() + 1),
+                    Later::Event(position) => {
+                        reversal.stable &= is_stable(&self.accesses, last.1.accesses());
+                        reversal.rest = Position::new(position.index() + 1);
+                    }
                     Later::Pending(_) => reversal.stable = false,
                 }
                 found(&run.execution, reversal);

@@ -17,6 +17,9 @@
 //! 1. Locks and other steps that wait, also threads that are blocked at the end: see `races.rs`.
 //! 2. A step can have alternatives; the backtrack set holds threads, and all alternatives of a
 //!    thread in it are explored.
+//! 3. A step that may touch more once a race of it is reversed is looked at again at the end of the
+//!    execution, when everything that this may depend on is known: the paper's Algorithm 1 takes
+//!    `notdep(e,E)` up to the step only, which loses traces then.
 //!
 //! **Cost:** per event, one clock and, per race of it, time linear in the distance to the other event.
 //! Memory linear in the length of an execution.
@@ -46,40 +49,57 @@ pub(crate) fn explore<S: System>(
     options: &Options,
     observer: &mut dyn Observer,
 ) -> Report {
-    backtrack::explore(SourceSets { reversal: Reversal::new() }, make, options, observer)
+    let rule = SourceSets { reversal: Reversal::new(), unstable: Vec::new() };
+    backtrack::explore(rule, make, options, observer)
 }
 
 struct SourceSets {
     reversal: Reversal,
+    /// Events of the execution of which a race must be looked at again at its end, in order.
+    unstable: Vec<Position>,
 }
 
 impl<S: System> Rule<S> for SourceSets {
     fn after_step(&mut self, search: &mut Search<'_, S>, position: Position) {
-        reverse_races(search, Later::Event(position), &mut self.reversal);
+        self.unstable.retain(|&older| older < position);
+        if !self.reverse_races(search, Later::Event(position)) {
+            self.unstable.push(position);
+        }
     }
 
     fn at_end(&mut self, search: &mut Search<'_, S>) {
+        self.unstable.retain(|older| older.index() < search.run.execution.len());
+        for index in 0..self.unstable.len() {
+            self.reverse_races(search, Later::Event(self.unstable[index]));
+        }
         for thread in search.run.threads() {
             search.run.sync_to(search.run.execution.len());
             if search.run.system.status(thread) == Status::Blocked {
-                reverse_races(search, Later::Pending(thread), &mut self.reversal);
+                self.reverse_races(search, Later::Pending(thread));
             }
         }
     }
 }
 
-/// Adds to the backtrack sets what the races of `later` ask for.
-fn reverse_races<S: System>(search: &mut Search<'_, S>, later: Later, reversal: &mut Reversal) {
-    let Search { run, nodes, .. } = search;
-    let expand = reversals(run, later, reversal, &mut |_, reversal| {
-        // if I_E'(v) ∩ backtrack(E') = ∅ then add one member of I_E'(v)
-        let (sequence, backtrack) = (&reversal.sequence, &mut nodes[reversal.at.index()].backtrack);
-        if !backtrack.iter().any(|&thread| is_initial(sequence, thread)) {
-            backtrack.push(sequence.step(0).thread);
+impl SourceSets {
+    /// Adds to the backtrack sets what the races of `later` ask for. Tells whether nothing that comes
+    /// after it can matter.
+    fn reverse_races<S: System>(&mut self, search: &mut Search<'_, S>, later: Later) -> bool {
+        let Search { run, nodes, .. } = search;
+        let mut stable = true;
+        let expand = reversals(run, later, &mut self.reversal, &mut |_, reversal| {
+            stable &= reversal.stable;
+            // if I_E'(v) ∩ backtrack(E') = ∅ then add one member of I_E'(v)
+            let (sequence, backtrack) =
+                (&reversal.sequence, &mut nodes[reversal.at.index()].backtrack);
+            if !backtrack.iter().any(|&thread| is_initial(sequence, thread)) {
+                backtrack.push(sequence.step(0).thread);
+            }
+        });
+        for at in expand {
+            search.expand(at);
         }
-    });
-    for at in expand {
-        search.expand(at);
+        stable
     }
 }
 

@@ -107,6 +107,7 @@ impl Machine {
             Op::Spawn { procedure, .. } if !self.is_full(loaded) => {
                 let child = self.next_child(me, thread, *procedure);
                 footprint.add(self.names.life(child), Mode::Spawn);
+                footprint.add(self.names.wake(child), Mode::Spawn);
             }
             Op::Join { thread: other } => {
                 let other = self.value(me, thread, *other) as usize;

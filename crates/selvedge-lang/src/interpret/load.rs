@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
+use selvedge_core::ObjectId;
+
 use crate::ir::{
     GlobalId, GlobalKind, Instruction, Label, ObjectRef, Op, Operand, ProcedureId, Program, SiteId,
 };
 
+use super::awaited::{self, Section};
 use super::foresight::{self, Foresight};
 
 /// What never changes while the program runs.
@@ -18,6 +21,8 @@ pub(super) struct Loaded {
     pub(super) globals: Vec<Address>,
     /// What is known beforehand about each instruction.
     pub(super) foresight: Vec<Foresight>,
+    /// The atomic sections that may wait for several things, in the order of the code.
+    pub(super) sections: Vec<Section>,
     /// How many objects globals have; the cell behind them counts the threads of the execution.
     pub(super) global_objects: u32,
     pub(super) observes_ends: bool,
@@ -92,10 +97,13 @@ impl Loaded {
                 Address { base: global.base, content, crowded: false, plain }
             })
             .collect();
+        let foresight = foresight::compute(&program);
+        let sections = awaited::sections(&program, &|pc| foresight[pc].may_await);
         let mut loaded = Self {
             global_objects: program.global_objects() as u32,
             observes_ends: program.observes_ends(),
-            foresight: foresight::compute(&program),
+            foresight,
+            sections,
             program,
             code,
             procedures,
@@ -106,6 +114,12 @@ impl Loaded {
             loaded.globals[id.index()].crowded = true;
         }
         loaded
+    }
+
+    /// What decides whether the atomic section at `pc` can run, if that is more than it reads.
+    pub(super) fn awaited(&self, pc: u32) -> &[ObjectId] {
+        let found = self.sections.binary_search_by_key(&pc, |section| section.pc);
+        found.map_or(&[], |index| &self.sections[index].objects)
     }
 
     #[inline]

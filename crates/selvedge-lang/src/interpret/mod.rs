@@ -5,6 +5,7 @@
 //! (`invisible.rs`). What a step touches is said in `footprint.rs`, whether it can be taken in
 //! `enabled.rs`. Words are made only on demand: `fault.rs`, `describe.rs`, `ending.rs`.
 
+mod awaited;
 mod containers;
 mod describe;
 mod enabled;

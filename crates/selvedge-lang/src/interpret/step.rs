@@ -92,7 +92,11 @@ impl Machine {
             } else {
                 Flexibility::Conditional
             };
-            self.run_section(loaded, me, &mut effect.footprint, &mut budget)
+            let pause = self.run_section(loaded, me, &mut effect.footprint, &mut budget);
+            for &object in loaded.awaited(before.pc) {
+                effect.footprint.add(object, Mode::Read);
+            }
+            pause
         } else {
             if !self.simple_effect(loaded, me, &before, effect) {
                 self.other_effect(loaded, me, &before, choice, effect);
@@ -279,7 +283,7 @@ impl Machine {
     #[inline]
     fn add_begin(&self, loaded: &Loaded, me: usize, thread: &Thread, footprint: &mut Footprint) {
         if me >= loaded.static_threads() && !thread.begun {
-            footprint.add(self.names.life(me), Mode::Begin);
+            footprint.add(self.names.wake(me), Mode::Begin);
         }
     }
 }

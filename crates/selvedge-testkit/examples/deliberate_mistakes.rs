@@ -1,0 +1,176 @@
+//! Makes mistakes in a copy of the sources, one at a time, and expects a test to fail for each.
+//!
+//! `cargo run --release -p selvedge-testkit --example deliberate_mistakes [-- WORD]` tries those whose
+//! name contains WORD, or all. A test suite that stays green here would not notice the mistake.
+#![allow(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a program for developers: it prints, copies files and runs cargo"
+)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+/// A mistake: in `file`, `right` becomes `wrong`, and then `test` of the test file `suite` must fail.
+struct Mistake {
+    name: &'static str,
+    file: &'static str,
+    right: &'static str,
+    wrong: &'static str,
+    suite: &'static str,
+    test: &'static str,
+}
+
+const EXPLORE: &str = "crates/selvedge-explore/src";
+
+const MISTAKES: &[Mistake] = &[
+    Mistake {
+        name: "only the last race of an event is reversed",
+        file: "races.rs",
+        right: "for &e in run.execution.predecessors(e2) {",
+        wrong: "for &e in run.execution.predecessors(e2).iter().take(1) {",
+        suite: "small_programs",
+        test: "every_program_of_three_threads_with_two_operations",
+    },
+    Mistake {
+        name: "sleep sets are not passed down",
+        file: "sleep_set.rs",
+        right: "if sleeper.step.thread != step.thread",
+        wrong: "if false && sleeper.step.thread != step.thread",
+        suite: "small_programs",
+        test: "every_program_of_three_threads_with_two_operations",
+    },
+    Mistake {
+        name: "sleeping threads are never woken",
+        file: "sleep_set.rs",
+        right: "&& !dependent(sleeper.footprint.accesses(), accesses)",
+        wrong: "&& (true || dependent(sleeper.footprint.accesses(), accesses))",
+        suite: "small_programs",
+        test: "every_program_of_three_threads_with_two_operations",
+    },
+    Mistake {
+        name: "threads that are blocked at the end do not race",
+        file: "optimal.rs",
+        right: "self.settle(Later::Pending(thread), maximal);",
+        wrong: "let _ = Later::Pending(thread);",
+        suite: "small_programs",
+        test: "random_programs_with_locks",
+    },
+    Mistake {
+        name: "a step that depends on the sequence is taken for a weak initial",
+        file: "races.rs",
+        right: "if dependent(item.accesses, accesses) {",
+        wrong: "if false && dependent(item.accesses, accesses) {",
+        suite: "small_programs",
+        test: "every_program_of_three_threads_with_two_operations",
+    },
+    Mistake {
+        name: "a compare-exchange keeps its old effect when a race is reversed",
+        file: "races.rs",
+        right: "                    decide_anew(run, e, e2, found);",
+        wrong: "                    let _ = decide_anew::<S>;\n                    \
+                found(&run.execution, as_it_was(&run.execution, e, e2));",
+        suite: "small_programs",
+        test: "random_programs_with_branches_and_read_modify_writes",
+    },
+    Mistake {
+        name: "locks race with the release before them, not with the acquire",
+        file: "races.rs",
+        right: ".find(|(_, other)| matches!(other.mode, Mode::Acquire | Mode::Write))?;",
+        wrong: ".find(|(_, other)| matches!(other.mode, Mode::Release | Mode::Write))?;",
+        suite: "small_programs",
+        test: "random_programs_with_locks",
+    },
+    Mistake {
+        name: "every race is settled at once",
+        file: "optimal.rs",
+        right: "if !self.settle(Later::Event(position), maximal) {",
+        wrong: "if !(self.settle(Later::Event(position), maximal) || true) {",
+        suite: "small_programs",
+        test: "a_settled_race_is_settled_for_all_executions",
+    },
+    Mistake {
+        name: "other events that keep a step waiting are never left out",
+        file: "races.rs",
+        right: "        if others.is_empty() {",
+        wrong: "        if !others.is_empty() || others.is_empty() {",
+        suite: "small_programs",
+        test: "random_programs_with_reader_writer_locks",
+    },
+    Mistake {
+        name: "the classic reduction counts sleeping threads as explored",
+        file: "classic.rs",
+        right: "&& !asleep.contains(other)",
+        wrong: "&& (true || asleep.contains(other))",
+        suite: "small_programs",
+        test: "classic_with_sleep_sets",
+    },
+];
+
+fn main() -> ExitCode {
+    let word = std::env::args().nth(1).unwrap_or_default();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let copy = std::env::temp_dir().join(format!("selvedge-mistakes-{}", std::process::id()));
+    let mut missed = 0;
+    copy_tree(&root, &copy);
+    for mistake in MISTAKES.iter().filter(|mistake| mistake.name.contains(&word)) {
+        let noticed = is_noticed(&copy, mistake);
+        missed += usize::from(!noticed);
+        println!("{}  {}", if noticed { "noticed" } else { "MISSED " }, mistake.name);
+        println!("         by {} in tests/{}.rs", mistake.test, mistake.suite);
+    }
+    // The copy is in a temporary folder; leaving it behind would only cost space.
+    let _ = fs::remove_dir_all(&copy);
+    if missed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Makes the mistake, runs the test, and takes the mistake back.
+fn is_noticed(copy: &Path, mistake: &Mistake) -> bool {
+    let file = copy.join(EXPLORE).join(mistake.file);
+    let text = fs::read_to_string(&file).expect("the file of the mistake can be read");
+    assert_eq!(
+        text.matches(mistake.right).count(),
+        1,
+        "the place of the mistake “{}” is not unique in {}",
+        mistake.name,
+        mistake.file
+    );
+    fs::write(&file, text.replace(mistake.right, mistake.wrong)).expect("the copy can be written");
+    let built = cargo(copy, mistake, &["--no-run"]);
+    assert!(built, "the mistake “{}” does not compile", mistake.name);
+    let passed = cargo(copy, mistake, &["--", "--exact", mistake.test]);
+    fs::write(&file, text).expect("the copy can be written");
+    !passed
+}
+
+fn cargo(copy: &Path, mistake: &Mistake, more: &[&str]) -> bool {
+    Command::new(env!("CARGO"))
+        .args(["test", "--quiet", "-p", "selvedge-testkit", "--test", mistake.suite])
+        .args(more)
+        .current_dir(copy)
+        .env("CARGO_TARGET_DIR", copy.join("target"))
+        .env_remove("RUSTFLAGS")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .expect("cargo can be run")
+        .success()
+}
+
+/// Copies what a build needs.
+fn copy_tree(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("the temporary folder can be made");
+    let mut todo: Vec<PathBuf> = ["Cargo.toml", "Cargo.lock", "crates"].map(PathBuf::from).to_vec();
+    while let Some(path) = todo.pop() {
+        let source = from.join(&path);
+        if source.is_dir() {
+            fs::create_dir_all(to.join(&path)).expect("the copy can be made");
+            for entry in fs::read_dir(&source).expect("the sources can be read") {
+                todo.push(path.join(entry.expect("the sources can be read").file_name()));
+            }
+        } else {
+            fs::copy(&source, to.join(&path)).expect("the copy can be made");
+        }
+    }
+}

@@ -1,0 +1,399 @@
+//! Random programs over every construct of the language.
+//!
+//! Each program uses a few constructs only, so that threads meet: with all of them at once two
+//! threads would hardly ever touch the same object. Programs end: loops are bounded.
+
+use std::ops::RangeInclusive;
+
+use crate::profile::{Construct, Profile};
+use crate::random::Random;
+use crate::sketch::{
+    Alternative, Comparison, Index, Mutex, Op, Place, Share, Sketch, Test, ThreadSketch, Value,
+    for_each_op,
+};
+
+/// The program of `profile` with this seed.
+pub fn generate(profile: &Profile, seed: u64) -> Sketch {
+    let mut generator = Generator::new(profile, Random::new(seed));
+    let mut sketch = generator.sketch();
+    while sketch.interleavings() > profile.interleavings {
+        generator.make_smaller(&mut sketch);
+    }
+    sketch
+}
+
+struct Generator<'a> {
+    profile: &'a Profile,
+    random: Random,
+    /// The constructs of this program; more than once if it shall occur more often.
+    constructs: Vec<Construct>,
+    threads: usize,
+    tasks: usize,
+    /// How many bodies are around the operation that is made.
+    depth: usize,
+    /// Only what is allowed in an atomic block.
+    in_atomic: bool,
+    in_task: bool,
+    /// Mutexes that the operation around this one holds.
+    held: Vec<Mutex>,
+}
+
+impl<'a> Generator<'a> {
+    fn new(profile: &'a Profile, mut random: Random) -> Self {
+        let mut constructs = profile.always.clone();
+        let mut others = profile.sometimes.clone();
+        let wanted = random.within(&profile.how_many).min(others.len());
+        for _ in 0..wanted {
+            let index = random.below(others.len());
+            constructs.push(others.swap_remove(index));
+        }
+        let threads = random.within(&profile.threads);
+        let tasks = if constructs.contains(&Construct::Spawn) { 1 + random.below(2) } else { 0 };
+        Self {
+            profile,
+            random,
+            constructs,
+            threads,
+            tasks,
+            depth: 0,
+            in_atomic: false,
+            in_task: false,
+            held: Vec::new(),
+        }
+    }
+
+    fn sketch(&mut self) -> Sketch {
+        let uses_daemons = self.constructs.contains(&Construct::Daemon);
+        let mut threads = Vec::new();
+        for _ in 0..self.threads {
+            let daemon = uses_daemons && self.random.one_in(3);
+            let body = self.ops(self.profile.ops.clone());
+            threads.push(ThreadSketch { daemon, body });
+        }
+        self.in_task = true;
+        let tasks = (0..self.tasks).map(|_| self.ops(1..=2)).collect();
+        self.in_task = false;
+        let parties = self.random.within(&(1..=self.threads)) as u32;
+        let asserts = self.constructs.contains(&Construct::Assert);
+        let finally = (asserts && self.random.one_in(2)).then(|| self.test_of_variable());
+        Sketch { threads, tasks, parties, finally }
+    }
+
+    /// Takes one operation away, perhaps an inner one.
+    fn make_smaller(&mut self, sketch: &mut Sketch) {
+        let mut count = 0;
+        for body in sketch.bodies() {
+            for_each_op(body, &mut |_| count += 1);
+        }
+        let mut index = self.random.below(count);
+        for body in sketch.bodies_mut() {
+            if remove_op(body, &mut index) {
+                return;
+            }
+        }
+    }
+
+    fn ops(&mut self, range: RangeInclusive<usize>) -> Vec<Op> {
+        (0..self.random.within(&range)).map(|_| self.op()).collect()
+    }
+
+    /// The body of an operation: short, hardly ever empty, and simple if it is deep inside.
+    fn body(&mut self) -> Vec<Op> {
+        self.depth += 1;
+        let length = if self.random.one_in(8) { 0 } else { 1 + self.random.below(2) };
+        let body = if self.depth > 2 {
+            vec![self.read_or_write()]
+        } else {
+            (0..length).map(|_| self.op()).collect()
+        };
+        self.depth -= 1;
+        body
+    }
+
+    fn op(&mut self) -> Op {
+        // A construct that is not allowed here makes way for a read or a write.
+        let construct = *self.random.pick(&self.constructs);
+        if self.in_atomic { self.op_in_atomic(construct) } else { self.op_of(construct) }
+    }
+
+    fn op_in_atomic(&mut self, construct: Construct) -> Op {
+        match construct {
+            Construct::Semaphore => Op::Up,
+            Construct::Mailbox | Construct::Timeout => self.send(),
+            Construct::Mutex
+            | Construct::TryLock
+            | Construct::ReaderWriterLock
+            | Construct::Condition
+            | Construct::Barrier
+            | Construct::Choose
+            | Construct::Yield
+            | Construct::Daemon
+            | Construct::Loop
+            | Construct::Atomic => self.read_or_write(),
+            Construct::Spawn if !self.in_task => self.spawn_only(),
+            _ => self.op_of(construct),
+        }
+    }
+
+    fn op_of(&mut self, construct: Construct) -> Op {
+        match construct {
+            Construct::ReadWrite | Construct::Array | Construct::Daemon => self.read_or_write(),
+            Construct::Branch => self.branch(),
+            Construct::Loop => self.repeat(),
+            Construct::ReadModifyWrite => self.read_modify_write(),
+            Construct::Call => self.call(),
+            Construct::Mutex => self.lock(),
+            Construct::TryLock => {
+                let mutex = self.mutex();
+                Op::TryLocked(mutex, self.body_with(mutex))
+            }
+            Construct::ReaderWriterLock => self.share(),
+            Construct::Condition => self.condition(),
+            Construct::Semaphore => self.semaphore(),
+            Construct::Barrier => Op::Arrive,
+            Construct::Mailbox => self.mail(false),
+            Construct::Timeout => self.mail(true),
+            Construct::Spawn if self.in_task => self.read_or_write(),
+            Construct::Spawn => self.spawn(),
+            Construct::Atomic => self.atomic(),
+            Construct::Await => Op::Await(self.test_of_variable()),
+            Construct::Assume => Op::Assume(self.test()),
+            Construct::Assert => Op::Assert(self.test()),
+            Construct::Choose => Op::Choose(2 + u8::from(self.random.one_in(3))),
+            Construct::Yield => Op::Yield,
+            Construct::List => self.list(),
+            Construct::Map => self.map(),
+        }
+    }
+
+    fn read_or_write(&mut self) -> Op {
+        let place = self.place();
+        match self.random.below(6) {
+            0 | 1 => Op::Read(place),
+            2..=4 => Op::Write(place, self.value()),
+            _ if self.random.one_in(2) => Op::Increment(place),
+            _ => Op::AddTo(place),
+        }
+    }
+
+    fn read_modify_write(&mut self) -> Op {
+        let place = self.place();
+        match self.random.below(6) {
+            0 => Op::FetchAdd(place, 1),
+            1 => Op::Exchange(place, self.value()),
+            2 => Op::TestAndSet(self.body()),
+            _ => Op::CompareExchange(place, self.small(), self.small(), self.body()),
+        }
+    }
+
+    fn branch(&mut self) -> Op {
+        let otherwise = if self.random.one_in(2) { self.body() } else { Vec::new() };
+        match self.random.below(8) {
+            0 => Op::ReturnIf(self.test()),
+            _ => Op::If(self.test(), self.body(), otherwise),
+        }
+    }
+
+    fn repeat(&mut self) -> Op {
+        let test = self.random.one_in(2).then(|| self.test());
+        Op::Repeat(2, test, self.body())
+    }
+
+    fn call(&mut self) -> Op {
+        match self.random.below(3) {
+            0 => Op::CallFunction,
+            n => Op::CallProcedure { atomic: n == 1, value: self.value() },
+        }
+    }
+
+    fn lock(&mut self) -> Op {
+        let mutex = self.mutex();
+        match self.random.below(24) {
+            0 => Op::LockForGood(mutex),
+            1 => Op::Unlock(mutex),
+            _ => Op::Locked(mutex, self.body_with(mutex)),
+        }
+    }
+
+    fn share(&mut self) -> Op {
+        let share = if self.random.one_in(2) { Share::Read } else { Share::Write };
+        match self.random.below(3) {
+            0 => Op::TryShared(share, self.body()),
+            _ => Op::Shared(share, self.body()),
+        }
+    }
+
+    fn condition(&mut self) -> Op {
+        match self.random.below(5) {
+            0 | 1 => {
+                let test = self.random.one_in(2).then(|| self.test_of_variable());
+                Op::Wait(test, self.body())
+            }
+            2 | 3 => Op::Signal,
+            _ => Op::Broadcast,
+        }
+    }
+
+    fn semaphore(&mut self) -> Op {
+        match self.random.below(5) {
+            0 | 1 => Op::Up,
+            2 | 3 => Op::Down,
+            _ => Op::TryDown(self.body()),
+        }
+    }
+
+    fn mail(&mut self, timeout: bool) -> Op {
+        if self.random.one_in(2) {
+            return self.send();
+        }
+        let alternatives = (0..1 + self.random.below(2))
+            .map(|_| Alternative {
+                tag: (!self.random.one_in(3)).then(|| self.random.below(2) as u8),
+                guarded: self.random.one_in(4),
+                body: self.body(),
+            })
+            .collect();
+        let after = (timeout && !self.random.one_in(3)).then(|| self.body());
+        Op::Receive(alternatives, after)
+    }
+
+    fn send(&mut self) -> Op {
+        let to = self.random.below(self.threads) as u8;
+        Op::Send(to, self.random.below(2) as u8, self.value())
+    }
+
+    fn spawn(&mut self) -> Op {
+        let task = self.random.below(self.tasks) as u8;
+        let receives = self.constructs.contains(&Construct::Mailbox);
+        let mail = receives && self.random.one_in(2);
+        let join = self.random.one_in(2);
+        Op::Spawn { task, value: self.value(), mail, body: self.body(), join }
+    }
+
+    fn spawn_only(&mut self) -> Op {
+        let task = self.random.below(self.tasks) as u8;
+        Op::Spawn { task, value: self.value(), mail: false, body: Vec::new(), join: false }
+    }
+
+    fn atomic(&mut self) -> Op {
+        self.in_atomic = true;
+        let mut body = self.ops(1..=3);
+        if self.random.one_in(4) {
+            body.insert(0, Op::Await(self.test_of_variable()));
+        }
+        self.in_atomic = false;
+        Op::Atomic(body)
+    }
+
+    fn list(&mut self) -> Op {
+        match self.random.below(5) {
+            0 | 1 => Op::Push(self.value()),
+            2 => Op::PopFront { checked: true },
+            3 => Op::PopFront { checked: false },
+            _ => Op::Contains(self.small(), self.body()),
+        }
+    }
+
+    fn map(&mut self) -> Op {
+        let key = self.small();
+        match self.random.below(4) {
+            0 => Op::Insert(key, self.value()),
+            1 => Op::Remove(key),
+            2 => Op::Get(key),
+            _ => Op::Has(key, self.body()),
+        }
+    }
+
+    fn place(&mut self) -> Place {
+        if self.constructs.contains(&Construct::Array) && !self.random.one_in(3) {
+            let index = match self.random.below(8) {
+                0..=2 => Index::Fixed(self.random.below(2) as u8),
+                7 => Index::Unchecked,
+                _ => Index::Computed,
+            };
+            if self.random.one_in(4) {
+                return Place::Grid(self.random.below(2) as u8, index);
+            }
+            return Place::Element(index);
+        }
+        Place::Scalar(self.random.below(usize::from(self.profile.objects)) as u8)
+    }
+
+    fn body_with(&mut self, mutex: Mutex) -> Vec<Op> {
+        self.held.push(mutex);
+        let body = self.body();
+        self.held.pop();
+        body
+    }
+
+    /// Hardly ever one that is held already: that is a misuse, and nothing else happens then.
+    fn mutex(&mut self) -> Mutex {
+        let mutex = self.any_mutex();
+        if self.held.contains(&mutex) && !self.random.one_in(8) {
+            return self.any_mutex();
+        }
+        mutex
+    }
+
+    fn any_mutex(&mut self) -> Mutex {
+        if self.constructs.contains(&Construct::Array) && self.random.one_in(3) {
+            return Mutex::Computed;
+        }
+        Mutex::Single(self.random.below(usize::from(self.profile.objects)) as u8)
+    }
+
+    fn value(&mut self) -> Value {
+        match self.random.below(8) {
+            0..=3 => Value::Fixed(self.small()),
+            4 | 5 => Value::Register,
+            6 => Value::Next,
+            _ => Value::Of(self.place()),
+        }
+    }
+
+    fn test(&mut self) -> Test {
+        if self.random.one_in(3) {
+            return self.test_of_variable();
+        }
+        Test::Register(self.comparison(), self.small())
+    }
+
+    fn test_of_variable(&mut self) -> Test {
+        let one = self.comparison_of_variable();
+        match self.random.below(6) {
+            0 => Test::Both(Box::new(one), Box::new(self.comparison_of_variable())),
+            1 => Test::Either(Box::new(one), Box::new(self.comparison_of_variable())),
+            _ => one,
+        }
+    }
+
+    fn comparison_of_variable(&mut self) -> Test {
+        // No computed index: this is also the test of `finally`, which has no register.
+        let number = self.random.below(usize::from(self.profile.objects)) as u8;
+        Test::Variable(Place::Scalar(number), self.comparison(), self.small())
+    }
+
+    fn comparison(&mut self) -> Comparison {
+        *self.random.pick(&[Comparison::Equal, Comparison::NotEqual, Comparison::AtMost])
+    }
+
+    fn small(&mut self) -> i8 {
+        self.random.below(3) as i8
+    }
+}
+
+/// Takes away the operation that has `index` others before it, counting outer ones before inner
+/// ones; tells whether it was here. If not, `index` goes down by those that are.
+fn remove_op(ops: &mut Vec<Op>, index: &mut usize) -> bool {
+    for place in 0..ops.len() {
+        if *index == 0 {
+            ops.remove(place);
+            return true;
+        }
+        *index -= 1;
+        if ops[place].bodies_mut().into_iter().any(|body| remove_op(body, index)) {
+            return true;
+        }
+    }
+    false
+}

@@ -1,0 +1,68 @@
+//! The header format.
+
+use super::*;
+
+const TEXT: &str = "\
+// A comment.
+//# options: steps=20, data-races, beyond-promise
+//# verdict: violated deadlock, assertion
+//# default: classes=4 deadlocked=1
+//#   oracle: 6
+//#   source: 4+1 cut=2
+//# slow N=3, K=-1: classes=8
+//#   oracle: -
+thread p { }
+";
+
+#[test]
+fn a_header_is_understood() {
+    let golden = Golden::parse(TEXT).unwrap();
+    assert!(golden.beyond_promise && golden.options.data_races && golden.options.keep_going);
+    assert_eq!(golden.options.limits.steps, 20);
+    let [first, second] = &golden.settings[..] else { panic!("two settings") };
+    assert!(!first.slow && first.constants.is_empty());
+    assert_eq!(first.classes, ClassCounts { all: 4, deadlocked: 1, blocked: 0 });
+    let kinds = ["assertion", "deadlock"].map(str::to_owned).into();
+    assert_eq!(first.verdict, ExpectedVerdict::Violated(kinds));
+    let costs: Vec<_> = first.algorithms.iter().map(|line| (line.algorithm, line.cost)).collect();
+    let cost = |maximal, redundant, cut| Some(Cost { maximal, redundant, cut });
+    assert_eq!(costs, [(Algorithm::Oracle, cost(6, 0, 0)), (Algorithm::Source, cost(4, 1, 2))]);
+    assert!(second.slow);
+    assert_eq!(second.constants, [("N".to_owned(), 3), ("K".to_owned(), -1)]);
+    assert_eq!(second.algorithms[0].cost, None);
+}
+
+#[test]
+fn rewriting_changes_the_algorithm_lines_of_what_was_run_only() {
+    let golden = Golden::parse(TEXT).unwrap();
+    let measured = vec![
+        (Algorithm::Oracle, Some(Cost { maximal: 7, redundant: 0, cut: 0 })),
+        (Algorithm::Optimal, Some(Cost { maximal: 4, redundant: 0, cut: 0 })),
+    ];
+    let text = golden.rewrite(TEXT, &[Some(measured), None]);
+    let expected = TEXT.replace(
+        "//#   oracle: 6\n//#   source: 4+1 cut=2\n",
+        "//#   oracle:  7\n//#   optimal: 4+0\n",
+    );
+    assert_eq!(text, expected);
+}
+
+#[test]
+fn what_cannot_be_understood_is_refused_with_its_line() {
+    for (text, line, part) in [
+        ("", 1, "no setting"),
+        ("//# default: classes=1", 1, "verdict"),
+        ("//# verdict: fine", 1, "no verdict"),
+        ("//# verdict: violated", 1, "no verdict"),
+        ("//# verdict: verified\n//# default: deadlocked=1", 2, "`classes=…` is missing"),
+        ("//# verdict: verified\n//# default: classes=x", 2, "not a number"),
+        ("//# verdict: verified\n//# orakle: 3", 2, "`orakle` is neither"),
+        ("//# oracle: 3", 1, "no setting above"),
+        ("//# options: fast", 1, "`fast` is no option"),
+        ("//# verdict: verified\n//# N=1: classes=1\n//# oracle: 1\n//# oracle: 1", 4, "two lines"),
+    ] {
+        let error = Golden::parse(text).unwrap_err();
+        assert_eq!(error.line, line, "{text}");
+        assert!(error.message.contains(part), "{text}: {error}");
+    }
+}

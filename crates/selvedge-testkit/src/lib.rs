@@ -1,0 +1,35 @@
+//! What keeps Selvedge honest: random programs, brute force, and a corpus of programs that carry
+//! their expected results.
+//!
+//! - [`Sketch`], [`generate`], [`shrink`](shrink()): random programs over every construct of the
+//!   language, and the smallest one that still fails.
+//! - [`Subject`], [`Classes`], [`compare`]: runs explorers on a program and compares what they find
+//!   with what brute force finds.
+//! - [`golden`]: the headers of the files in `programs/`.
+//!
+//! Only tests depend on this crate.
+
+pub mod compare;
+pub mod golden;
+pub mod script;
+
+mod classes;
+mod generate;
+mod print;
+mod profile;
+mod random;
+mod shrink;
+mod size;
+mod sketch;
+mod subject;
+
+pub use classes::{Class, Classes};
+pub use generate::generate;
+pub use profile::{Construct, Profile};
+pub use random::Random;
+pub use shrink::shrink;
+pub use sketch::{
+    Alternative, Comparison, Index, Mutex, Op, Place, Share, Sketch, Test, ThreadSketch, Value,
+    for_each_op, for_each_op_mut,
+};
+pub use subject::{Findings, Subject};

@@ -1,0 +1,362 @@
+//! Sketches as `.sel` text. Only what is used is declared.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use crate::sketch::{
+    Alternative, Comparison, Index, Mutex, Op, Place, Share, Sketch, Test, ThreadSketch, Value,
+};
+
+/// Routines that operations can call: name and text.
+const ROUTINES: [(&str, &str); 3] = [
+    (
+        "look",
+        "fn look(k: int) -> int {\n    if k > 0 {\n        return x0;\n    }\n    return k;\n}\n",
+    ),
+    ("poke", "proc poke(k: int) {\n    x0 = k;\n}\n"),
+    ("bump", "atomic proc bump(k: int) {\n    x0 = x0 + k;\n}\n"),
+];
+
+/// Everything that threads can share: name and declaration.
+const OBJECTS: [(&str, &str); 16] = [
+    ("x0", "shared x0 = 0;"),
+    ("x1", "shared x1 = 0;"),
+    ("x2", "shared x2 = 0;"),
+    ("x3", "shared x3 = 0;"),
+    ("a", "shared a[2] = 0;"),
+    ("g", "shared g[2][2] = [[0, 1], [0, 0]];"),
+    ("flag", "shared atomic flag = false;"),
+    ("m0", "mutex m0;"),
+    ("m1", "mutex m1;"),
+    ("m2", "mutex m2;"),
+    ("fork", "mutex fork[2];"),
+    ("rw", "rwlock rw;"),
+    ("c", "cond c;"),
+    ("s", "semaphore s = 0;"),
+    ("q", "list q = [1];"),
+    ("table", "map table = {1: 2};"),
+];
+
+impl fmt::Display for Sketch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut printer = Printer::default();
+        for (number, thread) in self.threads.iter().enumerate() {
+            printer.thread(number, thread);
+        }
+        let spawned = printer.text.clone();
+        let spawned = identifiers(&spawned);
+        for (number, body) in self.tasks.iter().enumerate() {
+            let name = format!("task{number}");
+            if spawned.contains(name.as_str()) {
+                printer.routine(&format!("proc {name}(k: int)"), "k", body);
+            }
+        }
+        if let Some(test) = &self.finally {
+            printer.open("finally");
+            // The register does not exist there; the generator uses variables only.
+            printer.line(&format!("assert {};", show_test(test)));
+            printer.close();
+        }
+        let mut used = identifiers(&printer.text);
+        for (name, text) in ROUTINES.iter().filter(|(name, _)| used.contains(name)) {
+            debug_assert!(text.contains(name));
+            f.write_str(text)?;
+        }
+        if ROUTINES.iter().any(|(name, _)| used.contains(name)) {
+            used.insert("x0");
+        }
+        for (_, declaration) in OBJECTS.iter().filter(|(name, _)| used.contains(name)) {
+            writeln!(f, "{declaration}")?;
+        }
+        if used.contains("b") {
+            writeln!(f, "barrier b({});", self.parties)?;
+        }
+        f.write_str(&printer.text)
+    }
+}
+
+/// All names that occur in `text`.
+fn identifiers(text: &str) -> BTreeSet<&str> {
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect()
+}
+
+#[derive(Default)]
+struct Printer {
+    text: String,
+    depth: usize,
+    /// How many names were made up: each is used once, so that none hides another.
+    names: usize,
+}
+
+impl Printer {
+    fn thread(&mut self, number: usize, thread: &ThreadSketch) {
+        let daemon = if thread.daemon { "daemon " } else { "" };
+        self.routine(&format!("{daemon}thread p{number}"), "0", &thread.body);
+    }
+
+    /// A body with its register, if it uses it.
+    fn routine(&mut self, head: &str, register: &str, body: &[Op]) {
+        self.open(head);
+        let start = self.text.len();
+        self.ops(body);
+        if identifiers(&self.text[start..]).contains("r") {
+            self.text.insert_str(start, &format!("    let r = {register};\n"));
+        }
+        self.close();
+    }
+
+    fn ops(&mut self, ops: &[Op]) {
+        for op in ops {
+            self.op(op);
+        }
+    }
+
+    fn op(&mut self, op: &Op) {
+        match op {
+            Op::Read(place) => self.line(&format!("r = {};", show_place(*place))),
+            Op::AddTo(place) => self.line(&format!("r = r + {};", show_place(*place))),
+            Op::Write(place, value) => {
+                self.line(&format!("{} = {};", show_place(*place), show_value(*value)));
+            }
+            Op::Increment(place) => self.line(&format!("{} += 1;", show_place(*place))),
+            Op::FetchAdd(place, d) => {
+                self.line(&format!("r = fetch_add({}, {d});", show_place(*place)));
+            }
+            Op::Exchange(place, value) => {
+                let (place, value) = (show_place(*place), show_value(*value));
+                self.line(&format!("r = exchange({place}, {value});"));
+            }
+            Op::CompareExchange(place, old, new, body) => {
+                let place = show_place(*place);
+                self.block(&format!("if compare_exchange({place}, {old}, {new})"), body);
+            }
+            Op::TestAndSet(body) => self.block("if !exchange(flag, true)", body),
+            Op::If(test, then, otherwise) => self.branch(test, then, otherwise),
+            Op::Repeat(times, test, body) => self.repeat(*times, test, body),
+            Op::ReturnIf(test) => self.line(&format!("if {} {{ return; }}", show_test(test))),
+            Op::CallFunction => self.line("r = look(r);"),
+            Op::CallProcedure { atomic, value } => {
+                let name = if *atomic { "bump" } else { "poke" };
+                self.line(&format!("{name}({});", show_value(*value)));
+            }
+            Op::Send(to, tag, value) => {
+                self.line(&format!("send p{to}({tag}, {});", show_value(*value)));
+            }
+            Op::Receive(alternatives, after) => self.receive(alternatives, after.as_deref()),
+            Op::Spawn { task, value, mail, body, join } => {
+                self.spawn(*task, *value, *mail, body, *join);
+            }
+            Op::Atomic(body) => self.block("atomic", body),
+            Op::Await(test) => self.line(&format!("await {};", show_test(test))),
+            Op::Assume(test) => self.line(&format!("assume {};", show_test(test))),
+            Op::Assert(test) => self.line(&format!("assert {};", show_test(test))),
+            Op::Choose(n) => self.line(&format!("r = choose(0..{n});")),
+            Op::Yield => self.line("yield;"),
+            _ => self.synchronisation_or_container(op),
+        }
+    }
+
+    fn synchronisation_or_container(&mut self, op: &Op) {
+        match op {
+            Op::Locked(mutex, body) => self.block(&format!("lock {}", show_mutex(*mutex)), body),
+            Op::LockForGood(mutex) => self.line(&format!("lock {};", show_mutex(*mutex))),
+            Op::Unlock(mutex) => self.line(&format!("unlock {};", show_mutex(*mutex))),
+            Op::TryLocked(mutex, body) => self.try_locked(*mutex, body),
+            Op::Shared(share, body) => {
+                self.block(&format!("{}_lock rw", show_share(*share)), body);
+            }
+            Op::TryShared(share, body) => {
+                let share = show_share(*share);
+                self.open(&format!("if try_{share}_lock(rw)"));
+                self.ops(body);
+                self.line(&format!("{share}_unlock rw;"));
+                self.close();
+            }
+            Op::Wait(test, body) => {
+                self.open("lock m0");
+                match test {
+                    Some(test) => self.line(&format!("if {} {{ wait(c, m0); }}", show_test(test))),
+                    None => self.line("wait(c, m0);"),
+                }
+                self.ops(body);
+                self.close();
+            }
+            Op::Signal => self.line("signal(c);"),
+            Op::Broadcast => self.line("broadcast(c);"),
+            Op::Up => self.line("up(s);"),
+            Op::Down => self.line("down(s);"),
+            Op::TryDown(body) => self.block("if try_down(s)", body),
+            Op::Arrive => self.line("arrive(b);"),
+            Op::Push(value) => self.line(&format!("push(q, {});", show_value(*value))),
+            Op::PopFront { checked: true } => self.line("if len(q) > 0 { r = pop_front(q); }"),
+            Op::PopFront { checked: false } => self.line("r = pop_front(q);"),
+            Op::Contains(value, body) => self.block(&format!("if contains(q, {value})"), body),
+            Op::Insert(key, value) => {
+                self.line(&format!("table[{key}] = {};", show_value(*value)));
+            }
+            Op::Remove(key) => self.line(&format!("remove(table, {key});")),
+            Op::Get(key) => self.line(&format!("r = get(table, {key}, 0);")),
+            Op::Has(key, body) => self.block(&format!("if has(table, {key})"), body),
+            _ => unreachable!("internal error: `op` prints all others"),
+        }
+    }
+
+    /// The index of `fork[…]` must be the same when it is given back, whatever the body does to `r`.
+    fn try_locked(&mut self, mutex: Mutex, body: &[Op]) {
+        let (lock, unlock) = match mutex {
+            Mutex::Single(_) => (show_mutex(mutex), show_mutex(mutex)),
+            Mutex::Computed => {
+                let index = self.name("i");
+                self.line(&format!("let {index} = abs(r) % 2;"));
+                (format!("fork[{index}]"), format!("fork[{index}]"))
+            }
+        };
+        self.open(&format!("if try_lock({lock})"));
+        self.ops(body);
+        self.line(&format!("unlock {unlock};"));
+        self.close();
+    }
+
+    fn branch(&mut self, test: &Test, then: &[Op], otherwise: &[Op]) {
+        self.open(&format!("if {}", show_test(test)));
+        self.ops(then);
+        if !otherwise.is_empty() {
+            self.depth -= 1;
+            self.line("} else {");
+            self.depth += 1;
+            self.ops(otherwise);
+        }
+        self.close();
+    }
+
+    fn repeat(&mut self, times: u8, test: &Option<Test>, body: &[Op]) {
+        let index = self.name("i");
+        self.open(&format!("for {index} in 0..{times}"));
+        if let Some(test) = test {
+            self.line(&format!("if {} {{ break; }}", show_test(test)));
+        }
+        self.ops(body);
+        self.close();
+    }
+
+    fn receive(&mut self, alternatives: &[Alternative], after: Option<&[Op]>) {
+        self.open("receive");
+        for alternative in alternatives {
+            let value = self.name("v");
+            let tag = alternative.tag.map_or("_".to_owned(), |tag| tag.to_string());
+            let guard =
+                if alternative.guarded { format!(" if {value} > 0") } else { String::new() };
+            self.open(&format!("({tag}, let {value}){guard} =>"));
+            self.line(&format!("r = {value};"));
+            self.ops(&alternative.body);
+            self.close();
+        }
+        if let Some(after) = after {
+            self.block("after =>", after);
+        }
+        self.close();
+    }
+
+    fn spawn(&mut self, task: u8, value: Value, mail: bool, body: &[Op], join: bool) {
+        let value = show_value(value);
+        if mail || join {
+            let handle = self.name("t");
+            self.line(&format!("let {handle} = spawn task{task}({value});"));
+            if mail {
+                self.line(&format!("send {handle}(1, 1);"));
+            }
+            self.ops(body);
+            if join {
+                self.line(&format!("join {handle};"));
+            }
+        } else {
+            self.line(&format!("spawn task{task}({value});"));
+            self.ops(body);
+        }
+    }
+
+    fn block(&mut self, head: &str, body: &[Op]) {
+        self.open(head);
+        self.ops(body);
+        self.close();
+    }
+
+    fn open(&mut self, head: &str) {
+        self.line(&format!("{head} {{"));
+        self.depth += 1;
+    }
+
+    fn close(&mut self) {
+        self.depth -= 1;
+        self.line("}");
+    }
+
+    fn line(&mut self, line: &str) {
+        self.text.extend(std::iter::repeat_n("    ", self.depth));
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    fn name(&mut self, prefix: &str) -> String {
+        self.names += 1;
+        format!("{prefix}{}", self.names)
+    }
+}
+
+fn show_place(place: Place) -> String {
+    match place {
+        Place::Scalar(number) => format!("x{number}"),
+        Place::Element(index) => format!("a[{}]", show_index(index)),
+        Place::Grid(row, index) => format!("g[{row}][{}]", show_index(index)),
+    }
+}
+
+fn show_index(index: Index) -> String {
+    match index {
+        Index::Fixed(index) => index.to_string(),
+        Index::Computed => "abs(r) % 2".to_owned(),
+        Index::Unchecked => "r".to_owned(),
+    }
+}
+
+fn show_value(value: Value) -> String {
+    match value {
+        Value::Fixed(value) => value.to_string(),
+        Value::Register => "r".to_owned(),
+        Value::Next => "r + 1".to_owned(),
+        Value::Of(place) => show_place(place),
+    }
+}
+
+fn show_test(test: &Test) -> String {
+    match test {
+        Test::Register(comparison, value) => format!("r {} {value}", sign(*comparison)),
+        Test::Variable(place, comparison, value) => {
+            format!("{} {} {value}", show_place(*place), sign(*comparison))
+        }
+        Test::Both(a, b) => format!("({} && {})", show_test(a), show_test(b)),
+        Test::Either(a, b) => format!("({} || {})", show_test(a), show_test(b)),
+    }
+}
+
+fn sign(comparison: Comparison) -> &'static str {
+    match comparison {
+        Comparison::Equal => "==",
+        Comparison::NotEqual => "!=",
+        Comparison::AtMost => "<=",
+    }
+}
+
+fn show_mutex(mutex: Mutex) -> String {
+    match mutex {
+        Mutex::Single(number) => format!("m{number}"),
+        Mutex::Computed => "fork[abs(r) % 2]".to_owned(),
+    }
+}
+
+fn show_share(share: Share) -> &'static str {
+    match share {
+        Share::Read => "read",
+        Share::Write => "write",
+    }
+}

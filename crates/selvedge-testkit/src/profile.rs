@@ -1,0 +1,184 @@
+//! What kind of random programs to make.
+
+use std::ops::RangeInclusive;
+
+/// A part of the language.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Construct {
+    ReadWrite,
+    Branch,
+    Loop,
+    Array,
+    ReadModifyWrite,
+    Call,
+    Mutex,
+    TryLock,
+    ReaderWriterLock,
+    Condition,
+    Semaphore,
+    Barrier,
+    Mailbox,
+    Timeout,
+    Spawn,
+    Atomic,
+    Await,
+    Assume,
+    Assert,
+    Choose,
+    Yield,
+    List,
+    Map,
+    Daemon,
+}
+
+impl Construct {
+    /// All of them.
+    pub const ALL: &[Construct] = &[
+        Construct::ReadWrite,
+        Construct::Branch,
+        Construct::Loop,
+        Construct::Array,
+        Construct::ReadModifyWrite,
+        Construct::Call,
+        Construct::Mutex,
+        Construct::TryLock,
+        Construct::ReaderWriterLock,
+        Construct::Condition,
+        Construct::Semaphore,
+        Construct::Barrier,
+        Construct::Mailbox,
+        Construct::Timeout,
+        Construct::Spawn,
+        Construct::Atomic,
+        Construct::Await,
+        Construct::Assume,
+        Construct::Assert,
+        Construct::Choose,
+        Construct::Yield,
+        Construct::List,
+        Construct::Map,
+        Construct::Daemon,
+    ];
+}
+
+/// What kind of programs to make.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    /// Its name in messages.
+    pub name: &'static str,
+    /// In every program. Not empty.
+    pub always: Vec<Construct>,
+    /// Each program uses some of these.
+    pub sometimes: Vec<Construct>,
+    /// How many of them.
+    pub how_many: RangeInclusive<usize>,
+    /// How many threads.
+    pub threads: RangeInclusive<usize>,
+    /// How many operations a thread has, inner ones not counted.
+    pub ops: RangeInclusive<usize>,
+    /// How many scalar variables and mutexes: few, so that threads meet. At most 3.
+    pub objects: u8,
+    /// Programs with more interleavings, by an upper bound, are made smaller.
+    pub interleavings: f64,
+}
+
+impl Profile {
+    /// Reads, writes, read-modify-writes, data-dependent branches and computed indices.
+    pub fn memory() -> Self {
+        use Construct::*;
+        Self {
+            name: "memory",
+            always: vec![ReadWrite],
+            sometimes: vec![Branch, Array, ReadModifyWrite, Loop, Assert, Call],
+            how_many: 0..=3,
+            threads: 2..=4,
+            ops: 1..=4,
+            objects: 2,
+            interleavings: 20_000.0,
+        }
+    }
+
+    /// Mutexes, nested in every order, and try-locks, around reads and writes.
+    pub fn locks() -> Self {
+        use Construct::*;
+        Self {
+            name: "locks",
+            always: vec![Mutex],
+            sometimes: vec![ReadWrite, TryLock, Branch, ReadModifyWrite, Loop, Assert],
+            how_many: 1..=3,
+            threads: 2..=4,
+            ops: 1..=3,
+            objects: 3,
+            interleavings: 100_000.0,
+        }
+    }
+
+    /// The constructs for which optimal exploration is promised.
+    pub fn promised() -> Self {
+        use Construct::*;
+        Self {
+            name: "promised",
+            always: vec![ReadWrite],
+            sometimes: vec![
+                Branch,
+                Array,
+                ReadModifyWrite,
+                Loop,
+                Assert,
+                Call,
+                Mutex,
+                TryLock,
+                Spawn,
+                Choose,
+            ],
+            how_many: 2..=4,
+            threads: 2..=4,
+            ops: 1..=4,
+            objects: 2,
+            interleavings: 20_000.0,
+        }
+    }
+
+    /// Steps that wait, and steps that act differently in another state: where mistakes hide.
+    pub fn waiting() -> Self {
+        use Construct::*;
+        Self {
+            name: "waiting",
+            always: vec![ReadWrite],
+            sometimes: vec![
+                Await,
+                Atomic,
+                ReadModifyWrite,
+                Semaphore,
+                ReaderWriterLock,
+                Condition,
+                Mailbox,
+                Timeout,
+                TryLock,
+                Mutex,
+                Branch,
+                Barrier,
+            ],
+            how_many: 1..=2,
+            threads: 2..=4,
+            ops: 1..=3,
+            objects: 2,
+            interleavings: 20_000.0,
+        }
+    }
+
+    /// Every construct.
+    pub fn everything() -> Self {
+        Self {
+            name: "everything",
+            always: vec![Construct::ReadWrite],
+            sometimes: Construct::ALL[1..].to_vec(),
+            how_many: 2..=4,
+            threads: 2..=4,
+            ops: 1..=4,
+            objects: 2,
+            interleavings: 20_000.0,
+        }
+    }
+}

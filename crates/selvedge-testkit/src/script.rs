@@ -1,0 +1,244 @@
+//! Tiny programs as plain data: a second implementation of [`System`], as simple as can be.
+//!
+//! It has no undo and so exercises the default [`System::rewind`]; and it makes it easy to write down
+//! *all* programs of a given size.
+
+use selvedge_core::{
+    Effect, Ending, Flexibility, Mode, ObjectId, Status, Step, System, ThreadId, Violation,
+    ViolationKind,
+};
+
+/// One operation. Variables, mutexes, reader-writer locks and semaphores are numbered separately.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Op {
+    /// Reads a variable.
+    Read(usize),
+    /// Writes the thread's number plus one to a variable.
+    Write(usize),
+    /// Writes a value.
+    Store(usize, i32),
+    /// Adds one atomically.
+    Add(usize),
+    /// Replaces the first value by the second if the variable has it.
+    CompareExchange(usize, i32, i32),
+    /// Goes on with the next operation only if the variable has the value, and else skips it.
+    OnlyIf(usize, i32),
+    /// Waits until all these variables have the value.
+    Await(&'static [usize], i32),
+    /// Takes a mutex.
+    Lock(usize),
+    /// Gives it up.
+    Unlock(usize),
+    /// Takes it if it is free; skips this many operations if not.
+    TryLock(usize, usize),
+    /// Takes a reader-writer lock for reading.
+    ReadLock(usize),
+    /// Gives it up.
+    ReadUnlock(usize),
+    /// Takes a reader-writer lock for writing.
+    WriteLock(usize),
+    /// Gives it up.
+    WriteUnlock(usize),
+    /// Raises a semaphore.
+    Up(usize),
+    /// Lowers it, or waits.
+    Down(usize),
+    /// Chooses one of so many alternatives and adds it to a number that nobody else sees.
+    Choose(u32),
+}
+
+/// The operations of each thread.
+pub type Script = Vec<Vec<Op>>;
+
+/// How many objects of each kind there are room for.
+const KIND: usize = 8;
+
+/// A script that is run.
+#[derive(Clone)]
+pub struct ScriptSystem {
+    script: Script,
+    next: Vec<usize>,
+    variables: [i32; KIND],
+    mutexes: [Option<ThreadId>; KIND],
+    readers: [u32; KIND],
+    writers: [bool; KIND],
+    semaphores: [u32; KIND],
+}
+
+impl ScriptSystem {
+    /// All variables and semaphores 0, all locks free.
+    pub fn new(script: Script) -> Self {
+        Self {
+            next: vec![0; script.len()],
+            script,
+            variables: [0; KIND],
+            mutexes: [None; KIND],
+            readers: [0; KIND],
+            writers: [false; KIND],
+            semaphores: [0; KIND],
+        }
+    }
+
+    fn op(&self, thread: ThreadId) -> Option<Op> {
+        self.script[thread.index()].get(self.next[thread.index()]).copied()
+    }
+
+    fn is_enabled(&self, op: Op) -> bool {
+        match op {
+            Op::Await(variables, value) => variables.iter().all(|&x| self.variables[x] == value),
+            Op::Lock(m) => self.mutexes[m].is_none(),
+            Op::ReadLock(l) => !self.writers[l],
+            Op::WriteLock(l) => !self.writers[l] && self.readers[l] == 0,
+            Op::Down(s) => self.semaphores[s] > 0,
+            _ => true,
+        }
+    }
+
+    /// Writes down what `op` does in this state.
+    fn effect_of(&self, op: Op, effect: &mut Effect) {
+        effect.clear();
+        let object = |kind: usize, index: usize| ObjectId::new(kind * KIND + index);
+        let mut one = |kind: usize, index: usize, mode: Mode| {
+            effect.footprint.add(object(kind, index), mode);
+        };
+        let flexibility = match op {
+            Op::Read(x) | Op::OnlyIf(x, _) => {
+                one(0, x, Mode::Read);
+                Flexibility::Fixed
+            }
+            Op::Write(x) | Op::Store(x, _) | Op::Add(x) => {
+                one(0, x, Mode::Write);
+                Flexibility::Fixed
+            }
+            Op::CompareExchange(x, old, _) => {
+                let mode = if self.variables[x] == old { Mode::Write } else { Mode::Read };
+                one(0, x, mode);
+                Flexibility::Conditional
+            }
+            Op::Await(variables, _) => {
+                for &x in variables {
+                    one(0, x, Mode::Read);
+                }
+                Flexibility::Blocking
+            }
+            Op::Lock(m) => {
+                one(1, m, Mode::Acquire);
+                Flexibility::Lock
+            }
+            Op::Unlock(m) => {
+                one(1, m, Mode::Release);
+                Flexibility::Fixed
+            }
+            Op::TryLock(m, _) => {
+                let free = self.mutexes[m].is_none();
+                one(1, m, if free { Mode::Acquire } else { Mode::Probe });
+                Flexibility::Conditional
+            }
+            Op::ReadLock(l) => {
+                one(2, l, Mode::ShareAcquire);
+                Flexibility::Blocking
+            }
+            Op::ReadUnlock(l) => {
+                one(2, l, Mode::ShareRelease);
+                Flexibility::Fixed
+            }
+            Op::WriteLock(l) => {
+                one(2, l, Mode::Acquire);
+                Flexibility::Blocking
+            }
+            Op::WriteUnlock(l) => {
+                one(2, l, Mode::Release);
+                Flexibility::Fixed
+            }
+            Op::Up(s) => {
+                one(3, s, Mode::Up);
+                Flexibility::Fixed
+            }
+            Op::Down(s) => {
+                one(3, s, Mode::Down);
+                Flexibility::Blocking
+            }
+            Op::Choose(_) => Flexibility::Fixed,
+        };
+        effect.flexibility = flexibility;
+        effect.choices = if let Op::Choose(n) = op { n } else { 1 };
+    }
+}
+
+impl System for ScriptSystem {
+    fn restart(&mut self) {
+        *self = Self::new(std::mem::take(&mut self.script));
+    }
+
+    fn thread_count(&self) -> usize {
+        self.script.len()
+    }
+
+    fn status(&self, thread: ThreadId) -> Status {
+        match self.op(thread) {
+            None => Status::Finished,
+            Some(op) if self.is_enabled(op) => Status::Enabled,
+            Some(_) => Status::Blocked,
+        }
+    }
+
+    fn choices(&self, thread: ThreadId) -> u32 {
+        if let Some(Op::Choose(n)) = self.op(thread) { n } else { 1 }
+    }
+
+    fn pending(&mut self, step: Step, effect: &mut Effect) {
+        let op = self.op(step.thread).expect("asked for the next step of a finished thread");
+        self.effect_of(op, effect);
+    }
+
+    fn step(&mut self, step: Step, effect: &mut Effect) {
+        let thread = step.thread;
+        let op = self.op(thread).expect("stepped a finished thread");
+        assert!(self.is_enabled(op), "stepped a blocked thread");
+        self.effect_of(op, effect);
+        let mut skip = 0;
+        match op {
+            Op::Read(_) | Op::Await(..) | Op::Choose(_) => {}
+            Op::Write(x) => self.variables[x] = thread.index() as i32 + 1,
+            Op::Store(x, value) => self.variables[x] = value,
+            Op::Add(x) => self.variables[x] += 1,
+            Op::CompareExchange(x, old, new) => {
+                if self.variables[x] == old {
+                    self.variables[x] = new;
+                }
+            }
+            Op::OnlyIf(x, value) => skip = usize::from(self.variables[x] != value),
+            Op::Lock(m) => self.mutexes[m] = Some(thread),
+            Op::Unlock(m) => self.mutexes[m] = None,
+            Op::TryLock(m, otherwise) => match self.mutexes[m] {
+                None => self.mutexes[m] = Some(thread),
+                Some(_) => skip = otherwise,
+            },
+            Op::ReadLock(l) => self.readers[l] += 1,
+            Op::ReadUnlock(l) => self.readers[l] -= 1,
+            Op::WriteLock(l) => self.writers[l] = true,
+            Op::WriteUnlock(l) => self.writers[l] = false,
+            Op::Up(s) => self.semaphores[s] += 1,
+            Op::Down(s) => self.semaphores[s] -= 1,
+        }
+        self.next[thread.index()] += 1 + skip;
+    }
+
+    fn end(&mut self) -> (Ending, Option<Violation>) {
+        let blocked =
+            (0..self.script.len()).filter(|&thread| self.op(ThreadId::new(thread)).is_some());
+        match blocked.count() {
+            0 => (Ending::Complete, None),
+            count => {
+                let violation = Violation {
+                    kind: ViolationKind::Deadlock,
+                    message: format!("{count} threads wait for ever"),
+                    places: Vec::new(),
+                    notes: Vec::new(),
+                    thread: None,
+                };
+                (Ending::Deadlocked, Some(violation))
+            }
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! A program as a small tree: easy to make at random, to shrink, and to print as `.sel` text.
+//!
+//! Every thread and task has one local, the register `r`: what is read goes there, and what is
+//! written, compared or used as an index comes from there. That is enough for every kind of
+//! data dependence, and no operation can lose its meaning when another one is taken away.
+
+/// A whole program.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Sketch {
+    /// Threads `p0`, `p1`, … that run from the start.
+    pub threads: Vec<ThreadSketch>,
+    /// Bodies of the procedures `task0`, `task1`, … that can be spawned. They spawn nothing.
+    pub tasks: Vec<Vec<Op>>,
+    /// How many threads the barrier waits for.
+    pub parties: u32,
+    /// What the `finally` block asserts.
+    pub finally: Option<Test>,
+}
+
+/// One thread.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ThreadSketch {
+    /// May it wait for ever?
+    pub daemon: bool,
+    /// What it does.
+    pub body: Vec<Op>,
+}
+
+/// A shared variable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// `x0`, `x1`, …
+    Scalar(u8),
+    /// `a[…]`, an array of two elements.
+    Element(Index),
+    /// `g[0][…]` or `g[1][…]`, two rows of two elements.
+    Grid(u8, Index),
+}
+
+/// An index of an array of two elements.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Index {
+    /// Always the same.
+    Fixed(u8),
+    /// `abs(r) % 2`
+    Computed,
+    /// `r`, whatever it is: may be outside.
+    Unchecked,
+}
+
+/// A value to write, to send, to store.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Value {
+    /// Always the same.
+    Fixed(i8),
+    /// `r`
+    Register,
+    /// `r + 1`
+    Next,
+    /// The value of a variable: a read, and a step of its own.
+    Of(Place),
+}
+
+/// A condition.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Test {
+    /// The register compared with a number.
+    Register(Comparison, i8),
+    /// A variable compared with a number: a read.
+    Variable(Place, Comparison, i8),
+    /// `&&`: the second is looked at only if the first is true.
+    Both(Box<Test>, Box<Test>),
+    /// `||`: the second is looked at only if the first is false.
+    Either(Box<Test>, Box<Test>),
+}
+
+/// How two numbers are compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Comparison {
+    /// `==`
+    Equal,
+    /// `!=`
+    NotEqual,
+    /// `<=`
+    AtMost,
+}
+
+/// A mutex.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mutex {
+    /// `m0`, `m1`, …
+    Single(u8),
+    /// `fork[abs(r) % 2]`
+    Computed,
+}
+
+/// A reader-writer lock for one of these.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Share {
+    /// Reading.
+    Read,
+    /// Writing.
+    Write,
+}
+
+/// An alternative of a receive: `(tag, let v)`, or `(_, let v)`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Alternative {
+    /// Which messages; `None` for all.
+    pub tag: Option<u8>,
+    /// Only if the value is greater than 0.
+    pub guarded: bool,
+    /// What is done with the value in the register.
+    pub body: Vec<Op>,
+}
+
+/// An operation. Those with a body run it as the text suggests.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Op {
+    /// `r = x;`
+    Read(Place),
+    /// `r = r + x;`
+    AddTo(Place),
+    /// `x = value;`
+    Write(Place, Value),
+    /// `x += 1;`: two steps.
+    Increment(Place),
+    /// `r = fetch_add(x, d);`
+    FetchAdd(Place, i8),
+    /// `r = exchange(x, value);`
+    Exchange(Place, Value),
+    /// `if compare_exchange(x, old, new) { … }`
+    CompareExchange(Place, i8, i8, Vec<Op>),
+    /// `if !exchange(flag, true) { … }`, on a variable of type bool that is atomic.
+    TestAndSet(Vec<Op>),
+
+    /// `if test { … } else { … }`
+    If(Test, Vec<Op>, Vec<Op>),
+    /// `for i in 0..times { if test { break; } … }`
+    Repeat(u8, Option<Test>, Vec<Op>),
+    /// `if test { return; }`
+    ReturnIf(Test),
+    /// `r = look(r);`, a function that reads `x0` if its argument is positive.
+    CallFunction,
+    /// `poke(value);`, a procedure that writes `x0`, or `bump(value);`, which adds in one step.
+    CallProcedure {
+        /// The one that is atomic?
+        atomic: bool,
+        /// What it is called with.
+        value: Value,
+    },
+
+    /// `lock m { … }`
+    Locked(Mutex, Vec<Op>),
+    /// `lock m;`, never given back.
+    LockForGood(Mutex),
+    /// `unlock m;`, which may not be held.
+    Unlock(Mutex),
+    /// `if try_lock(m) { … unlock m; }`
+    TryLocked(Mutex, Vec<Op>),
+    /// `read_lock rw { … }`, `write_lock rw { … }`
+    Shared(Share, Vec<Op>),
+    /// `if try_read_lock(rw) { … read_unlock rw; }` and likewise for writing.
+    TryShared(Share, Vec<Op>),
+    /// `lock m0 { if test { wait(c, m0); } … }`
+    Wait(Option<Test>, Vec<Op>),
+    /// `signal(c);`
+    Signal,
+    /// `broadcast(c);`
+    Broadcast,
+    /// `up(s);`
+    Up,
+    /// `down(s);`
+    Down,
+    /// `if try_down(s) { … }`
+    TryDown(Vec<Op>),
+    /// `arrive(b);`
+    Arrive,
+
+    /// `send p0(tag, value);`
+    Send(u8, u8, Value),
+    /// `receive { … }`, with an `after` branch if there is one.
+    Receive(Vec<Alternative>, Option<Vec<Op>>),
+    /// `let t = spawn task0(value); …`
+    Spawn {
+        /// Which task.
+        task: u8,
+        /// What it starts with in its register.
+        value: Value,
+        /// Is it sent the message `(1, 1)`?
+        mail: bool,
+        /// What is done while it runs.
+        body: Vec<Op>,
+        /// Is it joined then?
+        join: bool,
+    },
+
+    /// `atomic { … }`
+    Atomic(Vec<Op>),
+    /// `await test;`
+    Await(Test),
+    /// `assume test;`
+    Assume(Test),
+    /// `assert test;`
+    Assert(Test),
+    /// `r = choose(0..n);`
+    Choose(u8),
+    /// `yield;`
+    Yield,
+
+    /// `push(q, value);`
+    Push(Value),
+    /// `if len(q) > 0 { r = pop_front(q); }`, or without looking first.
+    PopFront {
+        /// Is the length looked at first?
+        checked: bool,
+    },
+    /// `if contains(q, value) { … }`
+    Contains(i8, Vec<Op>),
+    /// `table[key] = value;`
+    Insert(i8, Value),
+    /// `remove(table, key);`
+    Remove(i8),
+    /// `r = get(table, key, 0);`
+    Get(i8),
+    /// `if has(table, key) { … }`
+    Has(i8, Vec<Op>),
+}
+
+impl Op {
+    /// The bodies inside it.
+    pub fn bodies(&self) -> Vec<&Vec<Op>> {
+        match self {
+            Op::If(_, then, otherwise) => vec![then, otherwise],
+            Op::CompareExchange(_, _, _, body)
+            | Op::TestAndSet(body)
+            | Op::Repeat(_, _, body)
+            | Op::Locked(_, body)
+            | Op::TryLocked(_, body)
+            | Op::Shared(_, body)
+            | Op::TryShared(_, body)
+            | Op::Wait(_, body)
+            | Op::TryDown(body)
+            | Op::Spawn { body, .. }
+            | Op::Atomic(body)
+            | Op::Contains(_, body)
+            | Op::Has(_, body) => vec![body],
+            Op::Receive(alternatives, after) => {
+                alternatives.iter().map(|alternative| &alternative.body).chain(after).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The bodies inside it, in the same order, to change them.
+    pub fn bodies_mut(&mut self) -> Vec<&mut Vec<Op>> {
+        match self {
+            Op::If(_, then, otherwise) => vec![then, otherwise],
+            Op::CompareExchange(_, _, _, body)
+            | Op::TestAndSet(body)
+            | Op::Repeat(_, _, body)
+            | Op::Locked(_, body)
+            | Op::TryLocked(_, body)
+            | Op::Shared(_, body)
+            | Op::TryShared(_, body)
+            | Op::Wait(_, body)
+            | Op::TryDown(body)
+            | Op::Spawn { body, .. }
+            | Op::Atomic(body)
+            | Op::Contains(_, body)
+            | Op::Has(_, body) => vec![body],
+            Op::Receive(alternatives, after) => {
+                let alternatives = alternatives.iter_mut().map(|alternative| &mut alternative.body);
+                alternatives.chain(after).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Calls `visit` for every operation of `ops`, also the inner ones.
+pub fn for_each_op(ops: &[Op], visit: &mut dyn FnMut(&Op)) {
+    for op in ops {
+        visit(op);
+        for body in op.bodies() {
+            for_each_op(body, visit);
+        }
+    }
+}
+
+/// Calls `change` for every operation of `ops`, also the inner ones.
+pub fn for_each_op_mut(ops: &mut [Op], change: &mut dyn FnMut(&mut Op)) {
+    for op in ops {
+        change(op);
+        for body in op.bodies_mut() {
+            for_each_op_mut(body, change);
+        }
+    }
+}
+
+impl Sketch {
+    /// The bodies of all threads and tasks.
+    pub fn bodies(&self) -> impl Iterator<Item = &Vec<Op>> {
+        self.threads.iter().map(|thread| &thread.body).chain(&self.tasks)
+    }
+
+    /// The bodies of all threads and tasks, to change them.
+    pub fn bodies_mut(&mut self) -> impl Iterator<Item = &mut Vec<Op>> {
+        self.threads.iter_mut().map(|thread| &mut thread.body).chain(&mut self.tasks)
+    }
+}

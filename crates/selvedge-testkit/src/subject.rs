@@ -1,0 +1,166 @@
+//! A program that is run by several explorers, one after the other.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use selvedge_core::{Effect, Ending, Report, Status, Step, System, ThreadId, Violation};
+use selvedge_explore::{Algorithm, Observer, Options, explore};
+use selvedge_lang::ir::Program;
+use selvedge_lang::{Interpreter, compile, render};
+
+use crate::classes::Classes;
+
+/// A compiled program.
+///
+/// Ids of spawned threads and of messages are given when they first occur, and kept. So that the
+/// classes that two explorers find can be compared, all explorations use the same interpreter.
+pub struct Subject {
+    program: Arc<Program>,
+    warnings: String,
+    free: Rc<RefCell<Interpreters>>,
+}
+
+/// What an exploration found.
+#[derive(Clone, Debug)]
+pub struct Findings {
+    /// The classes of its executions.
+    pub classes: Classes,
+    /// Counts and violations.
+    pub report: Report,
+}
+
+impl Subject {
+    /// Compiles `text` with these constants.
+    ///
+    /// # Errors
+    /// If there is anything wrong with it: the diagnostics, as text.
+    pub fn new(name: &str, text: &str, constants: &[(String, i64)]) -> Result<Self, String> {
+        match compile(name, text, constants) {
+            Ok(compiled) => Ok(Self {
+                program: compiled.program,
+                warnings: render(&compiled.warnings, name, text, false),
+                free: Rc::default(),
+            }),
+            Err(diagnostics) => Err(render(&diagnostics, name, text, false)),
+        }
+    }
+
+    /// The compiled program.
+    pub fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
+    /// What the compiler warns about, as text; empty if nothing.
+    pub fn warnings(&self) -> &str {
+        &self.warnings
+    }
+
+    /// Explores it and collects the classes.
+    ///
+    /// # Errors
+    /// The message, if the explorer or the interpreter panics: an error of ours like any other.
+    pub fn classes(&self, algorithm: Algorithm, options: &Options) -> Result<Findings, String> {
+        let mut classes = Classes::default();
+        let report = self.explore(algorithm, options, &mut classes)?;
+        Ok(Findings { classes, report })
+    }
+
+    /// Explores it.
+    ///
+    /// # Errors
+    /// The message, if the explorer or the interpreter panics.
+    pub fn explore(
+        &self,
+        algorithm: Algorithm,
+        options: &Options,
+        observer: &mut dyn Observer,
+    ) -> Result<Report, String> {
+        // What a panic leaves behind is not used again: see `Loan::drop`.
+        let search = AssertUnwindSafe(|| explore(algorithm, &|| self.lend(), options, observer));
+        catch_unwind(search).map_err(|payload| {
+            let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+            text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default()
+        })
+    }
+
+    fn lend(&self) -> Loan {
+        let mut free = self.free.borrow_mut();
+        let (number, interpreter) = free.idle.pop_first().unwrap_or_else(|| {
+            free.made += 1;
+            (free.made, Interpreter::new(Arc::clone(&self.program)))
+        });
+        Loan { number, interpreter: Some(interpreter), home: Rc::clone(&self.free) }
+    }
+}
+
+#[derive(Default)]
+struct Interpreters {
+    /// Not in use now, by number. The one with the lowest number is lent first: always the same.
+    idle: BTreeMap<u32, Interpreter>,
+    made: u32,
+}
+
+/// An interpreter that goes back to its subject when the exploration is over.
+struct Loan {
+    number: u32,
+    /// `None` only while it is dropped.
+    interpreter: Option<Interpreter>,
+    home: Rc<RefCell<Interpreters>>,
+}
+
+impl Loan {
+    fn get(&self) -> &Interpreter {
+        self.interpreter.as_ref().expect("internal error: used after it was given back")
+    }
+
+    fn get_mut(&mut self) -> &mut Interpreter {
+        self.interpreter.as_mut().expect("internal error: used after it was given back")
+    }
+}
+
+impl Drop for Loan {
+    fn drop(&mut self) {
+        if let Some(interpreter) = self.interpreter.take()
+            && !std::thread::panicking()
+        {
+            self.home.borrow_mut().idle.insert(self.number, interpreter);
+        }
+    }
+}
+
+impl System for Loan {
+    fn restart(&mut self) {
+        self.get_mut().restart();
+    }
+
+    fn rewind(&mut self, kept: &[Step]) {
+        self.get_mut().rewind(kept);
+    }
+
+    fn thread_count(&self) -> usize {
+        self.get().thread_count()
+    }
+
+    fn status(&self, thread: ThreadId) -> Status {
+        self.get().status(thread)
+    }
+
+    fn choices(&self, thread: ThreadId) -> u32 {
+        self.get().choices(thread)
+    }
+
+    fn pending(&mut self, step: Step, effect: &mut Effect) {
+        self.get_mut().pending(step, effect);
+    }
+
+    fn step(&mut self, step: Step, effect: &mut Effect) {
+        self.get_mut().step(step, effect);
+    }
+
+    fn end(&mut self) -> (Ending, Option<Violation>) {
+        self.get_mut().end()
+    }
+}

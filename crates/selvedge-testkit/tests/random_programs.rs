@@ -1,0 +1,160 @@
+//! Random programs: every explorer against brute force.
+//!
+//! The seeds are fixed, so that every run checks the same programs. `SELVEDGE_FUZZ_SECONDS=600 cargo
+//! test --release -p selvedge-testkit --test random_programs` goes on with new ones for that
+//! long, for each profile.
+
+use std::time::{Duration, Instant};
+
+use selvedge_explore::Algorithm;
+use selvedge_testkit::compare::{self, Disagreement};
+use selvedge_testkit::{
+    Construct, Findings, Op, Profile, Sketch, Subject, for_each_op, generate, shrink,
+};
+
+/// Larger programs are left out: brute force would take too long.
+const MOST_INTERLEAVINGS: u64 = 30_000;
+
+#[test]
+fn memory() {
+    campaign(&Profile::memory(), Promise::EachClassOnce, 700);
+}
+
+#[test]
+fn locks() {
+    campaign(&Profile::locks(), Promise::EachClassOnce, 700);
+}
+
+#[test]
+fn what_optimal_promises() {
+    campaign(&Profile::promised(), Promise::EachClassOnce, 700);
+}
+
+#[test]
+fn waiting() {
+    campaign(&Profile::waiting(), Promise::EachClass, 1500);
+}
+
+#[test]
+fn everything() {
+    campaign(&Profile::everything(), Promise::EachClass, 1500);
+}
+
+/// What is asked of an explorer that says it is optimal. Of all others: each class at least once.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Promise {
+    EachClass,
+    EachClassOnce,
+}
+
+fn campaign(profile: &Profile, promise: Promise, programs: u64) {
+    let seconds = std::env::var("SELVEDGE_FUZZ_SECONDS")
+        .ok()
+        .map(|seconds| seconds.parse().expect("SELVEDGE_FUZZ_SECONDS is not a number of seconds"));
+    let end = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    let mut compared = 0;
+    for seed in 0.. {
+        if end.map_or(seed == programs, |end| Instant::now() > end) {
+            break;
+        }
+        let sketch = generate(profile, seed);
+        match check(&sketch, promise) {
+            Ok(Checked::Compared) => compared += 1,
+            Ok(Checked::TooLarge) => {}
+            Err(failure) => report(profile, seed, sketch, promise, failure),
+        }
+        if seed == programs - 1 {
+            // A generator of programs that are all too large would test nothing.
+            assert!(compared * 10 > programs * 9, "only {compared} programs were compared");
+        }
+    }
+}
+
+enum Checked {
+    Compared,
+    TooLarge,
+}
+
+/// Which explorer failed, and how.
+struct Failure {
+    algorithm: Algorithm,
+    disagreement: Disagreement,
+}
+
+fn check(sketch: &Sketch, promise: Promise) -> Result<Checked, Failure> {
+    let text = sketch.to_string();
+    let subject = Subject::new("random.sel", &text, &[])
+        .unwrap_or_else(|error| panic!("a random program does not compile:\n{error}\n{text}"));
+    let options = compare::thorough(MOST_INTERLEAVINGS);
+    let run = |algorithm| {
+        let found = subject.classes(algorithm, &options);
+        found
+            .map_err(|message| Failure { algorithm, disagreement: Disagreement::Panicked(message) })
+    };
+    let expected = run(Algorithm::Oracle)?;
+    if !expected.report.inconclusive.is_empty() {
+        return Ok(Checked::TooLarge);
+    }
+    for &algorithm in Algorithm::ALL {
+        let found = run(algorithm)?;
+        judge(&subject, algorithm, promise, &expected, &found)
+            .map_err(|disagreement| Failure { algorithm, disagreement })?;
+    }
+    Ok(Checked::Compared)
+}
+
+fn judge(
+    subject: &Subject,
+    algorithm: Algorithm,
+    promise: Promise,
+    expected: &Findings,
+    found: &Findings,
+) -> Result<(), Disagreement> {
+    compare::agree(algorithm, expected, found)?;
+    compare::replays(subject, found)?;
+    if algorithm.info().optimal && promise == Promise::EachClassOnce {
+        compare::exactly_once(found)?;
+    }
+    Ok(())
+}
+
+fn report(profile: &Profile, seed: u64, sketch: Sketch, promise: Promise, failure: Failure) -> ! {
+    let mut last = failure;
+    let small = shrink(sketch, &mut |sketch| match check(sketch, promise) {
+        Err(failure) if failure.algorithm == last.algorithm => {
+            last = failure;
+            true
+        }
+        _ => false,
+    });
+    let name = last.algorithm.info().name;
+    panic!(
+        "{name} disagrees with brute force (profile {}, seed {seed}): {}\n\n{small}\n\
+         Save it as programs/regressions/<name>.sel, with a header that says what is right.",
+        profile.name, last.disagreement
+    );
+}
+
+/// The generator is only as good as what it makes.
+#[test]
+fn every_construct_occurs_and_every_program_compiles() {
+    let mut seen = std::collections::BTreeMap::new();
+    for seed in 0..3_000 {
+        let sketch = generate(&Profile::everything(), seed);
+        let text = sketch.to_string();
+        if let Err(error) = Subject::new("random.sel", &text, &[]) {
+            panic!("a random program does not compile:\n{error}\n{text}");
+        }
+        for body in sketch.bodies() {
+            for_each_op(body, &mut |op| *seen.entry(kind(op)).or_insert(0) += 1);
+        }
+    }
+    let rare: Vec<_> = seen.iter().filter(|(_, times)| **times < 30).collect();
+    assert!(rare.is_empty(), "hardly ever made: {rare:?}");
+    assert!(seen.len() >= 38 && Construct::ALL.len() == 24, "{} kinds of operations", seen.len());
+}
+
+/// The name of the variant.
+fn kind(op: &Op) -> String {
+    format!("{op:?}").chars().take_while(char::is_ascii_alphanumeric).collect()
+}
