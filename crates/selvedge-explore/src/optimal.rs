@@ -39,8 +39,8 @@ use crate::algorithm::{Covers, Equivalence, Info};
 use crate::options::{Observer, Options};
 use crate::races::{Later, NOT_REPRODUCIBLE, Reversal, reversals};
 use crate::run::{Run, share_done};
-use crate::sequence::{Initial, Sequence};
-use crate::sleep_set::{SleepSets, Sleeper};
+use crate::sequence::{Initial, Move, Sequence};
+use crate::sleep_set::SleepSets;
 use crate::wakeup_tree::{Absent, NodeId, WakeupTrees};
 
 pub(crate) const INFO: Info = Info {
@@ -306,13 +306,13 @@ impl<S: System> Search<'_, S> {
 fn schedule(
     trees: &mut WakeupTrees,
     current: NodeId,
-    sleepers: &[Sleeper],
+    sleepers: &[Move],
     sequence: &Sequence,
     absent: Absent,
 ) -> bool {
     let mut undecided = false;
-    for Sleeper { step, footprint } in sleepers {
-        match (sequence.weak_initial(0..sequence.len(), *step, footprint.accesses()), absent) {
+    for sleeper in sleepers {
+        match (sequence.weak_initial(0..sequence.len(), sleeper), absent) {
             (Initial::No, _) | (Initial::Absent, Absent::Nothing) => {}
             (Initial::At(_), _) | (Initial::Absent, Absent::Initial) => return true,
             (Initial::Absent, Absent::Undecided) => undecided = true,

@@ -74,8 +74,9 @@ impl<'a, S: System> Run<'a, S> {
             Some(last) if self.options.limits.preemptions.is_some() => last.thread.index(),
             _ => self.tired().map_or(0, |thread| thread.index() + 1),
         };
-        (0..count)
-            .map(move |offset| ThreadId::new((first + offset) % count))
+        (first..count)
+            .chain(0..first.min(count))
+            .map(ThreadId::new)
             .filter(|&thread| self.is_enabled(thread))
     }
 

@@ -1,6 +1,44 @@
 //! Sequences of steps with what each touches, and their weak initials.
 
-use selvedge_core::{Access, Step, dependent};
+use selvedge_core::{Access, Footprint, Step, dependent};
+
+/// A step with what it touches.
+#[derive(Clone, Debug)]
+pub(crate) struct Move {
+    pub(crate) step: Step,
+    pub(crate) footprint: Footprint,
+    objects: Objects,
+}
+
+impl Move {
+    #[inline]
+    pub(crate) fn new(step: Step, footprint: Footprint) -> Self {
+        let objects = Objects::of(footprint.accesses());
+        Self { step, footprint, objects }
+    }
+
+    /// Whether a step of another thread with these accesses cannot be swapped with it.
+    #[inline]
+    pub(crate) fn depends_on(&self, accesses: &[Access]) -> bool {
+        dependent(self.footprint.accesses(), accesses)
+    }
+}
+
+/// A set of objects, rounded up: disjoint ones have no object in common.
+#[derive(Clone, Copy, Debug)]
+struct Objects(u64);
+
+impl Objects {
+    #[inline]
+    fn of(accesses: &[Access]) -> Self {
+        Self(accesses.iter().fold(0, |set, access| set | 1 << (access.object.index() % 64)))
+    }
+
+    #[inline]
+    fn is_disjoint(self, other: Self) -> bool {
+        self.0 & other.0 == 0
+    }
+}
 
 /// A sequence of steps, each with its accesses. A buffer that is used again and again.
 #[derive(Clone, Debug, Default)]
@@ -12,6 +50,7 @@ pub(crate) struct Sequence {
 #[derive(Clone, Copy, Debug)]
 struct Item {
     step: Step,
+    objects: Objects,
     /// Where its accesses begin and end.
     first: u32,
     end: u32,
@@ -42,7 +81,8 @@ impl Sequence {
     pub(crate) fn push(&mut self, step: Step, accesses: &[Access]) {
         let first = self.accesses.len() as u32;
         self.accesses.extend_from_slice(accesses);
-        self.items.push(Item { step, first, end: self.accesses.len() as u32 });
+        let end = self.accesses.len() as u32;
+        self.items.push(Item { step, objects: Objects::of(accesses), first, end });
     }
 
     #[inline]
@@ -56,23 +96,17 @@ impl Sequence {
         &self.accesses[first as usize..end as usize]
     }
 
-    /// Whether `step`, which has these accesses before the sequence, is a weak initial of the items
-    /// listed in `items`.
+    /// Whether `other`, as it is before the sequence, is a weak initial of the items listed in `items`.
     #[inline]
-    pub(crate) fn weak_initial(
-        &self,
-        items: impl Iterator<Item = usize>,
-        step: Step,
-        accesses: &[Access],
-    ) -> Initial {
-        for (index, item) in items.enumerate() {
-            let other = self.items[item].step;
-            if other.thread == step.thread {
+    pub(crate) fn weak_initial(&self, items: impl Iterator<Item = usize>, other: &Move) -> Initial {
+        for (index, number) in items.enumerate() {
+            let item = &self.items[number];
+            if item.step.thread == other.step.thread {
                 // All before it are independent of it, so it acts there as at the beginning.
-                let same = other.choice == step.choice;
+                let same = item.step.choice == other.step.choice;
                 return if same { Initial::At(index) } else { Initial::No };
             }
-            if dependent(self.accesses(item), accesses) {
+            if !item.objects.is_disjoint(other.objects) && other.depends_on(self.accesses(number)) {
                 return Initial::No;
             }
         }

@@ -4,19 +4,14 @@
 //! A sleeper keeps the footprint it had when it was explored. That footprint stays valid as long as
 //! nothing dependent runs, and then the sleeper wakes.
 
-use selvedge_core::{Access, Footprint, Step, dependent};
+use selvedge_core::{Access, Footprint, Step};
 
-/// A step that sleeps.
-#[derive(Clone, Debug)]
-pub(crate) struct Sleeper {
-    pub(crate) step: Step,
-    pub(crate) footprint: Footprint,
-}
+use crate::sequence::Move;
 
 /// The sleep sets of all nodes on the current path, one on top of the other.
 #[derive(Default)]
 pub(crate) struct SleepSets {
-    sleepers: Vec<Sleeper>,
+    sleepers: Vec<Move>,
     /// Where the set of each node begins; it ends where the next begins.
     starts: Vec<usize>,
 }
@@ -29,12 +24,12 @@ impl SleepSets {
 
     /// The set of the last node.
     #[inline]
-    pub(crate) fn last(&self) -> &[Sleeper] {
+    pub(crate) fn last(&self) -> &[Move] {
         &self.sleepers[self.starts[self.starts.len() - 1]..]
     }
 
     /// The set of the node at `depth`.
-    pub(crate) fn at(&self, depth: usize) -> &[Sleeper] {
+    pub(crate) fn at(&self, depth: usize) -> &[Move] {
         let end = self.starts.get(depth + 1).copied().unwrap_or(self.sleepers.len());
         &self.sleepers[self.starts[depth]..end]
     }
@@ -47,7 +42,7 @@ impl SleepSets {
 
     /// Puts `step` to sleep at the last node.
     pub(crate) fn add(&mut self, step: Step, accesses: &[Access]) {
-        self.sleepers.push(Sleeper { step, footprint: Footprint::of_event(accesses) });
+        self.sleepers.push(Move::new(step, Footprint::of_event(accesses)));
     }
 
     /// Goes down from the last node by `step`, which had these accesses: whoever commutes with it
@@ -58,9 +53,7 @@ impl SleepSets {
         self.starts.push(end);
         for index in start..end {
             let sleeper = &self.sleepers[index];
-            if sleeper.step.thread != step.thread
-                && !dependent(sleeper.footprint.accesses(), accesses)
-            {
+            if sleeper.step.thread != step.thread && !sleeper.depends_on(accesses) {
                 self.sleepers.push(sleeper.clone());
             }
         }

@@ -25,13 +25,13 @@
 //! Memory linear in the length of an execution.
 //! **Tests:** `selvedge-testkit/tests/`: comparison with the oracle, golden programs.
 
-use selvedge_core::{Position, Report, Status, System, ThreadId};
+use selvedge_core::{Position, Report, Status, System, ThreadId, dependent};
 
 use crate::algorithm::{Covers, Equivalence, Info};
 use crate::backtrack::{self, Rule, Search};
 use crate::options::{Observer, Options};
 use crate::races::{Later, Reversal, reversals};
-use crate::sequence::{Initial, Sequence};
+use crate::sequence::Sequence;
 
 pub(crate) const INFO: Info = Info {
     name: "source",
@@ -107,7 +107,6 @@ impl SourceSets {
 fn is_initial(sequence: &Sequence, thread: ThreadId) -> bool {
     let first = (0..sequence.len()).find(|&index| sequence.step(index).thread == thread);
     first.is_some_and(|index| {
-        let (step, accesses) = (sequence.step(index), sequence.accesses(index));
-        sequence.weak_initial(0..index + 1, step, accesses) == Initial::At(index)
+        (0..index).all(|before| !dependent(sequence.accesses(before), sequence.accesses(index)))
     })
 }

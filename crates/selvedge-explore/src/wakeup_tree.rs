@@ -11,7 +11,7 @@
 
 use selvedge_core::{Footprint, Step};
 
-use crate::sequence::{Initial, Sequence};
+use crate::sequence::{Initial, Move, Sequence};
 
 /// A node of some tree; it stands for the step that leads to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,8 +19,7 @@ pub(crate) struct NodeId(u32);
 
 #[derive(Debug)]
 struct Node {
-    step: Step,
-    footprint: Footprint,
+    by: Move,
     first_child: Option<NodeId>,
     next: Option<NodeId>,
 }
@@ -47,7 +46,7 @@ pub(crate) enum Absent {
 
 impl WakeupTrees {
     pub(crate) fn step(&self, node: NodeId) -> Step {
-        self.nodes[node.0 as usize].step
+        self.nodes[node.0 as usize].by.step
     }
 
     /// The branches below `node`.
@@ -77,7 +76,7 @@ impl WakeupTrees {
             Some(behind) => self.nodes[behind.0 as usize].next,
             None => *first,
         };
-        let node = self.allocate(Node { step, footprint, first_child: None, next });
+        let node = self.allocate(Node { by: Move::new(step, footprint), first_child: None, next });
         match behind {
             Some(behind) => self.nodes[behind.0 as usize].next = Some(node),
             None => *first = Some(node),
@@ -144,9 +143,8 @@ impl WakeupTrees {
             };
             let mut fits = None;
             for child in self.branches(children) {
-                let Node { step, footprint, .. } = &self.nodes[child.0 as usize];
-                let all = items.iter().copied();
-                match (sequence.weak_initial(all, *step, footprint.accesses()), absent) {
+                let by = &self.nodes[child.0 as usize].by;
+                match (sequence.weak_initial(items.iter().copied(), by), absent) {
                     (Initial::No, _) | (Initial::Absent, Absent::Nothing) => continue,
                     (Initial::Absent, Absent::Undecided) => return false,
                     (Initial::At(index), _) => fits = Some((child, Some(index))),
