@@ -5,8 +5,14 @@
 //! operations on the same variable. Two accesses to one variable are a data race if at least one of
 //! them writes, at least one is ordinary, and neither is before the other in that order. Both orders
 //! depend only on the trace, so that one execution per trace finds all data races.
+//!
+//! One pass over the execution with vector clocks. For each object it keeps, per mode, a clock of all
+//! synchronising accesses, and the last access of each thread: if that one is ordered, so are those
+//! before it.
 
-use selvedge_core::{Execution, Mode, ObjectId, Position, Violation, ViolationKind, commute};
+use selvedge_core::{
+    Access, EventId, Execution, Mode, ObjectId, Position, Violation, ViolationKind, commute,
+};
 
 /// A data race in an execution.
 pub(crate) struct DataRace {
@@ -22,43 +28,104 @@ pub(crate) struct DataRace {
 
 /// All data races of `execution`, one per pair of threads and object.
 pub(crate) fn find(execution: &Execution) -> Vec<DataRace> {
-    let order = synchronisation_order(execution);
-    let mut races: Vec<DataRace> = Vec::new();
-    for second in execution.positions() {
-        for access in execution.accesses(second) {
-            for (first, other) in execution.history(access.object, second) {
-                if !is_memory(access.mode)
-                    || !is_memory(other.mode)
-                    || commute(access.mode, other.mode)
-                    || !(execution.event(first).plain || execution.event(second).plain)
-                    || order.before(first, second)
-                {
-                    continue;
-                }
-                let violation = violation(execution, access.object, first, second);
-                if !races.iter().any(|race| race.violation.same_as(&violation)) {
-                    races.push(DataRace { violation, object: access.object, first, second });
+    let mut pass = Pass { execution, objects: Vec::new(), last: Vec::new(), races: Vec::new() };
+    for position in execution.positions() {
+        pass.take(position);
+    }
+    pass.races
+}
+
+struct Pass<'a> {
+    execution: &'a Execution,
+    objects: Vec<Object>,
+    /// The clock of the last event of each thread.
+    last: Vec<Clock>,
+    races: Vec<DataRace>,
+}
+
+/// How many events of each thread are before something in synchronisation order.
+type Clock = Vec<u32>;
+
+/// What happened to an object so far.
+#[derive(Clone, Default)]
+struct Object {
+    /// Per mode, what is before a synchronising access or is one.
+    synchronised: Vec<(Mode, Clock)>,
+    /// The last read and write of each thread, ordinary and synchronising ones apart.
+    accessed: Vec<(Mode, bool, EventId, Position)>,
+}
+
+impl Pass<'_> {
+    fn take(&mut self, position: Position) {
+        let (event, accesses) = (self.execution.event(position), self.execution.accesses(position));
+        let thread = event.thread().index();
+        if self.last.len() <= thread {
+            self.last.resize(thread + 1, Clock::new());
+        }
+        let mut clock = std::mem::take(&mut self.last[thread]);
+        for access in accesses {
+            if self.objects.len() <= access.object.index() {
+                self.objects.resize(access.object.index() + 1, Object::default());
+            }
+            if !is_ordinary(event.plain, *access) {
+                for (mode, before) in &self.objects[access.object.index()].synchronised {
+                    if !commute(*mode, access.mode) {
+                        join(&mut clock, before);
+                    }
                 }
             }
         }
+        clock.resize(clock.len().max(thread + 1), 0);
+        clock[thread] = event.id.nth + 1;
+        for access in accesses {
+            if is_memory(access.mode) {
+                self.look_for_races(position, *access, &clock);
+            }
+            if !is_ordinary(event.plain, *access) {
+                let synchronised = &mut self.objects[access.object.index()].synchronised;
+                match synchronised.iter_mut().find(|(mode, _)| *mode == access.mode) {
+                    Some((_, before)) => join(before, &clock),
+                    None => synchronised.push((access.mode, clock.clone())),
+                }
+            }
+        }
+        self.last[thread] = clock;
     }
-    races
+
+    /// Compares an access with those before it, and keeps it for those after it.
+    fn look_for_races(&mut self, second: Position, access: Access, clock: &Clock) {
+        let event = self.execution.event(second);
+        let accessed = &mut self.objects[access.object.index()].accessed;
+        for &(mode, plain, id, first) in accessed.iter() {
+            let is_before = clock.get(id.thread.index()).is_some_and(|&count| count > id.nth);
+            if commute(mode, access.mode) || !(plain || event.plain) || is_before {
+                continue;
+            }
+            let violation = violation(access.object, id, event.id);
+            if !self.races.iter().any(|race| race.violation.same_as(&violation)) {
+                self.races.push(DataRace { violation, object: access.object, first, second });
+            }
+        }
+        let known = accessed.iter_mut().find(|(mode, plain, id, _)| {
+            (*mode, *plain, id.thread) == (access.mode, event.plain, event.thread())
+        });
+        let new = (access.mode, event.plain, event.id, second);
+        match known {
+            Some(known) => *known = new,
+            None => accessed.push(new),
+        }
+    }
 }
 
-fn violation(
-    execution: &Execution,
-    object: ObjectId,
-    first: Position,
-    second: Position,
-) -> Violation {
-    let mut threads = [execution.event(first).thread(), execution.event(second).thread()];
+fn violation(object: ObjectId, first: EventId, second: EventId) -> Violation {
+    let mut threads = [first.thread, second.thread];
     threads.sort_unstable();
     Violation {
         kind: ViolationKind::DataRace,
         message: format!("{object:?} {threads:?}"),
         places: Vec::new(),
         notes: Vec::new(),
-        thread: Some(execution.event(second).thread()),
+        thread: Some(second.thread),
     }
 }
 
@@ -66,54 +133,17 @@ fn is_memory(mode: Mode) -> bool {
     matches!(mode, Mode::Read | Mode::Write)
 }
 
-/// A clock per event.
-pub(crate) struct Order {
-    ids: Vec<selvedge_core::EventId>,
-    clocks: Vec<Vec<u32>>,
+/// Whether the access synchronises nothing.
+fn is_ordinary(plain: bool, access: Access) -> bool {
+    plain && is_memory(access.mode)
 }
 
-impl Order {
-    pub(crate) fn before(&self, first: Position, second: Position) -> bool {
-        let id = self.ids[first.index()];
-        self.clocks[second.index()].get(id.thread.index()).is_some_and(|&count| count > id.nth)
-    }
-}
-
-pub(crate) fn synchronisation_order(execution: &Execution) -> Order {
-    let mut order = Order { ids: Vec::new(), clocks: Vec::new() };
-    for position in execution.positions() {
-        let id = execution.event(position).id;
-        let mut clock = Vec::new();
-        if let Some(previous) = execution.previous_of_thread(position) {
-            join(&mut clock, &order.clocks[previous.index()]);
-        }
-        for access in execution.accesses(position) {
-            if execution.event(position).plain && is_memory(access.mode) {
-                continue;
-            }
-            for (other, other_access) in execution.history(access.object, position) {
-                let plain = execution.event(other).plain && is_memory(other_access.mode);
-                if plain || commute(access.mode, other_access.mode) {
-                    continue;
-                }
-                join(&mut clock, &order.clocks[other.index()]);
-                if !commute(other_access.mode, other_access.mode) {
-                    break; // it is after everything before it
-                }
-            }
-        }
-        let slot = id.thread.index();
-        clock.resize(clock.len().max(slot + 1), 0);
-        clock[slot] = id.nth + 1;
-        order.ids.push(id);
-        order.clocks.push(clock);
-    }
-    order
-}
-
-fn join(clock: &mut Vec<u32>, other: &[u32]) {
+fn join(clock: &mut Clock, other: &[u32]) {
     clock.resize(clock.len().max(other.len()), 0);
     for (mine, theirs) in clock.iter_mut().zip(other) {
         *mine = (*mine).max(*theirs);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -152,6 +152,10 @@ impl<S: System> Search<'_, S> {
         } else if cut {
             self.run.finish_preempted(false);
         } else {
+            debug_assert!(
+                !self.run.report.inconclusive.is_empty(),
+                "optimality: unless a limit interferes, someone is always awake"
+            );
             self.run.finish_redundant();
         }
         Err(maximal)
