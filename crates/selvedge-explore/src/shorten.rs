@@ -146,3 +146,6 @@ impl Order {
         steps
     }
 }
+
+#[cfg(test)]
+mod tests;
