@@ -33,7 +33,7 @@
 //! **Tests:** `selvedge-testkit/tests/`: comparison with the oracle on all small and on random
 //! programs, golden programs, deliberate mistakes.
 
-use selvedge_core::{Effect, Footprint, Position, Report, Status, Step, System};
+use selvedge_core::{Effect, Footprint, Position, Report, Status, Step, System, ThreadId};
 
 use crate::algorithm::{Covers, Equivalence, Info};
 use crate::options::{Observer, Options};
@@ -84,7 +84,7 @@ struct Search<'a, S> {
     nodes: Vec<Node>,
     /// Events from here on were not there when races were last looked for.
     fresh: usize,
-    /// Older events with a race that must be looked at again, in order.
+    /// Events with a race that must be looked at again.
     unsettled: Vec<Position>,
     reversal: Reversal,
 }
@@ -239,19 +239,21 @@ impl<S: System> Search<'_, S> {
 
     /// Puts the reversal of every race of the execution into the wakeup tree where it belongs.
     fn look_for_races(&mut self, maximal: bool) {
-        let mut unsettled = std::mem::take(&mut self.unsettled);
-        unsettled.retain(|&position| !self.settle(Later::Event(position), maximal));
-        for position in (self.fresh..self.run.execution.len()).map(Position::new) {
+        let is_blocked = |&thread: &ThreadId| self.run.system.status(thread) == Status::Blocked;
+        let blocked: Vec<ThreadId> = self.run.threads().filter(is_blocked).collect();
+        for thread in blocked {
+            self.settle(Later::Pending(thread), maximal);
+        }
+        // The latest first: to decide a step anew, the system then mostly goes back.
+        let older = self.unsettled.len();
+        for position in (self.fresh..self.run.execution.len()).rev().map(Position::new) {
             if !self.settle(Later::Event(position), maximal) {
-                unsettled.push(position);
+                self.unsettled.push(position);
             }
         }
-        self.unsettled = unsettled;
-        self.run.sync_to(self.run.execution.len());
-        for thread in self.run.threads() {
-            self.run.sync_to(self.run.execution.len());
-            if self.run.system.status(thread) == Status::Blocked {
-                self.settle(Later::Pending(thread), maximal);
+        for index in (0..older).rev() {
+            if self.settle(Later::Event(self.unsettled[index]), maximal) {
+                self.unsettled.swap_remove(index);
             }
         }
     }

@@ -249,12 +249,38 @@ fn decide_anew<S: System>(
 ) {
     let thread = run.execution.event(later).thread();
     let (before, after) = parts(&run.execution, e, Later::Event(later));
-    for last in what_if(run, e, &before, thread) {
+    for last in anew(run, e, later, &before, thread) {
         place(run, e, &before, &last, &after, reversal);
         reversal.stable &= is_stable(run.execution.accesses(later), last.1.accesses());
         reversal.rest = Position::new(later.index() + 1);
         found(&run.execution, reversal);
     }
+}
+
+/// What `e'` does after `pre(E,e)` and `before`. If it touches one object, nothing in `before` changes
+/// that, and only what its thread needs to come to it must be run.
+fn anew<S: System>(
+    run: &mut Run<'_, S>,
+    e: Position,
+    later: Position,
+    before: &[Position],
+    thread: ThreadId,
+) -> Vec<(Step, Footprint)> {
+    if let [access] = *run.execution.accesses(later) {
+        let needed: Vec<Position> = match run.execution.previous_of_thread(later) {
+            Some(previous) => {
+                let is_needed = |&x: &Position| run.execution.happens_before(x, previous);
+                before.iter().copied().filter(is_needed).collect()
+            }
+            None => Vec::new(),
+        };
+        let alternatives = what_if(run, e, &needed, thread);
+        let same = |accesses: &[Access]| matches!(accesses, [one] if one.object == access.object);
+        if alternatives.iter().all(|(_, footprint)| same(footprint.accesses())) {
+            return alternatives;
+        }
+    }
+    what_if(run, e, before, thread)
 }
 
 /// Whether what comes after `e'` in other executions cannot depend on `e'` as it acts when the race is
