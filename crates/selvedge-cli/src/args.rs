@@ -44,6 +44,9 @@ pub(crate) enum Command {
     /// Show the execution that a schedule leads to
     #[command(long_about = help::REPLAY, after_long_help = help::REPLAY_EXAMPLES)]
     Replay(ReplayArgs),
+    /// Measure how fast the explorers are, on programs that the tool brings along
+    #[command(long_about = help::BENCH, after_long_help = help::BENCH_EXAMPLES)]
+    Bench(BenchArgs),
     /// List the algorithms: what each is, what it covers, when to choose it
     Algorithms,
     /// Write a completion script for a shell
@@ -205,6 +208,22 @@ pub(crate) struct CompareArgs {
     preemptions: Option<u32>,
 
     /// Write one JSON object in place of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `bench`.
+#[derive(Args, Debug)]
+pub(crate) struct BenchArgs {
+    /// Leave out what takes long: a few seconds in all
+    #[arg(long)]
+    pub(crate) quick: bool,
+
+    /// Stop an exploration after S seconds; its numbers are then left out
+    #[arg(long, value_name = "S", value_parser = parse_duration, default_value = "10")]
+    pub(crate) seconds: Duration,
+
+    /// Write one JSON object in place of tables
     #[arg(long)]
     pub(crate) json: bool,
 }

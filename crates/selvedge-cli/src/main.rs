@@ -3,6 +3,7 @@
 mod advice;
 mod algorithms;
 mod args;
+mod bench;
 mod check;
 mod compare;
 mod exit;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
         args::Command::Check(args) => check::run(&args, &screen),
         args::Command::Compare(args) => compare::run(&args, &screen),
         args::Command::Replay(args) => replay::run(&args, &screen),
+        args::Command::Bench(args) => bench::run(&args, &screen),
         args::Command::Algorithms => algorithms::run(&screen),
         args::Command::Completions { shell } => args::completions(shell, &screen),
     };

@@ -7,7 +7,7 @@ mod common;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use common::{Folder, normalised};
+use common::{Folder, fields, normalised};
 
 #[test]
 fn the_page_shows_real_output() {
@@ -35,6 +35,7 @@ fn the_page_shows_real_output() {
 fn every_field_of_the_json_is_documented() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/json.md");
     let page = std::fs::read_to_string(&path).expect("the page is there");
+    // A program without constants: their names would be its own.
     let folder = Folder::with("d.sel", common::DEADLOCK);
     let commands = [
         "check d.sel --json",
@@ -46,18 +47,6 @@ fn every_field_of_the_json_is_documented() {
         for field in fields(&folder.run(command).json()) {
             assert!(page.contains(&format!("`{field}`")), "{field} of {command}");
         }
-    }
-}
-
-/// The names of all fields. The program has no constants, whose names would be its own.
-fn fields(value: &serde_json::Value) -> Vec<String> {
-    match value {
-        serde_json::Value::Object(object) => {
-            let inner = object.values().flat_map(fields);
-            inner.chain(object.keys().cloned()).collect()
-        }
-        serde_json::Value::Array(array) => array.iter().flat_map(fields).collect(),
-        _ => Vec::new(),
     }
 }
 

@@ -9,13 +9,28 @@
 //! 2. for two branches `u` before `w` of one node, `u` is not a weak initial of the sequence that put
 //!    `w` there.
 
+use std::num::NonZeroU32;
+
 use selvedge_core::{Footprint, Step};
 
 use crate::sequence::{Initial, Move, Sequence};
 
-/// A node of some tree; it stands for the step that leads to it.
+/// A node of some tree; it stands for the step that leads to it. Counted from 1, so that an optional
+/// one takes no more room: there can be very many nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct NodeId(u32);
+pub(crate) struct NodeId(NonZeroU32);
+
+impl NodeId {
+    fn of_index(index: usize) -> Self {
+        let number = u32::try_from(index + 1).ok().and_then(NonZeroU32::new);
+        Self(number.expect("internal error: more than 2^32 nodes"))
+    }
+
+    #[inline]
+    fn index(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
 
 #[derive(Debug)]
 struct Node {
@@ -46,17 +61,17 @@ pub(crate) enum Absent {
 
 impl WakeupTrees {
     pub(crate) fn step(&self, node: NodeId) -> Step {
-        self.nodes[node.0 as usize].by.step
+        self.nodes[node.index()].by.step
     }
 
     /// The branches below `node`.
     pub(crate) fn children(&self, node: NodeId) -> Option<NodeId> {
-        self.nodes[node.0 as usize].first_child
+        self.nodes[node.index()].first_child
     }
 
     /// The branch behind `node`.
     pub(crate) fn next(&self, node: NodeId) -> Option<NodeId> {
-        self.nodes[node.0 as usize].next
+        self.nodes[node.index()].next
     }
 
     /// The branches of a tree in order.
@@ -73,12 +88,12 @@ impl WakeupTrees {
         footprint: Footprint,
     ) -> NodeId {
         let next = match behind {
-            Some(behind) => self.nodes[behind.0 as usize].next,
+            Some(behind) => self.nodes[behind.index()].next,
             None => *first,
         };
         let node = self.allocate(Node { by: Move::new(step, footprint), first_child: None, next });
         match behind {
-            Some(behind) => self.nodes[behind.0 as usize].next = Some(node),
+            Some(behind) => self.nodes[behind.index()].next = Some(node),
             None => *first = Some(node),
         }
         node
@@ -92,14 +107,14 @@ impl WakeupTrees {
 
     /// Takes the children of `node` away, to be the tree of the node it leads to.
     pub(crate) fn take_children(&mut self, node: NodeId) -> Option<NodeId> {
-        self.nodes[node.0 as usize].first_child.take()
+        self.nodes[node.index()].first_child.take()
     }
 
     /// Frees a branch whose children were taken; gives the one behind it.
     pub(crate) fn drop_branch(&mut self, node: NodeId) -> Option<NodeId> {
         debug_assert!(self.children(node).is_none(), "a branch is dropped after its exploration");
         self.free.push(node);
-        self.nodes[node.0 as usize].next
+        self.nodes[node.index()].next
     }
 
     /// Frees a whole tree.
@@ -143,7 +158,7 @@ impl WakeupTrees {
             };
             let mut fits = None;
             for child in self.branches(children) {
-                let by = &self.nodes[child.0 as usize].by;
+                let by = &self.nodes[child.index()].by;
                 match (sequence.weak_initial(items.iter().copied(), by), absent) {
                     (Initial::No, _) | (Initial::Absent, Absent::Nothing) => continue,
                     (Initial::Absent, Absent::Undecided) => return false,
@@ -181,7 +196,7 @@ impl WakeupTrees {
             let last = self.branches(children).last();
             let node = self.add_leaf(&mut children, last, sequence.step(index), footprint);
             if let Some(parent) = parent {
-                self.nodes[parent.0 as usize].first_child = children;
+                self.nodes[parent.index()].first_child = children;
             }
             parent = Some(node);
         }
@@ -190,11 +205,11 @@ impl WakeupTrees {
     fn allocate(&mut self, node: Node) -> NodeId {
         match self.free.pop() {
             Some(id) => {
-                self.nodes[id.0 as usize] = node;
+                self.nodes[id.index()] = node;
                 id
             }
             None => {
-                let id = NodeId(u32::try_from(self.nodes.len()).expect("internal error: full"));
+                let id = NodeId::of_index(self.nodes.len());
                 self.nodes.push(node);
                 id
             }

@@ -74,6 +74,24 @@ Examples:
 Exit codes: 1 if an algorithm finds a violation, else 0 if one verifies the program, else 3;
 2 if two verdicts contradict each other.";
 
+pub(crate) const BENCH: &str = "\
+Measure how fast the explorers are, on programs that the tool brings along.
+
+Three tables: how fast `source` and `optimal` are on a dozen programs; how the cost of an
+execution grows with its length; and what the tool should reach, with \"met\" or \"not met\". The
+algorithms run in turn, short programs many times, and the median counts. The numbers of executions
+are known, and a wrong one is an error of the tool.";
+
+pub(crate) const BENCH_EXAMPLES: &str = "\
+Examples:
+  selvedge bench                 all, in about half a minute
+  selvedge bench --quick         the short programs only
+  selvedge bench --seconds 60    also what takes up to a minute
+  selvedge bench --json          for other programs; see docs/benchmarks.md
+
+Exit codes: 0 if it came to its end, whether goals are met or not; 2 if a number of executions is
+wrong; 3 if Ctrl-C ended it.";
+
 pub(crate) const REPLAY: &str = "\
 Show the execution that a schedule leads to.
 

@@ -174,6 +174,18 @@ impl Run {
     }
 }
 
+/// The names of all fields of an object and of what is in it.
+pub(crate) fn fields(value: &serde_json::Value) -> Vec<String> {
+    match value {
+        serde_json::Value::Object(object) => {
+            let inner = object.values().flat_map(fields);
+            inner.chain(object.keys().cloned()).collect()
+        }
+        serde_json::Value::Array(array) => array.iter().flat_map(fields).collect(),
+        _ => Vec::new(),
+    }
+}
+
 /// The text without what differs from run to run: times, speeds, amounts of memory, and the widths
 /// of columns that depend on them.
 pub(crate) fn normalised(text: &str) -> String {

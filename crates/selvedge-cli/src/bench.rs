@@ -1,0 +1,89 @@
+//! `selvedge bench`: measures the explorers on programs that the binary carries with it.
+//!
+//! Times of one machine say little about another, and not much about the same machine a minute later.
+//! Ratios of what was measured side by side do. So everything is measured in one run.
+
+use selvedge_report::to_text;
+use serde::Serialize;
+
+use crate::args::BenchArgs;
+use crate::exit::{Exit, Failure};
+use crate::interrupt;
+use crate::screen::Screen;
+
+mod goals;
+mod growth;
+mod measure;
+mod programs;
+mod rate;
+
+use goals::Goal;
+use growth::Growth;
+use measure::Effort;
+use rate::RateRow;
+
+/// Measures, and shows each table when it is complete.
+pub(crate) fn run(args: &BenchArgs, screen: &Screen) -> Result<Exit, Failure> {
+    interrupt::install();
+    if cfg!(debug_assertions) {
+        screen.warn("this build checks its invariants: only a release build shows the real speed");
+    }
+    let effort = Effort::new(args.quick, args.seconds);
+    let show = |text: String| if args.json { Ok(()) } else { screen.print(&text) };
+    show(head(&effort))?;
+    let rate = rate::measure_all(&effort, screen)?;
+    show(rate::text(&rate, screen))?;
+    let growth = growth::measure_all(&effort, screen)?;
+    show(growth::text(&growth, screen))?;
+    let goals = goals::all(&rate, &effort);
+    show(goals::text(&goals, screen))?;
+    let interrupted = interrupt::is_requested();
+    if args.json {
+        screen.print(&to_text(&BenchJson::new(&effort, rate, growth, goals, interrupted)))?;
+    } else if interrupted {
+        screen.print("\ninterrupted: what is missing was not measured\n")?;
+    }
+    Ok(if interrupted { Exit::Inconclusive } else { Exit::Good })
+}
+
+fn head(effort: &Effort) -> String {
+    let quick = if effort.quick { ", quick: the long measurements are left out" } else { "" };
+    format!("selvedge {}{quick}\n", env!("CARGO_PKG_VERSION"))
+}
+
+/// What `bench --json` answers. Documented in `docs/benchmarks.md`.
+#[derive(Serialize)]
+struct BenchJson {
+    version: &'static str,
+    command: &'static str,
+    quick: bool,
+    /// Whether this build is slow because it checks its invariants.
+    debug_build: bool,
+    limit_seconds: f64,
+    interrupted: bool,
+    rate: Vec<RateRow>,
+    growth: Growth,
+    goals: Vec<Goal>,
+}
+
+impl BenchJson {
+    fn new(
+        effort: &Effort,
+        rate: Vec<RateRow>,
+        growth: Growth,
+        goals: Vec<Goal>,
+        interrupted: bool,
+    ) -> Self {
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            command: "bench",
+            quick: effort.quick,
+            debug_build: cfg!(debug_assertions),
+            limit_seconds: effort.limit.as_secs_f64(),
+            interrupted,
+            rate,
+            growth,
+            goals,
+        }
+    }
+}

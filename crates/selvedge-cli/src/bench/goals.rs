@@ -1,0 +1,172 @@
+//! The last table: what the tool should reach, and whether it does.
+
+use std::time::Duration;
+
+use selvedge_report::{Align, Style, Table, grouped, rate, seconds};
+use serde::Serialize;
+
+use super::measure::{Effort, Measurement};
+use super::rate::RateRow;
+use crate::screen::Screen;
+
+/// Something to reach.
+#[derive(Serialize)]
+pub(super) struct Goal {
+    goal: String,
+    /// What was measured; `None`: nothing.
+    measured: Option<String>,
+    /// `None`: not measured.
+    met: Option<bool>,
+}
+
+/// All goals, as far as they were measured.
+pub(super) fn all(rows: &[RateRow], effort: &Effort) -> Vec<Goal> {
+    let mut goals = Vec::new();
+    for title in ["alternate N=4", "alternate N=5", "readers N=8", "lastzero N=8"] {
+        goals.push(fast(rows, title, 200_000));
+    }
+    goals.push(short(rows, "lastzero N=15", Duration::from_secs(3), effort));
+    goals.push(small(rows, "lastzero N=15", 60_000_000));
+    goals.push(short(rows, "readers N=13", Duration::from_millis(200), effort));
+    goals.push(alike(rows, 0.3));
+    goals
+}
+
+/// The measurement of `optimal` on a program; outer `None`: it was left out.
+fn optimal<'a>(rows: &'a [RateRow], title: &str) -> Option<Option<&'a Measurement>> {
+    rows.iter().find(|row| row.title == title).map(|row| row.optimal.as_ref())
+}
+
+fn fast(rows: &[RateRow], title: &str, least: u64) -> Goal {
+    let measured = optimal(rows, title).flatten();
+    let speed = measured.and_then(|measured| rate(measured.total(), measured.time()));
+    Goal {
+        goal: format!("{title}: at least {} executions/s", grouped(least)),
+        measured: speed.map(|speed| format!("{}/s", grouped(speed))),
+        met: speed.map(|speed| speed >= least),
+    }
+}
+
+fn short(rows: &[RateRow], title: &str, most: Duration, effort: &Effort) -> Goal {
+    let goal = format!("{title}: less than {}", seconds(most));
+    match optimal(rows, title) {
+        Some(Some(measured)) => {
+            let time = measured.time();
+            Goal { goal, measured: Some(seconds(time)), met: Some(time < most) }
+        }
+        // It was stopped, but so late that the goal is missed all the same.
+        Some(None) if effort.limit >= most => {
+            let measured = Some(format!("> {}", seconds(effort.limit)));
+            Goal { goal, measured, met: Some(false) }
+        }
+        Some(None) | None => Goal { goal, measured: None, met: None },
+    }
+}
+
+fn small(rows: &[RateRow], title: &str, most: u64) -> Goal {
+    let peak = optimal(rows, title).flatten().map(|measured| measured.peak_bytes);
+    Goal {
+        goal: format!("{title}: less than {} of memory", megabytes(most)),
+        measured: peak.map(megabytes),
+        met: peak.map(|peak| peak < most),
+    }
+}
+
+/// Decimal, with a digit more than the goal has.
+fn megabytes(bytes: u64) -> String {
+    format!("{:.1} MB", bytes as f64 / 1e6)
+}
+
+/// The geometric mean: twice as long on one program and half as long on another is the same.
+fn alike(rows: &[RateRow], most: f64) -> Goal {
+    let ratios = rows.iter().filter(|row| row.is_without_redundancy()).filter_map(|row| row.ratio);
+    let mut ratios: Vec<f64> = ratios.collect();
+    ratios.sort_by(f64::total_cmp);
+    let mean = geometric_mean(&ratios);
+    // A mean hides what is far away from it.
+    let spread = ratios.first().zip(ratios.last());
+    let measured = mean.zip(spread).map(|(mean, (least, greatest))| {
+        format!("{mean:.2} ({} rows, {least:.2} to {greatest:.2})", ratios.len())
+    });
+    let percent = most * 100.0;
+    Goal {
+        goal: format!("optimal/source on average: within {percent:.0} % of each other"),
+        measured,
+        met: mean.map(|mean| mean <= 1.0 + most && 1.0 / mean <= 1.0 + most),
+    }
+}
+
+fn geometric_mean(numbers: &[f64]) -> Option<f64> {
+    let logarithms = numbers.iter().map(|number| number.ln());
+    (!numbers.is_empty()).then(|| (logarithms.sum::<f64>() / numbers.len() as f64).exp())
+}
+
+/// The table.
+pub(super) fn text(goals: &[Goal], screen: &Screen) -> String {
+    let mut table =
+        Table::new(&[("goal", Align::Left), ("measured", Align::Right), ("", Align::Left)]);
+    for goal in goals {
+        let met = match goal.met {
+            Some(true) => "met",
+            Some(false) => "not met",
+            None => "not measured",
+        };
+        let measured = goal.measured.clone().unwrap_or("–".to_owned());
+        table.row(vec![goal.goal.clone(), measured, met.to_owned()]);
+    }
+    let head = screen.paint.style(Style::Strong, "Goals");
+    format!(
+        "\n{head}: speeds and times are those of optimal; the average is the geometric mean over the \
+         rows\nwithout redundant executions\n\n{}",
+        table.render(screen.table_width, screen.paint)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::rate::tests::row;
+
+    fn met(goal: Goal) -> Option<bool> {
+        goal.met
+    }
+
+    #[test]
+    fn speeds_times_and_memory() {
+        // 1000 executions in 2 s, with 5 MB.
+        let rows = [row("p", Some((2.0, 0)), Some((2.0, 0)))];
+        assert_eq!(met(fast(&rows, "p", 500)), Some(true));
+        assert_eq!(met(fast(&rows, "p", 501)), Some(false));
+        assert_eq!(met(fast(&rows, "q", 1)), None);
+        let effort = Effort::new(false, Duration::from_secs(10));
+        assert_eq!(met(short(&rows, "p", Duration::from_secs(3), &effort)), Some(true));
+        assert_eq!(met(short(&rows, "p", Duration::from_secs(2), &effort)), Some(false));
+        assert_eq!(met(small(&rows, "p", 5_000_001)), Some(true));
+        assert_eq!(met(small(&rows, "p", 5_000_000)), Some(false));
+    }
+
+    #[test]
+    fn what_was_stopped_late_misses_its_goal() {
+        let rows = [row("p", None, None)];
+        let effort = Effort::new(false, Duration::from_secs(3));
+        assert_eq!(met(short(&rows, "p", Duration::from_secs(3), &effort)), Some(false));
+        assert_eq!(met(short(&rows, "p", Duration::from_secs(4), &effort)), None);
+        assert_eq!(met(short(&rows, "q", Duration::from_secs(3), &effort)), None);
+    }
+
+    #[test]
+    fn the_average_of_ratios() {
+        let twice = row("p", Some((1.0, 0)), Some((2.0, 0)));
+        let half = row("q", Some((2.0, 0)), Some((1.0, 0)));
+        let redundant = row("r", Some((1.0, 1)), Some((9.0, 0)));
+        let unfinished = row("s", None, Some((9.0, 0)));
+        assert_eq!(met(alike(&[redundant, unfinished], 0.3)), None);
+        assert_eq!(met(alike(&[twice], 0.3)), Some(false));
+        assert_eq!(met(alike(&[half], 0.3)), Some(false));
+        let twice = row("p", Some((1.0, 0)), Some((2.0, 0)));
+        let half = row("q", Some((2.0, 0)), Some((1.0, 0)));
+        let goal = alike(&[twice, half], 0.3);
+        assert_eq!(goal.measured.as_deref(), Some("1.00 (2 rows, 0.50 to 2.00)"));
+        assert_eq!(goal.met, Some(true));
+    }
+}

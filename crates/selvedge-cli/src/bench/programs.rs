@@ -1,0 +1,133 @@
+//! What is measured: programs of the corpus with values for their constants, and how many classes
+//! of executions they have. The derivations stand in the programs.
+
+use std::collections::BTreeMap;
+
+use selvedge_report::ConstantJson;
+
+use crate::exit::Failure;
+use crate::screen::Screen;
+use crate::source::Loaded;
+
+/// A program with values for its constants.
+pub(super) struct Case {
+    /// The name of the program.
+    pub(super) program: &'static str,
+    text: &'static str,
+    /// The values of its constants.
+    pub(super) constants: &'static [(&'static str, i64)],
+    /// How many classes of executions it has.
+    pub(super) classes: u64,
+    /// Whether it is too large for a quick run.
+    pub(super) long: bool,
+}
+
+impl Case {
+    /// Its name in tables: `readers N=8`.
+    pub(super) fn title(&self) -> String {
+        let constants = self.constants.iter().map(|(name, value)| format!(" {name}={value}"));
+        format!("{}{}", self.program, constants.collect::<String>())
+    }
+
+    /// The constants by name.
+    pub(super) fn constants(&self) -> BTreeMap<String, ConstantJson> {
+        let constant = |&(name, value): &(&str, i64)| (name.to_owned(), ConstantJson::Int(value));
+        self.constants.iter().map(constant).collect()
+    }
+
+    /// Compiles it.
+    pub(super) fn load(&self, screen: &Screen) -> Result<Loaded, Failure> {
+        let file = format!("{}.sel", self.program);
+        Loaded::compile(file, self.text.to_owned(), self.constants(), screen)
+    }
+}
+
+/// A program of the corpus: where it stands, its constants, its classes.
+macro_rules! case {
+    ($folder:literal, $name:literal, $($constant:ident = $value:literal)+ => $classes:literal) => {
+        Case {
+            program: $name,
+            text: include_str!(concat!("../../../../programs/", $folder, "/", $name, ".sel")),
+            constants: &[$((stringify!($constant), $value)),+],
+            classes: $classes,
+            long: false,
+        }
+    };
+}
+
+const fn long(case: Case) -> Case {
+    Case { long: true, ..case }
+}
+
+/// The programs on which the algorithms are compared.
+pub(super) const RATE: &[Case] = &[
+    case!("optimal-dpor", "readers", N = 8 => 256),
+    case!("optimal-dpor", "readers", N = 13 => 8_192),
+    case!("optimal-dpor", "lastzero", N = 8 => 704),
+    case!("optimal-dpor", "lastzero", N = 10 => 3_328),
+    long(case!("optimal-dpor", "lastzero", N = 15 => 147_456)),
+    case!("optimal-dpor", "filesystem", N = 19 => 64),
+    long(case!("optimal-dpor", "indexer", N = 15 => 4_096)),
+    case!("optimal-dpor", "writers", N = 7 => 5_040),
+    case!("locks", "counter", T = 4 K = 2 => 2_520),
+    case!("locks", "philosophers", N = 8 => 255),
+    case!("optimal-dpor", "alternate", N = 4 => 3_334),
+    long(case!("optimal-dpor", "alternate", N = 5 => 34_904)),
+];
+
+/// Long executions with few races: L steps of each thread that nobody else sees, then the races of
+/// `alternate`, which make as many classes for every L.
+const PRIVATE_STEPS: &str = include_str!("private-steps.sel");
+
+const fn private_steps(constants: &'static [(&'static str, i64)], classes: u64) -> Case {
+    Case { program: "private-steps", text: PRIVATE_STEPS, constants, classes, long: false }
+}
+
+/// The same races behind longer and longer prefixes.
+pub(super) const GROWTH: &[Case] = &[
+    private_steps(&[("L", 10)], 328),
+    private_steps(&[("L", 100)], 328),
+    private_steps(&[("L", 1_000)], 328),
+    long(private_steps(&[("L", 10_000)], 328)),
+];
+
+/// One execution of 100,000 steps: without rounds there are no races.
+pub(super) const SINGLE: Case = private_steps(&[("L", 50_000), ("ROUNDS", 0)], 1);
+
+/// More than any of these programs needs.
+pub(super) const MOST_STEPS: usize = 1_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The classes that the header of the program names for these constants.
+    fn classes_in_header(case: &Case) -> Option<u64> {
+        let setting: Vec<String> =
+            case.constants.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let setting = format!("{}: classes=", setting.join(", "));
+        case.text.lines().find_map(|line| {
+            let line = line.strip_prefix("//# ")?;
+            let line = line.strip_prefix("slow ").unwrap_or(line);
+            line.strip_prefix(&setting)?.split(' ').next()?.parse().ok()
+        })
+    }
+
+    #[test]
+    fn the_classes_are_those_of_the_headers() {
+        let known = RATE.iter().filter_map(|case| Some((case, classes_in_header(case)?)));
+        let known: Vec<_> = known.collect();
+        for (case, classes) in &known {
+            assert_eq!(case.classes, *classes, "{}", case.title());
+        }
+        assert!(known.len() >= 9, "only {} of the settings have a header", known.len());
+    }
+
+    #[test]
+    fn titles_are_unique() {
+        let mut titles: Vec<String> = RATE.iter().chain(GROWTH).map(Case::title).collect();
+        titles.sort();
+        titles.dedup();
+        assert_eq!(titles.len(), RATE.len() + GROWTH.len());
+    }
+}

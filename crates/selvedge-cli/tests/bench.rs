@@ -1,0 +1,114 @@
+//! `selvedge bench`: what it counts is right. How long things take is no test.
+
+mod common;
+
+use std::sync::LazyLock;
+
+use common::Folder;
+use serde_json::Value;
+
+/// One run is enough for all tests.
+static QUICK: LazyLock<Value> =
+    LazyLock::new(|| Folder::new().run("bench --quick --json --seconds 60").exits(0).json());
+
+/// The counts of a quick run, by program and constant.
+const EXPECTED: &[(&str, &str, i64, u64)] = &[
+    ("readers", "N", 8, 256),
+    ("readers", "N", 13, 8_192),
+    ("lastzero", "N", 8, 704),
+    ("lastzero", "N", 10, 3_328),
+    ("filesystem", "N", 19, 64),
+    ("writers", "N", 7, 5_040),
+    ("counter", "T", 4, 2_520),
+    ("philosophers", "N", 8, 255),
+    ("alternate", "N", 4, 3_334),
+];
+
+#[test]
+fn a_quick_run_counts_right() {
+    let json = &*QUICK;
+    assert_eq!(json["command"], "bench");
+    assert_eq!(json["quick"], true);
+    assert_eq!(json["interrupted"], false);
+    let rows = json["rate"].as_array().expect("an array");
+    assert_eq!(rows.len(), EXPECTED.len());
+    for (row, &(program, constant, value, classes)) in rows.iter().zip(EXPECTED) {
+        assert_eq!(row["program"], program);
+        assert_eq!(row["constants"][constant], value, "{row}");
+        assert_eq!(row["classes"], classes, "{row}");
+        for algorithm in ["source", "optimal"] {
+            assert_eq!(row[algorithm]["algorithm"], algorithm);
+            assert_eq!(ended(&row[algorithm]), classes, "{row}");
+            is_measured(&row[algorithm]);
+        }
+        assert_eq!(row["optimal"]["executions"]["redundant"], 0, "{row}");
+        assert!(row["ratio"].as_f64().is_some_and(|ratio| ratio > 0.0), "{row}");
+    }
+}
+
+#[test]
+fn long_executions_and_goals() {
+    let json = &*QUICK;
+    let rows = json["growth"]["rows"].as_array().expect("an array");
+    assert_eq!(rows.len(), 3);
+    for (row, steps) in rows.iter().zip([10, 100, 1_000]) {
+        assert_eq!(row["private_steps"], steps);
+        assert_eq!(row["optimal"]["longest"], 2 * steps + 12);
+        assert_eq!(ended(&row["optimal"]), 328);
+        is_measured(&row["optimal"]);
+    }
+    let single = &json["growth"]["single"];
+    assert_eq!(single["longest"], 100_000);
+    assert_eq!(ended(single), 1);
+    let goals = json["goals"].as_array().expect("an array");
+    let measured = goals.iter().filter(|goal| goal["met"].is_boolean());
+    assert_eq!((goals.len(), measured.count()), (8, 5), "{goals:#?}");
+}
+
+#[test]
+fn every_field_is_documented() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/benchmarks.md");
+    let page = std::fs::read_to_string(page).expect("the page is there");
+    let mut json = QUICK.clone();
+    // The names of constants are those of the programs; the kinds of executions stand elsewhere.
+    for row in json["rate"].as_array_mut().expect("an array") {
+        row["constants"] = Value::Null;
+    }
+    for field in common::fields(&json) {
+        let elsewhere = ["complete", "deadlocked", "blocked", "redundant", "cut"];
+        let here = page.contains(&format!("`{field}`"));
+        assert!(here || elsewhere.contains(&field.as_str()), "{field}");
+    }
+}
+
+#[test]
+fn tables() {
+    let run = Folder::new().run("bench --quick").exits(0);
+    let run = run.says("optimal/source").says("one execution of 100,000 steps: ");
+    let run = run.says("not measured\n").says("\nlastzero N=10 ");
+    assert!(!run.out.contains("\nlastzero N=15 "), "{}", run.out);
+}
+
+#[test]
+fn what_takes_too_long_has_no_numbers() {
+    let json = Folder::new().run("bench --quick --json --seconds 0.000001").exits(0).json();
+    for row in json["rate"].as_array().expect("an array") {
+        assert_eq!((&row["source"], &row["ratio"]), (&Value::Null, &Value::Null));
+    }
+    Folder::new().run("bench --seconds soon").exits(2).complains("500ms, 30s, 5m, 1h");
+}
+
+#[track_caller]
+fn is_measured(measurement: &Value) {
+    for field in ["seconds", "ns_per_execution", "peak_bytes", "longest"] {
+        let number = measurement[field].as_f64();
+        assert!(number.is_some_and(|number| number > 0.0), "{field} of {measurement}");
+    }
+    assert!(measurement["round_seconds"].as_array().is_some_and(|rounds| !rounds.is_empty()));
+}
+
+fn ended(measurement: &Value) -> u64 {
+    let executions = &measurement["executions"];
+    let kinds = ["complete", "deadlocked", "blocked"];
+    kinds.iter().map(|kind| executions[kind].as_u64().expect("a number")).sum()
+}

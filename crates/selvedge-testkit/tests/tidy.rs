@@ -1,0 +1,83 @@
+//! House rules that no other tool checks.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use selvedge_explore::Algorithm;
+
+/// Longer files hold more than one idea.
+const MOST_LINES: usize = 600;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// All files below `folder` with this ending.
+fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut todo = vec![folder.to_owned()];
+    while let Some(path) = todo.pop() {
+        if path.is_dir() {
+            let entries = fs::read_dir(&path).expect("a folder of the project can be read");
+            todo.extend(entries.map(|entry| entry.expect("an entry can be read").path()));
+        } else if path.extension().is_some_and(|extension| extension == ending) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+#[test]
+fn files_are_short_and_finished() {
+    let sources = files(&root().join("crates"), "rs");
+    assert!(sources.len() > 50, "the sources were found");
+    for path in sources {
+        let text = read(&path);
+        let lines = text.lines().count();
+        assert!(lines <= MOST_LINES, "{} has {lines} lines", path.display());
+        for word in ["TO\u{44}O", "FIX\u{4d}E", "XX\u{58}"] {
+            assert!(!text.contains(word), "{} contains {word}", path.display());
+        }
+    }
+}
+
+#[test]
+fn every_algorithm_explains_itself() {
+    let docs = read(&root().join("docs/papers.md"));
+    for algorithm in Algorithm::ALL {
+        let name = algorithm.info().name;
+        let header = read(&root().join(format!("crates/selvedge-explore/src/{name}.rs")));
+        for part in [
+            "**Equivalence:**",
+            "**Guarantee:**",
+            "**Differs from the paper:**",
+            "**Cost:**",
+            "**Tests:**",
+        ] {
+            assert!(header.contains(part), "{name}.rs does not say {part}");
+        }
+        assert!(name == "oracle" || docs.contains(&format!("{name}.rs")), "docs/papers.md: {name}");
+    }
+}
+
+#[test]
+fn links_between_documents_lead_somewhere() {
+    for page in files(&root().join("docs"), "md").into_iter().chain(
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "programs/README.md"]
+            .map(|name| root().join(name)),
+    ) {
+        // What stands between fences is code.
+        let text: String = read(&page).split("```").step_by(2).collect();
+        let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        for target in targets.filter(|target| !target.contains("://") && !target.starts_with('#')) {
+            let file = target.split('#').next().unwrap_or(target);
+            let path = page.parent().expect("a page is in a folder").join(file);
+            assert!(path.exists(), "{}: {target} is not there", page.display());
+        }
+    }
+}
