@@ -1,34 +1,68 @@
-//! `docs/command-line.md` cannot lie: its commands are run, and their output is compared.
+//! `README.md` and `docs/command-line.md` cannot lie: their commands are run, and the output is compared.
 //!
-//! With `SELVEDGE_UPDATE_DOCS=1` the outputs in the page are written anew.
+//! With `SELVEDGE_UPDATE_DOCS=1` the outputs in the pages are written anew.
 
 mod common;
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use common::{Folder, fields, normalised};
 
 #[test]
 fn the_page_shows_real_output() {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/command-line.md");
+    let page = shows_real_output("docs/command-line.md", &Folder::new());
+    assert!(page.matches("```console").count() >= 8, "the page shows commands");
+}
+
+#[test]
+fn the_readme_shows_real_output() {
+    let folder = Folder::new();
+    copy_tree(&root().join("programs"), &folder.path().join("programs"));
+    let page = shows_real_output("README.md", &folder);
+    assert!(page.matches("```console").count() >= 4, "the README shows commands");
+    for command in ["cargo run --release -- check programs/bank.sel", "cargo test"] {
+        assert!(page.contains(command), "the README names the command {command}");
+    }
+}
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn copy_tree(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).expect("a folder can be made");
+    for entry in std::fs::read_dir(from).expect("the folder is there") {
+        let path = entry.expect("an entry can be read").path();
+        let copy = to.join(path.file_name().expect("an entry has a name"));
+        if path.is_dir() {
+            copy_tree(&path, &copy);
+        } else {
+            std::fs::copy(&path, &copy).expect("a file can be copied");
+        }
+    }
+}
+
+/// Runs the commands of a page in `folder` and compares; gives the page.
+fn shows_real_output(name: &str, folder: &Folder) -> String {
+    let path = root().join(name);
     let page = std::fs::read_to_string(&path).expect("the page is there");
-    let real = with_real_output(&page);
+    let real = with_real_output(&page, folder);
     if std::env::var_os("SELVEDGE_UPDATE_DOCS").is_some() {
         std::fs::write(&path, real).expect("the page can be written");
-        return;
+        return page;
     }
     let (page_text, real) = (normalised(&page), normalised(&real));
     let mut lines = page_text.lines().zip(real.lines()).enumerate();
     if let Some((number, (shown, now))) = lines.find(|(_, (shown, now))| shown != now) {
         panic!(
-            "docs/command-line.md, line {}: the page says\n{shown}\nbut now it is\n{now}\n\
+            "{name}, line {}: the page says\n{shown}\nbut now it is\n{now}\n\
              SELVEDGE_UPDATE_DOCS=1 writes the page anew",
             number + 1
         );
     }
     assert_eq!(page_text.lines().count(), real.lines().count(), "output is missing at the end");
-    assert!(page.matches("```console").count() >= 8, "the page shows commands");
+    page
 }
 
 #[test]
@@ -52,8 +86,7 @@ fn every_field_of_the_json_is_documented() {
 
 /// The page with what its commands print now. A block ```` ```sel NAME ```` is a file; a block
 /// ```` ```console ```` is a command behind `$ selvedge`, and its output.
-fn with_real_output(page: &str) -> String {
-    let folder = Folder::new();
+fn with_real_output(page: &str, folder: &Folder) -> String {
     let mut out = String::new();
     let mut lines = page.lines();
     while let Some(line) = lines.next() {
