@@ -1,5 +1,11 @@
-//! No input makes the compiler panic, hang or need much memory.
+//! No input makes the compiler or the interpreter panic, hang or need much memory.
+//!
+//! `SELVEDGE_FUZZ_SECONDS=600 cargo test --release -p selvedge-lang --test robustness` goes on with new
+//! mutants for that long.
 
+mod walk;
+
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use selvedge_lang::{compile, constants, ir, render};
@@ -24,6 +30,15 @@ impl Random {
     fn pick<'a, T: ?Sized>(&mut self, from: &[&'a T]) -> &'a T {
         from[self.below(from.len())]
     }
+}
+
+/// Compiles, renders what is wrong, checks what comes out, and runs it at random.
+fn survive_running(text: &str, random: &mut Random) -> bool {
+    let compiled = survive(text);
+    if compiled && let Ok(compiled) = compile("fuzz.sel", text, &[]) {
+        walk::run(&compiled.program, text, &mut |limit| random.below(limit));
+    }
+    compiled
 }
 
 /// Compiles, renders what is wrong, and checks what comes out.
@@ -75,42 +90,134 @@ fn pieces(text: &str) -> Vec<&str> {
     pieces
 }
 
-/// A few items of the program, each of them whole: mutations of these often still compile.
-fn items(random: &mut Random) -> String {
-    let items: Vec<&str> = EVERYTHING.split("\n\n").collect();
-    // The declarations and functions, and one of the rest.
-    let mut text = items[..6.min(items.len())].join("\n");
-    text.push('\n');
-    text.push_str(random.pick(&items));
+/// The programs in the repository.
+fn corpus() -> Vec<String> {
+    let mut texts = Vec::new();
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../programs")];
+    while let Some(folder) = folders.pop() {
+        let entries = folder.read_dir().expect("the programs can be listed");
+        let mut paths: Vec<PathBuf> =
+            entries.map(|entry| entry.expect("the programs can be listed").path()).collect();
+        paths.sort();
+        for path in paths {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "sel") {
+                texts.push(std::fs::read_to_string(path).expect("a program can be read"));
+            }
+        }
+    }
+    texts
+}
+
+/// The text with a few changes: of lines, numbers and words, which often compile, or wild ones.
+fn mutate(text: &str, random: &mut Random) -> String {
+    let mut text = text.to_owned();
+    for _ in 0..=random.below(3) {
+        text = match random.below(8) {
+            0..=2 => change_line(&text, random),
+            3..=6 => change_piece(&text, random),
+            _ => change_wildly(&text, random),
+        };
+    }
     text
+}
+
+/// Takes a line away, puts it somewhere else as well, or changes places with another one.
+fn change_line(text: &str, random: &mut Random) -> String {
+    let mut lines: Vec<&str> = text.lines().collect();
+    if lines.is_empty() {
+        return text.to_owned();
+    }
+    let (at, to) = (random.below(lines.len()), random.below(lines.len()));
+    match random.below(3) {
+        0 => drop(lines.remove(at)),
+        1 => lines.insert(to, lines[at]),
+        _ => lines.swap(at, to),
+    }
+    lines.join("\n")
+}
+
+/// Another number for a number, another word of the text for a word, another sign for a sign.
+fn change_piece(text: &str, random: &mut Random) -> String {
+    let mut pieces = pieces(text);
+    let kind = |piece: &str| {
+        let first = piece.chars().next().unwrap_or(' ');
+        (first.is_ascii_digit(), first.is_alphabetic() || first == '_', first.is_whitespace())
+    };
+    for _ in 0..if pieces.is_empty() { 0 } else { 40 } {
+        let (at, other) = (random.below(pieces.len()), random.below(pieces.len()));
+        let same = kind(pieces[at]) == kind(pieces[other]);
+        if same && !kind(pieces[at]).2 && pieces[at] != pieces[other] {
+            pieces[at] = match kind(pieces[at]).0 && random.below(2) == 0 {
+                true => random.pick(&["0", "1", "2", "3", "7", "100", "2147483647", "(0 - 1)"]),
+                false => pieces[other],
+            };
+            break;
+        }
+    }
+    pieces.concat()
+}
+
+fn change_wildly(text: &str, random: &mut Random) -> String {
+    let mut pieces = pieces(text);
+    if pieces.is_empty() {
+        return String::new();
+    }
+    let at = random.below(pieces.len());
+    let other = pieces[random.below(pieces.len())];
+    match random.below(5) {
+        0 => drop(pieces.remove(at)),
+        1 => pieces.insert(at, other),
+        2 => pieces[at] = other,
+        3 => pieces.truncate(at),
+        _ => {
+            let end = (at + random.below(12)).min(pieces.len());
+            let copy: Vec<&str> = pieces[at..end].to_vec();
+            let to = random.below(pieces.len());
+            pieces.splice(to..to, copy);
+        }
+    }
+    pieces.concat()
+}
+
+/// Mutants of `base`, for as long as the environment says, or so many.
+fn mutants(seed: u64, usually: u32, base: &mut dyn FnMut(&mut Random) -> String) {
+    let seconds = std::env::var("SELVEDGE_FUZZ_SECONDS")
+        .ok()
+        .map(|seconds| seconds.parse().expect("SELVEDGE_FUZZ_SECONDS is not a number of seconds"));
+    let end = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    let mut random = Random(seed);
+    let mut compiled = 0;
+    for made in 0.. {
+        if end.map_or(made == usually, |end| Instant::now() > end) {
+            break;
+        }
+        let text = mutate(&base(&mut random), &mut random);
+        compiled += u32::from(survive_running(&text, &mut random));
+    }
+    assert!(compiled > usually / 20, "only {compiled} mutants compiled: they are too wild");
+}
+
+#[test]
+fn mutated_constructs() {
+    mutants(0x5e1_7ed9e, 3_000, &mut |_| EVERYTHING.to_owned());
 }
 
 #[test]
 fn mutated_programs() {
-    let mut random = Random(0x5e1_7ed9e);
-    let mut compiled = 0;
-    for _ in 0..12_000 {
-        let base = items(&mut random);
-        let mut pieces = pieces(&base);
-        for _ in 0..=random.below(4) {
-            let at = random.below(pieces.len());
-            let other = pieces[random.below(pieces.len())];
-            match random.below(5) {
-                0 if pieces.len() > 1 => drop(pieces.remove(at)),
-                1 => pieces.insert(at, other),
-                2 => pieces[at] = other,
-                3 => pieces.truncate(at.max(1)),
-                _ => {
-                    let end = (at + random.below(12)).min(pieces.len());
-                    let copy: Vec<&str> = pieces[at..end].to_vec();
-                    let to = random.below(pieces.len());
-                    pieces.splice(to..to, copy);
-                }
-            }
-        }
-        compiled += usize::from(survive(&pieces.concat()));
+    let corpus = corpus();
+    assert!(corpus.len() > 40, "only {} programs were found", corpus.len());
+    mutants(0x90_1de4, 8_000, &mut |random| corpus[random.below(corpus.len())].clone());
+}
+
+#[test]
+fn programs_run() {
+    let mut random = Random(0xc0_4b05);
+    for text in corpus() {
+        assert!(survive_running(&text, &mut random), "a program does not compile:\n{text}");
     }
-    assert!(compiled > 200, "only {compiled} mutants compiled: the mutations are too wild");
+    assert!(survive_running(EVERYTHING, &mut random));
 }
 
 const WORDS: &[&str] = &[

@@ -97,7 +97,7 @@ const MISTAKES: &[Mistake] = &[
         right: "        if others.is_empty() {",
         wrong: "        if !others.is_empty() || others.is_empty() {",
         suite: "small_programs",
-        test: "random_programs_with_reader_writer_locks",
+        test: "random_programs_with_awaits",
     },
     Mistake {
         name: "what a step touches only once a race is reversed does not matter",

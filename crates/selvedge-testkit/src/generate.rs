@@ -8,8 +8,8 @@ use std::ops::RangeInclusive;
 use crate::profile::{Construct, Profile};
 use crate::random::Random;
 use crate::sketch::{
-    Alternative, Comparison, Index, Mutex, Op, Place, Share, Sketch, Test, ThreadSketch, Value,
-    for_each_op,
+    Alternative, Comparison, Guard, Index, Mutex, Op, Place, Share, Sketch, Test, ThreadSketch,
+    Value, for_each_op,
 };
 
 /// The program of `profile` with this seed.
@@ -71,7 +71,7 @@ impl<'a> Generator<'a> {
             threads.push(ThreadSketch { daemon, body });
         }
         self.in_task = true;
-        let tasks = (0..self.tasks).map(|_| self.ops(1..=2)).collect();
+        let tasks = (0..self.tasks).map(|_| self.ops(0..=2)).collect();
         self.in_task = false;
         let parties = self.random.within(&(1..=self.threads)) as u32;
         let asserts = self.constructs.contains(&Construct::Assert);
@@ -118,6 +118,7 @@ impl<'a> Generator<'a> {
 
     fn op_in_atomic(&mut self, construct: Construct) -> Op {
         match construct {
+            Construct::Semaphore if self.random.one_in(8) => Op::UpToTop,
             Construct::Semaphore => Op::Up,
             Construct::Mailbox | Construct::Timeout => self.send(),
             Construct::Mutex
@@ -128,7 +129,6 @@ impl<'a> Generator<'a> {
             | Construct::Choose
             | Construct::Yield
             | Construct::Daemon
-            | Construct::Loop
             | Construct::Atomic => self.read_or_write(),
             Construct::Spawn if !self.in_task => self.spawn_only(),
             _ => self.op_of(construct),
@@ -156,7 +156,7 @@ impl<'a> Generator<'a> {
             Construct::Spawn if self.in_task => self.read_or_write(),
             Construct::Spawn => self.spawn(),
             Construct::Atomic => self.atomic(),
-            Construct::Await => Op::Await(self.test_of_variable()),
+            Construct::Await => self.wait_for(),
             Construct::Assume => Op::Assume(self.test()),
             Construct::Assert => Op::Assert(self.test()),
             Construct::Choose => Op::Choose(2 + u8::from(self.random.one_in(3))),
@@ -225,6 +225,7 @@ impl<'a> Generator<'a> {
 
     fn condition(&mut self) -> Op {
         match self.random.below(5) {
+            0 if self.random.one_in(4) => Op::WaitOnly,
             0 | 1 => {
                 let test = self.random.one_in(2).then(|| self.test_of_variable());
                 Op::Wait(test, self.body())
@@ -236,6 +237,7 @@ impl<'a> Generator<'a> {
 
     fn semaphore(&mut self) -> Op {
         match self.random.below(5) {
+            0 if self.random.one_in(6) => Op::UpToTop,
             0 | 1 => Op::Up,
             2 | 3 => Op::Down,
             _ => Op::TryDown(self.body()),
@@ -249,7 +251,11 @@ impl<'a> Generator<'a> {
         let alternatives = (0..1 + self.random.below(2))
             .map(|_| Alternative {
                 tag: (!self.random.one_in(3)).then(|| self.random.below(2) as u8),
-                guarded: self.random.one_in(4),
+                guard: match self.random.below(8) {
+                    0 | 1 => Guard::Positive,
+                    2 => Guard::Divides,
+                    _ => Guard::None,
+                },
                 body: self.body(),
             })
             .collect();
@@ -262,7 +268,18 @@ impl<'a> Generator<'a> {
         Op::Send(to, self.random.below(2) as u8, self.value())
     }
 
+    fn wait_for(&mut self) -> Op {
+        match self.random.below(6) {
+            0 => Op::AwaitEach(self.small()),
+            1 => Op::AwaitCalls(self.small()),
+            _ => Op::Await(self.test_of_variable()),
+        }
+    }
+
     fn spawn(&mut self) -> Op {
+        if self.random.one_in(6) {
+            return Op::JoinThread(self.random.below(self.threads) as u8);
+        }
         let task = self.random.below(self.tasks) as u8;
         let receives = self.constructs.contains(&Construct::Mailbox);
         let mail = receives && self.random.one_in(2);
@@ -279,7 +296,8 @@ impl<'a> Generator<'a> {
         self.in_atomic = true;
         let mut body = self.ops(1..=3);
         if self.random.one_in(4) {
-            body.insert(0, Op::Await(self.test_of_variable()));
+            let place = self.random.below(body.len() + 1);
+            body.insert(place, self.wait_for());
         }
         self.in_atomic = false;
         Op::Atomic(body)
@@ -296,7 +314,8 @@ impl<'a> Generator<'a> {
 
     fn map(&mut self) -> Op {
         let key = self.small();
-        match self.random.below(4) {
+        match self.random.below(5) {
+            4 => Op::Lookup(key),
             0 => Op::Insert(key, self.value()),
             1 => Op::Remove(key),
             2 => Op::Get(key),

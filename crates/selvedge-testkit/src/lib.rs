@@ -29,7 +29,7 @@ pub use profile::{Construct, Profile};
 pub use random::Random;
 pub use shrink::shrink;
 pub use sketch::{
-    Alternative, Comparison, Index, Mutex, Op, Place, Share, Sketch, Test, ThreadSketch, Value,
-    for_each_op, for_each_op_mut,
+    Alternative, Comparison, Guard, Index, Mutex, Op, Place, Share, Sketch, Test, ThreadSketch,
+    Value, for_each_op, for_each_op_mut,
 };
 pub use subject::{Findings, Subject};

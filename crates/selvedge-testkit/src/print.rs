@@ -4,21 +4,23 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::sketch::{
-    Alternative, Comparison, Index, Mutex, Op, Place, Share, Sketch, Test, ThreadSketch, Value,
+    Alternative, Comparison, Guard, Index, Mutex, Op, Place, Share, Sketch, Test, ThreadSketch,
+    Value,
 };
 
 /// Routines that operations can call: name and text.
-const ROUTINES: [(&str, &str); 3] = [
+const ROUTINES: [(&str, &str); 4] = [
     (
         "look",
         "fn look(k: int) -> int {\n    if k > 0 {\n        return x0;\n    }\n    return k;\n}\n",
     ),
     ("poke", "proc poke(k: int) {\n    x0 = k;\n}\n"),
+    ("peek", "fn peek(k: int) -> int {\n    return a[k];\n}\n"),
     ("bump", "atomic proc bump(k: int) {\n    x0 = x0 + k;\n}\n"),
 ];
 
 /// Everything that threads can share: name and declaration.
-const OBJECTS: [(&str, &str); 16] = [
+const OBJECTS: [(&str, &str); 17] = [
     ("x0", "shared x0 = 0;"),
     ("x1", "shared x1 = 0;"),
     ("x2", "shared x2 = 0;"),
@@ -33,6 +35,7 @@ const OBJECTS: [(&str, &str); 16] = [
     ("rw", "rwlock rw;"),
     ("c", "cond c;"),
     ("s", "semaphore s = 0;"),
+    ("top", "semaphore top = 2147483646;"),
     ("q", "list q = [1];"),
     ("table", "map table = {1: 2};"),
 ];
@@ -62,8 +65,10 @@ impl fmt::Display for Sketch {
             debug_assert!(text.contains(name));
             f.write_str(text)?;
         }
-        if ROUTINES.iter().any(|(name, _)| used.contains(name)) {
-            used.insert("x0");
+        for (_, text) in ROUTINES {
+            if ROUTINES.iter().any(|(name, other)| *other == text && used.contains(name)) {
+                used.extend(identifiers(text));
+            }
         }
         for (_, declaration) in OBJECTS.iter().filter(|(name, _)| used.contains(name)) {
             writeln!(f, "{declaration}")?;
@@ -146,7 +151,17 @@ impl Printer {
             Op::Spawn { task, value, mail, body, join } => {
                 self.spawn(*task, *value, *mail, body, *join);
             }
+            Op::JoinThread(thread) => self.line(&format!("join p{thread};")),
             Op::Atomic(body) => self.block("atomic", body),
+            Op::AwaitEach(value) => {
+                let index = self.name("i");
+                self.open("atomic");
+                self.line(&format!("for {index} in 0..2 {{ await a[{index}] <= {value}; }}"));
+                self.close();
+            }
+            Op::AwaitCalls(value) => {
+                self.line(&format!("await peek(0) <= {value} && peek(1) <= {value};"));
+            }
             Op::Await(test) => self.line(&format!("await {};", show_test(test))),
             Op::Assume(test) => self.line(&format!("assume {};", show_test(test))),
             Op::Assert(test) => self.line(&format!("assert {};", show_test(test))),
@@ -181,9 +196,11 @@ impl Printer {
                 self.ops(body);
                 self.close();
             }
+            Op::WaitOnly => self.line("wait(c, m0);"),
             Op::Signal => self.line("signal(c);"),
             Op::Broadcast => self.line("broadcast(c);"),
             Op::Up => self.line("up(s);"),
+            Op::UpToTop => self.line("up(top);"),
             Op::Down => self.line("down(s);"),
             Op::TryDown(body) => self.block("if try_down(s)", body),
             Op::Arrive => self.line("arrive(b);"),
@@ -196,6 +213,7 @@ impl Printer {
             }
             Op::Remove(key) => self.line(&format!("remove(table, {key});")),
             Op::Get(key) => self.line(&format!("r = get(table, {key}, 0);")),
+            Op::Lookup(key) => self.line(&format!("r = table[{key}];")),
             Op::Has(key, body) => self.block(&format!("if has(table, {key})"), body),
             _ => unreachable!("internal error: `op` prints all others"),
         }
@@ -244,8 +262,11 @@ impl Printer {
         for alternative in alternatives {
             let value = self.name("v");
             let tag = alternative.tag.map_or("_".to_owned(), |tag| tag.to_string());
-            let guard =
-                if alternative.guarded { format!(" if {value} > 0") } else { String::new() };
+            let guard = match alternative.guard {
+                Guard::None => String::new(),
+                Guard::Positive => format!(" if {value} > 0"),
+                Guard::Divides => format!(" if 6 / {value} > 2"),
+            };
             self.open(&format!("({tag}, let {value}){guard} =>"));
             self.line(&format!("r = {value};"));
             self.ops(&alternative.body);

@@ -1,6 +1,6 @@
 //! Makes a failing program as small as possible.
 
-use crate::sketch::{Index, Mutex, Op, Place, Sketch, Test, Value, for_each_op_mut};
+use crate::sketch::{Guard, Index, Mutex, Op, Place, Sketch, Test, Value, for_each_op_mut};
 
 /// The smallest program found from `sketch` on for which `fails` is still true, by taking away
 /// threads and operations, putting simpler ones in their place, and making objects one.
@@ -18,13 +18,15 @@ pub fn shrink(sketch: Sketch, fails: &mut dyn FnMut(&Sketch) -> bool) -> Sketch 
 }
 
 impl Sketch {
-    /// Takes thread `number` away. Messages to it are not sent; later threads move up.
+    /// Takes thread `number` away. Messages to it are not sent, nobody waits for its end; later threads move up.
     pub fn remove_thread(&mut self, number: usize) {
         self.threads.remove(number);
         for body in self.bodies_mut() {
             for_each_op_mut(body, &mut |op| match op {
-                Op::Send(to, ..) if usize::from(*to) == number => *op = Op::Yield,
-                Op::Send(to, ..) if usize::from(*to) > number => *to -= 1,
+                Op::Send(to, ..) | Op::JoinThread(to) if usize::from(*to) == number => {
+                    *op = Op::Yield;
+                }
+                Op::Send(to, ..) | Op::JoinThread(to) if usize::from(*to) > number => *to -= 1,
                 _ => {}
             });
             remove_yields_in_atomic(body);
@@ -141,6 +143,8 @@ fn simpler(op: &Op) -> Vec<Op> {
         Op::TryShared(share, body) => all.push(Op::Shared(*share, body.clone())),
         Op::Wait(Some(_), body) => all.push(Op::Wait(None, body.clone())),
         Op::Broadcast => all.push(Op::Signal),
+        Op::AwaitCalls(value) => all.push(Op::AwaitEach(*value)),
+        Op::Lookup(key) => all.push(Op::Get(*key)),
         Op::Receive(alternatives, after) => {
             if alternatives.len() > 1 {
                 all.extend(
@@ -152,7 +156,7 @@ fn simpler(op: &Op) -> Vec<Op> {
             }
             for index in 0..alternatives.len() {
                 let mut open = alternatives.clone();
-                (open[index].tag, open[index].guarded) = (None, false);
+                (open[index].tag, open[index].guard) = (None, Guard::None);
                 if open != *alternatives {
                     all.push(Op::Receive(open, after.clone()));
                 }

@@ -82,6 +82,11 @@ fn own_steps(op: &Op) -> u32 {
         | Op::Unlock(_)
         | Op::Signal
         | Op::Broadcast
+        | Op::UpToTop
+        | Op::JoinThread(_)
+        | Op::AwaitEach(_)
+        | Op::AwaitCalls(_)
+        | Op::Lookup(_)
         | Op::Up
         | Op::Down
         | Op::TryDown(_)
@@ -100,6 +105,7 @@ fn own_steps(op: &Op) -> u32 {
         | Op::Shared(..)
         | Op::TryShared(..)
         | Op::Arrive
+        | Op::WaitOnly
         | Op::PopFront { .. } => 2,
         // Lock, wait, take the lock again, unlock.
         Op::Wait(test, _) => 4 + reads_of_test(test),

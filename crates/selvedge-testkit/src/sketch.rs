@@ -103,13 +103,24 @@ pub enum Share {
     Write,
 }
 
+/// Which values a receive takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Guard {
+    /// All.
+    None,
+    /// `v > 0`
+    Positive,
+    /// `6 / v > 2`, which faults on 0.
+    Divides,
+}
+
 /// An alternative of a receive: `(tag, let v)`, or `(_, let v)`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Alternative {
     /// Which messages; `None` for all.
     pub tag: Option<u8>,
-    /// Only if the value is greater than 0.
-    pub guarded: bool,
+    /// Only with these values.
+    pub guard: Guard,
     /// What is done with the value in the register.
     pub body: Vec<Op>,
 }
@@ -164,12 +175,16 @@ pub enum Op {
     TryShared(Share, Vec<Op>),
     /// `lock m0 { if test { wait(c, m0); } … }`
     Wait(Option<Test>, Vec<Op>),
+    /// `wait(c, m0);`, although `m0` may not be held.
+    WaitOnly,
     /// `signal(c);`
     Signal,
     /// `broadcast(c);`
     Broadcast,
     /// `up(s);`
     Up,
+    /// `up(top);`, a semaphore whose count is one below the largest number.
+    UpToTop,
     /// `down(s);`
     Down,
     /// `if try_down(s) { … }`
@@ -195,8 +210,15 @@ pub enum Op {
         join: bool,
     },
 
+    /// `join p0;`
+    JoinThread(u8),
+
     /// `atomic { … }`
     Atomic(Vec<Op>),
+    /// `atomic { for i in 0..2 { await a[i] <= value; } }`: one place that reads two elements.
+    AwaitEach(i8),
+    /// `await peek(0) <= value && peek(1) <= value;`: the same by a function.
+    AwaitCalls(i8),
     /// `await test;`
     Await(Test),
     /// `assume test;`
@@ -223,6 +245,8 @@ pub enum Op {
     Remove(i8),
     /// `r = get(table, key, 0);`
     Get(i8),
+    /// `r = table[key];`, which may be missing.
+    Lookup(i8),
     /// `if has(table, key) { … }`
     Has(i8, Vec<Op>),
 }

@@ -5,12 +5,12 @@
 //! another place must know everything that could keep it waiting there. So all that the section may
 //! read is part of its footprint, read or not.
 
-use selvedge_core::ObjectId;
+use selvedge_core::{Access, Footprint, Mode, ObjectId};
 
 use crate::ir::{Label, ObjectRef, Op, Operand, Procedure, ProcedureId, Program};
 
 /// For each atomic section that may wait: where its code starts, and what it may read. Sections
-/// that read one thing in one place are left out: they always read it.
+/// that always read the same one thing are left out.
 pub(super) fn sections(program: &Program, awaits: &dyn Fn(usize) -> bool) -> Vec<Section> {
     let mut sections = Vec::new();
     let mut first = 0;
@@ -18,8 +18,8 @@ pub(super) fn sections(program: &Program, awaits: &dyn Fn(usize) -> bool) -> Vec
         for at in 0..procedure.code.len() {
             if awaits(first + at) {
                 let reads = reads_of_section(program, procedure, at);
-                if reads.len() > 1 {
-                    let objects = objects(program, &reads);
+                if !reads.are_always_the_same_one() {
+                    let objects = objects(program, &reads.places);
                     sections.push(Section { pc: (first + at) as u32, objects });
                 }
             }
@@ -37,45 +37,114 @@ pub(super) struct Section {
     pub(super) objects: Vec<ObjectId>,
 }
 
-/// The places in the section that starts at `begin`, and in what it calls, that read.
-fn reads_of_section(program: &Program, procedure: &Procedure, begin: usize) -> Vec<ObjectRef> {
-    let Op::AtomicBegin { atomic } = procedure.code[begin].op else { return Vec::new() };
-    let mut reads = Vec::new();
-    let mut called = Vec::new();
-    let mut seen = vec![false; procedure.code.len()];
-    let mut work = vec![begin];
-    while let Some(at) = work.pop() {
-        let op = &procedure.code[at].op;
-        note(op, &mut reads, &mut called);
-        if *op == (Op::AtomicEnd { atomic }) {
-            continue;
+/// Adds reads of all `objects`, which are ascending. In time that grows with their number: an array
+/// may have a million elements.
+pub(super) fn add_reads(objects: &[ObjectId], footprint: &mut Footprint) {
+    let mut all = footprint.accesses().to_vec();
+    let mut own: Vec<_> = all.iter().map(|access| access.object).collect();
+    own.sort_unstable();
+    for access in &mut all {
+        if access.mode != Mode::Read && objects.binary_search(&access.object).is_ok() {
+            access.mode = Mode::Write;
         }
-        op.for_each_successor(Label::new(at), |to, _| {
-            if to.index() < seen.len() && !std::mem::replace(&mut seen[to.index()], true) {
-                work.push(to.index());
+    }
+    let others = objects.iter().filter(|object| own.binary_search(object).is_err());
+    all.extend(others.map(|&object| Access { object, mode: Mode::Read }));
+    *footprint = Footprint::of_event(&all);
+}
+
+/// What a section, and what it calls, may read.
+#[derive(Default)]
+struct Reads {
+    /// The instructions that read name these.
+    places: Vec<ObjectRef>,
+    /// Whether one of them may run more than once, each time with another index: it is in a loop,
+    /// or in a routine that is called.
+    repeated: bool,
+    /// Whether the section may fault because of something shared before it comes to read. Then it
+    /// does not wait, whatever the variables are.
+    may_fault_before: bool,
+}
+
+impl Reads {
+    fn are_always_the_same_one(&self) -> bool {
+        match self.places[..] {
+            [] => true,
+            [place] => {
+                let moves = self.repeated && matches!(place.index, Operand::Slot(_));
+                !moves && !self.may_fault_before
             }
-        });
+            _ => false,
+        }
+    }
+
+    fn note(&mut self, op: &Op) {
+        match op {
+            Op::Read { .. }
+            | Op::CompareExchange { .. }
+            | Op::Exchange { .. }
+            | Op::FetchAdd { .. }
+            | Op::ReadContainer { .. }
+            | Op::ChangeContainer { .. } => op.for_each_object(|object| self.places.push(object)),
+            // To a thread that has ended, above the largest count, one thread too many.
+            Op::Send { .. } | Op::Up { .. } | Op::Spawn { .. } => self.may_fault_before = true,
+            _ => {}
+        }
+    }
+}
+
+fn reads_of_section(program: &Program, procedure: &Procedure, begin: usize) -> Reads {
+    let mut reads = Reads::default();
+    let mut called = Vec::new();
+    let own = reachable(procedure, begin, begin);
+    for &at in &own {
+        let op = &procedure.code[at].op;
+        let before = reads.places.len();
+        reads.note(op);
+        if reads.places.len() > before {
+            reads.repeated |= reachable(procedure, begin, at).contains(&at);
+        }
+        note_call(op, &mut called);
     }
     let mut next = 0;
-    while let Some(&procedure) = called.get(next) {
-        for instruction in &program.procedures[procedure.index()].code {
-            note(&instruction.op, &mut reads, &mut called);
+    while let Some(&callee) = called.get(next) {
+        for instruction in &program.procedures[callee.index()].code {
+            reads.note(&instruction.op);
+            note_call(&instruction.op, &mut called);
         }
+        reads.repeated = true;
         next += 1;
     }
     reads
 }
 
-fn note(op: &Op, reads: &mut Vec<ObjectRef>, called: &mut Vec<ProcedureId>) {
-    match op {
-        Op::Read { .. }
-        | Op::CompareExchange { .. }
-        | Op::Exchange { .. }
-        | Op::FetchAdd { .. }
-        | Op::ReadContainer { .. }
-        | Op::ChangeContainer { .. } => op.for_each_object(|object| reads.push(object)),
-        Op::Call { procedure, .. } if !called.contains(procedure) => called.push(*procedure),
-        _ => {}
+/// The instructions that can run behind the one at `from`, up to the end of the section that starts
+/// at `begin`.
+fn reachable(procedure: &Procedure, begin: usize, from: usize) -> Vec<usize> {
+    let Op::AtomicBegin { atomic } = procedure.code[begin].op else { return Vec::new() };
+    let mut seen = vec![false; procedure.code.len()];
+    let mut found = Vec::new();
+    let mut work = vec![from];
+    while let Some(at) = work.pop() {
+        let op = &procedure.code[at].op;
+        if *op == (Op::AtomicEnd { atomic }) {
+            continue;
+        }
+        op.for_each_successor(Label::new(at), |to, _| {
+            if to.index() < seen.len() && !std::mem::replace(&mut seen[to.index()], true) {
+                found.push(to.index());
+                work.push(to.index());
+            }
+        });
+    }
+    found
+}
+
+fn note_call(op: &Op, called: &mut Vec<ProcedureId>) {
+    if let Op::Call { procedure, .. } = op
+        && !called.contains(procedure)
+    {
+        called.push(*procedure);
     }
 }
 

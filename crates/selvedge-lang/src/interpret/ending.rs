@@ -19,9 +19,11 @@ impl Machine {
         if any(Phase::Assumed) {
             return (Ending::Blocked, None);
         }
-        let waiting: Vec<_> = (0..self.threads.len())
-            .filter_map(|thread| self.waits_for_ever(loaded, thread))
-            .collect();
+        let mut threads: Vec<_> = (0..self.threads.len()).collect();
+        threads.retain(|&thread| self.threads[thread].phase != Phase::Absent);
+        self.names.sort(&mut threads);
+        let waiting: Vec<_> =
+            threads.iter().filter_map(|&thread| self.waits_for_ever(loaded, thread)).collect();
         if !waiting.is_empty() {
             return (Ending::Deadlocked, Some(self.deadlock(loaded, &waiting)));
         }

@@ -64,7 +64,10 @@ impl Machine {
             | Op::TryWriteLock { rwlock, .. } => {
                 (*rwlock, self.rwlock_mode(loaded, me, thread, *rwlock))
             }
-            Op::Up { semaphore } => (*semaphore, Mode::Up),
+            Op::Up { semaphore } => {
+                let may_overflow = loaded.globals[semaphore.global.index()].may_overflow;
+                (*semaphore, if may_overflow { Mode::Write } else { Mode::Up })
+            }
             Op::Down { semaphore } => (*semaphore, Mode::Down),
             Op::TryDown { semaphore, .. } => {
                 let possible = self.cells[self.cell_of(loaded, me, thread, *semaphore)] > 0;
@@ -81,10 +84,9 @@ impl Machine {
             }
             Op::Signal { cond } | Op::Broadcast { cond } => {
                 self.add_object(loaded, me, thread, *cond, Mode::Signal, footprint);
-                let waiters = &self.waiters[self.content_of(loaded, me, thread, *cond)];
-                let one = matches!(op, Op::Signal { .. });
-                let woken = waiters.iter().enumerate();
-                for (_, &woken) in woken.filter(|&(i, _)| !one || i == choice as usize) {
+                let cond = self.content_of(loaded, me, thread, *cond);
+                let choice = matches!(op, Op::Signal { .. }).then_some(choice);
+                for woken in self.woken(cond, choice) {
                     footprint.add(self.names.wake(woken), Mode::Wake);
                 }
                 return;

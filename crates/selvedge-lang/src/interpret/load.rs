@@ -46,9 +46,15 @@ pub(super) struct Address {
     pub(super) content: u32,
     /// For a barrier: whether more threads may use it than it has parties.
     pub(super) crowded: bool,
+    /// For a semaphore: whether its count may come to the largest number. Then it matters who raises
+    /// it last.
+    pub(super) may_overflow: bool,
     /// Whether reads and writes of it can be part of a data race.
     pub(super) plain: bool,
 }
+
+/// No execution raises a semaphore so often that it overflows from here.
+const FAR_FROM_OVERFLOW: i32 = i32::MAX / 2;
 
 /// Numbers of things that do not fit a cell.
 #[derive(Clone, Copy, Default)]
@@ -94,7 +100,12 @@ impl Loaded {
                         | GlobalKind::List { .. }
                         | GlobalKind::Map { .. }
                 );
-                Address { base: global.base, content, crowded: false, plain }
+                let may_overflow = matches!(
+                    &global.kind,
+                    GlobalKind::Semaphore { initial }
+                        if initial.iter().any(|&count| count > FAR_FROM_OVERFLOW)
+                );
+                Address { base: global.base, content, crowded: false, may_overflow, plain }
             })
             .collect();
         let foresight = foresight::compute(&program);

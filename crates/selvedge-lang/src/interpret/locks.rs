@@ -180,17 +180,23 @@ impl Machine {
         let (Op::Signal { cond } | Op::Broadcast { cond }) = op else { return };
         let element = self.element(me, thread, *cond);
         let cond = content(loaded, *cond, element);
-        let woken = match op {
-            Op::Signal { .. } => {
-                self.waiters[cond].get(choice as usize).copied().into_iter().collect()
-            }
-            _ => self.waiters[cond].clone(),
-        };
+        let woken = self.woken(cond, matches!(op, Op::Signal { .. }).then_some(choice));
         let numbers: Vec<i32> = woken.iter().map(|&thread| thread as i32).collect();
         self.record.add(thread.pc, element, 0, Some(0), &numbers);
         for woken in woken {
             self.remove_waiter(cond, woken);
             self.set_other(woken, Thread { phase: Phase::Woken, ..self.threads[woken] });
+        }
+    }
+
+    /// Whom alternative `choice` of a signal on a condition variable wakes; without it, whom a
+    /// broadcast wakes.
+    pub(super) fn woken(&self, cond: usize, choice: Option<u32>) -> Vec<usize> {
+        let mut waiters = self.waiters[cond].clone();
+        self.names.sort(&mut waiters);
+        match choice {
+            Some(choice) => waiters.get(choice as usize).copied().into_iter().collect(),
+            None => waiters,
         }
     }
 
@@ -276,7 +282,12 @@ impl Machine {
             loaded.program.globals[lock.global.index()].kind,
             crate::ir::GlobalKind::RwLock
         );
-        if is_rwlock { self.readers[content(loaded, lock, element)].clone() } else { Vec::new() }
+        if !is_rwlock {
+            return Vec::new();
+        }
+        let mut readers = self.readers[content(loaded, lock, element)].clone();
+        self.names.sort(&mut readers);
+        readers
     }
 }
 

@@ -35,9 +35,9 @@ pub(super) struct Machine {
     pub(super) stacks: Vec<Vec<i32>>,
     pub(super) lists: Vec<VecDeque<i32>>,
     pub(super) maps: Vec<BTreeMap<i32, i32>>,
-    /// Per reader-writer lock: who reads, ascending.
+    /// Per reader-writer lock: who reads, by ascending numbers.
     pub(super) readers: Vec<Vec<usize>>,
-    /// Per condition variable: who waits, ascending.
+    /// Per condition variable: who waits, by ascending numbers.
     pub(super) waiters: Vec<Vec<usize>>,
     /// Per thread, oldest first.
     pub(super) mailboxes: Vec<VecDeque<Message>>,

@@ -75,6 +75,31 @@ impl Names {
         ObjectId::new(self.threads[thread].mailbox.index() + 2)
     }
 
+    /// Puts threads into an order that is the same in every system: by who created them, and when.
+    /// Their numbers are not: they are given in the order in which an exploration meets them.
+    pub(super) fn sort(&self, threads: &mut [usize]) {
+        let is_spawned = |&thread: &usize| self.threads[thread].creator.is_some();
+        if threads.iter().filter(|thread| is_spawned(thread)).nth(1).is_some() {
+            threads.sort_by_cached_key(|&thread| self.lineage(thread));
+        } else {
+            threads.sort_unstable();
+        }
+    }
+
+    /// The thread of the beginning that it comes from, and which child of each it descends from.
+    fn lineage(&self, thread: usize) -> (bool, Vec<u32>) {
+        let mut path = Vec::new();
+        let mut at = thread;
+        while let Some((creator, nth)) = self.threads[at].creator {
+            path.push(nth);
+            at = creator.index();
+        }
+        let is_spawned = !path.is_empty();
+        path.push(at as u32);
+        path.reverse();
+        (is_spawned, path)
+    }
+
     pub(super) fn child(&self, creator: usize, nth: u32) -> Option<usize> {
         self.children[creator].get(nth as usize).copied()
     }

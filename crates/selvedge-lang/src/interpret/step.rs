@@ -4,6 +4,7 @@ use selvedge_core::{Effect, Fault, Flexibility, Footprint, Mode, ObjectId, Statu
 
 use crate::ir::Op;
 
+use super::awaited::add_reads;
 use super::fault;
 use super::footprint::{flexibility, is_plain};
 use super::invisible::{self, Pause};
@@ -93,8 +94,9 @@ impl Machine {
                 Flexibility::Conditional
             };
             let pause = self.run_section(loaded, me, &mut effect.footprint, &mut budget);
-            for &object in loaded.awaited(before.pc) {
-                effect.footprint.add(object, Mode::Read);
+            let awaited = loaded.awaited(before.pc);
+            if !awaited.is_empty() {
+                add_reads(awaited, &mut effect.footprint);
             }
             pause
         } else {

@@ -10,19 +10,26 @@ use crate::ir::{BinaryOp, Op, Operand, Slot, Type};
 #[test]
 fn spawning_and_joining() {
     let mut d = Driver::new(&programs::spawning());
-    assert_eq!(d.step("main"), "spawn node() [Spawn life of main/node#1]");
+    assert_eq!(
+        d.step("main"),
+        "spawn node() [Spawn life of main/node#1, Spawn wake-up of main/node#1]"
+    );
     assert_eq!(d.flexibility(), Flexibility::Fixed);
     let node = "main/node#1";
     assert_eq!(
         d.pending(node),
-        "Fixed [Spawn life of main/node#1/leaf#1, Begin life of main/node#1]"
+        "Fixed [Spawn life of main/node#1/leaf#1, Spawn wake-up of main/node#1/leaf#1, \
+         Begin wake-up of main/node#1]"
     );
     d.step(node);
     assert_eq!(d.status(node), Status::Blocked);
     assert_eq!(d.pending(node), "Blocking [Join life of main/node#1/leaf#1]");
     let leaf = "main/node#1/leaf#1";
     // Its first step is also its last one.
-    assert_eq!(d.step(leaf), "x = 7 [Write x, Begin life of main/node#1/leaf#1]");
+    assert_eq!(
+        d.step(leaf),
+        "x = 7 [Write x, Begin wake-up of main/node#1/leaf#1, End life of main/node#1/leaf#1]"
+    );
     assert_eq!(d.status(leaf), Status::Finished);
     assert_eq!(d.step(node), "join main/node#1/leaf#1 [Join life of main/node#1/leaf#1]");
     // Whether this read is the last step depends on what it finds.
@@ -30,18 +37,28 @@ fn spawning_and_joining() {
     d.step("other");
     d.step("main");
     // A thread without a visible step has finished when it is spawned.
-    assert_eq!(d.step("main"), "spawn idle(3) [Spawn life of main/idle#2]");
+    assert_eq!(
+        d.step("main"),
+        "spawn idle(3) [Spawn life of main/idle#2, Spawn wake-up of main/idle#2]"
+    );
     assert_eq!(d.status("main/idle#2"), Status::Finished);
     d.step(node);
     assert_eq!(d.step(node), "x = 1 [Write x, End life of main/node#1]");
     d.step("main");
     let text = d.step("main");
-    assert_eq!(text, "atomic: spawn leaf(4), x 1 → 9 [Spawn life of main/leaf#3, Write x]");
+    assert_eq!(
+        text,
+        "atomic: spawn leaf(4), x 1 → 9 \
+         [Spawn life of main/leaf#3, Spawn wake-up of main/leaf#3, Write x]"
+    );
     // The invisible code of the new thread faults: in a step of its own.
     d.step("main");
     assert_eq!(d.status("main"), Status::Finished);
     assert_eq!(d.status("main/broken#4"), Status::Enabled);
-    assert_eq!(d.step("main/broken#4"), "starts [Begin life of main/broken#4]");
+    assert_eq!(
+        d.step("main/broken#4"),
+        "starts [Begin wake-up of main/broken#4, End life of main/broken#4]"
+    );
     assert!(d.fault().starts_with("arithmetic: division by zero"), "{}", d.fault());
 }
 
