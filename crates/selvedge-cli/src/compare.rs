@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use selvedge_core::{Bound, Inconclusive, Report, Verdict};
-use selvedge_explore::{Algorithm, Options};
+use selvedge_explore::{Algorithm, Equivalence, Options};
 use selvedge_report::{
     Align, CompareJson, CompareRowJson, Style, Table, bytes, grouped, rate, seconds, to_text,
 };
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> 
             rows.push(measure(algorithm, args, &loaded)?);
         }
     }
-    let agree = verdicts_agree(&rows);
+    let agree = verdicts_agree(&rows) && counts_agree(&rows);
     let text = if args.json {
         to_text(&json(&rows, agree, args, &loaded))
     } else {
@@ -98,10 +98,33 @@ fn verdicts_agree(rows: &[Row]) -> bool {
     })
 }
 
+/// Whether algorithms with the same equivalence found equally many classes of each kind: each of
+/// them promises to complete exactly one execution per class.
+fn counts_agree(rows: &[Row]) -> bool {
+    let reductions = rows.iter().filter(|row| {
+        row.algorithm.info().equivalence != Equivalence::Interleaving
+            && row.is_exhausted()
+            && row.report.counts.cut == 0
+    });
+    let mut counts = reductions.map(|row| {
+        let counts = row.report.counts;
+        let ended = (counts.complete, counts.deadlocked, counts.blocked);
+        (row.algorithm.info().equivalence, ended)
+    });
+    let mut seen: Vec<(Equivalence, (u64, u64, u64))> = Vec::new();
+    counts.all(|(equivalence, ended)| {
+        let known = seen.iter().find(|(other, _)| *other == equivalence).copied();
+        seen.push((equivalence, ended));
+        known.is_none_or(|(_, other)| other == ended)
+    })
+}
+
 fn disagreement(rows: &[Row]) -> String {
-    let verdicts =
-        rows.iter().map(|row| format!("{} says {}", row.algorithm.info().name, row.verdict()));
-    format!("THE VERDICTS CONTRADICT EACH OTHER: {}", verdicts.collect::<Vec<_>>().join(", "))
+    let said = rows.iter().map(|row| {
+        let name = row.algorithm.info().name;
+        format!("{name} says {} after {} classes", row.verdict(), row.report.counts.maximal())
+    });
+    format!("THE ALGORITHMS CONTRADICT EACH OTHER: {}", said.collect::<Vec<_>>().join(", "))
 }
 
 fn exit(rows: &[Row]) -> Exit {

@@ -128,10 +128,10 @@ fn check_possible<S: Describe>(system: &S, step: Step) -> Result<(), String> {
     match system.status(thread) {
         Status::Enabled if step.choice < system.choices(thread) => Ok(()),
         Status::Enabled => Err(format!(
-            "thread {} ({name}) has {} alternatives there, and {} is not one of them",
+            "thread {} ({name}) has no alternative {} there; the last one is {}",
             thread.number(),
-            system.choices(thread),
-            step.choice
+            step.choice,
+            system.choices(thread) - 1
         )),
         Status::Absent => Err(format!("thread {} has not been spawned yet", thread.number())),
         Status::Finished => Err(format!("thread {} ({name}) has finished", thread.number())),

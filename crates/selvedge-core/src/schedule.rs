@@ -78,11 +78,14 @@ pub struct ParseScheduleError {
 
 impl fmt::Display for ParseScheduleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.part.as_str() {
+            "" => "there is nothing between two dots".to_owned(),
+            part => format!("`{part}` is not a step"),
+        };
         write!(
             f,
-            "`{}` is not a step; a schedule is thread numbers joined by dots, such as 0.1@2.0:1 \
-             (thread 0; thread 1 twice; thread 0 with its alternative 1)",
-            self.part
+            "{what}; a schedule is thread numbers joined by dots, such as 0.1@2.0:1 \
+             (thread 0; thread 1 twice; thread 0 with its alternative 1)"
         )
     }
 }

@@ -297,7 +297,7 @@ impl<S: System> Search<'_, S> {
                 let step = Step { thread, choice };
                 let known =
                     self.trees.branches(Some(current)).any(|node| self.trees.step(node) == step);
-                let sleeps = self.sleep.at(at.index()).iter().any(|other| other.step == step);
+                let sleeps = self.sleep.at(at.index()).iter().any(|other| other.contains(step));
                 if !known && !sleeps {
                     self.run.system.pending(step, &mut effect);
                     self.trees.add_last(current, step, effect.footprint.clone());

@@ -2,10 +2,13 @@
 
 use selvedge_core::{Access, Footprint, Step, dependent};
 
-/// A step with what it touches.
+/// A step with what it touches; or several alternatives of a step that touch the same.
 #[derive(Clone, Debug)]
 pub(crate) struct Move {
+    /// The first alternative.
     pub(crate) step: Step,
+    /// The number of the last one.
+    last_choice: u32,
     pub(crate) footprint: Footprint,
     objects: Objects,
 }
@@ -14,7 +17,25 @@ impl Move {
     #[inline]
     pub(crate) fn new(step: Step, footprint: Footprint) -> Self {
         let objects = Objects::of(footprint.accesses());
-        Self { step, footprint, objects }
+        Self { step, last_choice: step.choice, footprint, objects }
+    }
+
+    /// Whether `step` is one of the alternatives.
+    #[inline]
+    pub(crate) fn contains(&self, step: Step) -> bool {
+        self.step.thread == step.thread
+            && (self.step.choice..=self.last_choice).contains(&step.choice)
+    }
+
+    /// Takes in the next alternative, if `step` is that and touches the same.
+    pub(crate) fn extend(&mut self, step: Step, accesses: &[Access]) -> bool {
+        let next = self.step.thread == step.thread
+            && Some(step.choice) == self.last_choice.checked_add(1)
+            && self.footprint.accesses() == accesses;
+        if next {
+            self.last_choice = step.choice;
+        }
+        next
     }
 
     /// Whether a step of another thread with these accesses cannot be swapped with it.
@@ -103,7 +124,7 @@ impl Sequence {
             let item = &self.items[number];
             if item.step.thread == other.step.thread {
                 // All before it are independent of it, so it acts there as at the beginning.
-                let same = item.step.choice == other.step.choice;
+                let same = other.contains(item.step);
                 return if same { Initial::At(index) } else { Initial::No };
             }
             if !item.objects.is_disjoint(other.objects) && other.depends_on(self.accesses(number)) {

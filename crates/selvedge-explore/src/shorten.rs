@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use selvedge_core::{Execution, Position, Step, ThreadId};
+use selvedge_core::{Execution, Position, Step, ThreadId, ThreadSet};
 
 /// Which events must stay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,6 +20,10 @@ pub(crate) enum Goal {
 
 /// So many states are looked at before the search gives up.
 const MOST_STATES: usize = 20_000;
+
+/// With more threads than this an execution stays in the order in which it was found: nobody reads
+/// it by columns, and every choice has too many alternatives.
+const MOST_THREADS: usize = 64;
 
 /// How often control passes from one thread to another.
 pub(crate) fn context_switches(steps: &[Step]) -> usize {
@@ -35,10 +39,14 @@ pub(crate) fn shorten(execution: &Execution, goal: Goal) -> Vec<Step> {
             execution.positions().filter(|&e| execution.happens_before(e, last)).collect()
         }
     };
+    let as_it_was: Vec<Step> = needed.iter().map(|&e| execution.event(e).step()).collect();
+    let threads: ThreadSet = as_it_was.iter().map(|step| step.thread).collect();
+    if threads.len() > MOST_THREADS {
+        return as_it_was;
+    }
     let order = Order::new(execution, &needed);
     let blocks = order.fewest_blocks().unwrap_or_else(|| order.greedy_blocks());
     let steps = order.steps(execution, &blocks);
-    let as_it_was: Vec<Step> = needed.iter().map(|&e| execution.event(e).step()).collect();
     if context_switches(&steps) < context_switches(&as_it_was) { steps } else { as_it_was }
 }
 

@@ -37,12 +37,20 @@ impl SleepSets {
     /// Whether `step` sleeps at the last node.
     #[inline]
     pub(crate) fn contains(&self, step: Step) -> bool {
-        self.last().iter().any(|sleeper| sleeper.step == step)
+        self.last().iter().any(|sleeper| sleeper.contains(step))
     }
 
     /// Puts `step` to sleep at the last node.
     pub(crate) fn add(&mut self, step: Step, accesses: &[Access]) {
-        self.sleepers.push(Move::new(step, Footprint::of_event(accesses)));
+        let start = self.starts[self.starts.len() - 1];
+        // Alternatives of one step come one after the other, and there can be very many.
+        let extended = match self.sleepers[start..].last_mut() {
+            Some(last) => last.extend(step, accesses),
+            None => false,
+        };
+        if !extended {
+            self.sleepers.push(Move::new(step, Footprint::of_event(accesses)));
+        }
     }
 
     /// Goes down from the last node by `step`, which had these accesses: whoever commutes with it
