@@ -1,6 +1,6 @@
 //! Exploration algorithms: one file each, and the registry that lists them.
 //!
-//! Everything here works on any [`System`]; no algorithm can know a front end, because it cannot
+//! Everything here works on any [`System`](selvedge_core::System); no algorithm can know a front end, because it cannot
 //! name one. Start reading at `oracle.rs`, then `source.rs` and `optimal.rs` beside the paper.
 
 mod algorithm;

@@ -150,8 +150,7 @@ fn show((kind, message, places): &Told) -> String {
 
 /// Whether every class was visited once, and no execution was given up.
 ///
-/// An optimal explorer promises it for reads, writes, read-modify-writes, mutexes, spawn and join;
-/// for other programs do not ask.
+/// An optimal explorer promises it.
 ///
 /// # Errors
 /// The first class that was visited again, or how many executions were given up.

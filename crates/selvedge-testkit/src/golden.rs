@@ -17,8 +17,6 @@ use crate::subject::Subject;
 pub struct Golden {
     /// How it is explored.
     pub options: Options,
-    /// It uses constructs for which optimal exploration is not promised, and indeed not reached.
-    pub beyond_promise: bool,
     /// What is expected, for each setting of the constants.
     pub settings: Vec<Setting>,
 }
@@ -137,9 +135,8 @@ impl Golden {
             let message = "there is no setting such as `//# default: classes=4`".to_owned();
             return Err(HeaderError { line: 1, message });
         }
-        let (options, beyond_promise) =
-            reader.options.unwrap_or_else(|| (default_options(), false));
-        Ok(Self { options, beyond_promise, settings: reader.settings })
+        let options = reader.options.unwrap_or_else(default_options);
+        Ok(Self { options, settings: reader.settings })
     }
 
     /// The text with the algorithm lines of some settings replaced by what was measured. `None` for
@@ -172,7 +169,7 @@ fn default_options() -> Options {
 
 #[derive(Default)]
 struct Reader {
-    options: Option<(Options, bool)>,
+    options: Option<Options>,
     verdict: Option<ExpectedVerdict>,
     settings: Vec<Setting>,
 }
@@ -223,9 +220,8 @@ impl Reader {
     }
 }
 
-fn parse_options(text: &str) -> Result<(Options, bool), String> {
+fn parse_options(text: &str) -> Result<Options, String> {
     let mut options = default_options();
-    let mut beyond_promise = false;
     for part in text.split(',').map(str::trim) {
         match part.split_once('=') {
             Some(("steps", steps)) => {
@@ -233,15 +229,12 @@ fn parse_options(text: &str) -> Result<(Options, bool), String> {
                 options.limits = Limits { steps, ..Limits::default() };
             }
             None if part == "data-races" => options.data_races = true,
-            None if part == "beyond-promise" => beyond_promise = true,
             _ => {
-                return Err(format!(
-                    "`{part}` is no option; there are `data-races`, `beyond-promise`, `steps=…`"
-                ));
+                return Err(format!("`{part}` is no option; there are `data-races` and `steps=…`"));
             }
         }
     }
-    Ok((options, beyond_promise))
+    Ok(options)
 }
 
 fn parse_verdict(text: &str) -> Result<ExpectedVerdict, String> {
@@ -346,7 +339,7 @@ pub fn run(name: &str, text: &str, golden: &Golden, setting: &Setting) -> Result
             )),
             Some(_) => {}
         }
-        let optimal = algorithm.info().optimal && !golden.beyond_promise;
+        let optimal = algorithm.info().optimal;
         let mut problems = verdict_problems(&report, &setting.verdict);
         problems.extend(count_problems(&report.counts, &setting.classes, optimal));
         problems.extend(classes.and_then(|classes| class_problem(&classes, &setting.classes)));

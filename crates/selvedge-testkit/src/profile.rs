@@ -114,11 +114,11 @@ impl Profile {
         }
     }
 
-    /// The constructs for which optimal exploration is promised.
-    pub fn promised() -> Self {
+    /// What most programs use: variables, atomic operations, mutexes, tasks.
+    pub fn ordinary() -> Self {
         use Construct::*;
         Self {
-            name: "promised",
+            name: "ordinary",
             always: vec![ReadWrite],
             sometimes: vec![
                 Branch,

@@ -17,37 +17,30 @@ const MOST_INTERLEAVINGS: u64 = 30_000;
 
 #[test]
 fn memory() {
-    campaign(&Profile::memory(), Promise::EachClassOnce, 700);
+    campaign(&Profile::memory(), 700);
 }
 
 #[test]
 fn locks() {
-    campaign(&Profile::locks(), Promise::EachClassOnce, 700);
+    campaign(&Profile::locks(), 700);
 }
 
 #[test]
-fn what_optimal_promises() {
-    campaign(&Profile::promised(), Promise::EachClassOnce, 700);
+fn ordinary() {
+    campaign(&Profile::ordinary(), 700);
 }
 
 #[test]
 fn waiting() {
-    campaign(&Profile::waiting(), Promise::EachClass, 1500);
+    campaign(&Profile::waiting(), 1500);
 }
 
 #[test]
 fn everything() {
-    campaign(&Profile::everything(), Promise::EachClass, 1500);
+    campaign(&Profile::everything(), 1500);
 }
 
-/// What is asked of an explorer that says it is optimal. Of all others: each class at least once.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Promise {
-    EachClass,
-    EachClassOnce,
-}
-
-fn campaign(profile: &Profile, promise: Promise, programs: u64) {
+fn campaign(profile: &Profile, programs: u64) {
     let seconds = std::env::var("SELVEDGE_FUZZ_SECONDS")
         .ok()
         .map(|seconds| seconds.parse().expect("SELVEDGE_FUZZ_SECONDS is not a number of seconds"));
@@ -58,10 +51,10 @@ fn campaign(profile: &Profile, promise: Promise, programs: u64) {
             break;
         }
         let sketch = generate(profile, seed);
-        match check(&sketch, promise) {
+        match check(&sketch) {
             Ok(Checked::Compared) => compared += 1,
             Ok(Checked::TooLarge) => {}
-            Err(failure) => report(profile, seed, sketch, promise, failure),
+            Err(failure) => report(profile, seed, sketch, failure),
         }
         if seed == programs - 1 {
             // A generator of programs that are all too large would test nothing.
@@ -81,7 +74,7 @@ struct Failure {
     disagreement: Disagreement,
 }
 
-fn check(sketch: &Sketch, promise: Promise) -> Result<Checked, Failure> {
+fn check(sketch: &Sketch) -> Result<Checked, Failure> {
     let text = sketch.to_string();
     let subject = Subject::new("random.sel", &text, &[])
         .unwrap_or_else(|error| panic!("a random program does not compile:\n{error}\n{text}"));
@@ -97,7 +90,7 @@ fn check(sketch: &Sketch, promise: Promise) -> Result<Checked, Failure> {
     }
     for &algorithm in Algorithm::ALL {
         let found = run(algorithm)?;
-        judge(&subject, algorithm, promise, &expected, &found)
+        judge(&subject, algorithm, &expected, &found)
             .map_err(|disagreement| Failure { algorithm, disagreement })?;
     }
     Ok(Checked::Compared)
@@ -106,21 +99,20 @@ fn check(sketch: &Sketch, promise: Promise) -> Result<Checked, Failure> {
 fn judge(
     subject: &Subject,
     algorithm: Algorithm,
-    promise: Promise,
     expected: &Findings,
     found: &Findings,
 ) -> Result<(), Disagreement> {
     compare::agree(algorithm, expected, found)?;
     compare::replays(subject, found)?;
-    if algorithm.info().optimal && promise == Promise::EachClassOnce {
+    if algorithm.info().optimal {
         compare::exactly_once(found)?;
     }
     Ok(())
 }
 
-fn report(profile: &Profile, seed: u64, sketch: Sketch, promise: Promise, failure: Failure) -> ! {
+fn report(profile: &Profile, seed: u64, sketch: Sketch, failure: Failure) -> ! {
     let mut last = failure;
-    let small = shrink(sketch, &mut |sketch| match check(sketch, promise) {
+    let small = shrink(sketch, &mut |sketch| match check(sketch) {
         Err(failure) if failure.algorithm == last.algorithm => {
             last = failure;
             true

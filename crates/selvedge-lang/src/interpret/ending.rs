@@ -1,6 +1,6 @@
 //! Judges a maximal execution.
 
-use selvedge_core::{Ending, Fault, Status, ThreadId, Violation, ViolationKind};
+use selvedge_core::{Ending, Fault, Status, Violation, ViolationKind};
 
 use crate::ir::{ObjectRef, Op};
 
@@ -182,17 +182,29 @@ impl Machine {
 
     /// The name of a thread as the user would write it; of a spawned one, after its creator.
     pub(super) fn thread_name(&self, loaded: &Loaded, thread: usize) -> String {
-        let name = &self.names.threads[thread];
-        match name.creator {
-            None => loaded.program.threads[thread].full_name(),
-            Some((creator, nth)) => {
-                let procedure = &loaded.program.procedures[name.procedure.index()].name;
-                let creator = self.thread_name(loaded, ThreadId::index(creator));
-                format!("{creator}/{procedure}#{}", nth + 1)
-            }
+        let mut parts = Vec::new();
+        let mut at = thread;
+        while let Some((creator, nth)) = self.names.threads[at].creator {
+            let procedure = self.names.threads[at].procedure;
+            let name = &loaded.program.procedures[procedure.index()].name;
+            parts.push((name, nth + 1));
+            at = creator.index();
         }
+        let mut full = loaded.program.threads[at].full_name();
+        // Of a long line of ancestors the youngest matter.
+        if parts.len() > MOST_ANCESTORS {
+            full.push_str(&format!("/…{}…", parts.len() - MOST_ANCESTORS));
+            parts.truncate(MOST_ANCESTORS);
+        }
+        for (name, nth) in parts.iter().rev() {
+            full.push_str(&format!("/{name}#{nth}"));
+        }
+        full
     }
 }
+
+/// A name shows no more generations than this.
+const MOST_ANCESTORS: usize = 6;
 
 /// A thread that waits for ever, and where if it is at an `await`.
 struct Waiting {

@@ -4,7 +4,7 @@ use super::*;
 
 const TEXT: &str = "\
 // A comment.
-//# options: steps=20, data-races, beyond-promise
+//# options: steps=20, data-races
 //# verdict: violated deadlock, assertion
 //# default: classes=4 deadlocked=1
 //#   oracle: 6
@@ -17,7 +17,7 @@ thread p { }
 #[test]
 fn a_header_is_understood() {
     let golden = Golden::parse(TEXT).unwrap();
-    assert!(golden.beyond_promise && golden.options.data_races && golden.options.keep_going);
+    assert!(golden.options.data_races && golden.options.keep_going);
     assert_eq!(golden.options.limits.steps, 20);
     let [first, second] = &golden.settings[..] else { panic!("two settings") };
     assert!(!first.slow && first.constants.is_empty());
