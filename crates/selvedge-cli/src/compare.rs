@@ -287,7 +287,24 @@ mod tests {
             assert!(verdicts_agree(&rows(first, second)));
         }
         let text = disagreement(&rows(Verified, Violated));
-        assert!(text.contains("oracle says verified, optimal says violated"), "{text}");
+        assert!(text.contains("oracle says verified after 0 classes, optimal"), "{text}");
+    }
+
+    #[test]
+    fn a_reduction_that_misses_a_class_is_seen() {
+        let with = |algorithm, complete| {
+            let mut row = row(algorithm, Verdict::Verified);
+            row.report.counts.complete = complete;
+            row
+        };
+        let oracle = || with(Algorithm::Oracle, 6);
+        let rows =
+            |optimal| [oracle(), with(Algorithm::Source, 3), with(Algorithm::Optimal, optimal)];
+        assert!(counts_agree(&rows(3)), "interleavings are no classes");
+        assert!(!counts_agree(&rows(2)));
+        let mut stopped = rows(2);
+        stopped[2].report.note(Inconclusive::Bound(Bound::Time));
+        assert!(counts_agree(&stopped), "it did not come to its end");
     }
 
     #[test]
