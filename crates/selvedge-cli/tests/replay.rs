@@ -40,7 +40,7 @@ fn schedules_that_cannot_be_followed() {
     let run = run.complains("step 3 of the schedule").complains("(inc[0]) has finished");
     run.complains("selvedge check lost.sel");
     folder.run("replay lost.sel --schedule 9").exits(2).complains("step 1 of the schedule");
-    folder.run("replay lost.sel --schedule 0:1").exits(2).complains("alternatives");
+    folder.run("replay lost.sel --schedule 0:1").exits(2).complains("no alternative 1");
     folder.run("replay lost.sel --schedule 0.x").exits(2).complains("`x` is not a step");
     folder.run("replay lost.sel").exits(2).complains("--schedule");
     folder.run("replay --schedule 0").exits(2).complains("<FILE>");
