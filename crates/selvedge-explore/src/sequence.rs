@@ -45,14 +45,15 @@ impl Move {
     }
 }
 
-/// A set of objects, rounded up: disjoint ones have no object in common.
+/// A set of objects, rounded up: disjoint ones have no object in common. Small, since there can be very
+/// many moves in wakeup trees.
 #[derive(Clone, Copy, Debug)]
-struct Objects(u64);
+struct Objects(u32);
 
 impl Objects {
     #[inline]
     fn of(accesses: &[Access]) -> Self {
-        Self(accesses.iter().fold(0, |set, access| set | 1 << (access.object.index() % 64)))
+        Self(accesses.iter().fold(0, |set, access| set | 1 << (access.object.index() % 32)))
     }
 
     #[inline]
