@@ -7,6 +7,7 @@ mod algorithm;
 mod confirm;
 mod data_race;
 mod options;
+mod random;
 mod run;
 mod sampling;
 mod shorten;

@@ -12,6 +12,7 @@
 use selvedge_core::{Bound, Inconclusive, Report, Status, Step, System, ThreadId};
 
 use crate::options::{Observer, Options};
+use crate::random::Random;
 use crate::run::Run;
 
 /// How to pick executions.
@@ -77,7 +78,7 @@ fn one<S: System>(
         let Some(thread) = scheduler.pick(&enabled, run.execution.len(), random) else {
             return run.finish_preempted(false);
         };
-        let choice = random.below(u64::from(run.system.choices(thread))) as u32;
+        let choice = random.below(run.system.choices(thread) as usize) as u32;
         run.step(Step { thread, choice });
         run.after_step(share);
         if run.is_stopped() {
@@ -104,8 +105,7 @@ const MIDDLE: u64 = 1 << 32;
 
 impl Scheduler {
     fn pct(depth: u32, length: usize, random: &mut Random) -> Self {
-        let change_points =
-            (1..depth).map(|_| random.below(length.max(1) as u64) as usize).collect();
+        let change_points = (1..depth).map(|_| random.below(length.max(1))).collect();
         Scheduler::Pct { priorities: Vec::new(), change_points, low: MIDDLE }
     }
 
@@ -113,10 +113,10 @@ impl Scheduler {
     fn pick(&mut self, enabled: &[ThreadId], at: usize, random: &mut Random) -> Option<ThreadId> {
         let last = enabled.last()?;
         match self {
-            Scheduler::Uniform => Some(enabled[random.below(enabled.len() as u64) as usize]),
+            Scheduler::Uniform => Some(enabled[random.below(enabled.len())]),
             Scheduler::Pct { priorities, change_points, low } => {
                 while priorities.len() <= last.index() {
-                    priorities.push(MIDDLE + random.below(MIDDLE));
+                    priorities.push(MIDDLE + random.next() % MIDDLE);
                 }
                 let highest = |priorities: &[u64]| {
                     enabled.iter().copied().max_by_key(|thread| priorities[thread.index()])
@@ -129,29 +129,5 @@ impl Scheduler {
                 highest(priorities)
             }
         }
-    }
-}
-
-/// Pseudo-random numbers (SplitMix64, Steele, Lea and Flood 2014): small, and the same everywhere.
-struct Random {
-    state: u64,
-}
-
-impl Random {
-    fn new(seed: u64) -> Self {
-        Self { state: seed }
-    }
-
-    fn next(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number below `n`, which is not 0.
-    fn below(&mut self, n: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(n)) >> 64) as u64
     }
 }

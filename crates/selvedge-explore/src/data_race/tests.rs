@@ -5,18 +5,7 @@ use std::collections::BTreeSet;
 use selvedge_core::{Effect, Footprint, Step, ThreadId};
 
 use super::*;
-
-/// A small generator of pseudo-random numbers (xorshift).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % n
-    }
-}
+use crate::random::Random;
 
 fn random_execution(random: &mut Random) -> Execution {
     const MODES: [Mode; 6] =
@@ -78,7 +67,7 @@ fn literal(execution: &Execution) -> BTreeSet<(Position, Position, ObjectId)> {
 
 #[test]
 fn the_pass_finds_what_the_definition_says() {
-    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    let mut random = Random::new(1);
     let mut racy = 0;
     for _ in 0..3_000 {
         let execution = random_execution(&mut random);
