@@ -38,7 +38,7 @@ use crate::options::{Observer, Options};
 pub(crate) const INFO: Info = Info {
     name: "classic",
     summary: "the first dynamic reduction: persistent sets found while running, with sleep sets",
-    advice: "A baseline to compare with; `source` and `optimal` explore no more than it.",
+    advice: "A baseline to compare with.",
     paper: "Flanagan, Godefroid, POPL 2005",
     equivalence: Equivalence::Mazurkiewicz,
     covers: Covers::EVERYTHING,
