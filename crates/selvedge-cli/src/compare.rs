@@ -266,7 +266,7 @@ mod tests {
                     notes: Vec::new(),
                     thread: None,
                 };
-                report.add_violation(violation, Schedule::default());
+                report.violations.push((violation, Schedule::default()));
             }
         }
         Row { algorithm, report, messages: Vec::new(), time: Duration::ZERO, peak: 0 }

@@ -59,13 +59,22 @@ impl Loaded {
         if compiled.program.threads.is_empty() {
             return Err(Failure::User(format!(
                 "{name} has no threads, so nothing runs\n  \
-                 add one: thread main {{ … }}"
+                 add one: thread main {{ … }}; or is a range such as 0..N empty?"
             )));
         }
-        let constants = selvedge_lang::constants(&text, &overrides)
+        let constants: Constants = selvedge_lang::constants(&text, &overrides)
             .into_iter()
             .map(|constant| (constant.name, value(constant.ty, constant.value)))
             .collect();
+        for (name, value) in &given {
+            let is_bool = |value: &ConstantJson| matches!(value, ConstantJson::Bool(_));
+            if is_bool(value) && constants.get(name).is_some_and(|known| !is_bool(known)) {
+                return Err(Failure::User(format!(
+                    "the constant `{name}` is an integer, not true or false\n  \
+                     write for example --const {name}=1"
+                )));
+            }
+        }
         Ok(Self { file, text, given, constants, program: compiled.program })
     }
 

@@ -71,6 +71,7 @@ fn a_deadlock_names_everyone() {
 fn constants_from_outside() {
     let folder = Folder::with("locked.sel", LOCKED);
     folder.run("check locked.sel --const N=3").exits(0).says("no violation in 6 executions");
+    folder.run("check locked.sel --const N=true").exits(2).complains("`N` is an integer");
     folder.run("check locked.sel --const M=3").exits(2).complains("no constant `M`");
     folder.run("check locked.sel --const N=99999999999").exits(2).complains("99999999999");
     folder.run("check locked.sel --const N").exits(2).complains("--const N=5");

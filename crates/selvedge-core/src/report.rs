@@ -161,12 +161,8 @@ impl Report {
         }
     }
 
-    /// Notes a violation unless the same was found before; tells whether it is new.
-    pub fn add_violation(&mut self, violation: Violation, schedule: Schedule) -> bool {
-        let new = !self.violations.iter().any(|(known, _)| known.same_as(&violation));
-        if new {
-            self.violations.push((violation, schedule));
-        }
-        new
+    /// Whether the same violation was found before.
+    pub fn knows(&self, violation: &Violation) -> bool {
+        self.violations.iter().any(|(known, _)| known.same_as(violation))
     }
 }

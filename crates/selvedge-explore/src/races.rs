@@ -464,6 +464,19 @@ impl Waiting {
             || self.known.get(id.thread.index()).is_some_and(|&count| count > id.nth)
     }
 
+    /// `D`: the events of `notdep(e,E)` that may keep it waiting as `e` does. If `e` cannot do that,
+    /// then it could also run right after `e`, and the execution in which it does has no `D`.
+    fn others(&self, execution: &Execution, e: Position, before: &[Position]) -> Vec<Position> {
+        if execution.accesses(e).iter().all(|access| never_disables(access.mode)) {
+            return Vec::new();
+        }
+        let others = before.iter().copied().filter(|&position| {
+            !self.knows(execution, position)
+                && dependent(execution.accesses(position), &self.accesses)
+        });
+        others.collect()
+    }
+
     /// Finds the sequences that put it before `e`.
     fn reverse<S: System>(
         &self,
@@ -506,21 +519,6 @@ impl Waiting {
             }
         }
         reversed
-    }
-}
-
-impl Waiting {
-    /// `D`: the events of `notdep(e,E)` that may keep it waiting as `e` does. If `e` cannot do that,
-    /// then it could also run right after `e`, and the execution in which it does has no `D`.
-    fn others(&self, execution: &Execution, e: Position, before: &[Position]) -> Vec<Position> {
-        if execution.accesses(e).iter().all(|access| never_disables(access.mode)) {
-            return Vec::new();
-        }
-        let others = before.iter().copied().filter(|&position| {
-            !self.knows(execution, position)
-                && dependent(execution.accesses(position), &self.accesses)
-        });
-        others.collect()
     }
 }
 

@@ -256,11 +256,11 @@ impl<'a, S: System> Run<'a, S> {
 
     /// Notes a violation that the first `len` steps lead to.
     fn note_violation(&mut self, violation: Violation, len: usize) {
-        if !self.report.violations.iter().any(|(known, _)| known.same_as(&violation)) {
+        if !self.report.knows(&violation) {
             let schedule = Schedule::fresh(&mut self.system, &self.execution.steps()[..len]);
             self.synced = len;
             self.sync_to(self.execution.len());
-            self.report.add_violation(violation, schedule);
+            self.report.violations.push((violation, schedule));
         }
         self.stopped |= !self.options.keep_going;
     }
