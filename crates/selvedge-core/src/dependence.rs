@@ -31,6 +31,7 @@ impl Mode {
             Mode::ShareAcquire | Mode::ShareRelease => Group::Sharing,
             Mode::Up | Mode::Wait | Mode::Arrive => Group::Adding,
             Mode::Write
+            | Mode::Update
             | Mode::Acquire
             | Mode::Release
             | Mode::Down
@@ -121,6 +122,8 @@ mod tests {
             (Read, Read, true),
             (Read, Write, false),
             (Write, Write, false),
+            (Read, Update, false),
+            (Update, Update, false),
             (Acquire, Acquire, false),
             (Acquire, Release, false),
             (Acquire, Probe, false),

@@ -5,7 +5,8 @@
 
 use crate::dependence::dependent;
 use crate::execution::Execution;
-use crate::ids::Position;
+use crate::ids::{ObjectId, Position};
+use crate::op::Access;
 
 /// The name of a Mazurkiewicz trace: equal exactly if two executions have the same events (thread,
 /// number, alternative, accesses) and the same happens-before.
@@ -42,6 +43,73 @@ impl TraceKey {
         }
         Self(key)
     }
+}
+
+/// The name of an observation class: equal exactly if two executions have the same events (thread,
+/// number, alternative, accesses), every read of a variable observes the same write, and accesses
+/// to anything else (locks, semaphores, mailboxes) that do not commute come in the same order.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ObservationKey(Vec<u32>);
+
+impl ObservationKey {
+    /// The class of `execution`. Takes time quadratic in its length at worst.
+    pub fn of(execution: &Execution) -> Self {
+        let mut order: Vec<Position> = execution.positions().collect();
+        order.sort_by_key(|&position| execution.event(position).id);
+        let mut key = Vec::new();
+        for &position in &order {
+            let event = execution.event(position);
+            key.extend([event.thread().number(), event.id.nth, event.choice]);
+            let mut accesses = execution.accesses(position).to_vec();
+            accesses.sort_unstable();
+            key.push(accesses.len() as u32);
+            for access in accesses {
+                key.extend([access.object.number(), access.mode as u32]);
+                match is_variable(execution, access.object) {
+                    true if access.mode.reads() => key.extend(source(execution, position, access)),
+                    true => {}
+                    false => key.extend(earlier(execution, position, access)),
+                }
+            }
+        }
+        Self(key)
+    }
+}
+
+/// Whether the object is only read and written.
+fn is_variable(execution: &Execution, object: ObjectId) -> bool {
+    let mut accesses = execution.positions().flat_map(|position| execution.accesses(position));
+    accesses.all(|access| access.object != object || access.mode.is_memory())
+}
+
+/// The event that wrote what the read at `position` sees; nothing: the initial value.
+fn source(execution: &Execution, position: Position, read: Access) -> Vec<u32> {
+    let writes = |other: &Position| {
+        let mut accesses = execution.accesses(*other).iter();
+        accesses.any(|access| access.object == read.object && access.mode.writes())
+    };
+    let source = execution.positions().take(position.index()).rev().find(writes);
+    source.map_or(vec![0], |source| {
+        let id = execution.event(source).id;
+        vec![1, id.thread.number(), id.nth]
+    })
+}
+
+/// How many accesses of each thread come before the one at `position` and do not commute with it.
+fn earlier(execution: &Execution, position: Position, access: Access) -> Vec<u32> {
+    let conflicting = |other: &Position| {
+        execution.accesses(*other).iter().any(|other| other.dependent(access))
+    };
+    let mut threads: Vec<u32> = execution
+        .positions()
+        .take(position.index())
+        .filter(conflicting)
+        .map(|other| execution.event(other).thread().number())
+        .collect();
+    threads.sort_unstable();
+    let mut key = vec![threads.len() as u32];
+    key.extend(threads);
+    key
 }
 
 /// `happens_before(e)[b][a]`: the event at `a` happens before the one at `b`. From the definition.

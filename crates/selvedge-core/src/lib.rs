@@ -35,12 +35,12 @@ mod system;
 mod violation;
 
 pub use dependence::{commute, dependent, may_enable_only, never_disables};
-pub use equivalence::TraceKey;
+pub use equivalence::{ObservationKey, TraceKey};
 pub use execution::{Event, Execution};
 pub use ids::{EventId, ObjectId, Position, ThreadId, ThreadSet};
 pub use op::{Access, Footprint, Mode};
 pub use replay::{Description, Replay, ReplayError, ReplayedStep, replay};
-pub use report::{Bound, Counts, Inconclusive, Report, Verdict};
+pub use report::{Bound, Counts, Fact, FactValue, Inconclusive, Report, Verdict};
 pub use schedule::{ParseScheduleError, Schedule};
 pub use system::{Describe, Effect, Ending, Flexibility, Status, Step, System};
 pub use violation::{Fault, Place, Violation, ViolationKind};

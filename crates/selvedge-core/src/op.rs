@@ -16,8 +16,11 @@ use crate::ids::ObjectId;
 pub enum Mode {
     /// Reads a variable; also a compare-exchange that failed.
     Read,
-    /// Writes a variable; also every read-modify-write that took effect.
+    /// Writes a variable whatever its value is.
     Write,
+    /// Reads a variable and writes it in one step: every read-modify-write that took effect. Also
+    /// any access that depends on all others to its object, whatever they are.
+    Update,
 
     /// Takes a mutex, or a reader-writer lock for writing.
     Acquire,
@@ -71,6 +74,24 @@ pub enum Mode {
 }
 
 impl Mode {
+    /// Whether it reads or writes a variable.
+    #[inline]
+    pub fn is_memory(self) -> bool {
+        matches!(self, Mode::Read | Mode::Write | Mode::Update)
+    }
+
+    /// Whether it sees the value that was written last.
+    #[inline]
+    pub fn reads(self) -> bool {
+        matches!(self, Mode::Read | Mode::Update)
+    }
+
+    /// Whether it leaves a value behind.
+    #[inline]
+    pub fn writes(self) -> bool {
+        matches!(self, Mode::Write | Mode::Update)
+    }
+
     /// Whether the access to the object before this one is what makes the step possible in the
     /// first place: the creation of its thread, or its wake-up.
     #[inline]
@@ -119,13 +140,14 @@ impl Footprint {
         Self { accesses: SmallVec::from_slice(accesses) }
     }
 
-    /// Adds an access. A second access to the same object makes both one access that commutes
-    /// with nothing, unless they are the same.
+    /// Adds an access. A second access to the same object makes both one: what is read after it
+    /// was written is the step's own value, and any other two are an update.
     #[inline]
     pub fn add(&mut self, object: ObjectId, mode: Mode) {
         match self.accesses.iter_mut().find(|access| access.object == object) {
             Some(access) if access.mode == mode => {}
-            Some(access) => access.mode = Mode::Write,
+            Some(Access { mode: Mode::Write, .. }) if mode == Mode::Read => {}
+            Some(access) => access.mode = Mode::Update,
             None => self.accesses.push(Access { object, mode }),
         }
     }

@@ -140,6 +140,26 @@ pub struct Report {
     pub violations: Vec<(Violation, Schedule)>,
     /// Why nothing is proved, if nothing is: distinct, in the order in which it happened.
     pub inconclusive: Vec<Inconclusive>,
+    /// What else the algorithm has to tell about its search.
+    pub facts: Vec<Fact>,
+}
+
+/// Something that an algorithm tells about its search, beyond what all of them do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fact {
+    /// What it is, in a few words; the same for every program.
+    pub name: &'static str,
+    /// Its value.
+    pub value: FactValue,
+}
+
+/// The value of a [`Fact`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum FactValue {
+    /// How many.
+    Count(u64),
+    /// In words.
+    Text(String),
 }
 
 impl Report {
@@ -159,6 +179,16 @@ impl Report {
         if !self.inconclusive.contains(&reason) {
             self.inconclusive.push(reason);
         }
+    }
+
+    /// Tells something in words.
+    pub fn fact(&mut self, name: &'static str, text: String) {
+        self.facts.push(Fact { name, value: FactValue::Text(text) });
+    }
+
+    /// Tells a number.
+    pub fn count(&mut self, name: &'static str, count: u64) {
+        self.facts.push(Fact { name, value: FactValue::Count(count) });
     }
 
     /// Whether the same violation was found before.

@@ -163,6 +163,13 @@ pub trait System {
     /// Judges a maximal execution: called when no thread is enabled. Reports a deadlock or what
     /// the `finally` block finds; never anything if a thread failed. The state does not change.
     fn end(&mut self) -> (Ending, Option<Violation>);
+
+    /// Adds reads of the variables that [`System::end`] looks at in this state, in the order in
+    /// which it does. Which ones it looks at next may depend on the values of those before, and on
+    /// nothing else.
+    fn judged(&mut self, footprint: &mut Footprint) {
+        let _ = footprint;
+    }
 }
 
 /// What reports need to know about a system, beyond running it.

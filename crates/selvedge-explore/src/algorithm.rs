@@ -3,7 +3,7 @@
 use selvedge_core::{Report, System};
 
 use crate::options::{Observer, Options};
-use crate::{classic, optimal, oracle, sleep, source};
+use crate::{classic, data_centric, optimal, oracle, sleep, source};
 
 /// An exploration algorithm.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -18,6 +18,8 @@ pub enum Algorithm {
     Source,
     /// Source sets and wakeup trees.
     Optimal,
+    /// Observations instead of traces.
+    DataCentric,
 }
 
 /// When two executions count as the same.
@@ -27,6 +29,8 @@ pub enum Equivalence {
     Interleaving,
     /// If swapping neighbouring independent steps turns one into the other.
     Mazurkiewicz,
+    /// If every read observes the same write, and locks and the like are used in the same order.
+    Observation,
 }
 
 impl Equivalence {
@@ -35,6 +39,7 @@ impl Equivalence {
         match self {
             Equivalence::Interleaving => "interleavings",
             Equivalence::Mazurkiewicz => "traces (Mazurkiewicz)",
+            Equivalence::Observation => "observations (reads-from)",
         }
     }
 }
@@ -79,6 +84,7 @@ impl Algorithm {
         Algorithm::Classic,
         Algorithm::Source,
         Algorithm::Optimal,
+        Algorithm::DataCentric,
     ];
 
     /// The one to use if nobody says otherwise.
@@ -97,6 +103,7 @@ impl Algorithm {
             Algorithm::Classic => classic::INFO,
             Algorithm::Source => source::INFO,
             Algorithm::Optimal => optimal::INFO,
+            Algorithm::DataCentric => data_centric::INFO,
         }
     }
 }
@@ -118,5 +125,6 @@ pub fn explore<S: System>(
         Algorithm::Classic => classic::explore(make, options, observer),
         Algorithm::Source => source::explore(make, options, observer),
         Algorithm::Optimal => optimal::explore(make, options, observer),
+        Algorithm::DataCentric => data_centric::explore(make, options, observer),
     }
 }

@@ -78,7 +78,7 @@ impl Pass<'_> {
         clock.resize(clock.len().max(thread + 1), 0);
         clock[thread] = event.id.nth + 1;
         for access in accesses {
-            if is_memory(access.mode) {
+            if access.mode.is_memory() {
                 self.look_for_races(position, *access, &clock);
             }
             if !is_ordinary(event.plain, *access) {
@@ -129,13 +129,9 @@ fn violation(object: ObjectId, first: EventId, second: EventId) -> Violation {
     }
 }
 
-fn is_memory(mode: Mode) -> bool {
-    matches!(mode, Mode::Read | Mode::Write)
-}
-
 /// Whether the access synchronises nothing.
 fn is_ordinary(plain: bool, access: Access) -> bool {
-    plain && is_memory(access.mode)
+    plain && access.mode.is_memory()
 }
 
 fn join(clock: &mut Clock, other: &[u32]) {

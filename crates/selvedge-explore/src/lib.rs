@@ -14,6 +14,7 @@ mod shorten;
 
 mod backtrack;
 mod classic;
+mod data_centric;
 mod optimal;
 mod oracle;
 mod races;

@@ -406,7 +406,7 @@ impl Waiting {
         }
         let own = accesses.iter().filter(|access| !access.mode.is_cause());
         let single = own.clone().count() == 1
-            && own.clone().all(|access| !matches!(access.mode, Mode::Read | Mode::Write));
+            && own.clone().all(|access| !access.mode.is_memory());
         Self { later, thread, accesses, known, single }
     }
 

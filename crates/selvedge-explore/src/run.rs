@@ -1,7 +1,7 @@
 //! What all explorers share: one system, the execution it is in, limits, and bookkeeping.
 
 use selvedge_core::{
-    Bound, Effect, Ending, Execution, Fault, Inconclusive, Report, Schedule, Status, Step, System,
+    Bound, Counts, Effect, Ending, Execution, Fault, Inconclusive, Report, Schedule, Status, Step, System,
     ThreadId, Violation,
 };
 
@@ -124,6 +124,12 @@ impl<'a, S: System> Run<'a, S> {
             self.preemptions.truncate(len);
         }
         self.sync_to(len);
+    }
+
+    /// Takes back everything, also what was counted.
+    pub(crate) fn start_again(&mut self) {
+        self.backtrack(0);
+        self.report.counts = Counts::default();
     }
 
     /// Brings the system to the first `len` steps of the execution.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use selvedge_core::{Ending, Execution, Schedule, TraceKey};
+use selvedge_core::{Ending, Execution, ObservationKey, Schedule, TraceKey};
 use selvedge_explore::Observer;
 
 /// What was seen of one class.
@@ -19,31 +19,43 @@ pub struct Class {
 /// All classes that were visited.
 #[derive(Clone, Debug, Default)]
 pub struct Classes {
-    /// By name.
-    pub found: BTreeMap<TraceKey, Class>,
+    /// Traces, by name.
+    pub traces: BTreeMap<TraceKey, Class>,
+    /// Observation classes, by name.
+    pub observations: BTreeMap<ObservationKey, Class>,
     /// Two executions of one class that end in different ways: the classes are wrong, because a
     /// footprint does not tell all.
     pub contradiction: Option<(Schedule, Schedule)>,
 }
 
 impl Classes {
-    /// How many classes end like this.
+    /// How many traces end like this.
     pub fn ending_in(&self, ending: Ending) -> u64 {
-        self.found.values().filter(|class| class.ending == ending).count() as u64
+        self.traces.values().filter(|class| class.ending == ending).count() as u64
     }
 }
 
 impl Observer for Classes {
     fn execution(&mut self, execution: &Execution, ending: Ending) {
-        let schedule = || Schedule { steps: execution.steps().to_vec() };
-        let class = self.found.entry(TraceKey::of(execution)).or_insert_with(|| Class {
-            times: 0,
-            ending,
-            example: schedule(),
-        });
-        class.times += 1;
-        if class.ending != ending && self.contradiction.is_none() {
-            self.contradiction = Some((class.example.clone(), schedule()));
+        let schedule = Schedule { steps: execution.steps().to_vec() };
+        let traces = note(&mut self.traces, TraceKey::of(execution), ending, &schedule);
+        let key = ObservationKey::of(execution);
+        let observations = note(&mut self.observations, key, ending, &schedule);
+        if self.contradiction.is_none() {
+            self.contradiction = traces.or(observations).map(|other| (other, schedule));
         }
     }
+}
+
+/// Notes an execution of a class. Gives another one that ends differently, if there was one.
+fn note<K: Ord>(
+    classes: &mut BTreeMap<K, Class>,
+    key: K,
+    ending: Ending,
+    schedule: &Schedule,
+) -> Option<Schedule> {
+    let new = || Class { times: 0, ending, example: schedule.clone() };
+    let class = classes.entry(key).or_insert_with(new);
+    class.times += 1;
+    (class.ending != ending).then(|| class.example.clone())
 }

@@ -1,12 +1,13 @@
 //! Compares what an explorer finds with what brute force finds.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use selvedge_core::{Ending, Inconclusive, Place, Schedule, Violation, ViolationKind};
 use selvedge_explore::{Algorithm, Equivalence, Limits, Options, confirm};
 use selvedge_lang::Interpreter;
 
+use crate::classes::Class;
 use crate::subject::{Findings, Subject};
 
 /// How an explorer and brute force disagree.
@@ -99,7 +100,12 @@ pub fn agree(
         return Err(Disagreement::Contradiction(a.clone(), b.clone()));
     }
     match algorithm.info().equivalence {
-        Equivalence::Interleaving | Equivalence::Mazurkiewicz => same_classes(expected, found)?,
+        Equivalence::Interleaving | Equivalence::Mazurkiewicz => {
+            same_classes(&expected.classes.traces, &found.classes.traces)?;
+        }
+        Equivalence::Observation => {
+            same_classes(&expected.classes.observations, &found.classes.observations)?;
+        }
     }
     let (wanted, got) = (violations(expected), violations(found));
     if let Some(missed) = wanted.difference(&got).next() {
@@ -111,8 +117,10 @@ pub fn agree(
     Ok(())
 }
 
-fn same_classes(expected: &Findings, found: &Findings) -> Result<(), Disagreement> {
-    let (wanted, got) = (&expected.classes.found, &found.classes.found);
+fn same_classes<K: Ord>(
+    wanted: &BTreeMap<K, Class>,
+    got: &BTreeMap<K, Class>,
+) -> Result<(), Disagreement> {
     for (key, class) in wanted {
         let example = || class.example.clone();
         match got.get(key) {
@@ -155,7 +163,7 @@ fn show((kind, message, places): &Told) -> String {
 /// # Errors
 /// The first class that was visited again, or how many executions were given up.
 pub fn exactly_once(found: &Findings) -> Result<(), Disagreement> {
-    if let Some(class) = found.classes.found.values().find(|class| class.times > 1) {
+    if let Some(class) = found.classes.traces.values().find(|class| class.times > 1) {
         return Err(Disagreement::Again(class.example.clone(), class.times));
     }
     match found.report.counts.redundant {

@@ -47,6 +47,8 @@ pub struct ClassCounts {
     pub deadlocked: u64,
     /// Those in which a thread stands at an `assume`.
     pub blocked: u64,
+    /// All observation classes, if that was derived too.
+    pub observations: Option<u64>,
 }
 
 /// A verdict with the kinds of the violations.
@@ -264,7 +266,7 @@ fn parse_constant(text: &str) -> Result<(String, i64), String> {
 }
 
 fn parse_classes(text: &str) -> Result<ClassCounts, String> {
-    let mut counts = ClassCounts { all: 0, deadlocked: 0, blocked: 0 };
+    let mut counts = ClassCounts { all: 0, deadlocked: 0, blocked: 0, observations: None };
     let mut said = false;
     for part in text.split_whitespace() {
         let (name, number) = part.split_once('=').unwrap_or((part, ""));
@@ -273,7 +275,12 @@ fn parse_classes(text: &str) -> Result<ClassCounts, String> {
             "classes" => (counts.all, said) = (number, true),
             "deadlocked" => counts.deadlocked = number,
             "blocked" => counts.blocked = number,
-            _ => return Err(format!("`{name}` is not one of `classes`, `deadlocked`, `blocked`")),
+            "observations" => counts.observations = Some(number),
+            _ => {
+                return Err(format!(
+                    "`{name}` is not one of `classes`, `deadlocked`, `blocked`, `observations`"
+                ));
+            }
         }
     }
     if said { Ok(counts) } else { Err("`classes=…` is missing".to_owned()) }
@@ -313,9 +320,11 @@ pub fn run(name: &str, text: &str, golden: &Golden, setting: &Setting) -> Result
     if !subject.warnings().is_empty() {
         outcome.wrong.push(subject.warnings().to_owned());
     }
+    let mut oracle = None;
     for &algorithm in Algorithm::ALL {
         let line = setting.algorithms.iter().find(|line| line.algorithm == algorithm);
-        if line.is_some_and(|line| line.cost.is_none()) {
+        let covers = algorithm.info().covers.data_races || !golden.options.data_races;
+        if !covers || line.is_some_and(|line| line.cost.is_none()) {
             outcome.measured.push((algorithm, None));
             continue;
         }
@@ -339,10 +348,22 @@ pub fn run(name: &str, text: &str, golden: &Golden, setting: &Setting) -> Result
             )),
             Some(_) => {}
         }
-        let optimal = algorithm.info().optimal;
         let mut problems = verdict_problems(&report, &setting.verdict);
-        problems.extend(count_problems(&report.counts, &setting.classes, optimal));
-        problems.extend(classes.and_then(|classes| class_problem(&classes, &setting.classes)));
+        match algorithm.info().equivalence {
+            Equivalence::Interleaving | Equivalence::Mazurkiewicz => {
+                let optimal = algorithm.info().optimal;
+                problems.extend(count_problems(&report.counts, &setting.classes, optimal));
+                problems.extend(classes.as_ref().and_then(|it| class_problem(it, &setting.classes)));
+            }
+            Equivalence::Observation => {
+                problems.extend(observation_problem(&report.counts, &setting.classes));
+                let both = classes.as_ref().zip(oracle.as_ref());
+                problems.extend(both.and_then(|(found, all)| unlike_brute_force(found, all)));
+            }
+        }
+        if algorithm == Algorithm::Oracle {
+            oracle = classes;
+        }
         outcome.wrong.extend(problems.iter().map(|problem| format!("{name}: {problem}")));
     }
     Ok(outcome)
@@ -402,9 +423,25 @@ fn count_problems(counts: &Counts, classes: &ClassCounts, optimal: bool) -> Vec<
     problems
 }
 
+/// What was derived must come out exactly.
+fn observation_problem(counts: &Counts, classes: &ClassCounts) -> Option<String> {
+    let expected = classes.observations.filter(|&expected| expected != counts.maximal())?;
+    Some(format!("{} executions, but there are {expected} observation classes", counts.maximal()))
+}
+
+fn unlike_brute_force(found: &Classes, all: &Classes) -> Option<String> {
+    let (found, all) = (&found.observations, &all.observations);
+    let same = found.len() == all.len()
+        && found.iter().zip(all).all(|((a, x), (b, y))| a == b && x.ending == y.ending);
+    (!same).then(|| {
+        format!("it visited {} observation classes, and brute force {}", found.len(), all.len())
+    })
+}
+
 fn class_problem(classes: &Classes, expected: &ClassCounts) -> Option<String> {
     let found = ClassCounts {
-        all: classes.found.len() as u64,
+        observations: expected.observations,
+        all: classes.traces.len() as u64,
         deadlocked: classes.ending_in(Ending::Deadlocked),
         blocked: classes.ending_in(Ending::Blocked),
     };

@@ -106,12 +106,16 @@ impl ScriptSystem {
                 one(0, x, Mode::Read);
                 Flexibility::Fixed
             }
-            Op::Write(x) | Op::Store(x, _) | Op::Add(x) => {
+            Op::Write(x) | Op::Store(x, _) => {
                 one(0, x, Mode::Write);
                 Flexibility::Fixed
             }
+            Op::Add(x) => {
+                one(0, x, Mode::Update);
+                Flexibility::Fixed
+            }
             Op::CompareExchange(x, old, _) => {
-                let mode = if self.variables[x] == old { Mode::Write } else { Mode::Read };
+                let mode = if self.variables[x] == old { Mode::Update } else { Mode::Read };
                 one(0, x, mode);
                 Flexibility::Conditional
             }

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use selvedge_core::{Effect, Ending, Report, Status, Step, System, ThreadId, Violation};
+use selvedge_core::{Effect, Ending, Footprint, Report, Status, Step, System, ThreadId, Violation};
 use selvedge_explore::{Algorithm, Observer, Options, explore};
 use selvedge_lang::ir::Program;
 use selvedge_lang::{Interpreter, compile, render};
@@ -162,5 +162,9 @@ impl System for Loan {
 
     fn end(&mut self) -> (Ending, Option<Violation>) {
         self.get_mut().end()
+    }
+
+    fn judged(&mut self, footprint: &mut Footprint) {
+        self.get_mut().judged(footprint);
     }
 }

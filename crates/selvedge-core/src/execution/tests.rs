@@ -20,6 +20,7 @@ impl Random {
 const MODES: [Mode; 8] = [
     Mode::Read,
     Mode::Write,
+    Mode::Update,
     Mode::Up,
     Mode::Down,
     Mode::ShareAcquire,

@@ -45,7 +45,7 @@ pub(super) fn add_reads(objects: &[ObjectId], footprint: &mut Footprint) {
     own.sort_unstable();
     for access in &mut all {
         if access.mode != Mode::Read && objects.binary_search(&access.object).is_ok() {
-            access.mode = Mode::Write;
+            access.mode = Mode::Update;
         }
     }
     let others = objects.iter().filter(|object| own.binary_search(object).is_err());

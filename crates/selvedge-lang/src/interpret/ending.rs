@@ -1,6 +1,6 @@
 //! Judges a maximal execution.
 
-use selvedge_core::{Ending, Fault, Status, Violation, ViolationKind};
+use selvedge_core::{Ending, Fault, Footprint, Status, Violation, ViolationKind};
 
 use crate::ir::{ObjectRef, Op};
 
@@ -12,11 +12,10 @@ use super::machine::{Machine, Phase};
 
 impl Machine {
     pub(super) fn end(&mut self, loaded: &Loaded) -> (Ending, Option<Violation>) {
-        let any = |phase: Phase| self.threads.iter().any(|thread| thread.phase == phase);
-        if any(Phase::Failed) {
+        if self.any(Phase::Failed) {
             return (Ending::Complete, None);
         }
-        if any(Phase::Assumed) {
+        if self.any(Phase::Assumed) {
             return (Ending::Blocked, None);
         }
         let mut threads: Vec<_> = (0..self.threads.len()).collect();
@@ -30,6 +29,21 @@ impl Machine {
         (Ending::Complete, self.finally(loaded))
     }
 
+    /// Adds reads of what `finally` looks at, if it runs here.
+    pub(super) fn judged(&mut self, loaded: &Loaded, footprint: &mut Footprint) {
+        let Some(finally) = loaded.program.finally else { return };
+        let waits = |machine: &mut Self| {
+            (0..machine.threads.len()).any(|thread| machine.waits_for_ever(loaded, thread).is_some())
+        };
+        if !self.any(Phase::Failed) && !self.any(Phase::Assumed) && !waits(self) {
+            self.look(loaded, finally, footprint);
+        }
+    }
+
+    fn any(&self, phase: Phase) -> bool {
+        self.threads.iter().any(|thread| thread.phase == phase)
+    }
+
     fn waits_for_ever(&mut self, loaded: &Loaded, thread: usize) -> Option<Waiting> {
         let is_daemon = loaded.program.threads.get(thread).is_some_and(|thread| thread.daemon);
         let await_pc = self.blocking_await(loaded, thread);
@@ -39,7 +53,7 @@ impl Machine {
     }
 
     fn finally(&mut self, loaded: &Loaded) -> Option<Violation> {
-        let fault = match self.look(loaded, loaded.program.finally?) {
+        let fault = match self.look(loaded, loaded.program.finally?, &mut Footprint::new()) {
             Pause::Fault(fault) => *fault,
             Pause::Endless => *fault::endless(self.budget),
             _ => return None,

@@ -27,9 +27,10 @@ impl Machine {
         }
         let (object, mode) = match loaded.op(thread.pc) {
             Op::Read { variable, .. } => (*variable, Mode::Read),
-            Op::Write { variable, .. }
-            | Op::Exchange { variable, .. }
-            | Op::FetchAdd { variable, .. } => (*variable, Mode::Write),
+            Op::Write { variable, .. } => (*variable, Mode::Write),
+            Op::Exchange { variable, .. } | Op::FetchAdd { variable, .. } => {
+                (*variable, Mode::Update)
+            }
             _ => return self.footprint_rarer(loaded, me, thread, choice, footprint),
         };
         let element = self.element(me, thread, object);
@@ -49,10 +50,10 @@ impl Machine {
             Op::CompareExchange { variable, expected, .. } => {
                 let old = self.cells[self.cell_of(loaded, me, thread, *variable)];
                 let same = old == self.value(me, thread, *expected);
-                (*variable, if same { Mode::Write } else { Mode::Read })
+                (*variable, if same { Mode::Update } else { Mode::Read })
             }
             Op::ReadContainer { container, .. } => (*container, Mode::Read),
-            Op::ChangeContainer { container, .. } => (*container, Mode::Write),
+            Op::ChangeContainer { container, .. } => (*container, Mode::Update),
             Op::Lock { mutex } | Op::Unlock { mutex } | Op::TryLock { mutex, .. } => {
                 (*mutex, self.mutex_mode(loaded, me, thread, *mutex))
             }
@@ -66,7 +67,7 @@ impl Machine {
             }
             Op::Up { semaphore } => {
                 let may_overflow = loaded.globals[semaphore.global.index()].may_overflow;
-                (*semaphore, if may_overflow { Mode::Write } else { Mode::Up })
+                (*semaphore, if may_overflow { Mode::Update } else { Mode::Up })
             }
             Op::Down { semaphore } => (*semaphore, Mode::Down),
             Op::TryDown { semaphore, .. } => {
@@ -169,8 +170,8 @@ impl Machine {
     ) {
         let cells = barrier_cells(loaded, barrier, self.element(me, thread, barrier));
         if loaded.globals[barrier.global.index()].crowded {
-            footprint.add(ObjectId::new(cells.object(0) as usize), Mode::Write);
-            footprint.add(ObjectId::new(cells.object(1) as usize), Mode::Write);
+            footprint.add(ObjectId::new(cells.object(0) as usize), Mode::Update);
+            footprint.add(ObjectId::new(cells.object(1) as usize), Mode::Update);
         } else {
             let object = cells.object(self.cells[cells.generation as usize]);
             footprint.add(ObjectId::new(object as usize), Mode::Arrive);

@@ -30,7 +30,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use selvedge_core::{
-    Describe, Description, Effect, Ending, ObjectId, Status, Step, System, ThreadId, Violation,
+    Describe, Description, Effect, Ending, Footprint, ObjectId, Status, Step, System, ThreadId, Violation,
 };
 
 use crate::ir::Program;
@@ -119,6 +119,10 @@ impl System for Interpreter {
 
     fn end(&mut self) -> (Ending, Option<Violation>) {
         self.machine.get_mut().end(&self.loaded)
+    }
+
+    fn judged(&mut self, footprint: &mut Footprint) {
+        self.machine.get_mut().judged(&self.loaded, footprint);
     }
 }
 

@@ -239,7 +239,12 @@ impl Machine {
     }
 
     /// Runs a procedure that only looks at the state, such as `finally`, and takes it back.
-    pub(super) fn look(&mut self, loaded: &Loaded, procedure: crate::ir::ProcedureId) -> Pause {
+    pub(super) fn look(
+        &mut self,
+        loaded: &Loaded,
+        procedure: crate::ir::ProcedureId,
+        footprint: &mut Footprint,
+    ) -> Pause {
         let entry = loaded.procedures[procedure.index()];
         // A thread for the moment, behind all others.
         let me = self.threads.len();
@@ -262,6 +267,7 @@ impl Machine {
                 }
                 Pause::AtomicEnd => {}
                 Pause::Visible => {
+                    self.footprint(loaded, me, &thread, 0, footprint);
                     if let Err(fault) = self.execute(loaded, me, &thread, 0) {
                         break Pause::Fault(fault);
                     }
