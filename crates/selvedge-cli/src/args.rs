@@ -9,7 +9,7 @@ use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use selvedge_core::Schedule;
-use selvedge_explore::{Algorithm, Limits};
+use selvedge_explore::{Algorithm, Cycles, Limits};
 
 use crate::exit::{Exit, FAILURE, Failure, complain};
 use crate::screen::Screen;
@@ -68,6 +68,25 @@ pub(crate) enum Colour {
     Never,
 }
 
+/// What to do about cyclic communication.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
+pub(crate) enum CyclesArg {
+    /// Nothing special: fewest classes
+    Exact,
+    /// Also observe the order of writes to some variables, as the paper does: more classes, but
+    /// each is decided in polynomial time
+    Refine,
+}
+
+impl From<CyclesArg> for Cycles {
+    fn from(cycles: CyclesArg) -> Self {
+        match cycles {
+            CyclesArg::Exact => Cycles::Exact,
+            CyclesArg::Refine => Cycles::Refine,
+        }
+    }
+}
+
 /// Which program.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ProgramArgs {
@@ -118,6 +137,10 @@ pub(crate) struct CheckArgs {
     #[arg(long, short, value_name = "NAME", value_parser = AlgorithmParser,
           default_value = Algorithm::DEFAULT.info().name, hide_possible_values = true)]
     pub(crate) algorithm: Algorithm,
+
+    /// What `data-centric` does if the threads communicate in a cycle
+    #[arg(long, value_name = "HOW", default_value = "exact")]
+    pub(crate) cycles: CyclesArg,
 
     /// Go on after a violation and show all different ones
     #[arg(long)]

@@ -6,11 +6,12 @@ use std::time::Duration;
 use selvedge_core::{Counts, Report, Schedule, Verdict, Violation};
 use selvedge_explore::{Algorithm, Confirmed, Covers, Options, Sampling};
 use selvedge_report::{
-    CheckJson, CoversJson, Style, TraceView, ViolationJson, execution, plural, to_text, violation,
+    CheckJson, CoversJson, Style, TraceView, ViolationJson, execution, facts_json, plural, to_text,
+    violation,
 };
 
 use crate::advice::advice;
-use crate::args::{CheckArgs, SamplingArgs};
+use crate::args::{CheckArgs, CyclesArg, SamplingArgs};
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::progress::Watch;
@@ -36,7 +37,13 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
         keep_going: args.keep_going,
         data_races: args.races,
         limits: args.limits.limits(),
+        cycles: args.cycles.into(),
     };
+    if args.cycles == CyclesArg::Refine && method != Method::Explore(Algorithm::DataCentric) {
+        return Err(Failure::User(
+            "`--cycles refine` is about observations\n  add `--algorithm data-centric`".to_owned(),
+        ));
+    }
     if args.races && !method.covers().data_races {
         let name = method.name();
         return Err(Failure::User(format!(
@@ -284,6 +291,7 @@ impl Outcome<'_> {
                 })
                 .collect(),
             inconclusive: self.report.inconclusive.iter().map(Into::into).collect(),
+            facts: facts_json(&self.report.facts),
         }
     }
 

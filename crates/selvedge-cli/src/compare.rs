@@ -30,7 +30,7 @@ pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> 
             rows.push(measure(algorithm, args, &loaded)?);
         }
     }
-    let agree = verdicts_agree(&rows) && counts_agree(&rows);
+    let agree = verdicts_agree(&rows, args.races) && counts_agree(&rows);
     let text = if args.json {
         to_text(&json(&rows, agree, args, &loaded))
     } else {
@@ -73,6 +73,7 @@ fn measure(algorithm: Algorithm, args: &CompareArgs, loaded: &Loaded) -> Result<
         keep_going: true,
         data_races: args.races && info.covers.data_races,
         limits: args.limits(),
+        ..Options::default()
     };
     let mut watch = Watch::start(Some(args.time), true, info.name);
     let make = || loaded.system();
@@ -86,10 +87,10 @@ fn measure(algorithm: Algorithm, args: &CompareArgs, loaded: &Loaded) -> Result<
 
 /// Whether no two conclusive verdicts contradict each other. Algorithms that cover less may miss
 /// what others find.
-fn verdicts_agree(rows: &[Row]) -> bool {
+fn verdicts_agree(rows: &[Row], asked_for_races: bool) -> bool {
     let covers = |row: &Row| {
         let covers = row.algorithm.info().covers;
-        (covers.assertions, covers.deadlocks, covers.data_races)
+        (covers.assertions, covers.deadlocks, covers.data_races && asked_for_races)
     };
     rows.iter().filter(|row| row.verdict() == Verdict::Verified).all(|verified| {
         let contradicts =
@@ -276,15 +277,15 @@ mod tests {
     fn contradictions_are_seen() {
         use Verdict::{Inconclusive, Verified, Violated};
         let rows = |first, second| [row(Algorithm::Oracle, first), row(Algorithm::Optimal, second)];
-        assert!(!verdicts_agree(&rows(Verified, Violated)));
-        assert!(!verdicts_agree(&rows(Violated, Verified)));
+        assert!(!verdicts_agree(&rows(Verified, Violated), false));
+        assert!(!verdicts_agree(&rows(Violated, Verified), false));
         for (first, second) in [
             (Verified, Verified),
             (Violated, Violated),
             (Inconclusive, Violated),
             (Verified, Inconclusive),
         ] {
-            assert!(verdicts_agree(&rows(first, second)));
+            assert!(verdicts_agree(&rows(first, second), false));
         }
         let text = disagreement(&rows(Verified, Violated));
         assert!(text.contains("oracle says verified after 0 classes, optimal"), "{text}");

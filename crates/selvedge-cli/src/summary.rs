@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use selvedge_core::{Counts, Report, Verdict};
+use selvedge_core::{Counts, FactValue, Report, Verdict};
 use selvedge_explore::Covers;
 use selvedge_report::{grouped, plural, rate, seconds};
 
@@ -34,7 +34,15 @@ pub(crate) fn summary(
         ("search", method.describe()),
         ("time", speed(report.counts.total(), time)),
     ];
-    rows.iter().map(|(name, text)| format!("  {name:11}{text}\n")).collect()
+    let mut text: String = rows.iter().map(|(name, text)| format!("  {name:11}{text}\n")).collect();
+    for fact in &report.facts {
+        let value = match &fact.value {
+            FactValue::Count(count) => grouped(*count),
+            FactValue::Text(text) => text.clone(),
+        };
+        text.push_str(&format!("  {:24}{value}\n", fact.name));
+    }
+    text
 }
 
 /// What "verified" means, and what it does not.

@@ -97,9 +97,8 @@ fn source(execution: &Execution, position: Position, read: Access) -> Vec<u32> {
 
 /// How many accesses of each thread come before the one at `position` and do not commute with it.
 fn earlier(execution: &Execution, position: Position, access: Access) -> Vec<u32> {
-    let conflicting = |other: &Position| {
-        execution.accesses(*other).iter().any(|other| other.dependent(access))
-    };
+    let conflicting =
+        |other: &Position| execution.accesses(*other).iter().any(|other| other.dependent(access));
     let mut threads: Vec<u32> = execution
         .positions()
         .take(position.index())

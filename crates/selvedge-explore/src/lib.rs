@@ -26,5 +26,5 @@ mod wakeup_tree;
 
 pub use algorithm::{Algorithm, Covers, Equivalence, Info, explore};
 pub use confirm::{Confirmed, NotConfirmed, confirm, data_races};
-pub use options::{Limits, Observer, Options, Progress, Silent};
+pub use options::{Cycles, Limits, Observer, Options, Progress, Silent};
 pub use sampling::{Sampling, sample};

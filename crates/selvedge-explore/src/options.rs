@@ -19,6 +19,16 @@ impl Default for Limits {
     }
 }
 
+/// How `data-centric` treats programs in which the threads communicate in a cycle.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Cycles {
+    /// Like all others. Whether an observation is possible may then be hard to decide.
+    #[default]
+    Exact,
+    /// By the order of the writes to some variables, so that this is easy to decide.
+    Refine,
+}
+
 /// What to look for and when to stop.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -28,6 +38,8 @@ pub struct Options {
     pub data_races: bool,
     /// When to stop.
     pub limits: Limits,
+    /// How `data-centric` treats cyclic communication.
+    pub cycles: Cycles,
 }
 
 /// How far an exploration is.

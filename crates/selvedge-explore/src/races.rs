@@ -405,8 +405,7 @@ impl Waiting {
             join(&mut known, execution.clock(cause));
         }
         let own = accesses.iter().filter(|access| !access.mode.is_cause());
-        let single = own.clone().count() == 1
-            && own.clone().all(|access| !access.mode.is_memory());
+        let single = own.clone().count() == 1 && own.clone().all(|access| !access.mode.is_memory());
         Self { later, thread, accesses, known, single }
     }
 

@@ -1,8 +1,8 @@
 //! What all explorers share: one system, the execution it is in, limits, and bookkeeping.
 
 use selvedge_core::{
-    Bound, Counts, Effect, Ending, Execution, Fault, Inconclusive, Report, Schedule, Status, Step, System,
-    ThreadId, Violation,
+    Bound, Counts, Effect, Ending, Execution, Fault, Inconclusive, Report, Schedule, Status, Step,
+    System, ThreadId, Violation,
 };
 
 use crate::data_race;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use selvedge_core::{Bound, Counts, Ending, Inconclusive, Place, Status};
+use selvedge_core::{Bound, Counts, Ending, Fact, FactValue, Inconclusive, Place, Status};
 use serde::{Deserialize, Serialize};
 
 use crate::view::{TraceView, ViolationView};
@@ -42,6 +42,27 @@ pub struct CheckJson {
     pub violations: Vec<ViolationJson>,
     /// Why nothing is proved.
     pub inconclusive: Vec<InconclusiveJson>,
+    /// What else the algorithm tells about its search, by name.
+    pub facts: BTreeMap<&'static str, FactJson>,
+}
+
+/// A number, or words.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum FactJson {
+    /// How many.
+    Count(u64),
+    /// In words.
+    Text(String),
+}
+
+/// What an algorithm tells about its search.
+pub fn facts_json(facts: &[Fact]) -> BTreeMap<&'static str, FactJson> {
+    let value = |fact: &Fact| match &fact.value {
+        FactValue::Count(count) => FactJson::Count(*count),
+        FactValue::Text(text) => FactJson::Text(text.clone()),
+    };
+    facts.iter().map(|fact| (fact.name, value(fact))).collect()
 }
 
 /// What `compare` answers.

@@ -14,8 +14,9 @@ mod view;
 mod width;
 
 pub use json::{
-    CheckJson, CompareJson, CompareRowJson, ConstantJson, CoversJson, ExecutionsJson,
-    InconclusiveJson, PlaceJson, ReplayJson, StepJson, ViolationJson, WaitingJson, to_text,
+    CheckJson, CompareJson, CompareRowJson, ConstantJson, CoversJson, ExecutionsJson, FactJson,
+    InconclusiveJson, PlaceJson, ReplayJson, StepJson, ViolationJson, WaitingJson, facts_json,
+    to_text,
 };
 pub use number::{bytes, grouped, plural, rate, seconds};
 pub use paint::{Paint, Style};

@@ -115,6 +115,56 @@ const MISTAKES: &[Mistake] = &[
         suite: "small_programs",
         test: "classic_with_sleep_sets",
     },
+    Mistake {
+        name: "observation: writes from before a branch are not observed instead",
+        file: "data_centric/discover.rs",
+        right: "for source in sources {",
+        wrong: "for source in sources.into_iter().take(0) {",
+        suite: "observations",
+        test: "reads_and_writes",
+    },
+    Mistake {
+        name: "observation: two read-modify-writes are never swapped",
+        file: "data_centric/discover.rs",
+        right: "if vertex.source == Some(earlier) && may_write {",
+        wrong: "if false && vertex.source == Some(earlier) && may_write {",
+        suite: "observations",
+        test: "read_modify_writes",
+    },
+    Mistake {
+        name: "observation: steps that wait at the end make nothing possible",
+        file: "data_centric.rs",
+        right: "        self.discover_at_end();\n        if self.learned",
+        wrong: "        if self.learned",
+        suite: "observations",
+        test: "locks",
+    },
+    Mistake {
+        name: "observation: what was put ahead of a step stays as it is",
+        file: "data_centric/discover.rs",
+        right: "Role::Own(branch) | Role::Ahead(branch) => branch,",
+        wrong: "Role::Own(branch) => branch,\n            Role::Ahead(_) => return,",
+        suite: "random_programs",
+        test: "waiting",
+    },
+    Mistake {
+        name: "observation: a write may come between a write and its read",
+        file: "data_centric/realize.rs",
+        right: "Some(source) => self.open.push([(other, source), (read, other)]),",
+        wrong: "Some(source) => drop((other, source)),",
+        suite: "observations",
+        test: "reads_and_writes",
+    },
+    Mistake {
+        name: "observation: an observation is forbidden without its past",
+        file: "data_centric/discover.rs",
+        right: "if !self.branches[branch].is_new(Key::source(Some(source))) {",
+        wrong: "let id = self.graph.vertex(write).id;\n        \
+                let alone = Print::start(u64::from(id.thread.number())).with(u64::from(id.nth));\n        \
+                if !self.branches[branch].is_new(Key::source(Some(alone))) {",
+        suite: "observations",
+        test: "branches",
+    },
 ];
 
 fn main() -> ExitCode {

@@ -80,6 +80,7 @@ pub fn thorough(executions: u64) -> Options {
         keep_going: true,
         data_races: false,
         limits: Limits { executions: Some(executions), ..Limits::default() },
+        ..Options::default()
     }
 }
 

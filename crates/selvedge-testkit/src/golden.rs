@@ -353,7 +353,8 @@ pub fn run(name: &str, text: &str, golden: &Golden, setting: &Setting) -> Result
             Equivalence::Interleaving | Equivalence::Mazurkiewicz => {
                 let optimal = algorithm.info().optimal;
                 problems.extend(count_problems(&report.counts, &setting.classes, optimal));
-                problems.extend(classes.as_ref().and_then(|it| class_problem(it, &setting.classes)));
+                problems
+                    .extend(classes.as_ref().and_then(|it| class_problem(it, &setting.classes)));
             }
             Equivalence::Observation => {
                 problems.extend(observation_problem(&report.counts, &setting.classes));

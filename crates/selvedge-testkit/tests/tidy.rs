@@ -50,7 +50,7 @@ fn files_are_short_and_finished() {
 fn every_algorithm_explains_itself() {
     let docs = read(&root().join("docs/papers.md"));
     for algorithm in Algorithm::ALL {
-        let name = algorithm.info().name;
+        let name = algorithm.info().name.replace('-', "_");
         let header = read(&root().join(format!("crates/selvedge-explore/src/{name}.rs")));
         for part in [
             "**Equivalence:**",

@@ -17,7 +17,7 @@ impl Random {
     }
 }
 
-const MODES: [Mode; 8] = [
+const MODES: [Mode; 9] = [
     Mode::Read,
     Mode::Write,
     Mode::Update,

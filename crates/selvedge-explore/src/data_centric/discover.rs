@@ -23,11 +23,11 @@ use selvedge_core::{
 };
 use smallvec::{SmallVec, smallvec};
 
+use super::Search;
 use super::branch::{Branch, Child, Goal, Key, Role, Subject};
 use super::graph::{Cut, Discipline, contains, join};
 use super::print::Print;
 use super::realize::{Extra, Wanted};
-use super::{Search, restrict};
 
 /// So many ways to reverse one race with a step that waits for several things are tried.
 const COMBINATIONS: usize = 4096;
@@ -67,7 +67,8 @@ impl<S: System> Search<'_, S> {
             self.run.system.pending(Step::of(thread), &mut effect);
             let accesses = effect.footprint.accesses();
             if status == Status::Blocked {
-                self.learned |= restrict(&mut self.graph, accesses, Flexibility::Blocking);
+                let blocking = Flexibility::Blocking;
+                self.learned |= self.lessons.learn(&mut self.graph, accesses, blocking);
             }
             let previous = self.graph.of_thread(thread.index()).last().copied();
             let position = Position::new(self.graph.len());
@@ -94,7 +95,7 @@ impl<S: System> Search<'_, S> {
             }
             match discipline {
                 Discipline::Ordered => {
-                    if !commute(mode, access.mode) {
+                    if !commute(mode, access.mode) && !self.is_needed(mode, access.mode, later) {
                         self.reverse(role, earlier, later, pending);
                     }
                 }
@@ -107,12 +108,29 @@ impl<S: System> Search<'_, S> {
                     if let Role::Own(branch) = role {
                         self.mutate(branch, earlier, mode, later, access);
                     }
-                    let both_write = mode.writes() && access.mode.writes();
+                    let flexibility = self.graph.vertex(later.position).flexibility;
+                    let may_write = access.mode.writes() || flexibility == Flexibility::Conditional;
+                    let both_write = mode.writes() && may_write;
                     if discipline == Discipline::OrderedWrites && both_write {
                         self.reverse(role, earlier, later, pending);
                     }
                 }
             }
+        }
+    }
+
+    /// Whether the later step cannot run without the earlier access, whatever else happens.
+    fn is_needed(&self, earlier: Mode, mode: Mode, later: &Later) -> bool {
+        match (earlier, mode) {
+            (Mode::Spawn, Mode::Begin) | (Mode::End, Mode::Join) | (Mode::Wake, Mode::Woken) => {
+                true
+            }
+            // A lock that was only tried could be found taken.
+            (Mode::Release, Mode::Acquire) => {
+                let vertex = self.graph.vertices().get(later.position.index());
+                vertex.is_none_or(|vertex| vertex.flexibility == Flexibility::Lock)
+            }
+            _ => false,
         }
     }
 
@@ -197,9 +215,16 @@ impl<S: System> Search<'_, S> {
                 thread: later.thread,
                 nth: cut.get(later.thread.index()).copied().unwrap_or(0),
             };
+            let cause = self.cause(later.position);
+            let own_cause = self.cause(earlier);
             let extras = [
-                Extra { step: first, access, source },
-                Extra { step: Step::of(id.thread), access, source: Some(swapped) },
+                Extra { step: first, access, source, cause },
+                Extra {
+                    step: Step::of(id.thread),
+                    access,
+                    source: Some(swapped),
+                    cause: own_cause,
+                },
             ];
             let Some(order) = self.order(&cut, &extras) else { return };
             let prints = self.graph.steps_of(&cut).1;
@@ -278,13 +303,7 @@ impl<S: System> Search<'_, S> {
     }
 
     /// Candidate 3, with what the later step comes directly after.
-    fn reverse_after(
-        &mut self,
-        role: Role,
-        earlier: Position,
-        later: &Later,
-        kept: &[Position],
-    ) {
+    fn reverse_after(&mut self, role: Role, earlier: Position, later: &Later, kept: &[Position]) {
         let branch = match role {
             Role::Own(branch) | Role::Ahead(branch) => branch,
         };
@@ -384,9 +403,8 @@ impl<S: System> Search<'_, S> {
         let base = self.branches[branch].base.clone();
         let current = self.graph.vertex(position).source;
         let previous = self.graph.previous(position);
-        let is_past = |write: Position| {
-            previous.is_some_and(|previous| self.graph.is_past(write, previous))
-        };
+        let is_past =
+            |write: Position| previous.is_some_and(|previous| self.graph.is_past(write, previous));
         let writes: Vec<Position> = self
             .graph
             .history(object)
@@ -441,8 +459,9 @@ impl<S: System> Search<'_, S> {
             let position = self.graph.find(source).expect("internal error: the write is gone");
             self.graph.vertex(position).print
         });
+        let cause = self.cause(earlier);
         for &mode in modes {
-            let extra = Extra { step, access: Access { object, mode }, source };
+            let extra = Extra { step, access: Access { object, mode }, source, cause };
             if let Some(order) = self.order(cut, &[extra]) {
                 let at = order.iter().position(|&(_, other)| other == id);
                 let at = at.expect("internal error: the event is not in the order");
@@ -456,9 +475,17 @@ impl<S: System> Search<'_, S> {
         }
     }
 
+    /// The event that created the thread, if the one at `position` is its first.
+    pub(super) fn cause(&self, position: Position) -> Option<EventId> {
+        let mut accesses = self.run.execution.accesses(position).iter();
+        let begin = accesses.find(|access| access.mode.is_cause())?;
+        let mut below = self.graph.below(begin.object, begin.mode, position);
+        below.next().map(|cause| self.graph.vertex(cause).id)
+    }
+
     /// An order of the events of the cut and the extra ones in which everybody observes what it
     /// is to observe.
-    fn order(&mut self, cut: &[u32], extras: &[Extra]) -> Option<Vec<(Step, EventId)>> {
+    pub(super) fn order(&mut self, cut: &[u32], extras: &[Extra]) -> Option<Vec<(Step, EventId)>> {
         let wanted = Wanted { cut, extras, last: &[] };
         let order = self.realizer.realize(&self.graph, &wanted)?;
         let step_of = |id: EventId| {

@@ -27,6 +27,8 @@ pub(super) struct Extra {
     pub(super) access: Access,
     /// The write that it is to observe: an event of the cut or an earlier extra one.
     pub(super) source: Option<EventId>,
+    /// The event that created its thread, if it is the first of it.
+    pub(super) cause: Option<EventId>,
 }
 
 /// What is asked for.
@@ -51,13 +53,8 @@ pub(super) struct Effort {
 /// An event of the problem, by its number.
 type Local = usize;
 
-/// "`other` is before `source`, or `read` is before `other`."
-#[derive(Clone, Copy, Debug)]
-struct Between {
-    read: Local,
-    source: Local,
-    other: Local,
-}
+/// One of the two orders holds: the first event of a pair is before the second.
+type Either = [(Local, Local); 2];
 
 /// Cannot be realized.
 #[derive(Debug)]
@@ -76,7 +73,7 @@ pub(super) struct Realizer {
     /// How many events of each thread must come before each event.
     rows: Vec<u32>,
     /// Pairs that are not decided.
-    open: Vec<Between>,
+    open: Vec<Either>,
     /// Writes to the variable at hand.
     writes: Vec<Local>,
 }
@@ -177,8 +174,8 @@ impl Realizer {
     /// Adds what observations demand.
     fn constrain(&mut self, graph: &Graph, wanted: &Wanted<'_>) -> Result<(), Conflict> {
         for (index, extra) in wanted.extras.iter().enumerate() {
-            if let Some(source) = extra.source {
-                self.order(self.local(source), self.extra(wanted, index))?;
+            for before in extra.source.into_iter().chain(extra.cause) {
+                self.order(self.local(before), self.extra(wanted, index))?;
             }
         }
         let mut reads: Vec<(ObjectId, Local, Option<Local>)> = Vec::new();
@@ -207,7 +204,7 @@ impl Realizer {
                 }
                 match source {
                     None => self.order(read, other)?,
-                    Some(source) => self.open.push(Between { read, source, other }),
+                    Some(source) => self.open.push([(other, source), (read, other)]),
                 }
             }
         }
@@ -276,15 +273,15 @@ impl Realizer {
         loop {
             let (mut kept, mut changed) = (0, false);
             for index in 0..self.open.len() {
-                let Between { read, source, other } = self.open[index];
-                if self.is_before(other, source) || self.is_before(read, other) {
+                let [(a, b), (c, d)] = self.open[index];
+                if self.is_before(a, b) || self.is_before(c, d) {
                     continue;
                 }
-                if self.is_before(source, other) {
-                    self.order(read, other)?;
+                if self.is_before(b, a) {
+                    self.order(c, d)?;
                     changed = true;
-                } else if self.is_before(other, read) {
-                    self.order(other, source)?;
+                } else if self.is_before(d, c) {
+                    self.order(a, b)?;
                     changed = true;
                 } else {
                     self.open[kept] = self.open[index];
@@ -304,8 +301,7 @@ impl Realizer {
         let mut problem = TwoSat::default();
         // A variable per pair: the first is before the second.
         let mut pairs: Vec<(Local, Local)> = Vec::new();
-        for &Between { read, source, other } in &self.open {
-            let sides = [(other, source), (read, other)];
+        for sides in &self.open {
             let [a, b] = sides.map(|(a, b)| literal(&mut pairs, a, b));
             problem.either(a, b);
         }
@@ -337,14 +333,15 @@ impl Realizer {
     /// Decides one pair after the other, first as in the execution at hand, and goes back if that
     /// does not work out.
     fn search(&mut self) -> Result<(), Conflict> {
-        let Some(&Between { read, source, other }) = self.open.first() else { return Ok(()) };
-        let mut sides = [(other, source), (read, other)];
-        if self.place[other] > self.place[source] {
+        let Some(&(mut sides)) = self.open.first() else { return Ok(()) };
+        let (a, b) = sides[0];
+        if self.place[a] > self.place[b] {
             sides.reverse();
         }
         let (rows, open) = (self.rows.clone(), self.open.clone());
         for (a, b) in sides {
-            if self.order(a, b).and_then(|()| self.saturate()).and_then(|()| self.search()).is_ok() {
+            if self.order(a, b).and_then(|()| self.saturate()).and_then(|()| self.search()).is_ok()
+            {
                 return Ok(());
             }
             self.rows.clone_from(&rows);

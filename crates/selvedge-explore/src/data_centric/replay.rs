@@ -211,7 +211,11 @@ impl<S: System> Search<'_, S> {
             let ids = new.iter().map(|&at| self.graph.vertex(Position::new(at)).id);
             let ahead = ids.filter(|&id| contains(&cut, id)).collect();
             let (steps, prints) = self.graph.steps_of(&cut);
-            return Outcome::Smaller(Child { steps, goal: Goal::Minimal { ahead, absent }, prints });
+            return Outcome::Smaller(Child {
+                steps,
+                goal: Goal::Minimal { ahead, absent },
+                prints,
+            });
         }
         if absent {
             return self.reach_disabled(index, &new);

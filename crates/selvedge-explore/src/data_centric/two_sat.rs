@@ -132,7 +132,8 @@ mod tests {
             clauses.iter().for_each(|&(a, b)| problem.either(a, b));
             match problem.solve(variables) {
                 Some(values) => {
-                    let bits = values.iter().rev().fold(0, |bits, &value| bits << 1 | usize::from(value));
+                    let bits =
+                        values.iter().rev().fold(0, |bits, &value| bits << 1 | usize::from(value));
                     assert!(satisfies(bits), "{clauses:?} {values:?}");
                     yes += 1;
                 }

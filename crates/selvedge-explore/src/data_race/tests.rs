@@ -52,7 +52,7 @@ fn literal(execution: &Execution) -> BTreeSet<(Position, Position, ObjectId)> {
         for &a in &all[..b.index()] {
             for x in execution.accesses(a) {
                 let conflict =
-                    |y: &&Access| is_memory(x.mode) && is_memory(y.mode) && x.dependent(**y);
+                    |y: &&Access| x.mode.is_memory() && y.mode.is_memory() && x.dependent(**y);
                 if execution.accesses(b).iter().any(|y| conflict(&y))
                     && (execution.event(a).plain || execution.event(b).plain)
                     && !before.contains(&(a, b))

@@ -33,7 +33,8 @@ impl Machine {
     pub(super) fn judged(&mut self, loaded: &Loaded, footprint: &mut Footprint) {
         let Some(finally) = loaded.program.finally else { return };
         let waits = |machine: &mut Self| {
-            (0..machine.threads.len()).any(|thread| machine.waits_for_ever(loaded, thread).is_some())
+            (0..machine.threads.len())
+                .any(|thread| machine.waits_for_ever(loaded, thread).is_some())
         };
         if !self.any(Phase::Failed) && !self.any(Phase::Assumed) && !waits(self) {
             self.look(loaded, finally, footprint);

@@ -30,7 +30,8 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use selvedge_core::{
-    Describe, Description, Effect, Ending, Footprint, ObjectId, Status, Step, System, ThreadId, Violation,
+    Describe, Description, Effect, Ending, Footprint, ObjectId, Status, Step, System, ThreadId,
+    Violation,
 };
 
 use crate::ir::Program;

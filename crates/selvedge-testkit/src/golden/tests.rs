@@ -21,7 +21,10 @@ fn a_header_is_understood() {
     assert_eq!(golden.options.limits.steps, 20);
     let [first, second] = &golden.settings[..] else { panic!("two settings") };
     assert!(!first.slow && first.constants.is_empty());
-    assert_eq!(first.classes, ClassCounts { all: 4, deadlocked: 1, blocked: 0 });
+    assert_eq!(
+        first.classes,
+        ClassCounts { all: 4, deadlocked: 1, blocked: 0, observations: None }
+    );
     let kinds = ["assertion", "deadlock"].map(str::to_owned).into();
     assert_eq!(first.verdict, ExpectedVerdict::Violated(kinds));
     let costs: Vec<_> = first.algorithms.iter().map(|line| (line.algorithm, line.cost)).collect();

@@ -45,20 +45,22 @@ mod branch;
 mod discover;
 mod finals;
 mod graph;
+mod lessons;
 mod print;
 mod realize;
 mod replay;
 mod two_sat;
 
-use selvedge_core::{Access, Effect, EventId, Flexibility, Position, Report, Step, System};
+use selvedge_core::{Access, Effect, EventId, Mode, Position, Report, Step, System};
 
 use crate::algorithm::{Covers, Equivalence, Info};
-use crate::options::{Observer, Options};
+use crate::options::{Cycles, Observer, Options};
 use crate::run::{Run, share_done};
 
 use architecture::Architecture;
 use branch::{Branch, Role, Subject};
 use graph::{Discipline, Graph};
+use lessons::Lessons;
 use realize::Realizer;
 
 pub(crate) const INFO: Info = Info {
@@ -84,6 +86,7 @@ pub(crate) fn explore<S: System>(
         roles: Vec::new(),
         realizer: Realizer::default(),
         architecture: Architecture::default(),
+        lessons: Lessons::default(),
         pending: Effect::default(),
         children: 0,
         learned: false,
@@ -112,6 +115,7 @@ struct Search<'a, S> {
     roles: Vec<Vec<Option<Role>>>,
     realizer: Realizer,
     architecture: Architecture,
+    lessons: Lessons,
     pending: Effect,
     /// Children explored: the paper's annotations.
     children: u64,
@@ -146,15 +150,12 @@ impl<S: System> Search<'_, S> {
         let position = Position::new(self.graph.len() - 1);
         self.discover(position);
         let event = self.run.execution.event(position);
-        let fixed = match self.run.execution.accesses(position) {
-            [] => event.choices == 1,
-            &[access] => {
-                let free = self.graph.discipline(access.object) == Discipline::Observed;
-                free && !access.mode.reads() && event.choices == 1
-            }
-            _ => false,
+        let is_fixed = |access: &Access| {
+            let observed = self.graph.discipline(access.object) == Discipline::Observed;
+            access.mode.is_cause() || access.mode == Mode::Write && observed
         };
-        if !fixed {
+        let fixed = self.run.execution.accesses(position).iter().all(is_fixed);
+        if !fixed || event.choices > 1 {
             self.branch(position);
         }
     }
@@ -165,8 +166,14 @@ impl<S: System> Search<'_, S> {
         let position = Position::new(self.run.execution.len() - 1);
         self.learn(position);
         self.graph.push(&self.run.execution, position);
+        let mut grown = false;
         for access in self.run.execution.accesses(position) {
-            self.architecture.note(step.thread, *access);
+            grown |= self.architecture.note(step.thread, *access);
+        }
+        if grown && self.run.options.cycles == Cycles::Refine {
+            for object in self.architecture.refined() {
+                self.learned |= self.graph.restrict(object, Discipline::OrderedWrites);
+            }
         }
     }
 
@@ -174,7 +181,7 @@ impl<S: System> Search<'_, S> {
     fn learn(&mut self, position: Position) {
         let event = self.run.execution.event(position);
         let accesses = self.run.execution.accesses(position);
-        self.learned |= restrict(&mut self.graph, accesses, event.flexibility);
+        self.learned |= self.lessons.learn(&mut self.graph, accesses, event.flexibility);
     }
 
     /// Begins anew, with what was learned.
@@ -255,20 +262,6 @@ impl<S: System> Search<'_, S> {
         report.count("decided by search", effort.search);
         report
     }
-}
-
-/// Tells whether an object must be treated more strictly than it was.
-fn restrict(graph: &mut Graph, accesses: &[Access], flexibility: Flexibility) -> bool {
-    let alone = accesses.len() == 1 && flexibility != Flexibility::Blocking;
-    let mut learned = false;
-    for access in accesses {
-        let discipline = match alone && access.mode.is_memory() {
-            true => Discipline::Observed,
-            false => Discipline::Ordered,
-        };
-        learned |= graph.restrict(access.object, discipline);
-    }
-    learned
 }
 
 fn fraction(branches: &[Branch]) -> f64 {
