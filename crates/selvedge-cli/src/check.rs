@@ -36,6 +36,7 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
         keep_going: args.keep_going,
         data_races: args.races,
         limits: args.limits.limits(),
+        ..Options::default()
     };
     if args.races && !method.covers().data_races {
         let name = method.name();

@@ -73,6 +73,7 @@ fn measure(algorithm: Algorithm, args: &CompareArgs, loaded: &Loaded) -> Result<
         keep_going: true,
         data_races: args.races && info.covers.data_races,
         limits: args.limits(),
+        ..Options::default()
     };
     let mut watch = Watch::start(Some(args.time), true, info.name);
     let make = || loaded.system();

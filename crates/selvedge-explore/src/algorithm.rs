@@ -3,7 +3,7 @@
 use selvedge_core::{Report, System};
 
 use crate::options::{Observer, Options};
-use crate::{classic, optimal, oracle, sleep, source};
+use crate::{classic, optimal, oracle, quasi, sleep, source};
 
 /// An exploration algorithm.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -18,6 +18,8 @@ pub enum Algorithm {
     Source,
     /// Source sets and wakeup trees.
     Optimal,
+    /// Unfoldings and k-partial alternatives.
+    Quasi,
 }
 
 /// When two executions count as the same.
@@ -79,6 +81,7 @@ impl Algorithm {
         Algorithm::Classic,
         Algorithm::Source,
         Algorithm::Optimal,
+        Algorithm::Quasi,
     ];
 
     /// The one to use if nobody says otherwise.
@@ -97,6 +100,7 @@ impl Algorithm {
             Algorithm::Classic => classic::INFO,
             Algorithm::Source => source::INFO,
             Algorithm::Optimal => optimal::INFO,
+            Algorithm::Quasi => quasi::INFO,
         }
     }
 }
@@ -118,5 +122,6 @@ pub fn explore<S: System>(
         Algorithm::Classic => classic::explore(make, options, observer),
         Algorithm::Source => source::explore(make, options, observer),
         Algorithm::Optimal => optimal::explore(make, options, observer),
+        Algorithm::Quasi => quasi::explore(make, options, observer),
     }
 }

@@ -16,14 +16,16 @@ mod backtrack;
 mod classic;
 mod optimal;
 mod oracle;
+mod quasi;
 mod races;
 mod sequence;
 mod sleep;
 mod sleep_set;
 mod source;
+mod unfolding;
 mod wakeup_tree;
 
 pub use algorithm::{Algorithm, Covers, Equivalence, Info, explore};
 pub use confirm::{Confirmed, NotConfirmed, confirm, data_races};
-pub use options::{Limits, Observer, Options, Progress, Silent};
+pub use options::{Limits, Observer, Options, Progress, QuasiOptions, Silent};
 pub use sampling::{Sampling, sample};

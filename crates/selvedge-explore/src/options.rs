@@ -1,5 +1,7 @@
 //! What a caller asks for, and how it listens.
 
+use std::num::NonZeroU32;
+
 use selvedge_core::{Bound, Counts, Ending, Execution};
 
 /// Limits of an exploration. Reaching one makes the verdict inconclusive.
@@ -28,6 +30,24 @@ pub struct Options {
     pub data_races: bool,
     /// When to stop.
     pub limits: Limits,
+    /// What only `quasi` heeds.
+    pub quasi: QuasiOptions,
+}
+
+/// What the explorer `quasi` can be asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct QuasiOptions {
+    /// How many of the events that were explored an alternative must avoid for certain: the more, the
+    /// fewer redundant executions. `None`: all, and no execution is redundant.
+    pub k: Option<NonZeroU32>,
+    /// The step of the skip pointers in the trees: at least 2.
+    pub skip_step: NonZeroU32,
+}
+
+impl Default for QuasiOptions {
+    fn default() -> Self {
+        Self { k: None, skip_step: NonZeroU32::new(4).expect("4 is not 0") }
+    }
 }
 
 /// How far an exploration is.

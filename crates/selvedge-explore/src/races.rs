@@ -287,7 +287,7 @@ fn anew<S: System>(
 /// reversed. What depends on it as it acted happens after `e`; that is enough if it touches nothing
 /// else now. If it touches one object only, `e` touches that too, and so everything after `e` that
 /// could matter happens after `e`.
-fn is_stable(then: &[Access], now: &[Access]) -> bool {
+pub(crate) fn is_stable(then: &[Access], now: &[Access]) -> bool {
     let single = then.len() == 1 && now.len() == 1 && then[0].object == now[0].object;
     let is_covered = |access: &Access| {
         let covers = |other: &Access| access == other || !commute(other.mode, other.mode);

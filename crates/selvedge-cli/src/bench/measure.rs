@@ -193,7 +193,7 @@ fn explore(
     show_line: bool,
 ) -> Result<Option<(Report, Duration)>, Failure> {
     let limits = Limits { steps: MOST_STEPS, ..Limits::default() };
-    let options = Options { keep_going: true, data_races: false, limits };
+    let options = Options { keep_going: true, limits, ..Options::default() };
     let label = if show_line {
         format!("{}, {}", case.title(), algorithm.info().name)
     } else {

@@ -1,0 +1,193 @@
+//! Conflicting extensions: the events that the steps of an execution become once a race is reversed.
+//!
+//! Taken literally, `cex(C)` is exponential where reads commute: a write can follow any subset of the
+//! reads. It is enough to have one event for each reversible race `e ⋖ e'`: what `e'` becomes after
+//! `pre(E,e).notdep(e,E)`, with all the history that it has there. Shorter histories (only what `e'`
+//! needs) lose classes; `programs/regressions/short-histories.sel` shows it.
+
+use selvedge_core::{Access, Effect, Execution, Footprint, Position, Step, System, ThreadId, commute};
+
+use crate::races::Reversal;
+use crate::run::Run;
+use crate::unfolding::{EventRef, Name, Unfolding};
+
+/// Finds the unfolding's events for steps after a part of the execution. Buffers that are used again
+/// and again.
+#[derive(Debug, Default)]
+pub(super) struct Extensions {
+    /// How many events of each thread are in the part.
+    counts: Vec<u32>,
+    clock: Vec<u32>,
+    candidates: Vec<Position>,
+    names: Vec<EventRef>,
+}
+
+impl Extensions {
+    /// The event at `position`, the last one of the execution.
+    #[inline]
+    pub(super) fn executed(
+        &mut self,
+        unfolding: &mut Unfolding,
+        execution: &Execution,
+        path: &[EventRef],
+        position: Position,
+    ) -> EventRef {
+        let previous = execution.previous_of_thread(position).map(|other| path[other.index()]);
+        self.names.clear();
+        let names = execution.predecessors(position).iter().map(|other| path[other.index()]);
+        self.names.extend(names);
+        self.names.sort_unstable();
+        let step = execution.event(position).step();
+        let name = Name { step, previous, predecessors: &self.names };
+        unfolding.event(name, execution.accesses(position))
+    }
+
+    /// The event that the step of `thread` becomes by a reversal.
+    pub(super) fn reversed(
+        &mut self,
+        unfolding: &mut Unfolding,
+        execution: &Execution,
+        path: &[EventRef],
+        reversal: &Reversal,
+        thread: ThreadId,
+    ) -> EventRef {
+        self.count_before(execution, reversal.at);
+        let sequence = &reversal.sequence;
+        // It is the last of its thread: what follows it in its thread happens after e.
+        let is_it = |&index: &usize| sequence.step(index).thread == thread;
+        let index = (0..sequence.len()).rev().find(is_it);
+        let index = index.expect("internal error: a reversal without the step it is about");
+        for before in 0..index {
+            self.count(sequence.step(before).thread);
+        }
+        self.after(unfolding, execution, path, sequence.step(index), sequence.accesses(index))
+    }
+
+    /// The other alternatives of the event at `at`, after all that is independent of it.
+    pub(super) fn alternatives<S: System>(
+        &mut self,
+        run: &mut Run<'_, S>,
+        at: Position,
+    ) -> Vec<(Step, Footprint)> {
+        let taken = run.execution.event(at).step();
+        run.sync_to(at.index());
+        let mut effect = Effect::default();
+        for position in run.execution.positions().skip(at.index() + 1) {
+            let step = run.execution.event(position).step();
+            if !run.execution.happens_before(at, position) && run.is_enabled(step.thread) {
+                run.system.step(step, &mut effect);
+            }
+        }
+        let choices = if run.is_enabled(taken.thread) { run.system.choices(taken.thread) } else { 0 };
+        let mut alternatives = Vec::new();
+        for choice in (0..choices).filter(|&choice| choice != taken.choice) {
+            let step = Step { choice, ..taken };
+            run.system.pending(step, &mut effect);
+            alternatives.push((step, effect.footprint.clone()));
+        }
+        run.system.rewind(&run.execution.steps()[..at.index()]);
+        alternatives
+    }
+
+    /// The event of an alternative of the event at `at`, after all that is independent of it.
+    pub(super) fn alternative(
+        &mut self,
+        unfolding: &mut Unfolding,
+        execution: &Execution,
+        path: &[EventRef],
+        at: Position,
+        (step, footprint): &(Step, Footprint),
+    ) -> EventRef {
+        self.count_before(execution, at);
+        for position in execution.positions().skip(at.index() + 1) {
+            if !execution.happens_before(at, position) {
+                self.count(execution.event(position).thread());
+            }
+        }
+        self.after(unfolding, execution, path, *step, footprint.accesses())
+    }
+
+    fn count_before(&mut self, execution: &Execution, at: Position) {
+        self.counts.clear();
+        for position in execution.positions().take(at.index()) {
+            self.count(execution.event(position).thread());
+        }
+    }
+
+    #[inline]
+    fn count(&mut self, thread: ThreadId) {
+        if self.counts.len() <= thread.index() {
+            self.counts.resize(thread.index() + 1, 0);
+        }
+        self.counts[thread.index()] += 1;
+    }
+
+    fn contains(&self, execution: &Execution, position: Position) -> bool {
+        let id = execution.event(position).id;
+        self.counts.get(id.thread.index()).is_some_and(|&count| id.nth < count)
+    }
+
+    /// The event of `step` with these accesses after the part of the execution.
+    fn after(
+        &mut self,
+        unfolding: &mut Unfolding,
+        execution: &Execution,
+        path: &[EventRef],
+        step: Step,
+        accesses: &[Access],
+    ) -> EventRef {
+        let mut candidates = std::mem::take(&mut self.candidates);
+        candidates.clear();
+        for &access in accesses {
+            self.add_epoch_below(execution, access, &mut candidates);
+        }
+        candidates.sort_unstable_by(|a, b| b.cmp(a));
+        let count = self.counts.get(step.thread.index()).copied().unwrap_or(0) as usize;
+        let previous = count.checked_sub(1).map(|last| execution.of_thread(step.thread)[last]);
+        self.clock.clear();
+        if let Some(previous) = previous {
+            self.clock.extend_from_slice(execution.clock(previous));
+        }
+        self.names.clear();
+        // The latest first: one that is between another and the step comes before that other.
+        for &candidate in &candidates {
+            let id = execution.event(candidate).id;
+            if self.clock.get(id.thread.index()).is_some_and(|&count| count > id.nth) {
+                continue;
+            }
+            let clock = execution.clock(candidate);
+            self.clock.resize(self.clock.len().max(clock.len()), 0);
+            for (mine, theirs) in self.clock.iter_mut().zip(clock) {
+                *mine = (*mine).max(*theirs);
+            }
+            self.names.push(path[candidate.index()]);
+        }
+        self.candidates = candidates;
+        self.names.sort_unstable();
+        let previous = previous.map(|previous| path[previous.index()]);
+        let name = Name { step, previous, predecessors: &self.names };
+        unfolding.event(name, accesses)
+    }
+
+    /// Adds the last accesses of the part to the object that do not commute with `access`.
+    fn add_epoch_below(
+        &self,
+        execution: &Execution,
+        access: Access,
+        candidates: &mut Vec<Position>,
+    ) {
+        let mut epoch = None;
+        for (position, other) in execution.history(access.object, Position::new(execution.len())) {
+            if !self.contains(execution, position) {
+                continue;
+            }
+            match epoch {
+                None if commute(other.mode, access.mode) => continue,
+                None => epoch = Some(other.mode),
+                Some(mode) if commute(mode, other.mode) => {}
+                Some(_) => break,
+            }
+            candidates.push(position);
+        }
+    }
+}

@@ -1,0 +1,351 @@
+//! The unfolding of a program: its events with their causes, each stored once.
+//!
+//! An event of the unfolding is a step together with its *history*, all that happened before it. It
+//! stands for that step in every execution in which the same happened before it. The history is
+//! known from its maximal events: the previous event of the thread, and the immediate predecessors in
+//! other threads. These name the event; the same name gives the same event again (*hash-consing*).
+//!
+//! | paper | here |
+//! |---|---|
+//! | `⟨a, H⟩` | [`Name`] |
+//! | `[e]` | [`Unfolding::is_before`], from `tmax` |
+//! | thread tree | one [`Forest`] for all threads; the node of an event has its number |
+//! | lock tree | `objects.rs`: a tree for every object, in which commuting accesses are one node |
+//! | `tmax`, `lmax` | [`Unfolding::latest`], `maxima.rs` |
+//! | `e < e'`, `e # e'` | [`Unfolding::is_before`], [`Unfolding::are_in_conflict`] |
+//!
+//! Invariants, recomputed from the definitions in the tests:
+//! 1. causes have lower numbers than what they cause;
+//! 2. `a` is before `b` exactly if it is in the history of `b`;
+//! 3. `a` and `b` are in conflict exactly if their histories, with themselves, contain two dependent
+//!    events neither of which is in the history of the other.
+
+use selvedge_core::{Access, Step, ThreadId, commute};
+
+mod forest;
+mod maxima;
+mod objects;
+mod table;
+
+use forest::{Forest, NodeRef};
+use maxima::Maxima;
+use objects::ObjectTrees;
+use table::{Table, hash};
+
+/// An event of the unfolding: also a node of its thread's tree.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct EventRef(NodeRef);
+
+impl EventRef {
+    #[inline]
+    fn of_index(index: usize) -> Self {
+        Self(NodeRef::of_index(index))
+    }
+
+    #[inline]
+    pub(crate) fn index(self) -> usize {
+        self.0.index()
+    }
+
+    #[inline]
+    fn number(self) -> u32 {
+        self.index() as u32
+    }
+}
+
+/// What names an event.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Name<'a> {
+    pub(crate) step: Step,
+    /// The event of the thread before it.
+    pub(crate) previous: Option<EventRef>,
+    /// The immediate predecessors in other threads, ascending.
+    pub(crate) predecessors: &'a [EventRef],
+}
+
+impl Name<'_> {
+    #[inline]
+    fn hash(&self) -> u32 {
+        let Step { thread, choice } = self.step;
+        let previous = self.previous.map_or(0, |previous| previous.number() + 1);
+        let first = [thread.number() ^ choice << 16, previous];
+        hash(first.into_iter().chain(self.predecessors.iter().map(|event| event.number())))
+    }
+}
+
+/// An access with the place that it leads to in the tree of the object.
+#[derive(Clone, Copy, Debug)]
+struct Placed {
+    access: Access,
+    place: NodeRef,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Event {
+    step: Step,
+    /// Where its predecessors in other threads begin, and its accesses and `tmax`. They end where
+    /// those of the next event begin.
+    first_predecessor: u32,
+    first_access: u32,
+    first_latest: u32,
+}
+
+/// All events that are known.
+#[derive(Debug)]
+pub(crate) struct Unfolding {
+    events: Vec<Event>,
+    by_name: Table,
+    threads: Forest,
+    objects: ObjectTrees,
+    predecessors: Vec<EventRef>,
+    accesses: Vec<Placed>,
+    latest: Vec<Option<EventRef>>,
+    maxima: Maxima,
+    row: Vec<Option<EventRef>>,
+}
+
+impl Unfolding {
+    /// The empty one. `step`: that of the skip pointers.
+    pub(crate) fn new(step: u32) -> Self {
+        Self {
+            events: Vec::new(),
+            by_name: Table::default(),
+            threads: Forest::new(step),
+            objects: ObjectTrees::new(step),
+            predecessors: Vec::new(),
+            accesses: Vec::new(),
+            latest: Vec::new(),
+            maxima: Maxima::new(),
+            row: Vec::new(),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    #[inline]
+    pub(crate) fn step(&self, event: EventRef) -> Step {
+        self.events[event.index()].step
+    }
+
+    #[inline]
+    pub(crate) fn thread(&self, event: EventRef) -> ThreadId {
+        self.step(event).thread
+    }
+
+    /// The event of the thread before it.
+    #[inline]
+    pub(crate) fn previous(&self, event: EventRef) -> Option<EventRef> {
+        self.threads.parent(event.0).map(EventRef)
+    }
+
+    /// How many events of its thread there are up to it.
+    #[inline]
+    pub(crate) fn depth(&self, event: EventRef) -> u32 {
+        self.threads.depth(event.0)
+    }
+
+    /// The immediate predecessors in other threads.
+    fn predecessors(&self, event: EventRef) -> &[EventRef] {
+        let first = self.events[event.index()].first_predecessor as usize;
+        let next = self.events.get(event.index() + 1);
+        let end = next.map_or(self.predecessors.len(), |next| next.first_predecessor as usize);
+        &self.predecessors[first..end]
+    }
+
+    #[inline]
+    fn placed(&self, event: EventRef) -> &[Placed] {
+        let first = self.events[event.index()].first_access as usize;
+        let next = self.events.get(event.index() + 1);
+        &self.accesses[first..next.map_or(self.accesses.len(), |next| next.first_access as usize)]
+    }
+
+    /// `tmax`: the last event of each thread in the history of `event`, with itself.
+    #[inline]
+    pub(crate) fn latest(&self, event: EventRef) -> &[Option<EventRef>] {
+        let first = self.events[event.index()].first_latest as usize;
+        let next = self.events.get(event.index() + 1);
+        &self.latest[first..next.map_or(self.latest.len(), |next| next.first_latest as usize)]
+    }
+
+    /// `tmax` of one thread.
+    #[inline]
+    fn latest_of(&self, event: EventRef, thread: ThreadId) -> Option<EventRef> {
+        self.latest(event).get(thread.index()).copied().flatten()
+    }
+
+    /// The event with this name, which touches what `accesses` say.
+    pub(crate) fn event(&mut self, name: Name<'_>, accesses: &[Access]) -> EventRef {
+        let hash = name.hash();
+        let found = self.by_name.find(hash, |index| {
+            let event = EventRef::of_index(index);
+            self.events[index].step == name.step
+                && self.previous(event) == name.previous
+                && self.predecessors(event) == name.predecessors
+        });
+        match found {
+            Some(index) => EventRef::of_index(index),
+            None => {
+                self.by_name.insert(hash, self.events.len());
+                self.add(name, accesses)
+            }
+        }
+    }
+
+    fn add(&mut self, name: Name<'_>, accesses: &[Access]) -> EventRef {
+        let event = EventRef::of_index(self.events.len());
+        let number =
+            |len: usize| u32::try_from(len).expect("internal error: too many events are known");
+        let new = Event {
+            step: name.step,
+            first_predecessor: number(self.predecessors.len()),
+            first_access: number(self.accesses.len()),
+            first_latest: number(self.latest.len()),
+        };
+        self.maxima.begin(name.previous.map(EventRef::index));
+        let mut row = std::mem::take(&mut self.row);
+        row.clear();
+        if let Some(previous) = name.previous {
+            row.extend_from_slice(self.latest(previous));
+        }
+        for &predecessor in name.predecessors {
+            self.maxima.join(predecessor.index(), &mut self.objects);
+            self.join_latest(&mut row, predecessor);
+        }
+        let thread = name.step.thread.index();
+        if row.len() <= thread {
+            row.resize(thread + 1, None);
+        }
+        row[thread] = Some(event);
+        for &access in accesses {
+            let object = access.object.index();
+            let place = self.objects.access(self.maxima.get_new(object), access.mode, event);
+            self.maxima.set_new(object, place);
+            self.accesses.push(Placed { access, place });
+        }
+        self.maxima.end();
+        self.events.push(new);
+        self.predecessors.extend_from_slice(name.predecessors);
+        self.latest.extend_from_slice(&row);
+        self.row = row;
+        self.threads.push(name.previous.map(|previous| previous.0));
+        event
+    }
+
+    fn join_latest(&self, row: &mut Vec<Option<EventRef>>, predecessor: EventRef) {
+        let other = self.latest(predecessor);
+        row.resize(row.len().max(other.len()), None);
+        for (mine, theirs) in row.iter_mut().zip(other) {
+            if mine == theirs {
+                continue;
+            }
+            let depth = |event: &Option<EventRef>| event.map_or(0, |event| self.depth(event));
+            if depth(mine) < depth(theirs) {
+                *mine = *theirs;
+            }
+        }
+    }
+
+    /// Whether `a` is in the history of `b`, or is `b`.
+    #[inline]
+    pub(crate) fn is_before(&self, a: EventRef, b: EventRef) -> bool {
+        let latest = self.latest_of(b, self.thread(a));
+        latest.is_some_and(|latest| self.threads.is_ancestor(a.0, latest.0))
+    }
+
+    /// Whether no execution contains both.
+    pub(crate) fn are_in_conflict(&self, a: EventRef, b: EventRef) -> bool {
+        let threads = self.latest(a).iter().zip(self.latest(b));
+        let mut threads = threads.filter_map(|(a, b)| Some(((*a)?, (*b)?)));
+        threads.any(|(a, b)| !self.threads.are_comparable(a.0, b.0))
+            || !self.maxima.are_compatible(a.index(), b.index(), &self.objects)
+    }
+
+    /// Whether no execution contains both. All that is before `new` is compatible with `event`, so
+    /// that only the thread and the objects of `new` need to be looked at.
+    #[inline]
+    pub(crate) fn excludes(&self, new: EventRef, event: EventRef) -> bool {
+        if let Some(latest) = self.latest_of(event, self.thread(new))
+            && !self.threads.are_comparable(latest.0, new.0)
+        {
+            return true;
+        }
+        self.placed(new).iter().any(|placed| {
+            let known = self.maxima.get(event.index(), placed.access.object.index());
+            known.is_some_and(|known| !self.objects.are_compatible(known, placed.place))
+        })
+    }
+
+    /// Whether two events that are both enabled cannot be swapped.
+    #[inline]
+    pub(crate) fn are_dependent(&self, a: EventRef, b: EventRef) -> bool {
+        let clash = |a: &Placed| {
+            let clash = |b: &Placed| {
+                a.access.object == b.access.object && !commute(a.access.mode, b.access.mode)
+            };
+            self.placed(b).iter().any(clash)
+        };
+        self.thread(a) == self.thread(b) || self.placed(a).iter().any(clash)
+    }
+
+    /// Forgets all events but `roots` and what is before them. Gives the new name of each event.
+    pub(crate) fn retain(
+        &mut self,
+        roots: impl Iterator<Item = EventRef>,
+    ) -> Vec<Option<EventRef>> {
+        let keep = self.with_causes(roots);
+        let mut used = self.maxima.retain(&keep, self.objects.forest().len());
+        let names: Vec<Option<EventRef>> =
+            self.threads.retain(&keep).into_iter().map(|name| name.map(EventRef)).collect();
+        let old = std::mem::replace(self, Self::new(2));
+        let kept = || (0..keep.len()).filter(|&index| keep[index]).map(EventRef::of_index);
+        for event in kept() {
+            old.placed(event).iter().for_each(|placed| used[placed.place.index()] = true);
+        }
+        let renamed = |event: EventRef| {
+            names[event.index()].expect("internal error: a cause was dropped")
+        };
+        for event in kept() {
+            self.events.push(Event {
+                step: old.step(event),
+                first_predecessor: self.predecessors.len() as u32,
+                first_access: self.accesses.len() as u32,
+                first_latest: self.latest.len() as u32,
+            });
+            self.predecessors.extend(old.predecessors(event).iter().map(|&other| renamed(other)));
+            self.latest.extend(old.latest(event).iter().map(|latest| latest.map(renamed)));
+            self.accesses.extend_from_slice(old.placed(event));
+        }
+        (self.threads, self.objects, self.maxima) = (old.threads, old.objects, old.maxima);
+        let places = self.objects.retain(used, &names);
+        self.maxima.rename(&places);
+        for placed in &mut self.accesses {
+            placed.place =
+                places[placed.place.index()].expect("internal error: a place was dropped");
+        }
+        for index in 0..self.events.len() {
+            let event = EventRef::of_index(index);
+            let (step, previous) = (self.step(event), self.previous(event));
+            let name = Name { step, previous, predecessors: self.predecessors(event) };
+            self.by_name.insert(name.hash(), index);
+        }
+        names
+    }
+
+    /// Which events are roots or before one.
+    fn with_causes(&self, roots: impl Iterator<Item = EventRef>) -> Vec<bool> {
+        let mut keep = vec![false; self.events.len()];
+        roots.for_each(|root| keep[root.index()] = true);
+        for index in (0..keep.len()).rev() {
+            if keep[index] {
+                let event = EventRef::of_index(index);
+                let previous = self.previous(event);
+                for &cause in previous.iter().chain(self.predecessors(event)) {
+                    keep[cause.index()] = true;
+                }
+            }
+        }
+        keep
+    }
+}
