@@ -54,7 +54,7 @@ mod alternatives;
 mod extensions;
 
 use alternatives::Comb;
-use extensions::Extensions;
+pub(crate) use extensions::Extensions;
 
 pub(crate) const INFO: Info = Info {
     name: "quasi",
@@ -271,8 +271,7 @@ impl<S: System> Search<'_, S> {
         let mut usable = last.usable;
         for index in last.asleep..node.asleep {
             let sleeper = self.asleep[index];
-            let sleeps_on =
-                !self.unfolding.are_dependent(self.disabled[sleeper as usize], event);
+            let sleeps_on = !self.unfolding.are_dependent(self.disabled[sleeper as usize], event);
             if sleeps_on {
                 self.asleep.push(sleeper);
             }

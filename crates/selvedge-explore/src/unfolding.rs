@@ -220,7 +220,7 @@ impl Unfolding {
         row[thread] = Some(event);
         for &access in accesses {
             let object = access.object.index();
-            let place = self.objects.access(self.maxima.get_new(object), access.mode, event);
+            let place = self.objects.access(self.maxima.get_new(object), access, event);
             self.maxima.set_new(object, place);
             self.accesses.push(Placed { access, place });
         }
@@ -303,9 +303,8 @@ impl Unfolding {
         for event in kept() {
             old.placed(event).iter().for_each(|placed| used[placed.place.index()] = true);
         }
-        let renamed = |event: EventRef| {
-            names[event.index()].expect("internal error: a cause was dropped")
-        };
+        let renamed =
+            |event: EventRef| names[event.index()].expect("internal error: a cause was dropped");
         for event in kept() {
             self.events.push(Event {
                 step: old.step(event),
@@ -349,3 +348,6 @@ impl Unfolding {
         keep
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -43,10 +43,7 @@ fn check(script: &Script) {
             expected.0.len()
         );
         assert_eq!(report.verdict(), oracle.verdict(), "{name}: {script:?}");
-        assert!(
-            found.0.values().all(|&times| times == 1),
-            "{name} sees a class twice: {script:?}"
-        );
+        assert!(found.0.values().all(|&times| times == 1), "{name} sees a class twice: {script:?}");
         if variant.is_optimal() {
             assert_eq!(report.counts.redundant, 0, "{name} is not optimal: {script:?}");
         }

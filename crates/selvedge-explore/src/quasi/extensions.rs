@@ -5,7 +5,9 @@
 //! `pre(E,e).notdep(e,E)`, with all the history that it has there. Shorter histories (only what `e'`
 //! needs) lose classes; `programs/regressions/short-histories.sel` shows it.
 
-use selvedge_core::{Access, Effect, Execution, Footprint, Position, Step, System, ThreadId, commute};
+use selvedge_core::{
+    Access, Effect, Execution, Footprint, Position, Step, System, ThreadId, commute,
+};
 
 use crate::races::Reversal;
 use crate::run::Run;
@@ -14,7 +16,7 @@ use crate::unfolding::{EventRef, Name, Unfolding};
 /// Finds the unfolding's events for steps after a part of the execution. Buffers that are used again
 /// and again.
 #[derive(Debug, Default)]
-pub(super) struct Extensions {
+pub(crate) struct Extensions {
     /// How many events of each thread are in the part.
     counts: Vec<u32>,
     clock: Vec<u32>,
@@ -25,7 +27,7 @@ pub(super) struct Extensions {
 impl Extensions {
     /// The event at `position`, the last one of the execution.
     #[inline]
-    pub(super) fn executed(
+    pub(crate) fn executed(
         &mut self,
         unfolding: &mut Unfolding,
         execution: &Execution,
@@ -43,7 +45,7 @@ impl Extensions {
     }
 
     /// The event that the step of `thread` becomes by a reversal.
-    pub(super) fn reversed(
+    pub(crate) fn reversed(
         &mut self,
         unfolding: &mut Unfolding,
         execution: &Execution,
@@ -64,7 +66,7 @@ impl Extensions {
     }
 
     /// The other alternatives of the event at `at`, after all that is independent of it.
-    pub(super) fn alternatives<S: System>(
+    pub(crate) fn alternatives<S: System>(
         &mut self,
         run: &mut Run<'_, S>,
         at: Position,
@@ -78,7 +80,8 @@ impl Extensions {
                 run.system.step(step, &mut effect);
             }
         }
-        let choices = if run.is_enabled(taken.thread) { run.system.choices(taken.thread) } else { 0 };
+        let choices =
+            if run.is_enabled(taken.thread) { run.system.choices(taken.thread) } else { 0 };
         let mut alternatives = Vec::new();
         for choice in (0..choices).filter(|&choice| choice != taken.choice) {
             let step = Step { choice, ..taken };
@@ -90,7 +93,7 @@ impl Extensions {
     }
 
     /// The event of an alternative of the event at `at`, after all that is independent of it.
-    pub(super) fn alternative(
+    pub(crate) fn alternative(
         &mut self,
         unfolding: &mut Unfolding,
         execution: &Execution,

@@ -141,7 +141,12 @@ impl Forest {
     /// Whether one is an ancestor of the other, or is it.
     #[inline]
     pub(crate) fn are_comparable(&self, a: NodeRef, b: NodeRef) -> bool {
-        a == b || if self.depth(a) < self.depth(b) { self.is_ancestor(a, b) } else { self.is_ancestor(b, a) }
+        a == b
+            || if self.depth(a) < self.depth(b) {
+                self.is_ancestor(a, b)
+            } else {
+                self.is_ancestor(b, a)
+            }
     }
 
     /// Drops the nodes that are not to be kept; gives the new name of each. Whoever is kept has its

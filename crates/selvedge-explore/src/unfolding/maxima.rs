@@ -161,9 +161,8 @@ impl Maxima {
     /// Gives the nodes new names.
     pub(crate) fn rename(&mut self, names: &[Option<NodeRef>]) {
         for entry in self.chunks.iter_mut().flatten() {
-            *entry = entry.map(|node| {
-                names[node.index()].expect("internal error: a history was dropped")
-            });
+            *entry = entry
+                .map(|node| names[node.index()].expect("internal error: a history was dropped"));
         }
     }
 }

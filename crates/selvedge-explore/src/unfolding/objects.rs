@@ -11,7 +11,7 @@
 //! group below the same node. If `b` is deeper, and `c` is its ancestor as deep as `a`: `c` is `a`, or
 //! a set of one group with `a` that contains all of `a`, since what came after `c` depends on all of them.
 
-use selvedge_core::{Mode, commute};
+use selvedge_core::{Access, Mode, commute};
 
 use super::EventRef;
 use super::forest::{Forest, NodeRef};
@@ -24,8 +24,8 @@ enum Kind {
     Exclusive,
     /// Accesses that commute with each other.
     Group {
-        /// Of one of them: it tells the group.
-        mode: Mode,
+        /// One of them: it tells the object and the group.
+        access: Access,
         /// Where their events begin in `members`.
         first: u32,
         len: u32,
@@ -63,13 +63,14 @@ impl ObjectTrees {
         &mut self.forest
     }
 
-    /// The place after an access in this mode by `event`, which found the history `before`.
+    /// The place after an access by `event`, which found the history `before` of the object.
     pub(crate) fn access(
         &mut self,
         before: Option<NodeRef>,
-        mode: Mode,
+        access: Access,
         event: EventRef,
     ) -> NodeRef {
+        let mode = access.mode;
         if !commute(mode, mode) {
             self.kinds.push(Kind::Exclusive);
             return self.forest.push(before);
@@ -85,7 +86,7 @@ impl ObjectTrees {
         };
         // It is the newest event of all.
         members.push(event);
-        let node = self.intern(parent, mode, &members);
+        let node = self.intern(parent, access, &members);
         self.buffer = members;
         node
     }
@@ -102,14 +103,17 @@ impl ObjectTrees {
 
     fn unite(&mut self, a: NodeRef, b: NodeRef) -> NodeRef {
         // Histories that are not compatible come only from a program that breaks its contract.
-        let Some(mode) = self.group(a).filter(|_| self.are_compatible(a, b)) else { return a };
+        let Kind::Group { access, .. } = self.kinds[a.index()] else { return a };
+        if !self.are_compatible(a, b) {
+            return a;
+        }
         let mut members = std::mem::take(&mut self.buffer);
         members.clear();
         members.extend_from_slice(self.members(a));
         members.extend_from_slice(self.members(b));
         members.sort_unstable();
         members.dedup();
-        let node = self.intern(self.forest.parent(a), mode, &members);
+        let node = self.intern(self.forest.parent(a), access, &members);
         self.buffer = members;
         node
     }
@@ -146,7 +150,7 @@ impl ObjectTrees {
     fn group(&self, node: NodeRef) -> Option<Mode> {
         match self.kinds[node.index()] {
             Kind::Exclusive => None,
-            Kind::Group { mode, .. } => Some(mode),
+            Kind::Group { access, .. } => Some(access.mode),
         }
     }
 
@@ -158,11 +162,17 @@ impl ObjectTrees {
     }
 
     /// The node of a group.
-    fn intern(&mut self, parent: Option<NodeRef>, mode: Mode, members: &[EventRef]) -> NodeRef {
-        let hash = group_hash(parent, members);
+    fn intern(&mut self, parent: Option<NodeRef>, access: Access, members: &[EventRef]) -> NodeRef {
+        let hash = group_hash(parent, access, members);
         let is_it = |index: usize| {
             let node = NodeRef::of_index(index);
-            self.forest.parent(node) == parent && self.members(node) == members
+            let object = match self.kinds[index] {
+                Kind::Group { access, .. } => Some(access.object),
+                Kind::Exclusive => None,
+            };
+            object == Some(access.object)
+                && self.forest.parent(node) == parent
+                && self.members(node) == members
         };
         if let Some(index) = self.groups.find(hash, is_it) {
             return NodeRef::of_index(index);
@@ -170,7 +180,7 @@ impl ObjectTrees {
         self.groups.insert(hash, self.forest.len());
         let first = u32::try_from(self.members.len()).expect("internal error: too many events");
         self.members.extend_from_slice(members);
-        self.kinds.push(Kind::Group { mode, first, len: members.len() as u32 });
+        self.kinds.push(Kind::Group { access, first, len: members.len() as u32 });
         self.forest.push(parent)
     }
 
@@ -193,25 +203,26 @@ impl ObjectTrees {
         let old_kinds = std::mem::take(&mut self.kinds);
         self.groups = Table::default();
         for (kind, _) in old_kinds.iter().zip(&keep).filter(|(_, keep)| **keep) {
-            let Kind::Group { mode, first, len } = *kind else {
+            let Kind::Group { access, first, len } = *kind else {
                 self.kinds.push(Kind::Exclusive);
                 continue;
             };
             let start = self.members.len();
-            let renamed = old[first as usize..][..len as usize].iter().map(|event| {
-                events[event.index()].expect("internal error: a cause was dropped")
-            });
+            let renamed = old[first as usize..][..len as usize]
+                .iter()
+                .map(|event| events[event.index()].expect("internal error: a cause was dropped"));
             self.members.extend(renamed);
             let node = NodeRef::of_index(self.kinds.len());
-            let hash = group_hash(self.forest.parent(node), &self.members[start..]);
+            let hash = group_hash(self.forest.parent(node), access, &self.members[start..]);
             self.groups.insert(hash, self.kinds.len());
-            self.kinds.push(Kind::Group { mode, first: start as u32, len });
+            self.kinds.push(Kind::Group { access, first: start as u32, len });
         }
         names
     }
 }
 
-fn group_hash(parent: Option<NodeRef>, members: &[EventRef]) -> u32 {
+fn group_hash(parent: Option<NodeRef>, access: Access, members: &[EventRef]) -> u32 {
     let parent = parent.map_or(0, |parent| parent.index() as u32 + 1);
-    hash(std::iter::once(parent).chain(members.iter().map(|event| event.number())))
+    let first = [parent, access.object.number()];
+    hash(first.into_iter().chain(members.iter().map(|event| event.number())))
 }
