@@ -42,7 +42,9 @@
 
 use std::num::NonZeroU32;
 
-use selvedge_core::{Effect, Footprint, Position, Report, Status, Step, System, ThreadId};
+use selvedge_core::{Effect, Event, Footprint, Position, Report, Status, Step, System, ThreadId};
+
+use smallvec::SmallVec;
 
 use crate::algorithm::{Covers, Equivalence, Info};
 use crate::options::{Observer, Options};
@@ -88,6 +90,8 @@ pub(crate) fn explore<S: System>(
         nodes: vec![Node::default()],
         clue: Vec::new(),
         comb: Comb::default(),
+        sleepers: Vec::new(),
+        found: Vec::new(),
         fresh: 0,
         unsettled: Vec::new(),
         undecided_choices: Vec::new(),
@@ -109,8 +113,8 @@ struct Search<'a, S> {
     run: Run<'a, S>,
     unfolding: Unfolding,
     finder: Extensions,
-    /// The events of the execution.
-    path: Vec<EventRef>,
+    /// The events of the execution, as far as someone asked for them.
+    path: Vec<Option<EventRef>>,
     /// For each event of the path: what its races become when they are reversed.
     extensions: Vec<Vec<EventRef>>,
     /// `D`: what was explored from the nodes on the path.
@@ -125,6 +129,10 @@ struct Search<'a, S> {
     /// `A`: steps to take, the next one last.
     clue: Vec<Step>,
     comb: Comb,
+    /// The events asleep at a node: a buffer.
+    sleepers: Vec<EventRef>,
+    /// What reversals give: a buffer.
+    found: Vec<(Position, EventRef)>,
     /// Events from here on were not there when races were last looked for.
     fresh: usize,
     /// Events with a race whose reversal depends on what comes after them.
@@ -244,22 +252,27 @@ impl<S: System> Search<'_, S> {
             choices => self.other_alternatives(step, choices),
         };
         self.run.step(step);
-        let Self { unfolding, finder, run, path, .. } = self;
-        let event = finder.executed(unfolding, &run.execution, path, position);
-        self.path.push(event);
+        self.path.push(None);
         if self.extensions.len() < self.path.len() {
             self.extensions.push(Vec::new());
         }
-        self.pass_down(event);
+        self.pass_down(position);
         if !others.is_empty() {
             self.keep_alternatives(position, &others);
         }
         self.run.after_step(&|| fraction(&self.nodes, &self.extensions));
     }
 
-    /// Makes the node behind `event`: who commutes with it sleeps on, and what is compatible with it
-    /// stays usable if its keeper sleeps on.
-    fn pass_down(&mut self, event: EventRef) {
+    /// The event at `position`.
+    #[inline]
+    fn event(&mut self, position: Position) -> EventRef {
+        let Self { unfolding, finder, run, path, .. } = self;
+        finder.executed(unfolding, &run.execution, path, position)
+    }
+
+    /// Makes the node behind the event at `position`: who commutes with it sleeps on, and what is
+    /// compatible with it stays usable if its keeper sleeps on.
+    fn pass_down(&mut self, position: Position) {
         let last = self.nodes[self.nodes.len() - 1];
         let node = Node {
             disabled: self.disabled.len(),
@@ -270,20 +283,28 @@ impl<S: System> Search<'_, S> {
         self.nodes.push(node);
         let mut usable = last.usable;
         for index in last.asleep..node.asleep {
-            let sleeper = self.asleep[index];
-            let sleeps_on = !self.unfolding.are_dependent(self.disabled[sleeper as usize], event);
+            let keeper = self.asleep[index];
+            let sleeper = self.disabled[keeper as usize];
+            let thread = self.run.execution.event(position).thread();
+            let accesses = self.run.execution.accesses(position);
+            let sleeps_on = !self.unfolding.depends_on(sleeper, thread, accesses);
             if sleeps_on {
-                self.asleep.push(sleeper);
+                self.asleep.push(keeper);
             }
             // What sleepers keep stands in their order.
-            while usable < node.usable && self.usable[usable].keeper == sleeper {
+            while usable < node.usable && self.usable[usable].keeper == keeper {
                 let kept = self.usable[usable];
-                if sleeps_on && !self.unfolding.excludes(event, kept.event) {
+                if sleeps_on && !self.excludes(position, kept.event) {
                     self.usable.push(kept);
                 }
                 usable += 1;
             }
         }
+    }
+
+    fn excludes(&mut self, position: Position, event: EventRef) -> bool {
+        let new = self.event(position);
+        self.unfolding.excludes(new, event)
     }
 
     /// The other alternatives of a step that is about to be taken.
@@ -313,15 +334,16 @@ impl<S: System> Search<'_, S> {
     /// Goes back to the last node from which there is something left to explore, and finds out what.
     /// Gives false if there is none.
     fn next_branch(&mut self) -> bool {
-        while let Some(event) = self.path.pop() {
-            let depth = self.path.len();
+        while let Some(depth) = self.path.len().checked_sub(1) {
             let below = self.nodes.pop().expect("internal error: a node for each event");
             let node = self.nodes[depth];
             let lost = (self.usable.len() - below.usable) < (below.usable - node.usable);
             self.asleep.truncate(below.asleep);
             self.usable.truncate(below.usable);
-            let nothing_new = self.extensions[depth].is_empty() && !lost;
-            if (nothing_new && !node.in_full) || !self.find_branch(depth, event) {
+            let found = (lost || node.in_full || !self.extensions[depth].is_empty())
+                && self.find_branch(depth);
+            self.path.pop();
+            if !found {
                 self.extensions[depth].clear();
                 self.disabled.truncate(node.disabled);
                 self.asleep.truncate(node.asleep);
@@ -337,11 +359,18 @@ impl<S: System> Search<'_, S> {
         false
     }
 
-    /// Puts `event`, which was explored from the last node, to sleep there, and looks for an
-    /// alternative.
-    fn find_branch(&mut self, depth: usize, event: EventRef) -> bool {
-        let Self { unfolding, usable, disabled, asleep, .. } = self;
+    /// Puts the event that was explored from the last node to sleep there, and looks for an alternative.
+    fn find_branch(&mut self, depth: usize) -> bool {
+        let event = self.event(Position::new(depth));
+        let Self { unfolding, usable, disabled, asleep, sleepers, .. } = self;
         let node = &mut self.nodes[depth];
+        let excluded = |usable: &Usable| unfolding.excludes(event, usable.event);
+        if self.extensions[depth].is_empty()
+            && !node.in_full
+            && !usable[node.usable..].iter().any(excluded)
+        {
+            return false;
+        }
         node.explored += 1;
         let keeper = disabled.len() as u32;
         disabled.push(event);
@@ -355,11 +384,12 @@ impl<S: System> Search<'_, S> {
         }
         usable.truncate(kept);
         usable.extend(self.extensions[depth].drain(..).map(|event| Usable { event, keeper }));
-        let sleepers: Vec<EventRef> =
-            asleep[node.asleep..].iter().map(|&index| disabled[index as usize]).collect();
+        sleepers.clear();
+        sleepers.extend(asleep[node.asleep..].iter().map(|&index| disabled[index as usize]));
         let known = usable[node.usable..].iter().map(|usable| usable.event);
-        if let Some(found) = self.comb.search(unfolding, &sleepers, known, self.k) {
-            self.clue = clue(unfolding, &self.path, found);
+        if let Some(found) = self.comb.search(unfolding, sleepers, known, self.k) {
+            let before = &self.run.execution.events()[..depth];
+            clue(unfolding, before, found, &mut self.clue);
             return true;
         }
         self.clue.clear();
@@ -408,15 +438,14 @@ impl<S: System> Search<'_, S> {
     /// Reverses all races of `later`, a step of `thread`. Tells whether that is settled for all
     /// executions that share the prefix up to it.
     fn reverse(&mut self, later: Later, thread: ThreadId) -> bool {
-        let Self { run, unfolding, finder, path, reversal, .. } = self;
-        let mut found: Vec<(Position, EventRef)> = Vec::new();
+        let Self { run, unfolding, finder, path, reversal, found, .. } = self;
         let mut settled = true;
         let in_full = reversals(run, later, reversal, &mut |execution, reversal| {
             settled &= reversal.stable;
             let event = finder.reversed(unfolding, execution, path, reversal, thread);
             found.push((reversal.at, event));
         });
-        for (at, event) in found {
+        while let Some((at, event)) = self.found.pop() {
             self.keep(at, event);
         }
         for at in in_full {
@@ -442,28 +471,29 @@ impl<S: System> Search<'_, S> {
         if self.unfolding.len() < self.next_pruning {
             return;
         }
-        let lists = self.extensions.iter().flatten().chain(&self.path).chain(&self.disabled);
+        let path = self.path.iter().flatten();
+        let lists = self.extensions.iter().flatten().chain(path).chain(&self.disabled);
         let roots = lists.copied().chain(self.usable.iter().map(|usable| usable.event));
         let names = self.unfolding.retain(roots);
         let rename = |event: &mut EventRef| {
             *event = names[event.index()].expect("internal error: a root was dropped");
         };
         self.extensions.iter_mut().flatten().for_each(rename);
-        self.path.iter_mut().chain(&mut self.disabled).for_each(rename);
+        self.path.iter_mut().flatten().chain(&mut self.disabled).for_each(rename);
         self.usable.iter_mut().for_each(|usable| rename(&mut usable.event));
         self.next_pruning = (2 * self.unfolding.len()).max(WORTH_PRUNING);
     }
 }
 
-/// The steps to the events `found` after the events of `path`, the next one last.
-fn clue(unfolding: &Unfolding, path: &[EventRef], found: &[EventRef]) -> Vec<Step> {
-    let mut taken: Vec<u32> = Vec::new();
-    for &event in path {
-        let thread = unfolding.thread(event).index();
+/// Writes down the steps to the events `found` after the events `before`, the next one last.
+fn clue(unfolding: &Unfolding, before: &[Event], found: &[EventRef], steps: &mut Vec<Step>) {
+    let mut taken: SmallVec<[u32; 16]> = SmallVec::new();
+    for event in before {
+        let thread = event.thread().index();
         taken.resize(taken.len().max(thread + 1), 0);
         taken[thread] += 1;
     }
-    let mut events: Vec<EventRef> = Vec::new();
+    let mut events: SmallVec<[EventRef; 16]> = SmallVec::new();
     for &event in found {
         for (thread, latest) in unfolding.latest(event).iter().enumerate() {
             let taken = taken.get(thread).copied().unwrap_or(0);
@@ -474,7 +504,8 @@ fn clue(unfolding: &Unfolding, path: &[EventRef], found: &[EventRef]) -> Vec<Ste
     // Causes have lower numbers.
     events.sort_unstable_by(|a, b| b.cmp(a));
     events.dedup();
-    events.into_iter().map(|event| unfolding.step(event)).collect()
+    steps.clear();
+    steps.extend(events.into_iter().map(|event| unfolding.step(event)));
 }
 
 fn fraction(nodes: &[Node], extensions: &[Vec<EventRef>]) -> f64 {

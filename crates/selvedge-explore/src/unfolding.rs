@@ -20,7 +20,7 @@
 //! 3. `a` and `b` are in conflict exactly if their histories, with themselves, contain two dependent
 //!    events neither of which is in the history of the other.
 
-use selvedge_core::{Access, Step, ThreadId, commute};
+use selvedge_core::{Access, Step, ThreadId};
 
 mod forest;
 mod maxima;
@@ -277,16 +277,17 @@ impl Unfolding {
         })
     }
 
-    /// Whether two events that are both enabled cannot be swapped.
+    /// Whether an event and a step of `thread` with these accesses, both enabled, cannot be swapped.
     #[inline]
-    pub(crate) fn are_dependent(&self, a: EventRef, b: EventRef) -> bool {
-        let clash = |a: &Placed| {
-            let clash = |b: &Placed| {
-                a.access.object == b.access.object && !commute(a.access.mode, b.access.mode)
-            };
-            self.placed(b).iter().any(clash)
-        };
-        self.thread(a) == self.thread(b) || self.placed(a).iter().any(clash)
+    pub(crate) fn depends_on(
+        &self,
+        event: EventRef,
+        thread: ThreadId,
+        accesses: &[Access],
+    ) -> bool {
+        let clash =
+            |placed: &Placed| accesses.iter().any(|&access| placed.access.dependent(access));
+        self.thread(event) == thread || self.placed(event).iter().any(clash)
     }
 
     /// Forgets all events but `roots` and what is before them. Gives the new name of each event.

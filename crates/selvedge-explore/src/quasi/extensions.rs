@@ -22,26 +22,60 @@ pub(crate) struct Extensions {
     clock: Vec<u32>,
     candidates: Vec<Position>,
     names: Vec<EventRef>,
+    /// Events whose names are needed, each because of the one before it.
+    unnamed: Vec<Position>,
 }
 
+/// The events of the execution, as far as they have names.
+pub(crate) type Path = [Option<EventRef>];
+
 impl Extensions {
-    /// The event at `position`, the last one of the execution.
+    /// The event at `position`. It gets its name, and those before it theirs, when someone asks for it:
+    /// most events at the end of an execution are never asked for.
     #[inline]
     pub(crate) fn executed(
         &mut self,
         unfolding: &mut Unfolding,
         execution: &Execution,
-        path: &[EventRef],
+        path: &mut Path,
         position: Position,
     ) -> EventRef {
-        let previous = execution.previous_of_thread(position).map(|other| path[other.index()]);
-        self.names.clear();
-        let names = execution.predecessors(position).iter().map(|other| path[other.index()]);
-        self.names.extend(names);
-        self.names.sort_unstable();
-        let step = execution.event(position).step();
-        let name = Name { step, previous, predecessors: &self.names };
-        unfolding.event(name, execution.accesses(position))
+        match path[position.index()] {
+            Some(event) => event,
+            None => self.give_names(unfolding, execution, path, position),
+        }
+    }
+
+    fn give_names(
+        &mut self,
+        unfolding: &mut Unfolding,
+        execution: &Execution,
+        path: &mut Path,
+        position: Position,
+    ) -> EventRef {
+        self.unnamed.push(position);
+        loop {
+            let position = self.unnamed[self.unnamed.len() - 1];
+            let previous = execution.previous_of_thread(position);
+            let others = execution.predecessors(position);
+            let is_unnamed = |other: &Position| path[other.index()].is_none();
+            if let Some(cause) = previous.iter().chain(others).copied().find(is_unnamed) {
+                self.unnamed.push(cause);
+                continue;
+            }
+            self.names.clear();
+            self.names.extend(others.iter().filter_map(|other| path[other.index()]));
+            self.names.sort_unstable();
+            let previous = previous.and_then(|other| path[other.index()]);
+            let step = execution.event(position).step();
+            let name = Name { step, previous, predecessors: &self.names };
+            let event = unfolding.event(name, execution.accesses(position));
+            path[position.index()] = Some(event);
+            self.unnamed.pop();
+            if self.unnamed.is_empty() {
+                return event;
+            }
+        }
     }
 
     /// The event that the step of `thread` becomes by a reversal.
@@ -49,7 +83,7 @@ impl Extensions {
         &mut self,
         unfolding: &mut Unfolding,
         execution: &Execution,
-        path: &[EventRef],
+        path: &mut Path,
         reversal: &Reversal,
         thread: ThreadId,
     ) -> EventRef {
@@ -97,7 +131,7 @@ impl Extensions {
         &mut self,
         unfolding: &mut Unfolding,
         execution: &Execution,
-        path: &[EventRef],
+        path: &mut Path,
         at: Position,
         (step, footprint): &(Step, Footprint),
     ) -> EventRef {
@@ -112,9 +146,9 @@ impl Extensions {
 
     fn count_before(&mut self, execution: &Execution, at: Position) {
         self.counts.clear();
-        for position in execution.positions().take(at.index()) {
-            self.count(execution.event(position).thread());
-        }
+        self.counts.extend(execution.threads().map(|thread| {
+            execution.of_thread(thread).partition_point(|&position| position < at) as u32
+        }));
     }
 
     #[inline]
@@ -135,7 +169,7 @@ impl Extensions {
         &mut self,
         unfolding: &mut Unfolding,
         execution: &Execution,
-        path: &[EventRef],
+        path: &mut Path,
         step: Step,
         accesses: &[Access],
     ) -> EventRef {
@@ -151,23 +185,27 @@ impl Extensions {
         if let Some(previous) = previous {
             self.clock.extend_from_slice(execution.clock(previous));
         }
-        self.names.clear();
         // The latest first: one that is between another and the step comes before that other.
-        for &candidate in &candidates {
+        candidates.retain(|&candidate| {
             let id = execution.event(candidate).id;
             if self.clock.get(id.thread.index()).is_some_and(|&count| count > id.nth) {
-                continue;
+                return false;
             }
             let clock = execution.clock(candidate);
             self.clock.resize(self.clock.len().max(clock.len()), 0);
             for (mine, theirs) in self.clock.iter_mut().zip(clock) {
                 *mine = (*mine).max(*theirs);
             }
-            self.names.push(path[candidate.index()]);
+            true
+        });
+        let previous = previous.map(|other| self.executed(unfolding, execution, path, other));
+        for &candidate in &candidates {
+            self.executed(unfolding, execution, path, candidate);
         }
-        self.candidates = candidates;
+        self.names.clear();
+        self.names.extend(candidates.iter().filter_map(|other| path[other.index()]));
         self.names.sort_unstable();
-        let previous = previous.map(|previous| path[previous.index()]);
+        self.candidates = candidates;
         let name = Name { step, previous, predecessors: &self.names };
         unfolding.event(name, accesses)
     }

@@ -51,7 +51,7 @@ fn run(
     random: &mut Random,
 ) {
     let mut execution = Execution::new();
-    let mut path: Vec<EventRef> = Vec::new();
+    let mut path: Vec<Option<EventRef>> = Vec::new();
     let mut finder = Extensions::default();
     let mut left: Vec<ThreadId> = Vec::new();
     for (index, thread) in program.iter().enumerate() {
@@ -61,19 +61,28 @@ fn run(
         let thread = left.swap_remove(random.below(left.len()));
         let footprint = program[thread.index()][execution.of_thread(thread).len()].clone();
         let choice = u32::from(random.below(4) == 0);
-        let effect = Effect { footprint: footprint.clone(), ..Effect::default() };
+        let effect = Effect { footprint, ..Effect::default() };
         execution.push(Step { thread, choice }, &effect);
-        let position = Position::new(execution.len() - 1);
-        let event = finder.executed(unfolding, &execution, &path, position);
+        path.push(None);
+        // Events are asked for in any order, and not all of them.
+        if random.below(3) == 0 {
+            let position = Position::new(random.below(execution.len()));
+            finder.executed(unfolding, &execution, &mut path, position);
+        }
+    }
+    for position in execution.positions() {
+        let Some(event) = path[position.index()] else { continue };
         let before = execution
             .positions()
             .filter(|&other| other != position && execution.happens_before(other, position));
-        let history: BTreeSet<EventRef> = before.map(|other| path[other.index()]).collect();
+        let history: BTreeSet<EventRef> =
+            before.map(|other| path[other.index()].expect("causes have names too")).collect();
+        let footprint = Footprint::of_event(execution.accesses(position));
+        let new = Known { thread: execution.event(position).thread(), footprint, history };
         if let Some(known) = known.get(&event) {
-            assert_eq!(known.history, history, "one name, two histories");
+            assert_eq!(known.history, new.history, "one name, two histories");
         }
-        known.insert(event, Known { thread, footprint, history });
-        path.push(event);
+        known.insert(event, new);
     }
 }
 
