@@ -27,5 +27,5 @@ mod wakeup_tree;
 
 pub use algorithm::{Algorithm, Covers, Equivalence, Info, explore};
 pub use confirm::{Confirmed, NotConfirmed, confirm, data_races};
-pub use options::{Limits, Observer, Options, Progress, QuasiOptions, Silent};
+pub use options::{Independence, Limits, Observer, Options, Progress, QuasiOptions, Silent};
 pub use sampling::{Sampling, sample};

@@ -30,7 +30,9 @@
 //!    `D` are in conflict with the rest of `J`; so an execution with `C`, `d`, that rest and the step of `m`
 //!    behind it was explored. There `d` races with that step, which becomes `m` when the race is reversed.
 //!    So `m` is kept with `d`, and `J` is found.
-//! 4. A clue is followed in the order in which its events became known.
+//! 4. *Locks only*, as the paper has it, is one of two modes. Data races are looked for then: with one,
+//!    nothing is proved.
+//! 5. A clue is followed in the order in which its events became known.
 //!
 //! **Cost:** per new event, a look-up by name, and for each usable event one or two ancestor queries; per
 //! race, time linear in the length of the execution. A search for alternatives is exponential in `k`
@@ -47,16 +49,20 @@ use selvedge_core::{Effect, Event, Footprint, Position, Report, Status, Step, Sy
 use smallvec::SmallVec;
 
 use crate::algorithm::{Covers, Equivalence, Info};
-use crate::options::{Observer, Options};
+use crate::options::{Independence, Observer, Options};
 use crate::races::{Later, NOT_REPRODUCIBLE, Reversal, is_stable, reversals};
 use crate::run::{Run, share_done};
 use crate::unfolding::{EventRef, Unfolding};
 
 mod alternatives;
 mod extensions;
+mod locks_only;
+mod statistics;
 
 use alternatives::Comb;
 pub(crate) use extensions::Extensions;
+use locks_only::{DataRaces, LocksOnly};
+use statistics::{Phase, Stopwatch};
 
 pub(crate) const INFO: Info = Info {
     name: "quasi",
@@ -74,6 +80,27 @@ pub(crate) const INFO: Info = Info {
 const WORTH_PRUNING: usize = if cfg!(debug_assertions) { 24 } else { 4096 };
 
 pub(crate) fn explore<S: System>(
+    make: &dyn Fn() -> S,
+    options: &Options,
+    observer: &mut dyn Observer,
+) -> Report {
+    if options.quasi.independence == Independence::AllAccesses {
+        return search(make, options, observer);
+    }
+    let races = DataRaces::default();
+    let mut report = search(&|| LocksOnly::new(make(), &races), options, observer);
+    let races = races.take();
+    if options.data_races {
+        let most = if options.keep_going { usize::MAX } else { 1 };
+        let room = most.saturating_sub(report.violations.len());
+        report.violations.extend(races.into_iter().take(room));
+    } else {
+        report.disregarded_races = races;
+    }
+    report
+}
+
+fn search<S: System>(
     make: &dyn Fn() -> S,
     options: &Options,
     observer: &mut dyn Observer,
@@ -98,12 +125,17 @@ pub(crate) fn explore<S: System>(
         reversal: Reversal::new(),
         next_pruning: WORTH_PRUNING,
         k: options.quasi.k,
+        stopwatch: None,
     };
+    if options.statistics {
+        search.stopwatch = Some(Stopwatch::start(search.run.now()));
+        search.unfolding.collect_statistics();
+    }
     loop {
         search.descend();
         search.run.after_execution(&|| fraction(&search.nodes, &search.extensions));
         if search.run.is_stopped() || !search.next_branch() {
-            return search.run.into_report();
+            return search.into_report();
         }
         search.prune();
     }
@@ -143,6 +175,8 @@ struct Search<'a, S> {
     next_pruning: usize,
     /// How many events of `D` an alternative must be in conflict with; `None`: all.
     k: Option<NonZeroU32>,
+    /// Where the time goes, if someone wants to know.
+    stopwatch: Option<Stopwatch>,
 }
 
 /// A state on the current path.
@@ -167,6 +201,20 @@ struct Usable {
 }
 
 impl<S: System> Search<'_, S> {
+    fn into_report(mut self) -> Report {
+        self.enter(Phase::Running);
+        let statistics = self.stopwatch.map(|watch| Box::new(watch.statistics(&self.unfolding)));
+        Report { statistics, ..self.run.into_report() }
+    }
+
+    /// Notes what comes now, for statistics.
+    #[inline]
+    fn enter(&mut self, phase: Phase) {
+        if let Some(stopwatch) = &mut self.stopwatch {
+            stopwatch.enter(phase, self.run.now());
+        }
+    }
+
     /// Runs to the end of an execution, following the clue as far as it goes, and looks for races there.
     fn descend(&mut self) {
         while !self.run.is_stopped() {
@@ -252,6 +300,7 @@ impl<S: System> Search<'_, S> {
             choices => self.other_alternatives(step, choices),
         };
         self.run.step(step);
+        self.enter(Phase::Adding);
         self.path.push(None);
         if self.extensions.len() < self.path.len() {
             self.extensions.push(Vec::new());
@@ -260,6 +309,7 @@ impl<S: System> Search<'_, S> {
         if !others.is_empty() {
             self.keep_alternatives(position, &others);
         }
+        self.enter(Phase::Running);
         self.run.after_step(&|| fraction(&self.nodes, &self.extensions));
     }
 
@@ -334,6 +384,7 @@ impl<S: System> Search<'_, S> {
     /// Goes back to the last node from which there is something left to explore, and finds out what.
     /// Gives false if there is none.
     fn next_branch(&mut self) -> bool {
+        self.enter(Phase::Building);
         while let Some(depth) = self.path.len().checked_sub(1) {
             let below = self.nodes.pop().expect("internal error: a node for each event");
             let node = self.nodes[depth];
@@ -350,6 +401,7 @@ impl<S: System> Search<'_, S> {
                 self.usable.truncate(node.usable);
                 continue;
             }
+            self.enter(Phase::Running);
             self.run.backtrack(depth);
             self.fresh = depth;
             self.unsettled.retain(|position| position.index() < depth);
@@ -386,14 +438,23 @@ impl<S: System> Search<'_, S> {
         usable.extend(self.extensions[depth].drain(..).map(|event| Usable { event, keeper }));
         sleepers.clear();
         sleepers.extend(asleep[node.asleep..].iter().map(|&index| disabled[index as usize]));
-        let known = usable[node.usable..].iter().map(|usable| usable.event);
+        self.enter(Phase::Searching);
+        let found = self.search_comb(depth);
+        self.enter(Phase::Building);
+        found || (self.nodes[depth].in_full && self.has_open_step(depth))
+    }
+
+    /// Looks for an alternative to what sleeps at the last node, and makes it the clue.
+    fn search_comb(&mut self, depth: usize) -> bool {
+        let Self { unfolding, usable, sleepers, .. } = self;
+        let known = usable[self.nodes[depth].usable..].iter().map(|usable| usable.event);
         if let Some(found) = self.comb.search(unfolding, sleepers, known, self.k) {
             let before = &self.run.execution.events()[..depth];
             clue(unfolding, before, found, &mut self.clue);
             return true;
         }
         self.clue.clear();
-        node.in_full && self.has_open_step(depth)
+        false
     }
 
     /// Whether a step can be taken at `depth` that does not sleep there.
@@ -404,6 +465,7 @@ impl<S: System> Search<'_, S> {
 
     /// Keeps with each event what its races become when they are reversed.
     fn look_for_races(&mut self) {
+        self.enter(Phase::Reversing);
         let is_blocked = |&thread: &ThreadId| self.run.system.status(thread) == Status::Blocked;
         let blocked: Vec<ThreadId> = self.run.threads().filter(is_blocked).collect();
         for thread in blocked {

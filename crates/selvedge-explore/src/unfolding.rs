@@ -27,6 +27,7 @@ mod maxima;
 mod objects;
 mod table;
 
+pub(crate) use forest::DISTANCES;
 use forest::{Forest, NodeRef};
 use maxima::Maxima;
 use objects::ObjectTrees;
@@ -102,6 +103,39 @@ pub(crate) struct Unfolding {
     latest: Vec<Option<EventRef>>,
     maxima: Maxima,
     row: Vec<Option<EventRef>>,
+    /// What the trees look like, if someone wants to know.
+    statistics: Option<Box<TreeStatistics>>,
+}
+
+/// What the trees look like, with all that was dropped.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TreeStatistics {
+    pub(crate) events: usize,
+    pub(crate) most_events: usize,
+    pub(crate) prunings: usize,
+    pub(crate) threads: Depths,
+    pub(crate) objects: Depths,
+}
+
+/// Depths of some trees.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Depths {
+    pub(crate) nodes: usize,
+    /// Of the depths of all nodes.
+    pub(crate) sum: u64,
+    /// The greatest depth of each tree.
+    pub(crate) deepest: Vec<u32>,
+}
+
+impl Depths {
+    fn count(&mut self, tree: usize, depth: u32) {
+        self.nodes += 1;
+        self.sum += u64::from(depth);
+        if self.deepest.len() <= tree {
+            self.deepest.resize(tree + 1, 0);
+        }
+        self.deepest[tree] = self.deepest[tree].max(depth);
+    }
 }
 
 impl Unfolding {
@@ -117,7 +151,28 @@ impl Unfolding {
             latest: Vec::new(),
             maxima: Maxima::new(),
             row: Vec::new(),
+            statistics: None,
         }
+    }
+
+    /// Collects statistics from now on.
+    pub(crate) fn collect_statistics(&mut self) {
+        self.statistics = Some(Box::default());
+        self.threads.count_distances();
+        self.objects.forest_mut().count_distances();
+    }
+
+    /// What the trees look like. Only objects that were accessed have a tree.
+    pub(crate) fn tree_statistics(&self) -> TreeStatistics {
+        let mut statistics = self.statistics.as_deref().cloned().unwrap_or_default();
+        statistics.threads.deepest.retain(|&depth| depth > 0);
+        statistics.objects.deepest.retain(|&depth| depth > 0);
+        statistics
+    }
+
+    /// How many queries had which distance, by powers of two: in thread trees and in object trees.
+    pub(crate) fn distances(&self) -> (Vec<u64>, Vec<u64>) {
+        (self.threads.distances(), self.objects.forest().distances())
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -230,7 +285,23 @@ impl Unfolding {
         self.latest.extend_from_slice(&row);
         self.row = row;
         self.threads.push(name.previous.map(|previous| previous.0));
+        if self.statistics.is_some() {
+            self.count_nodes(event);
+        }
         event
+    }
+
+    #[cold]
+    fn count_nodes(&mut self, event: EventRef) {
+        let Some(mut statistics) = self.statistics.take() else { return };
+        statistics.events += 1;
+        statistics.most_events = statistics.most_events.max(self.events.len());
+        statistics.threads.count(self.thread(event).index(), self.depth(event));
+        for placed in self.placed(event) {
+            let depth = self.objects.forest().depth(placed.place);
+            statistics.objects.count(placed.access.object.index(), depth);
+        }
+        self.statistics = Some(statistics);
     }
 
     fn join_latest(&self, row: &mut Vec<Option<EventRef>>, predecessor: EventRef) {
@@ -318,6 +389,10 @@ impl Unfolding {
             self.accesses.extend_from_slice(old.placed(event));
         }
         (self.threads, self.objects, self.maxima) = (old.threads, old.objects, old.maxima);
+        self.statistics = old.statistics;
+        if let Some(statistics) = &mut self.statistics {
+            statistics.prunings += 1;
+        }
         let places = self.objects.retain(used, &names);
         self.maxima.rename(&places);
         for placed in &mut self.accesses {

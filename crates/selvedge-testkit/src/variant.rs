@@ -23,7 +23,8 @@ impl Variant {
     pub fn partial(k: u32) -> Self {
         let number = |number| NonZeroU32::new(number).expect("k and the step are not 0");
         // So that the tests see other steps of the skip pointers too.
-        let quasi = QuasiOptions { k: Some(number(k)), skip_step: number(k + 1) };
+        let skip_step = number(k + 1);
+        let quasi = QuasiOptions { k: Some(number(k)), skip_step, ..QuasiOptions::default() };
         Self { algorithm: Algorithm::Quasi, quasi }
     }
 

@@ -174,11 +174,6 @@ impl Forest {
         (self.nodes, self.skips) = (nodes, skips);
         names
     }
-
-    /// The depth of every node.
-    pub(crate) fn depths(&self) -> impl Iterator<Item = u32> + '_ {
-        self.nodes.iter().map(|node| node.depth)
-    }
 }
 
 #[cfg(test)]
