@@ -56,11 +56,13 @@ use crate::unfolding::{EventRef, Unfolding};
 
 mod alternatives;
 mod extensions;
+mod kept;
 mod locks_only;
 mod statistics;
 
 use alternatives::Comb;
 pub(crate) use extensions::Extensions;
+use kept::Kept;
 use locks_only::{DataRaces, LocksOnly};
 use statistics::{Phase, Stopwatch};
 
@@ -148,7 +150,7 @@ struct Search<'a, S> {
     /// The events of the execution, as far as someone asked for them.
     path: Vec<Option<EventRef>>,
     /// For each event of the path: what its races become when they are reversed.
-    extensions: Vec<Vec<EventRef>>,
+    extensions: Vec<Kept>,
     /// `D`: what was explored from the nodes on the path.
     disabled: Vec<EventRef>,
     /// For each node, one behind the other: the events of `D` that are not in conflict with `C`, as
@@ -303,7 +305,7 @@ impl<S: System> Search<'_, S> {
         self.enter(Phase::Adding);
         self.path.push(None);
         if self.extensions.len() < self.path.len() {
-            self.extensions.push(Vec::new());
+            self.extensions.push(Kept::default());
         }
         self.pass_down(position);
         if !others.is_empty() {
@@ -435,7 +437,7 @@ impl<S: System> Search<'_, S> {
             }
         }
         usable.truncate(kept);
-        usable.extend(self.extensions[depth].drain(..).map(|event| Usable { event, keeper }));
+        usable.extend(self.extensions[depth].drain().map(|event| Usable { event, keeper }));
         sleepers.clear();
         sleepers.extend(asleep[node.asleep..].iter().map(|&index| disabled[index as usize]));
         self.enter(Phase::Searching);
@@ -521,10 +523,8 @@ impl<S: System> Search<'_, S> {
         let at = at.index();
         let end = self.nodes[at + 1].asleep;
         let mut asleep = self.asleep[self.nodes[at].asleep..end].iter();
-        if !asleep.any(|&index| self.disabled[index as usize] == event)
-            && !self.extensions[at].contains(&event)
-        {
-            self.extensions[at].push(event);
+        if !asleep.any(|&index| self.disabled[index as usize] == event) {
+            self.extensions[at].insert(event);
         }
     }
 
@@ -533,14 +533,14 @@ impl<S: System> Search<'_, S> {
         if self.unfolding.len() < self.next_pruning {
             return;
         }
-        let path = self.path.iter().flatten();
-        let lists = self.extensions.iter().flatten().chain(path).chain(&self.disabled);
-        let roots = lists.copied().chain(self.usable.iter().map(|usable| usable.event));
+        let extensions = self.extensions.iter().flat_map(Kept::iter);
+        let others = self.path.iter().flatten().chain(&self.disabled).copied();
+        let roots = extensions.chain(others).chain(self.usable.iter().map(|usable| usable.event));
         let names = self.unfolding.retain(roots);
         let rename = |event: &mut EventRef| {
             *event = names[event.index()].expect("internal error: a root was dropped");
         };
-        self.extensions.iter_mut().flatten().for_each(rename);
+        self.extensions.iter_mut().for_each(|kept| kept.rename(rename));
         self.path.iter_mut().flatten().chain(&mut self.disabled).for_each(rename);
         self.usable.iter_mut().for_each(|usable| rename(&mut usable.event));
         self.next_pruning = (2 * self.unfolding.len()).max(WORTH_PRUNING);
@@ -570,7 +570,7 @@ fn clue(unfolding: &Unfolding, before: &[Event], found: &[EventRef], steps: &mut
     steps.extend(events.into_iter().map(|event| unfolding.step(event)));
 }
 
-fn fraction(nodes: &[Node], extensions: &[Vec<EventRef>]) -> f64 {
+fn fraction(nodes: &[Node], extensions: &[Kept]) -> f64 {
     share_done(nodes.iter().zip(extensions).map(|(node, extensions)| {
         let explored = node.explored as usize;
         (explored + 1, explored + 1 + usize::from(!extensions.is_empty()))

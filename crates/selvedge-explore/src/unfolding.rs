@@ -31,7 +31,8 @@ pub(crate) use forest::DISTANCES;
 use forest::{Forest, NodeRef};
 use maxima::Maxima;
 use objects::ObjectTrees;
-use table::{Table, hash};
+pub(crate) use table::Table;
+use table::hash;
 
 /// An event of the unfolding: also a node of its thread's tree.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -51,6 +52,12 @@ impl EventRef {
     #[inline]
     fn number(self) -> u32 {
         self.index() as u32
+    }
+
+    /// For hash tables.
+    #[inline]
+    pub(crate) fn hash(self) -> u32 {
+        hash([self.number()])
     }
 }
 

@@ -1,6 +1,6 @@
 //! A hash table of numbers whose keys are stored elsewhere.
 
-/// Numbers by the hash of their key. Open addressing; nothing is ever taken out.
+/// Numbers by the hash of their key. Open addressing; nothing is ever taken out alone.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     /// A power of two of them, at most half of them taken.
@@ -48,6 +48,19 @@ impl Table {
         self.put(Slot { hash, number });
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Takes everything out, and keeps the memory if it is not much.
+    pub(crate) fn clear(&mut self) {
+        if self.len > 0 {
+            self.len = 0;
+            self.slots.truncate(64);
+            self.slots.fill(None);
+        }
+    }
+
     fn put(&mut self, slot: Slot) {
         let mask = self.slots.len() - 1;
         let mut at = slot.hash as usize & mask;
@@ -85,5 +98,7 @@ mod tests {
             assert_eq!(table.find(hash_of(number), |other| other == number), Some(number));
         }
         assert_eq!(table.find(hash_of(3), |_| false), None);
+        table.clear();
+        assert!(table.is_empty() && table.find(hash_of(3), |_| true).is_none());
     }
 }
