@@ -32,7 +32,7 @@
 //!    So `m` is kept with `d`, and `J` is found.
 //! 4. *Locks only*, as the paper has it, is one of two modes. Data races are looked for then: with one,
 //!    nothing is proved.
-//! 5. A clue is followed in the order in which its events became known.
+//! 5. A clue is followed in the order of the sizes of the events' histories.
 //!
 //! **Cost:** per new event, a look-up by name, and for each usable event one or two ancestor queries; per
 //! race, time linear in the length of the execution. A search for alternatives is exponential in `k`
@@ -42,6 +42,7 @@
 //! programs for several `k`, golden programs, deliberate mistakes; `unfolding/tests.rs`: causality and
 //! conflict against the definitions.
 
+use std::cmp::Reverse;
 use std::num::NonZeroU32;
 
 use selvedge_core::{Effect, Event, Footprint, Position, Report, Status, Step, System, ThreadId};
@@ -69,8 +70,8 @@ use statistics::{Phase, Stopwatch};
 pub(crate) const INFO: Info = Info {
     name: "quasi",
     summary: "unfoldings: as few redundant executions as --k asks for, by default none",
-    advice: "Like optimal, with another memory: it keeps events, not sequences. With --k 1, 2, 3 it \
-             looks less far ahead.",
+    advice: "When `optimal` needs much memory: it keeps events where that keeps sequences. With --k 1, 2, 3 \
+             it looks less far ahead, and wastes executions.",
     paper: "Nguyen, Rodríguez, Sousa, Coti, Petrucci, CAV 2018, Algorithm 1",
     equivalence: Equivalence::Mazurkiewicz,
     covers: Covers::EVERYTHING,
@@ -563,8 +564,8 @@ fn clue(unfolding: &Unfolding, before: &[Event], found: &[EventRef], steps: &mut
             events.extend(all.take_while(|&event| unfolding.depth(event) > taken));
         }
     }
-    // Causes have lower numbers.
-    events.sort_unstable_by(|a, b| b.cmp(a));
+    // Causes have smaller histories. Numbers would do too, but they depend on what was pruned.
+    events.sort_unstable_by_key(|&event| Reverse((unfolding.size(event), unfolding.thread(event))));
     events.dedup();
     steps.clear();
     steps.extend(events.into_iter().map(|event| unfolding.step(event)));

@@ -91,6 +91,8 @@ struct Placed {
 #[derive(Clone, Copy, Debug)]
 struct Event {
     step: Step,
+    /// How many events are in its history, with itself.
+    size: u32,
     /// Where its predecessors in other threads begin, and its accesses and `tmax`. They end where
     /// those of the next event begin.
     first_predecessor: u32,
@@ -196,6 +198,12 @@ impl Unfolding {
         self.step(event).thread
     }
 
+    /// How many events are in its history, with itself: more than in the history of any of them.
+    #[inline]
+    pub(crate) fn size(&self, event: EventRef) -> u32 {
+        self.events[event.index()].size
+    }
+
     /// The event of the thread before it.
     #[inline]
     pub(crate) fn previous(&self, event: EventRef) -> Option<EventRef> {
@@ -259,8 +267,9 @@ impl Unfolding {
         let event = EventRef::of_index(self.events.len());
         let number =
             |len: usize| u32::try_from(len).expect("internal error: too many events are known");
-        let new = Event {
+        let mut new = Event {
             step: name.step,
+            size: 0,
             first_predecessor: number(self.predecessors.len()),
             first_access: number(self.accesses.len()),
             first_latest: number(self.latest.len()),
@@ -287,6 +296,10 @@ impl Unfolding {
             self.accesses.push(Placed { access, place });
         }
         self.maxima.end();
+        let before = row.iter().flatten().filter(|&&other| other != event);
+        new.size = before.map(|&other| self.depth(other)).sum::<u32>()
+            + name.previous.map_or(0, |previous| self.depth(previous))
+            + 1;
         self.events.push(new);
         self.predecessors.extend_from_slice(name.predecessors);
         self.latest.extend_from_slice(&row);
@@ -340,18 +353,21 @@ impl Unfolding {
             || !self.maxima.are_compatible(a.index(), b.index(), &self.objects)
     }
 
-    /// Whether no execution contains both. All that is before `new` is compatible with `event`, so
-    /// that only the thread and the objects of `new` need to be looked at.
+    /// Whether no execution contains both. All that is before `new` is compatible with `event`. So only
+    /// the thread and the objects of `new` need to be looked at, and of these only what `event` knows
+    /// of them from the place just before `new` on.
     #[inline]
     pub(crate) fn excludes(&self, new: EventRef, event: EventRef) -> bool {
+        let depth = self.depth(new);
         if let Some(latest) = self.latest_of(event, self.thread(new))
-            && !self.threads.are_comparable(latest.0, new.0)
+            && self.depth(latest) >= depth
+            && self.threads.ancestor(latest.0, depth) != new.0
         {
             return true;
         }
         self.placed(new).iter().any(|placed| {
             let known = self.maxima.get(event.index(), placed.access.object.index());
-            known.is_some_and(|known| !self.objects.are_compatible(known, placed.place))
+            known.is_some_and(|known| !self.objects.can_continue(known, placed.place))
         })
     }
 
@@ -387,6 +403,7 @@ impl Unfolding {
         for event in kept() {
             self.events.push(Event {
                 step: old.step(event),
+                size: old.size(event),
                 first_predecessor: self.predecessors.len() as u32,
                 first_access: self.accesses.len() as u32,
                 first_latest: self.latest.len() as u32,

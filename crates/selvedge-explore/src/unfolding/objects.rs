@@ -132,6 +132,13 @@ impl ObjectTrees {
         c == a || (self.are_alike(a, c) && self.is_subset(a, c))
     }
 
+    /// Whether two histories are compatible, if `known` is compatible with the one before the last access
+    /// of `place`.
+    #[inline]
+    pub(crate) fn can_continue(&self, known: NodeRef, place: NodeRef) -> bool {
+        self.forest.depth(known) + 1 < self.forest.depth(place) || self.are_compatible(known, place)
+    }
+
     /// Whether both are sets of one group below the same node.
     fn are_alike(&self, a: NodeRef, b: NodeRef) -> bool {
         match (self.group(a), self.group(b)) {

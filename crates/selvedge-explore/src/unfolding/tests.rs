@@ -24,7 +24,7 @@ const MODES: [Mode; 9] = [
 ];
 
 fn random_program(random: &mut Random) -> Program {
-    let mut step = |random: &mut Random| {
+    let step = |random: &mut Random| {
         let accesses = (0..random.below(3)).map(|_| Access {
             object: ObjectId::new(random.below(3) * 9),
             mode: MODES[random.below(MODES.len())],
@@ -101,6 +101,7 @@ fn are_in_conflict(known: &BTreeMap<EventRef, Known>, a: EventRef, b: EventRef) 
 fn check(unfolding: &Unfolding, known: &BTreeMap<EventRef, Known>) {
     for (&a, one) in known {
         assert_eq!(unfolding.thread(a), one.thread);
+        assert_eq!(unfolding.size(a) as usize, one.history.len() + 1);
         for (&b, other) in known {
             let before = a == b || other.history.contains(&a);
             assert_eq!(unfolding.is_before(a, b), before, "{a:?} < {b:?}");
