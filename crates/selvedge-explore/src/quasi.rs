@@ -53,7 +53,7 @@ use crate::algorithm::{Covers, Equivalence, Info};
 use crate::options::{Independence, Observer, Options};
 use crate::races::{Later, NOT_REPRODUCIBLE, Reversal, is_stable, reversals};
 use crate::run::{Run, share_done};
-use crate::unfolding::{EventRef, Unfolding};
+use crate::unfolding::{EventRef, Touched, Unfolding};
 
 mod alternatives;
 mod extensions;
@@ -121,6 +121,7 @@ fn search<S: System>(
         clue: Vec::new(),
         comb: Comb::default(),
         sleepers: Vec::new(),
+        taken: Vec::new(),
         found: Vec::new(),
         fresh: 0,
         unsettled: Vec::new(),
@@ -166,6 +167,8 @@ struct Search<'a, S> {
     comb: Comb,
     /// The events asleep at a node: a buffer.
     sleepers: Vec<EventRef>,
+    /// How many steps each thread took before a node: a buffer.
+    taken: Vec<u32>,
     /// What reversals give: a buffer.
     found: Vec<(Position, EventRef)>,
     /// Events from here on were not there when races were last looked for.
@@ -199,6 +202,8 @@ struct Node {
 #[derive(Clone, Copy, Debug)]
 struct Usable {
     event: EventRef,
+    /// What it and those before it touch that were not in `C` when it came here.
+    touched: Touched,
     /// The event of `D` that it is kept with.
     keeper: u32,
 }
@@ -335,6 +340,10 @@ impl<S: System> Search<'_, S> {
         };
         self.nodes.push(node);
         let mut usable = last.usable;
+        let touched = Touched::by(
+            self.run.execution.event(position).thread(),
+            self.run.execution.accesses(position),
+        );
         for index in last.asleep..node.asleep {
             let keeper = self.asleep[index];
             let sleeper = self.disabled[keeper as usize];
@@ -347,7 +356,9 @@ impl<S: System> Search<'_, S> {
             // What sleepers keep stands in their order.
             while usable < node.usable && self.usable[usable].keeper == keeper {
                 let kept = self.usable[usable];
-                if sleeps_on && !self.excludes(position, kept.event) {
+                if sleeps_on
+                    && (touched.is_disjoint(kept.touched) || !self.excludes(position, kept.event))
+                {
                     self.usable.push(kept);
                 }
                 usable += 1;
@@ -419,7 +430,10 @@ impl<S: System> Search<'_, S> {
         let event = self.event(Position::new(depth));
         let Self { unfolding, usable, disabled, asleep, sleepers, .. } = self;
         let node = &mut self.nodes[depth];
-        let excluded = |usable: &Usable| unfolding.excludes(event, usable.event);
+        let touched = unfolding.touched(event);
+        let excluded = |usable: &Usable| {
+            !touched.is_disjoint(usable.touched) && unfolding.excludes(event, usable.event)
+        };
         if self.extensions[depth].is_empty()
             && !node.in_full
             && !usable[node.usable..].iter().any(excluded)
@@ -438,7 +452,11 @@ impl<S: System> Search<'_, S> {
             }
         }
         usable.truncate(kept);
-        usable.extend(self.extensions[depth].drain().map(|event| Usable { event, keeper }));
+        count_steps(&self.run.execution.events()[..depth], &mut self.taken);
+        usable.extend(self.extensions[depth].drain().map(|event| {
+            let touched = unfolding.touched_after(&self.taken, event);
+            Usable { event, touched, keeper }
+        }));
         sleepers.clear();
         sleepers.extend(asleep[node.asleep..].iter().map(|&index| disabled[index as usize]));
         self.enter(Phase::Searching);
@@ -452,8 +470,7 @@ impl<S: System> Search<'_, S> {
         let Self { unfolding, usable, sleepers, .. } = self;
         let known = usable[self.nodes[depth].usable..].iter().map(|usable| usable.event);
         if let Some(found) = self.comb.search(unfolding, sleepers, known, self.k) {
-            let before = &self.run.execution.events()[..depth];
-            clue(unfolding, before, found, &mut self.clue);
+            clue(unfolding, &self.taken, found, &mut self.clue);
             return true;
         }
         self.clue.clear();
@@ -507,7 +524,7 @@ impl<S: System> Search<'_, S> {
         let mut settled = true;
         let in_full = reversals(run, later, reversal, &mut |execution, reversal| {
             settled &= reversal.stable;
-            let event = finder.reversed(unfolding, execution, path, reversal, thread);
+            let event = finder.reversed(unfolding, execution, path, reversal, (later, thread));
             found.push((reversal.at, event));
         });
         while let Some((at, event)) = self.found.pop() {
@@ -548,21 +565,21 @@ impl<S: System> Search<'_, S> {
     }
 }
 
-/// Writes down the steps to the events `found` after the events `before`, the next one last.
-fn clue(unfolding: &Unfolding, before: &[Event], found: &[EventRef], steps: &mut Vec<Step>) {
-    let mut taken: SmallVec<[u32; 16]> = SmallVec::new();
-    for event in before {
+/// Counts the steps of each thread.
+fn count_steps(events: &[Event], taken: &mut Vec<u32>) {
+    taken.clear();
+    for event in events {
         let thread = event.thread().index();
         taken.resize(taken.len().max(thread + 1), 0);
         taken[thread] += 1;
     }
+}
+
+/// Writes down the steps to the events `found` after the steps that are taken, the next one last.
+fn clue(unfolding: &Unfolding, taken: &[u32], found: &[EventRef], steps: &mut Vec<Step>) {
     let mut events: SmallVec<[EventRef; 16]> = SmallVec::new();
     for &event in found {
-        for (thread, latest) in unfolding.latest(event).iter().enumerate() {
-            let taken = taken.get(thread).copied().unwrap_or(0);
-            let all = std::iter::successors(*latest, |&event| unfolding.previous(event));
-            events.extend(all.take_while(|&event| unfolding.depth(event) > taken));
-        }
+        unfolding.for_each_after(taken, event, &mut |other| events.push(other));
     }
     // Causes have smaller histories. Numbers would do too, but they depend on what was pruned.
     events.sort_unstable_by_key(|&event| Reverse((unfolding.size(event), unfolding.thread(event))));

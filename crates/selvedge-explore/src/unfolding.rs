@@ -81,6 +81,30 @@ impl Name<'_> {
     }
 }
 
+/// A set of threads and objects, rounded up: events with disjoint ones are not in conflict because of each
+/// other.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Touched(u64);
+
+impl Touched {
+    /// By a step of `thread` with these accesses.
+    #[inline]
+    pub(crate) fn by(thread: ThreadId, accesses: &[Access]) -> Self {
+        // Threads in the upper half, objects in the lower.
+        let thread = 1 << (32 + thread.index() % 32);
+        Self(accesses.iter().fold(thread, |set, access| set | 1 << (access.object.index() % 32)))
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    #[inline]
+    pub(crate) fn is_disjoint(self, other: Self) -> bool {
+        self.0 & other.0 == 0
+    }
+}
+
 /// An access with the place that it leads to in the tree of the object.
 #[derive(Clone, Copy, Debug)]
 struct Placed {
@@ -382,6 +406,35 @@ impl Unfolding {
         let clash =
             |placed: &Placed| accesses.iter().any(|&access| placed.access.dependent(access));
         self.thread(event) == thread || self.placed(event).iter().any(clash)
+    }
+
+    /// Calls `each` with the events of `event`'s history, and itself, that come after the steps that each
+    /// thread has taken.
+    pub(crate) fn for_each_after(
+        &self,
+        taken: &[u32],
+        event: EventRef,
+        each: &mut dyn FnMut(EventRef),
+    ) {
+        for (thread, latest) in self.latest(event).iter().enumerate() {
+            let taken = taken.get(thread).copied().unwrap_or(0);
+            let all = std::iter::successors(*latest, |&event| self.previous(event));
+            all.take_while(|&event| self.depth(event) > taken).for_each(&mut *each);
+        }
+    }
+
+    /// What the event touches.
+    pub(crate) fn touched(&self, event: EventRef) -> Touched {
+        self.placed(event).iter().fold(Touched::by(self.thread(event), &[]), |touched, placed| {
+            touched.and(Touched::by(self.thread(event), &[placed.access]))
+        })
+    }
+
+    /// What the event and its history touch after the steps that each thread has taken.
+    pub(crate) fn touched_after(&self, taken: &[u32], event: EventRef) -> Touched {
+        let mut touched = self.touched(event);
+        self.for_each_after(taken, event, &mut |other| touched = touched.and(self.touched(other)));
+        touched
     }
 
     /// Forgets all events but `roots` and what is before them. Gives the new name of each event.

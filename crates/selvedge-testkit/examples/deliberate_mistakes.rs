@@ -134,8 +134,8 @@ const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "what a sleeper keeps is not passed down",
         file: "quasi.rs",
-        right: "if sleeps_on && !self.excludes(position, kept.event) {",
-        wrong: "if false && sleeps_on && !self.excludes(position, kept.event) {",
+        right: "                if sleeps_on\n                    && (touched",
+        wrong: "                if false && sleeps_on\n                    && (touched",
         suite: "small_programs",
         test: "every_program_of_four_threads_with_two_operations",
     },

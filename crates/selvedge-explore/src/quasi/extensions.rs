@@ -9,7 +9,7 @@ use selvedge_core::{
     Access, Effect, Execution, Footprint, Position, Step, System, ThreadId, commute,
 };
 
-use crate::races::Reversal;
+use crate::races::{Later, Reversal};
 use crate::run::Run;
 use crate::unfolding::{EventRef, Name, Unfolding};
 
@@ -24,6 +24,15 @@ pub(crate) struct Extensions {
     names: Vec<EventRef>,
     /// Events whose names are needed, each because of the one before it.
     unnamed: Vec<Position>,
+}
+
+/// A part of the execution that is closed under happens-before.
+#[derive(Clone, Copy, Debug)]
+enum Part {
+    /// Of each thread as many events as [`Extensions::counts`] says.
+    Counted,
+    /// What comes before `end` and does not happen after the event at `at`, which is left out too.
+    Without { at: Position, end: Position },
 }
 
 /// The events of the execution, as far as they have names.
@@ -78,25 +87,32 @@ impl Extensions {
         }
     }
 
-    /// The event that the step of `thread` becomes by a reversal.
+    /// The event that `later`, a step of `thread`, becomes by a reversal.
     pub(crate) fn reversed(
         &mut self,
         unfolding: &mut Unfolding,
         execution: &Execution,
         path: &mut Path,
         reversal: &Reversal,
-        thread: ThreadId,
+        (later, thread): (Later, ThreadId),
     ) -> EventRef {
-        self.count_before(execution, reversal.at);
         let sequence = &reversal.sequence;
         // It is the last of its thread: what follows it in its thread happens after e.
         let is_it = |&index: &usize| sequence.step(index).thread == thread;
         let index = (0..sequence.len()).rev().find(is_it);
         let index = index.expect("internal error: a reversal without the step it is about");
-        for before in 0..index {
-            self.count(sequence.step(before).thread);
-        }
-        self.after(unfolding, execution, path, sequence.step(index), sequence.accesses(index))
+        let part = match later {
+            Later::Event(end) if reversal.stable => Part::Without { at: reversal.at, end },
+            Later::Event(_) | Later::Pending(_) => {
+                self.count_before(execution, reversal.at);
+                for before in 0..index {
+                    self.count(sequence.step(before).thread);
+                }
+                Part::Counted
+            }
+        };
+        let (step, accesses) = (sequence.step(index), sequence.accesses(index));
+        self.after(unfolding, execution, path, part, (step, accesses))
     }
 
     /// The other alternatives of the event at `at`, after all that is independent of it.
@@ -141,7 +157,8 @@ impl Extensions {
                 self.count(execution.event(position).thread());
             }
         }
-        self.after(unfolding, execution, path, *step, footprint.accesses())
+        let step = (*step, footprint.accesses());
+        self.after(unfolding, execution, path, Part::Counted, step)
     }
 
     fn count_before(&mut self, execution: &Execution, at: Position) {
@@ -159,28 +176,67 @@ impl Extensions {
         self.counts[thread.index()] += 1;
     }
 
-    fn contains(&self, execution: &Execution, position: Position) -> bool {
-        let id = execution.event(position).id;
-        self.counts.get(id.thread.index()).is_some_and(|&count| id.nth < count)
+    #[inline]
+    fn contains(&self, execution: &Execution, part: Part, position: Position) -> bool {
+        match part {
+            Part::Counted => {
+                let id = execution.event(position).id;
+                self.counts.get(id.thread.index()).is_some_and(|&count| id.nth < count)
+            }
+            Part::Without { at, end } => {
+                position < at || (position < end && !execution.happens_before(at, position))
+            }
+        }
     }
 
-    /// The event of `step` with these accesses after the part of the execution.
+    /// The event of a step with its accesses after a part of the execution.
     fn after(
         &mut self,
         unfolding: &mut Unfolding,
         execution: &Execution,
         path: &mut Path,
-        step: Step,
-        accesses: &[Access],
+        part: Part,
+        (step, accesses): (Step, &[Access]),
     ) -> EventRef {
         let mut candidates = std::mem::take(&mut self.candidates);
         candidates.clear();
         for &access in accesses {
-            self.add_epoch_below(execution, access, &mut candidates);
+            self.add_epoch_below(execution, part, access, &mut candidates);
+        }
+        let previous = match part {
+            Part::Counted => {
+                let count = self.counts.get(step.thread.index()).copied().unwrap_or(0) as usize;
+                count.checked_sub(1).map(|last| execution.of_thread(step.thread)[last])
+            }
+            Part::Without { end, .. } => execution.previous_of_thread(end),
+        };
+        self.leave_maximal(execution, previous, &mut candidates);
+        let previous = previous.map(|other| self.executed(unfolding, execution, path, other));
+        for &candidate in &candidates {
+            self.executed(unfolding, execution, path, candidate);
+        }
+        self.names.clear();
+        self.names.extend(candidates.iter().filter_map(|other| path[other.index()]));
+        self.names.sort_unstable();
+        self.candidates = candidates;
+        let name = Name { step, previous, predecessors: &self.names };
+        unfolding.event(name, accesses)
+    }
+
+    /// Takes out the candidates that happen before another one or before `previous`.
+    fn leave_maximal(
+        &mut self,
+        execution: &Execution,
+        previous: Option<Position>,
+        candidates: &mut Vec<Position>,
+    ) {
+        if let [one] = candidates[..] {
+            if previous.is_some_and(|previous| execution.happens_before(one, previous)) {
+                candidates.clear();
+            }
+            return;
         }
         candidates.sort_unstable_by(|a, b| b.cmp(a));
-        let count = self.counts.get(step.thread.index()).copied().unwrap_or(0) as usize;
-        let previous = count.checked_sub(1).map(|last| execution.of_thread(step.thread)[last]);
         self.clock.clear();
         if let Some(previous) = previous {
             self.clock.extend_from_slice(execution.clock(previous));
@@ -198,28 +254,23 @@ impl Extensions {
             }
             true
         });
-        let previous = previous.map(|other| self.executed(unfolding, execution, path, other));
-        for &candidate in &candidates {
-            self.executed(unfolding, execution, path, candidate);
-        }
-        self.names.clear();
-        self.names.extend(candidates.iter().filter_map(|other| path[other.index()]));
-        self.names.sort_unstable();
-        self.candidates = candidates;
-        let name = Name { step, previous, predecessors: &self.names };
-        unfolding.event(name, accesses)
     }
 
     /// Adds the last accesses of the part to the object that do not commute with `access`.
     fn add_epoch_below(
         &self,
         execution: &Execution,
+        part: Part,
         access: Access,
         candidates: &mut Vec<Position>,
     ) {
         let mut epoch = None;
-        for (position, other) in execution.history(access.object, Position::new(execution.len())) {
-            if !self.contains(execution, position) {
+        let end = match part {
+            Part::Counted => Position::new(execution.len()),
+            Part::Without { end, .. } => end,
+        };
+        for (position, other) in execution.history(access.object, end) {
+            if !self.contains(execution, part, position) {
                 continue;
             }
             match epoch {

@@ -103,7 +103,13 @@ impl Forest {
             let count = &counts[slot.min(DISTANCES - 1)];
             count.set(count.get() + 1);
         }
-        self.walk(node, depth)
+        // Most queries end here, or one step above.
+        let here = &self.nodes[node.index()];
+        match (here.depth - depth, here.parent) {
+            (0, _) => node,
+            (1, Some(parent)) => parent,
+            _ => self.walk(node, depth),
+        }
     }
 
     fn walk(&self, mut node: NodeRef, depth: u32) -> NodeRef {
