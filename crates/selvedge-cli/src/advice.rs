@@ -28,6 +28,16 @@ pub(crate) fn advice(reason: &Inconclusive) -> (String, Vec<String>) {
             }
             lines
         }
+        Bound::ContextSwitches { most, exact } => {
+            let more = most.saturating_add(1);
+            let mut lines = vec![format!(
+                "raise the bound: --context-switches {more}, or leave it out to cover everything"
+            )];
+            if !exact {
+                lines.push("all executions within the bound: --algorithm oracle".to_owned());
+            }
+            lines
+        }
         Bound::Time => vec![
             "raise the limit (--time), make the program smaller (--const N=2),".to_owned(),
             "look at executions with few preemptions first (--preemptions 2),".to_owned(),

@@ -1,6 +1,7 @@
 //! The command line, described once: parsing, help and completions come from here.
 
 use std::ffi::OsStr;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use selvedge_core::Schedule;
-use selvedge_explore::{Algorithm, Cycles, Limits};
+use selvedge_explore::{Algorithm, Cycles, Independence, Limits, QuasiOptions};
 
 use crate::exit::{Exit, FAILURE, Failure, complain};
 use crate::screen::Screen;
@@ -18,7 +19,9 @@ use crate::source::Constants;
 mod help;
 mod values;
 
-use values::{Constant, parse_constant, parse_duration, parse_schedule};
+use values::{
+    AtMost, Constant, parse_constant, parse_duration, parse_k, parse_schedule, parse_skip_step,
+};
 
 /// Checks concurrent programs: one execution per equivalence class of interleavings.
 #[derive(Parser, Debug)]
@@ -122,6 +125,10 @@ pub(crate) struct LimitArgs {
     #[arg(long, value_name = "K")]
     preemptions: Option<u32>,
 
+    /// Only executions with at most N context switches: any switches from one thread to another
+    #[arg(long, value_name = "N")]
+    context_switches: Option<u32>,
+
     /// Stop after this time, such as 500ms, 30s, 5m or 1h
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) time: Option<Duration>,
@@ -153,6 +160,9 @@ pub(crate) struct CheckArgs {
     #[command(flatten, next_help_heading = "Limits")]
     pub(crate) limits: LimitArgs,
 
+    #[command(flatten, next_help_heading = "Algorithm quasi")]
+    pub(crate) quasi: QuasiArgs,
+
     #[command(flatten, next_help_heading = "Sampling")]
     pub(crate) sampling: SamplingArgs,
 
@@ -166,6 +176,28 @@ pub(crate) struct CheckArgs {
     /// Save the first violation's schedule, with the constants, for `selvedge replay --trace`
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) save_trace: Option<PathBuf>,
+}
+
+/// What only the algorithm `quasi` heeds.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct QuasiArgs {
+    /// Look so far ahead that K sleeping events are avoided for certain: 1, 2, 3, … or `optimal`. The more,
+    /// the fewer redundant executions [default: optimal]
+    #[arg(long, value_name = "K", value_parser = parse_k)]
+    k: Option<AtMost>,
+
+    /// Ordinary reads and writes do not interfere, only locks and other synchronisation; a data race
+    /// makes the verdict inconclusive
+    #[arg(long)]
+    locks_only: bool,
+
+    /// Skip pointers in the causality trees lead 1, S, S², … up [default: 4]
+    #[arg(long, value_name = "S", value_parser = parse_skip_step)]
+    skip_step: Option<NonZeroU32>,
+
+    /// Show the causality trees in numbers, and where the time went
+    #[arg(long)]
+    pub(crate) stats: bool,
 }
 
 /// Random executions in place of all.
@@ -229,6 +261,10 @@ pub(crate) struct CompareArgs {
     /// Only executions with at most K preemptions
     #[arg(long, value_name = "K")]
     preemptions: Option<u32>,
+
+    /// Only executions with at most N context switches
+    #[arg(long, value_name = "N")]
+    context_switches: Option<u32>,
 
     /// Write one JSON object in place of a table
     #[arg(long)]
@@ -305,21 +341,54 @@ impl ConstantArgs {
 impl LimitArgs {
     /// As the explorers want it.
     pub(crate) fn limits(&self) -> Limits {
-        limits(self.max_executions, self.max_steps, self.preemptions)
+        let &Self { max_executions: executions, preemptions, context_switches, .. } = self;
+        Limits { executions, steps: steps(self.max_steps), preemptions, context_switches }
     }
 }
 
 impl CompareArgs {
     /// As the explorers want it.
     pub(crate) fn limits(&self) -> Limits {
-        limits(self.max_executions, self.max_steps, self.preemptions)
+        let &Self { max_executions: executions, preemptions, context_switches, .. } = self;
+        Limits { executions, steps: steps(self.max_steps), preemptions, context_switches }
     }
 }
 
-fn limits(executions: Option<u64>, steps: u64, preemptions: Option<u32>) -> Limits {
-    // On a machine that cannot count so far, memory ends before.
-    let steps = usize::try_from(steps).unwrap_or(usize::MAX);
-    Limits { executions, steps, preemptions }
+/// On a machine that cannot count so far, memory ends before.
+fn steps(most: u64) -> usize {
+    usize::try_from(most).unwrap_or(usize::MAX)
+}
+
+impl QuasiArgs {
+    /// As the explorer wants it.
+    ///
+    /// # Errors
+    /// If another algorithm was asked for.
+    pub(crate) fn options(&self, algorithm: Algorithm) -> Result<QuasiOptions, Failure> {
+        let given = [
+            (self.k.is_some(), "--k"),
+            (self.locks_only, "--locks-only"),
+            (self.skip_step.is_some(), "--skip-step"),
+            (self.stats, "--stats"),
+        ];
+        if let Some((_, option)) = given.iter().find(|(given, _)| *given)
+            && algorithm != Algorithm::Quasi
+        {
+            return Err(Failure::User(format!(
+                "{option} is for the algorithm `quasi`\n  \
+                 add --algorithm quasi, or leave out {option}"
+            )));
+        }
+        let defaults = QuasiOptions::default();
+        Ok(QuasiOptions {
+            k: self.k.map_or(defaults.k, |AtMost(k)| k),
+            independence: match self.locks_only {
+                true => Independence::LocksOnly,
+                false => Independence::AllAccesses,
+            },
+            skip_step: self.skip_step.unwrap_or(defaults.skip_step),
+        })
+    }
 }
 
 /// Parses the arguments of the process. `Err`: something was shown, and this is the exit code.

@@ -3,8 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use selvedge_core::{Counts, Report, Schedule, Verdict, Violation};
-use selvedge_explore::{Algorithm, Confirmed, Covers, Options, Sampling};
+use selvedge_core::{Counts, Inconclusive, Report, Schedule, Verdict, Violation};
+use selvedge_explore::{
+    Algorithm, Confirmed, Covers, Independence, Options, QuasiOptions, Sampling,
+};
 use selvedge_report::{
     CheckJson, CoversJson, Style, TraceView, ViolationJson, execution, facts_json, plural, to_text,
     violation,
@@ -18,13 +20,13 @@ use crate::progress::Watch;
 use crate::saved::Saved;
 use crate::screen::Screen;
 use crate::source::Loaded;
-use crate::summary;
+use crate::{statistics, summary};
 
 /// How executions are chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Method {
-    /// One of each class.
-    Explore(Algorithm),
+    /// One of each class. The options are for `quasi` alone.
+    Explore(Algorithm, QuasiOptions),
     /// Some at random.
     Sample { sampling: Sampling, executions: u64, seed: u64 },
 }
@@ -32,14 +34,17 @@ pub(crate) enum Method {
 /// Checks a program and shows the result.
 pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
     let loaded = Loaded::new(&args.program, screen)?;
-    let method = Method::new(args.algorithm, &args.sampling);
+    let quasi = args.quasi.options(args.algorithm)?;
+    let method = Method::new(args.algorithm, quasi, &args.sampling);
     let options = Options {
         keep_going: args.keep_going,
         data_races: args.races,
         limits: args.limits.limits(),
         cycles: args.cycles.into(),
+        statistics: args.quasi.stats,
+        quasi,
     };
-    if args.cycles == CyclesArg::Refine && method != Method::Explore(Algorithm::DataCentric) {
+    if args.cycles == CyclesArg::Refine && method.name() != Algorithm::DataCentric.info().name {
         return Err(Failure::User(
             "`--cycles refine` is about observations\n  add `--algorithm data-centric`".to_owned(),
         ));
@@ -54,8 +59,9 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
 
     interrupt::install();
     let mut watch = Watch::start(args.limits.time, !args.quiet, method.name());
-    let report = method.run(&loaded, &options, &mut watch);
+    let mut report = method.run(&loaded, &options, &mut watch);
     let time = watch.finish();
+    explain_disregarded_races(&loaded, &mut report)?;
 
     let outcome = Outcome {
         found: confirm_all(&loaded, &report)?,
@@ -95,6 +101,20 @@ pub(crate) fn confirm_all(loaded: &Loaded, report: &Report) -> Result<Vec<TraceV
     Ok(found)
 }
 
+/// Says which accesses race, if a search disregarded that.
+fn explain_disregarded_races(loaded: &Loaded, report: &mut Report) -> Result<(), Failure> {
+    for (violation, schedule) in std::mem::take(&mut report.disregarded_races) {
+        let trace = confirm(loaded, &violation, &schedule)?;
+        let race = &trace.violations[0];
+        report.note(Inconclusive::GaveUp(format!(
+            "{}\n  {}\n  --locks-only proves nothing then: leave it out, or look at the race with --races",
+            race.message,
+            race.notes.join("\n  "),
+        )));
+    }
+    Ok(())
+}
+
 fn confirm(
     loaded: &Loaded,
     violation: &Violation,
@@ -112,9 +132,9 @@ fn confirm(
 }
 
 impl Method {
-    fn new(algorithm: Algorithm, args: &SamplingArgs) -> Self {
+    fn new(algorithm: Algorithm, quasi: QuasiOptions, args: &SamplingArgs) -> Self {
         let Some(executions) = args.sample else {
-            return Method::Explore(algorithm);
+            return Method::Explore(algorithm, quasi);
         };
         let sampling = match args.pct {
             Some(depth) => Sampling::Pct { depth },
@@ -126,7 +146,7 @@ impl Method {
     fn run(self, loaded: &Loaded, options: &Options, watch: &mut Watch) -> Report {
         let make = || loaded.system();
         match self {
-            Method::Explore(algorithm) => {
+            Method::Explore(algorithm, _) => {
                 selvedge_explore::explore(algorithm, &make, options, watch)
             }
             Method::Sample { sampling, executions, seed } => {
@@ -138,7 +158,7 @@ impl Method {
     /// Its name in reports.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Method::Explore(algorithm) => algorithm.info().name,
+            Method::Explore(algorithm, _) => algorithm.info().name,
             Method::Sample { .. } => "sample",
         }
     }
@@ -146,7 +166,15 @@ impl Method {
     /// Its name, and what makes it repeatable.
     pub(crate) fn describe(self) -> String {
         match self {
-            Method::Explore(algorithm) => algorithm.info().name.to_owned(),
+            Method::Explore(algorithm, quasi) => {
+                let name = algorithm.info().name;
+                let k = quasi.k.map_or(String::new(), |k| format!(", --k {k}"));
+                let locks_only = match quasi.independence {
+                    Independence::AllAccesses => "",
+                    Independence::LocksOnly => ", --locks-only",
+                };
+                format!("{name}{k}{locks_only}")
+            }
             Method::Sample { sampling: Sampling::Uniform, seed, .. } => {
                 format!("uniform sample, --seed {seed}")
             }
@@ -159,7 +187,7 @@ impl Method {
     /// What its "verified" would cover; of a sample: what it looks at.
     fn covers(self) -> Covers {
         match self {
-            Method::Explore(algorithm) => algorithm.info().covers,
+            Method::Explore(algorithm, _) => algorithm.info().covers,
             Method::Sample { .. } => Covers { assertions: true, deadlocks: true, data_races: true },
         }
     }
@@ -225,6 +253,9 @@ impl Outcome<'_> {
             self.time,
         ));
         self.add_remarks(&mut out, screen);
+        if let Some(statistics) = &self.report.statistics {
+            out.push_str(&statistics::text(statistics));
+        }
         out
     }
 
@@ -263,7 +294,7 @@ impl Outcome<'_> {
     fn json(&self) -> CheckJson {
         let covers = self.method.covers();
         let (equivalence, seed) = match self.method {
-            Method::Explore(algorithm) => (Some(algorithm.info().equivalence.name()), None),
+            Method::Explore(algorithm, _) => (Some(algorithm.info().equivalence.name()), None),
             Method::Sample { seed, .. } => (None, Some(seed)),
         };
         CheckJson {
@@ -292,6 +323,7 @@ impl Outcome<'_> {
                 .collect(),
             inconclusive: self.report.inconclusive.iter().map(Into::into).collect(),
             facts: facts_json(&self.report.facts),
+            statistics: self.report.statistics.as_deref().map(Into::into),
         }
     }
 

@@ -14,6 +14,7 @@ mod replay;
 mod saved;
 mod screen;
 mod source;
+mod statistics;
 mod summary;
 
 use std::process::ExitCode;

@@ -81,6 +81,10 @@ impl Watch {
 }
 
 impl Observer for Watch {
+    fn now(&self) -> Duration {
+        self.start.elapsed()
+    }
+
     fn poll(&mut self, progress: &dyn Fn() -> Progress) -> Option<Bound> {
         if interrupt::is_requested() {
             return Some(Bound::Interrupted);

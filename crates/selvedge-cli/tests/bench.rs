@@ -22,6 +22,12 @@ const EXPECTED: &[(&str, &str, i64, u64)] = &[
     ("counter", "T", 4, 2_520),
     ("philosophers", "N", 8, 255),
     ("alternate", "N", 4, 3_334),
+    ("coupled-races", "N", 10, 20),
+    ("dispatcher", "R", 3, 1_482),
+    ("mpat", "K", 5, 3_840),
+    ("mpc", "P", 2, 60),
+    ("pi", "T", 7, 5_040),
+    ("two-columns", "N", 8, 12_870),
 ];
 
 #[test]
@@ -36,13 +42,16 @@ fn a_quick_run_counts_right() {
         assert_eq!(row["program"], program);
         assert_eq!(row["constants"][constant], value, "{row}");
         assert_eq!(row["classes"], classes, "{row}");
-        for algorithm in ["source", "optimal"] {
+        for algorithm in ["source", "optimal", "quasi"] {
             assert_eq!(row[algorithm]["algorithm"], algorithm);
             assert_eq!(ended(&row[algorithm]), classes, "{row}");
             is_measured(&row[algorithm]);
         }
         assert_eq!(row["optimal"]["executions"]["redundant"], 0, "{row}");
-        assert!(row["ratio"].as_f64().is_some_and(|ratio| ratio > 0.0), "{row}");
+        assert_eq!(row["quasi"]["executions"]["redundant"], 0, "{row}");
+        for ratio in ["ratio", "quasi_ratio"] {
+            assert!(row[ratio].as_f64().is_some_and(|ratio| ratio > 0.0), "{row}");
+        }
     }
 }
 
@@ -62,7 +71,7 @@ fn long_executions_and_goals() {
     assert_eq!(ended(single), 1);
     let goals = json["goals"].as_array().expect("an array");
     let measured = goals.iter().filter(|goal| goal["met"].is_boolean());
-    assert_eq!((goals.len(), measured.count()), (8, 5), "{goals:#?}");
+    assert_eq!((goals.len(), measured.count()), (11, 7), "{goals:#?}");
 }
 
 #[test]

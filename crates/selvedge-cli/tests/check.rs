@@ -111,6 +111,38 @@ fn limits_never_look_like_success() {
 }
 
 #[test]
+fn quasi_has_options_of_its_own() {
+    let folder = Folder::with("locked.sel", LOCKED);
+    let run = folder.run("check locked.sel --algorithm quasi --k 2 --locks-only --stats").exits(0);
+    let run = run.says("verified: ").says("search     quasi, --k 2, --locks-only\n");
+    let run = run.says("\nstatistics\n").says("adding events").says("searching combs");
+    run.says("distances of queries in thread trees: ");
+    folder.run("check locked.sel --algorithm quasi --k optimal --skip-step 2").exits(0);
+    let run = folder.run("check locked.sel --algorithm quasi --k 0").exits(2);
+    run.complains("K is 1, 2, 3, … or `optimal`");
+    let run = folder.run("check locked.sel --k 2").exits(2);
+    run.complains("--k is for the algorithm `quasi`").complains("add --algorithm quasi");
+
+    folder.write("lost.sel", LOST.as_bytes());
+    let run = folder.run("check lost.sel --algorithm quasi --locks-only").exits(3);
+    let run = run.says("inconclusive: data race on `x`").says("(1) ").says("(2) ");
+    run.says("leave it out, or look at the race with --races");
+    let run = folder.run("check lost.sel --algorithm quasi --locks-only --races").exits(1);
+    run.says("violated: data race on `x`");
+}
+
+#[test]
+fn context_switches_are_bounded() {
+    let folder = Folder::with("lost.sel", LOST);
+    for algorithm in ["quasi", "optimal", "oracle"] {
+        let command = format!("check lost.sel --algorithm {algorithm} --context-switches");
+        let run = folder.run(&format!("{command} 1")).exits(3);
+        run.says("1 context switches").says("raise the bound: --context-switches 2");
+    }
+    folder.run("check lost.sel --algorithm oracle --context-switches 3").exits(1);
+}
+
+#[test]
 fn samples_prove_nothing_but_find_something() {
     let folder = Folder::with("lost.sel", LOST);
     folder.write("locked.sel", LOCKED.as_bytes());

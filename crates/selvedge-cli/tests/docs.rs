@@ -74,6 +74,7 @@ fn every_field_of_the_json_is_documented() {
     let commands = [
         "check d.sel --json",
         "check d.sel --json --sample 1",
+        "check d.sel --json --algorithm quasi --stats",
         "compare d.sel --json",
         "replay d.sel --schedule 0.1 --json",
     ];

@@ -161,6 +161,11 @@ impl Execution {
         self.threads.get(thread.index()).map_or(&[], Vec::as_slice)
     }
 
+    /// The threads that may have events: all that have are among them.
+    pub fn threads(&self) -> impl Iterator<Item = ThreadId> + use<> {
+        (0..self.threads.len()).map(ThreadId::new)
+    }
+
     /// The last event of `thread`.
     #[inline]
     pub fn last_of(&self, thread: ThreadId) -> Option<Position> {

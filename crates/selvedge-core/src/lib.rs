@@ -31,6 +31,7 @@ mod op;
 mod replay;
 mod report;
 mod schedule;
+mod statistics;
 mod system;
 mod violation;
 
@@ -42,5 +43,6 @@ pub use op::{Access, Footprint, Mode};
 pub use replay::{Description, Replay, ReplayError, ReplayedStep, replay};
 pub use report::{Bound, Counts, Fact, FactValue, Inconclusive, Report, Verdict};
 pub use schedule::{ParseScheduleError, Schedule};
+pub use statistics::{Bar, Histogram, Statistics};
 pub use system::{Describe, Effect, Ending, Flexibility, Status, Step, System};
 pub use violation::{Fault, Place, Violation, ViolationKind};

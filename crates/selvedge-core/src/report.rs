@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::schedule::Schedule;
+use crate::statistics::Statistics;
 use crate::violation::Violation;
 
 /// How many executions of each kind.
@@ -47,6 +48,13 @@ pub enum Bound {
         /// Whether everything within the bound was covered.
         exact: bool,
     },
+    /// At most so many context switches in an execution, `exact` as for preemptions.
+    ContextSwitches {
+        /// The bound.
+        most: u32,
+        /// Whether everything within the bound was covered.
+        exact: bool,
+    },
     /// The time limit.
     Time,
     /// The user asked to stop.
@@ -67,6 +75,14 @@ impl fmt::Display for Bound {
                 f,
                 "executions with more than {most} preemptions were cut, and with this algorithm \
                  some with fewer may be missing too"
+            ),
+            Bound::ContextSwitches { most, exact: true } => {
+                write!(f, "only executions with at most {most} context switches were covered")
+            }
+            Bound::ContextSwitches { most, exact: false } => write!(
+                f,
+                "executions with more than {most} context switches were cut, and with this \
+                 algorithm some with fewer may be missing too"
             ),
             Bound::Time => write!(f, "the time limit was reached"),
             Bound::Interrupted => write!(f, "interrupted"),
@@ -138,10 +154,15 @@ pub struct Report {
     /// Distinct violations in the order in which they were found, each with a schedule that leads
     /// to it on a fresh system. Not yet replayed.
     pub violations: Vec<(Violation, Schedule)>,
+    /// Data races of a search that takes it for granted that there are none, each with a schedule whose
+    /// last step completes it: so nothing is proved.
+    pub disregarded_races: Vec<(Violation, Schedule)>,
     /// Why nothing is proved, if nothing is: distinct, in the order in which it happened.
     pub inconclusive: Vec<Inconclusive>,
     /// What else the algorithm has to tell about its search.
     pub facts: Vec<Fact>,
+    /// What the search tells about itself, if it was asked and can.
+    pub statistics: Option<Box<Statistics>>,
 }
 
 /// Something that an algorithm tells about its search, beyond what all of them do.
@@ -167,7 +188,7 @@ impl Report {
     pub fn verdict(&self) -> Verdict {
         if !self.violations.is_empty() {
             Verdict::Violated
-        } else if !self.inconclusive.is_empty() {
+        } else if !self.inconclusive.is_empty() || !self.disregarded_races.is_empty() {
             Verdict::Inconclusive
         } else {
             Verdict::Verified

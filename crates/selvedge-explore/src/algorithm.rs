@@ -3,7 +3,7 @@
 use selvedge_core::{Report, System};
 
 use crate::options::{Observer, Options};
-use crate::{classic, data_centric, optimal, oracle, sleep, source};
+use crate::{classic, data_centric, optimal, oracle, quasi, sleep, source};
 
 /// An exploration algorithm.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -18,6 +18,8 @@ pub enum Algorithm {
     Source,
     /// Source sets and wakeup trees.
     Optimal,
+    /// Unfoldings and k-partial alternatives.
+    Quasi,
     /// Observations instead of traces.
     DataCentric,
 }
@@ -84,6 +86,7 @@ impl Algorithm {
         Algorithm::Classic,
         Algorithm::Source,
         Algorithm::Optimal,
+        Algorithm::Quasi,
         Algorithm::DataCentric,
     ];
 
@@ -103,6 +106,7 @@ impl Algorithm {
             Algorithm::Classic => classic::INFO,
             Algorithm::Source => source::INFO,
             Algorithm::Optimal => optimal::INFO,
+            Algorithm::Quasi => quasi::INFO,
             Algorithm::DataCentric => data_centric::INFO,
         }
     }
@@ -125,6 +129,7 @@ pub fn explore<S: System>(
         Algorithm::Classic => classic::explore(make, options, observer),
         Algorithm::Source => source::explore(make, options, observer),
         Algorithm::Optimal => optimal::explore(make, options, observer),
+        Algorithm::Quasi => quasi::explore(make, options, observer),
         Algorithm::DataCentric => data_centric::explore(make, options, observer),
     }
 }

@@ -1,6 +1,6 @@
 //! Data-centric DPOR: one execution per observation class.
 //!
-//! K. Chatterjee, A. Pavlogiannis, N. Sinha, K. Vaidya: *Data-centric Dynamic Partial Order
+//! M. Chalupa, K. Chatterjee, A. Pavlogiannis, N. Sinha, K. Vaidya: *Data-centric Dynamic Partial Order
 //! Reduction*, POPL 2018.
 //!
 //! | paper | here |
@@ -68,11 +68,15 @@ pub(crate) const INFO: Info = Info {
     summary: "one execution per observation class: which write each read observes",
     advice: "Fewer executions than `optimal` where variables are written more often than they are \
              read. Does not look for data races.",
-    paper: "Chatterjee, Pavlogiannis, Sinha, Vaidya, POPL 2018",
+    paper: "Chalupa, Chatterjee, Pavlogiannis, Sinha, Vaidya, POPL 2018",
     equivalence: Equivalence::Observation,
     covers: Covers { assertions: true, deadlocks: true, data_races: false },
     optimal: false,
 };
+
+const NO_SWITCHES: &str = "`data-centric` has no bound on preemptions or context switches, as an \
+                           observation class does not tell them; leave out the bound, or use \
+                           another algorithm";
 
 pub(crate) fn explore<S: System>(
     make: &dyn Fn() -> S,
@@ -91,6 +95,10 @@ pub(crate) fn explore<S: System>(
         children: 0,
         learned: false,
     };
+    if options.limits.preemptions.is_some() || options.limits.context_switches.is_some() {
+        search.run.give_up(NO_SWITCHES.to_owned());
+        return search.into_report();
+    }
     search.extend();
     loop {
         if search.learned {

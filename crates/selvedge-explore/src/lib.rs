@@ -17,14 +17,18 @@ mod classic;
 mod data_centric;
 mod optimal;
 mod oracle;
+mod quasi;
 mod races;
 mod sequence;
 mod sleep;
 mod sleep_set;
 mod source;
+mod unfolding;
 mod wakeup_tree;
 
 pub use algorithm::{Algorithm, Covers, Equivalence, Info, explore};
 pub use confirm::{Confirmed, NotConfirmed, confirm, data_races};
-pub use options::{Cycles, Limits, Observer, Options, Progress, Silent};
+pub use options::{
+    Cycles, Independence, Limits, Observer, Options, Progress, QuasiOptions, Silent,
+};
 pub use sampling::{Sampling, sample};

@@ -1,5 +1,8 @@
 //! What a caller asks for, and how it listens.
 
+use std::num::NonZeroU32;
+use std::time::Duration;
+
 use selvedge_core::{Bound, Counts, Ending, Execution};
 
 /// Limits of an exploration. Reaching one makes the verdict inconclusive.
@@ -11,11 +14,13 @@ pub struct Limits {
     pub steps: usize,
     /// At most so many preemptions in one execution: switches away from a thread that could go on.
     pub preemptions: Option<u32>,
+    /// At most so many context switches in one execution: any switch from one thread to another.
+    pub context_switches: Option<u32>,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { executions: None, steps: 10_000, preemptions: None }
+        Self { executions: None, steps: 10_000, preemptions: None, context_switches: None }
     }
 }
 
@@ -40,6 +45,38 @@ pub struct Options {
     pub limits: Limits,
     /// How `data-centric` treats cyclic communication.
     pub cycles: Cycles,
+    /// Collect statistics, if the explorer can.
+    pub statistics: bool,
+    /// What only `quasi` heeds.
+    pub quasi: QuasiOptions,
+}
+
+/// What the explorer `quasi` can be asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct QuasiOptions {
+    /// How many of the events that were explored an alternative must avoid for certain: the more, the
+    /// fewer redundant executions. `None`: all, and no execution is redundant.
+    pub k: Option<NonZeroU32>,
+    /// Which accesses interfere.
+    pub independence: Independence,
+    /// The step of the skip pointers in the trees: at least 2.
+    pub skip_step: NonZeroU32,
+}
+
+impl Default for QuasiOptions {
+    fn default() -> Self {
+        let skip_step = NonZeroU32::new(4).expect("4 is not 0");
+        Self { k: None, independence: Independence::AllAccesses, skip_step }
+    }
+}
+
+/// Which accesses interfere.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Independence {
+    /// All that do not commute.
+    AllAccesses,
+    /// Only those that synchronise: ordinary reads and writes do not. With a data race nothing is proved.
+    LocksOnly,
 }
 
 /// How far an exploration is.
@@ -61,6 +98,12 @@ pub trait Observer {
     /// An execution has come to its end. Not called for redundant or cut ones.
     fn execution(&mut self, execution: &Execution, ending: Ending) {
         let _ = (execution, ending);
+    }
+
+    /// The time, from any beginning. Explorers do not look at the clock themselves; they ask only for
+    /// statistics.
+    fn now(&self) -> Duration {
+        Duration::ZERO
     }
 
     /// Called after every execution and every few hundred steps. An answer ends the exploration:

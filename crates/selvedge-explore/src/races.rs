@@ -26,8 +26,8 @@
 //! closed under happens-before and leaves `e'` enabled gives a sequence of its own.
 
 use selvedge_core::{
-    Access, Effect, Execution, Flexibility, Footprint, Mode, Position, Status, Step, System,
-    ThreadId, commute, dependent, may_enable_only, never_disables,
+    Access, Effect, Execution, Flexibility, Footprint, Mode, ObjectId, Position, Status, Step,
+    System, ThreadId, commute, dependent, may_enable_only, never_disables,
 };
 
 use smallvec::SmallVec;
@@ -257,8 +257,9 @@ fn decide_anew<S: System>(
     }
 }
 
-/// What `e'` does after `pre(E,e)` and `before`. If it touches one object, nothing in `before` changes
-/// that, and only what its thread needs to come to it must be run.
+/// What `e'` does after `pre(E,e)` and `before`. If it touches one object, and nothing in `before` changes
+/// that, only what its thread needs to come to it must be run. (What depends on `e` is not in `before`;
+/// but taking a reader-writer lock for reading commutes with `e` doing so, and changes the lock.)
 fn anew<S: System>(
     run: &mut Run<'_, S>,
     e: Position,
@@ -266,7 +267,9 @@ fn anew<S: System>(
     before: &[Position],
     thread: ThreadId,
 ) -> Vec<(Step, Footprint)> {
-    if let [access] = *run.execution.accesses(later) {
+    if let [access] = *run.execution.accesses(later)
+        && !before.iter().any(|&x| may_change(&run.execution, x, access.object))
+    {
         let needed: Vec<Position> = match run.execution.previous_of_thread(later) {
             Some(previous) => {
                 let is_needed = |&x: &Position| run.execution.happens_before(x, previous);
@@ -283,11 +286,17 @@ fn anew<S: System>(
     what_if(run, e, before, thread)
 }
 
+/// Whether the event does more than look at the object.
+fn may_change(execution: &Execution, event: Position, object: ObjectId) -> bool {
+    let mut accesses = execution.accesses(event).iter();
+    accesses.any(|access| access.object == object && !commute(access.mode, Mode::Read))
+}
+
 /// Whether what comes after `e'` in other executions cannot depend on `e'` as it acts when the race is
 /// reversed. What depends on it as it acted happens after `e`; that is enough if it touches nothing
 /// else now. If it touches one object only, `e` touches that too, and so everything after `e` that
 /// could matter happens after `e`.
-fn is_stable(then: &[Access], now: &[Access]) -> bool {
+pub(crate) fn is_stable(then: &[Access], now: &[Access]) -> bool {
     let single = then.len() == 1 && now.len() == 1 && then[0].object == now[0].object;
     let is_covered = |access: &Access| {
         let covers = |other: &Access| access == other || !commute(other.mode, other.mode);

@@ -1,5 +1,7 @@
 //! What all explorers share: one system, the execution it is in, limits, and bookkeeping.
 
+use std::time::Duration;
+
 use selvedge_core::{
     Bound, Counts, Effect, Ending, Execution, Fault, Inconclusive, Report, Schedule, Status, Step,
     System, ThreadId, Violation,
@@ -25,8 +27,8 @@ pub(crate) struct Run<'a, S> {
     /// The system has taken this many steps of `execution`, and no others. Less than all of them
     /// only while races are looked at.
     synced: usize,
-    /// Preemptions up to each event; empty without a bound.
-    preemptions: Vec<u32>,
+    /// Switches up to each event; empty without a bound on them.
+    switches: Vec<Switches>,
     steps_to_poll: u32,
     stopped: bool,
 }
@@ -47,7 +49,7 @@ impl<'a, S: System> Run<'a, S> {
             observer,
             effect: Effect::default(),
             synced: 0,
-            preemptions: Vec::new(),
+            switches: Vec::new(),
             steps_to_poll: STEPS_BETWEEN_POLLS,
             stopped: false,
         }
@@ -66,12 +68,12 @@ impl<'a, S: System> Run<'a, S> {
 
     /// The enabled threads in the order in which a search that is free to choose tries them: the
     /// lowest number first. But a thread that has run for very long without a switch comes last,
-    /// since it may wait in a loop for the others; and with a bound on preemptions the thread that
-    /// runs goes on.
+    /// since it may wait in a loop for the others; and with a bound on switches the thread that runs
+    /// goes on.
     pub(crate) fn enabled_in_order(&self) -> impl Iterator<Item = ThreadId> + '_ {
         let count = self.system.thread_count();
         let first = match self.execution.steps().last() {
-            Some(last) if self.options.limits.preemptions.is_some() => last.thread.index(),
+            Some(last) if self.has_switch_bound() => last.thread.index(),
             _ => self.tired().map_or(0, |thread| thread.index() + 1),
         };
         (first..count)
@@ -105,8 +107,8 @@ impl<'a, S: System> Run<'a, S> {
     #[inline]
     pub(crate) fn step(&mut self, step: Step) {
         debug_assert_eq!(self.synced, self.execution.len());
-        if self.options.limits.preemptions.is_some() {
-            self.preemptions.push(self.preemptions_with(step.thread));
+        if self.has_switch_bound() {
+            self.switches.push(self.switches_with(step.thread));
         }
         self.system.step(step, &mut self.effect);
         self.execution.push(step, &self.effect);
@@ -120,9 +122,7 @@ impl<'a, S: System> Run<'a, S> {
     /// Takes back all events from `len` on.
     pub(crate) fn backtrack(&mut self, len: usize) {
         self.execution.truncate(len);
-        if self.options.limits.preemptions.is_some() {
-            self.preemptions.truncate(len);
-        }
+        self.switches.truncate(len);
         self.sync_to(len);
     }
 
@@ -143,15 +143,29 @@ impl<'a, S: System> Run<'a, S> {
         self.synced = len;
     }
 
-    /// Whether the preemption bound lets `thread` run next.
-    pub(crate) fn is_within_preemptions(&self, thread: ThreadId) -> bool {
-        self.options.limits.preemptions.is_none_or(|most| self.preemptions_with(thread) <= most)
+    #[inline]
+    fn has_switch_bound(&self) -> bool {
+        let limits = &self.options.limits;
+        limits.preemptions.is_some() || limits.context_switches.is_some()
     }
 
-    /// Notes that the preemption bound cut something off. `exact`: nothing within it is lost.
+    /// Whether the bounds on preemptions and on context switches let `thread` run next.
+    pub(crate) fn is_within_preemptions(&self, thread: ThreadId) -> bool {
+        if !self.has_switch_bound() {
+            return true;
+        }
+        let (limits, switches) = (&self.options.limits, self.switches_with(thread));
+        limits.preemptions.is_none_or(|most| switches.preemptions <= most)
+            && limits.context_switches.is_none_or(|most| switches.all <= most)
+    }
+
+    /// Notes that a bound on switches cut something off. `exact`: nothing within it is lost.
     pub(crate) fn note_preemption_cut(&mut self, exact: bool) {
         if let Some(most) = self.options.limits.preemptions {
             self.report.note(Inconclusive::Bound(Bound::Preemptions { most, exact }));
+        }
+        if let Some(most) = self.options.limits.context_switches {
+            self.report.note(Inconclusive::Bound(Bound::ContextSwitches { most, exact }));
         }
     }
 
@@ -188,7 +202,7 @@ impl<'a, S: System> Run<'a, S> {
         self.report.note(Inconclusive::Bound(Bound::Steps(self.options.limits.steps)));
     }
 
-    /// Counts an execution that was cut at the limit of preemptions. `exact`: nothing within the
+    /// Counts an execution that was cut at a limit of switches. `exact`: nothing within the
     /// limit is lost.
     pub(crate) fn finish_preempted(&mut self, exact: bool) {
         self.note_length();
@@ -219,6 +233,11 @@ impl<'a, S: System> Run<'a, S> {
     pub(crate) fn into_report(mut self) -> Report {
         self.report.threads = self.system.thread_count();
         self.report
+    }
+
+    /// The time, for statistics.
+    pub(crate) fn now(&self) -> Duration {
+        self.observer.now()
     }
 
     /// Gives up on something that the explorer cannot treat.
@@ -275,14 +294,24 @@ impl<'a, S: System> Run<'a, S> {
         self.report.longest = self.report.longest.max(self.execution.len());
     }
 
-    /// Preemptions of the execution if `thread` runs next.
-    fn preemptions_with(&self, thread: ThreadId) -> u32 {
-        let so_far = self.preemptions.last().copied().unwrap_or(0);
-        match self.execution.steps().last() {
-            Some(last) if last.thread != thread && self.is_enabled(last.thread) => so_far + 1,
-            _ => so_far,
+    /// Switches of the execution if `thread` runs next.
+    fn switches_with(&self, thread: ThreadId) -> Switches {
+        let mut switches = self.switches.last().copied().unwrap_or_default();
+        if let Some(last) = self.execution.steps().last().filter(|last| last.thread != thread) {
+            switches.all += 1;
+            switches.preemptions += u32::from(self.is_enabled(last.thread));
         }
+        switches
     }
+}
+
+/// How often another thread went on.
+#[derive(Clone, Copy, Default)]
+struct Switches {
+    /// In all.
+    all: u32,
+    /// Although the thread before could have gone on.
+    preemptions: u32,
 }
 
 /// Estimated share of a depth-first search that is done. For each node on the path, from the root:

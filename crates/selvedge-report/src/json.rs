@@ -1,8 +1,11 @@
 //! The JSON form of results. Documented in `docs/json.md`; fields are added, never changed.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use selvedge_core::{Bound, Counts, Ending, Fact, FactValue, Inconclusive, Place, Status};
+use selvedge_core::{
+    Bar, Bound, Counts, Ending, Fact, FactValue, Histogram, Inconclusive, Place, Statistics, Status,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::view::{TraceView, ViolationView};
@@ -44,6 +47,9 @@ pub struct CheckJson {
     pub inconclusive: Vec<InconclusiveJson>,
     /// What else the algorithm tells about its search, by name.
     pub facts: BTreeMap<&'static str, FactJson>,
+    /// What the search tells about itself, if it was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub statistics: Option<StatisticsJson>,
 }
 
 /// A number, or words.
@@ -63,6 +69,55 @@ pub fn facts_json(facts: &[Fact]) -> BTreeMap<&'static str, FactJson> {
         FactValue::Text(text) => FactJson::Text(text.clone()),
     };
     facts.iter().map(|fact| (fact.name, value(fact))).collect()
+}
+
+/// What a search tells about itself.
+#[derive(Clone, Debug, Serialize)]
+pub struct StatisticsJson {
+    /// Named numbers.
+    pub numbers: Vec<NumberJson>,
+    /// Where the time went.
+    pub times: Vec<TimeJson>,
+    /// How often which values occurred.
+    pub histograms: Vec<HistogramJson>,
+}
+
+/// A named number.
+#[derive(Clone, Debug, Serialize)]
+pub struct NumberJson {
+    /// What it counts.
+    pub name: &'static str,
+    /// The number.
+    pub value: f64,
+}
+
+/// A part of the time.
+#[derive(Clone, Debug, Serialize)]
+pub struct TimeJson {
+    /// What the search was busy with.
+    pub name: &'static str,
+    /// How long.
+    pub seconds: f64,
+}
+
+/// How often which values occurred.
+#[derive(Clone, Debug, Serialize)]
+pub struct HistogramJson {
+    /// Of what.
+    pub name: &'static str,
+    /// How often values from one number to another occurred.
+    pub bars: Vec<BarJson>,
+}
+
+/// How often values in a range occurred.
+#[derive(Clone, Debug, Serialize)]
+pub struct BarJson {
+    /// The smallest value.
+    pub from: u64,
+    /// The largest.
+    pub to: u64,
+    /// How often.
+    pub count: u64,
 }
 
 /// What `compare` answers.
@@ -160,7 +215,7 @@ pub struct CoversJson {
 /// A reason why nothing is proved.
 #[derive(Clone, Debug, Serialize)]
 pub struct InconclusiveJson {
-    /// `executions`, `steps`, `preemptions`, `time`, `interrupted`, `sampling` or `gave-up`.
+    /// `executions`, `steps`, `preemptions`, `context-switches`, `time`, `interrupted`, `sampling` or `gave-up`.
     pub reason: &'static str,
     /// One sentence.
     pub message: String,
@@ -268,6 +323,26 @@ impl From<Counts> for ExecutionsJson {
     }
 }
 
+impl From<&Statistics> for StatisticsJson {
+    fn from(statistics: &Statistics) -> Self {
+        let number = |&(name, value): &(&'static str, f64)| NumberJson { name, value };
+        let time = |&(name, time): &(&'static str, Duration)| TimeJson {
+            name,
+            seconds: time.as_secs_f64(),
+        };
+        let bar = |&Bar { from, to, count }: &Bar| BarJson { from, to, count };
+        let histogram = |histogram: &Histogram| HistogramJson {
+            name: histogram.name,
+            bars: histogram.bars.iter().map(bar).collect(),
+        };
+        Self {
+            numbers: statistics.numbers.iter().map(number).collect(),
+            times: statistics.times.iter().map(time).collect(),
+            histograms: statistics.histograms.iter().map(histogram).collect(),
+        }
+    }
+}
+
 impl From<&Inconclusive> for InconclusiveJson {
     fn from(inconclusive: &Inconclusive) -> Self {
         let reason = match inconclusive {
@@ -276,6 +351,7 @@ impl From<&Inconclusive> for InconclusiveJson {
                 Bound::Executions(_) => "executions",
                 Bound::Steps(_) => "steps",
                 Bound::Preemptions { .. } => "preemptions",
+                Bound::ContextSwitches { .. } => "context-switches",
                 Bound::Time => "time",
                 Bound::Interrupted => "interrupted",
                 Bound::Sampling(_) => "sampling",

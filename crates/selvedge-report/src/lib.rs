@@ -15,8 +15,8 @@ mod width;
 
 pub use json::{
     CheckJson, CompareJson, CompareRowJson, ConstantJson, CoversJson, ExecutionsJson, FactJson,
-    InconclusiveJson, PlaceJson, ReplayJson, StepJson, ViolationJson, WaitingJson, facts_json,
-    to_text,
+    InconclusiveJson, PlaceJson, ReplayJson, StatisticsJson, StepJson, ViolationJson, WaitingJson,
+    facts_json, to_text,
 };
 pub use number::{bytes, grouped, plural, rate, seconds};
 pub use paint::{Paint, Style};

@@ -78,7 +78,6 @@ impl fmt::Display for Disagreement {
 pub fn thorough(executions: u64) -> Options {
     Options {
         keep_going: true,
-        data_races: false,
         limits: Limits { executions: Some(executions), ..Limits::default() },
         ..Options::default()
     }

@@ -11,6 +11,7 @@ use selvedge_explore::{Algorithm, Equivalence, Limits, Options};
 
 use crate::classes::Classes;
 use crate::subject::Subject;
+use crate::variant::Variant;
 
 /// What a file expects.
 #[derive(Clone, Debug)]
@@ -67,7 +68,7 @@ pub enum ExpectedVerdict {
 pub struct AlgorithmLine {
     line: usize,
     /// Which.
-    pub algorithm: Algorithm,
+    pub variant: Variant,
     /// How many executions it needs; `None` if those are too many to run it.
     pub cost: Option<Cost>,
 }
@@ -88,9 +89,9 @@ impl Cost {
         Self { maximal: counts.maximal(), redundant: counts.redundant, cut: counts.cut }
     }
 
-    fn show(&self, algorithm: Algorithm) -> String {
+    fn show(&self, variant: Variant) -> String {
         let mut text = self.maximal.to_string();
-        if algorithm.info().equivalence != Equivalence::Interleaving {
+        if variant.algorithm.info().equivalence != Equivalence::Interleaving {
             text += &format!("+{}", self.redundant);
         }
         if self.cut > 0 {
@@ -101,7 +102,7 @@ impl Cost {
 }
 
 /// What each algorithm needed, in the order of the registry; `None`: it was not run.
-pub type Measured = Vec<(Algorithm, Option<Cost>)>;
+pub type Measured = Vec<(Variant, Option<Cost>)>;
 
 /// What is wrong with a header.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -152,9 +153,9 @@ impl Golden {
                 lines[old.line] = None;
             }
             let head = lines[setting.line].as_mut().expect("internal error: settings stay");
-            for (algorithm, cost) in measured {
-                let cost = cost.map_or("-".to_owned(), |cost| cost.show(*algorithm));
-                let name = format!("{}:", algorithm.info().name);
+            for (variant, cost) in measured {
+                let cost = cost.map_or("-".to_owned(), |cost| cost.show(*variant));
+                let name = format!("{}:", variant.name());
                 *head += &format!("\n//#   {name:<8} {cost}");
             }
         }
@@ -178,8 +179,8 @@ struct Reader {
 
 impl Reader {
     fn line(&mut self, index: usize, key: &str, value: &str) -> Result<(), String> {
-        if let Some(algorithm) = Algorithm::named(key) {
-            return self.algorithm(index, algorithm, value);
+        if let Some(variant) = Variant::named(key) {
+            return self.algorithm(index, variant, value);
         }
         match key {
             "options" => self.options = Some(parse_options(value)?),
@@ -211,13 +212,13 @@ impl Reader {
         Ok(())
     }
 
-    fn algorithm(&mut self, line: usize, algorithm: Algorithm, value: &str) -> Result<(), String> {
+    fn algorithm(&mut self, line: usize, variant: Variant, value: &str) -> Result<(), String> {
         let setting = self.settings.last_mut().ok_or("there is no setting above this line")?;
-        if setting.algorithms.iter().any(|other| other.algorithm == algorithm) {
-            return Err(format!("`{}` has two lines", algorithm.info().name));
+        if setting.algorithms.iter().any(|other| other.variant == variant) {
+            return Err(format!("`{}` has two lines", variant.name()));
         }
         let cost = if value == "-" { None } else { Some(parse_cost(value)?) };
-        setting.algorithms.push(AlgorithmLine { line, algorithm, cost });
+        setting.algorithms.push(AlgorithmLine { line, variant, cost });
         Ok(())
     }
 }
@@ -321,37 +322,37 @@ pub fn run(name: &str, text: &str, golden: &Golden, setting: &Setting) -> Result
         outcome.wrong.push(subject.warnings().to_owned());
     }
     let mut oracle = None;
-    for &algorithm in Algorithm::ALL {
-        let line = setting.algorithms.iter().find(|line| line.algorithm == algorithm);
-        let covers = algorithm.info().covers.data_races || !golden.options.data_races;
+    for variant in variants(setting) {
+        let name = variant.name();
+        let line = setting.algorithms.iter().find(|line| line.variant == variant);
+        let covers = variant.algorithm.info().covers.data_races || !golden.options.data_races;
         if !covers || line.is_some_and(|line| line.cost.is_none()) {
-            outcome.measured.push((algorithm, None));
+            outcome.measured.push((variant, None));
             continue;
         }
-        let (report, classes) = match explore(&subject, golden, setting, algorithm) {
+        let (report, classes) = match explore(&subject, golden, setting, variant) {
             Ok(found) => found,
             Err(message) => {
-                outcome.measured.push((algorithm, None));
-                outcome.wrong.push(format!("{}: panics: {message}", algorithm.info().name));
+                outcome.measured.push((variant, None));
+                outcome.wrong.push(format!("{name}: panics: {message}"));
                 continue;
             }
         };
         let cost = Cost::of(&report.counts);
-        outcome.measured.push((algorithm, Some(cost)));
-        let name = algorithm.info().name;
+        outcome.measured.push((variant, Some(cost)));
         match line.and_then(|line| line.cost) {
             None => outcome.outdated.push(format!("`{name}` has no line")),
             Some(expected) if expected != cost => outcome.outdated.push(format!(
                 "{name}: {} expected, {} found",
-                expected.show(algorithm),
-                cost.show(algorithm)
+                expected.show(variant),
+                cost.show(variant)
             )),
             Some(_) => {}
         }
         let mut problems = verdict_problems(&report, &setting.verdict);
-        match algorithm.info().equivalence {
+        match variant.algorithm.info().equivalence {
             Equivalence::Interleaving | Equivalence::Mazurkiewicz => {
-                let optimal = algorithm.info().optimal;
+                let optimal = variant.is_optimal();
                 problems.extend(count_problems(&report.counts, &setting.classes, optimal));
                 problems
                     .extend(classes.as_ref().and_then(|it| class_problem(it, &setting.classes)));
@@ -362,7 +363,7 @@ pub fn run(name: &str, text: &str, golden: &Golden, setting: &Setting) -> Result
                 problems.extend(both.and_then(|(found, all)| unlike_brute_force(found, all)));
             }
         }
-        if algorithm == Algorithm::Oracle {
+        if variant.algorithm == Algorithm::Oracle {
             oracle = classes;
         }
         outcome.wrong.extend(problems.iter().map(|problem| format!("{name}: {problem}")));
@@ -370,18 +371,30 @@ pub fn run(name: &str, text: &str, golden: &Golden, setting: &Setting) -> Result
     Ok(outcome)
 }
 
+/// Every algorithm, and the variants that have a line.
+fn variants(setting: &Setting) -> Vec<Variant> {
+    let mut variants: Vec<Variant> = Algorithm::ALL.iter().copied().map(Variant::of).collect();
+    for line in &setting.algorithms {
+        if !variants.contains(&line.variant) {
+            variants.push(line.variant);
+        }
+    }
+    variants
+}
+
 /// Naming classes takes time, so large settings go without.
 fn explore(
     subject: &Subject,
     golden: &Golden,
     setting: &Setting,
-    algorithm: Algorithm,
+    variant: Variant,
 ) -> Result<(Report, Option<Classes>), String> {
+    let options = variant.options(&golden.options);
     if setting.slow {
         let mut nobody = selvedge_explore::Silent;
-        Ok((subject.explore(algorithm, &golden.options, &mut nobody)?, None))
+        Ok((subject.explore(variant.algorithm, &options, &mut nobody)?, None))
     } else {
-        let findings = subject.classes(algorithm, &golden.options)?;
+        let findings = subject.classes(variant.algorithm, &options)?;
         Ok((findings.report, Some(findings.classes)))
     }
 }

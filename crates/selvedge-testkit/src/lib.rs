@@ -22,6 +22,7 @@ mod shrink;
 mod size;
 mod sketch;
 mod subject;
+mod variant;
 
 pub use classes::{Class, Classes};
 pub use generate::generate;
@@ -33,3 +34,4 @@ pub use sketch::{
     Value, for_each_op, for_each_op_mut,
 };
 pub use subject::{Findings, Subject};
+pub use variant::Variant;

@@ -165,6 +165,7 @@ impl ScriptSystem {
             Op::Choose(_) => Flexibility::Fixed,
         };
         effect.flexibility = flexibility;
+        effect.plain = matches!(op, Op::Read(_) | Op::OnlyIf(..) | Op::Write(_) | Op::Store(..));
         effect.choices = if let Op::Choose(n) = op { n } else { 1 };
     }
 }

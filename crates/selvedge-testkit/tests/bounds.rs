@@ -75,6 +75,44 @@ fn the_oracle_covers_exactly_the_executions_within_a_bound_on_preemptions() {
     }
 }
 
+/// Any switches from one thread to another.
+fn context_switches(schedule: &[Step]) -> u32 {
+    schedule.windows(2).filter(|pair| pair[0].thread != pair[1].thread).count() as u32
+}
+
+#[test]
+fn a_bound_on_context_switches_is_kept_and_told() {
+    let mut random = Random::new(3);
+    for _ in 0..150 {
+        let script: Script = (0..2 + random.below(2))
+            .map(|_| {
+                let op = |random: &mut Random| {
+                    [Op::Read(0), Op::Write(0), Op::Write(1), Op::Add(1)][random.below(4)]
+                };
+                (0..1 + random.below(3)).map(|_| op(&mut random)).collect()
+            })
+            .collect();
+        let (all, _) = run(Algorithm::Oracle, &script, Limits::default());
+        for most in 1..5 {
+            let limits = Limits { context_switches: Some(most), ..Limits::default() };
+            let within = |schedule: &&Vec<Step>| context_switches(schedule) <= most;
+            let (seen, report) = run(Algorithm::Oracle, &script, limits.clone());
+            let expected: BTreeSet<_> = all.schedules.iter().filter(within).cloned().collect();
+            assert_eq!(seen.schedules, expected, "{script:?} with {most}");
+            let cut = Inconclusive::Bound(Bound::ContextSwitches { most, exact: true });
+            let complete = expected.len() == all.schedules.len();
+            assert_eq!(report.inconclusive.contains(&cut), !complete, "{script:?} with {most}");
+            for &algorithm in Algorithm::ALL {
+                let (seen, report) = run(algorithm, &script, limits.clone());
+                assert!(seen.schedules.iter().all(|schedule| within(&schedule)), "{algorithm:?}");
+                if seen.classes != all.classes {
+                    assert_eq!(report.verdict(), Verdict::Inconclusive, "{algorithm:?} {script:?}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn a_reduction_within_a_bound_stays_within_it_and_claims_nothing() {
     let mut random = Random::new(2);
@@ -98,7 +136,7 @@ fn a_reduction_within_a_bound_stays_within_it_and_claims_nothing() {
 
 #[test]
 fn limits_give_inconclusive() {
-    let script: Script = vec![vec![Op::Write(0); 3]; 2];
+    let script: Script = vec![vec![Op::Write(0), Op::Read(0), Op::Write(0)]; 2];
     for &algorithm in Algorithm::ALL {
         let limits = Limits { executions: Some(2), ..Limits::default() };
         let (_, report) = run(algorithm, &script, limits);

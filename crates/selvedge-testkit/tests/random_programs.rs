@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use selvedge_explore::Algorithm;
 use selvedge_testkit::compare::{self, Disagreement};
 use selvedge_testkit::{
-    Construct, Findings, Op, Profile, Sketch, Subject, for_each_op, generate, shrink,
+    Construct, Findings, Op, Profile, Sketch, Subject, Variant, for_each_op, generate, shrink,
 };
 
 /// Larger programs are left out: brute force would take too long.
@@ -70,7 +70,7 @@ enum Checked {
 
 /// Which explorer failed, and how.
 struct Failure {
-    algorithm: Algorithm,
+    variant: Variant,
     disagreement: Disagreement,
 }
 
@@ -79,32 +79,31 @@ fn check(sketch: &Sketch) -> Result<Checked, Failure> {
     let subject = Subject::new("random.sel", &text, &[])
         .unwrap_or_else(|error| panic!("a random program does not compile:\n{error}\n{text}"));
     let options = compare::thorough(MOST_INTERLEAVINGS);
-    let run = |algorithm| {
-        let found = subject.classes(algorithm, &options);
-        found
-            .map_err(|message| Failure { algorithm, disagreement: Disagreement::Panicked(message) })
+    let run = |variant: Variant| {
+        let found = subject.classes(variant.algorithm, &variant.options(&options));
+        found.map_err(|message| Failure { variant, disagreement: Disagreement::Panicked(message) })
     };
-    let expected = run(Algorithm::Oracle)?;
+    let expected = run(Variant::of(Algorithm::Oracle))?;
     if !expected.report.inconclusive.is_empty() {
         return Ok(Checked::TooLarge);
     }
-    for &algorithm in Algorithm::ALL {
-        let found = run(algorithm)?;
-        judge(&subject, algorithm, &expected, &found)
-            .map_err(|disagreement| Failure { algorithm, disagreement })?;
+    for variant in Variant::all() {
+        let found = run(variant)?;
+        judge(&subject, variant, &expected, &found)
+            .map_err(|disagreement| Failure { variant, disagreement })?;
     }
     Ok(Checked::Compared)
 }
 
 fn judge(
     subject: &Subject,
-    algorithm: Algorithm,
+    variant: Variant,
     expected: &Findings,
     found: &Findings,
 ) -> Result<(), Disagreement> {
-    compare::agree(algorithm, expected, found)?;
+    compare::agree(variant.algorithm, expected, found)?;
     compare::replays(subject, found)?;
-    if algorithm.info().optimal {
+    if variant.is_optimal() {
         compare::exactly_once(found)?;
     }
     Ok(())
@@ -113,13 +112,13 @@ fn judge(
 fn report(profile: &Profile, seed: u64, sketch: Sketch, failure: Failure) -> ! {
     let mut last = failure;
     let small = shrink(sketch, &mut |sketch| match check(sketch) {
-        Err(failure) if failure.algorithm == last.algorithm => {
+        Err(failure) if failure.variant == last.variant => {
             last = failure;
             true
         }
         _ => false,
     });
-    let name = last.algorithm.info().name;
+    let name = last.variant.name();
     panic!(
         "{name} disagrees with brute force (profile {}, seed {seed}): {}\n\n{small}\n\
          Save it as programs/regressions/<name>.sel, with a header that says what is right.",

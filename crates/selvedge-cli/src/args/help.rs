@@ -44,6 +44,8 @@ Examples:
   selvedge check queue.sel --keep-going         all different violations
   selvedge check queue.sel --time 1m            stop after a minute
   selvedge check queue.sel --preemptions 2      only executions with few preemptions
+  selvedge check queue.sel --algorithm quasi --k 2   unfoldings, looking two sleepers ahead
+  selvedge check queue.sel --algorithm quasi --locks-only --stats   for programs without data races
   selvedge check queue.sel --sample 10000 --pct 3   random executions of a program too large
   selvedge check queue.sel --json               for other programs; see docs/json.md
 
@@ -77,14 +79,14 @@ Exit codes: 1 if an algorithm finds a violation, else 0 if one verifies the prog
 pub(crate) const BENCH: &str = "\
 Measure how fast the explorers are, on programs that the tool brings along.
 
-Three tables: how fast `source` and `optimal` are on a dozen programs; how the cost of an
+Three tables: how fast `source`, `optimal` and `quasi` are on a dozen programs; how the cost of an
 execution grows with its length; and what the tool should reach, with \"met\" or \"not met\". The
 algorithms run in turn, short programs many times, and the median counts. The numbers of executions
 are known, and a wrong one is an error of the tool.";
 
 pub(crate) const BENCH_EXAMPLES: &str = "\
 Examples:
-  selvedge bench                 all, in about half a minute
+  selvedge bench                 all, in about a minute and a half
   selvedge bench --quick         the short programs only
   selvedge bench --seconds 60    also what takes up to a minute
   selvedge bench --json          for other programs; see docs/benchmarks.md

@@ -1,5 +1,6 @@
 //! Values of options.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use selvedge_core::Schedule;
@@ -55,6 +56,27 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs_f64(seconds))
 }
 
+/// How many at most; `None`: all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct AtMost(pub(crate) Option<NonZeroU32>);
+
+/// `2`, `optimal`.
+pub(crate) fn parse_k(text: &str) -> Result<AtMost, String> {
+    match text.trim() {
+        "optimal" => Ok(AtMost(None)),
+        number => match number.parse() {
+            Ok(k) => Ok(AtMost(Some(k))),
+            Err(_) => Err("K is 1, 2, 3, … or `optimal`".to_owned()),
+        },
+    }
+}
+
+/// At least 2.
+pub(crate) fn parse_skip_step(text: &str) -> Result<NonZeroU32, String> {
+    let step = text.trim().parse().ok().filter(|step: &NonZeroU32| step.get() >= 2);
+    step.ok_or_else(|| "the step is a number from 2 on".to_owned())
+}
+
 /// `0.1@2.0:1`.
 pub(crate) fn parse_schedule(text: &str) -> Result<Schedule, String> {
     text.parse().map_err(|error: selvedge_core::ParseScheduleError| error.to_string())
@@ -79,7 +101,11 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("none", "oracle"),
     ("dc-dpor", "data-centric"),
     ("rf", "data-centric"),
-    ("udpor", "unfolding"),
+    ("udpor", "quasi"),
+    ("unfolding", "quasi"),
+    ("qpor", "quasi"),
+    ("quasi-optimal", "quasi"),
+    ("dpu", "quasi"),
 ];
 
 /// The algorithm that was probably meant.
@@ -141,7 +167,18 @@ mod tests {
     }
 
     #[test]
+    fn how_far_quasi_looks_ahead() {
+        assert_eq!(parse_k("optimal"), Ok(AtMost(None)));
+        assert_eq!(parse_k("2"), Ok(AtMost(NonZeroU32::new(2))));
+        for wrong in ["", "0", "-1", "all", "99999999999"] {
+            assert!(parse_k(wrong).is_err(), "{wrong}");
+        }
+        assert!(parse_skip_step("2").is_ok() && parse_skip_step("1").is_err());
+    }
+
+    #[test]
     fn algorithms_have_other_names() {
+        assert_eq!(nearest_algorithm("UDPOR"), Some("quasi"));
         assert_eq!(nearest_algorithm("odpor"), Some("optimal"));
         assert_eq!(nearest_algorithm("optimall"), Some("optimal"));
         assert_eq!(nearest_algorithm("Opt"), Some("optimal"));

@@ -29,6 +29,9 @@ pub(super) fn all(rows: &[RateRow], effort: &Effort) -> Vec<Goal> {
     goals.push(small(rows, "lastzero N=15", 60_000_000));
     goals.push(short(rows, "readers N=13", Duration::from_millis(200), effort));
     goals.push(alike(rows, 0.3));
+    goals.push(close(rows, 2.0));
+    goals.push(ahead(rows, 0.3));
+    goals.push(small_with(rows, "poke T=12 I=3", "quasi", |row| &row.quasi, 180_000_000));
     goals
 }
 
@@ -64,9 +67,21 @@ fn short(rows: &[RateRow], title: &str, most: Duration, effort: &Effort) -> Goal
 }
 
 fn small(rows: &[RateRow], title: &str, most: u64) -> Goal {
-    let peak = optimal(rows, title).flatten().map(|measured| measured.peak_bytes);
+    small_with(rows, title, "optimal", |row| &row.optimal, most)
+}
+
+fn small_with(
+    rows: &[RateRow],
+    title: &str,
+    name: &str,
+    of: fn(&RateRow) -> &Option<Measurement>,
+    most: u64,
+) -> Goal {
+    let row = rows.iter().find(|row| row.title == title);
+    let peak = row.and_then(|row| of(row).as_ref()).map(|measured| measured.peak_bytes);
+    let by = if name == "optimal" { String::new() } else { format!(" ({name})") };
     Goal {
-        goal: format!("{title}: less than {} of memory", megabytes(most)),
+        goal: format!("{title}: less than {} of memory{by}", megabytes(most)),
         measured: peak.map(megabytes),
         met: peak.map(|peak| peak < most),
     }
@@ -96,6 +111,43 @@ fn alike(rows: &[RateRow], most: f64) -> Goal {
     }
 }
 
+/// No execution of `quasi` should take more than so many times as long as one of `optimal`, on average,
+/// where nobody gives up an execution.
+fn close(rows: &[RateRow], most: f64) -> Goal {
+    let rows = rows.iter().filter(|row| row.is_without_redundancy());
+    let mut ratios: Vec<f64> = rows.filter_map(|row| row.quasi_ratio).collect();
+    ratios.sort_by(f64::total_cmp);
+    let mean = geometric_mean(&ratios);
+    let spread = ratios.first().zip(ratios.last());
+    let measured = mean.zip(spread).map(|(mean, (least, greatest))| {
+        format!("{mean:.2} ({} rows, {least:.2} to {greatest:.2})", ratios.len())
+    });
+    Goal {
+        goal: format!("quasi/optimal on average: at most {most}"),
+        measured,
+        met: mean.map(|mean| mean <= most),
+    }
+}
+
+/// Where more than this share of the executions of `source` are redundant, `quasi` should be done first.
+fn ahead(rows: &[RateRow], share: f64) -> Goal {
+    let mut times: Vec<f64> = Vec::new();
+    for row in rows {
+        if let (Some(source), Some(quasi)) = (&row.source, &row.quasi)
+            && source.executions.redundant as f64 > share * source.total() as f64
+        {
+            times.push(quasi.seconds / source.seconds);
+        }
+    }
+    let slowest = times.iter().copied().max_by(f64::total_cmp);
+    Goal {
+        goal: format!("quasi before source where over {:.0} % are redundant", share * 100.0),
+        measured: slowest
+            .map(|slowest| format!("in at most {slowest:.2} of its time ({} rows)", times.len())),
+        met: slowest.map(|slowest| slowest < 1.0),
+    }
+}
+
 fn geometric_mean(numbers: &[f64]) -> Option<f64> {
     let logarithms = numbers.iter().map(|number| number.ln());
     (!numbers.is_empty()).then(|| (logarithms.sum::<f64>() / numbers.len() as f64).exp())
@@ -116,7 +168,7 @@ pub(super) fn text(goals: &[Goal], screen: &Screen) -> String {
     }
     let head = screen.paint.style(Style::Strong, "Goals");
     format!(
-        "\n{head}: speeds and times are those of optimal; the average is the geometric mean over the \
+        "\n{head}: speeds and times are those of optimal; averages are geometric means over the \
          rows\nwithout redundant executions\n\n{}",
         table.render(screen.table_width, screen.paint)
     )
@@ -134,7 +186,7 @@ mod tests {
     #[test]
     fn speeds_times_and_memory() {
         // 1000 executions in 2 s, with 5 MB.
-        let rows = [row("p", Some((2.0, 0)), Some((2.0, 0)))];
+        let rows = [row("p", Some((2.0, 0)), Some((2.0, 0)), None)];
         assert_eq!(met(fast(&rows, "p", 500)), Some(true));
         assert_eq!(met(fast(&rows, "p", 501)), Some(false));
         assert_eq!(met(fast(&rows, "q", 1)), None);
@@ -147,7 +199,7 @@ mod tests {
 
     #[test]
     fn what_was_stopped_late_misses_its_goal() {
-        let rows = [row("p", None, None)];
+        let rows = [row("p", None, None, None)];
         let effort = Effort::new(false, Duration::from_secs(3));
         assert_eq!(met(short(&rows, "p", Duration::from_secs(3), &effort)), Some(false));
         assert_eq!(met(short(&rows, "p", Duration::from_secs(4), &effort)), None);
@@ -156,6 +208,7 @@ mod tests {
 
     #[test]
     fn the_average_of_ratios() {
+        let row = |title, source, optimal| row(title, source, optimal, None);
         let twice = row("p", Some((1.0, 0)), Some((2.0, 0)));
         let half = row("q", Some((2.0, 0)), Some((1.0, 0)));
         let redundant = row("r", Some((1.0, 1)), Some((9.0, 0)));
@@ -168,5 +221,22 @@ mod tests {
         let goal = alike(&[twice, half], 0.3);
         assert_eq!(goal.measured.as_deref(), Some("1.00 (2 rows, 0.50 to 2.00)"));
         assert_eq!(goal.met, Some(true));
+    }
+
+    #[test]
+    fn quasi_beside_the_others() {
+        let same = row("p", Some((1.0, 0)), Some((1.0, 0)), Some((1.5, 0)));
+        assert_eq!(met(close(&[same], 2.0)), Some(true));
+        let slow = row("p", Some((1.0, 0)), Some((1.0, 0)), Some((2.5, 0)));
+        assert_eq!(met(close(&[slow], 2.0)), Some(false));
+        // 500 of 1500 are redundant, 400 of 1400 are not enough.
+        let goal = ahead(&[row("p", Some((2.0, 500)), None, Some((1.0, 0)))], 0.3);
+        assert_eq!(goal.measured.as_deref(), Some("in at most 0.50 of its time (1 rows)"));
+        assert_eq!(goal.met, Some(true));
+        assert_eq!(
+            met(ahead(&[row("p", Some((2.0, 500)), None, Some((3.0, 0)))], 0.3)),
+            Some(false)
+        );
+        assert_eq!(met(ahead(&[row("p", Some((2.0, 400)), None, Some((3.0, 0)))], 0.3)), None);
     }
 }

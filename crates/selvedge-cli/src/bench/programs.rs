@@ -73,6 +73,15 @@ pub(super) const RATE: &[Case] = &[
     case!("locks", "philosophers", N = 8 => 255),
     case!("optimal-dpor", "alternate", N = 4 => 3_334),
     long(case!("optimal-dpor", "alternate", N = 5 => 34_904)),
+    case!("quasi-optimal", "coupled-races", N = 10 => 20),
+    case!("quasi-optimal", "dispatcher", S = 5 R = 3 => 1_482),
+    case!("quasi-optimal", "mpat", K = 5 => 3_840),
+    case!("quasi-optimal", "mpc", P = 2 W = 5 => 60),
+    long(case!("quasi-optimal", "mpc", P = 3 W = 5 => 2_958)),
+    case!("quasi-optimal", "pi", T = 7 => 5_040),
+    long(case!("quasi-optimal", "poke", T = 7 I = 3 => 2_440)),
+    long(case!("quasi-optimal", "poke", T = 12 I = 3 => 12_940)),
+    case!("quasi-optimal", "two-columns", N = 8 => 12_870),
 ];
 
 /// Long executions with few races: L steps of each thread that nobody else sees, then the races of
@@ -120,7 +129,7 @@ mod tests {
         for (case, classes) in &known {
             assert_eq!(case.classes, *classes, "{}", case.title());
         }
-        assert!(known.len() >= 9, "only {} of the settings have a header", known.len());
+        assert!(known.len() >= 18, "only {} of the settings have a header", known.len());
     }
 
     #[test]

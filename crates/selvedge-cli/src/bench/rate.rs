@@ -12,7 +12,7 @@ use crate::exit::Failure;
 use crate::interrupt;
 use crate::screen::Screen;
 
-/// What both algorithms need for a program.
+/// What the algorithms need for a program.
 #[derive(Serialize)]
 pub(super) struct RateRow {
     #[serde(skip)]
@@ -23,8 +23,11 @@ pub(super) struct RateRow {
     /// `None`: it did not come to its end in time.
     pub(super) source: Option<Measurement>,
     pub(super) optimal: Option<Measurement>,
-    /// How many times as long an execution takes with `optimal`.
+    pub(super) quasi: Option<Measurement>,
+    /// How many times as long an execution takes with `optimal` as with `source`.
     pub(super) ratio: Option<f64>,
+    /// How many times as long an execution takes with `quasi` as with `optimal`.
+    pub(super) quasi_ratio: Option<f64>,
 }
 
 /// Measures every program, until the user interrupts.
@@ -42,32 +45,35 @@ pub(super) fn measure_all(effort: &Effort, screen: &Screen) -> Result<Vec<RateRo
 
 impl RateRow {
     fn measure(case: &Case, effort: &Effort, screen: &Screen) -> Result<Self, Failure> {
-        let algorithms = [Algorithm::Source, Algorithm::Optimal];
+        let algorithms = [Algorithm::Source, Algorithm::Optimal, Algorithm::Quasi];
         let mut measured = measure(case, &algorithms, effort, screen)?.into_iter();
-        let (source, optimal) = (measured.next().flatten(), measured.next().flatten());
-        let ratio = match (&source, &optimal) {
-            (Some(source), Some(optimal)) => Some(ratio(optimal, source)),
-            _ => None,
-        };
+        let mut next = || measured.next().flatten();
+        let (source, optimal, quasi) = (next(), next(), next());
         let (program, constants) = (case.program, case.constants());
         Ok(Self {
             title: case.title(),
             program,
             constants,
             classes: case.classes,
+            ratio: ratio_of(&optimal, &source),
+            quasi_ratio: ratio_of(&quasi, &optimal),
             source,
             optimal,
-            ratio,
+            quasi,
         })
     }
 
-    /// Whether both algorithms came to their end, and neither gave up an execution: then they did
-    /// the same work.
+    /// Whether `source` and `optimal` came to their end, and neither gave up an execution: then they
+    /// did the same work.
     pub(super) fn is_without_redundancy(&self) -> bool {
         [&self.source, &self.optimal].iter().all(|measured| {
             measured.as_ref().is_some_and(|measured| measured.executions.redundant == 0)
         })
     }
+}
+
+fn ratio_of(other: &Option<Measurement>, base: &Option<Measurement>) -> Option<f64> {
+    Some(ratio(other.as_ref()?, base.as_ref()?))
 }
 
 /// The table, with a heading.
@@ -89,24 +95,29 @@ fn table(rows: &[RateRow]) -> Table {
         ("executions/s", Align::Right),
         ("ns/execution", Align::Right),
         ("optimal/source", Align::Right),
+        ("quasi/optimal", Align::Right),
         ("memory", Align::Right),
     ]);
     for row in rows {
-        let ratio = row.ratio.map_or("–".to_owned(), |ratio| format!("{ratio:.2}"));
-        let line = |algorithm, measured: &Option<Measurement>, ratio| {
-            let mut cells = vec![row.title.clone(), algorithm, grouped(row.classes)];
-            cells.extend(numbers(measured.as_ref(), ratio));
+        let show =
+            |ratio: Option<f64>| ratio.map_or("–".to_owned(), |ratio| format!("{ratio:.2}"));
+        let line = |algorithm: &str, measured: &Option<Measurement>, ratios| {
+            let mut cells = vec![row.title.clone(), algorithm.to_owned(), grouped(row.classes)];
+            cells.extend(numbers(measured.as_ref(), ratios));
             cells
         };
-        table.row(line("source".to_owned(), &row.source, String::new()));
-        table.row(line("optimal".to_owned(), &row.optimal, ratio));
+        let none = String::new;
+        table.row(line("source", &row.source, [none(), none()]));
+        table.row(line("optimal", &row.optimal, [show(row.ratio), none()]));
+        table.row(line("quasi", &row.quasi, [none(), show(row.quasi_ratio)]));
     }
     table
 }
 
-fn numbers(measured: Option<&Measurement>, ratio: String) -> [String; 7] {
+fn numbers(measured: Option<&Measurement>, ratios: [String; 2]) -> [String; 8] {
+    let [optimal, quasi] = ratios;
     let Some(measured) = measured else {
-        return ["–", "–", "–", "–", "–", &ratio, "–"].map(str::to_owned);
+        return ["–", "–", "–", "–", "–", &optimal, &quasi, "–"].map(str::to_owned);
     };
     [
         grouped(measured.executions.redundant),
@@ -114,7 +125,8 @@ fn numbers(measured: Option<&Measurement>, ratio: String) -> [String; 7] {
         seconds(measured.time()),
         rate(measured.total(), measured.time()).map_or("–".to_owned(), grouped),
         grouped(measured.ns_per_execution.round() as u64),
-        ratio,
+        optimal,
+        quasi,
         bytes(measured.peak_bytes),
     ]
 }
@@ -131,6 +143,7 @@ pub(super) mod tests {
         title: &str,
         source: Option<(f64, u64)>,
         optimal: Option<(f64, u64)>,
+        quasi: Option<(f64, u64)>,
     ) -> RateRow {
         let measurement = |algorithm, (seconds, redundant): (f64, u64)| Measurement {
             algorithm,
@@ -143,29 +156,35 @@ pub(super) mod tests {
         };
         let source = source.map(|source| measurement("source", source));
         let optimal = optimal.map(|optimal| measurement("optimal", optimal));
-        let ratio = source.as_ref().zip(optimal.as_ref());
-        let ratio = ratio.map(|(source, optimal)| super::ratio(optimal, source));
+        let quasi = quasi.map(|quasi| measurement("quasi", quasi));
         let (program, constants) = ("p", BTreeMap::new());
         RateRow {
             title: title.to_owned(),
             program,
             constants,
             classes: 1000,
+            ratio: ratio_of(&optimal, &source),
+            quasi_ratio: ratio_of(&quasi, &optimal),
             source,
             optimal,
-            ratio,
+            quasi,
         }
     }
 
     #[test]
     fn what_was_not_measured_has_a_dash() {
-        let rows = [row("p", None, Some((0.001, 0))), row("q", Some((0.001, 0)), Some((0.002, 0)))];
+        let rows = [
+            row("p", None, Some((0.001, 0)), None),
+            row("q", Some((0.001, 0)), Some((0.002, 0)), Some((0.001, 0))),
+        ];
         let expected = "\
-program  algorithm  classes  redundant  events     time  executions/s  ns/execution  optimal/source   memory
-p        source       1,000          –       –        –             –             –                        –
-p        optimal      1,000          0       7  1.00 ms     1,000,000         1,000               –  4.8 MiB
-q        source       1,000          0       7  1.00 ms     1,000,000         1,000                  4.8 MiB
-q        optimal      1,000          0       7  2.00 ms       500,000         2,000            2.00  4.8 MiB
+program  algorithm  classes  redundant  events     time  executions/s  ns/execution  optimal/source  quasi/optimal   memory
+p        source       1,000          –       –        –             –             –                                       –
+p        optimal      1,000          0       7  1.00 ms     1,000,000         1,000               –                 4.8 MiB
+p        quasi        1,000          –       –        –             –             –                              –        –
+q        source       1,000          0       7  1.00 ms     1,000,000         1,000                                 4.8 MiB
+q        optimal      1,000          0       7  2.00 ms       500,000         2,000            2.00                 4.8 MiB
+q        quasi        1,000          0       7  1.00 ms     1,000,000         1,000                           0.50  4.8 MiB
 ";
         let shown = table(&rows).render(usize::MAX, Paint { colour: false });
         assert_eq!(shown, expected);

@@ -250,22 +250,44 @@ impl Realizer {
         let width = self.threads();
         let mine = &mut self.rows[b * width + thread];
         *mine = (*mine).max(nth + 1);
-        for later in 0..self.count() {
-            if self.is_before(b, later) {
-                self.absorb(later, b);
+        // What comes after `b` is the end of each thread, and what is known there grows from event
+        // to event.
+        for thread in 0..self.threads() {
+            let end = self.offsets[thread + 1];
+            for later in self.first_after(b, thread)..end {
+                if !self.absorb(later, b) {
+                    break;
+                }
             }
         }
         Ok(())
     }
 
-    /// What comes before `from` comes before `to`.
-    fn absorb(&mut self, to: Local, from: Local) {
+    /// The first event of the thread that must come after `event`, or the end of the thread.
+    fn first_after(&self, event: Local, thread: usize) -> Local {
+        let (mut low, mut high) = (self.offsets[thread], self.offsets[thread + 1]);
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.is_before(event, middle) {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        low
+    }
+
+    /// What comes before `from` comes before `to`. Tells whether that is new.
+    fn absorb(&mut self, to: Local, from: Local) -> bool {
         let width = self.threads();
+        let mut changed = false;
         for thread in 0..width {
             let theirs = self.rows[from * width + thread];
             let mine = &mut self.rows[to * width + thread];
+            changed |= theirs > *mine;
             *mine = (*mine).max(theirs);
         }
+        changed
     }
 
     /// Decides all pairs that the order so far decides, to a fixpoint.

@@ -11,6 +11,7 @@ const TEXT: &str = "\
 //#   source: 4+1 cut=2
 //# slow N=3, K=-1: classes=8
 //#   oracle: -
+//#   quasi k=2: 8+1
 thread p { }
 ";
 
@@ -27,25 +28,28 @@ fn a_header_is_understood() {
     );
     let kinds = ["assertion", "deadlock"].map(str::to_owned).into();
     assert_eq!(first.verdict, ExpectedVerdict::Violated(kinds));
-    let costs: Vec<_> = first.algorithms.iter().map(|line| (line.algorithm, line.cost)).collect();
+    let costs: Vec<_> = first.algorithms.iter().map(|line| (line.variant, line.cost)).collect();
     let cost = |maximal, redundant, cut| Some(Cost { maximal, redundant, cut });
-    assert_eq!(costs, [(Algorithm::Oracle, cost(6, 0, 0)), (Algorithm::Source, cost(4, 1, 2))]);
+    let (oracle, source) = (Variant::of(Algorithm::Oracle), Variant::of(Algorithm::Source));
+    assert_eq!(costs, [(oracle, cost(6, 0, 0)), (source, cost(4, 1, 2))]);
     assert!(second.slow);
     assert_eq!(second.constants, [("N".to_owned(), 3), ("K".to_owned(), -1)]);
     assert_eq!(second.algorithms[0].cost, None);
+    assert_eq!(second.algorithms[1].variant, Variant::partial(2));
 }
 
 #[test]
 fn rewriting_changes_the_algorithm_lines_of_what_was_run_only() {
     let golden = Golden::parse(TEXT).unwrap();
     let measured = vec![
-        (Algorithm::Oracle, Some(Cost { maximal: 7, redundant: 0, cut: 0 })),
-        (Algorithm::Optimal, Some(Cost { maximal: 4, redundant: 0, cut: 0 })),
+        (Variant::of(Algorithm::Oracle), Some(Cost { maximal: 7, redundant: 0, cut: 0 })),
+        (Variant::of(Algorithm::Optimal), Some(Cost { maximal: 4, redundant: 0, cut: 0 })),
+        (Variant::partial(1), Some(Cost { maximal: 4, redundant: 2, cut: 0 })),
     ];
     let text = golden.rewrite(TEXT, &[Some(measured), None]);
     let expected = TEXT.replace(
         "//#   oracle: 6\n//#   source: 4+1 cut=2\n",
-        "//#   oracle:  7\n//#   optimal: 4+0\n",
+        "//#   oracle:  7\n//#   optimal: 4+0\n//#   quasi k=1: 4+2\n",
     );
     assert_eq!(text, expected);
 }

@@ -1,0 +1,100 @@
+//! Alternatives: sets of events that lead to what was not explored, found with a comb.
+//!
+//! An *alternative* to `D` after `C` is a configuration `J`, compatible with `C` and without events of
+//! `D`, that contains for each event of `D` one in conflict with it. The events of `D` are asleep: as
+//! long as none is in conflict with `C`, an execution that takes in none of them can only end because
+//! something in conflict with each of them happens. A *k-partial* alternative looks at `k` of them.
+//!
+//! A comb has a spike for each of these events of `D`, with the known events in conflict with it. An
+//! alternative is one event of each spike, pairwise without conflict, with all that is before
+//! them. The comb is built lazily: a spike only for an event of `D` that nothing chosen so far is in
+//! conflict with, and only from what is compatible with all that is chosen.
+
+use std::num::NonZeroU32;
+
+use crate::unfolding::{EventRef, Unfolding};
+
+/// A search for alternatives. Buffers that are used again and again.
+#[derive(Debug, Default)]
+pub(super) struct Comb {
+    /// What may be chosen, level by level: each level has what is compatible with the choices before.
+    usable: Vec<EventRef>,
+    levels: Vec<Level>,
+    chosen: Vec<EventRef>,
+}
+
+/// A choice that was made, or is being made.
+#[derive(Clone, Copy, Debug)]
+struct Level {
+    /// The event of `D` whose spike it is.
+    disabled: EventRef,
+    /// Where what may be chosen begins and ends.
+    start: usize,
+    end: usize,
+    /// What is tried next.
+    next: usize,
+}
+
+impl Comb {
+    /// Looks for an alternative to `disabled`, the latest last. `usable` are the known events: compatible
+    /// with `C`, and not after an event of `D`. All in `disabled` are enabled after `C`. Gives the maximal
+    /// events of the alternative.
+    pub(super) fn search(
+        &mut self,
+        unfolding: &Unfolding,
+        disabled: &[EventRef],
+        usable: impl Iterator<Item = EventRef>,
+        k: Option<NonZeroU32>,
+    ) -> Option<&[EventRef]> {
+        let k = k.map_or(disabled.len(), |k| disabled.len().min(k.get() as usize));
+        let disabled = &disabled[disabled.len() - k..];
+        self.usable.clear();
+        self.usable.extend(usable);
+        self.levels.clear();
+        self.chosen.clear();
+        if !self.descend(unfolding, disabled, 0) {
+            return Some(&self.chosen);
+        }
+        loop {
+            let level = self.levels.last_mut()?;
+            if level.next == level.end {
+                let start = level.start;
+                self.levels.pop();
+                if self.levels.is_empty() {
+                    return None;
+                }
+                self.usable.truncate(start);
+                self.chosen.pop();
+                continue;
+            }
+            let event = self.usable[level.next];
+            level.next += 1;
+            if !unfolding.excludes(level.disabled, event) {
+                continue;
+            }
+            let (start, end) = (level.start, level.end);
+            let next = self.usable.len();
+            self.chosen.push(event);
+            for index in start..end {
+                let other = self.usable[index];
+                if !unfolding.are_in_conflict(event, other) {
+                    self.usable.push(other);
+                }
+            }
+            if !self.descend(unfolding, disabled, next) {
+                return Some(&self.chosen);
+            }
+        }
+    }
+
+    /// Adds the spike of the latest event of `D` that nothing chosen is in conflict with. Gives false if
+    /// there is none.
+    fn descend(&mut self, unfolding: &Unfolding, disabled: &[EventRef], start: usize) -> bool {
+        let is_open = |event: &&EventRef| {
+            !self.chosen.iter().any(|&chosen| unfolding.excludes(**event, chosen))
+        };
+        let Some(&disabled) = disabled.iter().rev().find(is_open) else { return false };
+        self.levels.push(Level { disabled, start, end: self.usable.len(), next: start });
+        true
+    }
+}

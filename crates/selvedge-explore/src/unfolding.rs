@@ -1,0 +1,506 @@
+//! The unfolding of a program: its events with their causes, each stored once.
+//!
+//! An event of the unfolding is a step together with its *history*, all that happened before it. It
+//! stands for that step in every execution in which the same happened before it. The history is
+//! known from its maximal events: the previous event of the thread, and the immediate predecessors in
+//! other threads. These name the event; the same name gives the same event again (*hash-consing*).
+//!
+//! | paper | here |
+//! |---|---|
+//! | `⟨a, H⟩` | [`Name`] |
+//! | `[e]` | [`Unfolding::is_before`], from `tmax` |
+//! | thread tree | one [`Forest`] for all threads; the node of an event has its number |
+//! | lock tree | `objects.rs`: a tree for every object, in which commuting accesses are one node |
+//! | `tmax`, `lmax` | [`Unfolding::latest`], `maxima.rs` |
+//! | `e < e'`, `e # e'` | [`Unfolding::is_before`], [`Unfolding::are_in_conflict`] |
+//!
+//! Invariants, recomputed from the definitions in the tests:
+//! 1. causes have lower numbers than what they cause;
+//! 2. `a` is before `b` exactly if it is in the history of `b`;
+//! 3. `a` and `b` are in conflict exactly if their histories, with themselves, contain two dependent
+//!    events neither of which is in the history of the other.
+
+use selvedge_core::{Access, Step, ThreadId};
+
+mod forest;
+mod maxima;
+mod objects;
+mod table;
+
+pub(crate) use forest::DISTANCES;
+use forest::{Forest, NodeRef};
+use maxima::Maxima;
+use objects::ObjectTrees;
+pub(crate) use table::Table;
+use table::hash;
+
+/// An event of the unfolding: also a node of its thread's tree.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct EventRef(NodeRef);
+
+impl EventRef {
+    #[inline]
+    fn of_index(index: usize) -> Self {
+        Self(NodeRef::of_index(index))
+    }
+
+    #[inline]
+    pub(crate) fn index(self) -> usize {
+        self.0.index()
+    }
+
+    #[inline]
+    fn number(self) -> u32 {
+        self.index() as u32
+    }
+
+    /// For hash tables.
+    #[inline]
+    pub(crate) fn hash(self) -> u32 {
+        hash([self.number()])
+    }
+}
+
+/// What names an event.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Name<'a> {
+    pub(crate) step: Step,
+    /// The event of the thread before it.
+    pub(crate) previous: Option<EventRef>,
+    /// The immediate predecessors in other threads, ascending.
+    pub(crate) predecessors: &'a [EventRef],
+}
+
+impl Name<'_> {
+    #[inline]
+    fn hash(&self) -> u32 {
+        let Step { thread, choice } = self.step;
+        let previous = self.previous.map_or(0, |previous| previous.number() + 1);
+        let first = [thread.number() ^ choice << 16, previous];
+        hash(first.into_iter().chain(self.predecessors.iter().map(|event| event.number())))
+    }
+}
+
+/// A set of threads and objects, rounded up: events with disjoint ones are not in conflict because of each
+/// other.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Touched(u64);
+
+impl Touched {
+    /// By a step of `thread` with these accesses.
+    #[inline]
+    pub(crate) fn by(thread: ThreadId, accesses: &[Access]) -> Self {
+        // Threads in the upper half, objects in the lower.
+        let thread = 1 << (32 + thread.index() % 32);
+        Self(accesses.iter().fold(thread, |set, access| set | 1 << (access.object.index() % 32)))
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    #[inline]
+    pub(crate) fn is_disjoint(self, other: Self) -> bool {
+        self.0 & other.0 == 0
+    }
+}
+
+/// An access with the place that it leads to in the tree of the object.
+#[derive(Clone, Copy, Debug)]
+struct Placed {
+    access: Access,
+    place: NodeRef,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Event {
+    step: Step,
+    /// How many events are in its history, with itself.
+    size: u32,
+    /// Where its predecessors in other threads begin, and its accesses and `tmax`. They end where
+    /// those of the next event begin.
+    first_predecessor: u32,
+    first_access: u32,
+    first_latest: u32,
+}
+
+/// All events that are known.
+#[derive(Debug)]
+pub(crate) struct Unfolding {
+    events: Vec<Event>,
+    by_name: Table,
+    threads: Forest,
+    objects: ObjectTrees,
+    predecessors: Vec<EventRef>,
+    accesses: Vec<Placed>,
+    latest: Vec<Option<EventRef>>,
+    maxima: Maxima,
+    row: Vec<Option<EventRef>>,
+    /// What the trees look like, if someone wants to know.
+    statistics: Option<Box<TreeStatistics>>,
+}
+
+/// What the trees look like, with all that was dropped.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TreeStatistics {
+    pub(crate) events: usize,
+    pub(crate) most_events: usize,
+    pub(crate) prunings: usize,
+    pub(crate) threads: Depths,
+    pub(crate) objects: Depths,
+}
+
+/// Depths of some trees.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Depths {
+    pub(crate) nodes: usize,
+    /// Of the depths of all nodes.
+    pub(crate) sum: u64,
+    /// The greatest depth of each tree.
+    pub(crate) deepest: Vec<u32>,
+}
+
+impl Depths {
+    fn count(&mut self, tree: usize, depth: u32) {
+        self.nodes += 1;
+        self.sum += u64::from(depth);
+        if self.deepest.len() <= tree {
+            self.deepest.resize(tree + 1, 0);
+        }
+        self.deepest[tree] = self.deepest[tree].max(depth);
+    }
+}
+
+impl Unfolding {
+    /// The empty one. `step`: that of the skip pointers.
+    pub(crate) fn new(step: u32) -> Self {
+        Self {
+            events: Vec::new(),
+            by_name: Table::default(),
+            threads: Forest::new(step),
+            objects: ObjectTrees::new(step),
+            predecessors: Vec::new(),
+            accesses: Vec::new(),
+            latest: Vec::new(),
+            maxima: Maxima::new(),
+            row: Vec::new(),
+            statistics: None,
+        }
+    }
+
+    /// Collects statistics from now on.
+    pub(crate) fn collect_statistics(&mut self) {
+        self.statistics = Some(Box::default());
+        self.threads.count_distances();
+        self.objects.forest_mut().count_distances();
+    }
+
+    /// What the trees look like. Only objects that were accessed have a tree.
+    pub(crate) fn tree_statistics(&self) -> TreeStatistics {
+        let mut statistics = self.statistics.as_deref().cloned().unwrap_or_default();
+        statistics.threads.deepest.retain(|&depth| depth > 0);
+        statistics.objects.deepest.retain(|&depth| depth > 0);
+        statistics
+    }
+
+    /// How many queries had which distance, by powers of two: in thread trees and in object trees.
+    pub(crate) fn distances(&self) -> (Vec<u64>, Vec<u64>) {
+        (self.threads.distances(), self.objects.forest().distances())
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    #[inline]
+    pub(crate) fn step(&self, event: EventRef) -> Step {
+        self.events[event.index()].step
+    }
+
+    #[inline]
+    pub(crate) fn thread(&self, event: EventRef) -> ThreadId {
+        self.step(event).thread
+    }
+
+    /// How many events are in its history, with itself: more than in the history of any of them.
+    #[inline]
+    pub(crate) fn size(&self, event: EventRef) -> u32 {
+        self.events[event.index()].size
+    }
+
+    /// The event of the thread before it.
+    #[inline]
+    pub(crate) fn previous(&self, event: EventRef) -> Option<EventRef> {
+        self.threads.parent(event.0).map(EventRef)
+    }
+
+    /// How many events of its thread there are up to it.
+    #[inline]
+    pub(crate) fn depth(&self, event: EventRef) -> u32 {
+        self.threads.depth(event.0)
+    }
+
+    /// The immediate predecessors in other threads.
+    fn predecessors(&self, event: EventRef) -> &[EventRef] {
+        let first = self.events[event.index()].first_predecessor as usize;
+        let next = self.events.get(event.index() + 1);
+        let end = next.map_or(self.predecessors.len(), |next| next.first_predecessor as usize);
+        &self.predecessors[first..end]
+    }
+
+    #[inline]
+    fn placed(&self, event: EventRef) -> &[Placed] {
+        let first = self.events[event.index()].first_access as usize;
+        let next = self.events.get(event.index() + 1);
+        &self.accesses[first..next.map_or(self.accesses.len(), |next| next.first_access as usize)]
+    }
+
+    /// `tmax`: the last event of each thread in the history of `event`, with itself.
+    #[inline]
+    pub(crate) fn latest(&self, event: EventRef) -> &[Option<EventRef>] {
+        let first = self.events[event.index()].first_latest as usize;
+        let next = self.events.get(event.index() + 1);
+        &self.latest[first..next.map_or(self.latest.len(), |next| next.first_latest as usize)]
+    }
+
+    /// `tmax` of one thread.
+    #[inline]
+    fn latest_of(&self, event: EventRef, thread: ThreadId) -> Option<EventRef> {
+        self.latest(event).get(thread.index()).copied().flatten()
+    }
+
+    /// The event with this name, which touches what `accesses` say.
+    pub(crate) fn event(&mut self, name: Name<'_>, accesses: &[Access]) -> EventRef {
+        let hash = name.hash();
+        let found = self.by_name.find(hash, |index| {
+            let event = EventRef::of_index(index);
+            self.events[index].step == name.step
+                && self.previous(event) == name.previous
+                && self.predecessors(event) == name.predecessors
+        });
+        match found {
+            Some(index) => EventRef::of_index(index),
+            None => {
+                self.by_name.insert(hash, self.events.len());
+                self.add(name, accesses)
+            }
+        }
+    }
+
+    fn add(&mut self, name: Name<'_>, accesses: &[Access]) -> EventRef {
+        let event = EventRef::of_index(self.events.len());
+        let number =
+            |len: usize| u32::try_from(len).expect("internal error: too many events are known");
+        let mut new = Event {
+            step: name.step,
+            size: 0,
+            first_predecessor: number(self.predecessors.len()),
+            first_access: number(self.accesses.len()),
+            first_latest: number(self.latest.len()),
+        };
+        self.maxima.begin(name.previous.map(EventRef::index));
+        let mut row = std::mem::take(&mut self.row);
+        row.clear();
+        if let Some(previous) = name.previous {
+            row.extend_from_slice(self.latest(previous));
+        }
+        for &predecessor in name.predecessors {
+            self.maxima.join(predecessor.index(), &mut self.objects);
+            self.join_latest(&mut row, predecessor);
+        }
+        let thread = name.step.thread.index();
+        if row.len() <= thread {
+            row.resize(thread + 1, None);
+        }
+        row[thread] = Some(event);
+        for &access in accesses {
+            let object = access.object.index();
+            let place = self.objects.access(self.maxima.get_new(object), access, event);
+            self.maxima.set_new(object, place);
+            self.accesses.push(Placed { access, place });
+        }
+        self.maxima.end();
+        let before = row.iter().flatten().filter(|&&other| other != event);
+        new.size = before.map(|&other| self.depth(other)).sum::<u32>()
+            + name.previous.map_or(0, |previous| self.depth(previous))
+            + 1;
+        self.events.push(new);
+        self.predecessors.extend_from_slice(name.predecessors);
+        self.latest.extend_from_slice(&row);
+        self.row = row;
+        self.threads.push(name.previous.map(|previous| previous.0));
+        if self.statistics.is_some() {
+            self.count_nodes(event);
+        }
+        event
+    }
+
+    #[cold]
+    fn count_nodes(&mut self, event: EventRef) {
+        let Some(mut statistics) = self.statistics.take() else { return };
+        statistics.events += 1;
+        statistics.most_events = statistics.most_events.max(self.events.len());
+        statistics.threads.count(self.thread(event).index(), self.depth(event));
+        for placed in self.placed(event) {
+            let depth = self.objects.forest().depth(placed.place);
+            statistics.objects.count(placed.access.object.index(), depth);
+        }
+        self.statistics = Some(statistics);
+    }
+
+    fn join_latest(&self, row: &mut Vec<Option<EventRef>>, predecessor: EventRef) {
+        let other = self.latest(predecessor);
+        row.resize(row.len().max(other.len()), None);
+        for (mine, theirs) in row.iter_mut().zip(other) {
+            if mine == theirs {
+                continue;
+            }
+            let depth = |event: &Option<EventRef>| event.map_or(0, |event| self.depth(event));
+            if depth(mine) < depth(theirs) {
+                *mine = *theirs;
+            }
+        }
+    }
+
+    /// Whether `a` is in the history of `b`, or is `b`.
+    #[inline]
+    pub(crate) fn is_before(&self, a: EventRef, b: EventRef) -> bool {
+        let latest = self.latest_of(b, self.thread(a));
+        latest.is_some_and(|latest| self.threads.is_ancestor(a.0, latest.0))
+    }
+
+    /// Whether no execution contains both.
+    pub(crate) fn are_in_conflict(&self, a: EventRef, b: EventRef) -> bool {
+        let threads = self.latest(a).iter().zip(self.latest(b));
+        let mut threads = threads.filter_map(|(a, b)| Some(((*a)?, (*b)?)));
+        threads.any(|(a, b)| !self.threads.are_comparable(a.0, b.0))
+            || !self.maxima.are_compatible(a.index(), b.index(), &self.objects)
+    }
+
+    /// Whether no execution contains both. All that is before `new` is compatible with `event`. So only
+    /// the thread and the objects of `new` need to be looked at, and of these only what `event` knows
+    /// of them from the place just before `new` on.
+    #[inline]
+    pub(crate) fn excludes(&self, new: EventRef, event: EventRef) -> bool {
+        let depth = self.depth(new);
+        if let Some(latest) = self.latest_of(event, self.thread(new))
+            && self.depth(latest) >= depth
+            && self.threads.ancestor(latest.0, depth) != new.0
+        {
+            return true;
+        }
+        self.placed(new).iter().any(|placed| {
+            let known = self.maxima.get(event.index(), placed.access.object.index());
+            known.is_some_and(|known| !self.objects.can_continue(known, placed.place))
+        })
+    }
+
+    /// Whether an event and a step of `thread` with these accesses, both enabled, cannot be swapped.
+    #[inline]
+    pub(crate) fn depends_on(
+        &self,
+        event: EventRef,
+        thread: ThreadId,
+        accesses: &[Access],
+    ) -> bool {
+        let clash =
+            |placed: &Placed| accesses.iter().any(|&access| placed.access.dependent(access));
+        self.thread(event) == thread || self.placed(event).iter().any(clash)
+    }
+
+    /// Calls `each` with the events of `event`'s history, and itself, that come after the steps that each
+    /// thread has taken.
+    pub(crate) fn for_each_after(
+        &self,
+        taken: &[u32],
+        event: EventRef,
+        each: &mut dyn FnMut(EventRef),
+    ) {
+        for (thread, latest) in self.latest(event).iter().enumerate() {
+            let taken = taken.get(thread).copied().unwrap_or(0);
+            let all = std::iter::successors(*latest, |&event| self.previous(event));
+            all.take_while(|&event| self.depth(event) > taken).for_each(&mut *each);
+        }
+    }
+
+    /// What the event touches.
+    pub(crate) fn touched(&self, event: EventRef) -> Touched {
+        self.placed(event).iter().fold(Touched::by(self.thread(event), &[]), |touched, placed| {
+            touched.and(Touched::by(self.thread(event), &[placed.access]))
+        })
+    }
+
+    /// What the event and its history touch after the steps that each thread has taken.
+    pub(crate) fn touched_after(&self, taken: &[u32], event: EventRef) -> Touched {
+        let mut touched = self.touched(event);
+        self.for_each_after(taken, event, &mut |other| touched = touched.and(self.touched(other)));
+        touched
+    }
+
+    /// Forgets all events but `roots` and what is before them. Gives the new name of each event.
+    pub(crate) fn retain(
+        &mut self,
+        roots: impl Iterator<Item = EventRef>,
+    ) -> Vec<Option<EventRef>> {
+        let keep = self.with_causes(roots);
+        let mut used = self.maxima.retain(&keep, self.objects.forest().len());
+        let names: Vec<Option<EventRef>> =
+            self.threads.retain(&keep).into_iter().map(|name| name.map(EventRef)).collect();
+        let old = std::mem::replace(self, Self::new(2));
+        let kept = || (0..keep.len()).filter(|&index| keep[index]).map(EventRef::of_index);
+        for event in kept() {
+            old.placed(event).iter().for_each(|placed| used[placed.place.index()] = true);
+        }
+        let renamed =
+            |event: EventRef| names[event.index()].expect("internal error: a cause was dropped");
+        for event in kept() {
+            self.events.push(Event {
+                step: old.step(event),
+                size: old.size(event),
+                first_predecessor: self.predecessors.len() as u32,
+                first_access: self.accesses.len() as u32,
+                first_latest: self.latest.len() as u32,
+            });
+            self.predecessors.extend(old.predecessors(event).iter().map(|&other| renamed(other)));
+            self.latest.extend(old.latest(event).iter().map(|latest| latest.map(renamed)));
+            self.accesses.extend_from_slice(old.placed(event));
+        }
+        (self.threads, self.objects, self.maxima) = (old.threads, old.objects, old.maxima);
+        self.statistics = old.statistics;
+        if let Some(statistics) = &mut self.statistics {
+            statistics.prunings += 1;
+        }
+        let places = self.objects.retain(used, &names);
+        self.maxima.rename(&places);
+        for placed in &mut self.accesses {
+            placed.place =
+                places[placed.place.index()].expect("internal error: a place was dropped");
+        }
+        for index in 0..self.events.len() {
+            let event = EventRef::of_index(index);
+            let (step, previous) = (self.step(event), self.previous(event));
+            let name = Name { step, previous, predecessors: self.predecessors(event) };
+            self.by_name.insert(name.hash(), index);
+        }
+        names
+    }
+
+    /// Which events are roots or before one.
+    fn with_causes(&self, roots: impl Iterator<Item = EventRef>) -> Vec<bool> {
+        let mut keep = vec![false; self.events.len()];
+        roots.for_each(|root| keep[root.index()] = true);
+        for index in (0..keep.len()).rev() {
+            if keep[index] {
+                let event = EventRef::of_index(index);
+                let previous = self.previous(event);
+                for &cause in previous.iter().chain(self.predecessors(event)) {
+                    keep[cause.index()] = true;
+                }
+            }
+        }
+        keep
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+//! `lmax`: for each event and each object, the history of the object as the event knows it.
+//!
+//! An event changes one or two entries of what its predecessors know. So entries are stored in chunks
+//! that events share: a row is a list of chunks. Comparing two rows skips what they share.
+
+use super::forest::NodeRef;
+use super::objects::ObjectTrees;
+
+const CHUNK: usize = 8;
+
+type Chunk = [Option<NodeRef>; CHUNK];
+
+/// The chunk with this number; 0 is the empty one.
+type ChunkRef = u32;
+
+/// The rows of all events, in the order of the events.
+#[derive(Debug)]
+pub(crate) struct Maxima {
+    chunks: Vec<Chunk>,
+    rows: Vec<ChunkRef>,
+    /// Where the row of each event begins.
+    starts: Vec<u32>,
+    /// The row of the event that is being added.
+    row: Vec<ChunkRef>,
+    /// Chunks from here on belong to the event that is being added alone.
+    shared: usize,
+}
+
+impl Maxima {
+    pub(crate) fn new() -> Self {
+        Self {
+            chunks: vec![[None; CHUNK]],
+            rows: Vec::new(),
+            starts: Vec::new(),
+            row: Vec::new(),
+            shared: 1,
+        }
+    }
+
+    fn row(&self, event: usize) -> &[ChunkRef] {
+        let end = self.starts.get(event + 1).map_or(self.rows.len(), |&start| start as usize);
+        &self.rows[self.starts[event] as usize..end]
+    }
+
+    /// What the event knows of the object.
+    #[inline]
+    pub(crate) fn get(&self, event: usize, object: usize) -> Option<NodeRef> {
+        let chunk = *self.row(event).get(object / CHUNK)?;
+        self.chunks[chunk as usize][object % CHUNK]
+    }
+
+    /// Begins the row of a new event, with what one of its predecessors knows.
+    pub(crate) fn begin(&mut self, predecessor: Option<usize>) {
+        self.shared = self.chunks.len();
+        let mut row = std::mem::take(&mut self.row);
+        row.clear();
+        if let Some(predecessor) = predecessor {
+            row.extend_from_slice(self.row(predecessor));
+        }
+        self.row = row;
+    }
+
+    /// Adds what another predecessor knows.
+    pub(crate) fn join(&mut self, predecessor: usize, trees: &mut ObjectTrees) {
+        let other_len = self.row(predecessor).len();
+        self.row.resize(self.row.len().max(other_len), 0);
+        for index in 0..other_len {
+            let (mine, theirs) = (self.row[index], self.row(predecessor)[index]);
+            if mine == theirs || theirs == 0 {
+                continue;
+            }
+            if mine == 0 {
+                self.row[index] = theirs;
+                continue;
+            }
+            let (old, other) = (self.chunks[mine as usize], self.chunks[theirs as usize]);
+            let mut joined = old;
+            for (mine, theirs) in joined.iter_mut().zip(other) {
+                *mine = match (*mine, theirs) {
+                    (Some(mine), Some(theirs)) => Some(trees.join(mine, theirs)),
+                    (mine, theirs) => mine.or(theirs),
+                };
+            }
+            if joined == other {
+                self.row[index] = theirs;
+            } else if joined != old {
+                self.store(index, joined);
+            }
+        }
+    }
+
+    /// What the new event knows of the object.
+    pub(crate) fn get_new(&self, object: usize) -> Option<NodeRef> {
+        let chunk = *self.row.get(object / CHUNK)?;
+        self.chunks[chunk as usize][object % CHUNK]
+    }
+
+    /// Says what the new event knows of the object.
+    pub(crate) fn set_new(&mut self, object: usize, place: NodeRef) {
+        let index = object / CHUNK;
+        if self.row.len() <= index {
+            self.row.resize(index + 1, 0);
+        }
+        let mut chunk = self.chunks[self.row[index] as usize];
+        chunk[object % CHUNK] = Some(place);
+        self.store(index, chunk);
+    }
+
+    fn store(&mut self, index: usize, chunk: Chunk) {
+        let old = self.row[index] as usize;
+        if old >= self.shared {
+            self.chunks[old] = chunk;
+        } else {
+            self.row[index] =
+                ChunkRef::try_from(self.chunks.len()).expect("internal error: too many events");
+            self.chunks.push(chunk);
+        }
+    }
+
+    /// The new event is complete.
+    pub(crate) fn end(&mut self) {
+        self.starts.push(u32::try_from(self.rows.len()).expect("internal error: too many events"));
+        self.rows.extend_from_slice(&self.row);
+    }
+
+    /// Whether all that two events know of objects fits together.
+    pub(crate) fn are_compatible(&self, a: usize, b: usize, trees: &ObjectTrees) -> bool {
+        let pairs = self.row(a).iter().zip(self.row(b)).filter(|(a, b)| a != b);
+        pairs.into_iter().all(|(&a, &b)| {
+            let (a, b) = (&self.chunks[a as usize], &self.chunks[b as usize]);
+            a.iter().zip(b).all(|(a, b)| match (a, b) {
+                (Some(a), Some(b)) => trees.are_compatible(*a, *b),
+                _ => true,
+            })
+        })
+    }
+
+    /// Keeps the rows of some events; gives the nodes that they name.
+    pub(crate) fn retain(&mut self, keep: &[bool], nodes: usize) -> Vec<bool> {
+        let mut used = vec![false; nodes];
+        let mut names: Vec<ChunkRef> = vec![0; self.chunks.len()];
+        let mut chunks = vec![[None; CHUNK]];
+        let (mut rows, mut starts) = (Vec::new(), Vec::new());
+        for event in (0..keep.len()).filter(|&event| keep[event]) {
+            starts.push(rows.len() as u32);
+            for &chunk in self.row(event) {
+                let name = &mut names[chunk as usize];
+                if chunk != 0 && *name == 0 {
+                    *name = chunks.len() as ChunkRef;
+                    let old = self.chunks[chunk as usize];
+                    old.iter().flatten().for_each(|node| used[node.index()] = true);
+                    chunks.push(old);
+                }
+                rows.push(*name);
+            }
+        }
+        (self.chunks, self.rows, self.starts) = (chunks, rows, starts);
+        used
+    }
+
+    /// Gives the nodes new names.
+    pub(crate) fn rename(&mut self, names: &[Option<NodeRef>]) {
+        for entry in self.chunks.iter_mut().flatten() {
+            *entry = entry
+                .map(|node| names[node.index()].expect("internal error: a history was dropped"));
+        }
+    }
+}
