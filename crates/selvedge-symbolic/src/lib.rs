@@ -1,0 +1,6 @@
+//! Symbolic checking of concurrent programs.
+
+pub mod circuit;
+pub mod solver;
+#[cfg(test)]
+mod testing;
