@@ -14,10 +14,9 @@ pub struct Stats {
     pub variables: usize,
     /// Instructions of the unrolled threads (#T).
     pub transitions: u64,
-    /// Ordered pairs of steps between which a token could pass (#P).
-    pub pairs: usize,
-    /// Those that are left (#P_M).
-    pub kept_pairs: usize,
+    /// Ordered pairs of steps between which a token could pass (#P), and those that are left
+    /// (#P_M); only with a token.
+    pub pairs: Option<(usize, usize)>,
     /// Mutually atomic transactions (#MAT), if they were computed.
     pub transactions: Option<usize>,
     /// One entry per depth.
@@ -48,8 +47,9 @@ impl Stats {
         self.accesses = unrolled.threads.iter().map(shared).collect();
         self.variables = unrolled.cells.len();
         self.transitions = unrolled.transitions;
-        self.pairs = encoded.encoding.pairs();
-        self.kept_pairs = encoded.encoding.kept_pairs();
-        self.transactions = encoded.encoding.transactions();
+        if let Some(passes) = encoded.encoding.passes() {
+            self.pairs = Some((passes.pairs, passes.kept.len()));
+            self.transactions = passes.transactions;
+        }
     }
 }

@@ -1,12 +1,20 @@
 //! Encodings: which write each read observes, and in which order things happen.
 
 pub mod goals;
+pub mod locksets;
 pub mod order;
+pub mod passes;
 pub mod program_order;
+pub mod steps;
+pub mod token;
+pub mod transactions;
 
 use crate::unroll::{EventId, Unrolled};
 use goals::Goals;
 use order::OrderEncoding;
+use passes::Passes;
+use steps::Steps;
+use token::TokenEncoding;
 
 /// How interleavings are encoded.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -50,6 +58,8 @@ pub struct Observation {
 pub enum Encoding {
     /// With [`Scheme::Order`].
     Order(OrderEncoding),
+    /// With [`Scheme::Token`] or [`Scheme::Mat`].
+    Token(TokenEncoding),
 }
 
 /// Encodes the interleavings of an unrolled program.
@@ -59,8 +69,12 @@ pub fn encode(
     scheme: Scheme,
     context_bound: Option<u32>,
 ) -> Encoding {
-    let _ = (scheme, context_bound);
-    Encoding::Order(order::encode(unrolled, goals.maximal))
+    if scheme == Scheme::Order {
+        return Encoding::Order(order::encode(unrolled, goals.maximal));
+    }
+    let steps = Steps::new(unrolled);
+    let passes = Passes::new(unrolled, &steps, scheme);
+    Encoding::Token(token::encode(unrolled, steps, passes, context_bound, goals.maximal))
 }
 
 impl Encoding {
@@ -68,21 +82,27 @@ impl Encoding {
     pub fn linearize(&self, unrolled: &Unrolled) -> Vec<EventId> {
         match self {
             Encoding::Order(order) => crate::witness::linearize(unrolled, &order.nodes),
+            Encoding::Token(token) => token.linearize(unrolled),
         }
     }
 
-    /// Ordered pairs of steps between which a token could pass.
-    pub fn pairs(&self) -> usize {
-        0
+    /// The pairs of steps between which a token can pass, if there is one.
+    pub fn passes(&self) -> Option<&Passes> {
+        match self {
+            Encoding::Order(_) => None,
+            Encoding::Token(token) => Some(&token.passes),
+        }
     }
 
-    /// Those pairs that are encoded.
-    pub fn kept_pairs(&self) -> usize {
-        0
-    }
-
-    /// Mutually atomic transactions.
-    pub fn transactions(&self) -> Option<usize> {
-        None
+    /// The literals that tell classes of executions apart: which write each read observes, or how
+    /// the token goes.
+    pub fn choices(&self) -> Vec<crate::solver::Lit> {
+        match self {
+            Encoding::Order(order) => order.observations.iter().map(|o| o.lit).collect(),
+            Encoding::Token(token) => {
+                let passes = token.happens.iter().map(|&(lit, _)| lit);
+                passes.chain(token.starts.iter().map(|&(lit, _)| lit)).collect()
+            }
+        }
     }
 }

@@ -57,6 +57,10 @@ pub struct Event {
     /// The events that may be the thread's previous one, each with a condition which, if this one
     /// is executed, says so. `None`: it is the first.
     pub previous: Vec<(Lit, Option<EventId>)>,
+    /// The locks that the thread holds before it for sure.
+    pub holds: Vec<CellId>,
+    /// The lock that it takes for sure.
+    pub takes: Option<CellId>,
     /// A value from outside, and the smallest it could be.
     pub input: Option<(Word, Word)>,
     /// The threads that it creates, if the condition holds, in order.

@@ -172,6 +172,9 @@ impl Unrolled {
         };
         let hold = self.circuit.or(state.hold(cell), condition);
         state.holds.insert(cell, hold);
+        if condition == Lit::TRUE && cell == writer {
+            self.events[event.index()].takes = Some(cell);
+        }
     }
 
     fn holds_any(&mut self, state: &State, writer: CellId, readers: Option<CellId>) -> Lit {
@@ -374,6 +377,7 @@ impl Unrolled {
         let wishes = [waiting, lock].map(|cell| Wish { cell, condition: Lit::TRUE, is_met: is_zero });
         let again = self.blocking_event(me, state, &wishes, site);
         self.write_cell(runner, Some(again), lock, state.guard, &yes);
+        self.events[again.index()].takes = Some(lock);
         state.holds.insert(lock, Lit::TRUE);
         Ok(())
     }

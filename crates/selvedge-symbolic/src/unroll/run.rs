@@ -273,6 +273,8 @@ impl Unrolled {
             reads: BTreeMap::new(),
             writes: BTreeMap::new(),
             previous: std::mem::replace(&mut state.last, vec![(Lit::TRUE, Some(event))]),
+            holds: state.held_for_sure(),
+            takes: None,
             input: None,
             spawns: Vec::new(),
             joins: Vec::new(),

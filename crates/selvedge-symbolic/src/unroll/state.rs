@@ -94,6 +94,12 @@ impl State {
         self.holds.get(&cell).copied().unwrap_or(Lit::FALSE)
     }
 
+    /// The locks that the thread holds in any case.
+    pub(super) fn held_for_sure(&self) -> Vec<CellId> {
+        let sure = self.holds.iter().filter(|(_, hold)| **hold == Lit::TRUE);
+        sure.map(|(&cell, _)| cell).collect()
+    }
+
     pub(super) fn key(&self) -> Key {
         let mut key = Key::new();
         for frame in &self.frames {
