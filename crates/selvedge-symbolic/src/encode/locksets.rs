@@ -46,12 +46,11 @@ impl Locksets {
         !excluded && !crossed && !self.program_order.is_before(b, a)
     }
 
-    /// Whether two threads could stand before `a` and before `b` at the same time.
-    pub fn can_meet(&self, a: EventId, b: EventId) -> bool {
+    /// Whether `b` could run while the thread of `a` stands before `a`.
+    pub fn can_overtake(&self, a: EventId, b: EventId) -> bool {
         let (here, there) = (&self.before[a.index()], &self.before[b.index()]);
         let excluded = here.keys().any(|lock| there.contains_key(lock));
-        let ordered = self.program_order.is_before(a, b) || self.program_order.is_before(b, a);
-        !excluded && !ordered
+        !excluded && !self.program_order.is_before(a, b)
     }
 }
 

@@ -171,7 +171,7 @@ impl Lexicographic<'_> {
         for (index, &step) in steps.iter().enumerate().rev() {
             let mut reasons = vec![ahead[index + 1]];
             for &(condition, next) in &next {
-                if !self.locksets.can_meet(next, step) {
+                if !self.locksets.can_overtake(next, step) {
                     continue;
                 }
                 let depends = depends(self.unrolled, next, step);
