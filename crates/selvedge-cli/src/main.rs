@@ -8,6 +8,7 @@ mod check;
 mod compare;
 mod exit;
 mod interrupt;
+mod mat;
 mod memory;
 mod progress;
 mod replay;
@@ -15,6 +16,7 @@ mod saved;
 mod screen;
 mod source;
 mod summary;
+mod symbolic;
 
 use std::process::ExitCode;
 
@@ -33,6 +35,7 @@ fn main() -> ExitCode {
         args::Command::Compare(args) => compare::run(&args, &screen),
         args::Command::Replay(args) => replay::run(&args, &screen),
         args::Command::Bench(args) => bench::run(&args, &screen),
+        args::Command::Mat(args) => mat::run(&args, &screen),
         args::Command::Algorithms => algorithms::run(&screen),
         args::Command::Completions { shell } => args::completions(shell, &screen),
     };

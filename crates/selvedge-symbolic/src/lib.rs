@@ -7,6 +7,7 @@ pub mod solver;
 pub mod stats;
 #[cfg(test)]
 mod testing;
+pub mod transactions;
 pub mod unroll;
 pub mod witness;
 

@@ -65,7 +65,34 @@ impl Passes {
         kept.retain(|pass| {
             pass.allowed != Lit::FALSE && locksets.can_pass(unrolled, pass.from, pass.to)
         });
+        drop_useless(steps, &mut kept);
         Self { kept, pairs: steps.pairs(), transactions }
+    }
+}
+
+/// Takes away passes that no execution can use: who passes the token on must get it back before its
+/// next step, and who gets it must have passed it on before, or not have begun.
+fn drop_useless(steps: &Steps, kept: &mut Vec<Pass>) {
+    loop {
+        let count = steps.is_last.len();
+        let (mut leaves, mut enters) = (vec![false; count], vec![false; count]);
+        for pass in kept.iter() {
+            leaves[pass.from.index()] = true;
+            enters[pass.to.index()] = true;
+        }
+        let before = kept.len();
+        kept.retain(|pass| {
+            let (from, to) = (pass.from.index(), pass.to.index());
+            let can_return = steps.is_last[from] != Lit::FALSE
+                || steps.next[from].iter().any(|(_, next)| enters[next.index()]);
+            let can_come = steps.previous[to]
+                .iter()
+                .any(|(_, previous)| previous.is_none_or(|previous| leaves[previous.index()]));
+            can_return && can_come
+        });
+        if kept.len() == before {
+            return;
+        }
     }
 }
 
