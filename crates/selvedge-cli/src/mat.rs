@@ -34,7 +34,8 @@ pub(crate) fn run(args: &MatArgs, screen: &Screen) -> Result<Exit, Failure> {
 }
 
 fn text(between: &Between, screen: &Screen) -> String {
-    let mut steps = Table::new(&[("step", Align::Left), ("does", Align::Left), ("at", Align::Left)]);
+    let mut steps =
+        Table::new(&[("step", Align::Left), ("does", Align::Left), ("at", Align::Left)]);
     for thread in 0..2 {
         for (index, step) in between.steps[thread].iter().enumerate() {
             let name = between.name((thread, index));

@@ -45,18 +45,12 @@ pub(crate) fn run(args: &CheckArgs, scheme: Scheme, screen: &Screen) -> Result<E
     interrupt::install();
     let mut watch = Watch::start(args.limits.time, false, scheme.name());
     let start = Instant::now();
-    let nothing = || Progress {
-        counts: selvedge_core::Counts::default(),
-        steps: 0,
-        depth: 0,
-        fraction: 0.0,
-    };
-    let outcome = selvedge_symbolic::check(
-        loaded.program(),
-        &options,
-        &mut || watch.poll(&nothing),
-        &|| start.elapsed(),
-    );
+    let nothing =
+        || Progress { counts: selvedge_core::Counts::default(), steps: 0, depth: 0, fraction: 0.0 };
+    let outcome =
+        selvedge_symbolic::check(loaded.program(), &options, &mut || watch.poll(&nothing), &|| {
+            start.elapsed()
+        });
     let time = watch.finish();
     if let Some(mistake) = outcome.mistakes.first() {
         return Err(Failure::Internal(format!(

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use selvedge_core::{Bound, Inconclusive, Report};
+use selvedge_core::{Bound, Inconclusive, Report, ViolationKind};
 use selvedge_lang::ir::Program;
 
 use crate::circuit::Circuit;
@@ -86,10 +86,7 @@ pub struct Encoded {
 /// Unrolls and encodes a program.
 pub fn encoded(program: &Arc<Program>, options: &Options, unroll_to: u32, record: bool) -> Encoded {
     let solver = if record { Solver::recording() } else { Solver::new() };
-    let depth = Depth {
-        repetitions: unroll_to,
-        stops_anywhere: options.context_bound.is_some(),
-    };
+    let depth = Depth { repetitions: unroll_to, stops_anywhere: options.context_bound.is_some() };
     let mut unrolled = unroll(program, depth, Circuit::new(solver));
     let goals = Goals::new(&mut unrolled);
     let encoding = encode(&mut unrolled, &goals, options.scheme, options.context_bound);
@@ -155,23 +152,27 @@ impl Search<'_> {
 
     fn depth(&mut self, encoded: &mut Encoded, depth: u32) -> Ended {
         let beyond = beyond(&mut encoded.unrolled, depth);
-        loop {
-            let wanted: Vec<Lit> = encoded
-                .goals
-                .wrong
-                .iter()
-                .filter(|(_, wrong)| !self.known.iter().any(|known| same(known, wrong)))
-                .map(|&(lit, _)| lit)
-                .collect();
-            let goal = encoded.unrolled.circuit.any(&wanted);
-            match self.ask(encoded, &[goal, !beyond]) {
-                Answer::Unsat => break,
-                Answer::Stopped => return Ended::Done,
-                Answer::Sat => {}
-            }
-            self.found(encoded);
-            if !self.options.keep_going || !self.outcome.mistakes.is_empty() {
-                return Ended::Done;
+        // Overflow is a question of its own: what holds without it is easier to show.
+        for arithmetic in [false, true] {
+            loop {
+                let wanted: Vec<Lit> = encoded
+                    .goals
+                    .wrong
+                    .iter()
+                    .filter(|(_, wrong)| is_arithmetic(wrong) == arithmetic)
+                    .filter(|(_, wrong)| !self.known.iter().any(|known| same(known, wrong)))
+                    .map(|&(lit, _)| lit)
+                    .collect();
+                let goal = encoded.unrolled.circuit.any(&wanted);
+                match self.ask(encoded, &[goal, !beyond]) {
+                    Answer::Unsat => break,
+                    Answer::Stopped => return Ended::Done,
+                    Answer::Sat => {}
+                }
+                self.found(encoded);
+                if !self.options.keep_going || !self.outcome.mistakes.is_empty() {
+                    return Ended::Done;
+                }
             }
         }
         match self.ask(encoded, &[beyond]) {
@@ -206,7 +207,8 @@ impl Search<'_> {
     fn found(&mut self, encoded: &Encoded) {
         let Encoded { unrolled, goals, encoding } = encoded;
         let shown = goals.wrong.iter().find(|(lit, wrong)| {
-            unrolled.circuit.solver.value(*lit) && !self.known.iter().any(|known| same(known, wrong))
+            unrolled.circuit.solver.value(*lit)
+                && !self.known.iter().any(|known| same(known, wrong))
         });
         if let Some(&(_, wrong)) = shown {
             self.known.push(wrong);
@@ -259,15 +261,20 @@ fn beyond(unrolled: &mut Unrolled, depth: u32) -> Lit {
 }
 
 fn goes_on(unrolled: &Unrolled, depth: u32) -> Inconclusive {
-    let reached = unrolled.cuts.iter().find(|cut| {
-        cut.reason == CutReason::Bound && unrolled.circuit.solver.value(cut.lit)
-    });
+    let reached = unrolled
+        .cuts
+        .iter()
+        .find(|cut| cut.reason == CutReason::Bound && unrolled.circuit.solver.value(cut.lit));
     let place = reached.map(|cut| format!("{}: ", cut.place)).unwrap_or_default();
     Inconclusive::GaveUp(format!(
         "{place}a loop or recursion may go on after {depth} repetitions; raise the bound: \
          --unroll {}",
         2 * depth.max(1)
     ))
+}
+
+fn is_arithmetic(wrong: &Wrong) -> bool {
+    matches!(wrong, Wrong::Fault(fault) if fault.kind == ViolationKind::Arithmetic)
 }
 
 fn same(a: &Wrong, b: &Wrong) -> bool {

@@ -171,7 +171,8 @@ impl Between {
             }
         }
         for &(from, to) in &self.passes {
-            let (start, end) = if from.0 == 0 { (LEFT + 17, RIGHT - 19) } else { (RIGHT - 17, LEFT + 19) };
+            let (start, end) =
+                if from.0 == 0 { (LEFT + 17, RIGHT - 19) } else { (RIGHT - 17, LEFT + 19) };
             out.push_str(&format!(
                 "<line x1=\"{start}\" y1=\"{}\" x2=\"{end}\" y2=\"{}\" stroke=\"#36c\" \
                  stroke-width=\"1.5\" marker-end=\"url(#tip)\"/>\n",

@@ -33,9 +33,9 @@ fn reads_from(execution: &Execution, counter: Option<usize>) -> Vec<(Name, u32, 
             }
             let writes = |earlier: &selvedge_core::Position| {
                 let accesses = execution.accesses(*earlier).iter();
-                accesses.clone().any(|other| {
-                    other.object == access.object && other.mode == Mode::Write
-                })
+                accesses
+                    .clone()
+                    .any(|other| other.object == access.object && other.mode == Mode::Write)
             };
             let last = execution.positions().take(position.index()).filter(writes).last();
             key.push((name(position), access.object.number(), last.map(name)));

@@ -50,8 +50,8 @@ fn printed_passes(threads: &[Vec<Access>]) -> BTreeSet<(At, At)> {
         for Round { chosen: Transactions { first, second }, .. } in rounds {
             for (mine, other, range, last) in [(i, j, first, second.1), (j, i, second, first.1)] {
                 for m in range.0..range.1 {
-                    let elsewhere = (0..threads.len())
-                        .any(|k| k != mine && k != other && leads((mine, m), k));
+                    let elsewhere =
+                        (0..threads.len()).any(|k| k != mine && k != other && leads((mine, m), k));
                     if elsewhere && !leads((mine, m), other) {
                         all.insert(((other, last), (mine, m + 1)));
                     }

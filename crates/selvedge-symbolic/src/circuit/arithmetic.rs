@@ -10,8 +10,7 @@ impl Circuit {
         let mut sum = Vec::with_capacity(a.width());
         for (&a, &b) in a.bits().iter().zip(b.bits()) {
             into = out;
-            let half = self.xor(a, b);
-            sum.push(self.xor(half, into));
+            sum.push(self.odd(a, b, into));
             out = self.majority(a, b, into);
         }
         (sum.into_iter().collect(), into, out)
@@ -65,8 +64,7 @@ impl Circuit {
             for (column, &other) in addend.bits().iter().enumerate() {
                 let at = row + column;
                 let term = self.and(bit, other);
-                let half = self.xor(product[at], term);
-                let sum = self.xor(half, carry);
+                let sum = self.odd(product[at], term, carry);
                 carry = self.majority(product[at], term, carry);
                 product[at] = sum;
             }

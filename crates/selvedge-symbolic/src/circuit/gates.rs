@@ -20,6 +20,7 @@ enum Gate {
     Xor,
     If,
     Majority,
+    Odd,
 }
 
 impl Circuit {
@@ -173,6 +174,34 @@ impl Circuit {
             }
             out
         })
+    }
+
+    /// One of the three, or all: the sum of an adder.
+    pub fn odd(&mut self, a: Lit, b: Lit, c: Lit) -> Lit {
+        let positive = |lit: Lit| if lit.is_positive() { lit } else { !lit };
+        let flip = [a, b, c].iter().filter(|lit| !lit.is_positive()).count() % 2 == 1;
+        let mut sorted = [a, b, c].map(positive);
+        sorted.sort_unstable();
+        let [a, b, c] = sorted;
+        let out = if a == Lit::TRUE || a == b {
+            let half = self.xor(a, b);
+            self.xor(half, c)
+        } else if b == c {
+            a
+        } else {
+            let solver = &mut self.solver;
+            *self.made.entry((Gate::Odd, a, b, c)).or_insert_with(|| {
+                let out = solver.new_lit();
+                for signs in 0..8 {
+                    let sign = |lit: Lit, bit: u32| if signs >> bit & 1 == 1 { lit } else { !lit };
+                    let inputs_odd = (3 - u32::count_ones(signs)) % 2 == 1;
+                    let result = if inputs_odd { out } else { !out };
+                    solver.add_clause(&[sign(a, 0), sign(b, 1), sign(c, 2), result]);
+                }
+                out
+            })
+        };
+        if flip { !out } else { out }
     }
 
     /// All of them.

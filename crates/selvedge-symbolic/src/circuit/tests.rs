@@ -81,9 +81,11 @@ fn unknown_words_compute_the_same() {
                 _ => dice.next() as i32 >> dice.below(30),
             };
             let (x, y) = (pick(), pick());
-            let bits = a.bits().iter().zip(Word::integer(x).bits().to_vec()).chain(
-                b.bits().iter().zip(Word::integer(y).bits().to_vec()),
-            );
+            let bits = a
+                .bits()
+                .iter()
+                .zip(Word::integer(x).bits().to_vec())
+                .chain(b.bits().iter().zip(Word::integer(y).bits().to_vec()));
             let assumptions: Vec<Lit> =
                 bits.map(|(&bit, value)| if value == Lit::TRUE { bit } else { !bit }).collect();
             assert_eq!(circuit.solver.solve(&assumptions, &mut || false), Answer::Sat);

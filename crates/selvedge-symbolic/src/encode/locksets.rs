@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::program_order::ProgramOrder;
 use super::steps::Steps;
+use crate::solver::Lit;
 use crate::unroll::{CellId, EventId, Unrolled};
 
 /// Per lock that is held: the locks that were taken since.
@@ -36,31 +37,42 @@ impl Locksets {
     }
 
     /// Whether a token could pass from `a` to `b`.
-    pub fn can_pass(&self, unrolled: &Unrolled, a: EventId, b: EventId) -> bool {
+    pub fn can_pass(&self, unrolled: &Unrolled, steps: &Steps, a: EventId, b: EventId) -> bool {
+        let order = &self.program_order;
+        // Something of either thread that always comes between the two.
+        let before_b = &steps.previous[b.index()];
+        if !before_b.is_empty()
+            && before_b.iter().all(|(_, step)| step.is_some_and(|step| order.is_before(a, step)))
+        {
+            return false;
+        }
+        let after_a = &steps.next[a.index()];
+        if steps.is_last[a.index()] == Lit::FALSE
+            && !after_a.is_empty()
+            && after_a.iter().all(|&(_, step)| order.is_before(step, b))
+        {
+            return false;
+        }
         let (here, there) = (&self.after[a.index()], &self.before[b.index()]);
         let wanted = unrolled.events[b.index()].takes;
         let excluded = here.keys().any(|lock| there.contains_key(lock) || wanted == Some(*lock));
         let crossed = here.iter().any(|(lock, since)| {
             there.iter().any(|(other, theirs)| since.contains(other) && theirs.contains(lock))
         });
-        !excluded && !crossed && !self.program_order.is_before(b, a)
+        !excluded && !crossed && !order.is_before(b, a)
     }
 
-    /// Whether `b` could run while the thread of `a` stands before `a`.
-    pub fn can_overtake(&self, a: EventId, b: EventId) -> bool {
+    /// Whether `b` could run between `from` and `a`, the next step of the same thread.
+    pub fn can_come_between(&self, from: EventId, a: EventId, b: EventId) -> bool {
         let (here, there) = (&self.before[a.index()], &self.before[b.index()]);
         let excluded = here.keys().any(|lock| there.contains_key(lock));
-        !excluded && !self.program_order.is_before(a, b)
+        let order = &self.program_order;
+        !excluded && !order.is_before(a, b) && !order.is_before(b, from)
     }
 }
 
 /// What is held before an event, whichever way leads to it.
-fn entering(
-    unrolled: &Unrolled,
-    steps: &Steps,
-    after: &[Histories],
-    event: EventId,
-) -> Histories {
+fn entering(unrolled: &Unrolled, steps: &Steps, after: &[Histories], event: EventId) -> Histories {
     let mut common: Option<Histories> = None;
     for &(_, previous) in &steps.previous[event.index()] {
         let theirs = previous.map_or_else(Histories::new, |step| after[step.index()].clone());

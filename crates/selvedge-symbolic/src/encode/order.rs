@@ -49,7 +49,7 @@ struct Encoder<'a> {
     unrolled: &'a mut Unrolled,
     program_order: ProgramOrder,
     nodes: Vec<Node>,
-    /// Per pair of events: whether the first comes before the second.
+    /// Per pair of events with ascending numbers: whether the second comes before the first.
     before: FxHashMap<(EventId, EventId), Lit>,
     observations: Vec<Observation>,
 }
@@ -74,8 +74,7 @@ pub fn encode(unrolled: &mut Unrolled, at_end: Lit) -> OrderEncoding {
 impl Encoder<'_> {
     fn cells(&self) -> Vec<CellId> {
         let events = self.unrolled.events.iter();
-        let mut cells: Vec<CellId> =
-            events.flat_map(|event| event.reads.keys()).copied().collect();
+        let mut cells: Vec<CellId> = events.flat_map(|event| event.reads.keys()).copied().collect();
         cells.extend(self.unrolled.finals.keys());
         cells.sort_unstable();
         cells.dedup();
@@ -123,8 +122,8 @@ impl Encoder<'_> {
             if let Some(write) = source {
                 self.unrolled.circuit.imply(&[lit], &[write.guard]);
                 if let Some(event) = reader.event {
-                    let (from, to) = (self.nodes[write.event.index()], self.nodes[event.index()]);
-                    self.unrolled.circuit.solver.add_edge(lit, from, to);
+                    let before = self.before(write.event, event);
+                    self.unrolled.circuit.imply(&[lit], &[before]);
                 }
             }
             self.keep_apart(writes, source, reader, lit);
@@ -134,11 +133,15 @@ impl Encoder<'_> {
             }
         }
         self.unrolled.circuit.imply(&[reader.guard], &choices);
-        self.unrolled.circuit.at_most_one(&choices);
     }
 
     /// Whether a write could be the last before a read.
-    fn can_observe(&self, writes: &[WriteOf], source: Option<&WriteOf>, reader: &Reader<'_>) -> bool {
+    fn can_observe(
+        &self,
+        writes: &[WriteOf],
+        source: Option<&WriteOf>,
+        reader: &Reader<'_>,
+    ) -> bool {
         let order = &self.program_order;
         if let (Some(write), Some(event)) = (source, reader.event)
             && (write.event == event || order.is_before(event, write.event))
@@ -148,8 +151,7 @@ impl Encoder<'_> {
         // A write that always comes in between hides it.
         !writes.iter().any(|other| {
             let before_read = reader.event.is_none_or(|event| order.is_before(other.event, event));
-            let after_write =
-                source.is_none_or(|write| order.is_before(write.event, other.event));
+            let after_write = source.is_none_or(|write| order.is_before(write.event, other.event));
             before_read && after_write && self.unrolled.circuit.implies(reader.guard, other.guard)
         })
     }
@@ -172,8 +174,8 @@ impl Encoder<'_> {
             // Those that must come after the read: once one of them is there for sure, program
             // order says the rest.
             for other in &of_thread {
-                let after_source =
-                    source.is_none_or(|write| self.program_order.is_before(write.event, other.event));
+                let after_source = source
+                    .is_none_or(|write| self.program_order.is_before(write.event, other.event));
                 if after_source && source.is_none_or(|write| write.event != other.event) {
                     self.keep_one_apart(source, reader, other, lit);
                     if self.unrolled.circuit.implies(lit_guard(source, reader), other.guard) {
@@ -229,14 +231,21 @@ impl Encoder<'_> {
         if a == b || self.program_order.is_before(b, a) {
             return Lit::FALSE;
         }
-        if let Some(&lit) = self.before.get(&(a, b)) {
-            return lit;
-        }
-        let lit = self.unrolled.circuit.fresh();
-        let (from, to) = (self.nodes[a.index()], self.nodes[b.index()]);
-        self.unrolled.circuit.solver.add_edge(lit, from, to);
-        self.before.insert((a, b), lit);
-        lit
+        // One variable for both directions. The solver tries "false" first: then the earlier
+        // number comes first, which never leads to a cycle.
+        let (low, high) = (a.min(b), a.max(b));
+        let high_first = match self.before.get(&(low, high)) {
+            Some(&lit) => lit,
+            None => {
+                let lit = self.unrolled.circuit.fresh();
+                let (low_node, high_node) = (self.nodes[low.index()], self.nodes[high.index()]);
+                self.unrolled.circuit.solver.add_edge(lit, high_node, low_node);
+                self.unrolled.circuit.solver.add_edge(!lit, low_node, high_node);
+                self.before.insert((low, high), lit);
+                lit
+            }
+        };
+        if a == high { high_first } else { !high_first }
     }
 }
 

@@ -63,7 +63,7 @@ impl Passes {
             Scheme::Token | Scheme::Order => (all(steps), None),
         };
         kept.retain(|pass| {
-            pass.allowed != Lit::FALSE && locksets.can_pass(unrolled, pass.from, pass.to)
+            pass.allowed != Lit::FALSE && locksets.can_pass(unrolled, steps, pass.from, pass.to)
         });
         drop_useless(steps, &mut kept);
         Self { kept, pairs: steps.pairs(), transactions }
@@ -136,7 +136,8 @@ fn depends(unrolled: &mut Unrolled, a: EventId, b: EventId) -> Lit {
             ];
             for (touch, guard) in touched.into_iter().flatten() {
                 // An access that its event always makes is there if the event is.
-                let sure = |access: Lit, event: Lit| if access == event { Lit::TRUE } else { access };
+                let sure =
+                    |access: Lit, event: Lit| if access == event { Lit::TRUE } else { access };
                 sides.push((sure(write.guard, writer.guard), sure(touch, guard)));
             }
         }
@@ -198,7 +199,7 @@ impl Lexicographic<'_> {
         for (index, &step) in steps.iter().enumerate().rev() {
             let mut reasons = vec![ahead[index + 1]];
             for &(condition, next) in &next {
-                if !self.locksets.can_overtake(next, step) {
+                if !self.locksets.can_come_between(from, next, step) {
                     continue;
                 }
                 let depends = depends(self.unrolled, next, step);

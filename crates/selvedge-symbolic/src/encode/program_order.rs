@@ -36,8 +36,7 @@ impl ProgramOrder {
                 let parent = unrolled.threads[thread].parent;
                 // Nobody waits for who waits for him, if it is his child.
                 let is_child = parent.is_some_and(|parent| {
-                    unrolled.events[parent.index()].thread == event.thread
-                        && parent.index() < index
+                    unrolled.events[parent.index()].thread == event.thread && parent.index() < index
                 });
                 if is_child && condition == event.guard && event.joins.len() == 1 {
                     edges.push((events + thread, index));

@@ -146,7 +146,8 @@ impl Encoder<'_> {
     /// Each step has the token from one place: the previous step of its thread, a pass, or the
     /// beginning.
     fn follow_program_order(&mut self) {
-        let (mut into, mut out): (BTreeMap<_, Vec<Lit>>, BTreeMap<_, Vec<Lit>>) = Default::default();
+        let (mut into, mut out): (BTreeMap<_, Vec<Lit>>, BTreeMap<_, Vec<Lit>>) =
+            Default::default();
         for &(lit, pass) in &self.happens {
             into.entry(pass.to).or_default().push(lit);
             out.entry(pass.from).or_default().push(lit);
@@ -291,7 +292,10 @@ impl TokenEncoding {
         steps.sort_unstable();
         let mut next = vec![0; unrolled.threads.len()];
         let mut order = Vec::new();
-        let up_to = |thread: usize, end: Option<EventId>, next: &mut Vec<usize>, order: &mut Vec<EventId>| {
+        let up_to = |thread: usize,
+                     end: Option<EventId>,
+                     next: &mut Vec<usize>,
+                     order: &mut Vec<EventId>| {
             let events = &unrolled.threads[thread].events;
             while let Some(&event) = events.get(next[thread])
                 && end.is_none_or(|end| event <= end)

@@ -84,7 +84,8 @@ pub fn passes(sizes: (usize, usize), rounds: &[Round]) -> Vec<(StepOfTwo, StepOf
     for Round { chosen: Transactions { first: (f1, l1), second: (f2, l2) }, .. } in rounds {
         let is_end = *l1 == sizes.0 && *l2 == sizes.1;
         // From the end of a thread is from its last step.
-        let (last1, last2) = ((*l1).min(sizes.0.wrapping_sub(1)), (*l2).min(sizes.1.wrapping_sub(1)));
+        let (last1, last2) =
+            ((*l1).min(sizes.0.wrapping_sub(1)), (*l2).min(sizes.1.wrapping_sub(1)));
         if *f2 < sizes.1 && sizes.0 > 0 {
             passes.push(((0, last1), (1, *f2)));
         }

@@ -8,8 +8,12 @@ use batsat::{Callbacks, SolverInterface as _, lbool};
 use super::Lit;
 use super::order::OrderTheory;
 
-/// The solver gives up control after so many decisions.
-const PATIENCE: u32 = 100_000;
+/// The solver gives up control after so many decisions at first, and then after twice as many each
+/// time: whenever it starts again, it forgets how many learnt clauses it may keep.
+const FIRST_SLICE: u32 = 50_000;
+/// But never later than this, divided by the number of clauses: somebody may be waiting, and a
+/// decision in a large formula takes long.
+const LONGEST_SLICE: u64 = 20_000_000_000;
 
 /// The solver itself.
 pub(super) struct Backend {
@@ -18,12 +22,13 @@ pub(super) struct Backend {
 
 /// Makes the search come back now and then, so that the caller can look at the clock.
 struct Slices {
+    length: u32,
     left: Cell<u32>,
 }
 
 impl Callbacks for Slices {
     fn on_start(&mut self) {
-        self.left.set(PATIENCE);
+        self.left.set(self.length);
     }
 
     fn stop(&self) -> bool {
@@ -34,7 +39,7 @@ impl Callbacks for Slices {
 
 impl Backend {
     pub(super) fn new() -> Self {
-        let slices = Slices { left: Cell::new(PATIENCE) };
+        let slices = Slices { length: FIRST_SLICE, left: Cell::new(FIRST_SLICE) };
         Self { solver: batsat::Solver::new(batsat::SolverOpts::default(), slices) }
     }
 
@@ -51,8 +56,16 @@ impl Backend {
 
     /// `None`: it came back without an answer, to be asked again.
     pub(super) fn solve(&mut self, order: &mut OrderTheory, assumptions: &[Lit]) -> Option<bool> {
+        let longest = (LONGEST_SLICE / self.solver.num_clauses().max(1)).clamp(1_000, 1_600_000);
+        let slices = self.solver.cb_mut();
+        slices.length = slices.length.min(longest as u32);
         let assumptions: Vec<batsat::Lit> = assumptions.iter().map(|&lit| theirs(lit)).collect();
         let answer = self.solver.solve_limited_th(order, &assumptions);
+        let slices = self.solver.cb_mut();
+        slices.length = match answer == lbool::UNDEF {
+            true => 2 * slices.length,
+            false => FIRST_SLICE,
+        };
         (answer != lbool::UNDEF).then_some(answer == lbool::TRUE)
     }
 

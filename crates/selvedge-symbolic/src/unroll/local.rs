@@ -10,13 +10,7 @@ use crate::circuit::Word;
 use crate::solver::Lit;
 
 impl Unrolled {
-    pub(super) fn local(
-        &mut self,
-        runner: &mut Runner,
-        state: &mut State,
-        op: &Op,
-        site: SiteId,
-    ) {
+    pub(super) fn local(&mut self, runner: &mut Runner, state: &mut State, op: &Op, site: SiteId) {
         match op {
             Op::Copy { value, .. } => {
                 let word = state.operand(*value, 32);
@@ -45,8 +39,7 @@ impl Unrolled {
                 let lowest = self.program.threads[*first as usize].index.unwrap_or(0);
                 let index = state.operand(*index, 32);
                 let (offset, overflow) = self.circuit.subtract(&index, &Word::integer(lowest));
-                let inside =
-                    self.circuit.less_unsigned(&offset, &Word::integer(*count as i32));
+                let inside = self.circuit.less_unsigned(&offset, &Word::integer(*count as i32));
                 let outside = self.circuit.or(!inside, overflow);
                 self.fault(runner, state, outside, ViolationKind::Bounds, site);
                 let word = self.circuit.add(&offset, &Word::integer(*first as i32)).0;

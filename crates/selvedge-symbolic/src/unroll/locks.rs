@@ -374,7 +374,8 @@ impl Unrolled {
         let (yes, no) = (Word::boolean(Lit::TRUE), Word::boolean(Lit::FALSE));
         self.write_cell(runner, Some(event), lock, state.guard, &no);
         self.write_cell(runner, Some(event), waiting, state.guard, &yes);
-        let wishes = [waiting, lock].map(|cell| Wish { cell, condition: Lit::TRUE, is_met: is_zero });
+        let wishes =
+            [waiting, lock].map(|cell| Wish { cell, condition: Lit::TRUE, is_met: is_zero });
         let again = self.blocking_event(me, state, &wishes, site);
         self.write_cell(runner, Some(again), lock, state.guard, &yes);
         self.events[again.index()].takes = Some(lock);

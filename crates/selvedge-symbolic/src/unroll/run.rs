@@ -198,8 +198,7 @@ impl Unrolled {
 
     fn new_frame(&mut self, procedure: ProcedureId, arguments: Vec<Word>) -> Frame {
         let slots = self.program.procedures[procedure.index()].slots.len();
-        let mut frame =
-            Frame { procedure, pc: 0, slots: vec![None; slots], loops: Vec::new() };
+        let mut frame = Frame { procedure, pc: 0, slots: vec![None; slots], loops: Vec::new() };
         for (i, argument) in arguments.into_iter().enumerate() {
             let slot = selvedge_lang::ir::Slot::new(i);
             frame.slots[i] = Some(argument.resized(self.slot_width(procedure, slot)));
@@ -216,7 +215,11 @@ impl Unrolled {
         frame
     }
 
-    pub(super) fn slot_width(&self, procedure: ProcedureId, slot: selvedge_lang::ir::Slot) -> usize {
+    pub(super) fn slot_width(
+        &self,
+        procedure: ProcedureId,
+        slot: selvedge_lang::ir::Slot,
+    ) -> usize {
         super::cells::width(self.program.procedures[procedure.index()].slots[slot.index()].ty)
     }
 
