@@ -4,7 +4,6 @@ use selvedge_core::{Effect, Fault, Schedule, Status, Step, System, ThreadId, Vio
 use selvedge_lang::Interpreter;
 
 use crate::encode::goals::Wrong;
-use crate::encode::program_order::ProgramOrder;
 use crate::solver::Node;
 use crate::unroll::{Event, EventId, Unrolled};
 
@@ -50,12 +49,6 @@ pub fn linearize(unrolled: &Unrolled, nodes: &[Node]) -> Vec<EventId> {
         }
     }
     order
-}
-
-/// Whether an order of events agrees with program order; for checks.
-pub fn respects(program_order: &ProgramOrder, order: &[EventId]) -> bool {
-    let pairs = order.iter().enumerate();
-    !pairs.into_iter().any(|(i, &a)| order[..i].iter().any(|&b| program_order.is_before(a, b)))
 }
 
 /// Follows the events of the last model on the interpreter.

@@ -37,7 +37,7 @@ fn reads_from(execution: &Execution, counter: Option<usize>) -> Vec<(Name, u32, 
                     .clone()
                     .any(|other| other.object == access.object && other.mode == Mode::Write)
             };
-            let last = execution.positions().take(position.index()).filter(writes).last();
+            let last = execution.positions().take(position.index()).rfind(writes);
             key.push((name(position), access.object.number(), last.map(name)));
         }
     }

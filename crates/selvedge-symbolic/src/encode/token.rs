@@ -8,7 +8,7 @@
 //! | localised shared variables at `read_sync`, `write_sync` | `values`, `values` after the writes |
 //! | `tk` | whether a step is reached from the previous one of its thread, or by a pass |
 //! | `ctk` | `clock`: how often the token was passed |
-//! | token-passing constraints | [`Passes`](super::passes::Passes) |
+//! | token-passing constraints | [`Passes`] |
 //!
 //! **Equivalence:** every interleaving that the passes allow is a model of its own.
 //! **Guarantee:** the steps of a model, ordered by the token, are an execution; and every

@@ -165,8 +165,7 @@ impl Solver {
         &self.core
     }
 
-    /// Whether the edge of `lit`, from `from` to `to`, or any other way leads from one node to the
-    /// other in the last model is not answered here: only which edges are there.
+    /// The edges that are there in the last model.
     pub fn edges_in_model(&self) -> Vec<(Node, Node)> {
         self.order.edges_where(|lit| self.value(lit))
     }

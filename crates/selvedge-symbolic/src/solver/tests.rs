@@ -158,10 +158,10 @@ fn a_search_can_be_stopped() {
     for pigeon in &places {
         solver.add_clause(pigeon);
     }
-    for hole in 0..10 {
-        for a in 0..11 {
-            for b in 0..a {
-                solver.add_clause(&[!places[a][hole], !places[b][hole]]);
+    for (number, first) in places.iter().enumerate() {
+        for second in &places[..number] {
+            for (&a, &b) in first.iter().zip(second) {
+                solver.add_clause(&[!a, !b]);
             }
         }
     }
