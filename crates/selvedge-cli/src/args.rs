@@ -11,6 +11,7 @@ use clap::error::ErrorKind;
 use clap::{Arg, Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use selvedge_core::Schedule;
 use selvedge_explore::{Algorithm, Cycles, Independence, Limits, QuasiOptions};
+use selvedge_symbolic::Scheme;
 
 use crate::exit::{Exit, FAILURE, Failure, complain};
 use crate::screen::Screen;
@@ -50,6 +51,9 @@ pub(crate) enum Command {
     /// Measure how fast the explorers are, on programs that the tool brings along
     #[command(long_about = help::BENCH, after_long_help = help::BENCH_EXAMPLES)]
     Bench(BenchArgs),
+    /// Show the mutually atomic transactions of two threads, and where a token passes
+    #[command(long_about = help::MAT, after_long_help = help::MAT_EXAMPLES)]
+    Mat(MatArgs),
     /// List the algorithms: what each is, what it covers, when to choose it
     Algorithms,
     /// Write a completion script for a shell
@@ -166,6 +170,9 @@ pub(crate) struct CheckArgs {
     #[command(flatten, next_help_heading = "Sampling")]
     pub(crate) sampling: SamplingArgs,
 
+    #[command(flatten, next_help_heading = "Symbolic checking")]
+    pub(crate) symbolic: SymbolicArgs,
+
     #[command(flatten, next_help_heading = "Output")]
     pub(crate) output: OutputArgs,
 
@@ -216,6 +223,35 @@ pub(crate) struct SamplingArgs {
     /// The same seed gives the same executions
     #[arg(long, value_name = "S", requires = "sample", default_value_t = 0)]
     pub(crate) seed: u64,
+}
+
+/// All executions as a formula, in place of one by one.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct SymbolicArgs {
+    /// Check all executions at once, as a formula: order (the default), token or mat
+    #[arg(long = "symbolic", value_name = "SCHEME", num_args = 0..=1,
+          default_missing_value = "order", value_parser = values::parse_scheme,
+          conflicts_with_all = ["algorithm", "sample", "races", "max_executions", "preemptions"])]
+    pub(crate) scheme: Option<Scheme>,
+
+    /// Repeat loops at most N times, unless constants decide how often
+    #[arg(long, value_name = "N", requires = "scheme",
+          default_value_t = selvedge_symbolic::Options::DEFAULT_UNROLL,
+          value_parser = clap::value_parser!(u32).range(..=10_000))]
+    pub(crate) unroll: u32,
+
+    /// Only executions with at most C context switches; for token and mat
+    #[arg(long, value_name = "C", requires = "scheme",
+          value_parser = clap::value_parser!(u32).range(..=1_000_000))]
+    pub(crate) context_bound: Option<u32>,
+
+    /// Show sizes and times: accesses, pairs, transactions, the formula of each depth
+    #[arg(long, requires = "scheme")]
+    pub(crate) stats: bool,
+
+    /// Write the formula to a file and do not solve it: SMT-LIB, or DIMACS if it ends in .cnf
+    #[arg(long, value_name = "FILE", requires = "scheme")]
+    pub(crate) export_formula: Option<PathBuf>,
 }
 
 /// How to show results.
@@ -285,6 +321,22 @@ pub(crate) struct BenchArgs {
     /// Write one JSON object in place of tables
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Arguments of `mat`.
+#[derive(Args, Debug)]
+pub(crate) struct MatArgs {
+    #[command(flatten)]
+    pub(crate) program: ProgramArgs,
+
+    /// Write a picture of the threads and the passes to a file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+
+    /// Repeat loops at most N times, unless constants decide how often
+    #[arg(long, value_name = "N", default_value_t = 1,
+          value_parser = clap::value_parser!(u32).range(..=1_000))]
+    pub(crate) unroll: u32,
 }
 
 /// Arguments of `replay`.

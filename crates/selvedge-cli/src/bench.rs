@@ -16,11 +16,13 @@ mod growth;
 mod measure;
 mod programs;
 mod rate;
+mod symbolic;
 
 use goals::Goal;
 use growth::Growth;
 use measure::Effort;
 use rate::RateRow;
+use symbolic::SymbolicRow;
 
 /// Measures, and shows each table when it is complete.
 pub(crate) fn run(args: &BenchArgs, screen: &Screen) -> Result<Exit, Failure> {
@@ -35,11 +37,21 @@ pub(crate) fn run(args: &BenchArgs, screen: &Screen) -> Result<Exit, Failure> {
     show(rate::text(&rate, screen))?;
     let growth = growth::measure_all(&effort, screen)?;
     show(growth::text(&growth, screen))?;
-    let goals = goals::all(&rate, &effort);
+    let symbolic = symbolic::measure_all(&effort, screen)?;
+    show(symbolic::text(&symbolic, screen))?;
+    let mut goals = goals::all(&rate, &effort);
+    goals.extend(symbolic::goals(&symbolic, &effort));
     show(goals::text(&goals, screen))?;
     let interrupted = interrupt::is_requested();
     if args.json {
-        screen.print(&to_text(&BenchJson::new(&effort, rate, growth, goals, interrupted)))?;
+        screen.print(&to_text(&BenchJson::new(
+            &effort,
+            rate,
+            growth,
+            symbolic,
+            goals,
+            interrupted,
+        )))?;
     } else if interrupted {
         screen.print("\ninterrupted: what is missing was not measured\n")?;
     }
@@ -63,6 +75,7 @@ struct BenchJson {
     interrupted: bool,
     rate: Vec<RateRow>,
     growth: Growth,
+    symbolic: Vec<SymbolicRow>,
     goals: Vec<Goal>,
 }
 
@@ -71,6 +84,7 @@ impl BenchJson {
         effort: &Effort,
         rate: Vec<RateRow>,
         growth: Growth,
+        symbolic: Vec<SymbolicRow>,
         goals: Vec<Goal>,
         interrupted: bool,
     ) -> Self {
@@ -83,6 +97,7 @@ impl BenchJson {
             interrupted,
             rate,
             growth,
+            symbolic,
             goals,
         }
     }

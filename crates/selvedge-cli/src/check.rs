@@ -33,6 +33,9 @@ pub(crate) enum Method {
 
 /// Checks a program and shows the result.
 pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
+    if let Some(scheme) = args.symbolic.scheme {
+        return crate::symbolic::run(args, scheme, screen);
+    }
     let loaded = Loaded::new(&args.program, screen)?;
     let quasi = args.quasi.options(args.algorithm)?;
     let method = Method::new(args.algorithm, quasi, &args.sampling);

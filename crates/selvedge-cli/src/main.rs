@@ -8,6 +8,7 @@ mod check;
 mod compare;
 mod exit;
 mod interrupt;
+mod mat;
 mod memory;
 mod progress;
 mod replay;
@@ -16,6 +17,7 @@ mod screen;
 mod source;
 mod statistics;
 mod summary;
+mod symbolic;
 
 use std::process::ExitCode;
 
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
         args::Command::Compare(args) => compare::run(&args, &screen),
         args::Command::Replay(args) => replay::run(&args, &screen),
         args::Command::Bench(args) => bench::run(&args, &screen),
+        args::Command::Mat(args) => mat::run(&args, &screen),
         args::Command::Algorithms => algorithms::run(&screen),
         args::Command::Completions { shell } => args::completions(shell, &screen),
     };

@@ -78,6 +78,11 @@ impl Loaded {
         Ok(Self { file, text, given, constants, program: compiled.program })
     }
 
+    /// What was compiled.
+    pub(crate) fn program(&self) -> &Arc<ir::Program> {
+        &self.program
+    }
+
     /// A fresh system.
     pub(crate) fn system(&self) -> Interpreter {
         Interpreter::new(Arc::clone(&self.program))

@@ -69,9 +69,12 @@ fn long_executions_and_goals() {
     let single = &json["growth"]["single"];
     assert_eq!(single["longest"], 100_000);
     assert_eq!(ended(single), 1);
+    for row in json["symbolic"].as_array().expect("an array") {
+        assert_ne!(row["verdict"], "inconclusive", "{row}");
+    }
     let goals = json["goals"].as_array().expect("an array");
     let measured = goals.iter().filter(|goal| goal["met"].is_boolean());
-    assert_eq!((goals.len(), measured.count()), (11, 7), "{goals:#?}");
+    assert_eq!((goals.len(), measured.count()), (22, 7), "{goals:#?}");
 }
 
 #[test]

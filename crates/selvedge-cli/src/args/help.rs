@@ -47,6 +47,8 @@ Examples:
   selvedge check queue.sel --algorithm quasi --k 2   unfoldings, looking two sleepers ahead
   selvedge check queue.sel --algorithm quasi --locks-only --stats   for programs without data races
   selvedge check queue.sel --sample 10000 --pct 3   random executions of a program too large
+  selvedge check queue.sel --symbolic           all executions as one formula; loops are unrolled
+  selvedge check queue.sel --symbolic mat --stats   another encoding, with its sizes
   selvedge check queue.sel --json               for other programs; see docs/json.md
 
 The kinds of executions:
@@ -119,3 +121,18 @@ Examples:
   selvedge completions bash > ~/.local/share/bash-completion/completions/selvedge
   selvedge completions zsh > ~/.zfunc/_selvedge
   selvedge completions fish > ~/.config/fish/completions/selvedge.fish";
+
+pub(crate) const MAT: &str = "\
+Show the mutually atomic transactions of two threads.
+
+Two transactions, one of each thread, are mutually atomic if only their last steps depend on each
+other. Then it is enough to let control pass at their ends. The table shows how they are found,
+round by round: the pair of steps from which the search goes on, the transactions, and the
+pairs that are new. Below it are the passes that are left, out of all pairs of steps.";
+
+pub(crate) const MAT_EXAMPLES: &str = "\
+Examples:
+  selvedge mat programs/mat/figure-4.sel
+  selvedge mat programs/mat/figure-4.sel --svg passes.svg
+
+Use them: selvedge check FILE --symbolic mat";

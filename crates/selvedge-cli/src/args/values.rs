@@ -138,6 +138,15 @@ fn distance(a: &str, b: &str) -> usize {
     last[b.len()]
 }
 
+/// `order`, `token` or `mat`.
+pub(super) fn parse_scheme(text: &str) -> Result<selvedge_symbolic::Scheme, String> {
+    let known = selvedge_symbolic::Scheme::ALL.into_iter().find(|scheme| scheme.name() == text);
+    known.ok_or_else(|| {
+        "it is order, token or mat; a file comes before --symbolic, or after --symbolic order"
+            .to_owned()
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

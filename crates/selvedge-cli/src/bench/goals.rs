@@ -12,11 +12,11 @@ use crate::screen::Screen;
 /// Something to reach.
 #[derive(Serialize)]
 pub(super) struct Goal {
-    goal: String,
+    pub(super) goal: String,
     /// What was measured; `None`: nothing.
-    measured: Option<String>,
+    pub(super) measured: Option<String>,
     /// `None`: not measured.
-    met: Option<bool>,
+    pub(super) met: Option<bool>,
 }
 
 /// All goals, as far as they were measured.

@@ -1,0 +1,386 @@
+//! `selvedge check --symbolic`: all executions at once, as a formula.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use selvedge_core::{Inconclusive, Verdict};
+use selvedge_explore::{Observer as _, Progress};
+use selvedge_report::{
+    Align, CoversJson, InconclusiveJson, Style, Table, TraceView, ViolationJson, execution,
+    grouped, plural, seconds, to_text, violation,
+};
+use selvedge_symbolic::stats::Stats;
+use selvedge_symbolic::{Options, Scheme};
+use serde::Serialize;
+
+use crate::advice::advice;
+use crate::args::CheckArgs;
+use crate::check::confirm_all;
+use crate::exit::{Exit, Failure};
+use crate::interrupt;
+use crate::progress::Watch;
+use crate::saved::Saved;
+use crate::screen::Screen;
+use crate::source::Loaded;
+
+/// Checks a program symbolically and shows the result.
+pub(crate) fn run(args: &CheckArgs, scheme: Scheme, screen: &Screen) -> Result<Exit, Failure> {
+    let loaded = Loaded::new(&args.program, screen)?;
+    let options = Options {
+        scheme,
+        unroll: args.symbolic.unroll,
+        context_bound: args.symbolic.context_bound,
+        keep_going: args.keep_going,
+    };
+    if scheme == Scheme::Order && options.context_bound.is_some() {
+        return Err(Failure::User(
+            "--context-bound counts how often a token passes, and `order` has none\n  \
+             add --symbolic mat or --symbolic token"
+                .to_owned(),
+        ));
+    }
+    if let Some(path) = &args.symbolic.export_formula {
+        return export(&loaded, &options, path, screen);
+    }
+    interrupt::install();
+    let mut watch = Watch::start(args.limits.time, false, scheme.name());
+    let start = Instant::now();
+    let nothing =
+        || Progress { counts: selvedge_core::Counts::default(), steps: 0, depth: 0, fraction: 0.0 };
+    let outcome =
+        selvedge_symbolic::check(loaded.program(), &options, &mut || watch.poll(&nothing), &|| {
+            start.elapsed()
+        });
+    let time = watch.finish();
+    if let Some(mistake) = outcome.mistakes.first() {
+        return Err(Failure::Internal(format!(
+            "the solver found an execution that the interpreter does not have: {mistake}"
+        )));
+    }
+    let result = Shown {
+        found: confirm_all(&loaded, &outcome.report)?,
+        inconclusive: outcome.report.inconclusive.clone(),
+        verdict: outcome.report.verdict(),
+        threads: outcome.report.threads,
+        stats: outcome.stats,
+        loaded: &loaded,
+        options,
+        args,
+        time,
+    };
+    if let Some(path) = &args.save_trace {
+        match result.found.first() {
+            Some(trace) => {
+                Saved::new(&loaded, &trace.schedule, &trace.violations[0]).write(path)?;
+            }
+            None => screen.warn("no violation was found, so no trace is saved"),
+        }
+    }
+    let text = match (args.output.json, args.quiet) {
+        (true, _) => to_text(&result.json()),
+        (false, true) => result.verdict_line(screen),
+        (false, false) => result.text(screen),
+    };
+    screen.print(&text)?;
+    Ok(result.verdict.into())
+}
+
+/// Writes the formula of the deepest unrolling for other solvers.
+fn export(
+    loaded: &Loaded,
+    options: &Options,
+    path: &Path,
+    screen: &Screen,
+) -> Result<Exit, Failure> {
+    let encoded =
+        selvedge_symbolic::check::encoded(loaded.program(), options, options.unroll, true);
+    let goal = [encoded.goals.violated];
+    let solver = &encoded.unrolled.circuit.solver;
+    let is_dimacs = path.extension().is_some_and(|extension| extension == "cnf");
+    let text = if is_dimacs {
+        solver.to_dimacs(&goal).ok_or_else(|| {
+            Failure::User(
+                "DIMACS has no orders, which `order` needs\n  \
+                 write SMT-LIB (a name that ends in .smt2), or add --symbolic mat"
+                    .to_owned(),
+            )
+        })?
+    } else {
+        solver.to_smt_lib(&goal)
+    };
+    std::fs::write(path, text).map_err(|error| {
+        Failure::User(format!("the formula cannot be written to {}: {error}", path.display()))
+    })?;
+    let size = solver.size();
+    screen.print(&format!(
+        "wrote {}: {} variables, {} clauses, {} order atoms; satisfiable if there is a violation \
+         within {}\n",
+        path.display(),
+        grouped(size.variables),
+        grouped(size.clauses),
+        grouped(size.order_atoms),
+        plural(u64::from(options.unroll), "repetition", "repetitions"),
+    ))?;
+    Ok(Exit::Good)
+}
+
+/// What came out, and all that is needed to show it.
+struct Shown<'a> {
+    loaded: &'a Loaded,
+    args: &'a CheckArgs,
+    options: Options,
+    verdict: Verdict,
+    found: Vec<TraceView>,
+    inconclusive: Vec<Inconclusive>,
+    threads: usize,
+    stats: Stats,
+    time: Duration,
+}
+
+impl Shown<'_> {
+    fn verdict_line(&self, screen: &Screen) -> String {
+        let (style, rest) = match self.verdict {
+            Verdict::Verified => (Style::Good, self.verified()),
+            Verdict::Violated => (
+                Style::Bad,
+                match self.found.as_slice() {
+                    [one] => one.violations[0].message.clone(),
+                    many => format!("{} different violations", many.len()),
+                },
+            ),
+            Verdict::Inconclusive => {
+                let first = self.inconclusive.first();
+                (Style::Unsure, first.map_or(String::new(), |reason| advice(reason).0))
+            }
+        };
+        format!("{}: {rest}\n", screen.paint.style(style, self.verdict.name()))
+    }
+
+    fn verified(&self) -> String {
+        match self.stats.depths.last() {
+            Some(depth) if self.stats.depths.len() > 1 => format!(
+                "no violation in any execution; no loop goes on after {}",
+                plural(u64::from(depth.depth), "repetition", "repetitions")
+            ),
+            _ => "no violation in any execution".to_owned(),
+        }
+    }
+
+    fn text(&self, screen: &Screen) -> String {
+        let mut out = self.verdict_line(screen);
+        let options = screen.text_options(self.args.output.full);
+        for (i, trace) in self.found.iter().enumerate() {
+            let found = &trace.violations[0];
+            if self.found.len() > 1 {
+                let head = format!("{} of {}: {}", i + 1, self.found.len(), found.message);
+                out.push_str(&format!("\n{}\n", screen.paint.style(Style::Strong, &head)));
+            }
+            out.push_str(&violation(found, &options));
+            out.push_str(&format!("\n{}\n", execution(trace, &options)));
+            let inputs = inputs(trace);
+            if !inputs.is_empty() {
+                out.push_str(&format!("inputs: {}\n", inputs.join(", ")));
+            }
+            let command = self.loaded.replay_command(&trace.schedule, found.kind);
+            out.push_str(&format!("replay: {command}\n"));
+        }
+        for (i, reason) in self.inconclusive.iter().enumerate() {
+            let (what, lines) = advice(reason);
+            if self.verdict == Verdict::Violated {
+                out.push_str(&format!("\nthere may be more violations: {what}\n"));
+            } else if i > 0 {
+                out.push_str(&format!("also: {what}\n"));
+            }
+            for line in lines {
+                out.push_str(&format!("  {line}\n"));
+            }
+        }
+        if self.verdict != Verdict::Verified {
+            out.push('\n');
+        }
+        out.push_str(&self.summary());
+        if self.args.symbolic.stats {
+            out.push_str(&self.stats_text(screen));
+        }
+        out
+    }
+
+    fn summary(&self) -> String {
+        let covers = if self.verdict == Verdict::Verified { "covers" } else { "looked for" };
+        let last = self.stats.depths.last();
+        let formula = last.map_or_else(String::new, |depth| {
+            format!(
+                "{} variables, {} clauses, {} order atoms",
+                grouped(depth.formula.variables),
+                grouped(depth.formula.clauses),
+                grouped(depth.formula.order_atoms)
+            )
+        });
+        let unrolled = last.map_or_else(String::new, |depth| {
+            format!(
+                "loops repeated at most {} times; {}, {} transitions",
+                depth.depth,
+                plural(self.threads as u64, "thread", "threads"),
+                grouped(self.stats.transitions)
+            )
+        });
+        let rows = [
+            (covers, "assertions, deadlocks; not data races".to_owned()),
+            ("unrolled", unrolled),
+            ("formula", formula),
+            ("search", format!("symbolic, {}", self.options.scheme.name())),
+            ("time", seconds(self.time)),
+        ];
+        rows.iter().map(|(name, text)| format!("  {name:11}{text}\n")).collect()
+    }
+
+    /// The columns of the paper's Table 1.
+    fn stats_text(&self, screen: &Screen) -> String {
+        let stats = &self.stats;
+        let accesses: Vec<String> = stats.accesses.iter().map(usize::to_string).collect();
+        let mut out = format!(
+            "\nshared accesses (#SA): {}   shared variables (#SV): {}   transitions (#T): {}\n",
+            accesses.join(", "),
+            stats.variables,
+            grouped(stats.transitions)
+        );
+        if let Some((all, kept)) = stats.pairs {
+            out.push_str(&format!(
+                "pairs (#P): {}   after analysis: {}",
+                grouped(all as u64),
+                grouped(kept as u64)
+            ));
+            if let Some(transactions) = stats.transactions {
+                out.push_str(&format!("   transactions (#MAT): {}", grouped(transactions as u64)));
+            }
+            out.push('\n');
+        }
+        if let Some(trace) = self.found.first() {
+            out.push_str(&format!("witness length (D): {}\n", trace.steps.len()));
+        }
+        let columns = ["depth", "variables", "clauses", "literals", "order atoms", "conflicts"];
+        let mut columns: Vec<(&str, Align)> =
+            columns.into_iter().map(|name| (name, Align::Right)).collect();
+        columns.push(("time", Align::Right));
+        let mut table = Table::new(&columns);
+        for depth in &stats.depths {
+            let formula = depth.formula;
+            let numbers = [
+                u64::from(depth.depth),
+                formula.variables,
+                formula.clauses,
+                formula.literals,
+                formula.order_atoms,
+                depth.conflicts,
+            ];
+            let mut row: Vec<String> = numbers.into_iter().map(grouped).collect();
+            row.push(seconds(depth.time));
+            table.row(row);
+        }
+        out.push('\n');
+        out.push_str(&table.render(screen.width, screen.paint));
+        out
+    }
+
+    fn json(&self) -> SymbolicJson {
+        let violations = self.found.iter().map(|trace| {
+            let found = &trace.violations[0];
+            let command = self.loaded.replay_command(&trace.schedule, found.kind);
+            FoundJson {
+                violation: ViolationJson::new(found, trace).replayed_by(command),
+                inputs: inputs(trace),
+            }
+        });
+        SymbolicJson {
+            version: env!("CARGO_PKG_VERSION"),
+            command: "check",
+            file: self.loaded.file.clone(),
+            constants: self.loaded.constants.clone(),
+            verdict: self.verdict.name(),
+            symbolic: self.options.scheme.name(),
+            unroll: self.options.unroll,
+            context_bound: self.options.context_bound,
+            covers: CoversJson { assertions: true, deadlocks: true, data_races: false },
+            threads: self.threads,
+            shared_accesses: self.stats.accesses.clone(),
+            shared_variables: self.stats.variables,
+            transitions: self.stats.transitions,
+            pairs: self.stats.pairs.map(|(all, _)| all),
+            kept_pairs: self.stats.pairs.map(|(_, kept)| kept),
+            transactions: self.stats.transactions,
+            depths: self.stats.depths.iter().map(DepthJson::new).collect(),
+            seconds: self.time.as_secs_f64(),
+            violations: violations.collect(),
+            inconclusive: self.inconclusive.iter().map(Into::into).collect(),
+        }
+    }
+}
+
+/// What was chosen from outside, as the execution shows it.
+fn inputs(trace: &TraceView) -> Vec<String> {
+    let chosen = trace.steps.iter().filter(|step| step.text.starts_with("choose("));
+    chosen
+        .map(|step| {
+            let thread = &trace.threads[step.thread.index()];
+            let place = step.place.as_ref().map(|place| format!(" (line {})", place.line));
+            format!("{thread}: {}{}", step.text, place.unwrap_or_default())
+        })
+        .collect()
+}
+
+/// What `check --symbolic --json` answers. Documented in `docs/json.md`.
+#[derive(Serialize)]
+struct SymbolicJson {
+    version: &'static str,
+    command: &'static str,
+    file: String,
+    constants: crate::source::Constants,
+    verdict: &'static str,
+    symbolic: &'static str,
+    unroll: u32,
+    context_bound: Option<u32>,
+    covers: CoversJson,
+    threads: usize,
+    shared_accesses: Vec<usize>,
+    shared_variables: usize,
+    transitions: u64,
+    pairs: Option<usize>,
+    kept_pairs: Option<usize>,
+    transactions: Option<usize>,
+    depths: Vec<DepthJson>,
+    seconds: f64,
+    violations: Vec<FoundJson>,
+    inconclusive: Vec<InconclusiveJson>,
+}
+
+#[derive(Serialize)]
+struct FoundJson {
+    #[serde(flatten)]
+    violation: ViolationJson,
+    inputs: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct DepthJson {
+    depth: u32,
+    seconds: f64,
+    conflicts: u64,
+    variables: u64,
+    clauses: u64,
+    literals: u64,
+    order_atoms: u64,
+}
+
+impl DepthJson {
+    fn new(depth: &selvedge_symbolic::stats::DepthStats) -> Self {
+        Self {
+            depth: depth.depth,
+            seconds: depth.time.as_secs_f64(),
+            conflicts: depth.conflicts,
+            variables: depth.formula.variables,
+            clauses: depth.formula.clauses,
+            literals: depth.formula.literals,
+            order_atoms: depth.formula.order_atoms,
+        }
+    }
+}

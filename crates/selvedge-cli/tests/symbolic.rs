@@ -1,0 +1,102 @@
+//! `selvedge check --symbolic` and `selvedge mat`: verdicts, exit codes, texts, files.
+
+mod common;
+
+use common::{DEADLOCK, Folder, LOCKED, LOST, SPIN};
+
+#[test]
+fn every_scheme_gives_the_verdict() {
+    let folder = Folder::with("lost.sel", LOST);
+    folder.write("locked.sel", LOCKED.as_bytes());
+    folder.write("deadlock.sel", DEADLOCK.as_bytes());
+    for scheme in ["", " order", " token", " mat"] {
+        let run = folder.run(&format!("check lost.sel --symbolic{scheme}")).exits(1);
+        run.says("violated: assertion `x == N` is false (x = 1)").says("replay: selvedge replay");
+        folder.run(&format!("check locked.sel --symbolic{scheme}")).exits(0).says("verified: ");
+        let run = folder.run(&format!("check deadlock.sel --symbolic{scheme}")).exits(1);
+        run.says("violated: deadlock");
+    }
+}
+
+#[test]
+fn a_loop_that_goes_on_is_no_proof() {
+    let folder = Folder::with("spin.sel", SPIN);
+    folder.run("check spin.sel --symbolic --unroll 2").exits(3).says("--unroll 4");
+}
+
+#[test]
+fn what_has_no_encoding_is_named() {
+    let folder = Folder::with("list.sel", "list q = [1];\nthread t { push(q, 2); }\n");
+    let run = folder.run("check list.sel --symbolic").exits(3);
+    run.says("list.sel:2:12: lists and maps: there is no symbolic encoding");
+}
+
+#[test]
+fn inputs_are_shown() {
+    let text = "shared x = 0;\nthread t { x = choose(0..1000000); assert x != 777777; }\n";
+    let folder = Folder::with("input.sel", text);
+    let run = folder.run("check input.sel --symbolic").exits(1);
+    run.says("inputs: t: choose(0..1000000) → 777777 (line 2)").says("--schedule 0:777777.0@2");
+}
+
+#[test]
+fn statistics_have_the_columns_of_the_paper() {
+    let folder = Folder::with("lost.sel", LOST);
+    let run = folder.run("check lost.sel --symbolic mat --stats").exits(1);
+    run.says("shared accesses (#SA): 2, 2")
+        .says("pairs (#P): 8")
+        .says("transactions (#MAT)")
+        .says("witness length (D): 4");
+}
+
+#[test]
+fn json_has_sizes_and_inputs() {
+    let folder = Folder::with("lost.sel", LOST);
+    let mut run = folder.run("check lost.sel --symbolic token --json").exits(1);
+    for part in ["\"symbolic\": \"token\"", "\"pairs\": 8", "\"inputs\": []", "\"schedule\""] {
+        run = run.says(part);
+    }
+}
+
+#[test]
+fn formulas_can_be_exported() {
+    let folder = Folder::with("lost.sel", LOST);
+    folder.run("check lost.sel --symbolic --export-formula f.smt2").exits(0).says("clauses");
+    let text = std::fs::read_to_string(folder.path().join("f.smt2")).expect("it was written");
+    assert!(text.starts_with("(set-logic QF_IDL)") && text.ends_with("(check-sat)\n"));
+    folder.run("check lost.sel --symbolic mat --export-formula f.cnf").exits(0);
+    let text = std::fs::read_to_string(folder.path().join("f.cnf")).expect("it was written");
+    assert!(text.starts_with("p cnf "));
+    folder.run("check lost.sel --symbolic order --export-formula f.cnf").exits(2);
+}
+
+#[test]
+fn wrong_usage_is_explained() {
+    let folder = Folder::with("lost.sel", LOST);
+    folder.run("check lost.sel --symbolic order --context-bound 2").exits(2);
+    folder.run("check lost.sel --unroll 3").exits(2);
+    folder.run("check --symbolic lost.sel").exits(2);
+    folder.run("check lost.sel --symbolic --races").exits(2);
+}
+
+#[test]
+fn few_context_switches_find_it_but_prove_nothing() {
+    let folder = Folder::with("lost.sel", LOST);
+    for scheme in ["token", "mat"] {
+        let run = folder.run(&format!("check lost.sel --symbolic {scheme} --context-bound 1"));
+        run.exits(3).says("at most 1 context switches");
+        folder.run(&format!("check lost.sel --symbolic {scheme} --context-bound 3")).exits(1);
+    }
+}
+
+#[test]
+fn transactions_as_a_table_and_a_picture() {
+    let text = "shared x = 0;\nthread a { x = 1; }\nthread b { let _v = x; }\n";
+    let folder = Folder::with("two.sel", text);
+    let run = folder.run("mat two.sel --svg two.svg").exits(0);
+    run.says("(1a, 1b)").says("2 of 2 pairs are left: 1a→1b  1b→1a");
+    let picture = std::fs::read_to_string(folder.path().join("two.svg")).expect("it was written");
+    assert!(picture.starts_with("<svg") && picture.contains("R(x)"));
+    folder.write("one.sel", b"shared x = 0;\nthread a { x = 1; }\n");
+    folder.run("mat one.sel").exits(2);
+}

@@ -1,0 +1,288 @@
+//! Checks a program: unroll, encode, ask; deeper and deeper.
+
+use std::sync::Arc;
+
+use selvedge_core::{Bound, Inconclusive, Report, ViolationKind};
+use selvedge_lang::ir::Program;
+
+use crate::circuit::Circuit;
+use crate::encode::goals::{Goals, Wrong};
+use crate::encode::{Encoding, Scheme, encode};
+use crate::solver::{Answer, Lit, Solver};
+use crate::stats::{DepthStats, Stats};
+use crate::unroll::{CutReason, Depth, Unrolled, unroll};
+use crate::witness::{self, Witness};
+
+/// What to check, and how far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// How interleavings are encoded.
+    pub scheme: Scheme,
+    /// Loops are repeated at most so often, unless constants decide.
+    pub unroll: u32,
+    /// At most so many context switches; only for schemes with a token.
+    pub context_bound: Option<u32>,
+    /// Collect all that is wrong, not only the first.
+    pub keep_going: bool,
+}
+
+impl Options {
+    /// Loops are repeated so often if nobody says otherwise.
+    pub const DEFAULT_UNROLL: u32 = 8;
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            scheme: Scheme::Order,
+            unroll: Self::DEFAULT_UNROLL,
+            context_bound: None,
+            keep_going: false,
+        }
+    }
+}
+
+/// What came out.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// Violations with their schedules, and what keeps it from being a proof.
+    pub report: Report,
+    /// Values from outside, per violation.
+    pub inputs: Vec<Vec<(selvedge_core::Place, i32)>>,
+    /// Sizes, per depth.
+    pub stats: Stats,
+    /// What the encoding got wrong, if a model was no execution. Never empty means a mistake in
+    /// this crate.
+    pub mistakes: Vec<String>,
+}
+
+/// Asked now and then whether to stop, and why.
+pub type StopAsked<'a> = &'a mut dyn FnMut() -> Option<Bound>;
+
+/// Checks a program. `clock` tells the time since some moment; it is asked around each query.
+pub fn check(
+    program: &Arc<Program>,
+    options: &Options,
+    stop: StopAsked<'_>,
+    clock: &dyn Fn() -> std::time::Duration,
+) -> Outcome {
+    let mut outcome = Outcome::default();
+    let mut search =
+        Search { program, options, stop, clock, outcome: &mut outcome, known: Vec::new() };
+    search.deepen();
+    outcome
+}
+
+/// An unrolled and encoded program, ready for questions.
+pub struct Encoded {
+    /// The events.
+    pub unrolled: Unrolled,
+    /// The questions.
+    pub goals: Goals,
+    /// The interleavings.
+    pub encoding: Encoding,
+}
+
+/// Unrolls and encodes a program.
+pub fn encoded(program: &Arc<Program>, options: &Options, unroll_to: u32, record: bool) -> Encoded {
+    let solver = if record { Solver::recording() } else { Solver::new() };
+    let depth = Depth { repetitions: unroll_to, stops_anywhere: options.context_bound.is_some() };
+    let mut unrolled = unroll(program, depth, Circuit::new(solver));
+    let goals = Goals::new(&mut unrolled);
+    let encoding = encode(&mut unrolled, &goals, options.scheme, options.context_bound);
+    Encoded { unrolled, goals, encoding }
+}
+
+struct Search<'a> {
+    program: &'a Arc<Program>,
+    options: &'a Options,
+    stop: StopAsked<'a>,
+    clock: &'a dyn Fn() -> std::time::Duration,
+    outcome: &'a mut Outcome,
+    /// What was found wrong so far, by place and kind.
+    known: Vec<Wrong>,
+}
+
+/// How a depth ended.
+enum Ended {
+    /// No loop goes on: what was seen is all.
+    Complete,
+    /// A loop may go on.
+    GoesOn(Inconclusive),
+    /// Something was found, or the caller asked to stop.
+    Done,
+}
+
+impl Search<'_> {
+    fn deepen(&mut self) {
+        let limit = self.options.unroll;
+        let mut covered = None;
+        let mut size = limit.min(2);
+        loop {
+            let started = (self.clock)();
+            let mut encoded = encoded(self.program, self.options, size, false);
+            self.outcome.report.threads = encoded.unrolled.threads.len();
+            self.outcome.stats.describe(&encoded);
+            let mut first = covered.map_or(0, |depth| depth + 1);
+            if encoded.unrolled.repetitions.is_empty() {
+                first = size;
+            }
+            let mut started = Some(started);
+            for depth in first..=size {
+                let before = started.take().unwrap_or_else(|| (self.clock)());
+                let ended = self.depth(&mut encoded, depth);
+                let time = (self.clock)().saturating_sub(before);
+                let conflicts = encoded.unrolled.circuit.solver.conflicts();
+                let formula = encoded.unrolled.circuit.solver.size();
+                self.outcome.stats.depths.push(DepthStats { depth, time, conflicts, formula });
+                match ended {
+                    Ended::Complete => return self.unsupported(&mut encoded),
+                    Ended::Done => return,
+                    Ended::GoesOn(reason) if depth == limit => {
+                        self.unsupported(&mut encoded);
+                        return self.outcome.report.note(reason);
+                    }
+                    Ended::GoesOn(_) => {}
+                }
+            }
+            covered = Some(size);
+            size = (2 * size).min(limit).max(1);
+        }
+    }
+
+    fn depth(&mut self, encoded: &mut Encoded, depth: u32) -> Ended {
+        let beyond = beyond(&mut encoded.unrolled, depth);
+        // Overflow is a question of its own: what holds without it is easier to show.
+        for arithmetic in [false, true] {
+            loop {
+                let wanted: Vec<Lit> = encoded
+                    .goals
+                    .wrong
+                    .iter()
+                    .filter(|(_, wrong)| is_arithmetic(wrong) == arithmetic)
+                    .filter(|(_, wrong)| !self.known.iter().any(|known| same(known, wrong)))
+                    .map(|&(lit, _)| lit)
+                    .collect();
+                let goal = encoded.unrolled.circuit.any(&wanted);
+                match self.ask(encoded, &[goal, !beyond]) {
+                    Answer::Unsat => break,
+                    Answer::Stopped => return Ended::Done,
+                    Answer::Sat => {}
+                }
+                self.found(encoded);
+                if !self.options.keep_going || !self.outcome.mistakes.is_empty() {
+                    return Ended::Done;
+                }
+            }
+        }
+        match self.ask(encoded, &[beyond]) {
+            Answer::Unsat => Ended::Complete,
+            Answer::Stopped => Ended::Done,
+            Answer::Sat => Ended::GoesOn(goes_on(&encoded.unrolled, depth)),
+        }
+    }
+
+    fn ask(&mut self, encoded: &mut Encoded, goal: &[Lit]) -> Answer {
+        if goal.contains(&Lit::FALSE) {
+            return Answer::Unsat;
+        }
+        let mut why = (self.stop)();
+        if why.is_none() {
+            let stop = &mut self.stop;
+            let answer = encoded.unrolled.circuit.solver.solve(goal, &mut || {
+                why = stop();
+                why.is_some()
+            });
+            if answer != Answer::Stopped {
+                return answer;
+            }
+        }
+        if let Some(bound) = why {
+            self.outcome.report.note(Inconclusive::Bound(bound));
+        }
+        Answer::Stopped
+    }
+
+    /// The model shows something wrong: makes an execution of it.
+    fn found(&mut self, encoded: &Encoded) {
+        let Encoded { unrolled, goals, encoding } = encoded;
+        let shown = goals.wrong.iter().find(|(lit, wrong)| {
+            unrolled.circuit.solver.value(*lit)
+                && !self.known.iter().any(|known| same(known, wrong))
+        });
+        if let Some(&(_, wrong)) = shown {
+            self.known.push(wrong);
+            let order = encoding.linearize(unrolled);
+            match witness::replay(unrolled, &order, &wrong) {
+                Ok(Witness { violation, schedule, inputs }) => {
+                    let report = &mut self.outcome.report;
+                    report.longest = report.longest.max(schedule.steps.len());
+                    if !report.knows(&violation) {
+                        report.violations.push((violation, schedule));
+                        self.outcome.inputs.push(inputs);
+                    }
+                }
+                Err(reason) => self.outcome.mistakes.push(reason),
+            }
+        }
+    }
+
+    /// Something that has no encoding: is it ever reached?
+    fn unsupported(&mut self, encoded: &mut Encoded) {
+        if let Some(most) = self.options.context_bound {
+            self.outcome.report.note(Inconclusive::GaveUp(format!(
+                "only executions with at most {most} context switches were covered; raise \
+                 --context-bound, or leave it out"
+            )));
+        }
+        if self.ask(encoded, &[encoded.goals.unsupported]) != Answer::Sat {
+            return;
+        }
+        let unrolled = &encoded.unrolled;
+        let reached = unrolled.cuts.iter().filter(|cut| unrolled.circuit.solver.value(cut.lit));
+        for cut in reached {
+            if let CutReason::Unsupported(what) = &cut.reason {
+                self.outcome.report.note(Inconclusive::GaveUp(format!(
+                    "{}: {what}: there is no symbolic encoding for that; leave out --symbolic",
+                    cut.place
+                )));
+            }
+        }
+    }
+}
+
+/// Whether a loop is repeated more than `depth` times.
+fn beyond(unrolled: &mut Unrolled, depth: u32) -> Lit {
+    let more = unrolled.repetitions.iter().filter(|(count, _)| *count > depth);
+    let mut lits: Vec<Lit> = more.map(|&(_, lit)| lit).collect();
+    let cut = unrolled.cuts.iter().filter(|cut| cut.reason == CutReason::Bound);
+    lits.extend(cut.map(|cut| cut.lit));
+    unrolled.circuit.any(&lits)
+}
+
+fn goes_on(unrolled: &Unrolled, depth: u32) -> Inconclusive {
+    let reached = unrolled
+        .cuts
+        .iter()
+        .find(|cut| cut.reason == CutReason::Bound && unrolled.circuit.solver.value(cut.lit));
+    let place = reached.map(|cut| format!("{}: ", cut.place)).unwrap_or_default();
+    Inconclusive::GaveUp(format!(
+        "{place}a loop or recursion may go on after {depth} repetitions; raise the bound: \
+         --unroll {}",
+        2 * depth.max(1)
+    ))
+}
+
+fn is_arithmetic(wrong: &Wrong) -> bool {
+    matches!(wrong, Wrong::Fault(fault) if fault.kind == ViolationKind::Arithmetic)
+}
+
+fn same(a: &Wrong, b: &Wrong) -> bool {
+    match (a, b) {
+        (Wrong::Deadlock, Wrong::Deadlock) => true,
+        (Wrong::Fault(a), Wrong::Fault(b)) => {
+            (a.site, a.kind, a.thread.is_none()) == (b.site, b.kind, b.thread.is_none())
+        }
+        _ => false,
+    }
+}

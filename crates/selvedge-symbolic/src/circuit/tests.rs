@@ -1,0 +1,136 @@
+//! Circuits against the arithmetic of the machine.
+
+use super::{Circuit, Word};
+use crate::solver::{Answer, Lit};
+use crate::testing::Dice;
+
+const INTERESTING: [i32; 12] =
+    [0, 1, -1, 2, 3, -7, 10, 46_341, -46_341, i32::MAX, i32::MIN, i32::MIN + 1];
+
+/// An operation of the circuit, and what it should give; `None` is a fault.
+struct Operation {
+    name: &'static str,
+    circuit: fn(&mut Circuit, &Word, &Word) -> (Word, Lit),
+    machine: fn(i32, i32) -> Option<i32>,
+}
+
+const OPERATIONS: [Operation; 9] = [
+    Operation { name: "+", circuit: |c, a, b| c.add(a, b), machine: i32::checked_add },
+    Operation { name: "-", circuit: |c, a, b| c.subtract(a, b), machine: i32::checked_sub },
+    Operation { name: "*", circuit: |c, a, b| c.multiply(a, b), machine: i32::checked_mul },
+    Operation {
+        name: "/",
+        circuit: |c, a, b| {
+            let zero = c.is(b, 0);
+            let (quotient, _, overflow) = c.divide(a, b);
+            (quotient, c.or(zero, overflow))
+        },
+        machine: i32::checked_div,
+    },
+    Operation {
+        name: "%",
+        circuit: |c, a, b| {
+            let zero = c.is(b, 0);
+            let (_, remainder, overflow) = c.divide(a, b);
+            (remainder, c.or(zero, overflow))
+        },
+        machine: i32::checked_rem,
+    },
+    Operation { name: "neg", circuit: |c, a, _| c.negate(a), machine: |a, _| a.checked_neg() },
+    Operation { name: "abs", circuit: |c, a, _| c.absolute(a), machine: |a, _| a.checked_abs() },
+    Operation {
+        name: "<",
+        circuit: |c, a, b| (Word::boolean(c.less(a, b)), Lit::FALSE),
+        machine: |a, b| Some(i32::from(a < b)),
+    },
+    Operation {
+        name: "==",
+        circuit: |c, a, b| (Word::boolean(c.equal_words(a, b)), Lit::FALSE),
+        machine: |a, b| Some(i32::from(a == b)),
+    },
+];
+
+#[test]
+fn constants_are_folded_rightly() {
+    for operation in &OPERATIONS {
+        for a in INTERESTING {
+            for b in INTERESTING {
+                let mut circuit = Circuit::default();
+                let before = circuit.solver.size();
+                let (word, fault) =
+                    (operation.circuit)(&mut circuit, &Word::integer(a), &Word::integer(b));
+                assert_eq!(circuit.solver.size(), before, "constants cost nothing");
+                let fault = fault.as_constant().unwrap();
+                let found = (!fault).then(|| word.as_constant().unwrap());
+                assert_eq!(found, (operation.machine)(a, b), "{a} {} {b}", operation.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn unknown_words_compute_the_same() {
+    let mut dice = Dice::new(11);
+    for operation in &OPERATIONS {
+        let mut circuit = Circuit::default();
+        let (a, b) = (circuit.fresh_word(32), circuit.fresh_word(32));
+        let (word, fault) = (operation.circuit)(&mut circuit, &a, &b);
+        for round in 0..40 {
+            let mut pick = || match round % 2 {
+                0 => INTERESTING[dice.below(INTERESTING.len())],
+                _ => dice.next() as i32 >> dice.below(30),
+            };
+            let (x, y) = (pick(), pick());
+            let bits = a
+                .bits()
+                .iter()
+                .zip(Word::integer(x).bits().to_vec())
+                .chain(b.bits().iter().zip(Word::integer(y).bits().to_vec()));
+            let assumptions: Vec<Lit> =
+                bits.map(|(&bit, value)| if value == Lit::TRUE { bit } else { !bit }).collect();
+            assert_eq!(circuit.solver.solve(&assumptions, &mut || false), Answer::Sat);
+            let found = (!circuit.solver.value(fault)).then(|| word.value(&circuit));
+            assert_eq!(found, (operation.machine)(x, y), "{x} {} {y}", operation.name);
+        }
+    }
+}
+
+#[test]
+fn equations_are_solved() {
+    let mut circuit = Circuit::default();
+    let (a, b) = (circuit.fresh_word(32), circuit.fresh_word(32));
+    let (product, overflow) = circuit.multiply(&a, &b);
+    let goal = [circuit.is(&product, 35), !overflow, circuit.is(&a, 5)];
+    assert_eq!(circuit.solver.solve(&goal, &mut || false), Answer::Sat);
+    assert_eq!(b.value(&circuit), 7);
+}
+
+#[test]
+fn what_branches_have_in_common() {
+    let mut circuit = Circuit::default();
+    let [g, c, d] = [(); 3].map(|()| circuit.fresh());
+    let (then, otherwise) = (circuit.and(g, c), circuit.and(g, !c));
+    assert_eq!(circuit.or(then, otherwise), g);
+    let deeper = circuit.and(then, d);
+    assert!(circuit.implies(deeper, g) && circuit.implies(deeper, d));
+    assert!(!circuit.implies(g, deeper));
+}
+
+#[test]
+fn at_most_one_of_many() {
+    for count in 0..6 {
+        let mut circuit = Circuit::default();
+        let lits: Vec<Lit> = (0..count).map(|_| circuit.fresh()).collect();
+        circuit.at_most_one(&lits);
+        let mut models = 0;
+        while circuit.solver.solve(&[], &mut || false) == Answer::Sat {
+            models += 1;
+            let block: Vec<Lit> = lits
+                .iter()
+                .map(|&lit| if circuit.solver.value(lit) { !lit } else { lit })
+                .collect();
+            circuit.require(&block);
+        }
+        assert_eq!(models, count + 1);
+    }
+}

@@ -1,0 +1,108 @@
+//! Encodings: which write each read observes, and in which order things happen.
+
+pub mod goals;
+pub mod locksets;
+pub mod order;
+pub mod passes;
+pub mod program_order;
+pub mod steps;
+pub mod token;
+pub mod transactions;
+
+use crate::unroll::{EventId, Unrolled};
+use goals::Goals;
+use order::OrderEncoding;
+use passes::Passes;
+use steps::Steps;
+use token::TokenEncoding;
+
+/// How interleavings are encoded.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Scheme {
+    /// A choice of the write for each read, and an order of events without cycles.
+    Order,
+    /// A token that can pass between any two steps of different threads.
+    Token,
+    /// A token that passes only between mutually atomic transactions.
+    Mat,
+}
+
+impl Scheme {
+    /// All of them; the first is the default.
+    pub const ALL: [Scheme; 3] = [Scheme::Order, Scheme::Token, Scheme::Mat];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scheme::Order => "order",
+            Scheme::Token => "token",
+            Scheme::Mat => "mat",
+        }
+    }
+}
+
+/// A read, and the write that it observes if the literal is true.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Observation {
+    /// Whether it does.
+    pub lit: crate::solver::Lit,
+    /// Who reads.
+    pub read: EventId,
+    /// What.
+    pub cell: crate::unroll::CellId,
+    /// Who wrote; `None` is the initial value.
+    pub write: Option<EventId>,
+}
+
+/// Interleavings, encoded.
+pub enum Encoding {
+    /// With [`Scheme::Order`].
+    Order(OrderEncoding),
+    /// With [`Scheme::Token`] or [`Scheme::Mat`].
+    Token(TokenEncoding),
+}
+
+/// Encodes the interleavings of an unrolled program.
+pub fn encode(
+    unrolled: &mut Unrolled,
+    goals: &Goals,
+    scheme: Scheme,
+    context_bound: Option<u32>,
+) -> Encoding {
+    if scheme == Scheme::Order {
+        return Encoding::Order(order::encode(unrolled, goals.maximal));
+    }
+    let steps = Steps::new(unrolled);
+    let passes = Passes::new(unrolled, &steps, scheme);
+    Encoding::Token(token::encode(unrolled, steps, passes, context_bound, goals.maximal))
+}
+
+impl Encoding {
+    /// The executed events of the last model, in order.
+    pub fn linearize(&self, unrolled: &Unrolled) -> Vec<EventId> {
+        match self {
+            Encoding::Order(order) => crate::witness::linearize(unrolled, &order.nodes),
+            Encoding::Token(token) => token.linearize(unrolled),
+        }
+    }
+
+    /// The pairs of steps between which a token can pass, if there is one.
+    pub fn passes(&self) -> Option<&Passes> {
+        match self {
+            Encoding::Order(_) => None,
+            Encoding::Token(token) => Some(&token.passes),
+        }
+    }
+
+    /// The literals that tell classes of executions apart: which write each read observes, or how
+    /// the token goes.
+    pub fn choices(&self) -> Vec<crate::solver::Lit> {
+        match self {
+            Encoding::Order(order) => order.observations.iter().map(|o| o.lit).collect(),
+            Encoding::Token(token) => {
+                let passes = token.happens.iter().map(|&(lit, _)| lit);
+                passes.chain(token.starts.iter().map(|&(lit, _)| lit)).collect()
+            }
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! Where a token may pass: all pairs of steps, or those that mutually atomic transactions need.
+//!
+//! M. Ganai, S. Kundu: *Reduction of Verification Conditions for Concurrent System using Mutually
+//! Atomic Transactions*, SPIN 2009.
+//!
+//! **Equivalence:** Mazurkiewicz traces, under a dependence that is taken from the code.
+//! **Guarantee:** no class is lost, for any number of threads; for two threads each is met once.
+//! **Differs from the paper:** for three or more threads the paper adds passes to those of each
+//! pair of threads (GenExtraTP). That loses classes: `tests/classes.rs` has a program. In its place
+//! we keep the passes of the least schedule of each class in the lexicographic order of the threads.
+//! With `a` in thread *i*, `a⁺` the step behind it, and `b` in thread *j*:
+//! - *j* before *i*: a token passes from `a` to `b` only if the two are dependent;
+//! - *j* after *i*: only if *i* ends with `a`, or `a⁺` is dependent with a step that has not run
+//!   yet, and can run while *i* stands at `a⁺`.
+//!
+//! The least schedule of a class passes the token only so: otherwise swapping neighbours would give
+//! a smaller one. With branches all this is said under conditions: `a⁺` is what runs next.
+//! Two threads with few ways through them have the passes of GenMAT (`transactions.rs`), for each
+//! pair of ways.
+//! **Cost:** one literal per pair that is kept, and one per pair of a step and a later step.
+//! **Tests:** `tests/classes.rs`, `tests/agreement.rs`.
+
+use super::Scheme;
+use super::locksets::Locksets;
+use super::steps::Steps;
+use super::transactions;
+use crate::solver::Lit;
+use crate::unroll::{EventId, Unrolled};
+
+/// A token may pass from the end of one step to the beginning of another.
+#[derive(Clone, Copy, Debug)]
+pub struct Pass {
+    /// Behind this.
+    pub from: EventId,
+    /// To this.
+    pub to: EventId,
+    /// Only if this is true.
+    pub allowed: Lit,
+}
+
+/// All passes, and how many there could be.
+pub struct Passes {
+    /// Those that are left.
+    pub kept: Vec<Pass>,
+    /// All ordered pairs of steps of different threads.
+    pub pairs: usize,
+    /// How many mutually atomic transactions there are, if GenMAT was used.
+    pub transactions: Option<usize>,
+}
+
+/// More pairs of ways through two threads than this: the lexicographic passes are used.
+const MOST_WAYS: usize = 256;
+
+impl Passes {
+    /// The passes of a scheme.
+    pub fn new(unrolled: &mut Unrolled, steps: &Steps, scheme: Scheme) -> Self {
+        let locksets = Locksets::new(unrolled, steps);
+        let (mut kept, transactions) = match scheme {
+            Scheme::Mat => match of_two_threads(unrolled, steps) {
+                Some((passes, count)) => (passes, Some(count)),
+                None => (Lexicographic { unrolled, steps, locksets: &locksets }.passes(), None),
+            },
+            Scheme::Token | Scheme::Order => (all(steps), None),
+        };
+        kept.retain(|pass| {
+            pass.allowed != Lit::FALSE && locksets.can_pass(unrolled, steps, pass.from, pass.to)
+        });
+        drop_useless(steps, &mut kept);
+        Self { kept, pairs: steps.pairs(), transactions }
+    }
+}
+
+/// Takes away passes that no execution can use: who passes the token on must get it back before its
+/// next step, and who gets it must have passed it on before, or not have begun.
+fn drop_useless(steps: &Steps, kept: &mut Vec<Pass>) {
+    loop {
+        let count = steps.is_last.len();
+        let (mut leaves, mut enters) = (vec![false; count], vec![false; count]);
+        for pass in kept.iter() {
+            leaves[pass.from.index()] = true;
+            enters[pass.to.index()] = true;
+        }
+        let before = kept.len();
+        kept.retain(|pass| {
+            let (from, to) = (pass.from.index(), pass.to.index());
+            let can_return = steps.is_last[from] != Lit::FALSE
+                || steps.next[from].iter().any(|(_, next)| enters[next.index()]);
+            let can_come = steps.previous[to]
+                .iter()
+                .any(|(_, previous)| previous.is_none_or(|previous| leaves[previous.index()]));
+            can_return && can_come
+        });
+        if kept.len() == before {
+            return;
+        }
+    }
+}
+
+fn all(steps: &Steps) -> Vec<Pass> {
+    let mut passes = Vec::new();
+    for (i, first) in steps.of_thread.iter().enumerate() {
+        for (_, second) in steps.of_thread.iter().enumerate().filter(|(j, _)| *j != i) {
+            for &from in first {
+                passes.extend(second.iter().map(|&to| Pass { from, to, allowed: Lit::TRUE }));
+            }
+        }
+    }
+    passes
+}
+
+/// Whether two steps of different threads may be dependent.
+pub fn may_depend(unrolled: &Unrolled, a: EventId, b: EventId) -> bool {
+    let (first, second) = (&unrolled.events[a.index()], &unrolled.events[b.index()]);
+    let touches = |event: &crate::unroll::Event, thread: usize| {
+        let mut threads = event.spawns.iter().chain(&event.joins);
+        threads.any(|&(_, other)| other == thread)
+    };
+    first.may_conflict(second) || touches(first, second.thread) || touches(second, first.thread)
+}
+
+/// Whether two steps are dependent, if both are executed.
+fn depends(unrolled: &mut Unrolled, a: EventId, b: EventId) -> Lit {
+    if !may_depend(unrolled, a, b) {
+        return Lit::FALSE;
+    }
+    let (first, second) = (&unrolled.events[a.index()], &unrolled.events[b.index()]);
+    if !first.may_conflict(second) {
+        return Lit::TRUE;
+    }
+    let mut sides = Vec::new();
+    for (writer, other) in [(first, second), (second, first)] {
+        for (cell, write) in &writer.writes {
+            let touched = [
+                other.reads.get(cell).map(|read| (read.guard, other.guard)),
+                other.writes.get(cell).map(|write| (write.guard, other.guard)),
+            ];
+            for (touch, guard) in touched.into_iter().flatten() {
+                // An access that its event always makes is there if the event is.
+                let sure =
+                    |access: Lit, event: Lit| if access == event { Lit::TRUE } else { access };
+                sides.push((sure(write.guard, writer.guard), sure(touch, guard)));
+            }
+        }
+    }
+    let sides: Vec<Lit> = sides.into_iter().map(|(a, b)| unrolled.circuit.and(a, b)).collect();
+    unrolled.circuit.any(&sides)
+}
+
+/// The passes that the least schedules need.
+struct Lexicographic<'a> {
+    unrolled: &'a mut Unrolled,
+    steps: &'a Steps,
+    locksets: &'a Locksets,
+}
+
+impl Lexicographic<'_> {
+    fn passes(mut self) -> Vec<Pass> {
+        let mut passes = Vec::new();
+        let threads = self.steps.of_thread.len();
+        for i in 0..threads {
+            for index in 0..self.steps.of_thread[i].len() {
+                let from = self.steps.of_thread[i][index];
+                for j in 0..i {
+                    for &to in &self.steps.of_thread[j] {
+                        let allowed = depends(self.unrolled, from, to);
+                        passes.push(Pass { from, to, allowed });
+                    }
+                }
+                self.forward(i, from, &mut passes);
+            }
+        }
+        passes
+    }
+
+    /// Passes to later threads.
+    fn forward(&mut self, i: usize, from: EventId, passes: &mut Vec<Pass>) {
+        let threads = self.steps.of_thread.len();
+        // Per other thread: whether a step of it from some index on is dependent with what comes
+        // next; the last entry is for none.
+        let ahead: Vec<Vec<Lit>> = (0..threads)
+            .map(|k| if k == i { vec![Lit::FALSE] } else { self.dependent_ahead(from, k) })
+            .collect();
+        for j in i + 1..threads {
+            let others: Vec<Lit> = (0..threads).filter(|&k| k != j).map(|k| ahead[k][0]).collect();
+            let mut reasons = vec![self.steps.is_last[from.index()]];
+            reasons.extend(others);
+            let always = self.unrolled.circuit.any(&reasons);
+            for (index, &to) in self.steps.of_thread[j].iter().enumerate() {
+                let allowed = self.unrolled.circuit.or(always, ahead[j][index]);
+                passes.push(Pass { from, to, allowed });
+            }
+        }
+    }
+
+    fn dependent_ahead(&mut self, from: EventId, k: usize) -> Vec<Lit> {
+        let next = self.steps.next[from.index()].clone();
+        let steps = &self.steps.of_thread[k];
+        let mut ahead = vec![Lit::FALSE; steps.len() + 1];
+        for (index, &step) in steps.iter().enumerate().rev() {
+            let mut reasons = vec![ahead[index + 1]];
+            for &(condition, next) in &next {
+                if !self.locksets.can_come_between(from, next, step) {
+                    continue;
+                }
+                let depends = depends(self.unrolled, next, step);
+                let guard = self.unrolled.events[step.index()].guard;
+                // What is never certain to run may still be waited for in vain.
+                let both = self.unrolled.circuit.all(&[condition, guard, depends]);
+                reasons.push(weaken(self.unrolled, from, both));
+            }
+            ahead[index] = self.unrolled.circuit.any(&reasons);
+        }
+        ahead
+    }
+}
+
+/// The same condition without what is known to hold where `from` is executed.
+fn weaken(unrolled: &Unrolled, from: EventId, lit: Lit) -> Lit {
+    if unrolled.circuit.implies(unrolled.events[from.index()].guard, lit) { Lit::TRUE } else { lit }
+}
+
+/// A way through a thread: its steps, and whether it is taken.
+struct Way {
+    steps: Vec<EventId>,
+    taken: Lit,
+}
+
+/// The passes of GenMAT, if there are two threads with few ways through them; and how many
+/// transactions.
+fn of_two_threads(unrolled: &mut Unrolled, steps: &Steps) -> Option<(Vec<Pass>, usize)> {
+    let threads: Vec<usize> =
+        (0..steps.of_thread.len()).filter(|&i| !steps.of_thread[i].is_empty()).collect();
+    let &[first, second] = threads.as_slice() else { return None };
+    let first = ways(unrolled, steps, first)?;
+    let second = ways(unrolled, steps, second)?;
+    if first.len() * second.len() > MOST_WAYS {
+        return None;
+    }
+    let mut reasons: std::collections::BTreeMap<(EventId, EventId), Vec<Lit>> = Default::default();
+    let mut count = 0;
+    for a in &first {
+        for b in &second {
+            let sizes = (a.steps.len(), b.steps.len());
+            let conflict = |i: usize, j: usize| may_depend(unrolled, a.steps[i], b.steps[j]);
+            let rounds = transactions::generate(sizes, &conflict);
+            count += rounds.len();
+            let taken = unrolled.circuit.and(a.taken, b.taken);
+            let step = |(thread, index): (usize, usize)| [a, b][thread].steps[index];
+            for (from, to) in transactions::passes(sizes, &rounds) {
+                reasons.entry((step(from), step(to))).or_default().push(taken);
+            }
+        }
+    }
+    let passes = reasons.into_iter().map(|((from, to), reasons)| {
+        let allowed = unrolled.circuit.any(&reasons);
+        Pass { from, to, allowed }
+    });
+    Some((passes.collect(), count))
+}
+
+/// All ways through a thread; `None` if there are too many.
+fn ways(unrolled: &mut Unrolled, steps: &Steps, thread: usize) -> Option<Vec<Way>> {
+    let mut ways = Vec::new();
+    let mut open: Vec<(Vec<EventId>, Lit)> = Vec::new();
+    let mut none_runs = Vec::new();
+    for &step in &steps.of_thread[thread] {
+        let guard = unrolled.events[step.index()].guard;
+        for &(condition, previous) in &steps.previous[step.index()] {
+            if previous.is_none() {
+                let starts = unrolled.circuit.and(guard, condition);
+                open.push((vec![step], starts));
+                none_runs.push(!starts);
+            }
+        }
+    }
+    let none_runs = unrolled.circuit.all(&none_runs);
+    if none_runs != Lit::FALSE {
+        ways.push(Way { steps: Vec::new(), taken: none_runs });
+    }
+    while let Some((path, taken)) = open.pop() {
+        if ways.len() + open.len() > MOST_WAYS {
+            return None;
+        }
+        let Some(&last) = path.last() else { continue };
+        let ends = unrolled.circuit.and(taken, steps.is_last[last.index()]);
+        for &(condition, next) in &steps.next[last.index()] {
+            let taken = unrolled.circuit.and(taken, condition);
+            if taken != Lit::FALSE {
+                let longer = path.iter().copied().chain([next]).collect();
+                open.push((longer, taken));
+            }
+        }
+        if ends != Lit::FALSE {
+            ways.push(Way { steps: path, taken: ends });
+        }
+    }
+    Some(ways)
+}

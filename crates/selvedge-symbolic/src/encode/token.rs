@@ -1,0 +1,317 @@
+//! The token encoding: decoupled threads, and a token that carries the shared values.
+//!
+//! M. Ganai, S. Kundu, SPIN 2009, section 2.1, after M. Ganai, A. Gupta: *Efficient modeling of
+//! concurrent systems in BMC*, SPIN 2008.
+//!
+//! | paper | here |
+//! |---|---|
+//! | localised shared variables at `read_sync`, `write_sync` | `values`, `values` after the writes |
+//! | `tk` | whether a step is reached from the previous one of its thread, or by a pass |
+//! | `ctk` | `clock`: how often the token was passed |
+//! | token-passing constraints | [`Passes`] |
+//!
+//! **Equivalence:** every interleaving that the passes allow is a model of its own.
+//! **Guarantee:** the steps of a model, ordered by the token, are an execution; and every
+//! interleaving that passes the token only as allowed has a model.
+//! **Differs from the paper:** a step that can wait may stay undone, so that executions that do
+//! not come to their end are covered; the last step with the token tells the final values.
+//! **Cost:** per pass, the equality of all shared values and of the clock.
+//! **Tests:** `tests/classes.rs`, `tests/agreement.rs`.
+
+use std::collections::BTreeMap;
+
+use super::passes::{Pass, Passes};
+use super::steps::Steps;
+use crate::circuit::Word;
+use crate::solver::Lit;
+use crate::unroll::{CellId, EventId, Unrolled};
+
+/// What the encoding says about a program.
+pub struct TokenEncoding {
+    /// Each pass, and whether it happens.
+    pub happens: Vec<(Lit, Pass)>,
+    /// Each step that can be the first of all, and whether it is.
+    pub starts: Vec<(Lit, EventId)>,
+    /// How often the token was passed before each step.
+    clocks: BTreeMap<EventId, Word>,
+    /// How many pairs there could be, and how many transactions there are.
+    pub passes: Passes,
+}
+
+struct Encoder<'a> {
+    unrolled: &'a mut Unrolled,
+    steps: Steps,
+    /// Per step: the shared values that it finds, and those that it leaves.
+    found: BTreeMap<EventId, BTreeMap<CellId, Word>>,
+    left: BTreeMap<EventId, BTreeMap<CellId, Word>>,
+    clocks: BTreeMap<EventId, Word>,
+    happens: Vec<(Lit, Pass)>,
+    starts: Vec<(Lit, EventId)>,
+}
+
+/// Encodes the interleavings that pass the token as allowed. `at_end`: the literal under which
+/// final values matter.
+pub fn encode(
+    unrolled: &mut Unrolled,
+    steps: Steps,
+    passes: Passes,
+    context_bound: Option<u32>,
+    at_end: Lit,
+) -> TokenEncoding {
+    let mut encoder = Encoder {
+        unrolled,
+        steps,
+        found: BTreeMap::new(),
+        left: BTreeMap::new(),
+        clocks: BTreeMap::new(),
+        happens: Vec::new(),
+        starts: Vec::new(),
+    };
+    encoder.localise(context_bound);
+    encoder.pass_tokens(&passes);
+    encoder.follow_program_order();
+    encoder.create_and_join();
+    encoder.end(at_end);
+    let Encoder { clocks, happens, starts, .. } = encoder;
+    TokenEncoding { happens, starts, clocks, passes }
+}
+
+impl Encoder<'_> {
+    /// Every step has its own shared values, and a clock.
+    fn localise(&mut self, context_bound: Option<u32>) {
+        let read = self.unrolled.events.iter().flat_map(|event| event.reads.keys());
+        let mut cells: Vec<CellId> = read.chain(self.unrolled.finals.keys()).copied().collect();
+        cells.sort_unstable();
+        cells.dedup();
+        let all: Vec<EventId> = self.steps.all().collect();
+        let most = all.len().min(context_bound.map_or(usize::MAX, |bound| bound as usize + 1));
+        let width = (usize::BITS - most.leading_zeros()) as usize + 1;
+        for event in all {
+            let clock = self.unrolled.circuit.fresh_word(width);
+            if let Some(bound) = context_bound {
+                let most = Word::constant(i32::try_from(bound).unwrap_or(i32::MAX), width);
+                if (bound as usize) < 1 << (width - 1) {
+                    let within = !self.unrolled.circuit.less_unsigned(&most, &clock);
+                    self.unrolled.circuit.require(&[within]);
+                }
+            }
+            self.clocks.insert(event, clock);
+            let mut found = BTreeMap::new();
+            let mut left = BTreeMap::new();
+            for &cell in &cells {
+                let width = self.unrolled.cells[cell.index()].initial.width();
+                let value = self.unrolled.circuit.fresh_word(width);
+                if let Some(read) = self.unrolled.events[event.index()].reads.get(&cell).cloned() {
+                    self.unrolled.circuit.imply_equal(&[read.guard], &read.value, &value);
+                }
+                let write = self.unrolled.events[event.index()].writes.get(&cell).cloned();
+                let after = match write {
+                    Some(write) => {
+                        self.unrolled.circuit.choose_word(write.guard, &write.value, &value)
+                    }
+                    None => value.clone(),
+                };
+                found.insert(cell, value);
+                left.insert(cell, after);
+            }
+            self.found.insert(event, found);
+            self.left.insert(event, left);
+        }
+    }
+
+    fn pass_tokens(&mut self, passes: &Passes) {
+        for &pass in &passes.kept {
+            let lit = self.unrolled.circuit.fresh();
+            self.unrolled.circuit.imply(&[lit], &[pass.allowed]);
+            for event in [pass.from, pass.to] {
+                let guard = self.unrolled.events[event.index()].guard;
+                self.unrolled.circuit.imply(&[lit], &[guard]);
+            }
+            self.same_values(&[lit], pass.from, pass.to);
+            let before = self.clocks[&pass.from].clone();
+            let one = Word::constant(1, before.width());
+            let after = self.unrolled.circuit.add(&before, &one).0;
+            self.unrolled.circuit.imply_equal(&[lit], &after, &self.clocks[&pass.to]);
+            self.happens.push((lit, pass));
+        }
+    }
+
+    /// What one step leaves is what the other finds, if all of `premises`.
+    fn same_values(&mut self, premises: &[Lit], from: EventId, to: EventId) {
+        for (cell, value) in &self.left[&from] {
+            self.unrolled.circuit.imply_equal(premises, value, &self.found[&to][cell]);
+        }
+    }
+
+    /// Each step has the token from one place: the previous step of its thread, a pass, or the
+    /// beginning.
+    fn follow_program_order(&mut self) {
+        let (mut into, mut out): (BTreeMap<_, Vec<Lit>>, BTreeMap<_, Vec<Lit>>) =
+            Default::default();
+        for &(lit, pass) in &self.happens {
+            into.entry(pass.to).or_default().push(lit);
+            out.entry(pass.from).or_default().push(lit);
+        }
+        let all: Vec<EventId> = self.steps.all().collect();
+        let mut received = BTreeMap::new();
+        let mut passed = BTreeMap::new();
+        for &event in &all {
+            for (lits, any) in [(&into, &mut received), (&out, &mut passed)] {
+                let lits = lits.get(&event).cloned().unwrap_or_default();
+                self.unrolled.circuit.at_most_one(&lits);
+                any.insert(event, self.unrolled.circuit.any(&lits));
+            }
+        }
+        for &event in &all {
+            let guard = self.unrolled.events[event.index()].guard;
+            for (condition, previous) in self.steps.previous[event.index()].clone() {
+                let here = [guard, condition];
+                match previous {
+                    None => self.first_step(event, &here, received[&event]),
+                    Some(previous) => {
+                        self.next_step(event, previous, &here, received[&event], passed[&previous]);
+                    }
+                }
+            }
+        }
+        let starts: Vec<Lit> = self.starts.iter().map(|&(lit, _)| lit).collect();
+        self.unrolled.circuit.at_most_one(&starts);
+    }
+
+    fn first_step(&mut self, event: EventId, here: &[Lit; 2], received: Lit) {
+        let thread = self.unrolled.events[event.index()].thread;
+        if self.unrolled.threads[thread].parent.is_some() {
+            return self.unrolled.circuit.imply(here, &[received]);
+        }
+        let start = self.unrolled.circuit.fresh();
+        self.starts.push((start, event));
+        for &lit in here {
+            self.unrolled.circuit.imply(&[start], &[lit]);
+        }
+        self.unrolled.circuit.imply(here, &[received, start]);
+        self.unrolled.circuit.require(&[!received, !start]);
+        for (cell, value) in &self.found[&event] {
+            let initial = self.unrolled.cells[cell.index()].initial.clone();
+            self.unrolled.circuit.imply_equal(&[start], &initial, value);
+        }
+        let clock = &self.clocks[&event];
+        let zero = Word::constant(0, clock.width());
+        self.unrolled.circuit.imply_equal(&[start], &zero, clock);
+    }
+
+    fn next_step(
+        &mut self,
+        event: EventId,
+        previous: EventId,
+        here: &[Lit; 2],
+        received: Lit,
+        passed: Lit,
+    ) {
+        let [guard, condition] = *here;
+        // Passed on there, it must come back here; else it stays.
+        self.unrolled.circuit.imply(&[guard, condition, passed], &[received]);
+        self.unrolled.circuit.imply(&[guard, condition, received], &[passed]);
+        self.same_values(&[guard, condition, !received], previous, event);
+        let (before, after) = (self.clocks[&previous].clone(), self.clocks[&event].clone());
+        self.unrolled.circuit.imply_equal(&[guard, condition, !received], &before, &after);
+        let later = self.unrolled.circuit.less_unsigned(&before, &after);
+        self.unrolled.circuit.imply(&[guard, condition, received], &[later]);
+    }
+
+    /// A thread runs after it is created, and whoever waits for its end runs after that.
+    fn create_and_join(&mut self) {
+        for event in self.steps.all().collect::<Vec<_>>() {
+            let (guard, thread, joins) = {
+                let event = &self.unrolled.events[event.index()];
+                (event.guard, event.thread, event.joins.clone())
+            };
+            if let Some(parent) = self.unrolled.threads[thread].parent {
+                for (condition, previous) in self.steps.previous[event.index()].clone() {
+                    if previous.is_none() {
+                        self.before(parent, event, &[guard, condition]);
+                    }
+                }
+            }
+            for (condition, other) in joins {
+                for step in self.steps.of_thread[other].clone() {
+                    let last = self.steps.is_last[step.index()];
+                    if last != Lit::FALSE {
+                        self.before(step, event, &[condition, last]);
+                    }
+                }
+            }
+        }
+    }
+
+    /// One step of another thread comes before a step, if all of `premises`.
+    fn before(&mut self, a: EventId, b: EventId, premises: &[Lit]) {
+        let (first, second) = (self.clocks[&a].clone(), self.clocks[&b].clone());
+        let less = self.unrolled.circuit.less_unsigned(&first, &second);
+        self.unrolled.circuit.imply(premises, &[less]);
+    }
+
+    /// The last step of all leaves the final values.
+    fn end(&mut self, at_end: Lit) {
+        let finals: Vec<(CellId, Word)> =
+            self.unrolled.finals.iter().map(|(&cell, word)| (cell, word.clone())).collect();
+        let mut executed = Vec::new();
+        let mut out: BTreeMap<EventId, Vec<Lit>> = BTreeMap::new();
+        for &(lit, pass) in &self.happens {
+            out.entry(pass.from).or_default().push(!lit);
+        }
+        for event in self.steps.all().collect::<Vec<_>>() {
+            executed.push(self.unrolled.events[event.index()].guard);
+            let mut premises = out.remove(&event).unwrap_or_default();
+            premises.push(self.steps.is_last[event.index()]);
+            let is_end = self.unrolled.circuit.all(&premises);
+            for (cell, word) in &finals {
+                let left = self.left[&event][cell].clone();
+                self.unrolled.circuit.imply_equal(&[at_end, is_end], &left, word);
+            }
+        }
+        let any = self.unrolled.circuit.any(&executed);
+        for (cell, word) in &finals {
+            let initial = self.unrolled.cells[cell.index()].initial.clone();
+            self.unrolled.circuit.imply_equal(&[at_end, !any], &initial, word);
+        }
+    }
+}
+
+impl TokenEncoding {
+    /// The executed events of the last model: by the clock, and within one holding of the token in
+    /// program order. What is no step comes right before the next one of its thread.
+    pub fn linearize(&self, unrolled: &Unrolled) -> Vec<EventId> {
+        let is_executed =
+            |event: &EventId| unrolled.circuit.solver.value(unrolled.events[event.index()].guard);
+        let mut steps: Vec<(i32, EventId)> = self
+            .clocks
+            .iter()
+            .filter(|(event, _)| is_executed(event))
+            .map(|(&event, clock)| (clock.value(&unrolled.circuit), event))
+            .collect();
+        steps.sort_unstable();
+        let mut next = vec![0; unrolled.threads.len()];
+        let mut order = Vec::new();
+        let up_to = |thread: usize,
+                     end: Option<EventId>,
+                     next: &mut Vec<usize>,
+                     order: &mut Vec<EventId>| {
+            let events = &unrolled.threads[thread].events;
+            while let Some(&event) = events.get(next[thread])
+                && end.is_none_or(|end| event <= end)
+            {
+                next[thread] += 1;
+                if is_executed(&event) {
+                    order.push(event);
+                }
+            }
+        };
+        for (_, step) in steps {
+            up_to(unrolled.events[step.index()].thread, Some(step), &mut next, &mut order);
+        }
+        for thread in 0..unrolled.threads.len() {
+            up_to(thread, None, &mut next, &mut order);
+        }
+        order
+    }
+}

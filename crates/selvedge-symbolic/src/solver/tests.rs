@@ -1,0 +1,189 @@
+//! The solver against brute force.
+
+use super::order::is_acyclic;
+use super::{Answer, Lit, Node, Solver};
+use crate::testing::Dice;
+
+/// A random formula with an order, small enough to try everything.
+struct Formula {
+    variables: usize,
+    clauses: Vec<Vec<(usize, bool)>>,
+    nodes: usize,
+    fixed: Vec<(usize, usize)>,
+    /// Literal and edge.
+    atoms: Vec<((usize, bool), (usize, usize))>,
+}
+
+impl Formula {
+    fn random(dice: &mut Dice) -> Self {
+        let variables = 3 + dice.below(8);
+        let nodes = 2 + dice.below(5);
+        let literal = |dice: &mut Dice| (dice.below(variables), dice.below(2) == 0);
+        let clauses = (0..dice.below(4 * variables))
+            .map(|_| (0..1 + dice.below(3)).map(|_| literal(dice)).collect())
+            .collect();
+        let fixed = (0..dice.below(3))
+            .map(|_| {
+                let to = 1 + dice.below(nodes - 1);
+                (dice.below(to), to)
+            })
+            .collect();
+        let atoms = (0..dice.below(12))
+            .map(|_| {
+                let from = dice.below(nodes);
+                let to = (from + 1 + dice.below(nodes - 1)) % nodes;
+                (literal(dice), (from, to))
+            })
+            .collect();
+        Self { variables, clauses, nodes, fixed, atoms }
+    }
+
+    fn holds(&self, model: u32, assumptions: &[(usize, bool)]) -> bool {
+        let value = |(variable, positive): (usize, bool)| (model >> variable & 1 == 1) == positive;
+        let mut edges = self.fixed.clone();
+        edges.extend(self.atoms.iter().filter(|(lit, _)| value(*lit)).map(|&(_, edge)| edge));
+        let mut solver = Solver::new();
+        let nodes: Vec<Node> = (0..self.nodes).map(|_| solver.new_node()).collect();
+        let edges: Vec<_> = edges.iter().map(|&(from, to)| (nodes[from], nodes[to])).collect();
+        assumptions.iter().all(|&lit| value(lit))
+            && self.clauses.iter().all(|clause| clause.iter().any(|&lit| value(lit)))
+            && is_acyclic(self.nodes, &edges)
+    }
+}
+
+#[test]
+fn the_same_answers_as_brute_force_also_when_asked_again() {
+    let mut dice = Dice::new(7);
+    let (mut sat, mut unsat) = (0, 0);
+    for _ in 0..400 {
+        let formula = Formula::random(&mut dice);
+        let mut solver = Solver::recording();
+        let lits: Vec<Lit> = (0..formula.variables).map(|_| solver.new_lit()).collect();
+        let lit = |(variable, positive): (usize, bool)| {
+            if positive { lits[variable] } else { !lits[variable] }
+        };
+        let nodes: Vec<Node> = (0..formula.nodes).map(|_| solver.new_node()).collect();
+        for &(from, to) in &formula.fixed {
+            solver.add_edge(Lit::TRUE, nodes[from], nodes[to]);
+        }
+        for &(name, (from, to)) in &formula.atoms {
+            solver.add_edge(lit(name), nodes[from], nodes[to]);
+        }
+        for clause in &formula.clauses {
+            let clause: Vec<Lit> = clause.iter().map(|&name| lit(name)).collect();
+            solver.add_clause(&clause);
+        }
+        for _ in 0..4 {
+            let assumptions: Vec<(usize, bool)> = (0..dice.below(3))
+                .map(|_| (dice.below(formula.variables), dice.below(2) == 0))
+                .collect();
+            let expected =
+                (0..1 << formula.variables).any(|model| formula.holds(model, &assumptions));
+            let assumed: Vec<Lit> = assumptions.iter().map(|&name| lit(name)).collect();
+            let answer = solver.solve(&assumed, &mut || false);
+            assert_eq!(answer == Answer::Sat, expected, "{:?}", formula.clauses);
+            match answer {
+                Answer::Sat => {
+                    sat += 1;
+                    let model = (0..formula.variables)
+                        .fold(0, |model, i| model | u32::from(solver.value(lits[i])) << i);
+                    assert!(formula.holds(model, &assumptions), "what it gives is a model");
+                }
+                _ => {
+                    unsat += 1;
+                    let core = solver.core().to_vec();
+                    assert!(core.iter().all(|lit| assumed.contains(lit)), "{core:?}");
+                    assert_eq!(solver.solve(&core, &mut || false), Answer::Unsat);
+                }
+            }
+        }
+    }
+    assert!(sat > 300 && unsat > 300, "{sat} sat, {unsat} unsat: both are tried");
+}
+
+#[test]
+fn random_three_sat_around_the_threshold() {
+    let mut dice = Dice::new(3);
+    let (mut sat, mut unsat) = (0, 0);
+    for _ in 0..30 {
+        let mut solver = Solver::recording();
+        let lits: Vec<Lit> = (0..100).map(|_| solver.new_lit()).collect();
+        for _ in 0..427 {
+            let clause: Vec<Lit> = (0..3)
+                .map(|_| {
+                    let lit = lits[dice.below(100)];
+                    if dice.below(2) == 0 { lit } else { !lit }
+                })
+                .collect();
+            solver.add_clause(&clause);
+        }
+        // Models are checked against the recorded clauses in debug builds.
+        match solver.solve(&[], &mut || false) {
+            Answer::Sat => sat += 1,
+            _ => unsat += 1,
+        }
+    }
+    assert!(sat > 5 && unsat > 5, "{sat} sat, {unsat} unsat");
+}
+
+#[test]
+fn models_can_be_enumerated() {
+    let mut solver = Solver::new();
+    let nodes: Vec<Node> = (0..4).map(|_| solver.new_node()).collect();
+    let mut atoms = Vec::new();
+    for a in 0..4 {
+        for b in 0..a {
+            let lit = solver.new_lit();
+            solver.add_edge(lit, nodes[a], nodes[b]);
+            solver.add_edge(!lit, nodes[b], nodes[a]);
+            atoms.push(lit);
+        }
+    }
+    let mut count = 0;
+    while solver.solve(&[], &mut || false) == Answer::Sat {
+        count += 1;
+        let block: Vec<Lit> =
+            atoms.iter().map(|&lit| if solver.value(lit) { !lit } else { lit }).collect();
+        solver.add_clause(&block);
+    }
+    assert_eq!(count, 24, "the orders of four nodes");
+}
+
+#[test]
+fn a_search_can_be_stopped() {
+    // Pigeons: hard for this kind of solver.
+    let mut solver = Solver::new();
+    let places: Vec<Vec<Lit>> =
+        (0..11).map(|_| (0..10).map(|_| solver.new_lit()).collect()).collect();
+    for pigeon in &places {
+        solver.add_clause(pigeon);
+    }
+    for (number, first) in places.iter().enumerate() {
+        for second in &places[..number] {
+            for (&a, &b) in first.iter().zip(second) {
+                solver.add_clause(&[!a, !b]);
+            }
+        }
+    }
+    let mut asked = 0;
+    let answer = solver.solve(&[], &mut || {
+        asked += 1;
+        asked == 2
+    });
+    assert_eq!((answer, asked), (Answer::Stopped, 2));
+}
+
+#[test]
+fn formulas_can_be_exported() {
+    let mut solver = Solver::recording();
+    let (a, b) = (solver.new_lit(), solver.new_lit());
+    solver.add_clause(&[a, !b]);
+    assert_eq!(solver.to_dimacs(&[b]).as_deref(), Some("p cnf 3 3\n1 0\n2 -3 0\n3 0\n"));
+    let (x, y) = (solver.new_node(), solver.new_node());
+    solver.add_edge(a, x, y);
+    assert_eq!(solver.to_dimacs(&[]), None, "DIMACS has no orders");
+    let text = solver.to_smt_lib(&[b]);
+    for line in ["(assert (=> v2 (< n0 n1)))", "(assert (or v2 (not v3)))", "(assert v3)"] {
+        assert!(text.contains(line), "{text}");
+    }
+}

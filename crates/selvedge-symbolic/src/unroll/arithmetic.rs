@@ -1,0 +1,71 @@
+//! Operators of the language.
+
+use selvedge_core::ViolationKind;
+use selvedge_lang::ir::{BinaryOp, Operand, SiteId, UnaryOp};
+
+use super::Unrolled;
+use super::run::Runner;
+use super::state::State;
+use crate::circuit::Word;
+use crate::solver::Lit;
+
+impl Unrolled {
+    /// The result of an operator. Overflow and division by zero are faults.
+    pub(super) fn binary(
+        &mut self,
+        runner: &mut Runner,
+        state: &mut State,
+        op: BinaryOp,
+        [left, right]: [Operand; 2],
+        site: SiteId,
+    ) -> Word {
+        let (a, b) = (state.operand(left, 32), state.operand(right, 32));
+        let circuit = &mut self.circuit;
+        let truth = |lit: Lit| (Word::boolean(lit), Lit::FALSE);
+        let (word, fault) = match op {
+            BinaryOp::Add => circuit.add(&a, &b),
+            BinaryOp::Subtract => circuit.subtract(&a, &b),
+            BinaryOp::Multiply => circuit.multiply(&a, &b),
+            BinaryOp::Divide | BinaryOp::Remainder => {
+                let zero = circuit.is(&b, 0);
+                let (quotient, remainder, overflow) = circuit.divide(&a, &b);
+                let word = if op == BinaryOp::Divide { quotient } else { remainder };
+                (word, circuit.or(zero, overflow))
+            }
+            BinaryOp::Min => {
+                let less = circuit.less(&a, &b);
+                (circuit.choose_word(less, &a, &b), Lit::FALSE)
+            }
+            BinaryOp::Max => {
+                let less = circuit.less(&a, &b);
+                (circuit.choose_word(less, &b, &a), Lit::FALSE)
+            }
+            BinaryOp::Equal => truth(circuit.equal_words(&a, &b)),
+            BinaryOp::NotEqual => truth(!circuit.equal_words(&a, &b)),
+            BinaryOp::Less => truth(circuit.less(&a, &b)),
+            BinaryOp::LessEqual => truth(circuit.at_most(&a, &b)),
+            BinaryOp::Greater => truth(circuit.less(&b, &a)),
+            BinaryOp::GreaterEqual => truth(circuit.at_most(&b, &a)),
+        };
+        self.fault(runner, state, fault, ViolationKind::Arithmetic, site);
+        word
+    }
+
+    /// The result of an operator on one value.
+    pub(super) fn unary(
+        &mut self,
+        runner: &mut Runner,
+        state: &mut State,
+        op: UnaryOp,
+        value: Operand,
+        site: SiteId,
+    ) -> Word {
+        let (word, fault) = match op {
+            UnaryOp::Negate => self.circuit.negate(&state.operand(value, 32)),
+            UnaryOp::Abs => self.circuit.absolute(&state.operand(value, 32)),
+            UnaryOp::Not => (Word::boolean(!state.condition(value)), Lit::FALSE),
+        };
+        self.fault(runner, state, fault, ViolationKind::Arithmetic, site);
+        word
+    }
+}

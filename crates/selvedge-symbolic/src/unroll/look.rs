@@ -1,0 +1,114 @@
+//! Looks at the final state: `finally`, and whether an atomic section would wait.
+
+use std::collections::BTreeMap;
+
+use selvedge_lang::ir::{Label, Op, Program};
+
+use super::Unrolled;
+use super::run::{Look, Runner};
+use super::state::{Section, State};
+use crate::solver::Lit;
+
+/// Which procedures contain an `await`, also in what they call.
+pub(super) fn awaiting_procedures(program: &Program) -> Vec<bool> {
+    let mut awaiting = vec![false; program.procedures.len()];
+    loop {
+        let mut changed = false;
+        for (i, procedure) in program.procedures.iter().enumerate() {
+            let awaits =
+                procedure.code.iter().any(|instruction| op_awaits(&instruction.op, &awaiting));
+            changed |= awaits && !std::mem::replace(&mut awaiting[i], awaits);
+        }
+        if !changed {
+            return awaiting;
+        }
+    }
+}
+
+fn op_awaits(op: &Op, awaiting: &[bool]) -> bool {
+    match op {
+        Op::Await { .. } => true,
+        Op::Call { procedure, .. } => awaiting[procedure.index()],
+        _ => false,
+    }
+}
+
+impl Unrolled {
+    /// Whether the section that starts where `state` stands may wait.
+    pub(super) fn section_awaits(&self, state: &mut State) -> bool {
+        let frame = state.frame();
+        let code = &self.program.procedures[frame.procedure.index()].code;
+        let Op::AtomicBegin { atomic } = code[frame.pc].op else { return false };
+        let mut seen = vec![false; code.len()];
+        let mut work = vec![frame.pc];
+        while let Some(at) = work.pop() {
+            let op = &code[at].op;
+            if op_awaits(op, &self.may_await) {
+                return true;
+            }
+            if *op == (Op::AtomicEnd { atomic }) {
+                continue;
+            }
+            op.for_each_successor(Label::new(at), |to, _| {
+                if to.index() < seen.len() && !std::mem::replace(&mut seen[to.index()], true) {
+                    work.push(to.index());
+                }
+            });
+        }
+        false
+    }
+
+    /// Tries the section before which `state` stands on the final state. The last stop is blocked
+    /// if it waits there.
+    pub(super) fn try_section(&mut self, mut state: State) {
+        let Some(stop) = self.stops.last().copied() else { return };
+        state.guard = stop.lit;
+        state.control = Lit::TRUE;
+        state.section = Some(Section { event: None, depth: 1 });
+        let frame = state.frame();
+        let (procedure, next) = (frame.procedure, frame.pc + 1);
+        let loops = std::mem::take(&mut self.loops[procedure.index()]);
+        state.go_to(next, &loops);
+        self.loops[procedure.index()] = loops;
+        let index = self.stops.len() - 1;
+        let mut runner = Runner::Look(Look { is_section: true, ..Look::default() });
+        self.run(&mut runner, state);
+        if let Runner::Look(look) = runner {
+            self.stops[index].blocked = self.circuit.any(&look.blocked);
+        }
+    }
+
+    /// Runs `finally` on the final state.
+    pub(super) fn run_finally(&mut self) {
+        let Some(procedure) = self.program.finally else { return };
+        let slots = self.program.procedures[procedure.index()].slots.len();
+        let frame = super::state::Frame {
+            procedure,
+            pc: 0,
+            slots: vec![None; slots],
+            loops: self.loops[procedure.index()]
+                .iter()
+                .filter(|l| l.head == 0)
+                .map(|l| super::state::LoopAt {
+                    head: l.head,
+                    iteration: 0,
+                    repetitions: 0,
+                    control: Lit::TRUE,
+                })
+                .collect(),
+        };
+        let state = State {
+            guard: self.finally_runs,
+            control: Lit::TRUE,
+            frames: vec![frame],
+            last: Vec::new(),
+            holds: BTreeMap::new(),
+            section: None,
+        };
+        let mut runner = Runner::Look(Look::default());
+        self.run(&mut runner, state);
+        if let Runner::Look(look) = runner {
+            self.finally_faults = look.faults;
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! Runs the code of a thread symbolically, place by place.
+
+use std::collections::BTreeMap;
+
+use selvedge_core::ViolationKind;
+use selvedge_lang::ir::{Instruction, Op, ProcedureId, SiteId};
+
+use super::events::{Event, EventId};
+use super::state::{Frame, Jump, Key, Section, State};
+use super::{Cut, CutReason, FaultSite, Stop, Unrolled};
+use crate::circuit::Word;
+use crate::solver::Lit;
+
+/// A thread with more places than this is not unrolled further.
+const MOST_PLACES: u64 = 100_000;
+
+/// The places that are still to be visited.
+pub(super) type Pending = BTreeMap<Key, State>;
+
+/// For whom code is run.
+pub(super) enum Runner {
+    /// A thread.
+    Thread(usize),
+    /// A look at the final state that changes nothing: `finally`, or whether a section waits.
+    Look(Look),
+}
+
+/// A look at the final state.
+#[derive(Default)]
+pub(super) struct Look {
+    /// What it wrote, with the condition.
+    pub(super) written: BTreeMap<super::CellId, (Lit, Word)>,
+    /// Whether it stands at an `await` that is false.
+    pub(super) blocked: Vec<Lit>,
+    pub(super) faults: Vec<FaultSite>,
+    /// Whether it ends with the section in which it starts.
+    pub(super) is_section: bool,
+}
+
+impl Unrolled {
+    pub(super) fn run_thread(&mut self, thread: usize) {
+        let instance = &self.threads[thread];
+        let start = instance.start;
+        let (procedure, arguments) = (instance.procedure, instance.arguments.clone());
+        let mut state = State {
+            guard: start,
+            control: Lit::TRUE,
+            frames: Vec::new(),
+            last: vec![(Lit::TRUE, None)],
+            holds: BTreeMap::new(),
+            section: None,
+        };
+        state.frames.push(self.new_frame(procedure, arguments));
+        let ended = self.run(&mut Runner::Thread(thread), state);
+        let finished = self.threads[thread].finished;
+        let ended = self.circuit.any(&ended);
+        self.circuit.require(&[!finished, ended]);
+        self.circuit.require(&[finished, !ended]);
+    }
+
+    /// Runs a state and all that follows; gives the guards of those that came to the end.
+    pub(super) fn run(&mut self, runner: &mut Runner, state: State) -> Vec<Lit> {
+        let mut pending = Pending::new();
+        let mut ended = Vec::new();
+        let mut places = 0;
+        self.add(&mut pending, state);
+        while let Some((_, mut state)) = pending.pop_first() {
+            state.note_head();
+            let frame = state.frame();
+            let Instruction { op, site } =
+                self.program.procedures[frame.procedure.index()].code[frame.pc].clone();
+            places += 1;
+            self.transitions += 1;
+            if places > MOST_PLACES {
+                let reason = format!("a thread with more than {MOST_PLACES} unrolled instructions");
+                self.cut(&state, site, CutReason::Unsupported(reason));
+                continue;
+            }
+            if let Err(reason) =
+                self.instruction(runner, &mut pending, &mut ended, state.clone(), op, site)
+            {
+                self.cut(&state, site, reason);
+            }
+        }
+        ended
+    }
+
+    /// One instruction. `Err`: it has no encoding.
+    fn instruction(
+        &mut self,
+        runner: &mut Runner,
+        pending: &mut Pending,
+        ended: &mut Vec<Lit>,
+        mut state: State,
+        op: Op,
+        site: SiteId,
+    ) -> Result<(), CutReason> {
+        let here = state.frame().pc;
+        match op {
+            Op::Jump { to } => self.jump(pending, state, to.index(), site),
+            Op::Branch { condition, then, otherwise } => {
+                let condition = state.condition(condition);
+                for (condition, to) in [(condition, then), (!condition, otherwise)] {
+                    let mut state = state.clone();
+                    state.guard = self.circuit.and(state.guard, condition);
+                    state.control = self.circuit.and(state.control, condition);
+                    self.jump(pending, state, to.index(), site);
+                }
+            }
+            Op::Call { procedure, arguments, .. } => {
+                let depth = state.frames.iter().filter(|frame| frame.procedure == procedure);
+                let depth = depth.count() as u32;
+                if depth > 0 {
+                    self.repetitions.push((depth, state.guard));
+                }
+                if depth > self.depth.repetitions {
+                    self.cut(&state, site, CutReason::Bound);
+                    return Ok(());
+                }
+                let arguments = arguments.iter().map(|&value| state.operand(value, 32)).collect();
+                let frame = self.new_frame(procedure, arguments);
+                state.frames.push(frame);
+                self.add(pending, state);
+            }
+            Op::Return { value } => {
+                let result = value.map(|value| state.operand(value, 32));
+                state.frames.pop();
+                let Some(caller) = state.frames.last() else {
+                    ended.push(state.guard);
+                    return Ok(());
+                };
+                let (procedure, pc) = (caller.procedure, caller.pc);
+                let call = &self.program.procedures[procedure.index()].code[pc].op;
+                if let (Op::Call { target: Some(target), .. }, Some(result)) = (call, result) {
+                    let target = *target;
+                    let width = self.slot_width(procedure, target);
+                    state.set_slot(target, result.resized(width));
+                }
+                self.jump(pending, state, pc + 1, site);
+            }
+            Op::AtomicBegin { .. } => {
+                self.begin_section(runner, &mut state, site);
+                self.jump(pending, state, here + 1, site);
+            }
+            Op::AtomicEnd { .. } => {
+                let closed = state.section.as_mut().is_some_and(|section| {
+                    section.depth -= 1;
+                    section.depth == 0
+                });
+                if closed {
+                    state.section = None;
+                    if matches!(runner, Runner::Look(look) if look.is_section) {
+                        return Ok(());
+                    }
+                }
+                self.jump(pending, state, here + 1, site);
+            }
+            op if !op.is_visible() => {
+                self.local(runner, &mut state, &op, site);
+                self.jump(pending, state, here + 1, site);
+            }
+            op => {
+                self.visible(runner, &mut state, &op, site)?;
+                self.jump(pending, state, here + 1, site);
+            }
+        }
+        Ok(())
+    }
+
+    fn jump(&mut self, pending: &mut Pending, mut state: State, to: usize, site: SiteId) {
+        let procedure = state.frame().procedure;
+        let loops = std::mem::take(&mut self.loops[procedure.index()]);
+        let jump = state.go_to(to, &loops);
+        self.loops[procedure.index()] = loops;
+        if let Jump::Repeats(count) = jump
+            && state.guard != Lit::FALSE
+        {
+            self.repetitions.push((count, state.guard));
+            if count > self.depth.repetitions {
+                self.cut(&state, site, CutReason::Bound);
+                return;
+            }
+        }
+        self.add(pending, state);
+    }
+
+    fn add(&mut self, pending: &mut Pending, state: State) {
+        if state.guard == Lit::FALSE {
+            return;
+        }
+        let key = state.key();
+        let merged = match pending.remove(&key) {
+            Some(other) => other.merge(state, &mut self.circuit),
+            None => state,
+        };
+        pending.insert(key, merged);
+    }
+
+    fn new_frame(&mut self, procedure: ProcedureId, arguments: Vec<Word>) -> Frame {
+        let slots = self.program.procedures[procedure.index()].slots.len();
+        let mut frame = Frame { procedure, pc: 0, slots: vec![None; slots], loops: Vec::new() };
+        for (i, argument) in arguments.into_iter().enumerate() {
+            let slot = selvedge_lang::ir::Slot::new(i);
+            frame.slots[i] = Some(argument.resized(self.slot_width(procedure, slot)));
+        }
+        // The first instruction may be the head of a loop.
+        for l in self.loops[procedure.index()].iter().filter(|l| l.head == 0) {
+            frame.loops.push(super::state::LoopAt {
+                head: l.head,
+                iteration: 0,
+                repetitions: 0,
+                control: Lit::TRUE,
+            });
+        }
+        frame
+    }
+
+    pub(super) fn slot_width(
+        &self,
+        procedure: ProcedureId,
+        slot: selvedge_lang::ir::Slot,
+    ) -> usize {
+        super::cells::width(self.program.procedures[procedure.index()].slots[slot.index()].ty)
+    }
+
+    /// The unrolling ends here.
+    pub(super) fn cut(&mut self, state: &State, site: SiteId, reason: CutReason) {
+        let place = self.place(site);
+        self.cuts.push(Cut { lit: state.guard, reason, place });
+    }
+
+    /// Something is wrong if `condition` holds; else the thread goes on.
+    pub(super) fn fault(
+        &mut self,
+        runner: &mut Runner,
+        state: &mut State,
+        condition: Lit,
+        kind: ViolationKind,
+        site: SiteId,
+    ) {
+        let lit = self.circuit.and(state.guard, condition);
+        if lit == Lit::FALSE {
+            return;
+        }
+        state.guard = self.circuit.and(state.guard, !condition);
+        match runner {
+            Runner::Thread(thread) => {
+                self.faults.push(FaultSite { lit, site, kind, thread: Some(*thread) });
+            }
+            Runner::Look(look) => {
+                look.faults.push(FaultSite { lit, site, kind, thread: None });
+            }
+        }
+    }
+
+    /// A step of `thread`, which comes to it with `state`. If it may stay undone, a stop is noted,
+    /// and the state goes on only if it is done.
+    pub(super) fn new_event(
+        &mut self,
+        thread: usize,
+        state: &mut State,
+        site: SiteId,
+        waits: bool,
+    ) -> EventId {
+        let event = EventId::new(self.events.len());
+        if waits || self.depth.stops_anywhere {
+            let goes = self.circuit.fresh();
+            let lit = self.circuit.and(state.guard, !goes);
+            state.guard = self.circuit.and(state.guard, goes);
+            self.stops.push(Stop { event, lit, blocked: Lit::FALSE });
+        }
+        self.events.push(Event {
+            thread,
+            guard: state.guard,
+            site,
+            reads: BTreeMap::new(),
+            writes: BTreeMap::new(),
+            previous: std::mem::replace(&mut state.last, vec![(Lit::TRUE, Some(event))]),
+            holds: state.held_for_sure(),
+            takes: None,
+            input: None,
+            spawns: Vec::new(),
+            joins: Vec::new(),
+            wakes: Vec::new(),
+        });
+        self.threads[thread].events.push(event);
+        event
+    }
+
+    fn begin_section(&mut self, runner: &mut Runner, state: &mut State, site: SiteId) {
+        if let Some(section) = &mut state.section {
+            section.depth += 1;
+            return;
+        }
+        let event = match runner {
+            Runner::Look(_) => None,
+            Runner::Thread(thread) => {
+                let before = state.clone();
+                let waits = self.section_awaits(state);
+                let event = self.new_event(*thread, state, site, waits);
+                if waits {
+                    self.try_section(before);
+                }
+                Some(event)
+            }
+        };
+        state.section = Some(Section { event, depth: 1 });
+    }
+}

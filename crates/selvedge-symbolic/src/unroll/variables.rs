@@ -1,0 +1,333 @@
+//! Visible instructions: variables, choices and threads here, locks in `locks.rs`.
+
+use selvedge_core::ViolationKind;
+use selvedge_lang::ir::{GlobalKind, ObjectRef, Op, Operand, ProcedureId, SiteId, Type};
+
+use super::cells::{CellId, CellName, width};
+use super::events::{EventId, Read, Write};
+use super::run::Runner;
+use super::state::State;
+use super::{CutReason, ThreadInstance, Unrolled};
+use crate::circuit::Word;
+use crate::solver::Lit;
+
+/// More threads than this are not unrolled.
+const MOST_THREADS: usize = 64;
+/// More alternatives than this are a fault of the program.
+const MOST_ALTERNATIVES: i32 = 1_000_000;
+
+impl Unrolled {
+    /// One visible instruction: an event of its own, or a part of the section it is in.
+    pub(super) fn visible(
+        &mut self,
+        runner: &mut Runner,
+        state: &mut State,
+        op: &Op,
+        site: SiteId,
+    ) -> Result<(), CutReason> {
+        match op {
+            Op::Read { variable, .. } => {
+                let elements = self.elements(state, *variable)?;
+                let at = self.here(runner, state, site);
+                let word = self.read(runner, at, state.guard, variable.global, &elements);
+                self.store(state, op, word);
+            }
+            Op::Write { variable, value } => {
+                let elements = self.elements(state, *variable)?;
+                let at = self.here(runner, state, site);
+                let word = state.operand(*value, self.variable_width(*variable));
+                for (condition, element) in elements {
+                    let cell = self.cell(CellName::Value(variable.global, element));
+                    let guard = self.circuit.and(state.guard, condition);
+                    self.write_cell(runner, at, cell, guard, &word);
+                }
+            }
+            Op::CompareExchange { variable, .. }
+            | Op::Exchange { variable, .. }
+            | Op::FetchAdd { variable, .. } => {
+                self.read_modify_write(runner, state, op, *variable, site)?;
+            }
+            Op::Choose { low, high, .. } => self.choose(runner, state, op, [*low, *high], site),
+            Op::Yield => {
+                self.here(runner, state, site);
+            }
+            Op::Spawn { procedure, arguments, .. } => {
+                self.spawn(runner, state, op, *procedure, arguments, site)?;
+            }
+            Op::Join { thread } => self.join(runner, state, *thread, site)?,
+            Op::Send { .. } | Op::Receive { .. } => {
+                return Err(CutReason::Unsupported("messages".to_owned()));
+            }
+            Op::ReadContainer { .. } | Op::ChangeContainer { .. } => {
+                return Err(CutReason::Unsupported("lists and maps".to_owned()));
+            }
+            op => self.lock_op(runner, state, op, site)?,
+        }
+        Ok(())
+    }
+
+    /// The event that an instruction belongs to; a new one if it is not in a section. `None` in a
+    /// look.
+    pub(super) fn here(
+        &mut self,
+        runner: &mut Runner,
+        state: &mut State,
+        site: SiteId,
+    ) -> Option<EventId> {
+        match (state.section, runner) {
+            (Some(section), _) => section.event,
+            (None, Runner::Look(_)) => None,
+            (None, Runner::Thread(thread)) => Some(self.new_event(*thread, state, site, false)),
+        }
+    }
+
+    fn variable_width(&self, variable: ObjectRef) -> usize {
+        match &self.program.globals[variable.global.index()].kind {
+            GlobalKind::Variable { ty, .. } => width(*ty),
+            _ => width(Type::Int),
+        }
+    }
+
+    /// What one of the elements holds: the one whose condition is true.
+    pub(super) fn read(
+        &mut self,
+        runner: &mut Runner,
+        at: Option<EventId>,
+        guard: Lit,
+        global: selvedge_lang::ir::GlobalId,
+        elements: &[(Lit, u32)],
+    ) -> Word {
+        let mut found: Option<Word> = None;
+        for &(condition, element) in elements {
+            let cell = self.cell(CellName::Value(global, element));
+            let guard = self.circuit.and(guard, condition);
+            let word = self.read_cell(runner, at, cell, guard);
+            found = Some(match found {
+                Some(other) => self.circuit.choose_word(condition, &word, &other),
+                None => word,
+            });
+        }
+        found.unwrap_or_else(|| Word::integer(0))
+    }
+
+    /// What a cell holds, after what the same step wrote.
+    pub(super) fn read_cell(
+        &mut self,
+        runner: &mut Runner,
+        at: Option<EventId>,
+        cell: CellId,
+        guard: Lit,
+    ) -> Word {
+        let own = match (at, &*runner) {
+            (Some(event), _) => {
+                let write = self.events[event.index()].writes.get(&cell);
+                write.map(|write| (write.guard, write.value.clone()))
+            }
+            (None, Runner::Look(look)) => look.written.get(&cell).cloned(),
+            (None, Runner::Thread(_)) => None,
+        };
+        if let Some((written, word)) = &own
+            && self.circuit.implies(guard, *written)
+        {
+            return word.clone();
+        }
+        let outside = match at {
+            None => self.final_value(cell),
+            Some(event) => self.read_outside(event, cell, guard),
+        };
+        match own {
+            Some((written, word)) => self.circuit.choose_word(written, &word, &outside),
+            None => outside,
+        }
+    }
+
+    fn read_outside(&mut self, event: EventId, cell: CellId, guard: Lit) -> Word {
+        if let Some(Read { guard: known, value }) = self.events[event.index()].reads.get(&cell) {
+            let (known, value) = (*known, value.clone());
+            let guard = self.circuit.or(known, guard);
+            self.events[event.index()].reads.insert(cell, Read { guard, value: value.clone() });
+            return value;
+        }
+        let value = self.circuit.fresh_word(self.cells[cell.index()].initial.width());
+        self.events[event.index()].reads.insert(cell, Read { guard, value: value.clone() });
+        value
+    }
+
+    pub(super) fn write_cell(
+        &mut self,
+        runner: &mut Runner,
+        at: Option<EventId>,
+        cell: CellId,
+        guard: Lit,
+        value: &Word,
+    ) {
+        if guard == Lit::FALSE {
+            return;
+        }
+        let old = match (at, &*runner) {
+            (Some(event), _) => {
+                let write = self.events[event.index()].writes.get(&cell);
+                write.map(|write| (write.guard, write.value.clone()))
+            }
+            (None, Runner::Look(look)) => look.written.get(&cell).cloned(),
+            (None, Runner::Thread(_)) => None,
+        };
+        let (written, word) = match old {
+            Some((written, old)) => {
+                (self.circuit.or(written, guard), self.circuit.choose_word(guard, value, &old))
+            }
+            None => (guard, value.clone()),
+        };
+        match (at, runner) {
+            (Some(event), _) => {
+                let write = Write { guard: written, value: word };
+                self.events[event.index()].writes.insert(cell, write);
+            }
+            (None, Runner::Look(look)) => {
+                look.written.insert(cell, (written, word));
+            }
+            (None, Runner::Thread(_)) => {}
+        }
+    }
+
+    fn read_modify_write(
+        &mut self,
+        runner: &mut Runner,
+        state: &mut State,
+        op: &Op,
+        variable: ObjectRef,
+        site: SiteId,
+    ) -> Result<(), CutReason> {
+        let elements = self.elements(state, variable)?;
+        let at = self.here(runner, state, site);
+        let width = self.variable_width(variable);
+        let old = self.read(runner, at, state.guard, variable.global, &elements);
+        let (result, new, changes) = match op {
+            Op::CompareExchange { expected, new, .. } => {
+                let expected = state.operand(*expected, width);
+                let same = self.circuit.equal_words(&old, &expected);
+                (Word::boolean(same), state.operand(*new, width), same)
+            }
+            Op::FetchAdd { delta, .. } => {
+                let (sum, overflow) = self.circuit.add(&old, &state.operand(*delta, width));
+                self.fault(runner, state, overflow, ViolationKind::Arithmetic, site);
+                (old, sum, Lit::TRUE)
+            }
+            Op::Exchange { new, .. } => (old, state.operand(*new, width), Lit::TRUE),
+            _ => return Ok(()),
+        };
+        let guard = self.circuit.and(state.guard, changes);
+        for (condition, element) in elements {
+            let cell = self.cell(CellName::Value(variable.global, element));
+            let guard = self.circuit.and(guard, condition);
+            self.write_cell(runner, at, cell, guard, &new);
+        }
+        self.store(state, op, result);
+        Ok(())
+    }
+
+    /// A value from outside: any in the range.
+    fn choose(
+        &mut self,
+        runner: &mut Runner,
+        state: &mut State,
+        op: &Op,
+        [low, high]: [Operand; 2],
+        site: SiteId,
+    ) {
+        let (low, high) = (state.operand(low, 32), state.operand(high, 32));
+        let Some(event) = self.here(runner, state, site) else { return };
+        let some = self.circuit.less(&low, &high);
+        self.fault(runner, state, !some, ViolationKind::Bounds, site);
+        // One bit more, so that the difference does not overflow.
+        let count = self.circuit.subtract(&high.resized(33), &low.resized(33)).0;
+        let many = self.circuit.less(&Word::integer(MOST_ALTERNATIVES).resized(33), &count);
+        self.fault(runner, state, many, ViolationKind::Resources, site);
+        let bits = match (low.as_constant(), high.as_constant()) {
+            (Some(0), Some(2)) => 1,
+            _ => 32,
+        };
+        let value = self.circuit.fresh_word(bits).resized(32);
+        let least = self.circuit.at_most(&low, &value);
+        let most = self.circuit.less(&value, &high);
+        self.circuit.imply(&[state.guard], &[least]);
+        self.circuit.imply(&[state.guard], &[most]);
+        self.events[event.index()].input = Some((value.clone(), low));
+        self.store(state, op, value);
+    }
+
+    fn spawn(
+        &mut self,
+        runner: &mut Runner,
+        state: &mut State,
+        op: &Op,
+        procedure: ProcedureId,
+        arguments: &[Operand],
+        site: SiteId,
+    ) -> Result<(), CutReason> {
+        let Runner::Thread(parent) = *runner else { return Ok(()) };
+        let generation = self.threads[parent].generation + 1;
+        if generation > self.depth.repetitions + 1 {
+            return Err(CutReason::Bound);
+        }
+        if self.threads.len() >= MOST_THREADS {
+            let reason = format!("more than {MOST_THREADS} threads");
+            return Err(CutReason::Unsupported(reason));
+        }
+        let Some(event) = self.here(runner, state, site) else { return Ok(()) };
+        let child = self.threads.len();
+        let name = &self.program.procedures[procedure.index()].name;
+        let siblings = self.events.iter().filter(|event| event.thread == parent);
+        let nth = siblings.map(|event| event.spawns.len()).sum::<usize>() + 1;
+        let name = format!("{}/{name}#{nth}", self.threads[parent].name);
+        let finished = self.circuit.fresh();
+        self.threads.push(ThreadInstance {
+            parent: Some(event),
+            start: state.guard,
+            daemon: false,
+            finished,
+            events: Vec::new(),
+            name,
+            procedure,
+            arguments: arguments.iter().map(|&value| state.operand(value, 32)).collect(),
+            generation,
+        });
+        self.events[event.index()].spawns.push((state.guard, child));
+        self.store(state, op, Word::integer(child as i32));
+        Ok(())
+    }
+
+    fn join(
+        &mut self,
+        runner: &mut Runner,
+        state: &mut State,
+        thread: Operand,
+        site: SiteId,
+    ) -> Result<(), CutReason> {
+        let Runner::Thread(me) = *runner else { return Ok(()) };
+        let handle = state.operand(thread, 32);
+        let event = self.new_event(me, state, site, true);
+        let mut waits = Vec::new();
+        for other in 0..self.threads.len() {
+            let condition = self.circuit.is(&handle, other as i32);
+            if condition == Lit::FALSE {
+                continue;
+            }
+            let finished = self.threads[other].finished;
+            self.circuit.imply(&[state.guard, condition], &[finished]);
+            waits.push(self.circuit.and(condition, !finished));
+            let condition = self.circuit.and(state.guard, condition);
+            self.events[event.index()].joins.push((condition, other));
+        }
+        let blocked = self.circuit.any(&waits);
+        self.set_blocked(blocked);
+        Ok(())
+    }
+
+    /// The step that was made last cannot be taken in the final state if `blocked`.
+    pub(super) fn set_blocked(&mut self, blocked: Lit) {
+        if let Some(stop) = self.stops.last_mut() {
+            stop.blocked = blocked;
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! From a model to an execution that everybody can replay.
+
+use selvedge_core::{Effect, Fault, Schedule, Status, Step, System, ThreadId, Violation};
+use selvedge_lang::Interpreter;
+
+use crate::encode::goals::Wrong;
+use crate::solver::Node;
+use crate::unroll::{Event, EventId, Unrolled};
+
+/// An execution that shows what is wrong.
+#[derive(Clone, Debug)]
+pub struct Witness {
+    /// What the interpreter says about it.
+    pub violation: Violation,
+    /// The steps that lead to it on a fresh system.
+    pub schedule: Schedule,
+    /// Values from outside, in the order in which they are used: where, and what.
+    pub inputs: Vec<(selvedge_core::Place, i32)>,
+}
+
+/// The executed events of the last model in an order that agrees with all its edges, with few
+/// changes of the thread. `nodes` are those of the events, in their order.
+pub fn linearize(unrolled: &Unrolled, nodes: &[Node]) -> Vec<EventId> {
+    let edges = unrolled.circuit.solver.edges_in_model();
+    let mut incoming = vec![0_usize; nodes.len()];
+    let mut after = vec![Vec::new(); nodes.len()];
+    for (from, to) in edges {
+        incoming[to.index()] += 1;
+        after[from.index()].push(to.index());
+    }
+    let thread_of = |node: usize| unrolled.events.get(node).map(|event| event.thread);
+    let mut free: Vec<usize> = (0..nodes.len()).filter(|&node| incoming[node] == 0).collect();
+    let mut order = Vec::new();
+    let mut current = None;
+    while !free.is_empty() {
+        let same = free.iter().position(|&node| thread_of(node) == current);
+        let node = free.swap_remove(same.unwrap_or(0));
+        if let Some(event) = unrolled.events.get(node) {
+            current = Some(event.thread);
+            if unrolled.circuit.solver.value(event.guard) {
+                order.push(EventId::new(node));
+            }
+        }
+        for &next in &after[node] {
+            incoming[next] -= 1;
+            if incoming[next] == 0 {
+                free.push(next);
+            }
+        }
+    }
+    order
+}
+
+/// Follows the events of the last model on the interpreter.
+///
+/// # Errors
+/// If it cannot, or if what is wrong in the model does not show there: a mistake of the encoding.
+pub fn replay(unrolled: &Unrolled, order: &[EventId], wrong: &Wrong) -> Result<Witness, String> {
+    let mut run = Run::new(unrolled);
+    for &event in order {
+        if let Some(violation) = run.step(event)?
+            && run.is_it(&violation, wrong)
+        {
+            return Ok(run.witness(violation));
+        }
+    }
+    if let Wrong::Fault(fault) = wrong
+        && let Some(thread) = fault.thread
+    {
+        // Code before the first step fails in a step of its own.
+        if let Some(id) = run.ids[thread]
+            && run.system.status(id) == Status::Enabled
+            && let Some(violation) = run.take(Step::of(id))
+            && run.is_it(&violation, wrong)
+        {
+            return Ok(run.witness(violation));
+        }
+        return Err("no step failed there".to_owned());
+    }
+    match run.system.end().1 {
+        Some(violation) if run.is_it(&violation, wrong) => Ok(run.witness(violation)),
+        _ => Err("the end of the execution showed nothing wrong".to_owned()),
+    }
+}
+
+/// Follows the events of the last model; gives the steps.
+///
+/// # Errors
+/// If it cannot: a mistake of the encoding.
+pub fn follow(unrolled: &Unrolled, order: &[EventId]) -> Result<Schedule, String> {
+    let mut run = Run::new(unrolled);
+    for &event in order {
+        run.step(event)?;
+    }
+    Ok(Schedule { steps: run.steps })
+}
+
+struct Run<'a> {
+    unrolled: &'a Unrolled,
+    system: Interpreter,
+    /// The thread of each instance, once it exists.
+    ids: Vec<Option<ThreadId>>,
+    steps: Vec<Step>,
+    inputs: Vec<(selvedge_core::Place, i32)>,
+    effect: Effect,
+}
+
+impl<'a> Run<'a> {
+    fn new(unrolled: &'a Unrolled) -> Self {
+        let count = unrolled.program.threads.len();
+        let ids = (0..unrolled.threads.len()).map(|i| (i < count).then(|| ThreadId::new(i)));
+        Self {
+            unrolled,
+            system: Interpreter::new(unrolled.program.clone()),
+            ids: ids.collect(),
+            steps: Vec::new(),
+            inputs: Vec::new(),
+            effect: Effect::default(),
+        }
+    }
+
+    fn step(&mut self, event: EventId) -> Result<Option<Violation>, String> {
+        let event = &self.unrolled.events[event.index()];
+        let place = self.unrolled.program.place(event.site);
+        let id = self.ids[event.thread].ok_or_else(|| format!("{place}: no such thread yet"))?;
+        if self.system.status(id) != Status::Enabled {
+            return Err(format!("{place}: thread {} cannot run", id.number()));
+        }
+        let circuit = &self.unrolled.circuit;
+        let mut choice = 0;
+        if let Some((value, low)) = &event.input {
+            let (value, low) = (value.value(circuit), low.value(circuit));
+            choice = (i64::from(value) - i64::from(low)) as u32;
+            self.inputs.push((place, value));
+        } else if self.system.choices(id) > 1 {
+            choice = self.waking_choice(id, event);
+        }
+        let known = self.system.thread_count();
+        let violation = self.take(Step { thread: id, choice });
+        let spawned = event.spawns.iter().filter(|(lit, _)| circuit.solver.value(*lit));
+        for ((_, instance), id) in spawned.zip(known..self.system.thread_count()) {
+            self.ids[*instance] = Some(ThreadId::new(id));
+        }
+        Ok(violation)
+    }
+
+    /// The alternative of a signal that wakes whom it wakes in the model.
+    fn waking_choice(&mut self, id: ThreadId, event: &Event) -> u32 {
+        let woken = event.wakes.iter().find(|(lit, _)| self.unrolled.circuit.solver.value(*lit));
+        let Some(woken) = woken.and_then(|&(_, instance)| self.ids[instance]) else { return 0 };
+        for choice in 0..self.system.choices(id) {
+            self.system.step(Step { thread: id, choice }, &mut self.effect);
+            let is_it = self.system.status(woken) != Status::Parked;
+            self.system.rewind(&self.steps);
+            if is_it {
+                return choice;
+            }
+        }
+        0
+    }
+
+    fn take(&mut self, step: Step) -> Option<Violation> {
+        self.system.step(step, &mut self.effect);
+        self.steps.push(step);
+        match self.effect.fault.take() {
+            Some(Fault::Violation(violation)) => Some(violation),
+            _ => None,
+        }
+    }
+
+    fn is_it(&self, violation: &Violation, wrong: &Wrong) -> bool {
+        match wrong {
+            Wrong::Deadlock => violation.kind == selvedge_core::ViolationKind::Deadlock,
+            Wrong::Fault(fault) => {
+                let kind = match (fault.thread, fault.kind) {
+                    (None, selvedge_core::ViolationKind::Assertion) => {
+                        selvedge_core::ViolationKind::Finally
+                    }
+                    (_, kind) => kind,
+                };
+                violation.kind == kind
+                    && violation.places.first() == Some(&self.unrolled.program.place(fault.site))
+            }
+        }
+    }
+
+    fn witness(self, violation: Violation) -> Witness {
+        Witness { violation, schedule: Schedule { steps: self.steps }, inputs: self.inputs }
+    }
+}

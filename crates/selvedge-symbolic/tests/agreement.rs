@@ -1,0 +1,92 @@
+//! The same verdicts as the explorers, on all programs of `programs/`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use selvedge_core::{Bound, Inconclusive, Verdict};
+use selvedge_symbolic::{Options, Scheme, check};
+
+fn corpus() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../programs")
+}
+
+fn programs() -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut folders = vec![corpus()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "sel") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+#[test]
+fn order_agrees_with_the_explorers() {
+    agrees(Scheme::Order);
+}
+
+#[test]
+fn token_agrees_with_the_explorers() {
+    agrees(Scheme::Token);
+}
+
+#[test]
+fn mat_agrees_with_the_explorers() {
+    agrees(Scheme::Mat);
+}
+
+/// What the symbolic checks do not look at or cannot encode.
+const UNSUPPORTED: [&str; 4] = ["send ", "receive", "list ", "map "];
+
+fn agrees(scheme: Scheme) {
+    let mut problems = Vec::new();
+    let mut late = Vec::new();
+    for file in programs() {
+        let text = fs::read_to_string(&file).unwrap();
+        let name = file.strip_prefix(corpus()).unwrap().display().to_string();
+        let compiled = selvedge_lang::compile(&name, &text, &[]).unwrap();
+        let start = Instant::now();
+        let limit = Duration::from_secs(if scheme == Scheme::Order { 30 } else { 2 });
+        let mut stop = || (start.elapsed() > limit).then_some(Bound::Time);
+        let options = Options { scheme, keep_going: true, ..Options::default() };
+        let outcome = check(&compiled.program, &options, &mut stop, &|| start.elapsed());
+        let report = &outcome.report;
+        let mut kinds: Vec<&str> =
+            report.violations.iter().map(|(violation, _)| violation.kind.name()).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        let found = match report.verdict() {
+            Verdict::Violated => format!("violated {}", kinds.join(", ")),
+            verdict => verdict.to_string(),
+        };
+        let expected = text.lines().find_map(|line| line.strip_prefix("//# verdict: "));
+        let expected = match expected.expect("a program says its verdict") {
+            // Data races are not looked for.
+            "violated data-race" => "verified",
+            expected => expected,
+        };
+        let unsupported = UNSUPPORTED.iter().any(|word| text.contains(word));
+        let is_late = report.inconclusive.contains(&Inconclusive::Bound(Bound::Time));
+        if !outcome.mistakes.is_empty() {
+            problems.push(format!("{name}: {:?}", outcome.mistakes));
+        } else if is_late {
+            late.push(name);
+        } else if found != expected && !(unsupported && found == "inconclusive") {
+            let reasons: Vec<String> =
+                report.inconclusive.iter().map(|reason| reason.to_string()).collect();
+            problems.push(format!("{name}: {found}, not {expected} {reasons:?}"));
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+    // A token makes every interleaving a model of its own: that takes long.
+    let most_late = if scheme == Scheme::Order { 0 } else { 25 };
+    assert!(late.len() <= most_late, "too late: {late:?}");
+}

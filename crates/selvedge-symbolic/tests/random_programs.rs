@@ -1,0 +1,109 @@
+//! Random programs: the symbolic checks find what brute force finds, place by place.
+//!
+//! `SELVEDGE_FUZZ_SECONDS=600 cargo test --release -p selvedge-symbolic --test random_programs` goes
+//! on with new programs for that long, for each profile.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use selvedge_core::{Bound, Verdict, Violation, ViolationKind};
+use selvedge_explore::{Algorithm, Limits, Options, Silent, explore};
+use selvedge_lang::Interpreter;
+use selvedge_symbolic::{Scheme, check};
+use selvedge_testkit::{Profile, Sketch, Subject, generate, shrink};
+
+#[test]
+fn memory() {
+    campaign(&Profile::memory(), 60);
+}
+
+#[test]
+fn locks() {
+    campaign(&Profile::locks(), 60);
+}
+
+#[test]
+fn ordinary() {
+    campaign(&Profile::ordinary(), 60);
+}
+
+#[test]
+fn waiting() {
+    campaign(&Profile::waiting(), 60);
+}
+
+#[test]
+fn everything() {
+    campaign(&Profile::everything(), 60);
+}
+
+fn campaign(profile: &Profile, programs: u64) {
+    let seconds = std::env::var("SELVEDGE_FUZZ_SECONDS").ok();
+    let seconds = seconds.map(|seconds| seconds.parse().expect("a number of seconds"));
+    let end = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    let mut decided = 0;
+    for seed in 0.. {
+        if end.map_or(seed == programs, |end| Instant::now() > end) {
+            break;
+        }
+        let sketch = generate(profile, seed);
+        for scheme in Scheme::ALL {
+            match compare(&sketch, scheme) {
+                Ok(is_decided) => decided += u64::from(is_decided),
+                Err(problem) => {
+                    let small = shrink(sketch, &mut |sketch| compare(sketch, scheme).is_err());
+                    let now = compare(&small, scheme).err().unwrap_or_default();
+                    panic!("{} {seed}: {problem}\nsmaller: {now}\n{small}", scheme.name());
+                }
+            }
+        }
+    }
+    assert!(decided > programs / 2, "only {decided} programs were decided");
+}
+
+/// What is wrong and where. Deadlocks are one thing, whoever waits.
+type Found = BTreeSet<(ViolationKind, Option<(u32, u32)>)>;
+
+fn found<'a>(violations: impl Iterator<Item = &'a Violation>) -> Found {
+    violations
+        .map(|violation| match violation.kind {
+            ViolationKind::Deadlock => (ViolationKind::Deadlock, None),
+            kind => (kind, violation.places.first().map(|place| (place.line, place.column))),
+        })
+        .collect()
+}
+
+/// Whether the symbolic check came to a verdict; `Err` if it is another than that of the explorer.
+fn compare(sketch: &Sketch, scheme: Scheme) -> Result<bool, String> {
+    let text = sketch.to_string();
+    let Ok(subject) = Subject::new("random.sel", &text, &[]) else { return Ok(false) };
+    let program = subject.program();
+    let limits = Limits { executions: Some(20_000), ..Limits::default() };
+    let options = Options { keep_going: true, limits, ..Options::default() };
+    let make = || Interpreter::new(program.clone());
+    let explored = explore(Algorithm::Optimal, &make, &options, &mut Silent);
+    if !explored.inconclusive.is_empty() {
+        return Ok(false);
+    }
+    let start = Instant::now();
+    let limit = Duration::from_millis(if scheme == Scheme::Order { 3000 } else { 60 });
+    let mut stop = || (start.elapsed() > limit).then_some(Bound::Time);
+    let options = selvedge_symbolic::Options { scheme, keep_going: true, ..Default::default() };
+    let outcome = check(program, &options, &mut stop, &|| start.elapsed());
+    if let Some(mistake) = outcome.mistakes.first() {
+        return Err(mistake.clone());
+    }
+    let expected = found(explored.violations.iter().map(|(violation, _)| violation));
+    let seen = found(outcome.report.violations.iter().map(|(violation, _)| violation));
+    if !seen.is_subset(&expected) {
+        return Err(format!("found {seen:?}, not {expected:?}"));
+    }
+    let is_decided = outcome.report.inconclusive.is_empty();
+    if is_decided && seen != expected {
+        return Err(format!("found only {seen:?}, not {expected:?}"));
+    }
+    if is_decided && expected.is_empty() && outcome.report.verdict() != Verdict::Verified {
+        return Err("not verified".to_owned());
+    }
+    Ok(is_decided)
+}
