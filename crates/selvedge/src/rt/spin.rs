@@ -1,0 +1,162 @@
+//! Spin loops: a thread that spins waits until something it read has changed.
+//!
+//! What a thread touched since it last spun is kept, each object with the value that it saw. A turn
+//! that would find the same values everywhere would do the same again, so the thread stands still
+//! until one of them differs. A loop that gives up after some turns would then never get there: so
+//! when no other thread can run, a spinning thread is let go round again, a few times.
+
+use selvedge_core::{Effect, Flexibility, Mode, ObjectId};
+
+use super::engine::Engine;
+use super::operation::{Operation, Spot};
+use super::runtime::{Runtime, State};
+
+/// More objects than this in one turn are not kept in mind.
+const MOST_OBJECTS: usize = 64;
+
+/// So often a thread is let go round when nothing else can run.
+const FREE_TURNS: u32 = 40;
+
+/// What a thread touched since it last spun.
+#[derive(Default)]
+pub(crate) struct Touched {
+    /// The object, how to look at it, and the value seen.
+    seen: Vec<(ObjectId, Mode, u64)>,
+    /// How often in a row it spun with nothing changed.
+    turns: u32,
+}
+
+impl Touched {
+    pub(crate) fn clear(&mut self) {
+        self.seen.clear();
+        self.turns = 0;
+    }
+}
+
+impl Engine {
+    /// The running thread saw `value` in `object`. `look`: the mode in which it would look again.
+    #[inline]
+    pub(crate) fn saw(&self, object: ObjectId, look: Mode, value: u64) {
+        let rt = self.rt();
+        if rt.shared.learned.spins.get() {
+            rt.note_value(object, value);
+            let seen = &mut rt.threads[rt.current].touched.seen;
+            match seen.iter().position(|(other, ..)| *other == object) {
+                Some(known) => seen[known] = (object, look, value),
+                None if seen.len() < MOST_OBJECTS => seen.push((object, look, value)),
+                None => {}
+            }
+        }
+    }
+
+    /// `object` was changed in a way that its value does not show; gives its new count of changes.
+    #[inline]
+    pub(crate) fn changed(&self, object: ObjectId, look: Mode) {
+        let rt = self.rt();
+        if rt.shared.learned.spins.get() {
+            let value = rt.value(object).wrapping_add(1);
+            self.saw(object, look, value);
+        }
+    }
+
+    /// `object` was looked at.
+    #[inline]
+    pub(crate) fn looked(&self, object: ObjectId, look: Mode) {
+        let rt = self.rt();
+        if rt.shared.learned.spins.get() {
+            let value = rt.value(object);
+            self.saw(object, look, value);
+        }
+    }
+
+    /// One turn of a spin loop.
+    pub(crate) fn spin(&self, verb: &'static str, spot: Spot) {
+        let rt = self.rt();
+        if !rt.shared.learned.spins.replace(true) {
+            // What was read so far is not known: again, from the start.
+            rt.learn();
+            return;
+        }
+        if rt.threads[rt.current].touched.seen.is_empty() {
+            return;
+        }
+        let turns = &mut rt.threads[rt.current].touched.turns;
+        if *turns < rt.shared.spin_turns {
+            *turns += 1;
+            rt.threads[rt.current].touched.seen.clear();
+            return;
+        }
+        self.visible(&Spin { verb }, spot);
+        let rt = self.rt();
+        let me = rt.current;
+        let changed = rt.has_changed(me);
+        let touched = &mut rt.threads[me].touched;
+        touched.turns = if changed { 0 } else { touched.turns + 1 };
+        touched.seen.clear();
+    }
+}
+
+impl Runtime {
+    fn value(&self, object: ObjectId) -> u64 {
+        self.values.get(object.index()).copied().unwrap_or(0)
+    }
+
+    fn note_value(&mut self, object: ObjectId, value: u64) {
+        if self.values.len() <= object.index() {
+            self.values.resize(self.names.len().max(object.index() + 1), 0);
+        }
+        self.values[object.index()] = value;
+    }
+
+    /// Whether something that the thread saw differs now.
+    fn has_changed(&self, thread: usize) -> bool {
+        let seen = &self.threads[thread].touched.seen;
+        seen.iter().any(|&(object, _, value)| self.value(object) != value)
+    }
+
+    /// Whether no thread can run but those that spin and would find nothing new.
+    fn only_spinners_left(&self) -> bool {
+        !self.threads.iter().enumerate().any(|(number, thread)| {
+            // SAFETY: a thread that is ready stands at its operation, which is on its stack.
+            thread.state == State::Ready
+                && match unsafe { (*thread.pending).is_spin() } {
+                    true => self.has_changed(number),
+                    false => self.is_enabled(number),
+                }
+        })
+    }
+}
+
+/// Waits until something that the thread read has changed.
+struct Spin {
+    verb: &'static str,
+}
+
+impl Operation for Spin {
+    fn is_enabled(&self, rt: &Runtime, me: usize) -> bool {
+        rt.has_changed(me)
+            || (rt.threads[me].touched.turns < rt.shared.spin_turns + FREE_TURNS
+                && rt.only_spinners_left())
+    }
+
+    fn effect(&self, rt: &mut Runtime, me: usize, _choice: u32, effect: &mut Effect) {
+        for &(object, look, _) in &rt.threads[me].touched.seen {
+            effect.footprint.add(object, look);
+        }
+        effect.flexibility = Flexibility::Blocking;
+    }
+
+    fn text(&self, _rt: &Runtime, _me: usize) -> String {
+        self.verb.to_owned()
+    }
+
+    fn waits_for(&self, rt: &Runtime, me: usize) -> Option<(String, Vec<usize>)> {
+        let seen = &rt.threads[me].touched.seen;
+        let names: Vec<_> = seen.iter().map(|&(object, ..)| rt.object_name(object)).collect();
+        Some((format!("spins, and waits for a change of {}", names.join(", ")), Vec::new()))
+    }
+
+    fn is_spin(&self) -> bool {
+        true
+    }
+}
