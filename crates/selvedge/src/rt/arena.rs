@@ -2,9 +2,10 @@
 //!
 //! `const fn new` cannot register an object, so an object is known by where it lies. While a thread
 //! of checked code runs, what it allocates comes from spans of its own, one block after the other,
-//! and no block is used twice in an execution. So thread, span and offset of a block depend on what
-//! its thread did before and on nothing else. What outlives an execution (a test that collects
-//! outcomes) keeps its span; the next execution takes a fresh one with the same name.
+//! and no block is used twice in an execution. So how much a thread allocated before a block depends
+//! on what it did before and on nothing else: that is the name of what lies in the block. What
+//! outlives an execution (a test that collects outcomes) stays where it is; the next execution begins
+//! behind it.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -13,7 +14,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 /// Spans are multiples of this.
-const CHUNK: usize = 16 << 10;
+const CHUNK: usize = 64 << 10;
+/// Executions begin at multiples of this, so that alignment costs the same in all.
+const GRAIN: usize = 64;
 /// Larger blocks come from the system; nothing in them can be named.
 const LARGEST: usize = 256 << 20;
 const HEADER: usize = size_of::<Span>().next_multiple_of(64);
@@ -44,11 +47,21 @@ struct Span {
     /// Blocks in it that were not freed.
     live: AtomicU32,
     thread: u32,
-    /// How many spans its thread began before it.
-    nth: u32,
-    /// Whether it was kept from an earlier execution.
-    kept: AtomicU32,
     chunks: usize,
+    /// Where the blocks of this execution begin; what lies before them is from earlier ones.
+    start: usize,
+    /// How much its thread had allocated when it came to this span.
+    before: u64,
+}
+
+impl Span {
+    fn first(&self) -> usize {
+        &raw const *self as usize + HEADER
+    }
+
+    fn end(&self) -> usize {
+        &raw const *self as usize + self.chunks * CHUNK
+    }
 }
 
 /// What one thread allocates in one execution.
@@ -56,9 +69,13 @@ pub(crate) struct Arena {
     thread: u32,
     bump: usize,
     end: usize,
+    /// The first `used` of them are in use; the last of these is the one that `bump` lies in.
     spans: Vec<*mut Span>,
     used: usize,
+    /// Spans that are full of what outlived its execution.
     kept: Vec<*mut Span>,
+    /// When to look at those again.
+    most_kept: usize,
 }
 
 impl Arena {
@@ -70,11 +87,34 @@ impl Arena {
             spans: Vec::new(),
             used: 0,
             kept: Vec::new(),
+            most_kept: 16,
         }
     }
 
-    /// For the next execution: everything is free but for spans with something alive in them.
+    /// For the next execution: everything is free but for what is still alive.
     pub(crate) fn reset(&mut self) {
+        for index in (0..self.used).rev() {
+            let is_last = index + 1 == self.used;
+            // SAFETY: spans are never unmapped, and this one is this arena's.
+            let span = unsafe { &mut *self.spans[index] };
+            if span.live.load(Ordering::Relaxed) == 0 {
+                span.start = span.first();
+                continue;
+            }
+            let used = if is_last { self.bump } else { span.end() };
+            span.start = used.next_multiple_of(GRAIN);
+            if span.start + CHUNK / 4 > span.end() {
+                span.start = span.end();
+                self.kept.push(self.spans.remove(index));
+            }
+        }
+        (self.used, self.bump, self.end) = (0, 0, 0);
+        if self.kept.len() > self.most_kept {
+            self.look_at_kept();
+        }
+    }
+
+    fn look_at_kept(&mut self) {
         self.kept.retain(|&span| {
             // SAFETY: spans are never unmapped.
             let live = unsafe { (*span).live.load(Ordering::Relaxed) };
@@ -83,29 +123,21 @@ impl Arena {
             }
             live != 0
         });
-        for index in (0..self.used).rev() {
-            let span = self.spans[index];
-            // SAFETY: spans are never unmapped.
-            let head = unsafe { &*span };
-            if head.live.load(Ordering::Relaxed) != 0 {
-                head.kept.store(1, Ordering::Relaxed);
-                self.kept.push(span);
-                self.spans.remove(index);
-            }
-        }
-        (self.used, self.bump, self.end) = (0, 0, 0);
+        self.most_kept = 2 * self.kept.len() + 16;
     }
 
     #[inline]
     fn allocate(&mut self, layout: Layout) -> *mut u8 {
-        let start = self.bump.next_multiple_of(layout.align());
-        // Not even an empty block: it must lie inside its span.
-        let end = start.wrapping_add(layout.size().max(1));
-        if self.bump != 0 && end <= self.end {
-            self.bump = end;
-            // SAFETY: the span of the current block is the last one in use, and mapped.
-            unsafe { (*self.spans[self.used - 1]).live.fetch_add(1, Ordering::Relaxed) };
-            return start as *mut u8;
+        if layout.align() <= GRAIN {
+            let start = self.bump.next_multiple_of(layout.align());
+            // Not even an empty block: it must lie inside its span.
+            let end = start + layout.size().max(1);
+            if end <= self.end {
+                self.bump = end;
+                // SAFETY: the span of the current block is the last one in use, and mapped.
+                unsafe { (*self.spans[self.used - 1]).live.fetch_add(1, Ordering::Relaxed) };
+                return start as *mut u8;
+            }
         }
         self.allocate_in_next_span(layout)
     }
@@ -114,40 +146,41 @@ impl Arena {
     fn allocate_in_next_span(&mut self, layout: Layout) -> *mut u8 {
         // The list of spans is not memory of checked code.
         let me = switch(ptr::null_mut());
-        let needed = HEADER + layout.align() + layout.size();
-        let found = self.next_span(needed.div_ceil(CHUNK));
+        let found = self.next_span(layout.size().max(1) + layout.align());
         switch(me);
-        let Some(span) = found else { return ptr::null_mut() };
-        self.bump = span as usize + HEADER;
+        if !found {
+            return ptr::null_mut();
+        }
+        let start = self.bump.next_multiple_of(layout.align());
+        self.bump = start + layout.size().max(1);
         // SAFETY: the span was just taken, and is mapped.
-        self.end = span as usize + unsafe { (*span).chunks } * CHUNK;
-        self.allocate(layout)
+        unsafe { (*self.spans[self.used - 1]).live.fetch_add(1, Ordering::Relaxed) };
+        start as *mut u8
     }
 
-    fn next_span(&mut self, chunks: usize) -> Option<*mut Span> {
-        let reusable = self.spans.get(self.used).copied();
-        // SAFETY: spans are never unmapped.
-        let span = match reusable.filter(|&span| unsafe { (*span).chunks } == chunks) {
-            Some(span) => span,
-            None => {
-                let span = take_span(chunks)?;
-                match self.spans.get_mut(self.used) {
-                    Some(slot) => give_back(std::mem::replace(slot, span)),
-                    None => self.spans.push(span),
-                }
-                span
-            }
+    /// Makes a span with this much room the current one.
+    fn next_span(&mut self, needed: usize) -> bool {
+        let before = match self.used.checked_sub(1) {
+            // SAFETY: spans are never unmapped.
+            Some(last) => unsafe {
+                let last = &*self.spans[last];
+                last.before + (self.bump.next_multiple_of(GRAIN) - last.start) as u64
+            },
+            None => 0,
         };
-        // SAFETY: the span belongs to this arena alone, and nothing in it is alive.
-        unsafe {
-            (*span).live.store(0, Ordering::Relaxed);
-            (*span).kept.store(0, Ordering::Relaxed);
-            (*span).thread = self.thread;
-            (*span).nth = self.used as u32;
-            (*span).chunks = chunks;
+        // SAFETY: spans are never unmapped.
+        let fits = |span: &*mut Span| unsafe { (**span).start + needed <= (**span).end() };
+        if !self.spans.get(self.used).is_some_and(fits) {
+            let Some(new) = take_span((HEADER + needed).div_ceil(CHUNK)) else { return false };
+            self.spans.insert(self.used, new);
         }
+        // SAFETY: the span is this arena's alone.
+        let span = unsafe { &mut *self.spans[self.used] };
+        span.thread = self.thread;
+        span.before = before;
         self.used += 1;
-        Some(span)
+        (self.bump, self.end) = (span.start, span.end());
+        true
     }
 }
 
@@ -155,8 +188,12 @@ impl Drop for Arena {
     fn drop(&mut self) {
         self.reset();
         for span in std::mem::take(&mut self.spans) {
-            give_back(span);
+            // SAFETY: spans are never unmapped.
+            if unsafe { (*span).live.load(Ordering::Relaxed) } == 0 {
+                give_back(span);
+            }
         }
+        self.look_at_kept();
     }
 }
 
@@ -174,7 +211,10 @@ fn take_span(chunks: usize) -> Option<*mut Span> {
         && let Ok(mut spare) = SPARE.lock()
         && let Some(span) = spare.pop()
     {
-        return Some(span as *mut Span);
+        let span = span as *mut Span;
+        // SAFETY: nobody uses it.
+        unsafe { (*span).start = span as usize + HEADER };
+        return Some(span);
     }
     let (region, length) = region()?;
     let first = NEXT_CHUNK.fetch_add(chunks, Ordering::Relaxed);
@@ -192,9 +232,9 @@ fn take_span(chunks: usize) -> Option<*mut Span> {
         span.write(Span {
             live: AtomicU32::new(0),
             thread: 0,
-            nth: 0,
-            kept: AtomicU32::new(0),
             chunks,
+            start: span as usize + HEADER,
+            before: 0,
         });
     }
     Some(span)
@@ -262,10 +302,10 @@ pub(crate) fn locate(address: usize) -> Lies {
     let Some(span) = span_of(address) else { return Lies::Outside };
     // SAFETY: spans are never unmapped.
     let head = unsafe { &*span };
-    if head.kept.load(Ordering::Relaxed) != 0 {
+    if address < head.start {
         return Lies::Kept;
     }
-    let offset = (u64::from(head.nth) << 32) | (address - span as usize) as u64;
+    let offset = head.before + (address - head.start) as u64;
     Lies::In { thread: head.thread as usize, offset }
 }
 
