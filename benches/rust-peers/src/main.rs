@@ -29,8 +29,9 @@ const CASES: &[(&str, usize, usize)] = &[
     ("buffer", 2, 2),
     ("buffer", 3, 3),
     ("buffer", 4, 4),
-    ("stores", 4, 4),
-    ("mutex", 4, 4),
+    ("stores", 6, 4),
+    ("mutex", 6, 4),
+    ("rounds", 6, 5),
 ];
 
 fn main() {

@@ -178,6 +178,9 @@ impl Builder {
         {
             panic!("selvedge: cannot write the report to {}: {error}", path.display());
         }
+        if std::env::var_os("SELVEDGE_STATISTICS").is_some() {
+            failure::print_statistics(outcome.verdict(), outcome.executions(), outcome.time);
+        }
         let fine = match outcome.verdict() {
             Verdict::Verified => true,
             Verdict::Violated => false,
@@ -252,6 +255,7 @@ impl Builder {
     }
 
     fn search(&self, shared: &Rc<Shared>, start: Instant) -> Report {
+        shared.is_unsteady.set(false);
         let make = || Program::new(Rc::clone(shared), false);
         let mut watch = Watch { shared, end: self.time.map(|time| start + time) };
         match self.sample {
@@ -301,6 +305,7 @@ impl Builder {
     }
 
     fn follow_once(&self, shared: &Rc<Shared>, steps: &Schedule) -> Result<TraceView, String> {
+        shared.is_unsteady.set(false);
         let mut system = Program::new(Rc::clone(shared), true);
         let replay = selvedge_core::replay(&mut system, steps).map_err(|error| error.to_string())?;
         let mut violations: Vec<_> = replay.violations().cloned().collect();

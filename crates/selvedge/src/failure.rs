@@ -1,5 +1,7 @@
 //! What a failing test prints.
 
+use std::time::Duration;
+
 use selvedge_core::{Place, Report, Verdict};
 use selvedge_report::{TextOptions, TraceView, execution, line_of, plural, violation};
 
@@ -43,7 +45,7 @@ pub(crate) fn of_view(view: &TraceView) -> String {
     };
     let mut text = String::new();
     for found in &view.violations {
-        text.push_str(&format!("selvedge: {}: {}\n", found.kind, found.message));
+        text.push_str(&format!("selvedge: {}\n", found.message));
         text.push_str(&violation(found, &options));
         text.push('\n');
     }
@@ -80,6 +82,15 @@ pub(crate) fn summary(report: &Report, how: &str, weak: bool) -> String {
         );
     }
     text
+}
+
+/// One line for who asks for it with `SELVEDGE_STATISTICS`.
+#[allow(clippy::print_stderr, reason = "asked for")]
+pub(crate) fn print_statistics(verdict: Verdict, executions: u64, time: Duration) {
+    let current = std::thread::current();
+    let test = current.name().unwrap_or("a check");
+    let seconds = time.as_secs_f64();
+    eprintln!("selvedge: {test}: {verdict}, {executions} executions, {seconds:.3} s");
 }
 
 /// The source line of a place. Paths are relative to where the compiler ran, which is here or

@@ -86,6 +86,7 @@ impl Engine {
             )
         };
         thread.spot = spot;
+        rt.note_next(me, spot);
         // The next step of a script may be this one.
         if rt.scripted < rt.script.len() && rt.take_scripted(me) {
             return rt.choice;
@@ -234,10 +235,28 @@ impl Runtime {
             self.note_difference(me, spot);
             return false;
         }
-        self.log.push(Logged { thread: me as u32, spot });
+        self.threads[me].last_step = Some(self.log.len());
+        self.log.push(Logged { thread: me as u32, spot, next: None });
         self.scripted += 1;
         self.choice = choice;
         true
+    }
+
+    /// A thread came to its next operation: after the same steps it must be the same.
+    #[inline]
+    fn note_next(&mut self, me: usize, spot: Spot) {
+        let Some(last) = self.threads[me].last_step else { return };
+        if let Some(next) = self.expected.get(last).and_then(|logged| logged.next)
+            && !std::ptr::eq(next, spot)
+        {
+            let name = self.thread_name(me);
+            self.note_unsteady(format!(
+                "after the same steps {name} was at {next}, and now it is at {spot}"
+            ));
+        }
+        if let Some(logged) = self.log.get_mut(last) {
+            logged.next = Some(spot);
+        }
     }
 
     #[cold]

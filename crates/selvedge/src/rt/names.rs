@@ -71,7 +71,10 @@ impl Names {
     /// One more object, of a thread.
     pub(crate) fn add(&mut self, kind: &'static str, created: Option<Spot>) -> ObjectId {
         let id = ObjectId::new(self.about.len());
-        let same = |about: &&About| about.kind == kind && about.created == created;
+        let line = |spot: Spot| (spot.file(), spot.line());
+        let same = |about: &&About| {
+            about.kind == kind && about.created.map(line) == created.map(line)
+        };
         let nth = match created {
             Some(_) => self.about.iter().filter(same).count() as u32,
             None => 0,

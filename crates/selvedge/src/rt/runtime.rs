@@ -32,7 +32,7 @@ pub(crate) struct Shared {
     pub(crate) weak: Cell<bool>,
     /// Why the search makes no sense any more: the code does not do the same every time.
     pub(crate) unsteady: RefCell<Option<String>>,
-    /// Whether there is such a reason.
+    /// Whether there is such a reason, or something new was learned: nothing runs any more.
     pub(crate) is_unsteady: Cell<bool>,
 }
 
@@ -102,6 +102,8 @@ pub(crate) struct Thread {
     pub(crate) locals: Vec<(usize, Option<Box<dyn Any>>)>,
     /// Contents of the `Arc`s that it is taking down.
     pub(crate) dropping: Vec<&'static str>,
+    /// Its last step, as an index of the log.
+    pub(crate) last_step: Option<usize>,
     /// Messages sent so far.
     pub(crate) sent: u64,
     /// Visible operations so far.
@@ -120,6 +122,8 @@ pub(crate) struct Panicked {
 pub(crate) struct Logged {
     pub(crate) thread: u32,
     pub(crate) spot: Spot,
+    /// Where the thread came to behind it.
+    pub(crate) next: Option<Spot>,
 }
 
 /// The state of checked code.
@@ -227,6 +231,7 @@ impl Runtime {
             touched: Touched::default(),
             locals: Vec::new(),
             dropping: Vec::new(),
+            last_step: None,
             sent: 0,
             operations: 0,
         }));
@@ -289,13 +294,17 @@ impl Runtime {
 
     /// Notes that the code does not do the same every time.
     pub(crate) fn note_unsteady(&self, what: String) {
-        self.shared.unsteady.borrow_mut().get_or_insert(what);
+        // After news the search starts again anyway.
+        if !self.shared.learned.news.get() {
+            self.shared.unsteady.borrow_mut().get_or_insert(what);
+        }
         self.shared.is_unsteady.set(true);
     }
 
     /// Notes something that matters from the first step on.
     pub(crate) fn learn(&self) {
         self.shared.learned.news.set(true);
+        self.shared.is_unsteady.set(true);
     }
 
     /// Adds what an operation that runs during unwinding touches to the step that runs.

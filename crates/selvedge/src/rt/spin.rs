@@ -15,7 +15,7 @@ use super::runtime::{Runtime, State};
 const MOST_OBJECTS: usize = 64;
 
 /// So often a thread is let go round when nothing else can run.
-const FREE_TURNS: u32 = 40;
+const FREE_TURNS: u32 = 12;
 
 /// What a thread touched since it last spun.
 #[derive(Default)]

@@ -132,6 +132,7 @@ impl Program {
                 thread.panic = None;
                 thread.locals.clear();
                 thread.dropping.clear();
+                thread.last_step = None;
                 thread.sent = 0;
                 thread.operations = 0;
             }
@@ -153,6 +154,12 @@ impl Program {
     #[inline]
     fn run(&mut self, number: usize) {
         self.steps += 1;
+        let thread = &mut self.rt_mut().threads[number];
+        if thread.fault.is_some() {
+            // It failed before its first step.
+            thread.state = State::Failed;
+            return;
+        }
         // SAFETY: no reference into the runtime is held.
         unsafe { resume(self.rt, number) };
     }
@@ -255,7 +262,8 @@ impl System for Program {
         }
         let thread = &mut rt.threads[number];
         thread.begun = true;
-        rt.log.push(Logged { thread: number as u32, spot: thread.spot });
+        thread.last_step = Some(rt.log.len());
+        rt.log.push(Logged { thread: number as u32, spot: thread.spot, next: None });
         rt.choice = step.choice;
         if rt.tracing {
             let operation = rt.threads[number].pending;

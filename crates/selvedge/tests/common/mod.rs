@@ -1,5 +1,5 @@
 //! The programs that other tools were measured on.
-#![allow(dead_code, reason = "each test file uses some of them")]
+#![allow(dead_code, unreachable_pub, reason = "each test file uses some of them")]
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -65,7 +65,7 @@ pub fn readers(n: usize) {
         })
         .collect();
     x.store(1, SeqCst);
-    threads.into_iter().for_each(|thread| drop(thread.join().unwrap()));
+    threads.into_iter().for_each(|thread| _ = thread.join().unwrap());
 }
 
 /// Thread i copies element i - 1 plus one; main looks for the last zero.
@@ -125,7 +125,7 @@ pub fn fetch_add(n: usize) {
         })
         .collect();
     x.fetch_add(1, SeqCst);
-    threads.into_iter().for_each(|thread| drop(thread.join().unwrap()));
+    threads.into_iter().for_each(|thread| _ = thread.join().unwrap());
 }
 
 /// Two producers send `n` messages each; main takes them all.
@@ -152,13 +152,14 @@ struct Node {
     next: *mut Node,
 }
 
-/// A stack without locks; nodes are freed at the end.
+/// A stack without locks.
 pub struct Treiber {
     head: AtomicPtr<Node>,
 }
 
-// Nodes are reached through an atomic, and freed when nobody is left.
+// SAFETY: nodes are reached through an atomic, and never freed.
 unsafe impl Send for Treiber {}
+// SAFETY: as above.
 unsafe impl Sync for Treiber {}
 
 impl Treiber {
@@ -168,27 +169,30 @@ impl Treiber {
 
     pub fn push(&self, value: usize) {
         let node = Box::into_raw(Box::new(Node { value, next: std::ptr::null_mut() }));
+        let mut head = self.head.load(SeqCst);
         loop {
-            let head = self.head.load(SeqCst);
+            // SAFETY: nobody else knows the node yet.
             unsafe { (*node).next = head };
-            if self.head.compare_exchange(head, node, SeqCst, SeqCst).is_ok() {
-                return;
+            match self.head.compare_exchange(head, node, SeqCst, SeqCst) {
+                Ok(_) => return,
+                Err(found) => head = found,
             }
         }
     }
 
     /// Nodes that are taken out are not freed: another thread may look at them.
     pub fn pop(&self) -> Option<usize> {
-        loop {
-            let head = self.head.load(SeqCst);
-            if head.is_null() {
-                return None;
-            }
+        let mut head = self.head.load(SeqCst);
+        while !head.is_null() {
+            // SAFETY: nodes are never freed, and never changed once they are in the stack.
             let next = unsafe { (*head).next };
-            if self.head.compare_exchange(head, next, SeqCst, SeqCst).is_ok() {
-                return Some(unsafe { (*head).value });
+            match self.head.compare_exchange(head, next, SeqCst, SeqCst) {
+                // SAFETY: as above.
+                Ok(_) => return Some(unsafe { (*head).value }),
+                Err(found) => head = found,
             }
         }
+        None
     }
 }
 
@@ -206,7 +210,7 @@ pub fn treiber(n: usize) {
         .collect();
     stack.push(n);
     stack.pop();
-    threads.into_iter().for_each(|thread| drop(thread.join().unwrap()));
+    threads.into_iter().for_each(|thread| _ = thread.join().unwrap());
 }
 
 /// A ring for one producer and one consumer, with atomic slots.
@@ -251,9 +255,9 @@ pub fn ring(n: usize) {
     let ring = Arc::new(Ring::new());
     let producer = {
         let ring = Arc::clone(&ring);
-        thread::spawn(move || (1..=n).for_each(|value| drop(ring.try_push(value))))
+        thread::spawn(move || (1..=n).for_each(|value| _ = ring.try_push(value)))
     };
-    (0..n).for_each(|_| drop(ring.try_pop()));
+    (0..n).for_each(|_| _ = ring.try_pop());
     producer.join().unwrap();
 }
 
