@@ -42,15 +42,11 @@ impl<T: ?Sized> UnsafeCell<T> {
         })
     }
 
-    fn touch(&self, kind: &'static str, mode: Mode, spot: Spot) {
+    fn touch(&self, kind: &'static str, mode: Mode, spot: Spot) -> ObjectId {
         let engine = Engine::enter();
         let object = self.object(&engine, kind);
-        let verb = if mode == Mode::Read { "read" } else { "write" };
-        engine.visible(&Touch { object, mode, plain: true, verb, order: None }, spot);
-        match mode {
-            Mode::Read => engine.looked(object, Mode::Read),
-            _ => engine.changed(object, Mode::Read),
-        }
+        touch(&engine, object, mode, spot);
+        object
     }
 
     /// Calls `f` with a pointer to read through.
@@ -71,18 +67,18 @@ impl<T: ?Sized> UnsafeCell<T> {
 
     /// A pointer to read through, for as long as the result lives.
     #[track_caller]
-    pub fn get(&self) -> ConstPtr<'_, T> {
+    pub fn get(&self) -> ConstPtr<T> {
         let spot = Location::caller();
-        self.touch("UnsafeCell", Mode::Read, spot);
-        ConstPtr { pointer: self.value.get(), access: Access::new(self, Mode::Read, spot) }
+        let object = self.touch("UnsafeCell", Mode::Read, spot);
+        ConstPtr { pointer: self.value.get(), access: Access::new(object, Mode::Read, spot) }
     }
 
     /// A pointer to read and write through, for as long as the result lives.
     #[track_caller]
-    pub fn get_mut(&self) -> MutPtr<'_, T> {
+    pub fn get_mut(&self) -> MutPtr<T> {
         let spot = Location::caller();
-        self.touch("UnsafeCell", Mode::Write, spot);
-        MutPtr { pointer: self.value.get(), access: Access::new(self, Mode::Write, spot) }
+        let object = self.touch("UnsafeCell", Mode::Write, spot);
+        MutPtr { pointer: self.value.get(), access: Access::new(object, Mode::Write, spot) }
     }
 }
 
@@ -108,16 +104,27 @@ impl<T: ?Sized> fmt::Debug for UnsafeCell<T> {
 
 /// An access that goes on until it is dropped. If its thread did something visible meanwhile, it
 /// counts as a second access at its end: otherwise what happened in between would not conflict.
-struct Access<'a, T: ?Sized> {
-    cell: &'a UnsafeCell<T>,
+struct Access {
+    object: ObjectId,
     mode: Mode,
     spot: Spot,
     operations: u64,
 }
 
-impl<'a, T: ?Sized> Access<'a, T> {
-    fn new(cell: &'a UnsafeCell<T>, mode: Mode, spot: Spot) -> Self {
-        Self { cell, mode, spot, operations: operations() }
+impl Access {
+    fn new(object: ObjectId, mode: Mode, spot: Spot) -> Self {
+        Self { object, mode, spot, operations: operations() }
+    }
+}
+
+/// An access to a cell as a step of its own.
+fn touch(engine: &Engine, object: ObjectId, mode: Mode, spot: Spot) {
+    let verb = if mode == Mode::Read { "read" } else { "write" };
+    engine.visible(&Touch { object, mode, plain: true, verb, order: None }, spot);
+    // A spin loop looks at it without reading it: that is no race.
+    match mode {
+        Mode::Read => engine.looked(object, Mode::Probe),
+        _ => engine.changed(object, Mode::Probe),
     }
 }
 
@@ -129,23 +136,27 @@ fn operations() -> u64 {
     })
 }
 
-impl<T: ?Sized> Drop for Access<'_, T> {
+impl Drop for Access {
     fn drop(&mut self) {
         let now = operations();
-        if now != 0 && now != self.operations && !std::thread::panicking() {
-            self.cell.touch("UnsafeCell", self.mode, self.spot);
+        if now != 0
+            && now != self.operations
+            && !std::thread::panicking()
+            && let Some(engine) = Engine::try_enter()
+        {
+            touch(&engine, self.object, self.mode, self.spot);
         }
     }
 }
 
 /// A pointer to read through.
-pub struct ConstPtr<'a, T: ?Sized> {
+pub struct ConstPtr<T: ?Sized> {
     pointer: *const T,
     #[allow(dead_code, reason = "what matters is when it is dropped")]
-    access: Access<'a, T>,
+    access: Access,
 }
 
-impl<T: ?Sized> ConstPtr<'_, T> {
+impl<T: ?Sized> ConstPtr<T> {
     /// Calls `f` with the pointer.
     pub fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
         f(self.pointer)
@@ -161,20 +172,20 @@ impl<T: ?Sized> ConstPtr<'_, T> {
     }
 }
 
-impl<T: ?Sized> fmt::Debug for ConstPtr<'_, T> {
+impl<T: ?Sized> fmt::Debug for ConstPtr<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.pointer.fmt(f)
     }
 }
 
 /// A pointer to read and write through.
-pub struct MutPtr<'a, T: ?Sized> {
+pub struct MutPtr<T: ?Sized> {
     pointer: *mut T,
     #[allow(dead_code, reason = "what matters is when it is dropped")]
-    access: Access<'a, T>,
+    access: Access,
 }
 
-impl<T: ?Sized> MutPtr<'_, T> {
+impl<T: ?Sized> MutPtr<T> {
     /// Calls `f` with the pointer.
     pub fn with<R>(&mut self, f: impl FnOnce(*mut T) -> R) -> R {
         f(self.pointer)
@@ -191,7 +202,7 @@ impl<T: ?Sized> MutPtr<'_, T> {
     }
 }
 
-impl<T: ?Sized> fmt::Debug for MutPtr<'_, T> {
+impl<T: ?Sized> fmt::Debug for MutPtr<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.pointer.fmt(f)
     }

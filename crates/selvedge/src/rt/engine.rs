@@ -6,7 +6,7 @@ use selvedge_core::{Effect, Fault, ViolationKind};
 
 use super::arena::{self, Arena};
 use super::fiber::Abort;
-use super::operation::{Operation, Spot};
+use super::operation::{Operation, Running, Spot};
 use super::runtime::{Logged, Runtime, State, Way, running};
 
 /// After so many operations that run at once, a thread that is still busy is taken down.
@@ -154,7 +154,14 @@ impl Engine {
             self.unwind();
         }
         rt.threads[me].spot = spot;
+        // SAFETY: as in `visible`.
+        rt.threads[me].pending = unsafe {
+            std::mem::transmute::<*const dyn Operation, *const dyn Operation>(
+                operation as *const dyn Operation,
+            )
+        };
         if operation.is_enabled(rt, me) {
+            rt.threads[me].pending = Running::ONE;
             if rt.way == Way::Announce {
                 let mut effect = Effect::default();
                 operation.effect(rt, me, 0, &mut effect);
@@ -162,12 +169,6 @@ impl Engine {
             }
             return 0;
         }
-        // SAFETY: as in `visible`.
-        rt.threads[me].pending = unsafe {
-            std::mem::transmute::<*const dyn Operation, *const dyn Operation>(
-                operation as *const dyn Operation,
-            )
-        };
         self.suspend();
         self.rt().choice
     }
@@ -235,6 +236,7 @@ impl Runtime {
             self.note_difference(me, spot);
             return false;
         }
+        self.threads[me].pending = Running::ONE;
         self.threads[me].last_step = Some(self.log.len());
         self.log.push(Logged { thread: me as u32, spot, next: None });
         self.scripted += 1;

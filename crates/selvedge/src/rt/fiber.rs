@@ -10,7 +10,7 @@ use selvedge_core::{Fault, Step, ViolationKind};
 
 use super::arena;
 use super::engine::Engine;
-use super::operation::{End, FailsAtOnce};
+use super::operation::{End, Running};
 use super::runtime::{Runtime, State, place, set_running};
 
 pub(crate) type Yielder = corosensei::Yielder<(), ()>;
@@ -98,7 +98,7 @@ pub(crate) unsafe fn start(rt: *mut Runtime, number: usize, body: Body) {
         if thread.state == State::Failed && number != 0 {
             // A step of its own shows the fault.
             thread.state = State::Ready;
-            thread.pending = FailsAtOnce::ONE;
+            thread.pending = Running::ONE;
         }
     }
 }
@@ -108,7 +108,7 @@ fn cannot_start(rt: &mut Runtime, number: usize, error: &std::io::Error) {
     let thread = &mut rt.threads[number];
     thread.fault = Some(Fault::GaveUp(reason));
     thread.state = State::Ready;
-    thread.pending = FailsAtOnce::ONE;
+    thread.pending = Running::ONE;
 }
 
 /// The code of a thread on its own stack.
@@ -149,6 +149,8 @@ pub(crate) unsafe fn resume(rt: *mut Runtime, number: usize) {
             (*thread).state = State::Failed;
             return;
         };
+        // What it stood at ends when it runs.
+        (*thread).pending = Running::ONE;
         let before = std::mem::replace(&mut (*rt).current, number);
         let running = set_running(rt);
         let outer = arena::switch(&raw mut *(*thread).arena);

@@ -139,15 +139,15 @@ impl Operation for End {
     }
 }
 
-/// The step of a thread that failed before its first visible operation.
-pub(crate) struct FailsAtOnce;
+/// Where a thread stands that runs, or failed before it came to an operation.
+pub(crate) struct Running;
 
-impl FailsAtOnce {
+impl Running {
     /// It has no content, so one is enough.
     pub(crate) const ONE: *const dyn Operation = &Self;
 }
 
-impl Operation for FailsAtOnce {
+impl Operation for Running {
     fn effect(&self, _rt: &mut Runtime, _me: usize, _choice: u32, _effect: &mut Effect) {}
 
     fn text(&self, _rt: &Runtime, _me: usize) -> String {

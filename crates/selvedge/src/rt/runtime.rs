@@ -210,7 +210,7 @@ impl Runtime {
         let wake = self.names.add("wake-up", None);
         self.threads.push(Box::new(Thread {
             state: State::Absent,
-            pending: super::operation::FailsAtOnce::ONE,
+            pending: super::operation::Running::ONE,
             spot: Location::caller(),
             begun: false,
             life,

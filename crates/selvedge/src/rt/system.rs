@@ -146,7 +146,7 @@ impl Program {
         let main = &mut self.rt_mut().threads[0];
         if main.state == State::Failed {
             main.state = State::Ready;
-            main.pending = super::operation::FailsAtOnce::ONE;
+            main.pending = super::operation::Running::ONE;
         }
     }
 
