@@ -249,6 +249,7 @@ impl Builder {
             spin_turns: self.spin_turns,
             learned: Learned::default(),
             weak: Cell::new(false),
+            statics: RefCell::new(None),
             is_unsteady: Cell::new(false),
             unsteady: RefCell::new(None),
         })

@@ -144,7 +144,7 @@ fn two_stores_then_a_load() {
             let shared = Arc::clone(&shared);
             thread::spawn(move || shared[0].store(value, SeqCst))
         });
-        threads.map(|thread| thread.join().unwrap());
+        _ = threads.map(|thread| thread.join().unwrap());
         shared[0].load(SeqCst)
     });
     assert_eq!(found, BTreeSet::from([1, 2]));
@@ -172,7 +172,7 @@ fn independent_reads_of_independent_writes_agree() {
             spawn(|shared| (shared[0].load(SeqCst), shared[1].load(SeqCst))),
             spawn(|shared| (shared[1].load(SeqCst), shared[0].load(SeqCst))),
         ];
-        writers.map(|thread| thread.join().unwrap());
+        _ = writers.map(|thread| thread.join().unwrap());
         readers.map(|thread| thread.join().unwrap())
     });
     assert_eq!(found.len(), 15);

@@ -402,7 +402,7 @@ fn spin_loops_end_when_something_changes() {
 
 #[test]
 fn a_spin_loop_that_gives_up_is_no_deadlock() {
-    check(|| {
+    Builder::new().spin_turns(10).check(|| {
         let flag = AtomicBool::new(false);
         for _ in 0..10 {
             if flag.load(SeqCst) {

@@ -15,6 +15,9 @@ pub(crate) mod runtime;
 mod spin;
 pub(crate) mod system;
 
+#[cfg(test)]
+mod tests;
+
 pub(crate) use engine::Engine;
 pub(crate) use object::{Header, Restorer};
 pub(crate) use operation::{Await, Compare, Operation, Spot, Touch};

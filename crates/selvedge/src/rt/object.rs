@@ -57,6 +57,7 @@ impl Header {
         let rt = engine.rt();
         let (place, outlives) = self.lies(rt);
         if outlives {
+            rt.shared.claim_statics();
             match restorer.reset(self.stamp.get() == 0, &raw const *self as usize) {
                 Ok(reset) => rt.resets.push(reset),
                 Err(()) => self.refuse(engine, kind),

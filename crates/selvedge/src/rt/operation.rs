@@ -34,11 +34,6 @@ pub(crate) trait Operation {
         None
     }
 
-    /// Whether it waits for a change of what the thread read.
-    fn is_spin(&self) -> bool {
-        false
-    }
-
     /// Whether time alone would end the wait, so that waiting for ever does not count.
     fn is_timed(&self) -> bool {
         false

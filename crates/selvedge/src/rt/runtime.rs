@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::panic::Location;
 use std::rc::Rc;
+use std::sync::{Mutex, MutexGuard};
 
 use selvedge_core::{
     Access, Fault, Footprint, ObjectId, Place, Step, ThreadId, Violation, ViolationKind,
@@ -32,8 +33,21 @@ pub(crate) struct Shared {
     pub(crate) weak: Cell<bool>,
     /// Why the search makes no sense any more: the code does not do the same every time.
     pub(crate) unsteady: RefCell<Option<String>>,
+    /// Static data belongs to one check at a time: tests run side by side.
+    pub(crate) statics: RefCell<Option<MutexGuard<'static, ()>>>,
     /// Whether there is such a reason, or something new was learned: nothing runs any more.
     pub(crate) is_unsteady: Cell<bool>,
+}
+
+impl Shared {
+    /// Waits until no other check uses static data, and keeps it until this check is over.
+    pub(crate) fn claim_statics(&self) {
+        static STATICS: Mutex<()> = Mutex::new(());
+        let mut claimed = self.statics.borrow_mut();
+        if claimed.is_none() {
+            *claimed = Some(STATICS.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
+        }
+    }
 }
 
 /// What turns out while the code runs, and matters from the first step on. When something is

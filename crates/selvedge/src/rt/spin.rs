@@ -2,20 +2,18 @@
 //!
 //! What a thread touched since it last spun is kept, each object with the value that it saw. A turn
 //! that would find the same values everywhere would do the same again, so the thread stands still
-//! until one of them differs. A loop that gives up after some turns would then never get there: so
-//! when no other thread can run, a spinning thread is let go round again, a few times.
+//! until one of them differs. A loop that gives up after some turns would then never get there: for
+//! those, [`Builder::spin_turns`](crate::Builder::spin_turns) says how often a thread goes round
+//! first.
 
 use selvedge_core::{Effect, Flexibility, Mode, ObjectId};
 
 use super::engine::Engine;
 use super::operation::{Operation, Spot};
-use super::runtime::{Runtime, State};
+use super::runtime::Runtime;
 
 /// More objects than this in one turn are not kept in mind.
 const MOST_OBJECTS: usize = 64;
-
-/// So often a thread is let go round when nothing else can run.
-const FREE_TURNS: u32 = 12;
 
 /// What a thread touched since it last spun.
 #[derive(Default)]
@@ -89,10 +87,7 @@ impl Engine {
         self.visible(&Spin { verb }, spot);
         let rt = self.rt();
         let me = rt.current;
-        let changed = rt.has_changed(me);
-        let touched = &mut rt.threads[me].touched;
-        touched.turns = if changed { 0 } else { touched.turns + 1 };
-        touched.seen.clear();
+        rt.threads[me].touched.clear();
     }
 }
 
@@ -113,18 +108,6 @@ impl Runtime {
         let seen = &self.threads[thread].touched.seen;
         seen.iter().any(|&(object, _, value)| self.value(object) != value)
     }
-
-    /// Whether no thread can run but those that spin and would find nothing new.
-    fn only_spinners_left(&self) -> bool {
-        !self.threads.iter().enumerate().any(|(number, thread)| {
-            // SAFETY: a thread that is ready stands at its operation, which is on its stack.
-            thread.state == State::Ready
-                && match unsafe { (*thread.pending).is_spin() } {
-                    true => self.has_changed(number),
-                    false => self.is_enabled(number),
-                }
-        })
-    }
 }
 
 /// Waits until something that the thread read has changed.
@@ -135,8 +118,6 @@ struct Spin {
 impl Operation for Spin {
     fn is_enabled(&self, rt: &Runtime, me: usize) -> bool {
         rt.has_changed(me)
-            || (rt.threads[me].touched.turns < rt.shared.spin_turns + FREE_TURNS
-                && rt.only_spinners_left())
     }
 
     fn effect(&self, rt: &mut Runtime, me: usize, _choice: u32, effect: &mut Effect) {
@@ -153,10 +134,8 @@ impl Operation for Spin {
     fn waits_for(&self, rt: &Runtime, me: usize) -> Option<(String, Vec<usize>)> {
         let seen = &rt.threads[me].touched.seen;
         let names: Vec<_> = seen.iter().map(|&(object, ..)| rt.object_name(object)).collect();
-        Some((format!("spins, and waits for a change of {}", names.join(", ")), Vec::new()))
-    }
-
-    fn is_spin(&self) -> bool {
-        true
+        let what = names.join(", ");
+        let hint = "if the loop gives up by itself: Builder::spin_turns";
+        Some((format!("spins, and waits for a change of {what} ({hint})"), Vec::new()))
     }
 }

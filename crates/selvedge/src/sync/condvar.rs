@@ -246,10 +246,10 @@ impl Operation for Wait {
         if self.timed { 2 } else { 1 }
     }
 
-    fn effect(&self, _rt: &mut Runtime, _me: usize, choice: u32, effect: &mut Effect) {
-        if choice == 0 {
-            effect.footprint.add(self.condition, Mode::Wait);
-        }
+    fn effect(&self, _rt: &mut Runtime, _me: usize, _choice: u32, effect: &mut Effect) {
+        // Both alternatives touch the same: explorers take a step that is independent of others to
+        // be so with each of its alternatives.
+        effect.footprint.add(self.condition, Mode::Wait);
         effect.footprint.add(self.mutex, Mode::Release);
     }
 
