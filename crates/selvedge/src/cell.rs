@@ -21,10 +21,7 @@ impl<T> UnsafeCell<T> {
     /// With this value.
     #[track_caller]
     pub const fn new(value: T) -> Self {
-        Self {
-            header: Header::new(Location::caller()),
-            value: std::cell::UnsafeCell::new(value),
-        }
+        Self { header: Header::new(Location::caller()), value: std::cell::UnsafeCell::new(value) }
     }
 
     /// Takes the value out.

@@ -219,7 +219,8 @@ impl Builder {
                 Err(error) => {
                     let mut unsteady = shared.unsteady.borrow_mut();
                     let reason = error.reason;
-                    unsteady.get_or_insert(format!("\"{}\" came once: {reason}", violation.message));
+                    unsteady
+                        .get_or_insert(format!("\"{}\" came once: {reason}", violation.message));
                 }
             }
         }
@@ -261,21 +262,18 @@ impl Builder {
         let mut watch = Watch { shared, end: self.time.map(|time| start + time) };
         match self.sample {
             None => explore(self.algorithm, &make, &self.options, &mut watch),
-            Some((executions, seed)) => sample(
-                Sampling::Uniform,
-                executions,
-                seed,
-                &make,
-                &self.options,
-                &mut watch,
-            ),
+            Some((executions, seed)) => {
+                sample(Sampling::Uniform, executions, seed, &make, &self.options, &mut watch)
+            }
         }
     }
 
     /// Whether the user asked for the bound that is the reason.
     fn asked_for(&self, reason: &Inconclusive) -> bool {
         match reason {
-            Inconclusive::Bound(Bound::Steps(most)) => *most != Self::default().options.limits.steps,
+            Inconclusive::Bound(Bound::Steps(most)) => {
+                *most != Self::default().options.limits.steps
+            }
             Inconclusive::Bound(Bound::Interrupted) | Inconclusive::GaveUp(_) => false,
             Inconclusive::Bound(_) => true,
         }
@@ -299,16 +297,17 @@ impl Builder {
                 eprintln!("{}", failure::of_view(&view));
                 eprintln!("selvedge: nothing is wrong in this execution");
             }
-            Err(reason) => panic!(
-                "selvedge: the schedule does not fit this code, or not any more: {reason}"
-            ),
+            Err(reason) => {
+                panic!("selvedge: the schedule does not fit this code, or not any more: {reason}")
+            }
         }
     }
 
     fn follow_once(&self, shared: &Rc<Shared>, steps: &Schedule) -> Result<TraceView, String> {
         shared.is_unsteady.set(false);
         let mut system = Program::new(Rc::clone(shared), true);
-        let replay = selvedge_core::replay(&mut system, steps).map_err(|error| error.to_string())?;
+        let replay =
+            selvedge_core::replay(&mut system, steps).map_err(|error| error.to_string())?;
         let mut violations: Vec<_> = replay.violations().cloned().collect();
         if self.options.data_races {
             violations.extend(selvedge_explore::data_races(&system, &replay));

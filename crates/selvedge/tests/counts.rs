@@ -3,8 +3,8 @@
 mod common;
 
 use common::{
-    buffer, executions, fetch_add, lastzero, mutex_counter, producers, readers, ring, rounds, stores,
-    treiber,
+    buffer, executions, fetch_add, lastzero, mutex_counter, producers, readers, ring, rounds,
+    stores, treiber,
 };
 
 #[test]

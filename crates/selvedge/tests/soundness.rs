@@ -284,7 +284,11 @@ fn the_seeded_bug_is_found_in_every_variant() {
                     true => thread::spawn(move || other.push(7)),
                     false => thread::spawn(move || consume(&other)),
                 };
-                if main_consumes { consume(&ring) } else { ring.push(7) }
+                if main_consumes {
+                    consume(&ring)
+                } else {
+                    ring.push(7)
+                }
                 thread.join().unwrap();
             });
             assert_eq!(outcome.kinds(), [ViolationKind::DataRace], "{name}: {}", outcome.text());

@@ -401,6 +401,21 @@ fn spin_loops_end_when_something_changes() {
 }
 
 #[test]
+fn spin_loops_end_on_messages_and_ends_of_threads() {
+    check(|| {
+        let (sender, receiver) = mpsc::channel();
+        let thread = thread::spawn(move || sender.send(1).unwrap());
+        while receiver.try_recv().is_err() {
+            thread::yield_now();
+        }
+        while !thread.is_finished() {
+            thread::yield_now();
+        }
+        thread.join().unwrap();
+    });
+}
+
+#[test]
 fn a_spin_loop_that_gives_up_is_no_deadlock() {
     Builder::new().spin_turns(10).check(|| {
         let flag = AtomicBool::new(false);

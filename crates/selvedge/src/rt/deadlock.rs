@@ -15,9 +15,8 @@ impl Runtime {
     }
 
     fn waiting(&self) -> impl Iterator<Item = usize> + '_ {
-        let waits = |number: &usize| {
-            matches!(self.threads[*number].state, State::Ready | State::Parked)
-        };
+        let waits =
+            |number: &usize| matches!(self.threads[*number].state, State::Ready | State::Parked);
         (0..self.threads.len()).filter(waits)
     }
 
@@ -76,7 +75,10 @@ impl Runtime {
             .map(|&holder| match holder == number {
                 true => "the thread itself".to_owned(),
                 false if self.threads[holder].state == State::Finished => {
-                    format!("{}, which has ended and will never give it up", self.thread_name(holder))
+                    format!(
+                        "{}, which has ended and will never give it up",
+                        self.thread_name(holder)
+                    )
                 }
                 false => self.thread_name(holder),
             })

@@ -229,9 +229,10 @@ impl Runtime {
         let thread = &mut self.threads[me];
         thread.begun = true;
         let spot = thread.spot;
-        let same = self.expected.get(self.scripted).is_none_or(|logged| {
-            logged.thread as usize == me && std::ptr::eq(logged.spot, spot)
-        });
+        let same = self
+            .expected
+            .get(self.scripted)
+            .is_none_or(|logged| logged.thread as usize == me && std::ptr::eq(logged.spot, spot));
         if !same || !self.is_enabled(me) {
             self.note_difference(me, spot);
             return false;

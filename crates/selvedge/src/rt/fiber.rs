@@ -6,7 +6,7 @@ use std::ptr;
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::trap::CoroutineTrapHandler;
 use corosensei::{Coroutine, CoroutineResult};
-use selvedge_core::{Fault, Step, ViolationKind};
+use selvedge_core::{Fault, Mode, Step, ViolationKind};
 
 use super::arena;
 use super::engine::Engine;
@@ -121,13 +121,17 @@ fn run(rt: *mut Runtime, number: usize, yielder: &Yielder, body: Body) -> Outcom
         outcome = Outcome::Panicked;
     }
     // SAFETY: as above.
-    let allowed = unsafe { (&(*rt).shared).panics_are_results };
+    let allowed = unsafe { &*rt }.shared.panics_are_results;
     let ends = outcome == Outcome::Done || (outcome == Outcome::Panicked && allowed);
     if number != 0 && ends {
         // SAFETY: as above; the spot is where the thread was spawned, since its end has no place.
         let spot = unsafe { (&(*rt).threads)[number].spawned_at };
         let ended = catch_unwind(AssertUnwindSafe(|| {
-            Engine::enter().visible(&End, spot);
+            let engine = Engine::enter();
+            engine.visible(&End, spot);
+            // For those who wait for it in a loop.
+            let life = engine.rt().threads[number].life;
+            engine.changed(life, Mode::Alive);
         }));
         if ended.is_err() {
             return Outcome::Aborted;

@@ -19,8 +19,7 @@ fn segments() -> Vec<(usize, usize)> {
         // SAFETY: the loader calls this with a valid description, and `data` is the list below.
         unsafe {
             let (info, found) = (&*info, &mut *data.cast::<Vec<(usize, usize)>>());
-            let headers =
-                std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum));
+            let headers = std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum));
             for header in headers.iter().filter(|header| header.p_type == libc::PT_LOAD) {
                 let start = info.dlpi_addr as usize + header.p_vaddr as usize;
                 found.push((start, start + header.p_memsz as usize));

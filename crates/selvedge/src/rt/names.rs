@@ -72,9 +72,8 @@ impl Names {
     pub(crate) fn add(&mut self, kind: &'static str, created: Option<Spot>) -> ObjectId {
         let id = ObjectId::new(self.about.len());
         let line = |spot: Spot| (spot.file(), spot.line());
-        let same = |about: &&About| {
-            about.kind == kind && about.created.map(line) == created.map(line)
-        };
+        let same =
+            |about: &&About| about.kind == kind && about.created.map(line) == created.map(line);
         let nth = match created {
             Some(_) => self.about.iter().filter(same).count() as u32,
             None => 0,

@@ -98,27 +98,24 @@ pub(crate) fn content_object(
 
 /// Where an address lies, and whether what is there outlives an execution.
 fn lies(rt: &Runtime, address: usize) -> (Where, bool) {
-        match arena::locate(address) {
-            Lies::In { thread, offset } => {
-                return (Where { region: Region::Heap(thread as u32), offset, part: 0 }, false);
-            }
-            Lies::Kept => {
-                return (
-                    Where { region: Region::Outside, offset: address as u64, part: 0 },
-                    true,
-                );
-            }
-            Lies::Outside => {}
+    match arena::locate(address) {
+        Lies::In { thread, offset } => {
+            return (Where { region: Region::Heap(thread as u32), offset, part: 0 }, false);
         }
-        for (number, thread) in rt.threads.iter().enumerate() {
-            if let Some(fiber) = &thread.fiber
-                && (fiber.limit..fiber.base).contains(&address)
-            {
-                let offset = (fiber.base - address) as u64;
-                return (Where { region: Region::Stack(number as u32), offset, part: 0 }, false);
-            }
+        Lies::Kept => {
+            return (Where { region: Region::Outside, offset: address as u64, part: 0 }, true);
         }
-        (Where { region: Region::Outside, offset: address as u64, part: 0 }, true)
+        Lies::Outside => {}
+    }
+    for (number, thread) in rt.threads.iter().enumerate() {
+        if let Some(fiber) = &thread.fiber
+            && (fiber.limit..fiber.base).contains(&address)
+        {
+            let offset = (fiber.base - address) as u64;
+            return (Where { region: Region::Stack(number as u32), offset, part: 0 }, false);
+        }
+    }
+    (Where { region: Region::Outside, offset: address as u64, part: 0 }, true)
 }
 
 /// How the content of an object that outlives an execution is set back.

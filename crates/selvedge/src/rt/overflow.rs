@@ -36,23 +36,19 @@ mod handler {
         });
     }
 
-    extern "C" fn handle(
-        _signal: i32,
-        info: *mut libc::siginfo_t,
-        context: *mut libc::c_void,
-    ) {
+    extern "C" fn handle(_signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
         // SAFETY: the system calls this with valid pointers. If checked code runs, its runtime and
         // its thread are alive, and the stack that overflowed is the thread's.
         unsafe {
             let address = (*info).si_addr() as usize;
             let rt = running();
             if !rt.is_null()
-                && let Some(thread) = (&(*rt).threads).get((*rt).current)
+                && let rt = &*rt
+                && let Some(thread) = rt.threads.get(rt.current)
                 && let Some(fiber) = &thread.fiber
                 && (fiber.limit.saturating_sub(GUARD)..fiber.limit + GUARD).contains(&address)
             {
-                let registers =
-                    fiber.trap_handler().setup_trap_handler(|| Outcome::Overflowed);
+                let registers = fiber.trap_handler().setup_trap_handler(|| Outcome::Overflowed);
                 let context = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext;
                 context.gregs[libc::REG_RIP as usize] = registers.rip as i64;
                 context.gregs[libc::REG_RSP as usize] = registers.rsp as i64;

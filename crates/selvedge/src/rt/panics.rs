@@ -75,7 +75,9 @@ fn second_panic(rt: &Runtime, message: &str, place: Option<&Place>) {
         .collect::<Vec<_>>();
     let schedule = Schedule { steps };
     let at = |place: Option<&Place>| place.map_or(String::new(), |place| format!(" at {place}"));
-    eprintln!("selvedge: double panic: {name} panicked while it was unwinding; Rust ends the process");
+    eprintln!(
+        "selvedge: double panic: {name} panicked while it was unwinding; Rust ends the process"
+    );
     if let Some(first) = first {
         eprintln!("  last panic: {}{}", first.message, at(first.place.as_ref()));
     }

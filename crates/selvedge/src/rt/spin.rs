@@ -25,6 +25,14 @@ pub(crate) struct Touched {
 }
 
 impl Touched {
+    /// Keeps what was seen first in this turn: if it changes within the turn, the next one differs.
+    fn keep(&mut self, object: ObjectId, look: Mode, value: u64) {
+        let known = self.seen.iter().any(|(other, ..)| *other == object);
+        if !known && self.seen.len() < MOST_OBJECTS {
+            self.seen.push((object, look, value));
+        }
+    }
+
     pub(crate) fn clear(&mut self) {
         self.seen.clear();
         self.turns = 0;
@@ -32,38 +40,40 @@ impl Touched {
 }
 
 impl Engine {
-    /// The running thread saw `value` in `object`. `look`: the mode in which it would look again.
+    /// The running thread found `found` in `object` and left `now` there. `look`: the mode in which
+    /// it would look again.
     #[inline]
-    pub(crate) fn saw(&self, object: ObjectId, look: Mode, value: u64) {
+    pub(crate) fn saw(&self, object: ObjectId, look: Mode, found: u64, now: u64) {
         let rt = self.rt();
         if rt.shared.learned.spins.get() {
-            rt.note_value(object, value);
-            let seen = &mut rt.threads[rt.current].touched.seen;
-            match seen.iter().position(|(other, ..)| *other == object) {
-                Some(known) => seen[known] = (object, look, value),
-                None if seen.len() < MOST_OBJECTS => seen.push((object, look, value)),
-                None => {}
-            }
+            rt.note_value(object, now);
+            rt.threads[rt.current].touched.keep(object, look, found);
         }
     }
 
-    /// `object` was changed in a way that its value does not show; gives its new count of changes.
+    /// The running thread changed `object` in a way that its value does not show. That it did so
+    /// itself is no reason to look again.
     #[inline]
     pub(crate) fn changed(&self, object: ObjectId, look: Mode) {
         let rt = self.rt();
         if rt.shared.learned.spins.get() {
-            let value = rt.value(object).wrapping_add(1);
-            self.saw(object, look, value);
+            let now = rt.value(object).wrapping_add(1);
+            rt.note_value(object, now);
+            let touched = &mut rt.threads[rt.current].touched;
+            match touched.seen.iter_mut().find(|(other, ..)| *other == object) {
+                Some((.., value)) => *value = value.wrapping_add(1),
+                None => touched.keep(object, look, now),
+            }
         }
     }
 
-    /// `object` was looked at.
+    /// The running thread looked at `object`.
     #[inline]
     pub(crate) fn looked(&self, object: ObjectId, look: Mode) {
         let rt = self.rt();
         if rt.shared.learned.spins.get() {
             let value = rt.value(object);
-            self.saw(object, look, value);
+            rt.threads[rt.current].touched.keep(object, look, value);
         }
     }
 

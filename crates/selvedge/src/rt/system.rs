@@ -257,7 +257,10 @@ impl System for Program {
         self.pending(step, effect);
         let rt = self.rt_mut();
         if !rt.is_enabled(number) {
-            rt.note_unsteady(format!("{} could run before, and cannot now", rt.thread_name(number)));
+            rt.note_unsteady(format!(
+                "{} could run before, and cannot now",
+                rt.thread_name(number)
+            ));
             return;
         }
         let thread = &mut rt.threads[number];
@@ -329,7 +332,9 @@ fn leak(rt: &Runtime) -> Option<Violation> {
         kind: ViolationKind::Leak,
         message: format!("{what} is never freed{more}"),
         places: left.iter().map(|(_, spot)| place(spot)).take(8).collect(),
-        notes: vec![format!("{what} was made at {spot}, and something still refers to it at the end")],
+        notes: vec![format!(
+            "{what} was made at {spot}, and something still refers to it at the end"
+        )],
         thread: None,
     })
 }

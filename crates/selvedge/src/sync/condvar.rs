@@ -60,10 +60,7 @@ impl Condvar {
     /// # Errors
     /// With the guard, if the mutex is poisoned.
     #[track_caller]
-    pub fn wait<'a, T: ?Sized>(
-        &self,
-        guard: MutexGuard<'a, T>,
-    ) -> LockResult<MutexGuard<'a, T>> {
+    pub fn wait<'a, T: ?Sized>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
         let spot = Location::caller();
         let mutex = self.wait_at(guard, false, spot).0;
         mutex.guarded(spot)

@@ -83,10 +83,13 @@ impl Lock {
     }
 
     fn holders(&self) -> Vec<usize> {
-        let mut holders: Vec<usize> =
-            self.owner.get().into_iter().chain(self.readers.borrow().iter().copied())
-                .map(|holder| holder as usize)
-                .collect();
+        let mut holders: Vec<usize> = self
+            .owner
+            .get()
+            .into_iter()
+            .chain(self.readers.borrow().iter().copied())
+            .map(|holder| holder as usize)
+            .collect();
         holders.sort_unstable();
         holders.dedup();
         holders

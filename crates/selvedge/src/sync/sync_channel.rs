@@ -45,12 +45,7 @@ impl<T> Bounded<T> {
             receiver: true,
             waiting: 0,
         };
-        Self {
-            bound,
-            state: Mutex::new(state),
-            filled: Condvar::new(),
-            emptied: Condvar::new(),
-        }
+        Self { bound, state: Mutex::new(state), filled: Condvar::new(), emptied: Condvar::new() }
     }
 
     #[track_caller]
@@ -59,10 +54,7 @@ impl<T> Bounded<T> {
     }
 
     #[track_caller]
-    fn wait<'a>(
-        condition: &Condvar,
-        guard: MutexGuard<'a, State<T>>,
-    ) -> MutexGuard<'a, State<T>> {
+    fn wait<'a>(condition: &Condvar, guard: MutexGuard<'a, State<T>>) -> MutexGuard<'a, State<T>> {
         condition.wait(guard).unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 

@@ -74,7 +74,7 @@ pub(super) fn is_finished(number: usize, spot: Spot) -> bool {
     let touch = Touch { object, mode: Mode::Alive, plain: false, verb, order: None };
     engine.visible(&touch, spot);
     let finished = engine.rt().threads[number].state == State::Finished;
-    engine.saw(object, Mode::Alive, u64::from(finished));
+    engine.looked(object, Mode::Alive);
     engine.note(|rt| format!("is {} finished → {finished}", rt.thread_name(number)));
     finished
 }

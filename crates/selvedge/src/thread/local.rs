@@ -37,7 +37,8 @@ impl<T: 'static> LocalKey<T> {
     /// If the value was dropped already.
     #[track_caller]
     pub fn with<R>(&'static self, f: impl FnOnce(&T) -> R) -> R {
-        self.try_with(f).expect("cannot access a thread-local value during or after its destruction")
+        self.try_with(f)
+            .expect("cannot access a thread-local value during or after its destruction")
     }
 
     /// Like [`LocalKey::with`].

@@ -9,10 +9,13 @@ use super::builder::start_thread;
 use super::handle::{Packet, Thread, is_finished, join};
 use crate::rt::Spot;
 
+/// Whether the end of a thread is known to somebody.
+type IsKnown = Box<dyn Fn() -> bool>;
+
 /// A scope to spawn threads in.
 pub struct Scope<'scope, 'env: 'scope> {
     /// Threads of the scope: number, and whether somebody has joined it or will know of its panic.
-    threads: RefCell<Vec<(usize, Box<dyn Fn() -> bool>)>>,
+    threads: RefCell<Vec<(usize, IsKnown)>>,
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
 }
@@ -27,8 +30,7 @@ where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
 {
     let spot = Location::caller();
-    let scope =
-        Scope { threads: RefCell::new(Vec::new()), scope: PhantomData, env: PhantomData };
+    let scope = Scope { threads: RefCell::new(Vec::new()), scope: PhantomData, env: PhantomData };
     let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
     let mut panicked = false;
     // Threads may spawn others while we wait.

@@ -28,7 +28,12 @@ pub(super) struct Core<T> {
 impl<T: Value> Core<T> {
     #[track_caller]
     pub(super) const fn new(value: T, kind: &'static str) -> Self {
-        Self { header: Header::new(Location::caller()), initial: value, value: Cell::new(value), kind }
+        Self {
+            header: Header::new(Location::caller()),
+            initial: value,
+            value: Cell::new(value),
+            kind,
+        }
     }
 
     #[inline]
@@ -61,7 +66,7 @@ impl<T: Value> Core<T> {
             Touch { object, mode: Mode::Read, plain: false, verb: "load", order: Some(order) };
         engine.visible(&touch, spot);
         let value = self.value.get();
-        engine.saw(object, Mode::Read, value.bits());
+        engine.saw(object, Mode::Read, value.bits(), value.bits());
         engine.note(|rt| {
             format!("load {}{} → {value:?}", rt.object_name(object), ordering(Some(order)))
         });
@@ -82,7 +87,7 @@ impl<T: Value> Core<T> {
             Touch { object, mode: Mode::Write, plain: false, verb: "store", order: Some(order) };
         engine.visible(&touch, spot);
         self.value.set(value);
-        engine.saw(object, Mode::Read, value.bits());
+        engine.saw(object, Mode::Read, value.bits(), value.bits());
         engine.note(|rt| {
             format!("store {}{} ← {value:?}", rt.object_name(object), ordering(Some(order)))
         });
@@ -106,7 +111,7 @@ impl<T: Value> Core<T> {
         let old = self.value.get();
         let new = change(old);
         self.value.set(new);
-        engine.saw(object, Mode::Read, new.bits());
+        engine.saw(object, Mode::Read, old.bits(), new.bits());
         engine.note(|rt| {
             let name = rt.object_name(object);
             format!("{verb} {name}{}: {old:?} → {new:?}", ordering(Some(order)))
@@ -139,7 +144,7 @@ impl<T: Value> Core<T> {
         if succeeds {
             self.value.set(new);
         }
-        engine.saw(object, Mode::Read, self.value.get().bits());
+        engine.saw(object, Mode::Read, found.bits(), self.value.get().bits());
         engine.note(|rt| {
             let (name, order) = (rt.object_name(object), ordering(Some(success)));
             match succeeds {

@@ -10,9 +10,7 @@ use std::time::Duration;
 use super::sync_channel::{Bounded, Full};
 use unbounded::Unbounded;
 
-pub use std::sync::mpsc::{
-    RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError,
-};
+pub use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
 
 /// A channel without a bound.
 #[track_caller]

@@ -60,6 +60,7 @@ impl<T> Unbounded<T> {
         let object = rt.names.message(me, rt.threads[me].sent);
         rt.threads[me].sent += 1;
         self.queue.borrow_mut().push_back((object, message));
+        engine.changed(objects.mailbox, Mode::Timeout);
         engine.note(|rt| format!("send {}", rt.object_name(objects.mailbox)));
         Ok(())
     }
@@ -99,10 +100,7 @@ impl<T> Unbounded<T> {
         let engine = Engine::enter();
         let objects = self.objects(&engine);
         let (front, gone) = (|| self.front(), || self.senders.get() == 0);
-        engine.visible(
-            &Receive { objects, front: &front, gone: &gone, waits: true, timed },
-            spot,
-        );
+        engine.visible(&Receive { objects, front: &front, gone: &gone, waits: true, timed }, spot);
         self.take(&engine, objects, "recv")
     }
 
@@ -136,7 +134,7 @@ impl<T> Unbounded<T> {
             Some(message) => Ok(message),
             None if self.senders.get() == 0 => Err(TryRecvError::Disconnected),
             None => {
-                engine.saw(objects.mailbox, Mode::Timeout, 0);
+                engine.looked(objects.mailbox, Mode::Timeout);
                 Err(TryRecvError::Empty)
             }
         }
@@ -148,9 +146,8 @@ impl<T> Unbounded<T> {
         let (front, gone) = (|| self.front(), || self.senders.get() == 0);
         let begin = BeginTimed { objects, front: &front, gone: &gone };
         if engine.visible(&begin, spot) == 1 {
-            engine.note(|rt| {
-                format!("recv_timeout {}: time is up", rt.object_name(objects.mailbox))
-            });
+            engine
+                .note(|rt| format!("recv_timeout {}: time is up", rt.object_name(objects.mailbox)));
             return Err(RecvTimeoutError::Timeout);
         }
         drop(engine);
