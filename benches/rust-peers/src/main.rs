@@ -36,6 +36,11 @@ const CASES: &[(&str, usize, usize)] = &[
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
+    if let [one, library, name, n] = wanted.as_slice()
+        && one == "--one"
+    {
+        return run_one(library, name, n.parse().expect("a number"));
+    }
     let quick = wanted.iter().any(|word| word == "--quick");
     let mut table = Table::new(&[
         ("program", Align::Left),
@@ -51,10 +56,12 @@ fn main() {
         ("selvedge/loom", Align::Right),
     ]);
     for &(name, n, peers_n) in CASES {
-        if wanted.iter().any(|word| !word.starts_with('-')) && !wanted.iter().any(|word| word == name) {
+        if wanted.iter().any(|word| !word.starts_with('-'))
+            && !wanted.iter().any(|word| word == name)
+        {
             continue;
         }
-        let ours = measure(|| run_selvedge(find(programs::selvedge::ALL, name), n));
+        let ours = measure("selvedge", name, n);
         let mut row = vec![
             name.to_owned(),
             n.to_string(),
@@ -66,8 +73,8 @@ fn main() {
         if quick {
             row.extend(std::iter::repeat_n("–".to_owned(), 5));
         } else {
-            let loom = measure(|| run_loom(find(programs::loom::ALL, name), peers_n));
-            let shuttle = measure(|| run_shuttle(find(programs::shuttle::ALL, name), peers_n));
+            let loom = measure("loom", name, peers_n);
+            let shuttle = measure("shuttle", name, peers_n);
             let ratio = ours.per_second() / loom.per_second();
             row.extend([
                 runs(&loom),
@@ -106,10 +113,28 @@ fn runs(measured: &Measured) -> String {
     format!("{stopped}{}", grouped(measured.runs))
 }
 
-fn measure(run: impl FnOnce() -> u64) -> Measured {
+/// Runs one program in a process of its own: the peers' panic hooks do not get on with each other.
+fn measure(library: &str, name: &str, n: usize) -> Measured {
+    let this = std::env::current_exe().expect("this program");
+    let output = std::process::Command::new(this)
+        .args(["--one", library, name, &n.to_string()])
+        .output()
+        .expect("it can run itself");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut words = text.split_whitespace().rev();
+    let mut word = || words.next().unwrap_or("0");
+    let seconds = word().parse().unwrap_or(0.0);
+    Measured { runs: word().parse().unwrap_or(0), seconds }
+}
+
+fn run_one(library: &str, name: &str, n: usize) {
     let start = cpu_seconds();
-    let runs = run();
-    Measured { runs, seconds: cpu_seconds() - start }
+    let runs = match library {
+        "selvedge" => run_selvedge(find(programs::selvedge::ALL, name), n),
+        "loom" => run_loom(find(programs::loom::ALL, name), n),
+        _ => run_shuttle(find(programs::shuttle::ALL, name), n),
+    };
+    println!("{runs} {:.6}", cpu_seconds() - start);
 }
 
 fn find(all: &[(&str, Body)], name: &str) -> Body {

@@ -265,7 +265,8 @@ impl WrongRing {
 
 #[test]
 fn the_seeded_bug_is_found_in_every_variant() {
-    let variants: [(&str, fn(&WrongRing)); 4] = [
+    type Consume = fn(&WrongRing);
+    let variants: [(&str, Consume); 4] = [
         ("once", |ring| _ = ring.pop()),
         ("twice", |ring| (0..2).for_each(|_| _ = ring.pop())),
         ("three times", |ring| (0..3).for_each(|_| _ = ring.pop())),
