@@ -48,17 +48,17 @@ impl<T> Unbounded<T> {
     pub(super) fn send(&self, message: T, spot: Spot) -> Result<(), T> {
         let engine = Engine::enter();
         let objects = self.objects(&engine);
-        engine.visible(&Send { objects, receiver: &self.receiver }, spot);
+        engine.visible(&Send { objects }, spot);
+        let rt = engine.rt();
+        let me = rt.current;
+        let object = rt.names.message(me, rt.threads[me].sent);
+        rt.threads[me].sent += 1;
         if !self.receiver.get() {
             engine.note(|rt| {
                 format!("send {}: the receiver is gone", rt.object_name(objects.mailbox))
             });
             return Err(message);
         }
-        let rt = engine.rt();
-        let me = rt.current;
-        let object = rt.names.message(me, rt.threads[me].sent);
-        rt.threads[me].sent += 1;
         self.queue.borrow_mut().push_back((object, message));
         engine.changed(objects.mailbox, Mode::Timeout);
         engine.note(|rt| format!("send {}", rt.object_name(objects.mailbox)));
@@ -155,20 +155,18 @@ impl<T> Unbounded<T> {
     }
 }
 
-struct Send<'a> {
+/// Sends a message. It touches the same whether the receiver is there or not, so that a race need not
+/// be decided anew.
+struct Send {
     objects: Objects,
-    receiver: &'a Cell<bool>,
 }
 
-impl Operation for Send<'_> {
+impl Operation for Send {
     fn effect(&self, rt: &mut Runtime, me: usize, _choice: u32, effect: &mut Effect) {
-        if self.receiver.get() {
-            let message = rt.names.message(me, rt.threads[me].sent);
-            effect.footprint.add(self.objects.mailbox, Mode::Send);
-            effect.footprint.add(message, Mode::Post);
-        }
+        let message = rt.names.message(me, rt.threads[me].sent);
+        effect.footprint.add(self.objects.mailbox, Mode::Send);
+        effect.footprint.add(message, Mode::Post);
         effect.footprint.add(self.objects.receiver, Mode::Alive);
-        effect.flexibility = Flexibility::Conditional;
     }
 
     fn text(&self, rt: &Runtime, _me: usize) -> String {
