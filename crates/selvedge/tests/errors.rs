@@ -245,6 +245,9 @@ fn what_lives_outside_and_owns_memory_is_refused() {
     let outside = std::sync::Arc::new(Mutex::new(vec![1]));
     let outcome = Builder::new().explore(move || outside.lock().unwrap().push(2));
     assert!(outcome.text().contains("created outside"), "{}", outcome.text());
+    let channel = mpsc::channel();
+    let outcome = Builder::new().explore(move || channel.0.send(1).unwrap());
+    assert!(outcome.text().contains("created outside"), "{}", outcome.text());
 }
 
 #[test]

@@ -15,6 +15,8 @@ pub(super) struct Unbounded<T> {
     queue: RefCell<VecDeque<(ObjectId, T)>>,
     senders: Cell<usize>,
     receiver: Cell<bool>,
+    /// Its objects, and the execution in which they were looked up.
+    objects: Cell<Option<(u64, Objects)>>,
 }
 
 /// The objects of a channel.
@@ -34,15 +36,31 @@ impl<T> Unbounded<T> {
             queue: RefCell::new(VecDeque::new()),
             senders: Cell::new(1),
             receiver: Cell::new(true),
+            objects: Cell::new(None),
         }
     }
 
     fn objects(&self, engine: &Engine) -> Objects {
-        Objects {
-            mailbox: self.header.object(engine, "channel", || Restorer::With(Box::new(|| ()))),
+        let epoch = engine.rt().epoch;
+        if let Some((when, known)) = self.objects.get()
+            && when == epoch
+        {
+            return known;
+        }
+        // One that outlives an execution cannot be set back.
+        let refuse = || Restorer::Bytes {
+            content: std::ptr::null_mut(),
+            length: 0,
+            drop: Box::new(|| ()),
+            owns: true,
+        };
+        let objects = Objects {
+            mailbox: self.header.object(engine, "channel", refuse),
             senders: self.header.part(engine, "channel", 1),
             receiver: self.header.part(engine, "channel", 2),
-        }
+        };
+        self.objects.set(Some((epoch, objects)));
+        objects
     }
 
     pub(super) fn send(&self, message: T, spot: Spot) -> Result<(), T> {
