@@ -44,6 +44,8 @@ pub enum ViolationKind {
     Resources,
     /// The program panicked or crashed.
     Panic,
+    /// Something is never freed, or a lock never given up.
+    Leak,
 }
 
 impl ViolationKind {
@@ -59,6 +61,7 @@ impl ViolationKind {
             ViolationKind::DataRace => "data-race",
             ViolationKind::Resources => "resources",
             ViolationKind::Panic => "panic",
+            ViolationKind::Leak => "leak",
         }
     }
 }

@@ -28,6 +28,9 @@ pub(crate) struct DataRace {
 
 /// All data races of `execution`, one per pair of threads and object.
 pub(crate) fn find(execution: &Execution) -> Vec<DataRace> {
+    if !execution.events().iter().any(|event| event.plain) {
+        return Vec::new();
+    }
     let mut pass = Pass { execution, objects: Vec::new(), last: Vec::new(), races: Vec::new() };
     for position in execution.positions() {
         pass.take(position);

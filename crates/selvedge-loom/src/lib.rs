@@ -1,0 +1,56 @@
+//! Runs tests written for loom 0.7 on [Selvedge](selvedge): the same paths, another engine.
+//!
+//! In a crate of your own, rename the dependency:
+//!
+//! ```toml
+//! [target.'cfg(loom)'.dependencies]
+//! loom = { path = "…/selvedge/crates/selvedge-loom" }
+//! ```
+//!
+//! For crates that you do not want to touch, give cargo a patch on the command line:
+//!
+//! ```console
+//! $ RUSTFLAGS="--cfg loom" cargo test --release --test loom \
+//!       --config 'patch.crates-io.loom.path="…/selvedge/crates/selvedge-loom"'
+//! ```
+//!
+//! What differs: every class of interleavings is run once, and none is left out; memory is
+//! sequentially consistent; there is no limit on threads or branches. `LOOM_MAX_PREEMPTIONS`,
+//! `LOOM_MAX_PERMUTATIONS` and `LOOM_MAX_DURATION` bound the search as they do in loom.
+//! `LOOM_MAX_BRANCHES`, `LOOM_CHECKPOINT_*`, `LOOM_LOG` and `LOOM_LOCATION` are accepted and have no
+//! effect: steps are not limited, a failure is replayed with `SELVEDGE_REPLAY`, and reports always
+//! name places.
+//!
+//! ```
+//! use loom::sync::Arc;
+//! use loom::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+//!
+//! loom::model(|| {
+//!     let count = Arc::new(AtomicUsize::new(0));
+//!     let other = {
+//!         let count = Arc::clone(&count);
+//!         loom::thread::spawn(move || count.fetch_add(1, SeqCst))
+//!     };
+//!     count.fetch_add(1, SeqCst);
+//!     other.join().unwrap();
+//!     assert_eq!(count.load(SeqCst), 2);
+//! });
+//! ```
+
+pub mod lazy_static;
+pub mod model;
+
+pub use model::model;
+pub use selvedge::{alloc, cell, future, hint, sync, thread, thread_local};
+
+/// loom's limit on threads. There is none here; the constant is kept for code that uses it.
+pub const MAX_THREADS: usize = usize::MAX;
+
+/// loom explores only between this and [`stop_exploring`] if asked to; here everything is explored.
+pub fn explore() {}
+
+/// See [`explore`].
+pub fn stop_exploring() {}
+
+/// loom gives up the current execution; here it goes on.
+pub fn skip_branch() {}

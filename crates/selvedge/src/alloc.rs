@@ -1,0 +1,116 @@
+//! Memory that must be freed by the end of an execution.
+
+use std::fmt;
+use std::panic::Location;
+
+use selvedge_core::ViolationKind;
+
+use crate::rt::{Engine, Spot};
+
+pub use std::alloc::Layout;
+
+/// Allocates memory, as [`std::alloc::alloc`]; not to free it is a leak.
+///
+/// # Safety
+/// As for [`std::alloc::alloc`].
+#[track_caller]
+pub unsafe fn alloc(layout: Layout) -> *mut u8 {
+    // SAFETY: the caller keeps the contract.
+    let block = unsafe { std::alloc::alloc(layout) };
+    track(block as usize, Location::caller());
+    block
+}
+
+/// Allocates memory that is zero, as [`std::alloc::alloc_zeroed`].
+///
+/// # Safety
+/// As for [`std::alloc::alloc_zeroed`].
+#[track_caller]
+pub unsafe fn alloc_zeroed(layout: Layout) -> *mut u8 {
+    // SAFETY: the caller keeps the contract.
+    let block = unsafe { std::alloc::alloc_zeroed(layout) };
+    track(block as usize, Location::caller());
+    block
+}
+
+/// Frees memory that [`alloc`] gave; anything else is reported.
+///
+/// # Safety
+/// As for [`std::alloc::dealloc`].
+#[track_caller]
+pub unsafe fn dealloc(block: *mut u8, layout: Layout) {
+    if let Some(engine) = Engine::try_enter()
+        && !engine.rt().leaks.remove(block as usize)
+        && !std::thread::panicking()
+    {
+        let message = "this memory was freed before, or is not from `selvedge::alloc`".to_owned();
+        engine.fail(ViolationKind::Misuse, message, &[Location::caller()]);
+    }
+    // SAFETY: the caller keeps the contract.
+    unsafe { std::alloc::dealloc(block, layout) };
+}
+
+fn track(address: usize, spot: Spot) {
+    if let Some(engine) = Engine::try_enter() {
+        engine.rt().leaks.add(address, "memory from `alloc`", spot);
+    }
+}
+
+/// A value that must be dropped by the end of an execution.
+pub struct Track<T> {
+    value: T,
+    /// A box of its own, so that it has an address that does not move.
+    key: Box<u8>,
+}
+
+impl<T> Track<T> {
+    /// Tracks `value`.
+    #[track_caller]
+    pub fn new(value: T) -> Self {
+        let key = Box::new(0);
+        if let Some(engine) = Engine::try_enter() {
+            let address = &raw const *key as usize;
+            engine.rt().leaks.add(address, "a tracked value", Location::caller());
+        }
+        Self { value, key }
+    }
+
+    /// The value.
+    pub fn get_ref(&self) -> &T {
+        &self.value
+    }
+
+    /// The value, to change it.
+    pub fn get_mut(&mut self) -> &mut T {
+        &mut self.value
+    }
+
+    /// Stops tracking.
+    pub fn into_value(self) -> T {
+        self.untrack();
+        let this = std::mem::ManuallyDrop::new(self);
+        // SAFETY: `this` is not dropped, so each field is moved out once.
+        unsafe {
+            drop(std::ptr::read(&raw const this.key));
+            std::ptr::read(&raw const this.value)
+        }
+    }
+
+    fn untrack(&self) {
+        if let Some(engine) = Engine::try_enter() {
+            engine.rt().leaks.remove(&raw const *self.key as usize);
+        }
+    }
+}
+
+impl<T> Drop for Track<T> {
+    fn drop(&mut self) {
+        self.untrack();
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Track<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.value.fmt(f)
+    }
+}

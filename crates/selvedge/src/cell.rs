@@ -1,0 +1,306 @@
+//! Cells whose accesses are seen: two that conflict and are not ordered are a data race.
+
+use std::fmt;
+use std::panic::Location;
+
+use selvedge_core::{Mode, ObjectId};
+
+use crate::rt::{Engine, Header, Restorer, Spot, Touch};
+
+/// A cell that can be changed through a shared reference, as [`std::cell::UnsafeCell`], but with
+/// accesses that begin and end.
+pub struct UnsafeCell<T: ?Sized> {
+    header: Header,
+    value: std::cell::UnsafeCell<T>,
+}
+
+// SAFETY: as for the cell of `std`.
+unsafe impl<T: ?Sized + Send> Send for UnsafeCell<T> {}
+
+impl<T> UnsafeCell<T> {
+    /// With this value.
+    #[track_caller]
+    pub const fn new(value: T) -> Self {
+        Self { header: Header::new(Location::caller()), value: std::cell::UnsafeCell::new(value) }
+    }
+
+    /// Takes the value out.
+    pub fn into_inner(self) -> T {
+        self.value.into_inner()
+    }
+}
+
+impl<T: ?Sized> UnsafeCell<T> {
+    fn object(&self, engine: &Engine, kind: &'static str) -> ObjectId {
+        self.header.object(engine, kind, || {
+            // SAFETY: the value lies in the cell, which outlives the execution, and no thread is left
+            // when it is set back.
+            unsafe { Restorer::of(self.value.get()) }
+        })
+    }
+
+    fn touch(&self, kind: &'static str, mode: Mode, spot: Spot) -> ObjectId {
+        let engine = Engine::enter();
+        let object = self.object(&engine, kind);
+        touch(&engine, object, mode, spot);
+        object
+    }
+
+    /// Calls `f` with a pointer to read through.
+    #[inline]
+    #[track_caller]
+    pub fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
+        let access = self.get();
+        f(access.pointer)
+    }
+
+    /// Calls `f` with a pointer to read and write through.
+    #[inline]
+    #[track_caller]
+    pub fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
+        let access = self.get_mut();
+        f(access.pointer)
+    }
+
+    /// A pointer to read through, for as long as the result lives.
+    #[track_caller]
+    pub fn get(&self) -> ConstPtr<T> {
+        let spot = Location::caller();
+        let object = self.touch("UnsafeCell", Mode::Read, spot);
+        ConstPtr { pointer: self.value.get(), access: Access::new(object, Mode::Read, spot) }
+    }
+
+    /// A pointer to read and write through, for as long as the result lives.
+    #[track_caller]
+    pub fn get_mut(&self) -> MutPtr<T> {
+        let spot = Location::caller();
+        let object = self.touch("UnsafeCell", Mode::Update, spot);
+        MutPtr { pointer: self.value.get(), access: Access::new(object, Mode::Update, spot) }
+    }
+}
+
+impl<T: Default> Default for UnsafeCell<T> {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+impl<T> From<T> for UnsafeCell<T> {
+    #[track_caller]
+    fn from(value: T) -> Self {
+        Self::new(value)
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for UnsafeCell<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("UnsafeCell").finish_non_exhaustive()
+    }
+}
+
+/// An access that goes on until it is dropped. If its thread did something visible meanwhile, it
+/// counts as a second access at its end: otherwise what happened in between would not conflict.
+struct Access {
+    object: ObjectId,
+    mode: Mode,
+    spot: Spot,
+    operations: u64,
+}
+
+impl Access {
+    fn new(object: ObjectId, mode: Mode, spot: Spot) -> Self {
+        Self { object, mode, spot, operations: operations() }
+    }
+}
+
+/// An access to a cell as a step of its own.
+fn touch(engine: &Engine, object: ObjectId, mode: Mode, spot: Spot) {
+    let verb = if mode == Mode::Read { "read" } else { "write" };
+    engine.visible(&Touch { object, mode, plain: true, verb, order: None }, spot);
+    // A spin loop looks at it without reading it: that is no race.
+    match mode {
+        Mode::Read => engine.looked(object, Mode::Probe),
+        _ => engine.changed(object, Mode::Probe),
+    }
+}
+
+/// How many visible operations the running thread did so far.
+fn operations() -> u64 {
+    Engine::try_enter().map_or(0, |engine| {
+        let rt = engine.rt();
+        rt.threads[rt.current].operations
+    })
+}
+
+impl Drop for Access {
+    fn drop(&mut self) {
+        let now = operations();
+        if now != 0
+            && now != self.operations
+            && !std::thread::panicking()
+            && let Some(engine) = Engine::try_enter()
+        {
+            touch(&engine, self.object, self.mode, self.spot);
+        }
+    }
+}
+
+/// A pointer to read through.
+pub struct ConstPtr<T: ?Sized> {
+    pointer: *const T,
+    #[allow(dead_code, reason = "what matters is when it is dropped")]
+    access: Access,
+}
+
+impl<T: ?Sized> ConstPtr<T> {
+    /// Calls `f` with the pointer.
+    pub fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
+        f(self.pointer)
+    }
+
+    /// The value.
+    ///
+    /// # Safety
+    /// As for reading through a pointer.
+    pub unsafe fn deref(&self) -> &T {
+        // SAFETY: the caller promises that nobody writes.
+        unsafe { &*self.pointer }
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for ConstPtr<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.pointer.fmt(f)
+    }
+}
+
+/// A pointer to read and write through.
+pub struct MutPtr<T: ?Sized> {
+    pointer: *mut T,
+    #[allow(dead_code, reason = "what matters is when it is dropped")]
+    access: Access,
+}
+
+impl<T: ?Sized> MutPtr<T> {
+    /// Calls `f` with the pointer.
+    pub fn with<R>(&mut self, f: impl FnOnce(*mut T) -> R) -> R {
+        f(self.pointer)
+    }
+
+    /// The value.
+    ///
+    /// # Safety
+    /// As for writing through a pointer.
+    #[allow(clippy::mut_from_ref, reason = "the name and type that users of loom know")]
+    pub unsafe fn deref(&self) -> &mut T {
+        // SAFETY: the caller promises that nobody else uses the value.
+        unsafe { &mut *self.pointer }
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for MutPtr<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.pointer.fmt(f)
+    }
+}
+
+/// A cell whose value is copied or moved in and out, as [`std::cell::Cell`].
+pub struct Cell<T: ?Sized> {
+    cell: UnsafeCell<T>,
+}
+
+impl<T> Cell<T> {
+    /// With this value.
+    #[track_caller]
+    pub const fn new(value: T) -> Self {
+        Self { cell: UnsafeCell::new(value) }
+    }
+
+    /// A copy of the value.
+    #[track_caller]
+    pub fn get(&self) -> T
+    where
+        T: Copy,
+    {
+        self.cell.touch("Cell", Mode::Read, Location::caller());
+        // SAFETY: all threads of checked code run by turns, and no reference into it is given out.
+        unsafe { *self.cell.value.get() }
+    }
+
+    /// Writes the value.
+    #[track_caller]
+    pub fn set(&self, value: T) {
+        self.cell.touch("Cell", Mode::Update, Location::caller());
+        drop(self.swap_in(value));
+    }
+
+    /// Writes the value; gives the one before.
+    #[track_caller]
+    pub fn replace(&self, value: T) -> T {
+        self.cell.touch("Cell", Mode::Update, Location::caller());
+        self.swap_in(value)
+    }
+
+    fn swap_in(&self, value: T) -> T {
+        // SAFETY: all threads of checked code run by turns, and no reference into it is given out.
+        unsafe { std::ptr::replace(self.cell.value.get(), value) }
+    }
+
+    /// Takes the value and leaves the default one.
+    #[track_caller]
+    pub fn take(&self) -> T
+    where
+        T: Default,
+    {
+        self.replace(T::default())
+    }
+
+    /// Swaps the values of two cells.
+    #[track_caller]
+    pub fn swap(&self, other: &Self) {
+        if !std::ptr::eq(self, other) {
+            self.cell.touch("Cell", Mode::Update, Location::caller());
+            other.cell.touch("Cell", Mode::Update, Location::caller());
+            // SAFETY: two different cells, and no reference into either is given out.
+            unsafe { std::ptr::swap(self.cell.value.get(), other.cell.value.get()) };
+        }
+    }
+
+    /// Takes the value out.
+    pub fn into_inner(self) -> T {
+        self.cell.into_inner()
+    }
+}
+
+impl<T: ?Sized> Cell<T> {
+    /// The value, to those who own the cell.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.cell.value.get_mut()
+    }
+
+    /// A pointer to the value. What is done through it is not seen.
+    pub fn as_ptr(&self) -> *mut T {
+        self.cell.value.get()
+    }
+}
+
+impl<T: Default> Default for Cell<T> {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+impl<T> From<T> for Cell<T> {
+    #[track_caller]
+    fn from(value: T) -> Self {
+        Self::new(value)
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for Cell<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cell").finish_non_exhaustive()
+    }
+}

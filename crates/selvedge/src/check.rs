@@ -1,0 +1,403 @@
+//! The entry: checks a closure, and says what came out.
+
+use std::cell::{Cell, RefCell};
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use selvedge_core::{Bound, Inconclusive, Report, Schedule, Verdict};
+use selvedge_explore::{
+    Algorithm, Limits, Observer, Options, Progress, Sampling, confirm, explore, sample,
+};
+use selvedge_report::TraceView;
+
+use crate::failure;
+use crate::rt::arena;
+use crate::rt::runtime::{Learned, Shared};
+use crate::rt::system::Program;
+
+/// Checks `f`: runs one execution per class of interleavings.
+///
+/// # Panics
+/// If something is wrong in one of them, with a report; also if not all could be run.
+pub fn check(f: impl Fn() + 'static) {
+    Builder::new().check(f);
+}
+
+/// Runs `executions` random executions of `f`: for code with too many to run them all.
+///
+/// # Panics
+/// If something is wrong in one of them, with a report.
+pub fn check_random(f: impl Fn() + 'static, executions: u64) {
+    Builder::new().sample(executions, 0).check(f);
+}
+
+/// Runs the one execution of `f` that a report gave as `schedule`.
+///
+/// # Panics
+/// If something is wrong in it, with a report.
+pub fn replay(f: impl Fn() + 'static, schedule: &str) {
+    Builder::new().replay(schedule).check(f);
+}
+
+/// A check with options.
+#[derive(Clone, Debug)]
+pub struct Builder {
+    algorithm: Algorithm,
+    options: Options,
+    time: Option<Duration>,
+    stack_size: usize,
+    panics_are_results: bool,
+    spin_turns: u32,
+    report_file: Option<PathBuf>,
+    replay: Option<String>,
+    sample: Option<(u64, u64)>,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self {
+            algorithm: Algorithm::DEFAULT,
+            options: Options {
+                keep_going: false,
+                data_races: true,
+                limits: Limits { steps: 100_000, ..Limits::default() },
+                ..Options::default()
+            },
+            time: None,
+            stack_size: 256 << 10,
+            panics_are_results: false,
+            spin_turns: 0,
+            report_file: None,
+            replay: None,
+            sample: None,
+        }
+    }
+}
+
+impl Builder {
+    /// All executions, one per class.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How to explore; [`Algorithm::Optimal`] unless said otherwise.
+    pub fn algorithm(mut self, algorithm: Algorithm) -> Self {
+        self.algorithm = algorithm;
+        self
+    }
+
+    /// Stops after so many executions.
+    pub fn max_executions(mut self, most: u64) -> Self {
+        self.options.limits.executions = Some(most);
+        self
+    }
+
+    /// Cuts executions off after so many steps; 100,000 unless said otherwise.
+    pub fn max_steps(mut self, most: usize) -> Self {
+        self.options.limits.steps = most;
+        self
+    }
+
+    /// Only executions with at most so many switches away from a thread that could go on.
+    pub fn preemptions(mut self, most: u32) -> Self {
+        self.options.limits.preemptions = Some(most);
+        self
+    }
+
+    /// Stops after so much time.
+    pub fn max_time(mut self, most: Duration) -> Self {
+        self.time = Some(most);
+        self
+    }
+
+    /// Goes on after the first failure and reports all that differ.
+    pub fn keep_going(mut self, on: bool) -> Self {
+        self.options.keep_going = on;
+        self
+    }
+
+    /// Whether to look for data races on [cells](crate::cell); on unless said otherwise.
+    pub fn data_races(mut self, on: bool) -> Self {
+        self.options.data_races = on;
+        self
+    }
+
+    /// The size of each thread's stack in bytes; 256 KiB unless said otherwise.
+    pub fn stack_size(mut self, bytes: usize) -> Self {
+        self.stack_size = bytes;
+        self
+    }
+
+    /// A panic in a spawned thread is then what `join` gives, not a failure: for code that is meant
+    /// to survive panics.
+    pub fn panics_are_results(mut self, on: bool) -> Self {
+        self.panics_are_results = on;
+        self
+    }
+
+    /// How often a spin loop goes round although nothing it read has changed; 0 unless said
+    /// otherwise. For loops that do something else after some turns.
+    pub fn spin_turns(mut self, turns: u32) -> Self {
+        self.spin_turns = turns;
+        self
+    }
+
+    /// Also writes the report to a file.
+    pub fn report_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.report_file = Some(path.into());
+        self
+    }
+
+    /// Runs only the execution that a report gave as this schedule.
+    pub fn replay(mut self, schedule: &str) -> Self {
+        self.replay = Some(schedule.to_owned());
+        self
+    }
+
+    /// Runs so many executions at random in place of one per class. The same `seed` gives the same
+    /// executions.
+    pub fn sample(mut self, executions: u64, seed: u64) -> Self {
+        self.sample = Some((executions, seed));
+        self
+    }
+
+    /// Checks `f`.
+    ///
+    /// # Panics
+    /// If something is wrong in an execution, with a report; also if not all could be run, unless a
+    /// bound that was asked for is the reason.
+    pub fn check(&self, f: impl Fn() + 'static) {
+        let variable = std::env::var("SELVEDGE_REPLAY").ok();
+        if let Some(schedule) = variable.or_else(|| self.replay.clone()) {
+            return self.follow(Rc::new(f), &schedule);
+        }
+        let outcome = self.explore(f);
+        let text = outcome.text();
+        if let Some(path) = &self.report_file
+            && let Err(error) = std::fs::write(path, &text)
+        {
+            panic!("selvedge: cannot write the report to {}: {error}", path.display());
+        }
+        if std::env::var_os("SELVEDGE_STATISTICS").is_some() {
+            failure::print_statistics(outcome.verdict(), outcome.executions(), outcome.time);
+        }
+        let fine = match outcome.verdict() {
+            Verdict::Verified => true,
+            Verdict::Violated => false,
+            Verdict::Inconclusive => {
+                let asked = |reason| self.asked_for(reason);
+                outcome.unsteady.is_none() && outcome.report.inconclusive.iter().all(asked)
+            }
+        };
+        if !fine {
+            panic!("{text}");
+        }
+    }
+
+    /// Checks `f` and gives all that was found out.
+    ///
+    /// # Panics
+    /// If the allocator of this crate is not installed.
+    pub fn explore(&self, f: impl Fn() + 'static) -> Outcome {
+        let shared = self.shared(Rc::new(f));
+        let start = Instant::now();
+        let mut report = self.search(&shared, start);
+        // What was learned matters from the first step on.
+        while shared.learned.news.replace(false) {
+            report = self.search(&shared, start);
+        }
+        let time = start.elapsed();
+        let mut failures = Vec::new();
+        for (violation, schedule) in &report.violations {
+            let make = || Program::new(Rc::clone(&shared), true);
+            match confirm(&make, violation, schedule) {
+                Ok(confirmed) => failures.push(TraceView::new(
+                    &confirmed.replay,
+                    &[&confirmed.violation],
+                    &failure::source_line,
+                )),
+                Err(error) => {
+                    let mut unsteady = shared.unsteady.borrow_mut();
+                    let reason = error.reason;
+                    unsteady
+                        .get_or_insert(format!("\"{}\" came once: {reason}", violation.message));
+                }
+            }
+        }
+        let unsteady = shared.unsteady.borrow().clone();
+        Outcome {
+            report,
+            algorithm: self.algorithm,
+            sampled: self.sample.is_some(),
+            failures,
+            weak: shared.weak.get(),
+            unsteady,
+            time,
+        }
+    }
+
+    fn shared(&self, program: Rc<dyn Fn()>) -> Rc<Shared> {
+        assert!(
+            arena::is_installed(),
+            "selvedge: this test binary has an allocator of its own, or the feature `allocator` is \
+             off; wrap the allocator: static A: selvedge::Allocator<Mine> = \
+             selvedge::Allocator::new(Mine)"
+        );
+        Rc::new(Shared {
+            program,
+            stack_size: self.stack_size,
+            panics_are_results: self.panics_are_results,
+            spin_turns: self.spin_turns,
+            learned: Learned::default(),
+            weak: Cell::new(false),
+            statics: RefCell::new(None),
+            is_unsteady: Cell::new(false),
+            unsteady: RefCell::new(None),
+        })
+    }
+
+    fn search(&self, shared: &Rc<Shared>, start: Instant) -> Report {
+        shared.is_unsteady.set(false);
+        let make = || Program::new(Rc::clone(shared), false);
+        let mut watch = Watch { shared, end: self.time.map(|time| start + time) };
+        match self.sample {
+            None => explore(self.algorithm, &make, &self.options, &mut watch),
+            Some((executions, seed)) => {
+                sample(Sampling::Uniform, executions, seed, &make, &self.options, &mut watch)
+            }
+        }
+    }
+
+    /// Whether the user asked for the bound that is the reason.
+    fn asked_for(&self, reason: &Inconclusive) -> bool {
+        match reason {
+            Inconclusive::Bound(Bound::Steps(most)) => {
+                *most != Self::default().options.limits.steps
+            }
+            Inconclusive::Bound(Bound::Interrupted) | Inconclusive::GaveUp(_) => false,
+            Inconclusive::Bound(_) => true,
+        }
+    }
+
+    /// Follows a schedule.
+    #[allow(clippy::print_stderr, reason = "who replays an execution wants to see it")]
+    fn follow(&self, f: Rc<dyn Fn()>, schedule: &str) {
+        let steps: Schedule = match schedule.parse() {
+            Ok(steps) => steps,
+            Err(error) => panic!("selvedge: `{schedule}` is no schedule: {error}"),
+        };
+        let shared = self.shared(f);
+        let mut replayed = self.follow_once(&shared, &steps);
+        while shared.learned.news.replace(false) {
+            replayed = self.follow_once(&shared, &steps);
+        }
+        match replayed {
+            Ok(view) if !view.violations.is_empty() => panic!("{}", failure::of_view(&view)),
+            Ok(view) => {
+                eprintln!("{}", failure::of_view(&view));
+                eprintln!("selvedge: nothing is wrong in this execution");
+            }
+            Err(reason) => {
+                panic!("selvedge: the schedule does not fit this code, or not any more: {reason}")
+            }
+        }
+    }
+
+    fn follow_once(&self, shared: &Rc<Shared>, steps: &Schedule) -> Result<TraceView, String> {
+        shared.is_unsteady.set(false);
+        let mut system = Program::new(Rc::clone(shared), true);
+        let replay =
+            selvedge_core::replay(&mut system, steps).map_err(|error| error.to_string())?;
+        let mut violations: Vec<_> = replay.violations().cloned().collect();
+        if self.options.data_races {
+            violations.extend(selvedge_explore::data_races(&system, &replay));
+        }
+        let violations: Vec<_> = violations.iter().collect();
+        Ok(TraceView::new(&replay, &violations, &failure::source_line))
+    }
+}
+
+/// Ends a search that makes no sense any more, or takes too long.
+struct Watch<'a> {
+    shared: &'a Shared,
+    end: Option<Instant>,
+}
+
+impl Observer for Watch<'_> {
+    fn poll(&mut self, _progress: &dyn Fn() -> Progress) -> Option<Bound> {
+        if self.shared.learned.news.get() || self.shared.is_unsteady.get() {
+            return Some(Bound::Interrupted);
+        }
+        self.end.is_some_and(|end| Instant::now() >= end).then_some(Bound::Time)
+    }
+}
+
+/// What a check found out.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    report: Report,
+    algorithm: Algorithm,
+    sampled: bool,
+    failures: Vec<TraceView>,
+    weak: bool,
+    unsteady: Option<String>,
+    time: Duration,
+}
+
+impl Outcome {
+    /// The answer in one word.
+    pub fn verdict(&self) -> Verdict {
+        if self.unsteady.is_some() { Verdict::Inconclusive } else { self.report.verdict() }
+    }
+
+    /// Counts, and what was found before it was replayed.
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// How many executions ran to their end: one per class, with an optimal algorithm.
+    pub fn executions(&self) -> u64 {
+        self.report.counts.maximal()
+    }
+
+    /// Everything that is wrong, one message each.
+    pub fn messages(&self) -> Vec<String> {
+        let violations = self.failures.iter().flat_map(|failure| &failure.violations);
+        violations.map(|violation| violation.message.clone()).collect()
+    }
+
+    /// Kinds of what is wrong, in the same order.
+    pub fn kinds(&self) -> Vec<selvedge_core::ViolationKind> {
+        let violations = self.failures.iter().flat_map(|failure| &failure.violations);
+        violations.map(|violation| violation.kind).collect()
+    }
+
+    /// The schedules that show what is wrong, in the same order.
+    pub fn schedules(&self) -> Vec<String> {
+        self.failures.iter().map(|failure| failure.schedule.to_string()).collect()
+    }
+
+    /// Whether an ordering weaker than `SeqCst` was asked for.
+    pub fn uses_weak_orderings(&self) -> bool {
+        self.weak
+    }
+
+    /// How long it took.
+    pub fn time(&self) -> Duration {
+        self.time
+    }
+
+    /// The report as text.
+    pub fn text(&self) -> String {
+        let mut text = failure::of_outcome(
+            &self.report,
+            &self.failures,
+            self.unsteady.as_deref(),
+            self.verdict(),
+        );
+        let how = if self.sampled { "sample" } else { self.algorithm.info().name };
+        text.push_str(&failure::summary(&self.report, how, self.weak));
+        text
+    }
+}

@@ -1,0 +1,104 @@
+//! What a failing test prints.
+
+use std::time::Duration;
+
+use selvedge_core::{Place, Report, Verdict};
+use selvedge_report::{TextOptions, TraceView, execution, line_of, plural, violation};
+
+/// Columns of a text that may go to any terminal or log.
+const WIDTH: usize = 110;
+
+/// The text for a check.
+pub(crate) fn of_outcome(
+    report: &Report,
+    failures: &[TraceView],
+    unsteady: Option<&str>,
+    verdict: Verdict,
+) -> String {
+    let mut text = String::new();
+    if let Some(difference) = unsteady {
+        text.push_str(&format!(
+            "selvedge: inconclusive: the closure does not do the same every time: {difference}\n  \
+             does it depend on time, on random numbers, on addresses, on what an earlier run left \
+             behind, or on threads and locks of `std`?\n"
+        ));
+        return text;
+    }
+    for failure in failures {
+        text.push_str(&of_view(failure));
+    }
+    if verdict == Verdict::Inconclusive {
+        for reason in &report.inconclusive {
+            text.push_str(&format!("selvedge: inconclusive: {reason}\n"));
+        }
+    }
+    text
+}
+
+/// The text for one execution and what is wrong in it.
+pub(crate) fn of_view(view: &TraceView) -> String {
+    let options = TextOptions {
+        width: WIDTH,
+        colour: false,
+        full: std::env::var_os("SELVEDGE_FULL").is_some(),
+        full_hint: "SELVEDGE_FULL=1 shows all".to_owned(),
+    };
+    let mut text = String::new();
+    for found in &view.violations {
+        text.push_str(&format!("selvedge: {}\n", found.message));
+        text.push_str(&violation(found, &options));
+        text.push('\n');
+    }
+    text.push_str(&execution(view, &options));
+    if !view.violations.is_empty() {
+        let schedule = &view.schedule;
+        let current = std::thread::current();
+        let test = match current.name() {
+            Some(name) if name != "main" => format!(" cargo test {name}"),
+            _ => " and the same command".to_owned(),
+        };
+        text.push_str(&format!(
+            "\nto see it again: SELVEDGE_REPLAY={schedule}{test}\n\
+             or in code:      selvedge::Builder::new().replay(\"{schedule}\").check(…)\n\n"
+        ));
+    }
+    text
+}
+
+/// One line about how much was run, and what was not looked at.
+pub(crate) fn summary(report: &Report, how: &str, weak: bool) -> String {
+    let counts = report.counts;
+    let mut text = format!(
+        "selvedge: {} ({how}), {}, longest {}, {}\n",
+        plural(counts.maximal(), "execution", "executions"),
+        plural(report.steps, "step", "steps"),
+        report.longest,
+        plural(report.threads as u64, "thread", "threads"),
+    );
+    if weak {
+        text.push_str(
+            "selvedge: orderings weaker than SeqCst are used; behaviours that only weak memory \
+             shows were not explored\n",
+        );
+    }
+    text
+}
+
+/// One line for who asks for it with `SELVEDGE_STATISTICS`.
+#[allow(clippy::print_stderr, reason = "asked for")]
+pub(crate) fn print_statistics(verdict: Verdict, executions: u64, time: Duration) {
+    let current = std::thread::current();
+    let test = current.name().unwrap_or("a check");
+    let seconds = time.as_secs_f64();
+    eprintln!("selvedge: {test}: {verdict}, {executions} executions, {seconds:.3} s");
+}
+
+/// The source line of a place. Paths are relative to where the compiler ran, which is here or
+/// further up.
+pub(crate) fn source_line(place: &Place) -> Option<String> {
+    let here = std::env::current_dir().ok()?;
+    let text = here
+        .ancestors()
+        .find_map(|folder| std::fs::read_to_string(folder.join(&place.file)).ok())?;
+    line_of(&text, place)
+}

@@ -1,0 +1,395 @@
+//! Memory of checked code, so that an address means the same in every execution.
+//!
+//! `const fn new` cannot register an object, so an object is known by where it lies. While a thread
+//! of checked code runs, what it allocates comes from spans of its own, one block after the other,
+//! and no block is used twice in an execution. So how much a thread allocated before a block depends
+//! on what it did before and on nothing else: that is the name of what lies in the block. What
+//! outlives an execution (a test that collects outcomes) stays where it is; the next execution begins
+//! behind it.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::ptr;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+/// Spans are multiples of this.
+const CHUNK: usize = 64 << 10;
+/// Executions begin at multiples of this, so that alignment costs the same in all.
+const GRAIN: usize = 64;
+/// Larger blocks come from the system; nothing in them can be named.
+const LARGEST: usize = 256 << 20;
+const HEADER: usize = size_of::<Span>().next_multiple_of(64);
+
+/// The region from which all spans come: address and length, 0 before its first use.
+static REGION: AtomicUsize = AtomicUsize::new(0);
+static REGION_LENGTH: AtomicUsize = AtomicUsize::new(0);
+/// Per chunk, how many chunks its span began before it.
+static BACK: AtomicUsize = AtomicUsize::new(0);
+static NEXT_CHUNK: AtomicUsize = AtomicUsize::new(0);
+/// Spans of one chunk that nobody uses.
+static SPARE: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+
+thread_local! {
+    /// Where the running thread of checked code allocates; null in all other code.
+    static CURRENT: Cell<*mut Arena> = const { Cell::new(ptr::null_mut()) };
+}
+
+/// Makes `arena` the one that allocations come from, and gives the one before.
+#[inline]
+pub(crate) fn switch(arena: *mut Arena) -> *mut Arena {
+    CURRENT.with(|current| current.replace(arena))
+}
+
+/// The head of a span.
+#[repr(C)]
+struct Span {
+    /// Blocks in it that were not freed.
+    live: AtomicU32,
+    thread: u32,
+    chunks: usize,
+    /// Where the blocks of this execution begin; what lies before them is from earlier ones.
+    start: usize,
+    /// How much its thread had allocated when it came to this span.
+    before: u64,
+}
+
+impl Span {
+    fn first(&self) -> usize {
+        &raw const *self as usize + HEADER
+    }
+
+    fn end(&self) -> usize {
+        &raw const *self as usize + self.chunks * CHUNK
+    }
+}
+
+/// What one thread allocates in one execution.
+pub(crate) struct Arena {
+    thread: u32,
+    bump: usize,
+    end: usize,
+    /// The first `used` of them are in use; the last of these is the one that `bump` lies in.
+    spans: Vec<*mut Span>,
+    used: usize,
+    /// Spans that are full of what outlived its execution.
+    kept: Vec<*mut Span>,
+    /// When to look at those again.
+    most_kept: usize,
+}
+
+impl Arena {
+    pub(crate) fn new(thread: usize) -> Self {
+        Self {
+            thread: thread as u32,
+            bump: 0,
+            end: 0,
+            spans: Vec::new(),
+            used: 0,
+            kept: Vec::new(),
+            most_kept: 16,
+        }
+    }
+
+    /// For the next execution: everything is free but for what is still alive.
+    pub(crate) fn reset(&mut self) {
+        for index in (0..self.used).rev() {
+            let is_last = index + 1 == self.used;
+            // SAFETY: spans are never unmapped, and this one is this arena's.
+            let span = unsafe { &mut *self.spans[index] };
+            if span.live.load(Ordering::Relaxed) == 0 {
+                span.start = span.first();
+                continue;
+            }
+            let used = if is_last { self.bump } else { span.end() };
+            span.start = used.next_multiple_of(GRAIN);
+            if span.start + CHUNK / 4 > span.end() {
+                span.start = span.end();
+                self.kept.push(self.spans.remove(index));
+            }
+        }
+        (self.used, self.bump, self.end) = (0, 0, 0);
+        if self.kept.len() > self.most_kept {
+            self.look_at_kept();
+        }
+    }
+
+    fn look_at_kept(&mut self) {
+        self.kept.retain(|&span| {
+            // SAFETY: spans are never unmapped.
+            let live = unsafe { (*span).live.load(Ordering::Relaxed) };
+            if live == 0 {
+                give_back(span);
+            }
+            live != 0
+        });
+        self.most_kept = 2 * self.kept.len() + 16;
+    }
+
+    #[inline]
+    fn allocate(&mut self, layout: Layout) -> *mut u8 {
+        if layout.align() <= GRAIN {
+            let start = self.bump.next_multiple_of(layout.align());
+            // Not even an empty block: it must lie inside its span.
+            let end = start + layout.size().max(1);
+            if end <= self.end {
+                self.bump = end;
+                // SAFETY: the span of the current block is the last one in use, and mapped.
+                unsafe { (*self.spans[self.used - 1]).live.fetch_add(1, Ordering::Relaxed) };
+                return start as *mut u8;
+            }
+        }
+        self.allocate_in_next_span(layout)
+    }
+
+    #[cold]
+    fn allocate_in_next_span(&mut self, layout: Layout) -> *mut u8 {
+        // The list of spans is not memory of checked code.
+        let me = switch(ptr::null_mut());
+        let found = self.next_span(layout.size().max(1) + layout.align());
+        switch(me);
+        if !found {
+            return ptr::null_mut();
+        }
+        let start = self.bump.next_multiple_of(layout.align());
+        self.bump = start + layout.size().max(1);
+        // SAFETY: the span was just taken, and is mapped.
+        unsafe { (*self.spans[self.used - 1]).live.fetch_add(1, Ordering::Relaxed) };
+        start as *mut u8
+    }
+
+    /// Makes a span with this much room the current one.
+    fn next_span(&mut self, needed: usize) -> bool {
+        let before = match self.used.checked_sub(1) {
+            // SAFETY: spans are never unmapped.
+            Some(last) => unsafe {
+                let last = &*self.spans[last];
+                last.before + (self.bump.next_multiple_of(GRAIN) - last.start) as u64
+            },
+            None => 0,
+        };
+        // SAFETY: spans are never unmapped.
+        let fits = |span: &*mut Span| unsafe { (**span).start + needed <= (**span).end() };
+        if !self.spans.get(self.used).is_some_and(fits) {
+            let Some(new) = take_span((HEADER + needed).div_ceil(CHUNK)) else { return false };
+            self.spans.insert(self.used, new);
+        }
+        // SAFETY: the span is this arena's alone.
+        let span = unsafe { &mut *self.spans[self.used] };
+        span.thread = self.thread;
+        span.before = before;
+        self.used += 1;
+        (self.bump, self.end) = (span.start, span.end());
+        true
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        self.reset();
+        for span in std::mem::take(&mut self.spans) {
+            // SAFETY: spans are never unmapped.
+            if unsafe { (*span).live.load(Ordering::Relaxed) } == 0 {
+                give_back(span);
+            }
+        }
+        self.look_at_kept();
+    }
+}
+
+fn give_back(span: *mut Span) {
+    // SAFETY: spans are never unmapped. Longer ones are rare and are not used again.
+    if unsafe { (*span).chunks } == 1
+        && let Ok(mut spare) = SPARE.lock()
+    {
+        spare.push(span as usize);
+    }
+}
+
+fn take_span(chunks: usize) -> Option<*mut Span> {
+    if chunks == 1
+        && let Ok(mut spare) = SPARE.lock()
+        && let Some(span) = spare.pop()
+    {
+        let span = span as *mut Span;
+        // SAFETY: nobody uses it.
+        unsafe { (*span).start = span as usize + HEADER };
+        return Some(span);
+    }
+    let (region, length) = region()?;
+    let first = NEXT_CHUNK.fetch_add(chunks, Ordering::Relaxed);
+    if (first + chunks) * CHUNK > length {
+        return None;
+    }
+    let back = BACK.load(Ordering::Acquire) as *mut u32;
+    for index in 1..chunks {
+        // SAFETY: the table has an entry for every chunk of the region, and these are ours.
+        unsafe { back.add(first + index).write(index as u32) };
+    }
+    let span = (region + first * CHUNK) as *mut Span;
+    // SAFETY: inside the region, which is mapped, and aligned to a chunk; nobody else has it.
+    unsafe {
+        span.write(Span {
+            live: AtomicU32::new(0),
+            thread: 0,
+            chunks,
+            start: span as usize + HEADER,
+            before: 0,
+        });
+    }
+    Some(span)
+}
+
+/// Address and length of the region; reserved at its first use.
+fn region() -> Option<(usize, usize)> {
+    static RESERVING: Mutex<()> = Mutex::new(());
+    let known = REGION.load(Ordering::Acquire);
+    if known != 0 {
+        return Some((known, REGION_LENGTH.load(Ordering::Acquire)));
+    }
+    let _one_at_a_time = RESERVING.lock().ok()?;
+    if REGION.load(Ordering::Acquire) == 0 {
+        for shift in [38, 36, 33, 30] {
+            let length = 1_usize << shift;
+            let (Some(start), Some(back)) = (map(length + CHUNK), map(length / CHUNK * 4)) else {
+                continue;
+            };
+            BACK.store(back, Ordering::Release);
+            REGION_LENGTH.store(length, Ordering::Release);
+            REGION.store(start.next_multiple_of(CHUNK), Ordering::Release);
+            break;
+        }
+    }
+    let start = REGION.load(Ordering::Acquire);
+    (start != 0).then(|| (start, REGION_LENGTH.load(Ordering::Acquire)))
+}
+
+/// Address space that takes no memory until it is used.
+fn map(length: usize) -> Option<usize> {
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: a new private mapping touches nothing that exists.
+    let address = unsafe { libc::mmap(ptr::null_mut(), length, protection, flags, -1, 0) };
+    (address != libc::MAP_FAILED).then_some(address as usize)
+}
+
+/// The span that an address lies in, if it was given out here.
+#[inline]
+fn span_of(address: usize) -> Option<*mut Span> {
+    let region = REGION.load(Ordering::Relaxed);
+    let offset = address.wrapping_sub(region);
+    if region == 0 || offset >= REGION_LENGTH.load(Ordering::Relaxed) {
+        return None;
+    }
+    let chunk = offset / CHUNK;
+    let back = BACK.load(Ordering::Relaxed) as *const u32;
+    // SAFETY: the table has an entry for every chunk of the region.
+    let first = chunk - unsafe { back.add(chunk).read() } as usize;
+    Some((region + first * CHUNK) as *mut Span)
+}
+
+/// Where an address lies in the memory of checked code.
+pub(crate) enum Lies {
+    /// In a block that this thread allocated in this execution; a number that is the same in all.
+    In { thread: usize, offset: u64 },
+    /// In a block that an earlier execution left behind.
+    Kept,
+    /// Elsewhere.
+    Outside,
+}
+
+pub(crate) fn locate(address: usize) -> Lies {
+    let Some(span) = span_of(address) else { return Lies::Outside };
+    // SAFETY: spans are never unmapped.
+    let head = unsafe { &*span };
+    if address < head.start {
+        return Lies::Kept;
+    }
+    let offset = head.before + (address - head.start) as u64;
+    Lies::In { thread: head.thread as usize, offset }
+}
+
+/// Gives checked code memory at the same addresses in every execution, and all other code the
+/// memory of `A`.
+///
+/// With the feature `allocator`, which is on by default, it is installed around the system's
+/// allocator. A test binary with an allocator of its own turns the feature off and wraps it:
+///
+/// ```ignore
+/// #[global_allocator]
+/// static ALLOCATOR: selvedge::Allocator<Mine> = selvedge::Allocator::new(Mine);
+/// ```
+pub struct Allocator<A = System> {
+    inner: A,
+}
+
+impl<A> Allocator<A> {
+    /// Around `inner`.
+    pub const fn new(inner: A) -> Self {
+        Self { inner }
+    }
+}
+
+// SAFETY: blocks of an arena do not overlap, are aligned and stay mapped; all others are `inner`'s,
+// and each block goes back to where it came from.
+unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let arena = CURRENT.with(Cell::get);
+        if arena.is_null() || layout.size() > LARGEST {
+            // SAFETY: the caller keeps the contract of `GlobalAlloc`.
+            return unsafe { self.inner.alloc(layout) };
+        }
+        // SAFETY: the arena of the running thread lives as long as the thread runs, and nobody else
+        // allocates from it.
+        let block = unsafe { (*arena).allocate(layout) };
+        if block.is_null() {
+            // SAFETY: the caller keeps the contract of `GlobalAlloc`.
+            return unsafe { self.inner.alloc(layout) };
+        }
+        block
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        match span_of(block as usize) {
+            // SAFETY: spans are never unmapped.
+            Some(span) => unsafe {
+                (*span).live.fetch_sub(1, Ordering::Relaxed);
+            },
+            // SAFETY: the caller keeps the contract of `GlobalAlloc`, and the block is `inner`'s.
+            None => unsafe { self.inner.dealloc(block, layout) },
+        }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if span_of(block as usize).is_none() {
+            // SAFETY: the caller keeps the contract of `GlobalAlloc`, and the block is `inner`'s.
+            return unsafe { self.inner.realloc(block, layout, size) };
+        }
+        // SAFETY: the caller promises that the new size is valid for this alignment; both blocks
+        // are at least as long as what is copied, and do not overlap.
+        unsafe {
+            let moved = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
+            if !moved.is_null() {
+                ptr::copy_nonoverlapping(block, moved, layout.size().min(size));
+                self.dealloc(block, layout);
+            }
+            moved
+        }
+    }
+}
+
+/// Whether memory of checked code can be told apart: tries it.
+pub(crate) fn is_installed() -> bool {
+    let mut arena = Arena::new(0);
+    let before = switch(&raw mut arena);
+    let probe = Box::new(0_u64);
+    switch(before);
+    let address = &raw const *probe as usize;
+    span_of(address).is_some()
+}
+
+#[cfg(feature = "allocator")]
+#[global_allocator]
+static INSTALLED: Allocator = Allocator::new(System);

@@ -1,0 +1,91 @@
+//! Threads that wait for ever: who waits for what, and who holds it.
+
+use selvedge_core::{Description, Violation, ViolationKind};
+
+use super::runtime::{Runtime, State, place};
+
+impl Runtime {
+    /// Whether a thread waits for something that time alone would end. Then the execution in which
+    /// its time is up covers this one.
+    pub(crate) fn someone_waits_for_time(&self) -> bool {
+        self.waiting().any(|number| {
+            // SAFETY: a thread that waits stands at its operation, which is on its stack.
+            unsafe { (*self.threads[number].pending).is_timed() }
+        })
+    }
+
+    fn waiting(&self) -> impl Iterator<Item = usize> + '_ {
+        let waits =
+            |number: &usize| matches!(self.threads[*number].state, State::Ready | State::Parked);
+        (0..self.threads.len()).filter(waits)
+    }
+
+    /// What a thread that did not finish would do, or waits for.
+    pub(crate) fn describe_pending(&self, number: usize) -> Description {
+        let thread = &self.threads[number];
+        let text = match thread.state {
+            State::Absent | State::Finished => String::new(),
+            State::Failed => "failed".to_owned(),
+            State::Ready | State::Parked => {
+                // SAFETY: the thread stands at its operation, which is on its stack.
+                let operation = unsafe { &*thread.pending };
+                let text = operation.text(self, number);
+                match operation.waits_for(self, number) {
+                    Some((what, _)) if !self.is_enabled(number) => format!("{text}: {what}"),
+                    _ => text,
+                }
+            }
+        };
+        Description { text, place: Some(place(thread.spot)) }
+    }
+
+    pub(crate) fn deadlock(&self) -> Violation {
+        let waiting: Vec<usize> = self.waiting().collect();
+        let main_is_over = self.threads[0].state == State::Finished;
+        let names: Vec<String> = waiting.iter().map(|&number| self.thread_name(number)).collect();
+        let message = match names.as_slice() {
+            [one] if main_is_over => {
+                format!("deadlock: {one} outlives the closure and waits for ever")
+            }
+            [one] => format!("deadlock: {one} waits for ever"),
+            many if main_is_over => {
+                format!("deadlock: {} outlive the closure and wait for ever", many.join(", "))
+            }
+            many => format!("deadlock: {} wait for ever", many.join(", ")),
+        };
+        Violation {
+            kind: ViolationKind::Deadlock,
+            message,
+            places: waiting.iter().map(|&number| place(self.threads[number].spot)).collect(),
+            notes: waiting.iter().map(|&number| self.why_it_waits(number)).collect(),
+            thread: None,
+        }
+    }
+
+    fn why_it_waits(&self, number: usize) -> String {
+        let thread = &self.threads[number];
+        // SAFETY: the thread stands at its operation, which is on its stack.
+        let operation = unsafe { &*thread.pending };
+        let name = self.thread_name(number);
+        let Some((what, holders)) = operation.waits_for(self, number) else {
+            return format!("{name} cannot go on with {}", operation.text(self, number));
+        };
+        let holders: Vec<String> = holders
+            .iter()
+            .map(|&holder| match holder == number {
+                true => "the thread itself".to_owned(),
+                false if self.threads[holder].state == State::Finished => {
+                    format!(
+                        "{}, which has ended and will never give it up",
+                        self.thread_name(holder)
+                    )
+                }
+                false => self.thread_name(holder),
+            })
+            .collect();
+        match holders.is_empty() {
+            true => format!("{name} {what}"),
+            false => format!("{name} {what}, held by {}", holders.join(", ")),
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! The way from checked code into the engine: announcing operations, and running them.
+
+use std::panic::resume_unwind;
+
+use selvedge_core::{Effect, Fault, ViolationKind};
+
+use super::arena::{self, Arena};
+use super::fiber::Abort;
+use super::operation::{Operation, Running, Spot};
+use super::runtime::{Logged, Runtime, State, Way, running};
+
+/// After so many operations that run at once, a thread that is still busy is taken down.
+const MOST_DRAINED: u64 = 200_000;
+
+/// The engine, entered from checked code: what is allocated now does not belong to that code.
+pub(crate) struct Engine {
+    rt: *mut Runtime,
+    arena: *mut Arena,
+}
+
+impl Drop for Engine {
+    #[inline]
+    fn drop(&mut self) {
+        arena::switch(self.arena);
+    }
+}
+
+impl Engine {
+    /// # Panics
+    /// Outside of a check.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn enter() -> Self {
+        match Self::try_enter() {
+            Some(engine) => engine,
+            None => outside(),
+        }
+    }
+
+    /// `None` outside of a check.
+    #[inline]
+    pub(crate) fn try_enter() -> Option<Self> {
+        let rt = running();
+        (!rt.is_null()).then(|| Self { rt, arena: arena::switch(std::ptr::null_mut()) })
+    }
+
+    /// The runtime. Do not hold the reference while checked code runs.
+    #[inline]
+    #[allow(clippy::mut_from_ref, reason = "one thread of the system runs all of it, by turns")]
+    pub(crate) fn rt(&self) -> &mut Runtime {
+        // SAFETY: the runtime is alive while its code runs. The scheduler holds no reference while
+        // a thread runs, and callers none while they switch.
+        unsafe { &mut *self.rt }
+    }
+
+    pub(crate) fn raw(&self) -> *mut Runtime {
+        self.rt
+    }
+
+    /// The number of the running thread.
+    #[inline]
+    pub(crate) fn me(&self) -> usize {
+        self.rt().current
+    }
+
+    /// Announces an operation and comes back when it is chosen: the caller then performs it. Gives
+    /// the alternative to take.
+    #[inline]
+    pub(crate) fn visible(&self, operation: &dyn Operation, spot: Spot) -> u32 {
+        let rt = self.rt();
+        let me = rt.current;
+        let thread = &mut rt.threads[me];
+        thread.operations += 1;
+        if !thread.dropping.is_empty() {
+            self.note_visible_drop();
+        }
+        let thread = &mut rt.threads[me];
+        if rt.way != Way::Announce || thread.aborting || std::thread::panicking() {
+            return self.at_once(operation, spot);
+        }
+        // SAFETY: only the lifetime changes: the operation is looked at only while this thread
+        // stands here.
+        thread.pending = unsafe {
+            std::mem::transmute::<*const dyn Operation, *const dyn Operation>(
+                operation as *const dyn Operation,
+            )
+        };
+        thread.spot = spot;
+        rt.note_next(me, spot);
+        // The next step of a script may be this one.
+        if rt.scripted < rt.script.len() && rt.take_scripted(me) {
+            return rt.choice;
+        }
+        self.suspend();
+        self.rt().choice
+    }
+
+    /// The thread now waits to be woken; comes back when it runs on with `operation`.
+    pub(crate) fn park(&self, operation: &dyn Operation, spot: Spot) {
+        let rt = self.rt();
+        let me = rt.current;
+        let thread = &mut rt.threads[me];
+        if rt.way == Way::Close || thread.aborting || std::thread::panicking() {
+            return;
+        }
+        // SAFETY: as in `visible`.
+        thread.pending = unsafe {
+            std::mem::transmute::<*const dyn Operation, *const dyn Operation>(
+                operation as *const dyn Operation,
+            )
+        };
+        thread.spot = spot;
+        thread.state = State::Parked;
+        self.suspend();
+    }
+
+    /// Back to the scheduler; returns when this thread is chosen.
+    fn suspend(&self) {
+        let rt = self.rt();
+        let thread = &rt.threads[rt.current];
+        // SAFETY: the yielder lives at the bottom of the stack that runs.
+        unsafe { (*thread.yielder).suspend(()) };
+        arena::switch(std::ptr::null_mut());
+        let rt = self.rt();
+        if rt.threads[rt.current].aborting && !std::thread::panicking() {
+            self.unwind();
+        }
+    }
+
+    /// Takes down the stack of the running thread.
+    fn unwind(&self) -> ! {
+        let abort = Box::new(Abort);
+        arena::switch(self.arena);
+        resume_unwind(abort)
+    }
+
+    /// Runs an operation without asking, if that is possible.
+    #[cold]
+    fn at_once(&self, operation: &dyn Operation, spot: Spot) -> u32 {
+        let rt = self.rt();
+        let me = rt.current;
+        rt.drained += 1;
+        if rt.threads[me].aborting {
+            if !std::thread::panicking() {
+                self.unwind();
+            }
+            return 0;
+        }
+        if rt.way == Way::Close {
+            return 0;
+        }
+        if rt.way == Way::Drain && rt.drained > MOST_DRAINED && !std::thread::panicking() {
+            rt.threads[me].aborting = true;
+            self.unwind();
+        }
+        rt.threads[me].spot = spot;
+        // SAFETY: as in `visible`.
+        rt.threads[me].pending = unsafe {
+            std::mem::transmute::<*const dyn Operation, *const dyn Operation>(
+                operation as *const dyn Operation,
+            )
+        };
+        if operation.is_enabled(rt, me) {
+            rt.threads[me].pending = Running::ONE;
+            if rt.way == Way::Announce {
+                let mut effect = Effect::default();
+                operation.effect(rt, me, 0, &mut effect);
+                rt.add_extra(effect.footprint.accesses());
+            }
+            return 0;
+        }
+        self.suspend();
+        self.rt().choice
+    }
+
+    /// What the running operation did, with values; asked for only in replays.
+    #[inline]
+    pub(crate) fn note(&self, text: impl FnOnce(&Runtime) -> String) {
+        let rt = self.rt();
+        if rt.tracing && rt.way == Way::Announce {
+            let text = text(rt);
+            if let Some(last) = &mut rt.last {
+                last.0 = text;
+            }
+        }
+    }
+
+    /// Stops the running thread: the code is wrong in a way that a panic would not tell.
+    #[cold]
+    pub(crate) fn fail(&self, kind: ViolationKind, message: String, spots: &[Spot]) -> ! {
+        let rt = self.rt();
+        let me = rt.current;
+        let violation = rt.violation(me, kind, message, spots);
+        if rt.way == Way::Close {
+            let message = violation.message;
+            panic!("{message}");
+        }
+        let thread = &mut rt.threads[me];
+        thread.fault = Some(Fault::Violation(violation));
+        thread.state = State::Failed;
+        // It stands still with all that it holds until it is taken down.
+        loop {
+            self.suspend();
+        }
+    }
+
+    /// Dropping the last `Arc` did something visible: from now on its count matters.
+    #[cold]
+    fn note_visible_drop(&self) {
+        crate::sync::arc::note_visible_drop(self.rt());
+    }
+}
+
+impl Runtime {
+    /// Whether the next step of the script is one of `me`; then it is taken.
+    #[inline]
+    pub(crate) fn take_scripted(&mut self, me: usize) -> bool {
+        // SAFETY: the script is valid while it is followed; see `System::rewind`.
+        let step = unsafe { (&*self.script)[self.scripted] };
+        if step.thread.index() != me {
+            return false;
+        }
+        self.begin_scripted(me, step.choice)
+    }
+
+    /// Takes a step of the script; false if the code does not do the same as before.
+    #[inline]
+    pub(crate) fn begin_scripted(&mut self, me: usize, choice: u32) -> bool {
+        let thread = &mut self.threads[me];
+        thread.begun = true;
+        let spot = thread.spot;
+        let same = self
+            .expected
+            .get(self.scripted)
+            .is_none_or(|logged| logged.thread as usize == me && std::ptr::eq(logged.spot, spot));
+        if !same || !self.is_enabled(me) {
+            self.note_difference(me, spot);
+            return false;
+        }
+        self.threads[me].pending = Running::ONE;
+        self.threads[me].last_step = Some(self.log.len());
+        self.log.push(Logged { thread: me as u32, spot, next: None });
+        self.scripted += 1;
+        self.choice = choice;
+        true
+    }
+
+    /// A thread came to its next operation: after the same steps it must be the same.
+    #[inline]
+    fn note_next(&mut self, me: usize, spot: Spot) {
+        let Some(last) = self.threads[me].last_step else { return };
+        if let Some(next) = self.expected.get(last).and_then(|logged| logged.next)
+            && !std::ptr::eq(next, spot)
+        {
+            let name = self.thread_name(me);
+            self.note_unsteady(format!(
+                "after the same steps {name} was at {next}, and now it is at {spot}"
+            ));
+        }
+        if let Some(logged) = self.log.get_mut(last) {
+            logged.next = Some(spot);
+        }
+    }
+
+    #[cold]
+    fn note_difference(&mut self, me: usize, spot: Spot) {
+        let then = match self.expected.get(self.scripted) {
+            Some(logged) => logged.spot.to_string(),
+            None => "could go on".to_owned(),
+        };
+        let name = self.thread_name(me);
+        let step = self.scripted + 1;
+        self.note_unsteady(format!(
+            "step {step} of the same schedule was at {then}, and now {name} is at {spot}"
+        ));
+        self.script = &raw const *<&[selvedge_core::Step]>::default();
+    }
+}
+
+#[cold]
+#[track_caller]
+fn outside() -> ! {
+    panic!(
+        "selvedge: types of `selvedge` work only in code that `selvedge::check` runs; \
+         is this thread a `std::thread`, or is the check over?"
+    )
+}

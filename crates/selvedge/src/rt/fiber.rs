@@ -1,0 +1,244 @@
+//! Threads of checked code: coroutines on pooled stacks.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+
+use corosensei::stack::{DefaultStack, Stack};
+use corosensei::trap::CoroutineTrapHandler;
+use corosensei::{Coroutine, CoroutineResult};
+use selvedge_core::{Fault, Mode, Step, ViolationKind};
+
+use super::arena;
+use super::engine::Engine;
+use super::operation::{End, Running};
+use super::runtime::{Runtime, State, place, set_running};
+
+pub(crate) type Yielder = corosensei::Yielder<(), ()>;
+
+/// How the code of a thread came to its end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Outcome {
+    Done,
+    Panicked,
+    /// Its stack was taken down because nobody needs it any more, or after a fault.
+    Aborted,
+    /// Its stack was too small.
+    Overflowed,
+}
+
+/// The code of a thread.
+pub(crate) type Body = Box<dyn FnOnce() -> Outcome>;
+
+/// A thread's stack, with its code on it.
+pub(crate) struct Fiber {
+    coroutine: Coroutine<(), (), Outcome, DefaultStack>,
+    /// Addresses of the stack: the end of its guard, and its top.
+    pub(crate) limit: usize,
+    pub(crate) base: usize,
+}
+
+impl Fiber {
+    /// What ends its code from inside a signal handler.
+    pub(crate) fn trap_handler(&self) -> CoroutineTrapHandler<Outcome> {
+        self.coroutine.trap_handler()
+    }
+
+    /// Leaves the stack as it is, for ever.
+    pub(crate) fn forget(self) {
+        std::mem::forget(self.coroutine);
+    }
+}
+
+/// Stacks that nobody uses.
+pub(crate) struct Stacks {
+    free: Vec<DefaultStack>,
+    pub(crate) size: usize,
+}
+
+impl Stacks {
+    pub(crate) fn new(size: usize) -> Self {
+        const PAGE: usize = 16 << 10;
+        Self { free: Vec::new(), size: size.max(1).next_multiple_of(PAGE) }
+    }
+
+    fn take(&mut self) -> Result<DefaultStack, std::io::Error> {
+        match self.free.pop() {
+            Some(stack) => Ok(stack),
+            None => DefaultStack::new(self.size),
+        }
+    }
+}
+
+/// The payload that takes a stack down.
+pub(crate) struct Abort;
+
+/// Gives a thread its code and runs it up to its first visible operation.
+///
+/// # Safety
+/// `rt` is valid, and no reference into it is held.
+pub(crate) unsafe fn start(rt: *mut Runtime, number: usize, body: Body) {
+    // SAFETY: the caller promises that `rt` is valid; references end before code runs.
+    unsafe {
+        let stack = match (*rt).stacks.take() {
+            Ok(stack) => stack,
+            Err(error) => return cannot_start(&mut *rt, number, &error),
+        };
+        let (limit, base) = (stack.limit().get(), stack.base().get());
+        let coroutine = Coroutine::with_stack(stack, move |yielder: &Yielder, ()| {
+            run(rt, number, yielder, body)
+        });
+        let thread = &mut (&mut (*rt).threads)[number];
+        thread.fiber = Some(Fiber { coroutine, limit, base });
+        thread.state = State::Ready;
+        // Steps of a script wait until its creator has come to its next operation.
+        let script = std::mem::replace(&mut (*rt).script, &raw const *<&[Step]>::default());
+        resume(rt, number);
+        (*rt).script = script;
+        let thread = &mut (&mut (*rt).threads)[number];
+        if thread.state == State::Failed && number != 0 {
+            // A step of its own shows the fault.
+            thread.state = State::Ready;
+            thread.pending = Running::ONE;
+        }
+    }
+}
+
+fn cannot_start(rt: &mut Runtime, number: usize, error: &std::io::Error) {
+    let reason = format!("there is no memory for the stack of one more thread ({error})");
+    let thread = &mut rt.threads[number];
+    thread.fault = Some(Fault::GaveUp(reason));
+    thread.state = State::Ready;
+    thread.pending = Running::ONE;
+}
+
+/// The code of a thread on its own stack.
+fn run(rt: *mut Runtime, number: usize, yielder: &Yielder, body: Body) -> Outcome {
+    // SAFETY: the runtime outlives its threads, and the scheduler holds no reference into it while
+    // a thread runs.
+    unsafe { (&mut (*rt).threads)[number].yielder = yielder };
+    let mut outcome = body();
+    if !crate::thread::local::drop_all(rt, number) && outcome == Outcome::Done {
+        outcome = Outcome::Panicked;
+    }
+    // SAFETY: as above.
+    let allowed = unsafe { &*rt }.shared.panics_are_results;
+    let ends = outcome == Outcome::Done || (outcome == Outcome::Panicked && allowed);
+    if number != 0 && ends {
+        // SAFETY: as above; the spot is where the thread was spawned, since its end has no place.
+        let spot = unsafe { (&(*rt).threads)[number].spawned_at };
+        let ended = catch_unwind(AssertUnwindSafe(|| {
+            let engine = Engine::enter();
+            engine.visible(&End, spot);
+            // For those who wait for it in a loop.
+            let life = engine.rt().threads[number].life;
+            engine.changed(life, Mode::Alive);
+        }));
+        if ended.is_err() {
+            return Outcome::Aborted;
+        }
+    }
+    outcome
+}
+
+/// Lets a thread run up to its next visible operation, or to its end.
+///
+/// # Safety
+/// `rt` is valid, and no reference into it is held.
+pub(crate) unsafe fn resume(rt: *mut Runtime, number: usize) {
+    // SAFETY: the caller promises that `rt` is valid. The thread is boxed, so that it stays where it
+    // is when its code adds others; its code touches all fields of it but the coroutine.
+    unsafe {
+        let thread = &raw mut *(&mut (*rt).threads)[number];
+        let Some(fiber) = (*thread).fiber.as_mut() else {
+            (*thread).state = State::Failed;
+            return;
+        };
+        // What it stood at ends when it runs.
+        (*thread).pending = Running::ONE;
+        let before = std::mem::replace(&mut (*rt).current, number);
+        let running = set_running(rt);
+        let outer = arena::switch(&raw mut *(*thread).arena);
+        let result = fiber.coroutine.resume(());
+        arena::switch(outer);
+        set_running(running);
+        (*rt).current = before;
+        if let CoroutineResult::Return(outcome) = result {
+            ended(rt, number, outcome);
+        }
+    }
+}
+
+/// Puts the stack back, and says how the thread ended.
+///
+/// # Safety
+/// As for [`resume`].
+unsafe fn ended(rt: *mut Runtime, number: usize, outcome: Outcome) {
+    // SAFETY: the caller promises that `rt` is valid; no code runs here.
+    let rt = unsafe { &mut *rt };
+    let thread = &mut rt.threads[number];
+    thread.yielder = ptr::null();
+    if let Some(fiber) = thread.fiber.take() {
+        rt.stacks.free.push(fiber.coroutine.into_stack());
+    }
+    thread.state = State::Finished;
+    let is_result = number != 0 && rt.shared.panics_are_results;
+    let fault = match outcome {
+        Outcome::Panicked if !is_result => Some(panicked(rt, number)),
+        Outcome::Overflowed => Some(overflowed(rt, number)),
+        _ => None,
+    };
+    let thread = &mut rt.threads[number];
+    thread.fault = thread.fault.take().or(fault);
+    if thread.fault.is_some() {
+        thread.state = State::Failed;
+    }
+}
+
+fn panicked(rt: &Runtime, number: usize) -> Fault {
+    let name = rt.thread_name(number);
+    let mut violation = rt.violation(number, ViolationKind::Panic, String::new(), &[]);
+    match &rt.threads[number].panic {
+        Some(panic) => {
+            violation.message = format!("{name} panicked: {}", panic.message);
+            violation.places.extend(panic.place.clone());
+        }
+        None => violation.message = format!("{name} panicked"),
+    }
+    Fault::Violation(violation)
+}
+
+fn overflowed(rt: &Runtime, number: usize) -> Fault {
+    let name = rt.thread_name(number);
+    let size = rt.stacks.size >> 10;
+    let mut violation = rt.violation(
+        number,
+        ViolationKind::Resources,
+        format!("{name} overflows its stack of {size} KiB"),
+        &[],
+    );
+    violation.places.push(place(rt.threads[number].spot));
+    violation.notes.push(format!(
+        "the place is its last operation; if this is no endless recursion, give threads more: \
+         Builder::stack_size({})",
+        rt.stacks.size * 4
+    ));
+    Fault::Violation(violation)
+}
+
+/// A body that runs `code` and tells how it ended; `result` takes what came out.
+pub(crate) fn body<T: 'static>(
+    code: impl FnOnce() -> T + 'static,
+    result: impl FnOnce(std::thread::Result<T>) + 'static,
+) -> Body {
+    Box::new(move || match catch_unwind(AssertUnwindSafe(code)) {
+        Ok(value) => {
+            result(Ok(value));
+            Outcome::Done
+        }
+        Err(payload) if payload.is::<Abort>() => Outcome::Aborted,
+        Err(payload) => {
+            result(Err(payload));
+            Outcome::Panicked
+        }
+    })
+}

@@ -1,0 +1,65 @@
+//! What must be given back by the end of an execution: tracked memory, and locks.
+
+use std::collections::BTreeMap;
+
+use selvedge_core::ObjectId;
+
+use super::operation::Spot;
+
+/// Tracked allocations that are alive, and locks that are held.
+#[derive(Default)]
+pub(crate) struct Leaks {
+    /// By address.
+    live: BTreeMap<usize, (&'static str, Spot)>,
+    held: Vec<(ObjectId, u32, Spot)>,
+}
+
+impl Leaks {
+    pub(crate) fn add(&mut self, address: usize, what: &'static str, spot: Spot) {
+        self.live.insert(address, (what, spot));
+    }
+
+    /// Whether it was tracked.
+    pub(crate) fn remove(&mut self, address: usize) -> bool {
+        self.live.remove(&address).is_some()
+    }
+
+    pub(crate) fn hold(&mut self, object: ObjectId, thread: usize, spot: Spot) {
+        self.held.push((object, thread as u32, spot));
+    }
+
+    pub(crate) fn let_go(&mut self, object: ObjectId, thread: usize) {
+        let is_it = |held: &(ObjectId, u32, Spot)| held.0 == object && held.1 == thread as u32;
+        let position = self
+            .held
+            .iter()
+            .rposition(is_it)
+            .or_else(|| self.held.iter().rposition(|held| held.0 == object));
+        if let Some(position) = position {
+            self.held.swap_remove(position);
+        }
+    }
+
+    /// Where a thread took a lock that it holds.
+    pub(crate) fn held_at(&self, object: ObjectId, thread: usize) -> Option<Spot> {
+        let is_it = |held: &&(ObjectId, u32, Spot)| held.0 == object && held.1 == thread as u32;
+        self.held.iter().find(is_it).map(|held| held.2)
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.live.clear();
+        self.held.clear();
+    }
+
+    /// Locks that nobody gave up: the lock, and where it was taken.
+    pub(crate) fn guards(&self) -> impl Iterator<Item = (ObjectId, Spot)> + '_ {
+        self.held.iter().map(|&(object, _, spot)| (object, spot))
+    }
+
+    /// What is left: what it is and where it was made, in an order that is the same every time.
+    pub(crate) fn left(&self) -> Vec<(&'static str, Spot)> {
+        let mut left: Vec<_> = self.live.values().copied().collect();
+        left.sort_by_key(|(what, spot)| (spot.file(), spot.line(), spot.column(), *what));
+        left
+    }
+}

@@ -1,0 +1,23 @@
+//! The engine: threads of checked code as coroutines, driven as a `System`.
+
+pub(crate) mod arena;
+mod deadlock;
+pub(crate) mod engine;
+pub(crate) mod fiber;
+mod image;
+pub(crate) mod leaks;
+mod names;
+pub(crate) mod object;
+pub(crate) mod operation;
+mod overflow;
+mod panics;
+pub(crate) mod runtime;
+mod spin;
+pub(crate) mod system;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use engine::Engine;
+pub(crate) use object::{Header, Restorer};
+pub(crate) use operation::{Await, Compare, Operation, Spot, Touch};

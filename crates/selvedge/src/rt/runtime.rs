@@ -1,0 +1,352 @@
+//! The state of checked code: its threads, where each stands, and what an execution needs.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::panic::Location;
+use std::rc::Rc;
+use std::sync::{Mutex, MutexGuard};
+
+use selvedge_core::{
+    Access, Fault, Footprint, ObjectId, Place, Step, ThreadId, Violation, ViolationKind,
+};
+
+use super::arena::Arena;
+use super::fiber::{Fiber, Stacks, Yielder};
+use super::leaks::Leaks;
+use super::names::Names;
+use super::object::Reset;
+use super::operation::{Operation, Spot};
+use super::spin::Touched;
+
+/// What all systems of one check share.
+pub(crate) struct Shared {
+    /// The code under test.
+    pub(crate) program: Rc<dyn Fn()>,
+    pub(crate) stack_size: usize,
+    /// Whether a panic in a spawned thread is only what `join` gives.
+    pub(crate) panics_are_results: bool,
+    /// How often a spin loop may go round although nothing it read has changed.
+    pub(crate) spin_turns: u32,
+    pub(crate) learned: Learned,
+    /// Whether an ordering weaker than sequential consistency was asked for.
+    pub(crate) weak: Cell<bool>,
+    /// Why the search makes no sense any more: the code does not do the same every time.
+    pub(crate) unsteady: RefCell<Option<String>>,
+    /// Static data belongs to one check at a time: tests run side by side.
+    pub(crate) statics: RefCell<Option<MutexGuard<'static, ()>>>,
+    /// Whether there is such a reason, or something new was learned: nothing runs any more.
+    pub(crate) is_unsteady: Cell<bool>,
+}
+
+impl Shared {
+    /// Waits until no other check uses static data, and keeps it until this check is over.
+    pub(crate) fn claim_statics(&self) {
+        static STATICS: Mutex<()> = Mutex::new(());
+        let mut claimed = self.statics.borrow_mut();
+        if claimed.is_none() {
+            *claimed = Some(STATICS.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
+        }
+    }
+}
+
+/// What turns out while the code runs, and matters from the first step on. When something is
+/// learned, the search starts again.
+#[derive(Default)]
+pub(crate) struct Learned {
+    /// Whether there are spin loops, so that what each thread reads must be kept in mind.
+    pub(crate) spins: Cell<bool>,
+    /// Contents of `Arc`s whose counts matter: someone looks at them, or dropping the last one does
+    /// something visible.
+    pub(crate) counted: RefCell<BTreeSet<&'static str>>,
+    /// Whether something new was learned.
+    pub(crate) news: Cell<bool>,
+}
+
+/// What the engine does with a visible operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Way {
+    /// It is announced, and runs when it is chosen.
+    Announce,
+    /// It runs at once if it can: what is left of an execution is run to its end.
+    Drain,
+    /// It runs at once: everything is taken down.
+    Close,
+}
+
+/// What a thread is doing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum State {
+    Absent,
+    /// It stands at an operation.
+    Ready,
+    /// It waits to be woken, and stands at what it will do then.
+    Parked,
+    Finished,
+    Failed,
+}
+
+/// A thread of checked code.
+pub(crate) struct Thread {
+    pub(crate) state: State,
+    /// The operation it stands at: on its own stack, so valid as long as it stands there.
+    pub(crate) pending: *const dyn Operation,
+    pub(crate) spot: Spot,
+    pub(crate) begun: bool,
+    pub(crate) life: ObjectId,
+    pub(crate) wake: ObjectId,
+    pub(crate) token_object: Option<ObjectId>,
+    pub(crate) fiber: Option<Fiber>,
+    pub(crate) yielder: *const Yielder,
+    pub(crate) arena: Box<Arena>,
+    pub(crate) creator: Option<(usize, u32)>,
+    pub(crate) children: Vec<usize>,
+    pub(crate) spawned: u32,
+    /// Where it was spawned.
+    pub(crate) spawned_at: Spot,
+    /// Whether its stack is being taken down.
+    pub(crate) aborting: bool,
+    /// Whether somebody unparked it.
+    pub(crate) token: bool,
+    pub(crate) fault: Option<Fault>,
+    pub(crate) panic: Option<Panicked>,
+    pub(crate) name: Option<String>,
+    pub(crate) touched: Touched,
+    /// Values of thread-local keys: the key, and the value until it is dropped.
+    pub(crate) locals: Vec<(usize, Option<Box<dyn Any>>)>,
+    /// Contents of the `Arc`s that it is taking down.
+    pub(crate) dropping: Vec<&'static str>,
+    /// Its last step, as an index of the log.
+    pub(crate) last_step: Option<usize>,
+    /// Messages sent so far.
+    pub(crate) sent: u64,
+    /// Visible operations so far.
+    pub(crate) operations: u64,
+}
+
+/// A panic, as the hook saw it.
+#[derive(Clone)]
+pub(crate) struct Panicked {
+    pub(crate) message: String,
+    pub(crate) place: Option<Place>,
+}
+
+/// What was done at a step, to notice code that does not do the same every time.
+#[derive(Clone, Copy)]
+pub(crate) struct Logged {
+    pub(crate) thread: u32,
+    pub(crate) spot: Spot,
+    /// Where the thread came to behind it.
+    pub(crate) next: Option<Spot>,
+}
+
+/// The state of checked code.
+pub(crate) struct Runtime {
+    pub(crate) shared: Rc<Shared>,
+    /// By their numbers; boxed, since running threads point to theirs.
+    #[allow(clippy::vec_box, reason = "pointers to a thread stay valid while others are added")]
+    pub(crate) threads: Vec<Box<Thread>>,
+    pub(crate) current: usize,
+    pub(crate) way: Way,
+    /// The alternative that the running step takes.
+    pub(crate) choice: u32,
+    pub(crate) names: Names,
+    /// Counts executions of the whole process; stamps of objects contain it.
+    pub(crate) epoch: u64,
+    /// Per object, its value or how often it was changed; see `spin.rs`.
+    pub(crate) values: Vec<u64>,
+    /// Steps to follow, and how many were taken.
+    pub(crate) script: *const [Step],
+    pub(crate) scripted: usize,
+    pub(crate) log: Vec<Logged>,
+    /// The log of the time before, to compare with.
+    pub(crate) expected: Vec<Logged>,
+    /// Whether texts of steps are asked for.
+    pub(crate) tracing: bool,
+    pub(crate) last: Option<(String, Spot)>,
+    /// What a thread touched while it unwinds.
+    pub(crate) extra: Footprint,
+    /// Static data that was touched, and how to set it back.
+    pub(crate) resets: Vec<Reset>,
+    pub(crate) leaks: Leaks,
+    pub(crate) stacks: Stacks,
+    /// Operations that run at once in this execution.
+    pub(crate) drained: u64,
+}
+
+thread_local! {
+    /// The runtime whose code runs on this thread of the system.
+    static RUNNING: Cell<*mut Runtime> = const { Cell::new(std::ptr::null_mut()) };
+}
+
+/// The runtime whose code runs, if any.
+pub(crate) fn running() -> *mut Runtime {
+    RUNNING.with(Cell::get)
+}
+
+/// Makes `runtime` the one whose code runs, and gives the one before.
+pub(crate) fn set_running(runtime: *mut Runtime) -> *mut Runtime {
+    RUNNING.with(|running| running.replace(runtime))
+}
+
+impl Runtime {
+    pub(crate) fn new(shared: Rc<Shared>, tracing: bool) -> Box<Self> {
+        let stacks = Stacks::new(shared.stack_size);
+        let mut new = Box::new(Self {
+            shared,
+            threads: Vec::new(),
+            current: 0,
+            way: Way::Announce,
+            choice: 0,
+            names: Names::default(),
+            epoch: 0,
+            values: Vec::new(),
+            script: &raw const *<&[Step]>::default(),
+            scripted: 0,
+            log: Vec::new(),
+            expected: Vec::new(),
+            tracing,
+            last: None,
+            extra: Footprint::new(),
+            resets: Vec::new(),
+            leaks: Leaks::default(),
+            stacks,
+            drained: 0,
+        });
+        new.add_thread(None);
+        new
+    }
+
+    /// One more thread that does not exist yet.
+    pub(crate) fn add_thread(&mut self, creator: Option<(usize, u32)>) -> usize {
+        let number = self.threads.len();
+        let life = self.names.add("thread", None);
+        let wake = self.names.add("wake-up", None);
+        self.threads.push(Box::new(Thread {
+            state: State::Absent,
+            pending: super::operation::Running::ONE,
+            spot: Location::caller(),
+            begun: false,
+            life,
+            wake,
+            token_object: None,
+            fiber: None,
+            yielder: std::ptr::null(),
+            arena: Box::new(Arena::new(number)),
+            creator,
+            children: Vec::new(),
+            spawned: 0,
+            spawned_at: Location::caller(),
+            aborting: false,
+            token: false,
+            fault: None,
+            panic: None,
+            name: None,
+            touched: Touched::default(),
+            locals: Vec::new(),
+            dropping: Vec::new(),
+            last_step: None,
+            sent: 0,
+            operations: 0,
+        }));
+        number
+    }
+
+    /// The number of the thread that `creator` would spawn next.
+    pub(crate) fn next_child(&mut self, creator: usize) -> usize {
+        let nth = self.threads[creator].spawned;
+        if let Some(&known) = self.threads[creator].children.get(nth as usize) {
+            return known;
+        }
+        let child = self.add_thread(Some((creator, nth)));
+        self.threads[creator].children.push(child);
+        child
+    }
+
+    /// The object that a thread's `park` waits for.
+    pub(crate) fn token_object(&mut self, thread: usize) -> ObjectId {
+        if let Some(known) = self.threads[thread].token_object {
+            return known;
+        }
+        let new = self.names.add("park token", None);
+        self.threads[thread].token_object = Some(new);
+        new
+    }
+
+    pub(crate) fn is_enabled(&self, thread: usize) -> bool {
+        let it = &self.threads[thread];
+        // SAFETY: a thread that is ready stands at its operation, which is on its stack.
+        it.state == State::Ready && unsafe { (*it.pending).is_enabled(self, thread) }
+    }
+
+    pub(crate) fn object_name(&self, object: ObjectId) -> String {
+        self.names.name(object)
+    }
+
+    /// A thread's name as a person would write it.
+    pub(crate) fn thread_name(&self, thread: usize) -> String {
+        const MOST_ANCESTORS: usize = 6;
+        if let Some(name) = &self.threads[thread].name {
+            return name.clone();
+        }
+        let mut parts = Vec::new();
+        let mut at = thread;
+        while let Some((creator, nth)) = self.threads[at].creator {
+            parts.push((nth + 1).to_string());
+            at = creator;
+        }
+        if parts.is_empty() {
+            return "main".to_owned();
+        }
+        if parts.len() > MOST_ANCESTORS {
+            parts.truncate(MOST_ANCESTORS);
+            parts.push("…".to_owned());
+        }
+        parts.reverse();
+        format!("thread {}", parts.join("."))
+    }
+
+    /// Notes that the code does not do the same every time.
+    pub(crate) fn note_unsteady(&self, what: String) {
+        // After news the search starts again anyway.
+        if !self.shared.learned.news.get() {
+            self.shared.unsteady.borrow_mut().get_or_insert(what);
+        }
+        self.shared.is_unsteady.set(true);
+    }
+
+    /// Notes something that matters from the first step on.
+    pub(crate) fn learn(&self) {
+        self.shared.learned.news.set(true);
+        self.shared.is_unsteady.set(true);
+    }
+
+    /// Adds what an operation that runs during unwinding touches to the step that runs.
+    pub(crate) fn add_extra(&mut self, accesses: &[Access]) {
+        for access in accesses {
+            self.extra.add(access.object, access.mode);
+        }
+    }
+
+    /// A violation that a thread's step shows.
+    pub(crate) fn violation(
+        &self,
+        thread: usize,
+        kind: ViolationKind,
+        message: String,
+        spots: &[Spot],
+    ) -> Violation {
+        Violation {
+            kind,
+            message,
+            places: spots.iter().map(|spot| place(spot)).collect(),
+            notes: Vec::new(),
+            thread: Some(ThreadId::new(thread)),
+        }
+    }
+}
+
+/// A spot as reports want it.
+pub(crate) fn place(spot: Spot) -> Place {
+    Place { file: spot.file().to_owned(), line: spot.line(), column: spot.column(), length: 1 }
+}

@@ -1,0 +1,361 @@
+//! Checked code as a [`System`].
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use selvedge_core::{
+    Describe, Description, Effect, Ending, Mode, ObjectId, Status, Step, System, ThreadId,
+    Violation, ViolationKind,
+};
+
+use super::fiber::{body, resume, start};
+use super::runtime::{Logged, Runtime, Shared, State, Way, place, set_running};
+
+/// Executions of the whole process. A stamp of 0 means: never used.
+static EPOCHS: AtomicU64 = AtomicU64::new(1);
+
+/// The closure under test, driven one visible operation at a time.
+pub(crate) struct Program {
+    rt: *mut Runtime,
+    /// How many steps of this execution were taken.
+    steps: usize,
+    /// Whether an execution is under way.
+    started: bool,
+}
+
+impl Program {
+    /// `tracing`: whether texts of steps will be asked for.
+    pub(crate) fn new(shared: Rc<Shared>, tracing: bool) -> Self {
+        super::panics::install();
+        super::overflow::install();
+        Self { rt: Box::into_raw(Runtime::new(shared, tracing)), steps: 0, started: false }
+    }
+
+    #[inline]
+    fn rt(&self) -> &Runtime {
+        // SAFETY: the runtime lives as long as this, and no thread of it runs now.
+        unsafe { &*self.rt }
+    }
+
+    #[inline]
+    fn rt_mut(&mut self) -> &mut Runtime {
+        // SAFETY: as above, and the borrow of `self` is exclusive.
+        unsafe { &mut *self.rt }
+    }
+
+    /// Runs what is left of an execution to its end, so that nothing it owns is lost.
+    fn finish(&mut self) {
+        if !self.started {
+            return;
+        }
+        self.started = false;
+        let rt = self.rt_mut();
+        rt.script = &raw const *<&[Step]>::default();
+        let is_alive = |rt: &Runtime| rt.threads.iter().any(|thread| thread.fiber.is_some());
+        if is_alive(rt) {
+            self.drain();
+        }
+        if is_alive(self.rt()) {
+            self.abort();
+        }
+        self.close();
+    }
+
+    /// Lets the threads that can run do so, one after the other.
+    fn drain(&mut self) {
+        self.rt_mut().way = Way::Drain;
+        loop {
+            let rt = self.rt();
+            let Some(next) = (0..rt.threads.len())
+                .find(|&number| rt.threads[number].fiber.is_some() && rt.is_enabled(number))
+            else {
+                return;
+            };
+            self.rt_mut().choice = 0;
+            // SAFETY: no reference into the runtime is held.
+            unsafe { resume(self.rt, next) };
+        }
+    }
+
+    /// Takes down the stacks of threads that wait for ever.
+    fn abort(&mut self) {
+        // Those that were spawned last may use what is on the stacks of the others.
+        for number in (0..self.rt().threads.len()).rev() {
+            self.rt_mut().threads[number].aborting = true;
+            if self.rt().threads[number].fiber.is_some() {
+                // SAFETY: no reference into the runtime is held.
+                unsafe { resume(self.rt, number) };
+            }
+            if let Some(fiber) = self.rt_mut().threads[number].fiber.take() {
+                // It came back although it is taken down: leave it alone.
+                fiber.forget();
+            }
+        }
+    }
+
+    /// Sets static data back.
+    fn close(&mut self) {
+        let rt = self.rt_mut();
+        rt.way = Way::Close;
+        rt.current = 0;
+        let resets = std::mem::take(&mut rt.resets);
+        let before = set_running(self.rt);
+        for reset in resets.into_iter().rev() {
+            // A destructor that panics has nobody to tell.
+            let _ = catch_unwind(AssertUnwindSafe(reset));
+        }
+        set_running(before);
+    }
+
+    fn begin(&mut self) {
+        let rt = self.rt_mut();
+        rt.way = Way::Announce;
+        rt.epoch = EPOCHS.fetch_add(1, Ordering::Relaxed);
+        rt.drained = 0;
+        rt.current = 0;
+        rt.last = None;
+        rt.leaks.clear();
+        rt.values.clear();
+        rt.log.clear();
+        rt.extra.clear();
+        for thread in &mut rt.threads {
+            if thread.state != State::Absent {
+                thread.state = State::Absent;
+                thread.arena.reset();
+                thread.touched.clear();
+                thread.begun = false;
+                thread.spawned = 0;
+                thread.aborting = false;
+                thread.token = false;
+                thread.fault = None;
+                thread.panic = None;
+                thread.locals.clear();
+                thread.dropping.clear();
+                thread.last_step = None;
+                thread.sent = 0;
+                thread.operations = 0;
+            }
+        }
+        self.steps = 0;
+        self.started = true;
+        let program = Rc::clone(&self.rt().shared.program);
+        // SAFETY: no reference into the runtime is held.
+        unsafe { start(self.rt, 0, body(move || program(), |_| ())) };
+        // The first step shows it.
+        let main = &mut self.rt_mut().threads[0];
+        if main.state == State::Failed {
+            main.state = State::Ready;
+            main.pending = super::operation::Running::ONE;
+        }
+    }
+
+    /// Takes the pending step of a thread.
+    #[inline]
+    fn run(&mut self, number: usize) {
+        self.steps += 1;
+        let thread = &mut self.rt_mut().threads[number];
+        if thread.fault.is_some() {
+            // It failed before its first step.
+            thread.state = State::Failed;
+            return;
+        }
+        // SAFETY: no reference into the runtime is held.
+        unsafe { resume(self.rt, number) };
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        self.finish();
+        // SAFETY: it came from a box, and nothing runs any more.
+        drop(unsafe { Box::from_raw(self.rt) });
+    }
+}
+
+impl System for Program {
+    fn restart(&mut self) {
+        self.finish();
+        let rt = self.rt_mut();
+        rt.expected.clear();
+        rt.scripted = 0;
+        self.begin();
+    }
+
+    fn rewind(&mut self, kept: &[Step]) {
+        if self.started && kept.len() == self.steps {
+            return;
+        }
+        self.finish();
+        let rt = self.rt_mut();
+        std::mem::swap(&mut rt.expected, &mut rt.log);
+        rt.expected.truncate(kept.len());
+        rt.script = &raw const *kept;
+        rt.scripted = 0;
+        // The start runs up to the first operation, and as many steps as are its own.
+        self.begin();
+        while self.rt().scripted < self.rt().script.len() {
+            let step = kept[self.rt().scripted];
+            let number = step.thread.index();
+            if number >= self.rt().threads.len()
+                || !self.rt_mut().begin_scripted(number, step.choice)
+            {
+                break;
+            }
+            // SAFETY: no reference into the runtime is held.
+            unsafe { resume(self.rt, number) };
+        }
+        let rt = self.rt_mut();
+        // Threads before the step at which it is noticed ran as they do.
+        rt.script = &raw const *<&[Step]>::default();
+        self.steps = kept.len();
+    }
+
+    fn thread_count(&self) -> usize {
+        self.rt().threads.len()
+    }
+
+    #[inline]
+    fn status(&self, thread: ThreadId) -> Status {
+        let rt = self.rt();
+        let Some(it) = rt.threads.get(thread.index()) else { return Status::Absent };
+        match it.state {
+            State::Absent => Status::Absent,
+            State::Ready if rt.shared.is_unsteady.get() => Status::Finished,
+            State::Ready if rt.is_enabled(thread.index()) => Status::Enabled,
+            State::Ready => Status::Blocked,
+            State::Parked => Status::Parked,
+            State::Finished => Status::Finished,
+            State::Failed => Status::Failed,
+        }
+    }
+
+    fn choices(&self, thread: ThreadId) -> u32 {
+        let rt = self.rt();
+        let it = &rt.threads[thread.index()];
+        // SAFETY: the thread stands at its operation, which is on its stack.
+        unsafe { (*it.pending).choices(rt, thread.index()) }
+    }
+
+    fn pending(&mut self, step: Step, effect: &mut Effect) {
+        let number = step.thread.index();
+        let rt = self.rt_mut();
+        effect.clear();
+        let operation = rt.threads[number].pending;
+        // SAFETY: the thread stands at its operation, which is on its stack.
+        unsafe {
+            (*operation).effect(rt, number, step.choice, effect);
+            if rt.is_enabled(number) {
+                effect.choices = (*operation).choices(rt, number);
+            }
+        }
+        add_begin(rt, number, effect);
+    }
+
+    fn step(&mut self, step: Step, effect: &mut Effect) {
+        let number = step.thread.index();
+        self.pending(step, effect);
+        let rt = self.rt_mut();
+        if !rt.is_enabled(number) {
+            rt.note_unsteady(format!(
+                "{} could run before, and cannot now",
+                rt.thread_name(number)
+            ));
+            return;
+        }
+        let thread = &mut rt.threads[number];
+        thread.begun = true;
+        thread.last_step = Some(rt.log.len());
+        rt.log.push(Logged { thread: number as u32, spot: thread.spot, next: None });
+        rt.choice = step.choice;
+        if rt.tracing {
+            let operation = rt.threads[number].pending;
+            // SAFETY: the thread stands at its operation, which is on its stack.
+            let text = unsafe { (*operation).text(rt, number) };
+            rt.last = Some((text, rt.threads[number].spot));
+        }
+        self.run(number);
+        let rt = self.rt_mut();
+        if !rt.extra.is_empty() {
+            for access in std::mem::take(&mut rt.extra).accesses() {
+                effect.footprint.add(access.object, access.mode);
+            }
+        }
+        if rt.threads[number].state == State::Failed {
+            effect.fault = rt.threads[number].fault.take();
+        }
+    }
+
+    fn end(&mut self) -> (Ending, Option<Violation>) {
+        let rt = self.rt_mut();
+        let any = |state: State| rt.threads.iter().any(|thread| thread.state == state);
+        if any(State::Failed) || rt.shared.is_unsteady.get() {
+            return (Ending::Complete, None);
+        }
+        if any(State::Ready) || any(State::Parked) {
+            if rt.someone_waits_for_time() {
+                return (Ending::Blocked, None);
+            }
+            return (Ending::Deadlocked, Some(rt.deadlock()));
+        }
+        self.close();
+        (Ending::Complete, leak(self.rt()))
+    }
+}
+
+#[inline]
+fn add_begin(rt: &Runtime, number: usize, effect: &mut Effect) {
+    let thread = &rt.threads[number];
+    if number != 0 && !thread.begun {
+        effect.footprint.add(thread.wake, Mode::Begin);
+    }
+}
+
+fn leak(rt: &Runtime) -> Option<Violation> {
+    if let Some((object, spot)) = rt.leaks.guards().next() {
+        let name = rt.object_name(object);
+        return Some(Violation {
+            kind: ViolationKind::Leak,
+            message: format!("{name} is never unlocked: the guard taken here is leaked"),
+            places: vec![place(spot)],
+            notes: Vec::new(),
+            thread: None,
+        });
+    }
+    let left = rt.leaks.left();
+    let (what, spot) = left.first()?;
+    let more = match left.len() {
+        1 => String::new(),
+        more => format!(", and {} more", more - 1),
+    };
+    Some(Violation {
+        kind: ViolationKind::Leak,
+        message: format!("{what} is never freed{more}"),
+        places: left.iter().map(|(_, spot)| place(spot)).take(8).collect(),
+        notes: vec![format!(
+            "{what} was made at {spot}, and something still refers to it at the end"
+        )],
+        thread: None,
+    })
+}
+
+impl Describe for Program {
+    fn thread_name(&self, thread: ThreadId) -> String {
+        self.rt().thread_name(thread.index())
+    }
+
+    fn object_name(&self, object: ObjectId) -> String {
+        self.rt().object_name(object)
+    }
+
+    fn describe_last(&self) -> Description {
+        match &self.rt().last {
+            Some((text, spot)) => Description { text: text.clone(), place: Some(place(spot)) },
+            None => Description { text: String::new(), place: None },
+        }
+    }
+
+    fn describe_pending(&self, thread: ThreadId) -> Description {
+        self.rt().describe_pending(thread.index())
+    }
+}

@@ -1,0 +1,299 @@
+//! Comparison with brute force: on random programs, every class once and none left out.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use selvedge_core::{Ending, Execution, Report, TraceKey};
+use selvedge_explore::{Algorithm, Observer, Options, explore};
+
+use super::runtime::{Learned, Shared};
+use super::system::Program;
+use crate::sync::atomic::AtomicUsize;
+use crate::sync::atomic::Ordering::SeqCst;
+use crate::sync::{Condvar, Mutex, RwLock, mpsc};
+use crate::thread;
+
+/// Keeps the class of every execution.
+#[derive(Default)]
+struct Keys {
+    keys: BTreeSet<Vec<u8>>,
+    executions: u64,
+}
+
+impl Observer for Keys {
+    fn execution(&mut self, execution: &Execution, ending: Ending) {
+        self.executions += 1;
+        let key = format!("{:?} {ending:?}", TraceKey::of(execution));
+        self.keys.insert(key.into_bytes());
+    }
+}
+
+struct Found {
+    report: Report,
+    classes: usize,
+    executions: u64,
+    outcomes: BTreeSet<Vec<usize>>,
+}
+
+fn run(algorithm: Algorithm, program: impl Fn() -> Vec<usize> + Clone + 'static) -> Found {
+    let outcomes = Rc::new(RefCell::new(BTreeSet::new()));
+    let learned = Learned::default();
+    learned.spins.set(true);
+    let log = Rc::clone(&outcomes);
+    let shared = Rc::new(Shared {
+        program: Rc::new(move || {
+            let outcome = program();
+            log.borrow_mut().insert(outcome);
+        }),
+        stack_size: 64 << 10,
+        panics_are_results: false,
+        spin_turns: 0,
+        learned,
+        weak: Cell::new(false),
+        unsteady: RefCell::new(None),
+        statics: RefCell::new(None),
+        is_unsteady: Cell::new(false),
+    });
+    let mut keys = Keys::default();
+    let options = Options { keep_going: true, ..Options::default() };
+    let make = || Program::new(Rc::clone(&shared), false);
+    let report = explore(algorithm, &make, &options, &mut keys);
+    assert_eq!(*shared.unsteady.borrow(), None);
+    let outcomes = std::mem::take(&mut *outcomes.borrow_mut());
+    Found { report, classes: keys.keys.len(), executions: keys.executions, outcomes }
+}
+
+/// One operation of a random program.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Load(usize),
+    Store(usize, usize),
+    Add(usize),
+    Exchange(usize, usize),
+    Lock,
+    TryLock,
+    Nested,
+    Read,
+    Write,
+    TryRead,
+    TryWrite,
+    Send,
+    TryReceive,
+    ReceiveTimed,
+    NotifyOne,
+    NotifyAll,
+    WaitTimed,
+    Unpark,
+    ParkTimed,
+    Spawn,
+    SpinUntil(usize),
+}
+
+struct State {
+    cells: [AtomicUsize; 2],
+    lock: Mutex<usize>,
+    shared: RwLock<usize>,
+    condition: Condvar,
+    sender: mpsc::Sender<usize>,
+    receiver: RefCell<Option<mpsc::Receiver<usize>>>,
+    main: thread::Thread,
+}
+
+// SAFETY: threads of checked code run by turns; the receiver is used by the first thread alone.
+unsafe impl Send for State {}
+// SAFETY: as above.
+unsafe impl Sync for State {}
+
+fn perform(state: &State, step: Step, me: usize) -> usize {
+    match step {
+        Step::Load(i) => state.cells[i].load(SeqCst),
+        Step::Store(i, value) => {
+            state.cells[i].store(value, SeqCst);
+            0
+        }
+        Step::Add(i) => state.cells[i].fetch_add(1, SeqCst),
+        Step::Exchange(i, value) => {
+            state.cells[i].compare_exchange(value, me + 2, SeqCst, SeqCst).unwrap_or(9)
+        }
+        Step::Lock => {
+            let mut guard = state.lock.lock().unwrap();
+            *guard += 1;
+            *guard
+        }
+        Step::TryLock => state.lock.try_lock().map_or(9, |guard| *guard),
+        Step::Nested => *state.lock.lock().unwrap() + *state.shared.read().unwrap(),
+        Step::Read => *state.shared.read().unwrap(),
+        Step::Write => {
+            *state.shared.write().unwrap() += 1;
+            0
+        }
+        Step::TryRead => state.shared.try_read().map_or(9, |guard| *guard),
+        Step::TryWrite => state.shared.try_write().map_or(9, |mut guard| {
+            *guard += 1;
+            *guard
+        }),
+        Step::Send => state.sender.send(me).map_or(9, |()| 0),
+        Step::TryReceive | Step::ReceiveTimed if me != 0 => 0,
+        Step::TryReceive => receiver(state, |receiver| receiver.try_recv().unwrap_or(9)),
+        Step::ReceiveTimed => {
+            receiver(state, |receiver| receiver.recv_timeout(Duration::ZERO).unwrap_or(9))
+        }
+        Step::NotifyOne => {
+            state.condition.notify_one();
+            0
+        }
+        Step::NotifyAll => {
+            state.condition.notify_all();
+            0
+        }
+        Step::WaitTimed => {
+            let guard = state.lock.lock().unwrap();
+            let (guard, result) = state.condition.wait_timeout(guard, Duration::ZERO).unwrap();
+            *guard * 2 + usize::from(result.timed_out())
+        }
+        Step::Unpark => {
+            state.main.unpark();
+            0
+        }
+        Step::ParkTimed if me != 0 => 0,
+        Step::ParkTimed => {
+            thread::park_timeout(Duration::ZERO);
+            0
+        }
+        Step::Spawn => {
+            let child = thread::spawn(|| ());
+            usize::from(child.is_finished())
+        }
+        Step::SpinUntil(i) => {
+            let mut turns = 0;
+            while state.cells[i].load(SeqCst) == 0 && turns < 2 {
+                thread::yield_now();
+                turns += 1;
+            }
+            turns
+        }
+    }
+}
+
+fn receiver<T>(state: &State, f: impl FnOnce(&mpsc::Receiver<usize>) -> T) -> T {
+    let receiver = state.receiver.borrow_mut().take().expect("one thread uses it");
+    let result = f(&receiver);
+    *state.receiver.borrow_mut() = Some(receiver);
+    result
+}
+
+/// Main runs the first list, and a thread each of the others.
+fn program(lists: &[Vec<Step>]) -> Vec<usize> {
+    let (sender, receiver) = mpsc::channel();
+    let state = Arc::new(State {
+        cells: [AtomicUsize::new(0), AtomicUsize::new(0)],
+        lock: Mutex::new(0),
+        shared: RwLock::new(0),
+        condition: Condvar::new(),
+        sender,
+        receiver: RefCell::new(Some(receiver)),
+        main: thread::current(),
+    });
+    let run = |state: &State, list: &[Step], me| {
+        list.iter().map(|&step| perform(state, step, me)).collect::<Vec<_>>()
+    };
+    let threads: Vec<_> = lists[1..]
+        .iter()
+        .enumerate()
+        .map(|(i, list)| {
+            let (state, list) = (Arc::clone(&state), list.clone());
+            thread::spawn(move || run(&state, &list, i + 1))
+        })
+        .collect();
+    let mut outcome = run(&state, &lists[0], 0);
+    for thread in threads {
+        outcome.extend(thread.join().unwrap());
+    }
+    outcome
+}
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) % n
+    }
+
+    fn step(&mut self) -> Step {
+        let i = self.below(2) as usize;
+        match self.below(24) {
+            0..=1 => Step::Load(i),
+            2..=3 => Step::Store(i, 1),
+            4 => Step::Add(i),
+            5 => Step::Exchange(i, 0),
+            6 => Step::Lock,
+            7 => Step::TryLock,
+            8 => Step::Nested,
+            9 => Step::Read,
+            10 => Step::Write,
+            11 => Step::TryRead,
+            12 => Step::TryWrite,
+            13..=14 => Step::Send,
+            15 => Step::TryReceive,
+            16 => Step::ReceiveTimed,
+            17 => Step::NotifyOne,
+            18 => Step::NotifyAll,
+            19..=20 => Step::WaitTimed,
+            21 => Step::Unpark,
+            22 => Step::ParkTimed,
+            _ => match self.below(3) {
+                0 => Step::Spawn,
+                _ => Step::SpinUntil(i),
+            },
+        }
+    }
+}
+
+/// Whether what turned out agrees with brute force; too large programs are left out.
+fn compare(lists: Vec<Vec<Step>>) -> bool {
+    let text = format!("{lists:?}");
+    let lists = Rc::new(lists);
+    let closure = move || program(&lists);
+    let optimal = run(Algorithm::Optimal, closure.clone());
+    if optimal.executions > 60 {
+        return false;
+    }
+    let oracle = run(Algorithm::Oracle, closure.clone());
+    assert_eq!(optimal.classes, oracle.classes, "classes of {text}");
+    assert_eq!(optimal.executions, optimal.classes as u64, "a class came twice: {text}");
+    assert_eq!(optimal.report.counts.redundant, 0, "{text}");
+    assert_eq!(optimal.outcomes, oracle.outcomes, "outcomes of {text}");
+    let kinds = |report: &Report| {
+        let kinds = report.violations.iter().map(|(violation, _)| violation.message.clone());
+        kinds.collect::<BTreeSet<_>>()
+    };
+    assert_eq!(kinds(&optimal.report), kinds(&oracle.report), "violations of {text}");
+    let source = run(Algorithm::Source, closure);
+    assert_eq!(source.outcomes, oracle.outcomes, "outcomes of {text} by source");
+    true
+}
+
+#[test]
+fn random_programs_agree_with_brute_force() {
+    let seconds = std::env::var("SELVEDGE_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok());
+    let limit = Duration::from_secs(seconds.unwrap_or(3));
+    let seed = std::env::var("SELVEDGE_FUZZ_SEED").ok().and_then(|text| text.parse().ok());
+    let mut random = Random(seed.unwrap_or(7));
+    let start = std::time::Instant::now();
+    let mut compared = 0;
+    while start.elapsed() < limit {
+        let threads = 2 + random.below(2);
+        let lists = (0..threads)
+            .map(|_| {
+                let length = 1 + random.below(if threads == 2 { 3 } else { 2 });
+                (0..length).map(|_| random.step()).collect()
+            })
+            .collect();
+        compared += u32::from(compare(lists));
+    }
+    assert!(compared > 20, "only {compared} programs were compared");
+}

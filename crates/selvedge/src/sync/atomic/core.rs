@@ -1,0 +1,197 @@
+//! What all atomics have in common.
+
+use std::cell::Cell;
+use std::fmt::Debug;
+use std::panic::Location;
+
+use selvedge_core::{Mode, ObjectId};
+
+use super::Ordering;
+use crate::rt::operation::ordering;
+use crate::rt::{Compare, Engine, Header, Restorer, Touch};
+
+/// A value as bits, to see whether it has changed.
+pub(super) trait Value: Copy + PartialEq + Debug {
+    #[doc(hidden)]
+    fn bits(self) -> u64;
+}
+
+/// An atomic cell.
+pub(super) struct Core<T> {
+    header: Header,
+    /// What it is set back to if it is static.
+    initial: T,
+    value: Cell<T>,
+    kind: &'static str,
+}
+
+impl<T: Value> Core<T> {
+    #[track_caller]
+    pub(super) const fn new(value: T, kind: &'static str) -> Self {
+        Self {
+            header: Header::new(Location::caller()),
+            initial: value,
+            value: Cell::new(value),
+            kind,
+        }
+    }
+
+    #[inline]
+    fn object(&self, engine: &Engine) -> ObjectId {
+        self.header.object(engine, self.kind, || {
+            let this: *const Self = self;
+            let reset: Box<dyn FnOnce() + '_> = Box::new(move || {
+                // SAFETY: what outlives an execution is not freed before the check is over.
+                let this = unsafe { &*this };
+                this.value.set(this.initial);
+            });
+            // SAFETY: only the lifetime changes; as above.
+            Restorer::With(unsafe {
+                std::mem::transmute::<Box<dyn FnOnce() + '_>, Box<dyn FnOnce()>>(reset)
+            })
+        })
+    }
+
+    #[inline]
+    #[track_caller]
+    pub(super) fn load(&self, order: Ordering) -> T {
+        if matches!(order, Ordering::Release | Ordering::AcqRel) {
+            panic!("there is no such thing as a release load");
+        }
+        let spot = Location::caller();
+        let engine = Engine::enter();
+        let object = self.object(&engine);
+        note_order(&engine, order);
+        let touch =
+            Touch { object, mode: Mode::Read, plain: false, verb: "load", order: Some(order) };
+        engine.visible(&touch, spot);
+        let value = self.value.get();
+        engine.saw(object, Mode::Read, value.bits(), value.bits());
+        engine.note(|rt| {
+            format!("load {}{} → {value:?}", rt.object_name(object), ordering(Some(order)))
+        });
+        value
+    }
+
+    #[inline]
+    #[track_caller]
+    pub(super) fn store(&self, value: T, order: Ordering) {
+        if matches!(order, Ordering::Acquire | Ordering::AcqRel) {
+            panic!("there is no such thing as an acquire store");
+        }
+        let spot = Location::caller();
+        let engine = Engine::enter();
+        let object = self.object(&engine);
+        note_order(&engine, order);
+        let touch =
+            Touch { object, mode: Mode::Write, plain: false, verb: "store", order: Some(order) };
+        engine.visible(&touch, spot);
+        self.value.set(value);
+        engine.saw(object, Mode::Read, value.bits(), value.bits());
+        engine.note(|rt| {
+            format!("store {}{} ← {value:?}", rt.object_name(object), ordering(Some(order)))
+        });
+    }
+
+    /// Reads, changes and writes in one step; gives the value before.
+    #[inline]
+    #[track_caller]
+    pub(super) fn modify(
+        &self,
+        verb: &'static str,
+        order: Ordering,
+        change: impl FnOnce(T) -> T,
+    ) -> T {
+        let spot = Location::caller();
+        let engine = Engine::enter();
+        let object = self.object(&engine);
+        note_order(&engine, order);
+        let touch = Touch { object, mode: Mode::Update, plain: false, verb, order: Some(order) };
+        engine.visible(&touch, spot);
+        let old = self.value.get();
+        let new = change(old);
+        self.value.set(new);
+        engine.saw(object, Mode::Read, old.bits(), new.bits());
+        engine.note(|rt| {
+            let name = rt.object_name(object);
+            format!("{verb} {name}{}: {old:?} → {new:?}", ordering(Some(order)))
+        });
+        old
+    }
+
+    #[inline]
+    #[track_caller]
+    pub(super) fn compare_exchange(
+        &self,
+        verb: &'static str,
+        expected: T,
+        new: T,
+        (success, failure): (Ordering, Ordering),
+    ) -> Result<T, T> {
+        if matches!(failure, Ordering::Release | Ordering::AcqRel) {
+            panic!("there is no such thing as a release failure ordering");
+        }
+        let spot = Location::caller();
+        let engine = Engine::enter();
+        let object = self.object(&engine);
+        note_order(&engine, success);
+        note_order(&engine, failure);
+        let writes = || self.value.get() == expected;
+        let compare = Compare { object, writes: &writes, verb, order: Some(success) };
+        engine.visible(&compare, spot);
+        let found = self.value.get();
+        let succeeds = found == expected;
+        if succeeds {
+            self.value.set(new);
+        }
+        engine.saw(object, Mode::Read, found.bits(), self.value.get().bits());
+        engine.note(|rt| {
+            let (name, order) = (rt.object_name(object), ordering(Some(success)));
+            match succeeds {
+                true => format!("{verb} {name}{order}: {found:?} → {new:?}"),
+                false => format!("{verb} {name}{order}: fails, found {found:?}, not {expected:?}"),
+            }
+        });
+        if succeeds { Ok(found) } else { Err(found) }
+    }
+
+    /// The value, to those who own it.
+    pub(super) fn get_mut(&mut self) -> &mut T {
+        self.value.get_mut()
+    }
+
+    pub(super) fn into_inner(self) -> T {
+        self.value.get()
+    }
+
+    pub(super) fn as_ptr(&self) -> *mut T {
+        self.value.as_ptr()
+    }
+
+    /// Reads without synchronising: a race with any write.
+    #[track_caller]
+    pub(super) fn unsync_load(&self) -> T {
+        let spot = Location::caller();
+        let engine = Engine::enter();
+        let object = self.object(&engine);
+        let touch =
+            Touch { object, mode: Mode::Read, plain: true, verb: "unsync_load", order: None };
+        engine.visible(&touch, spot);
+        let value = self.value.get();
+        engine.note(|rt| format!("unsync_load {} → {value:?}", rt.object_name(object)));
+        value
+    }
+
+    /// The value without a step: for `Debug`.
+    pub(super) fn peek(&self) -> T {
+        self.value.get()
+    }
+}
+
+/// Remembers that behaviours which only weak memory shows may exist.
+#[inline]
+fn note_order(engine: &Engine, order: Ordering) {
+    if order != Ordering::SeqCst {
+        engine.rt().shared.weak.set(true);
+    }
+}

@@ -1,0 +1,255 @@
+//! Truth values, pointers, and what they share with integers.
+
+use std::fmt;
+
+use super::Ordering;
+use super::core::{Core, Value};
+
+macro_rules! atomic_common {
+    ($name:ident $(<$parameter:ident>)?, $type:ty) => {
+        impl $(<$parameter>)? $name $(<$parameter>)? {
+            /// Reads the value.
+            #[inline]
+            #[track_caller]
+            pub fn load(&self, order: Ordering) -> $type {
+                self.core.load(order)
+            }
+
+            /// Writes the value.
+            #[inline]
+            #[track_caller]
+            pub fn store(&self, value: $type, order: Ordering) {
+                self.core.store(value, order);
+            }
+
+            /// Writes the value; gives the one before.
+            #[inline]
+            #[track_caller]
+            pub fn swap(&self, value: $type, order: Ordering) -> $type {
+                self.core.modify("swap", order, |_| value)
+            }
+
+            /// Writes `new` if the value is `current`; gives the value before.
+            #[inline]
+            #[track_caller]
+            pub fn compare_and_swap(&self, current: $type, new: $type, order: Ordering) -> $type {
+                let orders = (order, Ordering::SeqCst);
+                let result = self.core.compare_exchange("compare_and_swap", current, new, orders);
+                result.unwrap_or_else(|found| found)
+            }
+
+            /// Writes `new` if the value is `current`.
+            ///
+            /// # Errors
+            /// The value, if it is another.
+            #[inline]
+            #[track_caller]
+            pub fn compare_exchange(
+                &self,
+                current: $type,
+                new: $type,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$type, $type> {
+                let orders = (success, failure);
+                self.core.compare_exchange("compare_exchange", current, new, orders)
+            }
+
+            /// As [`Self::compare_exchange`]: it does not fail without reason.
+            ///
+            /// # Errors
+            /// The value, if it is another.
+            #[inline]
+            #[track_caller]
+            pub fn compare_exchange_weak(
+                &self,
+                current: $type,
+                new: $type,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$type, $type> {
+                let orders = (success, failure);
+                self.core.compare_exchange("compare_exchange_weak", current, new, orders)
+            }
+
+            /// Replaces the value by what `f` makes of it, trying again if it changes meanwhile.
+            ///
+            /// # Errors
+            /// The value, if `f` gives nothing.
+            #[track_caller]
+            pub fn fetch_update(
+                &self,
+                set: Ordering,
+                fetch: Ordering,
+                mut f: impl FnMut($type) -> Option<$type>,
+            ) -> Result<$type, $type> {
+                let mut old = self.core.load(fetch);
+                while let Some(new) = f(old) {
+                    let orders = (set, fetch);
+                    match self.core.compare_exchange("fetch_update", old, new, orders) {
+                        Ok(found) => return Ok(found),
+                        Err(found) => old = found,
+                    }
+                }
+                Err(old)
+            }
+
+            /// The value, to those who own the atomic: no step.
+            pub fn get_mut(&mut self) -> &mut $type {
+                self.core.get_mut()
+            }
+
+            /// The value, to those who own the atomic: no step.
+            pub fn with_mut<R>(&mut self, f: impl FnOnce(&mut $type) -> R) -> R {
+                f(self.core.get_mut())
+            }
+
+            /// Takes the value out.
+            pub fn into_inner(self) -> $type {
+                self.core.into_inner()
+            }
+
+            /// A pointer to the value. What is done through it is not seen.
+            pub fn as_ptr(&self) -> *mut $type {
+                self.core.as_ptr()
+            }
+
+            /// Reads the value without synchronising: a data race with any write of another thread
+            /// that is not ordered otherwise.
+            ///
+            /// # Safety
+            /// As for reading through a pointer: no other thread may write meanwhile. (The check
+            /// reports it if one does.)
+            #[track_caller]
+            pub unsafe fn unsync_load(&self) -> $type {
+                self.core.unsync_load()
+            }
+        }
+    };
+}
+pub(super) use atomic_common;
+
+impl Value for bool {
+    fn bits(self) -> u64 {
+        u64::from(self)
+    }
+}
+
+/// An atomic `bool`.
+pub struct AtomicBool {
+    core: Core<bool>,
+}
+
+// SAFETY: all threads of checked code run on one thread of the system, by turns, and every access is
+// a step of its own. Other threads cannot enter the engine.
+unsafe impl Send for AtomicBool {}
+// SAFETY: as above.
+unsafe impl Sync for AtomicBool {}
+impl std::panic::RefUnwindSafe for AtomicBool {}
+
+impl AtomicBool {
+    /// With this value.
+    #[track_caller]
+    pub const fn new(value: bool) -> Self {
+        Self { core: Core::new(value, "AtomicBool") }
+    }
+
+    /// Sets it to `self && value`; gives the value before.
+    #[track_caller]
+    pub fn fetch_and(&self, value: bool, order: Ordering) -> bool {
+        self.core.modify("fetch_and", order, |old| old & value)
+    }
+
+    /// Sets it to `!(self && value)`; gives the value before.
+    #[track_caller]
+    pub fn fetch_nand(&self, value: bool, order: Ordering) -> bool {
+        self.core.modify("fetch_nand", order, |old| !(old & value))
+    }
+
+    /// Sets it to `self || value`; gives the value before.
+    #[track_caller]
+    pub fn fetch_or(&self, value: bool, order: Ordering) -> bool {
+        self.core.modify("fetch_or", order, |old| old | value)
+    }
+
+    /// Sets it to `self ^ value`; gives the value before.
+    #[track_caller]
+    pub fn fetch_xor(&self, value: bool, order: Ordering) -> bool {
+        self.core.modify("fetch_xor", order, |old| old ^ value)
+    }
+
+    /// Sets it to `!self`; gives the value before.
+    #[track_caller]
+    pub fn fetch_not(&self, order: Ordering) -> bool {
+        self.core.modify("fetch_not", order, |old| !old)
+    }
+}
+
+atomic_common!(AtomicBool, bool);
+
+impl Default for AtomicBool {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new(false)
+    }
+}
+
+impl From<bool> for AtomicBool {
+    #[track_caller]
+    fn from(value: bool) -> Self {
+        Self::new(value)
+    }
+}
+
+impl fmt::Debug for AtomicBool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.core.peek().fmt(f)
+    }
+}
+
+impl<T> Value for *mut T {
+    fn bits(self) -> u64 {
+        self as usize as u64
+    }
+}
+
+/// An atomic pointer.
+pub struct AtomicPtr<T> {
+    core: Core<*mut T>,
+}
+
+// SAFETY: as for `AtomicBool`; what it points to is the business of who uses the pointer.
+unsafe impl<T> Send for AtomicPtr<T> {}
+// SAFETY: as above.
+unsafe impl<T> Sync for AtomicPtr<T> {}
+impl<T> std::panic::RefUnwindSafe for AtomicPtr<T> {}
+
+impl<T> AtomicPtr<T> {
+    /// With this value.
+    #[track_caller]
+    pub const fn new(value: *mut T) -> Self {
+        Self { core: Core::new(value, "AtomicPtr") }
+    }
+}
+
+atomic_common!(AtomicPtr<T>, *mut T);
+
+impl<T> Default for AtomicPtr<T> {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new(std::ptr::null_mut())
+    }
+}
+
+impl<T> From<*mut T> for AtomicPtr<T> {
+    #[track_caller]
+    fn from(value: *mut T) -> Self {
+        Self::new(value)
+    }
+}
+
+impl<T> fmt::Debug for AtomicPtr<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.core.peek().fmt(f)
+    }
+}

@@ -1,0 +1,79 @@
+//! A value that is made at its first use.
+
+use std::cell::{Cell, UnsafeCell};
+use std::fmt;
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
+
+use super::once_lock::OnceLock;
+
+/// A value that is made at its first use, as [`std::sync::LazyLock`].
+///
+/// In a static it is made anew in every execution, so its initialiser must be one that can run more
+/// than once: a function or a closure without content.
+pub struct LazyLock<T, F = fn() -> T> {
+    value: OnceLock<T>,
+    make: UnsafeCell<ManuallyDrop<F>>,
+    /// Whether `make` was used up.
+    used: Cell<bool>,
+}
+
+// SAFETY: all threads of checked code run on one thread of the system, by turns; `make` is used by
+// the one thread that initialises.
+unsafe impl<T: Send, F: Send> Send for LazyLock<T, F> {}
+// SAFETY: as above.
+unsafe impl<T: Send + Sync, F: Send> Sync for LazyLock<T, F> {}
+impl<T, F> std::panic::RefUnwindSafe for LazyLock<T, F> {}
+
+impl<T, F: FnOnce() -> T> LazyLock<T, F> {
+    /// To be made by `make`.
+    #[track_caller]
+    pub const fn new(make: F) -> Self {
+        let make = UnsafeCell::new(ManuallyDrop::new(make));
+        Self { value: OnceLock::new(), make, used: Cell::new(false) }
+    }
+
+    /// The value.
+    #[track_caller]
+    pub fn force(this: &Self) -> &T {
+        this.value.get_or_init(|| {
+            // SAFETY: one thread initialises at a time. A second initialisation happens only to a
+            // static after it was set back; what its initialiser owns was made by the compiler, so
+            // that a copy of its bytes is as good as the original.
+            let make = unsafe { std::ptr::read(this.make.get()) };
+            this.used.set(true);
+            ManuallyDrop::into_inner(make)()
+        })
+    }
+}
+
+impl<T, F> Drop for LazyLock<T, F> {
+    fn drop(&mut self) {
+        if !self.used.get() {
+            // SAFETY: it was not used, and is not used any more.
+            unsafe { ManuallyDrop::drop(self.make.get_mut()) };
+        }
+    }
+}
+
+impl<T, F: FnOnce() -> T> Deref for LazyLock<T, F> {
+    type Target = T;
+
+    #[track_caller]
+    fn deref(&self) -> &T {
+        Self::force(self)
+    }
+}
+
+impl<T: Default> Default for LazyLock<T> {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new(T::default)
+    }
+}
+
+impl<T, F> fmt::Debug for LazyLock<T, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LazyLock").finish_non_exhaustive()
+    }
+}

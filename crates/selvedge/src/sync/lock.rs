@@ -1,0 +1,258 @@
+//! Taking and giving up locks: the operations behind mutexes and reader-writer locks.
+
+use std::cell::{Cell, RefCell};
+
+use selvedge_core::{Effect, Flexibility, Mode, ObjectId, ViolationKind};
+
+use crate::rt::runtime::Runtime;
+use crate::rt::{Engine, Operation, Spot, Touch};
+
+/// The state of a lock. It lives in the lock itself.
+pub(crate) struct Lock {
+    /// Who holds it for writing.
+    owner: Cell<Option<u32>>,
+    /// Who holds it for reading, as often as they do.
+    readers: RefCell<Vec<u32>>,
+    poisoned: Cell<bool>,
+}
+
+/// How a lock is taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Hold {
+    /// A mutex.
+    Alone,
+    /// A reader-writer lock, for writing.
+    Write,
+    /// A reader-writer lock, for reading.
+    Read,
+}
+
+impl Hold {
+    fn verb(self) -> &'static str {
+        match self {
+            Hold::Alone => "lock",
+            Hold::Write => "write",
+            Hold::Read => "read",
+        }
+    }
+
+    fn mode(self) -> Mode {
+        match self {
+            Hold::Alone | Hold::Write => Mode::Acquire,
+            Hold::Read => Mode::ShareAcquire,
+        }
+    }
+}
+
+impl Lock {
+    pub(crate) const fn new() -> Self {
+        Self {
+            owner: Cell::new(None),
+            readers: RefCell::new(Vec::new()),
+            poisoned: Cell::new(false),
+        }
+    }
+
+    /// As it was made: for static locks.
+    pub(crate) fn reset(&self) {
+        self.owner.set(None);
+        *self.readers.borrow_mut() = Vec::new();
+        self.poisoned.set(false);
+    }
+
+    pub(crate) fn is_poisoned(&self) -> bool {
+        self.poisoned.get()
+    }
+
+    pub(crate) fn poison(&self) {
+        self.poisoned.set(true);
+    }
+
+    pub(crate) fn clear_poison(&self) {
+        self.poisoned.set(false);
+    }
+
+    fn is_free(&self, hold: Hold) -> bool {
+        self.owner.get().is_none() && (hold == Hold::Read || self.readers.borrow().is_empty())
+    }
+
+    /// Whether taking it would wait for the thread itself.
+    fn is_own(&self, hold: Hold, me: usize) -> bool {
+        self.owner.get() == Some(me as u32)
+            || (hold == Hold::Write && self.readers.borrow().contains(&(me as u32)))
+    }
+
+    fn holders(&self) -> Vec<usize> {
+        let mut holders: Vec<usize> = self
+            .owner
+            .get()
+            .into_iter()
+            .chain(self.readers.borrow().iter().copied())
+            .map(|holder| holder as usize)
+            .collect();
+        holders.sort_unstable();
+        holders.dedup();
+        holders
+    }
+
+    fn take(&self, hold: Hold, me: usize) {
+        match hold {
+            Hold::Alone | Hold::Write => self.owner.set(Some(me as u32)),
+            Hold::Read => self.readers.borrow_mut().push(me as u32),
+        }
+    }
+
+    fn give_up(&self, hold: Hold, me: usize) {
+        match hold {
+            Hold::Alone | Hold::Write => self.owner.set(None),
+            Hold::Read => {
+                let mut readers = self.readers.borrow_mut();
+                // A guard may end in another thread than it began.
+                let mine = readers.iter().position(|&reader| reader == me as u32).unwrap_or(0);
+                if mine < readers.len() {
+                    readers.swap_remove(mine);
+                }
+            }
+        }
+    }
+
+    /// Takes it, when that is possible.
+    #[inline]
+    pub(crate) fn acquire(&self, engine: &Engine, object: ObjectId, hold: Hold, spot: Spot) {
+        let operation = Acquire { object, lock: self, hold };
+        engine.visible(&operation, spot);
+        self.acquired(engine, object, hold, spot);
+        engine.note(|rt| format!("{} {}", hold.verb(), rt.object_name(object)));
+    }
+
+    /// The lock was waited for and is free.
+    pub(crate) fn acquired(&self, engine: &Engine, object: ObjectId, hold: Hold, spot: Spot) {
+        let me = engine.me();
+        if self.is_own(hold, me) && !std::thread::panicking() {
+            self.refuse(engine, object, hold, spot);
+        }
+        self.take(hold, me);
+        engine.rt().leaks.hold(object, me, spot);
+        engine.looked(object, Mode::Probe);
+    }
+
+    #[cold]
+    fn refuse(&self, engine: &Engine, object: ObjectId, hold: Hold, spot: Spot) -> ! {
+        let rt = engine.rt();
+        let (me, name) = (rt.thread_name(rt.current), rt.object_name(object));
+        let held = rt.leaks.held_at(object, rt.current);
+        let message = format!(
+            "{me} takes {name} again ({}), which it holds already: it would wait for itself",
+            hold.verb()
+        );
+        let mut spots = vec![spot];
+        spots.extend(held);
+        engine.fail(ViolationKind::Misuse, message, &spots)
+    }
+
+    /// Takes it if that is possible now.
+    pub(crate) fn try_acquire(
+        &self,
+        engine: &Engine,
+        object: ObjectId,
+        hold: Hold,
+        spot: Spot,
+    ) -> bool {
+        let operation = TryAcquire { object, lock: self, hold };
+        engine.visible(&operation, spot);
+        let free = self.is_free(hold);
+        if free {
+            let me = engine.me();
+            self.take(hold, me);
+            engine.rt().leaks.hold(object, me, spot);
+        }
+        engine.looked(object, Mode::Probe);
+        engine.note(|rt| {
+            let result = if free { "taken" } else { "would wait" };
+            format!("try_{} {} → {result}", hold.verb(), rt.object_name(object))
+        });
+        free
+    }
+
+    /// Gives it up. `changed`: whether what it guards may have been changed.
+    #[inline]
+    pub(crate) fn release(
+        &self,
+        engine: &Engine,
+        object: ObjectId,
+        hold: Hold,
+        changed: bool,
+        spot: Spot,
+    ) {
+        let (mode, verb) = match hold {
+            Hold::Alone | Hold::Write => (Mode::Release, "unlock"),
+            Hold::Read => (Mode::ShareRelease, "unlock (read)"),
+        };
+        engine.visible(&Touch { object, mode, plain: false, verb, order: None }, spot);
+        self.released(engine, object, hold, changed);
+    }
+
+    pub(crate) fn released(&self, engine: &Engine, object: ObjectId, hold: Hold, changed: bool) {
+        let me = engine.me();
+        self.give_up(hold, me);
+        engine.rt().leaks.let_go(object, me);
+        match changed {
+            true => engine.changed(object, Mode::Probe),
+            false => engine.looked(object, Mode::Probe),
+        }
+    }
+}
+
+/// Waits for a lock and takes it.
+pub(crate) struct Acquire<'a> {
+    pub(crate) object: ObjectId,
+    pub(crate) lock: &'a Lock,
+    pub(crate) hold: Hold,
+}
+
+impl Operation for Acquire<'_> {
+    #[inline]
+    fn is_enabled(&self, _rt: &Runtime, me: usize) -> bool {
+        // Taking it twice shows at once.
+        self.lock.is_free(self.hold) || self.lock.is_own(self.hold, me)
+    }
+
+    #[inline]
+    fn effect(&self, _rt: &mut Runtime, me: usize, _choice: u32, effect: &mut Effect) {
+        if self.lock.is_own(self.hold, me) {
+            effect.footprint.add(self.object, Mode::Probe);
+            return;
+        }
+        effect.footprint.add(self.object, self.hold.mode());
+        effect.flexibility = match self.hold {
+            Hold::Alone => Flexibility::Lock,
+            Hold::Write | Hold::Read => Flexibility::Blocking,
+        };
+    }
+
+    fn text(&self, rt: &Runtime, _me: usize) -> String {
+        format!("{} {}", self.hold.verb(), rt.object_name(self.object))
+    }
+
+    fn waits_for(&self, rt: &Runtime, _me: usize) -> Option<(String, Vec<usize>)> {
+        Some((format!("waits for {}", rt.object_name(self.object)), self.lock.holders()))
+    }
+}
+
+struct TryAcquire<'a> {
+    object: ObjectId,
+    lock: &'a Lock,
+    hold: Hold,
+}
+
+impl Operation for TryAcquire<'_> {
+    fn effect(&self, _rt: &mut Runtime, _me: usize, _choice: u32, effect: &mut Effect) {
+        let free = self.lock.is_free(self.hold);
+        effect.footprint.add(self.object, if free { self.hold.mode() } else { Mode::Probe });
+        effect.flexibility = Flexibility::Conditional;
+    }
+
+    fn text(&self, rt: &Runtime, _me: usize) -> String {
+        format!("try_{} {}", self.hold.verb(), rt.object_name(self.object))
+    }
+}

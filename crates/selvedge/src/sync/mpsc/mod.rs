@@ -1,0 +1,267 @@
+//! Channels with many senders and one receiver, as in [`std::sync::mpsc`].
+
+mod unbounded;
+
+use std::fmt;
+use std::panic::Location;
+use std::rc::Rc;
+use std::time::Duration;
+
+use super::sync_channel::{Bounded, Full};
+use unbounded::Unbounded;
+
+pub use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
+
+/// A channel without a bound.
+#[track_caller]
+pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
+    let channel = Rc::new(Unbounded::new(Location::caller()));
+    (Sender { channel: Rc::clone(&channel) }, Receiver { flavour: Flavour::Unbounded(channel) })
+}
+
+/// A channel that holds at most `bound` messages; with 0, sender and receiver meet.
+#[track_caller]
+pub fn sync_channel<T>(bound: usize) -> (SyncSender<T>, Receiver<T>) {
+    let channel = Rc::new(Bounded::new(bound));
+    (SyncSender { channel: Rc::clone(&channel) }, Receiver { flavour: Flavour::Bounded(channel) })
+}
+
+/// The sending half of [`channel`].
+pub struct Sender<T> {
+    channel: Rc<Unbounded<T>>,
+}
+
+// SAFETY: all threads of checked code run on one thread of the system, by turns.
+unsafe impl<T: Send> Send for Sender<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Sync for Sender<T> {}
+impl<T> std::panic::UnwindSafe for Sender<T> {}
+impl<T> std::panic::RefUnwindSafe for Sender<T> {}
+
+impl<T> Sender<T> {
+    /// Sends a message.
+    ///
+    /// # Errors
+    /// With the message, if the receiver is gone.
+    #[track_caller]
+    pub fn send(&self, message: T) -> Result<(), SendError<T>> {
+        self.channel.send(message, Location::caller()).map_err(SendError)
+    }
+}
+
+impl<T> Clone for Sender<T> {
+    fn clone(&self) -> Self {
+        self.channel.add_sender();
+        Self { channel: Rc::clone(&self.channel) }
+    }
+}
+
+impl<T> Drop for Sender<T> {
+    fn drop(&mut self) {
+        self.channel.drop_sender(Location::caller());
+    }
+}
+
+impl<T> fmt::Debug for Sender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sender").finish_non_exhaustive()
+    }
+}
+
+/// The sending half of [`sync_channel`].
+pub struct SyncSender<T> {
+    channel: Rc<Bounded<T>>,
+}
+
+// SAFETY: all threads of checked code run on one thread of the system, by turns.
+unsafe impl<T: Send> Send for SyncSender<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Sync for SyncSender<T> {}
+impl<T> std::panic::UnwindSafe for SyncSender<T> {}
+impl<T> std::panic::RefUnwindSafe for SyncSender<T> {}
+
+impl<T> SyncSender<T> {
+    /// Sends a message; waits while the channel is full.
+    ///
+    /// # Errors
+    /// With the message, if the receiver is gone.
+    #[track_caller]
+    pub fn send(&self, message: T) -> Result<(), SendError<T>> {
+        self.channel.send(message).map_err(SendError)
+    }
+
+    /// Sends a message if the channel is not full.
+    ///
+    /// # Errors
+    /// With the message, if it is, or if the receiver is gone.
+    #[track_caller]
+    pub fn try_send(&self, message: T) -> Result<(), TrySendError<T>> {
+        self.channel.try_send(message).map_err(|full| match full {
+            Full::Full(message) => TrySendError::Full(message),
+            Full::Gone(message) => TrySendError::Disconnected(message),
+        })
+    }
+}
+
+impl<T> Clone for SyncSender<T> {
+    fn clone(&self) -> Self {
+        self.channel.add_sender();
+        Self { channel: Rc::clone(&self.channel) }
+    }
+}
+
+impl<T> Drop for SyncSender<T> {
+    fn drop(&mut self) {
+        self.channel.drop_sender();
+    }
+}
+
+impl<T> fmt::Debug for SyncSender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SyncSender").finish_non_exhaustive()
+    }
+}
+
+/// The receiving half of a channel.
+pub struct Receiver<T> {
+    flavour: Flavour<T>,
+}
+
+enum Flavour<T> {
+    Unbounded(Rc<Unbounded<T>>),
+    Bounded(Rc<Bounded<T>>),
+}
+
+// SAFETY: all threads of checked code run on one thread of the system, by turns.
+unsafe impl<T: Send> Send for Receiver<T> {}
+impl<T> std::panic::UnwindSafe for Receiver<T> {}
+impl<T> std::panic::RefUnwindSafe for Receiver<T> {}
+
+impl<T> Receiver<T> {
+    /// Waits for a message.
+    ///
+    /// # Errors
+    /// If there is none and all senders are gone.
+    #[track_caller]
+    pub fn recv(&self) -> Result<T, RecvError> {
+        let spot = Location::caller();
+        match &self.flavour {
+            Flavour::Unbounded(channel) => channel.receive(spot).ok_or(RecvError),
+            Flavour::Bounded(channel) => channel.receive().ok_or(RecvError),
+        }
+    }
+
+    /// The next message, if there is one.
+    ///
+    /// # Errors
+    /// If there is none; whether more can come.
+    #[track_caller]
+    pub fn try_recv(&self) -> Result<T, TryRecvError> {
+        let spot = Location::caller();
+        match &self.flavour {
+            Flavour::Unbounded(channel) => channel.try_receive(spot),
+            Flavour::Bounded(channel) => channel.try_receive(),
+        }
+    }
+
+    /// Waits for a message until the time is up; both are tried.
+    ///
+    /// # Errors
+    /// If the time was up, or all senders are gone.
+    #[track_caller]
+    pub fn recv_timeout(&self, _timeout: Duration) -> Result<T, RecvTimeoutError> {
+        let spot = Location::caller();
+        match &self.flavour {
+            Flavour::Unbounded(channel) => channel.receive_timed(spot),
+            Flavour::Bounded(channel) => channel.receive_timed(),
+        }
+    }
+
+    /// Messages until all senders are gone.
+    pub fn iter(&self) -> Iter<'_, T> {
+        Iter { receiver: self }
+    }
+
+    /// Messages until there is none now.
+    pub fn try_iter(&self) -> TryIter<'_, T> {
+        TryIter { receiver: self }
+    }
+}
+
+impl<T> Drop for Receiver<T> {
+    fn drop(&mut self) {
+        match &self.flavour {
+            Flavour::Unbounded(channel) => channel.drop_receiver(Location::caller()),
+            Flavour::Bounded(channel) => channel.drop_receiver(),
+        }
+    }
+}
+
+impl<T> fmt::Debug for Receiver<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Receiver").finish_non_exhaustive()
+    }
+}
+
+/// See [`Receiver::iter`].
+#[derive(Debug)]
+pub struct Iter<'a, T> {
+    receiver: &'a Receiver<T>,
+}
+
+impl<T> Iterator for Iter<'_, T> {
+    type Item = T;
+
+    #[track_caller]
+    fn next(&mut self) -> Option<T> {
+        self.receiver.recv().ok()
+    }
+}
+
+/// See [`Receiver::try_iter`].
+#[derive(Debug)]
+pub struct TryIter<'a, T> {
+    receiver: &'a Receiver<T>,
+}
+
+impl<T> Iterator for TryIter<'_, T> {
+    type Item = T;
+
+    #[track_caller]
+    fn next(&mut self) -> Option<T> {
+        self.receiver.try_recv().ok()
+    }
+}
+
+/// Messages until all senders are gone, by a receiver that is given away.
+#[derive(Debug)]
+pub struct IntoIter<T> {
+    receiver: Receiver<T>,
+}
+
+impl<T> Iterator for IntoIter<T> {
+    type Item = T;
+
+    #[track_caller]
+    fn next(&mut self) -> Option<T> {
+        self.receiver.recv().ok()
+    }
+}
+
+impl<'a, T> IntoIterator for &'a Receiver<T> {
+    type Item = T;
+    type IntoIter = Iter<'a, T>;
+
+    fn into_iter(self) -> Iter<'a, T> {
+        self.iter()
+    }
+}
+
+impl<T> IntoIterator for Receiver<T> {
+    type Item = T;
+    type IntoIter = IntoIter<T>;
+
+    fn into_iter(self) -> IntoIter<T> {
+        IntoIter { receiver: self }
+    }
+}

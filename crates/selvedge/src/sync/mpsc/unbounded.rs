@@ -1,0 +1,256 @@
+//! A channel without a bound. A message has an object of its own, so that taking it is ordered with
+//! sending it and with nothing else.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+
+use selvedge_core::{Effect, Flexibility, Mode, ObjectId};
+
+use super::{RecvTimeoutError, TryRecvError};
+use crate::rt::runtime::Runtime;
+use crate::rt::{Engine, Header, Operation, Restorer, Spot, Touch};
+
+pub(super) struct Unbounded<T> {
+    header: Header,
+    queue: RefCell<VecDeque<(ObjectId, T)>>,
+    senders: Cell<usize>,
+    receiver: Cell<bool>,
+    /// Its objects, and the execution in which they were looked up.
+    objects: Cell<Option<(u64, Objects)>>,
+}
+
+/// The objects of a channel.
+#[derive(Clone, Copy)]
+struct Objects {
+    mailbox: ObjectId,
+    /// How many senders there are: each that goes arrives here.
+    senders: ObjectId,
+    /// Whether there is a receiver.
+    receiver: ObjectId,
+}
+
+impl<T> Unbounded<T> {
+    pub(super) fn new(created: Spot) -> Self {
+        Self {
+            header: Header::new(created),
+            queue: RefCell::new(VecDeque::new()),
+            senders: Cell::new(1),
+            receiver: Cell::new(true),
+            objects: Cell::new(None),
+        }
+    }
+
+    fn objects(&self, engine: &Engine) -> Objects {
+        let epoch = engine.rt().epoch;
+        if let Some((when, known)) = self.objects.get()
+            && when == epoch
+        {
+            return known;
+        }
+        // One that outlives an execution cannot be set back.
+        let refuse = || Restorer::Bytes {
+            content: std::ptr::null_mut(),
+            length: 0,
+            drop: Box::new(|| ()),
+            owns: true,
+        };
+        let objects = Objects {
+            mailbox: self.header.object(engine, "channel", refuse),
+            senders: self.header.part(engine, "channel", 1),
+            receiver: self.header.part(engine, "channel", 2),
+        };
+        self.objects.set(Some((epoch, objects)));
+        objects
+    }
+
+    pub(super) fn send(&self, message: T, spot: Spot) -> Result<(), T> {
+        let engine = Engine::enter();
+        let objects = self.objects(&engine);
+        engine.visible(&Send { objects }, spot);
+        let rt = engine.rt();
+        let me = rt.current;
+        let object = rt.names.message(me, rt.threads[me].sent);
+        rt.threads[me].sent += 1;
+        if !self.receiver.get() {
+            engine.note(|rt| {
+                format!("send {}: the receiver is gone", rt.object_name(objects.mailbox))
+            });
+            return Err(message);
+        }
+        self.queue.borrow_mut().push_back((object, message));
+        engine.changed(objects.mailbox, Mode::Timeout);
+        engine.note(|rt| format!("send {}", rt.object_name(objects.mailbox)));
+        Ok(())
+    }
+
+    pub(super) fn add_sender(&self) {
+        self.senders.set(self.senders.get() + 1);
+    }
+
+    pub(super) fn drop_sender(&self, spot: Spot) {
+        if let Some(engine) = Engine::try_enter() {
+            let object = self.objects(&engine).senders;
+            let verb = "drop a sender of";
+            let touch = Touch { object, mode: Mode::Arrive, plain: false, verb, order: None };
+            engine.visible(&touch, spot);
+        }
+        self.senders.set(self.senders.get() - 1);
+    }
+
+    pub(super) fn drop_receiver(&self, spot: Spot) {
+        if let Some(engine) = Engine::try_enter() {
+            let object = self.objects(&engine).receiver;
+            let verb = "drop the receiver of";
+            let touch = Touch { object, mode: Mode::End, plain: false, verb, order: None };
+            engine.visible(&touch, spot);
+        }
+        self.receiver.set(false);
+        let rest = std::mem::take(&mut *self.queue.borrow_mut());
+        drop(rest);
+    }
+
+    /// The oldest message, or nothing if all senders are gone.
+    pub(super) fn receive(&self, spot: Spot) -> Option<T> {
+        self.receive_at(false, spot)
+    }
+
+    fn receive_at(&self, timed: bool, spot: Spot) -> Option<T> {
+        let engine = Engine::enter();
+        let objects = self.objects(&engine);
+        let (front, gone) = (|| self.front(), || self.senders.get() == 0);
+        engine.visible(&Receive { objects, front: &front, gone: &gone, waits: true, timed }, spot);
+        self.take(&engine, objects, "recv")
+    }
+
+    fn take(&self, engine: &Engine, objects: Objects, verb: &str) -> Option<T> {
+        let message = self.queue.borrow_mut().pop_front();
+        engine.note(|rt| {
+            let name = rt.object_name(objects.mailbox);
+            let what = match (&message, self.senders.get()) {
+                (Some(_), _) => "a message",
+                (None, 0) => "all senders are gone",
+                (None, _) => "nothing",
+            };
+            format!("{verb} {name} → {what}")
+        });
+        message.map(|(_, message)| message)
+    }
+
+    fn front(&self) -> Option<ObjectId> {
+        self.queue.borrow().front().map(|&(object, _)| object)
+    }
+
+    pub(super) fn try_receive(&self, spot: Spot) -> Result<T, TryRecvError> {
+        let engine = Engine::enter();
+        let objects = self.objects(&engine);
+        let (front, gone) = (|| self.front(), || self.senders.get() == 0);
+        engine.visible(
+            &Receive { objects, front: &front, gone: &gone, waits: false, timed: false },
+            spot,
+        );
+        match self.take(&engine, objects, "try_recv") {
+            Some(message) => Ok(message),
+            None if self.senders.get() == 0 => Err(TryRecvError::Disconnected),
+            None => {
+                engine.looked(objects.mailbox, Mode::Timeout);
+                Err(TryRecvError::Empty)
+            }
+        }
+    }
+
+    pub(super) fn receive_timed(&self, spot: Spot) -> Result<T, RecvTimeoutError> {
+        let engine = Engine::enter();
+        let objects = self.objects(&engine);
+        let (front, gone) = (|| self.front(), || self.senders.get() == 0);
+        let begin = BeginTimed { objects, front: &front, gone: &gone };
+        if engine.visible(&begin, spot) == 1 {
+            engine
+                .note(|rt| format!("recv_timeout {}: time is up", rt.object_name(objects.mailbox)));
+            return Err(RecvTimeoutError::Timeout);
+        }
+        drop(engine);
+        self.receive_at(true, spot).ok_or(RecvTimeoutError::Disconnected)
+    }
+}
+
+/// Sends a message. It touches the same whether the receiver is there or not, so that a race need not
+/// be decided anew.
+struct Send {
+    objects: Objects,
+}
+
+impl Operation for Send {
+    fn effect(&self, rt: &mut Runtime, me: usize, _choice: u32, effect: &mut Effect) {
+        let message = rt.names.message(me, rt.threads[me].sent);
+        effect.footprint.add(self.objects.mailbox, Mode::Send);
+        effect.footprint.add(message, Mode::Post);
+        effect.footprint.add(self.objects.receiver, Mode::Alive);
+    }
+
+    fn text(&self, rt: &Runtime, _me: usize) -> String {
+        format!("send {}", rt.object_name(self.objects.mailbox))
+    }
+}
+
+struct Receive<'a> {
+    objects: Objects,
+    front: &'a dyn Fn() -> Option<ObjectId>,
+    gone: &'a dyn Fn() -> bool,
+    waits: bool,
+    timed: bool,
+}
+
+impl Operation for Receive<'_> {
+    fn is_enabled(&self, _rt: &Runtime, _me: usize) -> bool {
+        !self.waits || (self.front)().is_some() || (self.gone)()
+    }
+
+    fn effect(&self, _rt: &mut Runtime, _me: usize, _choice: u32, effect: &mut Effect) {
+        match (self.front)() {
+            Some(message) => effect.footprint.add(message, Mode::Take),
+            None => {
+                effect.footprint.add(self.objects.mailbox, Mode::Timeout);
+                effect.footprint.add(self.objects.senders, Mode::Pass);
+            }
+        }
+        effect.flexibility =
+            if self.waits { Flexibility::Blocking } else { Flexibility::Conditional };
+    }
+
+    fn text(&self, rt: &Runtime, _me: usize) -> String {
+        let verb = if self.waits { "recv" } else { "try_recv" };
+        format!("{verb} {}", rt.object_name(self.objects.mailbox))
+    }
+
+    fn waits_for(&self, rt: &Runtime, _me: usize) -> Option<(String, Vec<usize>)> {
+        let name = rt.object_name(self.objects.mailbox);
+        Some((format!("waits for a message in {name}; some sender still exists"), Vec::new()))
+    }
+
+    fn is_timed(&self) -> bool {
+        self.timed
+    }
+}
+
+/// Decides whether the time will be up first. If something is there, it cannot be.
+struct BeginTimed<'a> {
+    objects: Objects,
+    front: &'a dyn Fn() -> Option<ObjectId>,
+    gone: &'a dyn Fn() -> bool,
+}
+
+impl Operation for BeginTimed<'_> {
+    fn choices(&self, _rt: &Runtime, _me: usize) -> u32 {
+        if (self.front)().is_some() || (self.gone)() { 1 } else { 2 }
+    }
+
+    fn effect(&self, _rt: &mut Runtime, _me: usize, _choice: u32, effect: &mut Effect) {
+        effect.footprint.add(self.objects.mailbox, Mode::Timeout);
+        effect.footprint.add(self.objects.senders, Mode::Pass);
+        effect.flexibility = Flexibility::Conditional;
+    }
+
+    fn text(&self, rt: &Runtime, _me: usize) -> String {
+        format!("recv_timeout {}", rt.object_name(self.objects.mailbox))
+    }
+}

@@ -1,0 +1,95 @@
+//! A flag that one thread waits for.
+
+use std::cell::Cell;
+use std::fmt;
+use std::panic::Location;
+
+use selvedge_core::{Effect, Flexibility, Mode, ObjectId};
+
+use crate::rt::runtime::Runtime;
+use crate::rt::{Engine, Header, Operation, Restorer, Touch};
+
+/// A flag that is raised by some and waited for by others, who take it down.
+pub struct Notify {
+    header: Header,
+    raised: Cell<bool>,
+}
+
+// SAFETY: all threads of checked code run on one thread of the system, by turns.
+unsafe impl Send for Notify {}
+// SAFETY: as above.
+unsafe impl Sync for Notify {}
+
+impl Notify {
+    /// Not raised.
+    #[track_caller]
+    pub const fn new() -> Self {
+        Self { header: Header::new(Location::caller()), raised: Cell::new(false) }
+    }
+
+    fn object(&self, engine: &Engine) -> ObjectId {
+        self.header.object(engine, "Notify", || {
+            let raised: *const Cell<bool> = &self.raised;
+            // SAFETY: what outlives an execution is not freed before the check is over.
+            Restorer::With(Box::new(move || unsafe { (*raised).set(false) }))
+        })
+    }
+
+    /// Raises the flag.
+    #[track_caller]
+    pub fn notify(&self) {
+        let spot = Location::caller();
+        let engine = Engine::enter();
+        let object = self.object(&engine);
+        let touch = Touch { object, mode: Mode::Up, plain: false, verb: "notify", order: None };
+        engine.visible(&touch, spot);
+        self.raised.set(true);
+    }
+
+    /// Waits for the flag and takes it down.
+    #[track_caller]
+    pub fn wait(&self) {
+        let spot = Location::caller();
+        let engine = Engine::enter();
+        let object = self.object(&engine);
+        engine.visible(&Wait { object, raised: &self.raised }, spot);
+        self.raised.set(false);
+    }
+}
+
+impl Default for Notify {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Notify {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Notify").finish_non_exhaustive()
+    }
+}
+
+struct Wait<'a> {
+    object: ObjectId,
+    raised: &'a Cell<bool>,
+}
+
+impl Operation for Wait<'_> {
+    fn is_enabled(&self, _rt: &Runtime, _me: usize) -> bool {
+        self.raised.get()
+    }
+
+    fn effect(&self, _rt: &mut Runtime, _me: usize, _choice: u32, effect: &mut Effect) {
+        effect.footprint.add(self.object, Mode::Down);
+        effect.flexibility = Flexibility::Blocking;
+    }
+
+    fn text(&self, rt: &Runtime, _me: usize) -> String {
+        format!("wait {}", rt.object_name(self.object))
+    }
+
+    fn waits_for(&self, rt: &Runtime, _me: usize) -> Option<(String, Vec<usize>)> {
+        Some((format!("waits for {}", rt.object_name(self.object)), Vec::new()))
+    }
+}

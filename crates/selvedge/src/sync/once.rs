@@ -1,0 +1,178 @@
+//! Initialisation that happens once.
+
+use std::cell::Cell;
+use std::fmt;
+use std::panic::Location;
+
+use selvedge_core::{Mode, ObjectId, ViolationKind};
+
+use crate::rt::{Await, Engine, Header, Restorer, Spot, Touch};
+
+/// How far an initialisation is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Progress {
+    Nothing,
+    /// By this thread.
+    Running(u32),
+    Poisoned,
+    Complete,
+}
+
+/// Runs an initialisation once, as [`std::sync::Once`].
+pub struct Once {
+    header: Header,
+    progress: Cell<Progress>,
+}
+
+// SAFETY: all threads of checked code run on one thread of the system, by turns.
+unsafe impl Send for Once {}
+// SAFETY: as above.
+unsafe impl Sync for Once {}
+impl std::panic::UnwindSafe for Once {}
+impl std::panic::RefUnwindSafe for Once {}
+
+/// What an initialisation is told.
+#[derive(Debug)]
+pub struct OnceState {
+    poisoned: bool,
+}
+
+impl OnceState {
+    /// Whether an earlier attempt panicked.
+    pub fn is_poisoned(&self) -> bool {
+        self.poisoned
+    }
+}
+
+impl Once {
+    /// Nothing has run.
+    #[track_caller]
+    pub const fn new() -> Self {
+        Self { header: Header::new(Location::caller()), progress: Cell::new(Progress::Nothing) }
+    }
+
+    fn object(&self, engine: &Engine) -> ObjectId {
+        self.header.object(engine, "Once", || {
+            let progress: *const Cell<Progress> = &self.progress;
+            // SAFETY: what outlives an execution is not freed before the check is over.
+            Restorer::With(Box::new(move || unsafe { (*progress).set(Progress::Nothing) }))
+        })
+    }
+
+    /// Runs `f` unless something has run; waits if it is running.
+    ///
+    /// # Panics
+    /// If an earlier attempt panicked.
+    #[track_caller]
+    pub fn call_once(&self, f: impl FnOnce()) {
+        self.call(false, |_| f(), Location::caller());
+    }
+
+    /// Like [`Once::call_once`], also after an attempt that panicked.
+    #[track_caller]
+    pub fn call_once_force(&self, f: impl FnOnce(&OnceState)) {
+        self.call(true, f, Location::caller());
+    }
+
+    /// Whether something has run to its end.
+    #[track_caller]
+    pub fn is_completed(&self) -> bool {
+        let spot = Location::caller();
+        let engine = Engine::enter();
+        let object = self.object(&engine);
+        let verb = "is_completed";
+        engine.visible(&Touch { object, mode: Mode::Read, plain: false, verb, order: None }, spot);
+        engine.looked(object, Mode::Read);
+        let complete = self.progress.get() == Progress::Complete;
+        engine.note(|rt| format!("is_completed {} → {complete}", rt.object_name(object)));
+        complete
+    }
+
+    /// Waits until something has run to its end.
+    #[track_caller]
+    pub fn wait(&self) {
+        let spot = Location::caller();
+        let engine = Engine::enter();
+        let object = self.object(&engine);
+        let ready = || matches!(self.progress.get(), Progress::Complete | Progress::Poisoned);
+        let never = || false;
+        let (verb, waits) = ("wait", "to be complete");
+        engine.visible(&Await { object, ready: &ready, writes: &never, verb, waits }, spot);
+    }
+
+    fn call(&self, force: bool, f: impl FnOnce(&OnceState), spot: Spot) {
+        if let Some(poisoned) = self.begin(force, spot) {
+            // Also if `f` panics.
+            let mut end = Completion { once: self, to: Progress::Poisoned, spot };
+            f(&OnceState { poisoned });
+            end.to = Progress::Complete;
+        }
+    }
+
+    /// Waits for whoever runs it; tells whether to run it now, and whether it is poisoned.
+    fn begin(&self, force: bool, spot: Spot) -> Option<bool> {
+        let engine = Engine::enter();
+        let object = self.object(&engine);
+        let me = engine.me() as u32;
+        let ready = || !matches!(self.progress.get(), Progress::Running(by) if by != me);
+        let runs = |progress| match progress {
+            Progress::Nothing => true,
+            Progress::Poisoned => force,
+            Progress::Running(_) | Progress::Complete => false,
+        };
+        let writes = || runs(self.progress.get());
+        let (verb, waits) = ("call_once", "to be complete");
+        engine.visible(&Await { object, ready: &ready, writes: &writes, verb, waits }, spot);
+        let before = self.progress.get();
+        engine.looked(object, Mode::Read);
+        match before {
+            Progress::Running(by) if by == me && !std::thread::panicking() => {
+                let name = engine.rt().object_name(object);
+                let message = format!("the initialisation of {name} needs itself: it never ends");
+                engine.fail(ViolationKind::Misuse, message, &[spot])
+            }
+            Progress::Poisoned if !force => {
+                drop(engine);
+                panic!("Once instance has previously been poisoned");
+            }
+            before if runs(before) => {
+                self.progress.set(Progress::Running(me));
+                engine.note(|rt| format!("call_once {}: runs it", rt.object_name(object)));
+                Some(before == Progress::Poisoned)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Says how an initialisation ended.
+struct Completion<'a> {
+    once: &'a Once,
+    to: Progress,
+    spot: Spot,
+}
+
+impl Drop for Completion<'_> {
+    fn drop(&mut self) {
+        let Some(engine) = Engine::try_enter() else { return };
+        let object = self.once.object(&engine);
+        let verb = "complete";
+        let touch = Touch { object, mode: Mode::Update, plain: false, verb, order: None };
+        engine.visible(&touch, self.spot);
+        self.once.progress.set(self.to);
+        engine.changed(object, Mode::Read);
+    }
+}
+
+impl Default for Once {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Once {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Once").finish_non_exhaustive()
+    }
+}

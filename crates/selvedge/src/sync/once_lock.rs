@@ -1,0 +1,122 @@
+//! A value that is written once.
+
+use std::cell::UnsafeCell;
+use std::fmt;
+use std::panic::Location;
+
+use super::once::Once;
+use crate::rt::{Engine, Header, Restorer};
+
+/// A cell that is written once, as [`std::sync::OnceLock`].
+pub struct OnceLock<T> {
+    header: Header,
+    once: Once,
+    value: UnsafeCell<Option<T>>,
+}
+
+// SAFETY: all threads of checked code run on one thread of the system, by turns; the value is
+// written once, before anybody can see it.
+unsafe impl<T: Send> Send for OnceLock<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send + Sync> Sync for OnceLock<T> {}
+impl<T> std::panic::RefUnwindSafe for OnceLock<T> {}
+
+impl<T> OnceLock<T> {
+    /// Empty.
+    #[track_caller]
+    pub const fn new() -> Self {
+        Self {
+            header: Header::new(Location::caller()),
+            once: Once::new(),
+            value: UnsafeCell::new(None),
+        }
+    }
+
+    /// Sees to it that a static one is emptied after the execution.
+    fn register(&self) {
+        let engine = Engine::enter();
+        self.header.object(&engine, "OnceLock", || {
+            let value = self.value.get();
+            let reset: Box<dyn FnOnce() + '_> = Box::new(move || {
+                // SAFETY: what outlives an execution is not freed before the check is over, and no
+                // thread is left that could look at it.
+                drop(unsafe { (*value).take() });
+            });
+            // SAFETY: only the lifetime changes; as above.
+            Restorer::With(unsafe {
+                std::mem::transmute::<Box<dyn FnOnce() + '_>, Box<dyn FnOnce()>>(reset)
+            })
+        });
+    }
+
+    /// The value, if it was written.
+    #[track_caller]
+    pub fn get(&self) -> Option<&T> {
+        self.register();
+        // SAFETY: once complete, the value does not change while it is shared.
+        if self.once.is_completed() { unsafe { (*self.value.get()).as_ref() } } else { None }
+    }
+
+    /// Writes the value.
+    ///
+    /// # Errors
+    /// With the value, if there is one already.
+    #[track_caller]
+    pub fn set(&self, value: T) -> Result<(), T> {
+        let mut value = Some(value);
+        self.get_or_init(|| value.take().expect("an initialisation runs once"));
+        value.map_or(Ok(()), Err)
+    }
+
+    /// The value; the first who asks writes it.
+    #[track_caller]
+    pub fn get_or_init(&self, f: impl FnOnce() -> T) -> &T {
+        self.register();
+        self.once.call_once_force(|_| {
+            let value = f();
+            // SAFETY: nobody can see the value before the initialisation is complete.
+            unsafe { *self.value.get() = Some(value) };
+        });
+        // SAFETY: once complete, the value does not change while it is shared.
+        let value = unsafe { (*self.value.get()).as_ref() };
+        value.expect("internal error: a complete cell is empty")
+    }
+
+    /// The value, to those who own the cell.
+    pub fn get_mut(&mut self) -> Option<&mut T> {
+        self.value.get_mut().as_mut()
+    }
+
+    /// Takes the value out.
+    pub fn into_inner(self) -> Option<T> {
+        self.value.into_inner()
+    }
+
+    /// Takes the value out and leaves an empty cell.
+    #[track_caller]
+    pub fn take(&mut self) -> Option<T> {
+        std::mem::take(self).into_inner()
+    }
+}
+
+impl<T> Default for OnceLock<T> {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> From<T> for OnceLock<T> {
+    #[track_caller]
+    fn from(value: T) -> Self {
+        let new = Self::new();
+        let _ = new.set(value);
+        new
+    }
+}
+
+impl<T> fmt::Debug for OnceLock<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OnceLock").finish_non_exhaustive()
+    }
+}

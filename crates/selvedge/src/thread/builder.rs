@@ -1,0 +1,121 @@
+//! Spawning.
+
+use std::cell::RefCell;
+use std::io;
+use std::panic::Location;
+use std::rc::Rc;
+
+use selvedge_core::{Effect, Mode};
+
+use super::handle::{JoinHandle, Packet};
+use crate::rt::fiber::{body, start};
+use crate::rt::runtime::Runtime;
+use crate::rt::{Engine, Operation, Spot};
+
+/// Spawns a thread.
+#[track_caller]
+pub fn spawn<F, T>(f: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    JoinHandle::new(start_thread(None, Box::new(f), Location::caller()))
+}
+
+/// A thread to be, with a name.
+#[derive(Debug, Default)]
+#[must_use = "must eventually spawn the thread"]
+pub struct Builder {
+    name: Option<String>,
+}
+
+impl Builder {
+    /// A thread without a name.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Its name in reports.
+    pub fn name(self, name: String) -> Self {
+        Self { name: Some(name) }
+    }
+
+    /// Accepted and ignored: all stacks have the size that [`crate::Builder::stack_size`] says.
+    pub fn stack_size(self, _size: usize) -> Self {
+        self
+    }
+
+    /// Spawns it.
+    ///
+    /// # Errors
+    /// Never: a thread that cannot be started is reported by the check.
+    #[track_caller]
+    pub fn spawn<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        Ok(JoinHandle::new(start_thread(self.name, Box::new(f), Location::caller())))
+    }
+
+    /// Spawns it in a scope.
+    ///
+    /// # Errors
+    /// As [`Builder::spawn`].
+    #[track_caller]
+    pub fn spawn_scoped<'scope, F, T>(
+        self,
+        scope: &'scope super::Scope<'scope, '_>,
+        f: F,
+    ) -> io::Result<super::ScopedJoinHandle<'scope, T>>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        Ok(scope.spawn_named(self.name, f, Location::caller()))
+    }
+}
+
+/// A thread that was started, and where its result will be.
+pub(super) struct Started<T> {
+    pub(super) number: usize,
+    pub(super) name: Option<String>,
+    pub(super) packet: Packet<T>,
+}
+
+pub(super) fn start_thread<T: 'static>(
+    name: Option<String>,
+    code: Box<dyn FnOnce() -> T>,
+    spot: Spot,
+) -> Started<T> {
+    let packet: Packet<T> = Rc::new(RefCell::new(None));
+    let result = Rc::clone(&packet);
+    let body = body(code, move |value| *result.borrow_mut() = Some(value));
+    let engine = Engine::enter();
+    engine.visible(&Spawn, spot);
+    let rt = engine.rt();
+    let me = rt.current;
+    let child = rt.next_child(me);
+    rt.threads[me].spawned += 1;
+    rt.threads[child].name = name.clone();
+    rt.threads[child].spawned_at = spot;
+    engine.note(|rt| format!("spawn {}", rt.thread_name(child)));
+    // SAFETY: the runtime is alive, and no reference into it is held.
+    unsafe { start(engine.raw(), child, body) };
+    drop(engine);
+    Started { number: child, name, packet }
+}
+
+struct Spawn;
+
+impl Operation for Spawn {
+    fn effect(&self, rt: &mut Runtime, me: usize, _choice: u32, effect: &mut Effect) {
+        let child = rt.next_child(me);
+        effect.footprint.add(rt.threads[child].life, Mode::Spawn);
+        effect.footprint.add(rt.threads[child].wake, Mode::Spawn);
+    }
+
+    fn text(&self, _rt: &Runtime, _me: usize) -> String {
+        "spawn a thread".to_owned()
+    }
+}

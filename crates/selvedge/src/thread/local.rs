@@ -1,0 +1,185 @@
+//! Thread-local values.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::rt::Engine;
+use crate::rt::runtime::Runtime;
+
+/// A thread-local key, declared with [`thread_local!`](crate::thread_local).
+pub struct LocalKey<T: 'static> {
+    init: fn() -> T,
+}
+
+/// The value was dropped already: its thread is ending.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AccessError;
+
+impl fmt::Display for AccessError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("already destroyed")
+    }
+}
+
+impl std::error::Error for AccessError {}
+
+impl<T: 'static> LocalKey<T> {
+    #[doc(hidden)]
+    pub const fn new(init: fn() -> T) -> Self {
+        Self { init }
+    }
+
+    /// Calls `f` with the value of this thread, which is made at its first use.
+    ///
+    /// # Panics
+    /// If the value was dropped already.
+    #[track_caller]
+    pub fn with<R>(&'static self, f: impl FnOnce(&T) -> R) -> R {
+        self.try_with(f)
+            .expect("cannot access a thread-local value during or after its destruction")
+    }
+
+    /// Like [`LocalKey::with`].
+    ///
+    /// # Errors
+    /// If the value was dropped already.
+    #[track_caller]
+    pub fn try_with<R>(&'static self, f: impl FnOnce(&T) -> R) -> Result<R, AccessError> {
+        let value = match self.find() {
+            Some(found) => found?,
+            None => {
+                let new: Box<dyn Any> = Box::new((self.init)());
+                // Its initialiser may have used it.
+                match self.find() {
+                    Some(found) => found?,
+                    None => self.insert(new),
+                }
+            }
+        };
+        // SAFETY: the value is boxed, and dropped only when its thread ends.
+        Ok(f(unsafe { &*value }))
+    }
+
+    fn key(&'static self) -> usize {
+        &raw const *self as usize
+    }
+
+    fn find(&'static self) -> Option<Result<*const T, AccessError>> {
+        let engine = Engine::enter();
+        let me = engine.me();
+        let rt = engine.rt();
+        let (_, value) = rt.threads[me].locals.iter().find(|(key, _)| *key == self.key())?;
+        let Some(value) = value else { return Some(Err(AccessError)) };
+        Some(value.downcast_ref::<T>().map(|value| &raw const *value).ok_or(AccessError))
+    }
+
+    fn insert(&'static self, value: Box<dyn Any>) -> *const T {
+        let engine = Engine::enter();
+        let me = engine.me();
+        let locals = &mut engine.rt().threads[me].locals;
+        let pointer = value.downcast_ref::<T>().map_or(std::ptr::null(), |value| &raw const *value);
+        locals.push((self.key(), Some(value)));
+        pointer
+    }
+}
+
+impl<T: 'static> LocalKey<Cell<T>> {
+    /// Sets the value.
+    pub fn set(&'static self, value: T) {
+        self.with(|cell| cell.set(value));
+    }
+
+    /// A copy of the value.
+    pub fn get(&'static self) -> T
+    where
+        T: Copy,
+    {
+        self.with(Cell::get)
+    }
+
+    /// Takes the value and leaves the default one.
+    pub fn take(&'static self) -> T
+    where
+        T: Default,
+    {
+        self.with(Cell::take)
+    }
+
+    /// Replaces the value.
+    pub fn replace(&'static self, value: T) -> T {
+        self.with(|cell| cell.replace(value))
+    }
+}
+
+impl<T: 'static> LocalKey<RefCell<T>> {
+    /// Calls `f` with the value.
+    pub fn with_borrow<R>(&'static self, f: impl FnOnce(&T) -> R) -> R {
+        self.with(|cell| f(&cell.borrow()))
+    }
+
+    /// Calls `f` with the value, to change it.
+    pub fn with_borrow_mut<R>(&'static self, f: impl FnOnce(&mut T) -> R) -> R {
+        self.with(|cell| f(&mut cell.borrow_mut()))
+    }
+
+    /// Sets the value.
+    pub fn set(&'static self, value: T) {
+        self.with(|cell| *cell.borrow_mut() = value);
+    }
+
+    /// Takes the value and leaves the default one.
+    pub fn take(&'static self) -> T
+    where
+        T: Default,
+    {
+        self.with(RefCell::take)
+    }
+
+    /// Replaces the value.
+    pub fn replace(&'static self, value: T) -> T {
+        self.with(|cell| cell.replace(value))
+    }
+}
+
+impl<T: 'static> fmt::Debug for LocalKey<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LocalKey").finish_non_exhaustive()
+    }
+}
+
+/// Drops all thread-local values of a thread that ends, the last made first; false if one panicked.
+pub(crate) fn drop_all(rt: *mut Runtime, number: usize) -> bool {
+    let mut fine = true;
+    loop {
+        // SAFETY: the runtime is alive, and no reference into it is held while a value is dropped.
+        let locals = unsafe { &mut (&mut (*rt).threads)[number].locals };
+        let Some(value) = locals.iter_mut().rev().find_map(|(_, value)| value.take()) else {
+            return fine;
+        };
+        fine &= catch_unwind(AssertUnwindSafe(|| drop(value))).is_ok();
+    }
+}
+
+/// Declares thread-local keys, as [`std::thread_local!`] does, also with `const`.
+#[macro_export]
+macro_rules! thread_local {
+    () => {};
+    ($(#[$attribute:meta])* $vis:vis static $name:ident: $type:ty = const $init:block; $($rest:tt)*) => {
+        $crate::thread_local!($(#[$attribute])* $vis static $name: $type = $init);
+        $crate::thread_local!($($rest)*);
+    };
+    ($(#[$attribute:meta])* $vis:vis static $name:ident: $type:ty = const $init:block) => {
+        $crate::thread_local!($(#[$attribute])* $vis static $name: $type = $init);
+    };
+    ($(#[$attribute:meta])* $vis:vis static $name:ident: $type:ty = $init:expr; $($rest:tt)*) => {
+        $crate::thread_local!($(#[$attribute])* $vis static $name: $type = $init);
+        $crate::thread_local!($($rest)*);
+    };
+    ($(#[$attribute:meta])* $vis:vis static $name:ident: $type:ty = $init:expr) => {
+        $(#[$attribute])*
+        $vis static $name: $crate::thread::LocalKey<$type> =
+            $crate::thread::LocalKey::new(|| $init);
+    };
+}

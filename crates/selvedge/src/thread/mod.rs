@@ -1,0 +1,38 @@
+//! Threads, as in [`std::thread`].
+
+mod builder;
+mod handle;
+pub(crate) mod local;
+mod parking;
+mod scoped;
+
+use std::panic::Location;
+
+use crate::rt::Engine;
+
+pub use builder::{Builder, spawn};
+pub use handle::{JoinHandle, Thread, ThreadId, current};
+pub use local::{AccessError, LocalKey};
+pub use parking::{park, park_timeout};
+pub use scoped::{Scope, ScopedJoinHandle, scope};
+pub use std::thread::{Result, available_parallelism};
+
+/// Lets other threads run, as in a loop that waits for something: the thread goes on when something
+/// that it read since it last came here has changed.
+#[track_caller]
+pub fn yield_now() {
+    let spot = Location::caller();
+    Engine::enter().spin("yield", spot);
+}
+
+/// Like [`yield_now`]: time does not pass in checked code.
+#[track_caller]
+pub fn sleep(_duration: std::time::Duration) {
+    let spot = Location::caller();
+    Engine::enter().spin("sleep", spot);
+}
+
+/// Whether the thread is unwinding because of a panic.
+pub fn panicking() -> bool {
+    std::thread::panicking()
+}

@@ -1,0 +1,85 @@
+//! Parking.
+
+use std::panic::Location;
+use std::time::Duration;
+
+use selvedge_core::{Effect, Flexibility, Mode};
+
+use crate::rt::runtime::Runtime;
+use crate::rt::{Engine, Operation};
+
+/// Waits until the thread's token is there, and takes it. Never returns without reason.
+#[track_caller]
+pub fn park() {
+    let spot = Location::caller();
+    let engine = Engine::enter();
+    take_token(&engine, false, spot);
+}
+
+/// Waits until the thread's token is there or the time is up; both are tried.
+#[track_caller]
+pub fn park_timeout(_duration: Duration) {
+    let spot = Location::caller();
+    let engine = Engine::enter();
+    let timed_out = engine.visible(&Begin, spot) == 1;
+    if timed_out {
+        engine.note(|_| "park: time is up".to_owned());
+        return;
+    }
+    take_token(&engine, true, spot);
+}
+
+fn take_token(engine: &Engine, timed: bool, spot: crate::rt::Spot) {
+    engine.visible(&Park { timed }, spot);
+    let rt = engine.rt();
+    let me = rt.current;
+    rt.threads[me].token = false;
+    engine.note(|_| "park: unparked".to_owned());
+}
+
+struct Park {
+    timed: bool,
+}
+
+impl Operation for Park {
+    fn is_enabled(&self, rt: &Runtime, me: usize) -> bool {
+        rt.threads[me].token
+    }
+
+    fn effect(&self, rt: &mut Runtime, me: usize, _choice: u32, effect: &mut Effect) {
+        let token = rt.token_object(me);
+        effect.footprint.add(token, Mode::Down);
+        effect.flexibility = Flexibility::Blocking;
+    }
+
+    fn text(&self, _rt: &Runtime, _me: usize) -> String {
+        "park".to_owned()
+    }
+
+    fn waits_for(&self, _rt: &Runtime, _me: usize) -> Option<(String, Vec<usize>)> {
+        Some(("waits to be unparked".to_owned(), Vec::new()))
+    }
+
+    fn is_timed(&self) -> bool {
+        self.timed
+    }
+}
+
+/// Decides whether the time will be up first. If the token is there, it cannot be.
+struct Begin;
+
+impl Operation for Begin {
+    fn choices(&self, rt: &Runtime, me: usize) -> u32 {
+        if rt.threads[me].token { 1 } else { 2 }
+    }
+
+    fn effect(&self, rt: &mut Runtime, me: usize, _choice: u32, effect: &mut Effect) {
+        let token = rt.token_object(me);
+        effect.footprint.add(token, Mode::Probe);
+        effect.flexibility = Flexibility::Conditional;
+    }
+
+    fn text(&self, _rt: &Runtime, _me: usize) -> String {
+        "park with a timeout".to_owned()
+    }
+}
