@@ -80,7 +80,7 @@ pub(crate) const INFO: Info = Info {
 
 /// The unfolding is pruned when it is twice as large as after the last time, and larger than this.
 /// Small programs must be able to show what is wrong with it.
-const WORTH_PRUNING: usize = if cfg!(debug_assertions) { 24 } else { 4096 };
+const WORTH_PRUNING: usize = if cfg!(debug_assertions) { 24 } else { 512 };
 
 pub(crate) fn explore<S: System>(
     make: &dyn Fn() -> S,
