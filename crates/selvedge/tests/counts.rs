@@ -3,9 +3,10 @@
 mod common;
 
 use common::{
-    buffer, executions, fetch_add, lastzero, mutex_counter, producers, readers, ring, rounds,
-    stores, treiber,
+    buffer, executions, fetch_add, lastzero, mutex_counter, outcomes_with, producers, readers,
+    ring, rounds, stores, treiber,
 };
+use selvedge::{Algorithm, Builder};
 
 #[test]
 fn stores_come_in_every_order() {
@@ -40,6 +41,9 @@ fn a_mutex_is_taken_in_every_order() {
 #[test]
 fn rounds_of_writing_and_reading() {
     assert_eq!(executions(|| rounds(5)), 34_904);
+    // By what each read observes there are fewer.
+    let builder = Builder::new().algorithm(Algorithm::DataCentric).data_races(false);
+    assert_eq!(outcomes_with(&builder, || rounds(5)).1, 8_953);
 }
 
 #[test]
