@@ -81,7 +81,8 @@ impl Builder {
         Self::default()
     }
 
-    /// How to explore; [`Algorithm::Optimal`] unless said otherwise.
+    /// How to explore; [`Algorithm::Optimal`] unless said otherwise. One that does not look for data
+    /// races ([`Algorithm::DataCentric`]) also needs [`data_races(false)`](Self::data_races).
     pub fn algorithm(mut self, algorithm: Algorithm) -> Self {
         self.algorithm = algorithm;
         self
@@ -259,6 +260,15 @@ impl Builder {
 
     fn search(&self, shared: &Rc<Shared>, start: Instant) -> Report {
         shared.is_unsteady.set(false);
+        let info = self.algorithm.info();
+        if self.options.data_races && self.sample.is_none() && !info.covers.data_races {
+            let mut report = Report::default();
+            report.note(Inconclusive::GaveUp(format!(
+                "`{}` does not look for data races: say so with `.data_races(false)`",
+                info.name
+            )));
+            return report;
+        }
         let make = || Program::new(Rc::clone(shared), false);
         let mut watch = Watch { shared, end: self.time.map(|time| start + time) };
         match self.sample {

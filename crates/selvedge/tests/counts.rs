@@ -6,7 +6,7 @@ use common::{
     buffer, executions, fetch_add, lastzero, mutex_counter, outcomes_with, producers, readers,
     ring, rounds, stores, treiber,
 };
-use selvedge::{Algorithm, Builder};
+use selvedge::{Algorithm, Builder, Verdict};
 
 #[test]
 fn stores_come_in_every_order() {
@@ -44,6 +44,9 @@ fn rounds_of_writing_and_reading() {
     // By what each read observes there are fewer.
     let builder = Builder::new().algorithm(Algorithm::DataCentric).data_races(false);
     assert_eq!(outcomes_with(&builder, || rounds(5)).1, 8_953);
+    // It proves nothing about data races, and so must not be asked to.
+    let asked = Builder::new().algorithm(Algorithm::DataCentric).explore(|| rounds(1));
+    assert_eq!(asked.verdict(), Verdict::Inconclusive);
 }
 
 #[test]
