@@ -149,6 +149,10 @@ pub(crate) struct CheckArgs {
           default_value = Algorithm::DEFAULT.info().name, hide_possible_values = true)]
     pub(crate) algorithm: Algorithm,
 
+    /// Show the search in numbers: the causality trees of `quasi`, the formulas of --symbolic
+    #[arg(long)]
+    pub(crate) stats: bool,
+
     /// What `data-centric` does if the threads communicate in a cycle
     #[arg(long, value_name = "HOW", default_value = "exact")]
     pub(crate) cycles: CyclesArg,
@@ -201,10 +205,6 @@ pub(crate) struct QuasiArgs {
     /// Skip pointers in the causality trees lead 1, S, S², … up [default: 4]
     #[arg(long, value_name = "S", value_parser = parse_skip_step)]
     skip_step: Option<NonZeroU32>,
-
-    /// Show the causality trees in numbers, and where the time went
-    #[arg(long)]
-    pub(crate) stats: bool,
 }
 
 /// Random executions in place of all.
@@ -244,10 +244,6 @@ pub(crate) struct SymbolicArgs {
     #[arg(long, value_name = "C", requires = "scheme",
           value_parser = clap::value_parser!(u32).range(..=1_000_000))]
     pub(crate) context_bound: Option<u32>,
-
-    /// Show sizes and times: accesses, pairs, transactions, the formula of each depth
-    #[arg(long, requires = "scheme")]
-    pub(crate) stats: bool,
 
     /// Write the formula to a file and do not solve it: SMT-LIB, or DIMACS if it ends in .cnf
     #[arg(long, value_name = "FILE", requires = "scheme")]
@@ -421,7 +417,6 @@ impl QuasiArgs {
             (self.k.is_some(), "--k"),
             (self.locks_only, "--locks-only"),
             (self.skip_step.is_some(), "--skip-step"),
-            (self.stats, "--stats"),
         ];
         if let Some((_, option)) = given.iter().find(|(given, _)| *given)
             && algorithm != Algorithm::Quasi

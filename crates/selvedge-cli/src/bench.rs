@@ -14,6 +14,7 @@ use crate::screen::Screen;
 mod goals;
 mod growth;
 mod measure;
+mod observations;
 mod programs;
 mod rate;
 mod symbolic;
@@ -21,6 +22,7 @@ mod symbolic;
 use goals::Goal;
 use growth::Growth;
 use measure::Effort;
+use observations::ObservationRow;
 use rate::RateRow;
 use symbolic::SymbolicRow;
 
@@ -35,23 +37,31 @@ pub(crate) fn run(args: &BenchArgs, screen: &Screen) -> Result<Exit, Failure> {
     show(head(&effort))?;
     let rate = rate::measure_all(&effort, screen)?;
     show(rate::text(&rate, screen))?;
+    let observations = observations::measure_all(&effort, screen)?;
+    show(observations::text(&observations, screen))?;
     let growth = growth::measure_all(&effort, screen)?;
     show(growth::text(&growth, screen))?;
     let symbolic = symbolic::measure_all(&effort, screen)?;
     show(symbolic::text(&symbolic, screen))?;
     let mut goals = goals::all(&rate, &effort);
+    goals.extend(observations::goals(&observations));
     goals.extend(symbolic::goals(&symbolic, &effort));
     show(goals::text(&goals, screen))?;
     let interrupted = interrupt::is_requested();
     if args.json {
-        screen.print(&to_text(&BenchJson::new(
-            &effort,
+        screen.print(&to_text(&BenchJson {
+            version: env!("CARGO_PKG_VERSION"),
+            command: "bench",
+            quick: effort.quick,
+            debug_build: cfg!(debug_assertions),
+            limit_seconds: effort.limit.as_secs_f64(),
+            interrupted,
             rate,
+            observations,
             growth,
             symbolic,
             goals,
-            interrupted,
-        )))?;
+        }))?;
     } else if interrupted {
         screen.print("\ninterrupted: what is missing was not measured\n")?;
     }
@@ -74,31 +84,8 @@ struct BenchJson {
     limit_seconds: f64,
     interrupted: bool,
     rate: Vec<RateRow>,
+    observations: Vec<ObservationRow>,
     growth: Growth,
     symbolic: Vec<SymbolicRow>,
     goals: Vec<Goal>,
-}
-
-impl BenchJson {
-    fn new(
-        effort: &Effort,
-        rate: Vec<RateRow>,
-        growth: Growth,
-        symbolic: Vec<SymbolicRow>,
-        goals: Vec<Goal>,
-        interrupted: bool,
-    ) -> Self {
-        Self {
-            version: env!("CARGO_PKG_VERSION"),
-            command: "bench",
-            quick: effort.quick,
-            debug_build: cfg!(debug_assertions),
-            limit_seconds: effort.limit.as_secs_f64(),
-            interrupted,
-            rate,
-            growth,
-            symbolic,
-            goals,
-        }
-    }
 }

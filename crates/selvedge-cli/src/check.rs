@@ -44,9 +44,17 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
         data_races: args.races,
         limits: args.limits.limits(),
         cycles: args.cycles.into(),
-        statistics: args.quasi.stats,
+        statistics: args.stats,
         quasi,
     };
+    let tells = [Algorithm::Quasi, Algorithm::DataCentric].map(|algorithm| algorithm.info().name);
+    if args.stats && !tells.contains(&method.name()) {
+        return Err(Failure::User(format!(
+            "`{}` has no numbers for --stats\n  leave it out, or use --algorithm quasi, --algorithm \
+             data-centric or --symbolic",
+            method.name()
+        )));
+    }
     if args.cycles == CyclesArg::Refine && method.name() != Algorithm::DataCentric.info().name {
         return Err(Failure::User(
             "`--cycles refine` is about observations\n  add `--algorithm data-centric`".to_owned(),

@@ -199,7 +199,7 @@ impl Shown<'_> {
             out.push('\n');
         }
         out.push_str(&self.summary());
-        if self.args.symbolic.stats {
+        if self.args.stats {
             out.push_str(&self.stats_text(screen));
         }
         out

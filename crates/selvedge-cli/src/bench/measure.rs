@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use selvedge_core::{Bound, Counts, Inconclusive, Report};
-use selvedge_explore::{Algorithm, Limits, Options};
+use selvedge_explore::{Algorithm, Equivalence, Limits, Options};
 use selvedge_report::ExecutionsJson;
 use serde::Serialize;
 
@@ -35,6 +35,11 @@ pub(super) struct Effort {
 impl Effort {
     pub(super) fn new(quick: bool, limit: Duration) -> Self {
         Self { quick, limit, enough: Duration::from_millis(if quick { 100 } else { 300 }) }
+    }
+
+    /// The same for explorations that may take longer.
+    pub(super) fn with_limit(&self, limit: Duration) -> Self {
+        Self { limit, ..*self }
     }
 
     /// Whether this program is to be measured.
@@ -220,13 +225,16 @@ fn wrong_count(case: &Case, algorithm: Algorithm, counts: Counts) -> Option<Stri
     let info = algorithm.info();
     let Counts { complete, deadlocked, blocked, redundant, cut } = counts;
     let ended = complete + deadlocked + blocked;
-    let right = ended == case.classes && cut == 0 && !(info.optimal && redundant > 0);
+    let (classes, optimal) = match (info.equivalence, case.observations) {
+        (Equivalence::Observation, Some(observations)) => (observations, true),
+        _ => (case.classes, info.optimal),
+    };
+    let right = ended == classes && cut == 0 && !(optimal && redundant > 0);
     (!right).then(|| {
         format!(
-            "A WRONG COUNT: {} has {} classes, but {} ran {ended} executions to their end, gave up \
-             {redundant} and cut {cut}",
+            "A WRONG COUNT: {} has {classes} classes, but {} ran {ended} executions to their end, \
+             gave up {redundant} and cut {cut}",
             case.title(),
-            case.classes,
             info.name,
         )
     })

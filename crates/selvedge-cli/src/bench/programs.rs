@@ -18,6 +18,8 @@ pub(super) struct Case {
     pub(super) constants: &'static [(&'static str, i64)],
     /// How many classes of executions it has.
     pub(super) classes: u64,
+    /// How many observation classes, if that is measured.
+    pub(super) observations: Option<u64>,
     /// Whether it is too large for a quick run.
     pub(super) long: bool,
 }
@@ -50,6 +52,7 @@ macro_rules! case {
             text: include_str!(concat!("../../../../programs/", $folder, "/", $name, ".sel")),
             constants: &[$((stringify!($constant), $value)),+],
             classes: $classes,
+            observations: None,
             long: false,
         }
     };
@@ -58,6 +61,28 @@ macro_rules! case {
 const fn long(case: Case) -> Case {
     Case { long: true, ..case }
 }
+
+const fn observed(case: Case, observations: u64) -> Case {
+    Case { observations: Some(observations), ..case }
+}
+
+/// The programs on which `data-centric` is compared with `optimal`.
+pub(super) const OBSERVED: &[Case] = &[
+    observed(case!("data-centric", "writes-then-read", N = 5 => 672), 11),
+    observed(case!("data-centric", "write-then-read", K = 4 => 576), 125),
+    observed(case!("data-centric", "pipeline", K = 7 => 4_096), 729),
+    observed(case!("data-centric", "alternate", N = 4 => 3_334), 1_107),
+    observed(case!("data-centric", "key-rotation", C = 3 => 7_448), 5_503),
+    observed(case!("data-centric", "three-cycle", N = 5 => 12_114), 126),
+    observed(case!("data-centric", "sieve", N = 7 => 2_688), 532),
+    long(observed(case!("data-centric", "alternate", N = 5 => 34_904), 8_953)),
+];
+
+/// The largest programs of the paper on data-centric reduction, for `data-centric` alone.
+pub(super) const OBSERVED_ALONE: &[Case] = &[
+    long(observed(case!("data-centric", "alternate", N = 7 => 4_027_216), 616_227)),
+    long(observed(case!("data-centric", "pipeline", K = 13 => 16_777_216), 531_441)),
+];
 
 /// The programs on which the algorithms are compared.
 pub(super) const RATE: &[Case] = &[
@@ -89,7 +114,8 @@ pub(super) const RATE: &[Case] = &[
 const PRIVATE_STEPS: &str = include_str!("private-steps.sel");
 
 const fn private_steps(constants: &'static [(&'static str, i64)], classes: u64) -> Case {
-    Case { program: "private-steps", text: PRIVATE_STEPS, constants, classes, long: false }
+    let (program, text, observations) = ("private-steps", PRIVATE_STEPS, None);
+    Case { program, text, constants, classes, observations, long: false }
 }
 
 /// The same races behind longer and longer prefixes.
@@ -130,6 +156,14 @@ mod tests {
             assert_eq!(case.classes, *classes, "{}", case.title());
         }
         assert!(known.len() >= 18, "only {} of the settings have a header", known.len());
+        for case in OBSERVED {
+            assert_eq!(classes_in_header(case), Some(case.classes), "{}", case.title());
+            let header = format!("classes={} observations=", case.classes);
+            let mut lines = case.text.lines();
+            let line = lines.find(|line| line.contains(&header)).expect("it has a header");
+            let observations = line.rsplit('=').next().and_then(|number| number.parse().ok());
+            assert_eq!(observations, case.observations, "{}", case.title());
+        }
     }
 
     #[test]
