@@ -262,8 +262,18 @@ impl<S: System> Search<'_, S> {
 
     fn into_report(self) -> Report {
         let effort = self.realizer.effort;
+        let cycles = self.run.options.cycles;
         let mut report = self.run.into_report();
+        let ordered =
+            self.graph.disciplines().filter(|&it| it == Discipline::OrderedWrites).count();
+        let mode = match cycles {
+            Cycles::Exact => "observable locks, exact".to_owned(),
+            Cycles::Refine => {
+                format!("observable locks, refined: order of writes to {ordered} variables")
+            }
+        };
         report.fact("architecture", self.architecture.describe());
+        report.fact("mode", mode);
         report.count("annotations", self.children + 1);
         report.count("realizability questions", effort.asked);
         report.count("decided by 2-SAT", effort.two_sat - effort.search);
@@ -275,6 +285,6 @@ impl<S: System> Search<'_, S> {
 fn fraction(branches: &[Branch]) -> f64 {
     share_done(branches.iter().map(|branch| {
         let explored = branch.explored as usize;
-        (explored, explored + branch.queue.len())
+        (explored, explored + branch.queue.len() + branch.questions.len())
     }))
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use selvedge_core::{Effect, Ending, Execution, Mode, Schedule, System, TraceKey};
+use selvedge_core::{Effect, Ending, Execution, Schedule, System, TraceKey};
 use selvedge_explore::{Algorithm, Observer, Options, explore};
 use selvedge_lang::Interpreter;
 use selvedge_lang::ir::Program;
@@ -18,8 +18,8 @@ const MOST_INTERLEAVINGS: usize = 2_000;
 /// Whose event, and the how-manieth.
 type Name = (u32, u32);
 
-/// Which write each read observes. Accesses to the variable `c` read and write at once.
-fn reads_from(execution: &Execution, counter: Option<usize>) -> Vec<(Name, u32, Option<Name>)> {
+/// Which write each read observes.
+fn reads_from(execution: &Execution) -> Vec<(Name, u32, Option<Name>)> {
     let name = |position| {
         let event = execution.event(position);
         (event.thread().number(), event.id.nth)
@@ -27,15 +27,12 @@ fn reads_from(execution: &Execution, counter: Option<usize>) -> Vec<(Name, u32, 
     let mut key = Vec::new();
     for position in execution.positions() {
         for access in execution.accesses(position) {
-            let is_counter = Some(access.object.index()) == counter;
-            if access.mode != Mode::Read && !(is_counter && access.mode == Mode::Write) {
+            if !access.mode.reads() {
                 continue;
             }
             let writes = |earlier: &selvedge_core::Position| {
                 let accesses = execution.accesses(*earlier).iter();
-                accesses
-                    .clone()
-                    .any(|other| other.object == access.object && other.mode == Mode::Write)
+                accesses.clone().any(|other| other.object == access.object && other.mode.writes())
             };
             let last = execution.positions().take(position.index()).rfind(writes);
             key.push((name(position), access.object.number(), last.map(name)));
@@ -199,9 +196,9 @@ fn tokens_with_locks() {
 
 /// The models of the order encoding are the reads-from functions.
 fn order_classes(text: &str, _: usize, program: &Arc<Program>, all: &[Execution]) {
-    let expected: BTreeSet<_> = all.iter().map(|e| reads_from(e, Some(2))).collect();
+    let expected: BTreeSet<_> = all.iter().map(reads_from).collect();
     let models = models(program, Scheme::Order);
-    let found: BTreeSet<_> = models.iter().map(|e| reads_from(e, Some(2))).collect();
+    let found: BTreeSet<_> = models.iter().map(reads_from).collect();
     assert!(found == expected, "{} of {} classes\n{text}", found.len(), expected.len());
     if !text.contains("lock") {
         assert_eq!(models.len(), expected.len(), "each once\n{text}");

@@ -20,7 +20,9 @@ fn all<T: Ord + Debug + Clone + 'static>(f: impl Fn() -> T + Clone + 'static) ->
     for &algorithm in Algorithm::ALL {
         let seen = std::rc::Rc::new(std::cell::RefCell::new(BTreeSet::new()));
         let (log, f) = (seen.clone(), f.clone());
-        let outcome = Builder::new().algorithm(algorithm).explore(move || {
+        let races = algorithm.info().covers.data_races;
+        let builder = Builder::new().algorithm(algorithm).data_races(races);
+        let outcome = builder.explore(move || {
             let result = f();
             log.borrow_mut().insert(result);
         });

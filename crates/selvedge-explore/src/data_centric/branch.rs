@@ -20,6 +20,9 @@ pub(super) struct Branch {
     seen: FxHashSet<Print>,
     /// Children that were found and not yet explored.
     pub(super) queue: Vec<Child>,
+    /// Writes of `base`, or the initial value, that the branch's event could perhaps observe. Whether
+    /// it can is asked when the first child is done, as the answer is an order of all events.
+    pub(super) questions: Vec<Option<EventId>>,
     /// How many children were explored.
     pub(super) explored: u32,
     /// Events of other threads that made the step wait, one per child of that kind that was
@@ -86,6 +89,7 @@ impl Branch {
             base,
             seen: FxHashSet::default(),
             queue: Vec::new(),
+            questions: Vec::new(),
             explored: 1,
             disablers: Vec::new(),
             absent: false,

@@ -400,7 +400,6 @@ impl<S: System> Search<'_, S> {
     /// Which other writes before the branch its event, the last one, could observe.
     fn observe_earlier(&mut self, position: Position, object: ObjectId) {
         let branch = self.branches.len() - 1;
-        let base = self.branches[branch].base.clone();
         let current = self.graph.vertex(position).source;
         let previous = self.graph.previous(position);
         let is_past =
@@ -426,7 +425,25 @@ impl<S: System> Search<'_, S> {
             let print = source.map(|source| self.graph.vertex(source).print);
             let source = source.map(|source| self.graph.vertex(source).id);
             self.branches[branch].is_new(Key::source(print));
-            self.realize_observation(branch, position, object, &base, source);
+            self.branches[branch].questions.push(source);
+        }
+    }
+
+    /// Asks the questions of the branch, the last one, and queues a child for each "yes". To be
+    /// called before the first of its children is left.
+    pub(super) fn ask(&mut self) {
+        let index = self.branches.len() - 1;
+        let questions = std::mem::take(&mut self.branches[index].questions);
+        let Some(event) = self.branches[index].event().filter(|_| !questions.is_empty()) else {
+            return;
+        };
+        // The execution at hand has all events of the branch, and its own.
+        let position = self.graph.find(event).expect("internal error: the branch has no event");
+        let variable = self.graph.vertex(position).variable;
+        let object = variable.expect("internal error: the event reads nothing").object;
+        let base = self.branches[index].base.clone();
+        for source in questions {
+            self.realize_observation(index, position, object, &base, source);
         }
     }
 

@@ -85,6 +85,11 @@ impl Graph {
         self.disciplines.get(object.index()).copied().flatten().unwrap_or_default()
     }
 
+    /// How the objects that were touched are treated.
+    pub(super) fn disciplines(&self) -> impl Iterator<Item = Discipline> + '_ {
+        self.disciplines.iter().copied().flatten()
+    }
+
     /// Treats the object at least so strictly from now on. Tells whether it was treated less
     /// strictly before: then what was explored is void.
     pub(super) fn restrict(&mut self, object: ObjectId, discipline: Discipline) -> bool {

@@ -24,11 +24,13 @@ impl<S: System> Search<'_, S> {
     /// Goes to the next child of the last branch that has one. Tells whether there is any.
     pub(super) fn next_child(&mut self) -> bool {
         while let Some(index) = self.branches.len().checked_sub(1) {
+            self.ask();
             let Some(mut child) = self.branches[index].queue.pop() else {
                 self.leave_child();
                 self.branches.pop();
                 continue;
             };
+            let before = self.before(&child.goal);
             loop {
                 match self.visit(index, &child) {
                     Outcome::Reached => {
@@ -40,6 +42,12 @@ impl<S: System> Search<'_, S> {
                     Outcome::Smaller(smaller) => child = smaller,
                 }
             }
+            if let Some(before) = before
+                && !self.run.is_stopped()
+                && !self.learned
+            {
+                self.follow(&before);
+            }
             if self.run.is_stopped() || self.learned {
                 return true;
             }
@@ -47,21 +55,37 @@ impl<S: System> Search<'_, S> {
         false
     }
 
-    /// Follows the child's steps and looks at what comes out. The branch is the last one.
-    fn visit(&mut self, index: usize, child: &Child) -> Outcome {
-        self.leave_child();
-        let shared = self.run.execution.steps().iter().zip(&child.steps);
+    /// The execution at hand, if the child may turn out to be none. Then events of the branch may have
+    /// observed what they should not have, and the execution at hand is no basis for anything.
+    fn before(&self, goal: &Goal) -> Option<Vec<Step>> {
+        let doubtful =
+            matches!(goal, Goal::Observes { only_reading: true, .. } | Goal::Swapped { .. });
+        doubtful.then(|| self.run.execution.steps().to_vec())
+    }
+
+    /// Takes these steps from the start. Tells whether all of them could be taken.
+    fn follow(&mut self, steps: &[Step]) -> bool {
+        let shared = self.run.execution.steps().iter().zip(steps);
         let shared = shared.take_while(|(a, b)| a == b).count();
         self.graph.truncate(shared);
         self.run.backtrack(shared);
-        for &step in &child.steps[shared..] {
+        for &step in &steps[shared..] {
             if !self.run.is_enabled(step.thread) {
-                return Outcome::Nothing;
+                return false;
             }
             self.step(step);
             if self.run.is_stopped() || self.learned {
-                return Outcome::Nothing;
+                return false;
             }
+        }
+        true
+    }
+
+    /// Follows the child's steps and looks at what comes out. The branch is the last one.
+    fn visit(&mut self, index: usize, child: &Child) -> Outcome {
+        self.leave_child();
+        if !self.follow(&child.steps) {
+            return Outcome::Nothing;
         }
         match &child.goal {
             &Goal::Observes { at, source, only_reading } => {
