@@ -45,15 +45,15 @@ fn read_modify_writes() {
         t.emit(Op::FetchAdd { target: old, variable: x, delta: constant(2) });
     });
     let mut d = Driver::new(&b.finish());
-    assert_eq!(d.pending("t"), "Conditional [Write f]");
-    assert_eq!(d.step("t"), "compare_exchange(f, false, true) → true [Write f]");
+    assert_eq!(d.pending("t"), "Conditional [Update f]");
+    assert_eq!(d.step("t"), "compare_exchange(f, false, true) → true [Update f]");
     assert!(!d.effect.plain);
     assert_eq!(d.step("t"), "compare_exchange(f, false, true) → false [Read f]");
     assert_eq!(d.flexibility(), Flexibility::Conditional);
-    assert_eq!(d.step("t"), "exchange(f, false) → true [Write f]");
+    assert_eq!(d.step("t"), "exchange(f, false) → true [Update f]");
     assert_eq!(d.flexibility(), Flexibility::Fixed);
-    assert_eq!(d.step("t"), "fetch_add(x, -1) → 2147483647 [Write x]");
-    assert_eq!(d.step("t"), "fetch_add(x, 2) [Write x]");
+    assert_eq!(d.step("t"), "fetch_add(x, -1) → 2147483647 [Update x]");
+    assert_eq!(d.step("t"), "fetch_add(x, 2) [Update x]");
     assert_eq!(d.fault(), "arithmetic: `fetch_add(x, 2)` overflows 32 bits (x = 2147483646)");
     assert_eq!(d.status("t"), Status::Failed);
     assert_eq!(d.end().0, Ending::Complete);
@@ -227,7 +227,7 @@ fn semaphores() {
     assert_eq!(d.step("down"), "down(s) [Down s]");
     assert_eq!(d.flexibility(), Flexibility::Blocking);
     // Who raises it last fails: here the order matters.
-    assert_eq!(d.step("over"), "up(full) [Write full]");
+    assert_eq!(d.step("over"), "up(full) [Update full]");
     assert_eq!(d.fault(), "arithmetic: the count of `full` overflows 32 bits");
 }
 
@@ -263,11 +263,11 @@ fn a_barrier_with_too_few_threads() {
 #[test]
 fn at_a_crowded_barrier_the_order_matters() {
     let mut d = Driver::new(&programs::barrier(4, 2));
-    assert_eq!(d.pending("b"), "Fixed [Write gate, Write gate]");
-    assert_eq!(d.step("a"), "arrive(gate): 1 of 2 [Write gate, Write gate]");
+    assert_eq!(d.pending("b"), "Fixed [Update gate, Update gate]");
+    assert_eq!(d.step("a"), "arrive(gate): 1 of 2 [Update gate, Update gate]");
     d.step("c");
     // Another generation has begun.
-    assert_eq!(d.step("b"), "arrive(gate): 1 of 2 [Write gate, Write gate]");
+    assert_eq!(d.step("b"), "arrive(gate): 1 of 2 [Update gate, Update gate]");
     assert_eq!(d.status("a"), Status::Enabled);
     assert_eq!(d.status("b"), Status::Blocked);
 }
@@ -275,17 +275,17 @@ fn at_a_crowded_barrier_the_order_matters() {
 #[test]
 fn atomic_sections() {
     let mut d = Driver::new(&programs::atomic_sections());
-    assert_eq!(d.pending("a"), "Conditional [Write x, Read y, Up s]");
+    assert_eq!(d.pending("a"), "Conditional [Update x, Read y, Up s]");
     let text = d.step("a");
     let expected = "atomic deposit: read x → 3, x 3 → 5, read y → 1, up(s) \
-                    [Write x, Read y, Up s]";
+                    [Update x, Read y, Up s]";
     assert_eq!(text, expected);
     assert!(!d.effect.plain);
     assert_eq!(d.status("a"), Status::Blocked, "awaits y == 0");
     assert_eq!(d.pending("a"), "Blocking [Read y]");
     let text = d.step("b");
     let expected = "atomic: y 1 → 0, read x → 5, x 5 → 6, read y → 0, up(s), yield \
-                    [Write y, Write x, Up s]";
+                    [Write y, Update x, Up s]";
     assert_eq!(text, expected);
     assert_eq!(d.status("a"), Status::Enabled);
     // `x` is large, so the section reaches its await.
@@ -294,7 +294,7 @@ fn atomic_sections() {
     d.step("a");
     d.step("a");
     assert_eq!(d.status("b"), Status::Enabled);
-    assert_eq!(d.pending("b"), "Blocking [Write x, Read y]");
+    assert_eq!(d.pending("b"), "Blocking [Update x, Read y]");
     assert_eq!(d.step("c"), "atomic: read y → 7 [Read y]");
     assert_eq!(d.status("c"), Status::Assumed);
     d.step("b");
