@@ -37,7 +37,7 @@ const TOO_MANY: &str = "`data-centric` cannot treat a step that waits for so man
 /// An event, or a step that waits at the end.
 struct Later {
     thread: ThreadId,
-    /// The event before it in its thread.
+    /// The event before it in its thread, or the one that created the thread.
     previous: Option<Position>,
     /// Where it is.
     position: Position,
@@ -48,7 +48,9 @@ impl<S: System> Search<'_, S> {
     /// makes possible.
     pub(super) fn discover(&mut self, position: Position) {
         let id = self.graph.vertex(position).id;
-        let later = Later { thread: id.thread, previous: self.graph.previous(position), position };
+        let cause = || self.cause(position).and_then(|cause| self.graph.find(cause));
+        let previous = self.graph.previous(position).or_else(cause);
+        let later = Later { thread: id.thread, previous, position };
         for index in 0..self.run.execution.accesses(position).len() {
             let access = self.run.execution.accesses(position)[index];
             self.discover_by(&later, access, &[]);
@@ -70,8 +72,10 @@ impl<S: System> Search<'_, S> {
                 let blocking = Flexibility::Blocking;
                 self.learned |= self.lessons.learn(&mut self.graph, accesses, blocking);
             }
-            let previous = self.graph.of_thread(thread.index()).last().copied();
             let position = Position::new(self.graph.len());
+            let begin = accesses.iter().find(|access| access.mode.is_cause());
+            let cause = || self.graph.below(begin?.object, begin?.mode, position).next();
+            let previous = self.graph.of_thread(thread.index()).last().copied().or_else(cause);
             let later = Later { thread, previous, position };
             for &access in accesses {
                 self.discover_by(&later, access, accesses);
