@@ -97,7 +97,8 @@ pub(crate) fn explore<S: System>(
     };
     if options.limits.preemptions.is_some() || options.limits.context_switches.is_some() {
         search.run.give_up(NO_SWITCHES.to_owned());
-        return search.into_report();
+        // Nothing was explored, so there is nothing to tell about it.
+        return search.run.into_report();
     }
     search.extend();
     loop {
