@@ -8,8 +8,8 @@ use selvedge_explore::{
     Algorithm, Confirmed, Covers, Independence, Options, QuasiOptions, Sampling,
 };
 use selvedge_report::{
-    CheckJson, CoversJson, Style, TraceView, ViolationJson, execution, facts_json, plural, to_text,
-    violation,
+    CheckJson, CoversJson, Style, TextOptions, TraceView, ViolationJson, execution, facts_json,
+    plural, to_text, violation,
 };
 
 use crate::advice::advice;
@@ -239,19 +239,7 @@ impl Outcome<'_> {
     fn text(&self, screen: &Screen) -> String {
         let mut out = self.verdict_line(screen);
         let options = screen.text_options(self.args.output.full);
-        for (i, trace) in self.found.iter().enumerate() {
-            let found = &trace.violations[0];
-            if self.found.len() > 1 {
-                let head = format!("{} of {}: {}", i + 1, self.found.len(), found.message);
-                out.push_str(&format!("\n{}\n", screen.paint.style(Style::Strong, &head)));
-            }
-            out.push_str(&violation(found, &options));
-            out.push_str(&format!("\n{}\n", execution(trace, &options)));
-            out.push_str(&format!(
-                "replay: {}\n",
-                self.loaded.replay_command(&trace.schedule, trace.violations[0].kind)
-            ));
-        }
+        out.push_str(&violations_text(&self.found, self.loaded, &options, screen, &|_| None));
         self.add_reasons(&mut out);
         if self.report.verdict() != Verdict::Verified {
             out.push('\n');
@@ -349,6 +337,33 @@ impl Outcome<'_> {
             }
         }
     }
+}
+
+/// Each violation with its execution and the command that replays it. `also`: a line about the
+/// execution, if there is more to say.
+pub(crate) fn violations_text(
+    found: &[TraceView],
+    loaded: &Loaded,
+    options: &TextOptions,
+    screen: &Screen,
+    also: &dyn Fn(&TraceView) -> Option<String>,
+) -> String {
+    let mut out = String::new();
+    for (i, trace) in found.iter().enumerate() {
+        let first = &trace.violations[0];
+        if found.len() > 1 {
+            let head = format!("{} of {}: {}", i + 1, found.len(), first.message);
+            out.push_str(&format!("\n{}\n", screen.paint.style(Style::Strong, &head)));
+        }
+        out.push_str(&violation(first, options));
+        out.push_str(&format!("\n{}\n", execution(trace, options)));
+        if let Some(line) = also(trace) {
+            out.push_str(&format!("{line}\n"));
+        }
+        let command = loaded.replay_command(&trace.schedule, first.kind);
+        out.push_str(&format!("replay: {command}\n"));
+    }
+    out
 }
 
 /// What a "verified" covers, as JSON: data races only if they were looked for.

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use selvedge_core::{Inconclusive, Verdict};
 use selvedge_explore::{Observer as _, Progress};
 use selvedge_report::{
-    Align, CoversJson, InconclusiveJson, Style, Table, TraceView, ViolationJson, execution,
-    grouped, plural, seconds, to_text, violation,
+    Align, CoversJson, InconclusiveJson, Style, Table, TraceView, ViolationJson, grouped, plural,
+    seconds, to_text,
 };
 use selvedge_symbolic::stats::Stats;
 use selvedge_symbolic::{Options, Scheme};
@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::advice::advice;
 use crate::args::CheckArgs;
-use crate::check::confirm_all;
+use crate::check::{confirm_all, violations_text};
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::progress::Watch;
@@ -169,21 +169,10 @@ impl Shown<'_> {
     fn text(&self, screen: &Screen) -> String {
         let mut out = self.verdict_line(screen);
         let options = screen.text_options(self.args.output.full);
-        for (i, trace) in self.found.iter().enumerate() {
-            let found = &trace.violations[0];
-            if self.found.len() > 1 {
-                let head = format!("{} of {}: {}", i + 1, self.found.len(), found.message);
-                out.push_str(&format!("\n{}\n", screen.paint.style(Style::Strong, &head)));
-            }
-            out.push_str(&violation(found, &options));
-            out.push_str(&format!("\n{}\n", execution(trace, &options)));
+        out.push_str(&violations_text(&self.found, self.loaded, &options, screen, &|trace| {
             let inputs = inputs(trace);
-            if !inputs.is_empty() {
-                out.push_str(&format!("inputs: {}\n", inputs.join(", ")));
-            }
-            let command = self.loaded.replay_command(&trace.schedule, found.kind);
-            out.push_str(&format!("replay: {command}\n"));
-        }
+            (!inputs.is_empty()).then(|| format!("inputs: {}", inputs.join(", ")))
+        }));
         for (i, reason) in self.inconclusive.iter().enumerate() {
             let (what, lines) = advice(reason);
             if self.verdict == Verdict::Violated {

@@ -1,4 +1,4 @@
-//! `README.md` and `docs/command-line.md` cannot lie: their commands are run, and the output is compared.
+//! `README.md`, `docs/command-line.md` and `docs/data-centric.md` cannot lie: their commands are run, and the output is compared.
 //!
 //! With `SELVEDGE_UPDATE_DOCS=1` the outputs in the pages are written anew.
 
@@ -24,6 +24,14 @@ fn the_readme_shows_real_output() {
     for command in ["cargo run --release -- check programs/bank.sel", "cargo test"] {
         assert!(page.contains(command), "the README names the command {command}");
     }
+}
+
+#[test]
+fn the_page_on_observations_shows_real_output() {
+    let folder = Folder::new();
+    copy_tree(&root().join("programs"), &folder.path().join("programs"));
+    let page = shows_real_output("docs/data-centric.md", &folder);
+    assert!(page.matches("```console").count() >= 6, "the page shows commands");
 }
 
 fn root() -> PathBuf {
@@ -86,7 +94,7 @@ fn every_field_of_the_json_is_documented() {
 }
 
 /// The page with what its commands print now. A block ```` ```sel NAME ```` is a file; a block
-/// ```` ```console ```` is a command behind `$ selvedge`, and its output.
+/// ```` ```console ```` has commands behind `$ selvedge`, each with its output.
 fn with_real_output(page: &str, folder: &Folder) -> String {
     let mut out = String::new();
     let mut lines = page.lines();
@@ -99,10 +107,12 @@ fn with_real_output(page: &str, folder: &Folder) -> String {
             let _ = writeln!(out, "{text}```");
         } else if line == "```console" {
             let block = block();
-            let command = block.first().copied().unwrap_or_default();
-            let arguments = command.strip_prefix("$ selvedge ").expect("a command comes first");
-            let run = folder.run(arguments);
-            let _ = writeln!(out, "{command}\n{}{}```", run.err, run.out);
+            let commands = block.iter().filter_map(|line| line.strip_prefix("$ selvedge "));
+            for arguments in commands {
+                let run = folder.run(arguments);
+                let _ = write!(out, "$ selvedge {arguments}\n{}{}", run.err, run.out);
+            }
+            let _ = writeln!(out, "```");
         }
     }
     out

@@ -17,18 +17,10 @@ impl TraceKey {
     /// The class of `execution`. Takes time cubic in its length at worst.
     pub fn of(execution: &Execution) -> Self {
         let before = happens_before(execution);
-        let mut order: Vec<Position> = execution.positions().collect();
-        order.sort_by_key(|&position| execution.event(position).id);
+        let order = by_thread(execution);
         let mut key = Vec::new();
         for &position in &order {
-            let event = execution.event(position);
-            key.extend([event.thread().number(), event.id.nth, event.choice]);
-            let mut accesses = execution.accesses(position).to_vec();
-            accesses.sort_unstable();
-            key.push(accesses.len() as u32);
-            for access in accesses {
-                key.extend([access.object.number(), access.mode as u32]);
-            }
+            name_event(execution, position, &mut key, |_| Vec::new());
             // How many events of each thread come before it: ids are dense, so counts name sets.
             let mut counts: Vec<(u32, u32)> = Vec::new();
             for &other in order.iter().filter(|other| before[position.index()][other.index()]) {
@@ -54,25 +46,42 @@ pub struct ObservationKey(Vec<u32>);
 impl ObservationKey {
     /// The class of `execution`. Takes time quadratic in its length at worst.
     pub fn of(execution: &Execution) -> Self {
-        let mut order: Vec<Position> = execution.positions().collect();
-        order.sort_by_key(|&position| execution.event(position).id);
         let mut key = Vec::new();
-        for &position in &order {
-            let event = execution.event(position);
-            key.extend([event.thread().number(), event.id.nth, event.choice]);
-            let mut accesses = execution.accesses(position).to_vec();
-            accesses.sort_unstable();
-            key.push(accesses.len() as u32);
-            for access in accesses {
-                key.extend([access.object.number(), access.mode as u32]);
+        for position in by_thread(execution) {
+            name_event(execution, position, &mut key, |access| {
                 match is_variable(execution, access.object) {
-                    true if access.mode.reads() => key.extend(source(execution, position, access)),
-                    true => {}
-                    false => key.extend(earlier(execution, position, access)),
+                    true if access.mode.reads() => source(execution, position, access),
+                    true => Vec::new(),
+                    false => earlier(execution, position, access),
                 }
-            }
+            });
         }
         Self(key)
+    }
+}
+
+/// The events in an order that is the same for all interleavings: thread by thread.
+fn by_thread(execution: &Execution) -> Vec<Position> {
+    let mut order: Vec<Position> = execution.positions().collect();
+    order.sort_by_key(|&position| execution.event(position).id);
+    order
+}
+
+/// Adds what an event did to a key, and for each access what `more` says of it.
+fn name_event(
+    execution: &Execution,
+    position: Position,
+    key: &mut Vec<u32>,
+    more: impl Fn(Access) -> Vec<u32>,
+) {
+    let event = execution.event(position);
+    key.extend([event.thread().number(), event.id.nth, event.choice]);
+    let mut accesses = execution.accesses(position).to_vec();
+    accesses.sort_unstable();
+    key.push(accesses.len() as u32);
+    for access in accesses {
+        key.extend([access.object.number(), access.mode as u32]);
+        key.extend(more(access));
     }
 }
 

@@ -1,32 +1,11 @@
 //! The same verdicts as the explorers, on all programs of `programs/`.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use selvedge_core::{Bound, Inconclusive, Verdict};
 use selvedge_symbolic::{Options, Scheme, check};
-
-fn corpus() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../programs")
-}
-
-fn programs() -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    let mut folders = vec![corpus()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "sel") {
-                files.push(path);
-            }
-        }
-    }
-    files.sort();
-    files
-}
+use selvedge_testkit::{corpus, programs};
 
 #[test]
 fn order_agrees_with_the_explorers() {

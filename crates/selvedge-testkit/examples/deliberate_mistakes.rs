@@ -197,6 +197,22 @@ const MISTAKES: &[Mistake] = &[
         suite: "observations",
         test: "branches",
     },
+    Mistake {
+        name: "observation: a task can run before it is spawned",
+        file: "data_centric/discover.rs",
+        right: "let previous = self.graph.previous(position).or_else(cause);",
+        wrong: "let previous = self.graph.previous(position).or_else(|| cause().filter(|_| false));",
+        suite: "golden",
+        test: "every_program_gives_what_its_header_says",
+    },
+    Mistake {
+        name: "observation: an execution that came out wrong is built upon",
+        file: "data_centric/replay.rs",
+        right: "if let Some(before) = before\n",
+        wrong: "if let Some(before) = before.filter(|_| false)\n",
+        suite: "observations",
+        test: "read_modify_writes",
+    },
 ];
 
 fn main() -> ExitCode {

@@ -14,6 +14,7 @@ pub mod golden;
 pub mod script;
 
 mod classes;
+mod corpus;
 mod generate;
 mod print;
 mod profile;
@@ -25,6 +26,7 @@ mod subject;
 mod variant;
 
 pub use classes::{Class, Classes};
+pub use corpus::{corpus, programs};
 pub use generate::generate;
 pub use profile::{Construct, Profile};
 pub use random::Random;

@@ -5,11 +5,12 @@
 //! and with `SELVEDGE_SLOW=1`.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use selvedge_testkit::golden::{self, Golden, Outcome, Setting};
+use selvedge_testkit::{corpus, programs};
 
 #[test]
 fn every_program_gives_what_its_header_says() {
@@ -101,26 +102,4 @@ fn update(file: &Path, outcomes: &[Option<Outcome>]) {
     if new != text {
         fs::write(file, new).unwrap();
     }
-}
-
-fn corpus() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../programs")
-}
-
-/// All programs, in a fixed order.
-fn programs() -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    let mut folders = vec![corpus()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "sel") {
-                files.push(path);
-            }
-        }
-    }
-    files.sort();
-    files
 }

@@ -15,7 +15,7 @@ pub(super) struct Foresight {
 
 /// For each instruction of each procedure, in the order of the procedures.
 pub(super) fn compute(program: &Program) -> Vec<Foresight> {
-    let awaiting = awaiting_procedures(program);
+    let awaiting = program.awaiting_procedures();
     let called = called_procedures(program);
     let mut all = Vec::new();
     for (procedure, &called) in program.procedures.iter().zip(&called) {
@@ -148,30 +148,6 @@ fn called_procedures(program: &Program) -> Vec<bool> {
     called
 }
 
-/// Which procedures contain an `await`, also in what they call.
-fn awaiting_procedures(program: &Program) -> Vec<bool> {
-    let mut awaiting = vec![false; program.procedures.len()];
-    loop {
-        let mut changed = false;
-        for (i, procedure) in program.procedures.iter().enumerate() {
-            let awaits =
-                procedure.code.iter().any(|instruction| op_awaits(&instruction.op, &awaiting));
-            changed |= awaits && !std::mem::replace(&mut awaiting[i], awaits);
-        }
-        if !changed {
-            return awaiting;
-        }
-    }
-}
-
-fn op_awaits(op: &Op, awaiting: &[bool]) -> bool {
-    match op {
-        Op::Await { .. } => true,
-        Op::Call { procedure, .. } => awaiting[procedure.index()],
-        _ => false,
-    }
-}
-
 /// Whether the section that starts at `begin` may reach an `await` before its end.
 fn section_awaits(procedure: &Procedure, begin: usize, awaiting: &[bool]) -> bool {
     let Op::AtomicBegin { atomic } = procedure.code[begin].op else { return false };
@@ -179,7 +155,7 @@ fn section_awaits(procedure: &Procedure, begin: usize, awaiting: &[bool]) -> boo
     let mut work = vec![begin];
     while let Some(at) = work.pop() {
         let op = &procedure.code[at].op;
-        if op_awaits(op, awaiting) {
+        if op.awaits(awaiting) {
             return true;
         }
         if *op == (Op::AtomicEnd { atomic }) {

@@ -21,6 +21,22 @@ impl Program {
         GlobalId::new(self.globals.len() - 1)
     }
 
+    /// Which procedures contain an `await`, also in what they call.
+    pub fn awaiting_procedures(&self) -> Vec<bool> {
+        let mut awaiting = vec![false; self.procedures.len()];
+        loop {
+            let mut changed = false;
+            for (i, procedure) in self.procedures.iter().enumerate() {
+                let mut code = procedure.code.iter();
+                let awaits = code.any(|instruction| instruction.op.awaits(&awaiting));
+                changed |= awaits && !std::mem::replace(&mut awaiting[i], awaits);
+            }
+            if !changed {
+                return awaiting;
+            }
+        }
+    }
+
     /// Adds a place in the source.
     pub fn add_site(&mut self, site: Site) -> SiteId {
         self.sites.push(site);
@@ -157,5 +173,16 @@ impl Op {
                 self,
                 Op::Spawn { .. } | Op::Send { .. } | Op::Await { .. } | Op::Own { .. }
             )
+    }
+}
+
+impl Op {
+    /// Whether it may reach an `await` before the next instruction, if these procedures do.
+    pub fn awaits(&self, awaiting: &[bool]) -> bool {
+        match self {
+            Op::Await { .. } => true,
+            Op::Call { procedure, .. } => awaiting[procedure.index()],
+            _ => false,
+        }
     }
 }

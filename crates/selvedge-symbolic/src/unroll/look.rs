@@ -2,36 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use selvedge_lang::ir::{Label, Op, Program};
+use selvedge_lang::ir::{Label, Op};
 
 use super::Unrolled;
 use super::run::{Look, Runner};
 use super::state::{Section, State};
 use crate::solver::Lit;
-
-/// Which procedures contain an `await`, also in what they call.
-pub(super) fn awaiting_procedures(program: &Program) -> Vec<bool> {
-    let mut awaiting = vec![false; program.procedures.len()];
-    loop {
-        let mut changed = false;
-        for (i, procedure) in program.procedures.iter().enumerate() {
-            let awaits =
-                procedure.code.iter().any(|instruction| op_awaits(&instruction.op, &awaiting));
-            changed |= awaits && !std::mem::replace(&mut awaiting[i], awaits);
-        }
-        if !changed {
-            return awaiting;
-        }
-    }
-}
-
-fn op_awaits(op: &Op, awaiting: &[bool]) -> bool {
-    match op {
-        Op::Await { .. } => true,
-        Op::Call { procedure, .. } => awaiting[procedure.index()],
-        _ => false,
-    }
-}
 
 impl Unrolled {
     /// Whether the section that starts where `state` stands may wait.
@@ -43,7 +19,7 @@ impl Unrolled {
         let mut work = vec![frame.pc];
         while let Some(at) = work.pop() {
             let op = &code[at].op;
-            if op_awaits(op, &self.may_await) {
+            if op.awaits(&self.may_await) {
                 return true;
             }
             if *op == (Op::AtomicEnd { atomic }) {

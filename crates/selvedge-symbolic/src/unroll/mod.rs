@@ -170,7 +170,7 @@ pub fn unroll(program: &Arc<Program>, depth: Depth, mut circuit: Circuit) -> Unr
         depth,
         cell_ids: BTreeMap::new(),
         loops,
-        may_await: look::awaiting_procedures(program),
+        may_await: program.awaiting_procedures(),
         wakers: Vec::new(),
     };
     for thread in &program.threads {
