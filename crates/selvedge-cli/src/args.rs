@@ -157,6 +157,11 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "HOW", default_value = "exact")]
     pub(crate) cycles: CyclesArg,
 
+    /// `data-centric` does not observe the order in which locks are taken: fewer classes, but
+    /// deadlocks are not covered
+    #[arg(long)]
+    pub(crate) unobserved_locks: bool,
+
     /// Go on after a violation and show all different ones
     #[arg(long)]
     pub(crate) keep_going: bool,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use selvedge_core::{Counts, Inconclusive, Report, Schedule, Verdict, Violation};
 use selvedge_explore::{
-    Algorithm, Confirmed, Covers, Independence, Options, QuasiOptions, Sampling,
+    Algorithm, Confirmed, Covers, Independence, Locks, Options, QuasiOptions, Sampling,
 };
 use selvedge_report::{
     CheckJson, CoversJson, Style, TextOptions, TraceView, ViolationJson, execution, facts_json,
@@ -44,6 +44,7 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
         data_races: args.races,
         limits: args.limits.limits(),
         cycles: args.cycles.into(),
+        locks: if args.unobserved_locks { Locks::Unobserved } else { Locks::Observed },
         statistics: args.stats,
         quasi,
     };
@@ -55,12 +56,9 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
             method.name()
         )));
     }
-    if args.cycles == CyclesArg::Refine && method.name() != Algorithm::DataCentric.info().name {
-        return Err(Failure::User(
-            "`--cycles refine` is about observations\n  add `--algorithm data-centric`".to_owned(),
-        ));
-    }
-    if args.races && !method.covers().data_races {
+    check_observation_options(args, &method)?;
+    let covers = method.covers(&options);
+    if args.races && !covers.data_races {
         let name = method.name();
         return Err(Failure::User(format!(
             "the algorithm `{name}` does not look for data races\n  \
@@ -79,6 +77,7 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
         loaded: &loaded,
         report,
         method,
+        covers,
         args,
         time,
     };
@@ -92,6 +91,27 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
     };
     screen.print(&text)?;
     Ok(outcome.report.verdict().into())
+}
+
+/// Only `data-centric` observes, and one way at a time.
+fn check_observation_options(args: &CheckArgs, method: &Method) -> Result<(), Failure> {
+    let refine = args.cycles == CyclesArg::Refine;
+    let given = match (refine, args.unobserved_locks) {
+        (false, false) => return Ok(()),
+        (true, true) => {
+            return Err(Failure::User(
+                "`--unobserved-locks` needs no refinement\n  leave out `--cycles refine`"
+                    .to_owned(),
+            ));
+        }
+        (true, false) => "--cycles refine",
+        (false, true) => "--unobserved-locks",
+    };
+    if method.name() == Algorithm::DataCentric.info().name {
+        return Ok(());
+    }
+    let reason = format!("`{given}` is about observations\n  add `--algorithm data-centric`");
+    Err(Failure::User(reason))
 }
 
 /// Replays every violation. One that is not seen again is an error of the tool. What looks the same
@@ -196,9 +216,9 @@ impl Method {
     }
 
     /// What its "verified" would cover; of a sample: what it looks at.
-    fn covers(self) -> Covers {
+    fn covers(self, options: &Options) -> Covers {
         match self {
-            Method::Explore(algorithm, _) => algorithm.info().covers,
+            Method::Explore(algorithm, _) => algorithm.covers(options),
             Method::Sample { .. } => Covers { assertions: true, deadlocks: true, data_races: true },
         }
     }
@@ -209,6 +229,7 @@ struct Outcome<'a> {
     loaded: &'a Loaded,
     args: &'a CheckArgs,
     method: Method,
+    covers: Covers,
     report: Report,
     /// One for each violation of the report, confirmed.
     found: Vec<TraceView>,
@@ -247,7 +268,7 @@ impl Outcome<'_> {
         out.push_str(&summary::summary(
             &self.report,
             &self.method,
-            self.method.covers(),
+            self.covers,
             self.args.races,
             self.time,
         ));
@@ -291,7 +312,7 @@ impl Outcome<'_> {
     }
 
     fn json(&self) -> CheckJson {
-        let covers = self.method.covers();
+        let covers = self.covers;
         let (equivalence, seed) = match self.method {
             Method::Explore(algorithm, _) => (Some(algorithm.info().equivalence.name()), None),
             Method::Sample { seed, .. } => (None, Some(seed)),

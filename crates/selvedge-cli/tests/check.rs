@@ -280,3 +280,32 @@ fn interrupt_soon(child: &std::process::Child) {
     let sent = std::process::Command::new("kill").args(["-INT", &id]).status();
     assert!(sent.is_ok_and(|status| status.success()));
 }
+
+#[test]
+fn locks_can_be_left_unobserved() {
+    let text = "mutex m;\nshared x = 0;\nthread t(i in 0..4) { lock m; x = i; unlock m; }\n";
+    let folder = Folder::with("p.sel", text);
+    let run = folder.run("check p.sel -a data-centric --unobserved-locks");
+    assert!(run.out.starts_with("verified: no violation in 1 execution\n"), "{}", run.out);
+    assert!(run.out.contains("assertions; not deadlocks, data races"), "{}", run.out);
+    assert!(run.out.contains("unobserved locks, exact"), "{}", run.out);
+    let json = folder.run("check p.sel -a data-centric --unobserved-locks --json").json();
+    assert_eq!(json["covers"]["deadlocks"], false);
+
+    let run = folder.run("check p.sel --unobserved-locks");
+    assert_eq!(run.code, Some(2), "{}", run.err);
+    assert!(run.err.contains("add `--algorithm data-centric`"), "{}", run.err);
+    let run = folder.run("check p.sel -a data-centric --unobserved-locks --cycles refine");
+    assert!(run.err.contains("leave out `--cycles refine`"), "{}", run.err);
+}
+
+#[test]
+fn what_cannot_be_treated_with_unobserved_locks_is_refused() {
+    let folder = Folder::with(
+        "p.sel",
+        "semaphore s = 1;\nthread a { down(s); up(s); }\nthread b { down(s); up(s); }\n",
+    );
+    let run = folder.run("check p.sel -a data-centric --unobserved-locks");
+    assert_eq!(run.code, Some(3), "{}{}", run.out, run.err);
+    assert!(run.out.contains("cannot treat steps that wait for more than a lock"), "{}", run.out);
+}

@@ -6,7 +6,7 @@
 use crate::dependence::dependent;
 use crate::execution::Execution;
 use crate::ids::{ObjectId, Position};
-use crate::op::Access;
+use crate::op::{Access, Mode};
 
 /// The name of a Mazurkiewicz trace: equal exactly if two executions have the same events (thread,
 /// number, alternative, accesses) and the same happens-before.
@@ -46,13 +46,24 @@ pub struct ObservationKey(Vec<u32>);
 impl ObservationKey {
     /// The class of `execution`. Takes time quadratic in its length at worst.
     pub fn of(execution: &Execution) -> Self {
+        Self::with(execution, |_| true)
+    }
+
+    /// The class of `execution` if the order in which locks are taken does not count.
+    pub fn without_locks(execution: &Execution) -> Self {
+        Self::with(execution, |access| !matches!(access.mode, Mode::Acquire | Mode::Release))
+    }
+
+    /// The class of `execution` if the order counts of those accesses that are to no variable and
+    /// that `is_ordered` holds for.
+    fn with(execution: &Execution, is_ordered: impl Fn(Access) -> bool) -> Self {
         let mut key = Vec::new();
         for position in by_thread(execution) {
             name_event(execution, position, &mut key, |access| {
                 match is_variable(execution, access.object) {
                     true if access.mode.reads() => source(execution, position, access),
-                    true => Vec::new(),
-                    false => earlier(execution, position, access),
+                    false if is_ordered(access) => earlier(execution, position, access),
+                    _ => Vec::new(),
                 }
             });
         }

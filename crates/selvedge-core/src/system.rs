@@ -1,6 +1,6 @@
 //! The seam between programs and algorithms.
 
-use crate::ids::ThreadId;
+use crate::ids::{ObjectId, ThreadId};
 use crate::op::Footprint;
 use crate::replay::Description;
 use crate::violation::{Fault, Violation};
@@ -169,6 +169,13 @@ pub trait System {
     /// nothing else.
     fn judged(&mut self, footprint: &mut Footprint) {
         let _ = footprint;
+    }
+
+    /// Whether `thread`, or a thread that it will create, might write the variable from now on.
+    /// `true` is always a right answer.
+    fn may_write(&mut self, thread: ThreadId, variable: ObjectId) -> bool {
+        let _ = (thread, variable);
+        true
     }
 }
 

@@ -2,7 +2,7 @@
 
 use selvedge_core::{Report, System};
 
-use crate::options::{Observer, Options};
+use crate::options::{Locks, Observer, Options};
 use crate::{classic, data_centric, optimal, oracle, quasi, sleep, source};
 
 /// An exploration algorithm.
@@ -96,6 +96,12 @@ impl Algorithm {
     /// The algorithm with this command-line name.
     pub fn named(name: &str) -> Option<Algorithm> {
         Self::ALL.iter().copied().find(|algorithm| algorithm.info().name == name)
+    }
+
+    /// What its "verified" covers with these options.
+    pub fn covers(self, options: &Options) -> Covers {
+        let covers = self.info().covers;
+        Covers { deadlocks: covers.deadlocks && options.locks == Locks::Observed, ..covers }
     }
 
     /// What users should know about it.

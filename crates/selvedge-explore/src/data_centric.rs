@@ -31,7 +31,9 @@
 //!    execution at hand, then `r`: that is a witness. Only writes from before the branch pose the question.
 //! 3. *Everything blocks or reads.* Steps that can wait, read-modify-writes, compare-exchange, try-locks,
 //!    alternatives and ends of executions: see `discover.rs`.
-//! 4. *Cyclic architectures* need no refinement: `realize.rs` is exact for all. The refinement exists too
+//! 4. *Locks* are observed: in which order they are taken. Then deadlocks are covered. The paper's way is in
+//!    `unobserved.rs` (`Locks::Unobserved`).
+//! 5. *Cyclic architectures* need no refinement: `realize.rs` is exact for all. The refinement exists too
 //!    (`Cycles::Refine`).
 //!
 //! **Cost:** per event, time linear in the accesses of its object; per child, linear in the
@@ -50,11 +52,12 @@ mod print;
 mod realize;
 mod replay;
 mod two_sat;
+mod unobserved;
 
 use selvedge_core::{Access, Effect, EventId, Mode, Position, Report, Step, System};
 
 use crate::algorithm::{Covers, Equivalence, Info};
-use crate::options::{Cycles, Observer, Options};
+use crate::options::{Cycles, Locks, Observer, Options};
 use crate::run::{Run, share_done};
 
 use architecture::Architecture;
@@ -83,6 +86,23 @@ pub(crate) fn explore<S: System>(
     options: &Options,
     observer: &mut dyn Observer,
 ) -> Report {
+    if options.limits.preemptions.is_some() || options.limits.context_switches.is_some() {
+        // Nothing is explored, so there is nothing to tell about it.
+        let mut run = Run::new(make, options, observer);
+        run.give_up(NO_SWITCHES.to_owned());
+        return run.into_report();
+    }
+    match options.locks {
+        Locks::Observed => explore_observing_locks(make, options, observer),
+        Locks::Unobserved => unobserved::explore(make, options, observer),
+    }
+}
+
+fn explore_observing_locks<S: System>(
+    make: &dyn Fn() -> S,
+    options: &Options,
+    observer: &mut dyn Observer,
+) -> Report {
     let mut search = Search {
         run: Run::new(make, options, observer),
         graph: Graph::default(),
@@ -95,11 +115,6 @@ pub(crate) fn explore<S: System>(
         children: 0,
         learned: false,
     };
-    if options.limits.preemptions.is_some() || options.limits.context_switches.is_some() {
-        search.run.give_up(NO_SWITCHES.to_owned());
-        // Nothing was explored, so there is nothing to tell about it.
-        return search.run.into_report();
-    }
     search.extend();
     loop {
         if search.learned {

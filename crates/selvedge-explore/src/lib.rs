@@ -29,6 +29,6 @@ mod wakeup_tree;
 pub use algorithm::{Algorithm, Covers, Equivalence, Info, explore};
 pub use confirm::{Confirmed, NotConfirmed, confirm, data_races};
 pub use options::{
-    Cycles, Independence, Limits, Observer, Options, Progress, QuasiOptions, Silent,
+    Cycles, Independence, Limits, Locks, Observer, Options, Progress, QuasiOptions, Silent,
 };
 pub use sampling::{Sampling, sample};

@@ -34,6 +34,16 @@ pub enum Cycles {
     Refine,
 }
 
+/// What `data-centric` observes of locks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Locks {
+    /// In which order they are taken.
+    #[default]
+    Observed,
+    /// Nothing: only reads observe. Fewer classes, but deadlocks are not covered.
+    Unobserved,
+}
+
 /// What to look for and when to stop.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -45,6 +55,8 @@ pub struct Options {
     pub limits: Limits,
     /// How `data-centric` treats cyclic communication.
     pub cycles: Cycles,
+    /// What `data-centric` observes of locks.
+    pub locks: Locks,
     /// Collect statistics, if the explorer can.
     pub statistics: bool,
     /// What only `quasi` heeds.

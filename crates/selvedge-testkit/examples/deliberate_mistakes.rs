@@ -213,6 +213,30 @@ const MISTAKES: &[Mistake] = &[
         suite: "observations",
         test: "read_modify_writes",
     },
+    Mistake {
+        name: "unobserved locks: a critical section is never run to its end",
+        file: "data_centric/unobserved/plan.rs",
+        right: "None if walk.lets_run_on(thread) && status == Status::Enabled => {",
+        wrong: "None if thread.index() > 9 && status == Status::Enabled => {",
+        suite: "observations",
+        test: "locks_that_are_not_observed",
+    },
+    Mistake {
+        name: "unobserved locks: a read does not wait for writes to come",
+        file: "data_centric/unobserved.rs",
+        right: "self.run.system.may_write(ThreadId::new(thread), read.object)",
+        wrong: "thread > 1 && self.run.system.may_write(ThreadId::new(thread), read.object)",
+        suite: "observations",
+        test: "locks_that_are_not_observed",
+    },
+    Mistake {
+        name: "unobserved locks: a write may come between a write and its read",
+        file: "data_centric/unobserved/plan.rs",
+        right: "!(access.mode.writes() && claims.iter().any(is_disturbed))",
+        wrong: "!(access.mode.writes() && claims.len() > 9 && claims.iter().any(is_disturbed))",
+        suite: "observations",
+        test: "locks_that_are_not_observed",
+    },
 ];
 
 fn main() -> ExitCode {

@@ -246,4 +246,13 @@ impl System for ScriptSystem {
             }
         }
     }
+
+    fn may_write(&mut self, thread: ThreadId, variable: ObjectId) -> bool {
+        self.script[thread.index()][self.next[thread.index()]..].iter().any(|op| match *op {
+            Op::Write(x) | Op::Store(x, _) | Op::Add(x) | Op::CompareExchange(x, ..) => {
+                x == variable.index()
+            }
+            _ => false,
+        })
+    }
 }

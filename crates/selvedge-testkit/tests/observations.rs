@@ -4,12 +4,17 @@
 //! new programs for that long, for each test.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use selvedge_core::{Ending, EventId, Execution, ObjectId, ObservationKey, Position, Report};
-use selvedge_explore::{Algorithm, Cycles, Observer, Options, explore};
-use selvedge_testkit::Random;
+use selvedge_core::{
+    Bound, Ending, EventId, Execution, ObjectId, ObservationKey, Position, Report, Violation,
+    ViolationKind,
+};
+use selvedge_explore::{Algorithm, Cycles, Locks, Observer, Options, Progress, explore};
+use selvedge_lang::Interpreter;
 use selvedge_testkit::script::{Op, Script, ScriptSystem};
+use selvedge_testkit::{Random, programs};
 
 /// The observation classes of an exploration, and how often each was visited.
 #[derive(Default)]
@@ -78,6 +83,16 @@ fn is_small(script: &Script) -> bool {
 }
 
 fn campaign(seed: u64, programs: usize, make: impl Fn(&mut Random) -> Script) {
+    campaign_with(seed, programs, make, check);
+}
+
+/// `check` gives the number of classes.
+fn campaign_with(
+    seed: u64,
+    programs: usize,
+    make: impl Fn(&mut Random) -> Script,
+    check: impl Fn(&Script) -> usize,
+) {
     let seconds = std::env::var("SELVEDGE_FUZZ_SECONDS").ok();
     let seconds = seconds.map(|text| text.parse().expect("a number of seconds"));
     let end = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
@@ -289,4 +304,140 @@ fn count(script: &Script) -> u64 {
     let (_, report) = run(Algorithm::DataCentric, script, &keep_going());
     assert_eq!(report.counts.redundant, 0);
     report.counts.maximal()
+}
+
+/// The classes if locks are not observed, of executions that come to an end.
+#[derive(Default)]
+struct Unlocked(BTreeMap<ObservationKey, u32>);
+
+impl Observer for Unlocked {
+    fn execution(&mut self, execution: &Execution, ending: Ending) {
+        if ending == Ending::Complete {
+            *self.0.entry(ObservationKey::without_locks(execution)).or_default() += 1;
+        }
+    }
+}
+
+/// Compares with brute force, locks unobserved: the same classes, each once. Of a program that can
+/// deadlock only that there are no others.
+fn check_unobserved(script: &Script) -> usize {
+    let options = Options { locks: Locks::Unobserved, ..keep_going() };
+    let make = || ScriptSystem::new(script.clone());
+    let (mut expected, mut found) = (Unlocked::default(), Unlocked::default());
+    let oracle = explore(Algorithm::Oracle, &make, &options, &mut expected);
+    let report = explore(Algorithm::DataCentric, &make, &options, &mut found);
+    assert!(report.inconclusive.is_empty(), "{:?}: {script:?}", report.inconclusive);
+    assert!(found.0.keys().all(|class| expected.0.contains_key(class)), "{script:?}");
+    if oracle.counts.deadlocked == 0 {
+        let (found, expected) = (found.0.len(), expected.0.len());
+        assert_eq!(found, expected, "{script:?}");
+    }
+    let most = found.0.values().max();
+    assert!(most <= Some(&1), "a class was visited {most:?} times: {script:?}");
+    found.0.len()
+}
+
+#[test]
+fn locks_that_are_not_observed() {
+    campaign_with(21, 3000, |random| threads(random, 2, 2, section), check_unobserved);
+}
+
+#[test]
+fn nested_locks_that_are_not_observed() {
+    let make = |random: &mut Random| {
+        threads(random, 2, 1, |random, thread| {
+            let (m, n) = (random.below(2), random.below(3));
+            thread.extend([access(random, 2), Op::Lock(m)]);
+            if random.below(2) == 0 {
+                thread.push(access(random, 2));
+            }
+            match n == m {
+                true => thread.push(Op::Choose(2)),
+                false => thread.extend([Op::Lock(n), access(random, 2), Op::Unlock(n)]),
+            }
+            thread.extend([access(random, 2), Op::Unlock(m)]);
+        })
+    };
+    campaign_with(22, 1000, make, check_unobserved);
+}
+
+/// An access, or a critical section of some accesses, perhaps one only if something holds.
+fn section(random: &mut Random, thread: &mut Vec<Op>) {
+    let accesses = |random: &mut Random, thread: &mut Vec<Op>| {
+        if random.below(6) == 0 {
+            thread.push(Op::OnlyIf(random.below(2), random.below(3) as i32));
+        }
+        thread.push(access(random, 2));
+    };
+    if random.below(3) == 0 {
+        return accesses(random, thread);
+    }
+    let m = random.below(2);
+    thread.push(Op::Lock(m));
+    for _ in 0..1 + random.below(2) {
+        accesses(random, thread);
+    }
+    thread.push(Op::Unlock(m));
+}
+
+#[test]
+fn an_open_section_that_must_be_run_to_its_end() {
+    // The second read of x can observe the first write only after the section around it, which goes
+    // on with a read of its own.
+    let first = vec![Op::Lock(0), Op::Write(0), Op::Read(1), Op::Unlock(0), Op::Write(0)];
+    let second = [Op::Lock(0), Op::Read(0), Op::Unlock(0)].repeat(2);
+    assert_eq!(check_unobserved(&vec![first, second]), 6);
+}
+
+#[test]
+fn sections_that_only_write_are_one_class() {
+    let section = vec![Op::Lock(0), Op::Write(0), Op::Unlock(0)];
+    assert_eq!(check_unobserved(&vec![section.clone(); 3]), 1);
+    let script = vec![section; 7];
+    let options = Options { locks: Locks::Unobserved, ..keep_going() };
+    let report = run(Algorithm::DataCentric, &script, &options).1;
+    assert_eq!((report.counts.complete, report.counts.redundant), (1, 0));
+}
+
+/// Ends an exploration that takes long.
+struct Hurry(Instant);
+
+impl Hurry {
+    fn new() -> Self {
+        Self(Instant::now() + Duration::from_millis(500))
+    }
+}
+
+impl Observer for Hurry {
+    fn poll(&mut self, _: &dyn Fn() -> Progress) -> Option<Bound> {
+        (Instant::now() > self.0).then_some(Bound::Time)
+    }
+}
+
+#[test]
+fn programs_with_locks_that_are_not_observed() {
+    let mut compared = 0;
+    for file in programs() {
+        let text = std::fs::read_to_string(&file).expect("a program can be read");
+        let name = file.display().to_string();
+        let compiled = selvedge_lang::compile(&name, &text, &[]).expect("a program compiles");
+        let violations = |locks| {
+            let make = || Interpreter::new(Arc::clone(&compiled.program));
+            let options = Options { locks, ..keep_going() };
+            let report = explore(Algorithm::DataCentric, &make, &options, &mut Hurry::new());
+            let shown = |violation: &Violation| (violation.kind, violation.message.clone());
+            let mut all: Vec<(ViolationKind, String)> =
+                report.violations.iter().map(|(violation, _)| shown(violation)).collect();
+            all.sort_unstable();
+            (all, report.inconclusive.is_empty())
+        };
+        let (expected, complete) = violations(Locks::Observed);
+        let (found, treated) = violations(Locks::Unobserved);
+        let deadlock = |(kind, _): &(ViolationKind, String)| *kind == ViolationKind::Deadlock;
+        if complete && treated && !expected.iter().any(deadlock) {
+            compared += 1;
+            assert_eq!(found, expected, "{name}");
+        }
+    }
+    assert!(compared > 40, "only {compared} programs were compared");
 }

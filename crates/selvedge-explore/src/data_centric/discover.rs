@@ -73,8 +73,7 @@ impl<S: System> Search<'_, S> {
                 self.learned |= self.lessons.learn(&mut self.graph, accesses, blocking);
             }
             let position = Position::new(self.graph.len());
-            let begin = accesses.iter().find(|access| access.mode.is_cause());
-            let cause = || self.graph.below(begin?.object, begin?.mode, position).next();
+            let cause = || self.graph.cause(accesses, position);
             let previous = self.graph.of_thread(thread.index()).last().copied().or_else(cause);
             let later = Later { thread, previous, position };
             for &access in accesses {
@@ -98,6 +97,7 @@ impl<S: System> Search<'_, S> {
                 continue;
             }
             match discipline {
+                Discipline::Unobserved => {}
                 Discipline::Ordered => {
                     if !commute(mode, access.mode) && !self.is_needed(mode, access.mode, later) {
                         self.reverse(role, earlier, later, pending);
@@ -498,16 +498,14 @@ impl<S: System> Search<'_, S> {
 
     /// The event that created the thread, if the one at `position` is its first.
     pub(super) fn cause(&self, position: Position) -> Option<EventId> {
-        let mut accesses = self.run.execution.accesses(position).iter();
-        let begin = accesses.find(|access| access.mode.is_cause())?;
-        let mut below = self.graph.below(begin.object, begin.mode, position);
-        below.next().map(|cause| self.graph.vertex(cause).id)
+        let cause = self.graph.cause(self.run.execution.accesses(position), position)?;
+        Some(self.graph.vertex(cause).id)
     }
 
     /// An order of the events of the cut and the extra ones in which everybody observes what it
     /// is to observe.
     pub(super) fn order(&mut self, cut: &[u32], extras: &[Extra]) -> Option<Vec<(Step, EventId)>> {
-        let wanted = Wanted { cut, extras, last: &[] };
+        let wanted = Wanted { cut, extras, last: &[], either: &[] };
         let order = self.realizer.realize(&self.graph, &wanted)?;
         let step_of = |id: EventId| {
             if contains(cut, id) {

@@ -48,7 +48,7 @@ impl<S: System> Search<'_, S> {
             let vertex = self.graph.vertex(write);
             branch.is_new(Key::source(Some(vertex.print)));
             last.push((object, Some(vertex.id)));
-            let wanted = Wanted { cut: &branch.base, extras: &[], last: &last };
+            let wanted = Wanted { cut: &branch.base, extras: &[], last: &last, either: &[] };
             if let Some(order) = self.realizer.realize(&self.graph, &wanted) {
                 let step_of = |id| {
                     let position = self.graph.find(id).expect("internal error: event is gone");

@@ -14,6 +14,8 @@ use super::print::Print;
 /// What is told about an object by the order of its accesses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub(super) enum Discipline {
+    /// A lock: nothing.
+    Unobserved,
     /// A variable: only which write each read observes.
     #[default]
     Observed,
@@ -90,6 +92,16 @@ impl Graph {
         self.disciplines.iter().copied().flatten()
     }
 
+    /// The objects that are treated in this way.
+    pub(super) fn objects_with(
+        &self,
+        discipline: Discipline,
+    ) -> impl Iterator<Item = ObjectId> + '_ {
+        let all = self.disciplines.iter().enumerate();
+        let same = all.filter(move |&(_, &other)| other == Some(discipline));
+        same.map(|(index, _)| ObjectId::new(index))
+    }
+
     /// Treats the object at least so strictly from now on. Tells whether it was treated less
     /// strictly before: then what was explored is void.
     pub(super) fn restrict(&mut self, object: ObjectId, discipline: Discipline) -> bool {
@@ -163,6 +175,13 @@ impl Graph {
         .map(|(position, _)| position)
     }
 
+    /// The event that made the one at `position` possible in the first place, if its thread was created
+    /// or woken up for it.
+    pub(super) fn cause(&self, accesses: &[Access], position: Position) -> Option<Position> {
+        let begin = accesses.iter().find(|access| access.mode.is_cause())?;
+        self.below(begin.object, begin.mode, position).next()
+    }
+
     /// Adds the event at `position` of the execution.
     pub(super) fn push(&mut self, execution: &Execution, position: Position) {
         debug_assert_eq!(position.index(), self.vertices.len());
@@ -218,6 +237,7 @@ impl Graph {
         };
         let discipline = self.discipline(object);
         match discipline {
+            Discipline::Unobserved => {}
             Discipline::Ordered => {
                 self.below(object, mode, position).for_each(|below| direct(self, below));
             }

@@ -39,7 +39,12 @@ pub(super) struct Wanted<'a> {
     pub(super) extras: &'a [Extra],
     /// Variables with the write that must be the last one; none: nobody may write it.
     pub(super) last: &'a [(ObjectId, Option<EventId>)],
+    /// More orders of which one must hold.
+    pub(super) either: &'a [EitherEvents],
 }
+
+/// One of the two orders holds: the first event of a pair is before the second.
+pub(super) type EitherEvents = [(EventId, EventId); 2];
 
 /// How often each way of deciding was needed.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
@@ -53,7 +58,7 @@ pub(super) struct Effort {
 /// An event of the problem, by its number.
 type Local = usize;
 
-/// One of the two orders holds: the first event of a pair is before the second.
+/// [`EitherEvents`] by their numbers.
 type Either = [(Local, Local); 2];
 
 /// Cannot be realized.
@@ -207,6 +212,9 @@ impl Realizer {
                     Some(source) => self.open.push([(other, source), (read, other)]),
                 }
             }
+        }
+        for sides in wanted.either {
+            self.open.push(sides.map(|(a, b)| (self.local(a), self.local(b))));
         }
         for &(object, last) in wanted.last {
             self.load_writes(graph, wanted, object);
