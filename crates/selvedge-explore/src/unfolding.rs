@@ -26,6 +26,7 @@ mod forest;
 mod maxima;
 mod objects;
 mod table;
+mod touched;
 
 pub(crate) use forest::DISTANCES;
 use forest::{Forest, NodeRef};
@@ -33,6 +34,7 @@ use maxima::Maxima;
 use objects::ObjectTrees;
 pub(crate) use table::Table;
 use table::hash;
+pub(crate) use touched::Touched;
 
 /// An event of the unfolding: also a node of its thread's tree.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -81,30 +83,6 @@ impl Name<'_> {
     }
 }
 
-/// A set of threads and objects, rounded up: events with disjoint ones are not in conflict because of each
-/// other.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Touched(u64);
-
-impl Touched {
-    /// By a step of `thread` with these accesses.
-    #[inline]
-    pub(crate) fn by(thread: ThreadId, accesses: &[Access]) -> Self {
-        // Threads in the upper half, objects in the lower.
-        let thread = 1 << (32 + thread.index() % 32);
-        Self(accesses.iter().fold(thread, |set, access| set | 1 << (access.object.index() % 32)))
-    }
-
-    fn and(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    #[inline]
-    pub(crate) fn is_disjoint(self, other: Self) -> bool {
-        self.0 & other.0 == 0
-    }
-}
-
 /// An access with the place that it leads to in the tree of the object.
 #[derive(Clone, Copy, Debug)]
 struct Placed {
@@ -115,6 +93,7 @@ struct Placed {
 #[derive(Clone, Copy, Debug)]
 struct Event {
     step: Step,
+    touched: Touched,
     /// How many events are in its history, with itself.
     size: u32,
     /// Where its predecessors in other threads begin, and its accesses and `tmax`. They end where
@@ -293,6 +272,7 @@ impl Unfolding {
             |len: usize| u32::try_from(len).expect("internal error: too many events are known");
         let mut new = Event {
             step: name.step,
+            touched: Touched::by(name.step.thread, accesses),
             size: 0,
             first_predecessor: number(self.predecessors.len()),
             first_access: number(self.accesses.len()),
@@ -385,9 +365,8 @@ impl Unfolding {
         let depth = self.depth(new);
         if let Some(latest) = self.latest_of(event, self.thread(new))
             && self.depth(latest) >= depth
-            && self.threads.ancestor(latest.0, depth) != new.0
         {
-            return true;
+            return self.threads.ancestor(latest.0, depth) != new.0;
         }
         self.placed(new).iter().any(|placed| {
             let known = self.maxima.get(event.index(), placed.access.object.index());
@@ -414,26 +393,25 @@ impl Unfolding {
         &self,
         taken: &[u32],
         event: EventRef,
-        each: &mut dyn FnMut(EventRef),
+        mut each: impl FnMut(EventRef),
     ) {
         for (thread, latest) in self.latest(event).iter().enumerate() {
             let taken = taken.get(thread).copied().unwrap_or(0);
             let all = std::iter::successors(*latest, |&event| self.previous(event));
-            all.take_while(|&event| self.depth(event) > taken).for_each(&mut *each);
+            all.take_while(|&event| self.depth(event) > taken).for_each(&mut each);
         }
     }
 
     /// What the event touches.
+    #[inline]
     pub(crate) fn touched(&self, event: EventRef) -> Touched {
-        self.placed(event).iter().fold(Touched::by(self.thread(event), &[]), |touched, placed| {
-            touched.and(Touched::by(self.thread(event), &[placed.access]))
-        })
+        self.events[event.index()].touched
     }
 
     /// What the event and its history touch after the steps that each thread has taken.
     pub(crate) fn touched_after(&self, taken: &[u32], event: EventRef) -> Touched {
         let mut touched = self.touched(event);
-        self.for_each_after(taken, event, &mut |other| touched = touched.and(self.touched(other)));
+        self.for_each_after(taken, event, |other| touched = touched.and(self.touched(other)));
         touched
     }
 
@@ -456,6 +434,7 @@ impl Unfolding {
         for event in kept() {
             self.events.push(Event {
                 step: old.step(event),
+                touched: old.touched(event),
                 size: old.size(event),
                 first_predecessor: self.predecessors.len() as u32,
                 first_access: self.accesses.len() as u32,

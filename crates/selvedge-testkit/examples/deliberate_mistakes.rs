@@ -28,8 +28,8 @@ const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "only the last race of an event is reversed",
         file: "races.rs",
-        right: "for &e in run.execution.predecessors(e2) {",
-        wrong: "for &e in run.execution.predecessors(e2).iter().take(1) {",
+        right: "for &e in execution.predecessors(later) {",
+        wrong: "for &e in execution.predecessors(later).iter().take(1) {",
         suite: "small_programs",
         test: "every_program_of_three_threads_with_two_operations",
     },
