@@ -269,7 +269,7 @@ impl<S: System> Search<'_, S> {
 
     fn is_asleep(&self, step: Step) -> bool {
         let here = Position::new(self.nodes.len() - 1);
-        self.sleepers.find(&self.extensions.unfolding, here, step).is_some()
+        self.sleepers.find(here, step).is_some()
     }
 
     /// Takes a step: a new node.

@@ -106,8 +106,21 @@ impl Extensions {
         (at, later): (Position, Position),
         sleepers: &Sleepers,
     ) -> Option<EventRef> {
-        let step = (execution.event(later).step(), execution.accesses(later));
-        self.after(execution, at, Part::Without { at, end: later }, step, sleepers)
+        let is_left =
+            |&(other, _): &(Position, Access)| other < at || !execution.happens_before(at, other);
+        let accesses = execution.accesses(later);
+        self.causes.clear();
+        for nth in 0..accesses.len() {
+            add_epoch(&mut self.causes, execution.dependences(later, nth).filter(is_left));
+        }
+        let previous = execution.previous_of_thread(later);
+        // Its predecessors but the one at `at` are among the causes, and no less maximal there.
+        let predecessors = execution.predecessors(later);
+        if self.causes.len() + 1 != predecessors.len() || !predecessors.contains(&at) {
+            self.leave_maximal(execution, previous);
+        }
+        let step = (execution.event(later).step(), accesses);
+        self.unless_asleep(execution, at, previous, step, sleepers)
     }
 
     /// What `later`, a step of `thread`, becomes by a reversal. Nothing if that sleeps.
@@ -193,10 +206,19 @@ impl Extensions {
         (step, accesses): (Step, &[Access]),
         sleepers: &Sleepers,
     ) -> Option<EventRef> {
-        self.causes.clear();
+        let end = match part {
+            Part::Counted => Position::new(execution.len()),
+            Part::Without { end, .. } => end,
+        };
+        let mut causes = std::mem::take(&mut self.causes);
+        causes.clear();
         for &access in accesses {
-            self.add_epoch_below(execution, part, access);
+            let others = execution.history(access.object, end);
+            let others = others.filter(|&(other, _)| self.contains(execution, part, other));
+            let commutes = |&(_, other): &(Position, Access)| commute(other.mode, access.mode);
+            add_epoch(&mut causes, others.skip_while(commutes));
         }
+        self.causes = causes;
         let previous = match part {
             Part::Counted => {
                 let count = self.counts.get(step.thread.index()).copied().unwrap_or(0) as usize;
@@ -204,24 +226,37 @@ impl Extensions {
             }
             Part::Without { end, .. } => execution.previous_of_thread(end),
         };
-        // If all that it depends on comes before `at`, it is enabled there, and one step is one event.
-        if previous.iter().chain(&self.causes).all(|&cause| cause < at)
-            && let Some(asleep) = sleepers.find(&self.unfolding, at, step)
-        {
-            debug_assert_eq!(asleep, self.after_causes(execution, previous, (step, accesses)));
-            return None;
-        }
-        Some(self.after_causes(execution, previous, (step, accesses)))
+        self.leave_maximal(execution, previous);
+        self.unless_asleep(execution, at, previous, (step, accesses), sleepers)
     }
 
-    /// The event of a step with its accesses after `previous` and what is in `causes`.
+    /// The event of a step with its accesses after `previous` and `causes`. Nothing if it sleeps before the
+    /// event at `at`.
+    fn unless_asleep(
+        &mut self,
+        execution: &Execution,
+        at: Position,
+        previous: Option<Position>,
+        step: (Step, &[Access]),
+        sleepers: &Sleepers,
+    ) -> Option<EventRef> {
+        // If all that it depends on comes before `at`, it is enabled there, and one step is one event.
+        if previous.iter().chain(&self.causes).all(|&cause| cause < at)
+            && let Some(asleep) = sleepers.find(at, step.0)
+        {
+            debug_assert_eq!(asleep, self.after_causes(execution, previous, step));
+            return None;
+        }
+        Some(self.after_causes(execution, previous, step))
+    }
+
+    /// The event of a step with its accesses after `previous` and `causes`.
     fn after_causes(
         &mut self,
         execution: &Execution,
         previous: Option<Position>,
         step: (Step, &[Access]),
     ) -> EventRef {
-        self.leave_maximal(execution, previous);
         let causes = std::mem::take(&mut self.causes);
         for &cause in previous.iter().chain(&causes) {
             self.executed(execution, cause);
@@ -234,11 +269,15 @@ impl Extensions {
     /// Takes out the causes that happen before another one or before `previous`.
     fn leave_maximal(&mut self, execution: &Execution, previous: Option<Position>) {
         let Self { causes, clock, .. } = self;
-        if let [one] = causes[..] {
-            if previous.is_some_and(|previous| execution.happens_before(one, previous)) {
-                causes.clear();
+        match causes[..] {
+            [] => return,
+            [one] => {
+                if previous.is_some_and(|previous| execution.happens_before(one, previous)) {
+                    causes.clear();
+                }
+                return;
             }
-            return;
+            _ => {}
         }
         causes.sort_unstable_by(|a, b| b.cmp(a));
         clock.clear();
@@ -259,27 +298,17 @@ impl Extensions {
             true
         });
     }
+}
 
-    /// Adds the last accesses of the part to the object that do not commute with `access`, the latest
-    /// first.
-    fn add_epoch_below(&mut self, execution: &Execution, part: Part, access: Access) {
-        let mut epoch = None;
-        let end = match part {
-            Part::Counted => Position::new(execution.len()),
-            Part::Without { end, .. } => end,
-        };
-        for (position, other) in execution.history(access.object, end) {
-            if !self.contains(execution, part, position) {
-                continue;
-            }
-            match epoch {
-                None if commute(other.mode, access.mode) => continue,
-                None => epoch = Some(other.mode),
-                Some(mode) if commute(mode, other.mode) => {}
-                Some(_) => break,
-            }
-            self.causes.push(position);
+/// Adds the first epoch of accesses to an object, which come latest first.
+fn add_epoch(causes: &mut Vec<Position>, accesses: impl Iterator<Item = (Position, Access)>) {
+    let mut epoch = None;
+    for (position, access) in accesses {
+        if epoch.is_some_and(|mode| !commute(mode, access.mode)) {
+            return;
         }
+        epoch = Some(access.mode);
+        causes.push(position);
     }
 }
 

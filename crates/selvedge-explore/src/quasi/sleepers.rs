@@ -9,7 +9,7 @@ use crate::unfolding::{EventRef, Touched, Unfolding};
 #[derive(Debug)]
 pub(super) struct Sleepers {
     /// `D`.
-    disabled: Vec<EventRef>,
+    disabled: Vec<Disabled>,
     /// For each node, one behind the other: the events of `D` that are not in conflict with `C`, as
     /// indices of `disabled`.
     asleep: Vec<u32>,
@@ -25,6 +25,14 @@ struct Start {
     disabled: usize,
     asleep: usize,
     usable: usize,
+}
+
+/// An event that was explored, with what is asked of it again and again.
+#[derive(Clone, Copy, Debug)]
+struct Disabled {
+    event: EventRef,
+    step: Step,
+    touched: Touched,
 }
 
 /// An event that may be part of an alternative.
@@ -50,16 +58,16 @@ impl Sleepers {
 
     /// The event of this step that sleeps before the event at `at`.
     #[inline]
-    pub(super) fn find(&self, unfolding: &Unfolding, at: Position, step: Step) -> Option<EventRef> {
+    pub(super) fn find(&self, at: Position, step: Step) -> Option<EventRef> {
         let start = self.nodes[at.index()].asleep;
         let end = self.nodes.get(at.index() + 1).map_or(self.asleep.len(), |next| next.asleep);
-        let asleep = self.asleep[start..end].iter().map(|&index| self.disabled[index as usize]);
-        asleep.into_iter().find(|&event| unfolding.step(event) == step)
+        let mut asleep = self.asleep[start..end].iter().map(|&index| self.disabled[index as usize]);
+        asleep.find(|disabled| disabled.step == step).map(|disabled| disabled.event)
     }
 
     /// Those that sleep at the last node, the latest last.
     pub(super) fn asleep(&self) -> impl DoubleEndedIterator<Item = EventRef> + '_ {
-        self.asleep[self.last().asleep..].iter().map(|&index| self.disabled[index as usize])
+        self.asleep[self.last().asleep..].iter().map(|&index| self.disabled[index as usize].event)
     }
 
     /// What is usable at the last node.
@@ -88,9 +96,8 @@ impl Sleepers {
         for index in above.asleep..new.asleep {
             let keeper = self.asleep[index];
             let sleeper = self.disabled[keeper as usize];
-            let unfolding = &extensions.unfolding;
-            let sleeps_on = touched.is_disjoint(unfolding.touched(sleeper))
-                || !unfolding.depends_on(sleeper, thread, accesses);
+            let sleeps_on = touched.is_disjoint(sleeper.touched)
+                || !extensions.unfolding.depends_on(sleeper.event, thread, accesses);
             if sleeps_on {
                 self.asleep.push(keeper);
             }
@@ -143,7 +150,8 @@ impl Sleepers {
         taken: &[u32],
     ) {
         let keeper = self.disabled.len() as u32;
-        self.disabled.push(event);
+        let (step, touched) = (unfolding.step(event), unfolding.touched(event));
+        self.disabled.push(Disabled { event, step, touched });
         self.asleep.push(keeper);
         let start = self.last().usable;
         let mut left = start;
@@ -162,12 +170,13 @@ impl Sleepers {
 
     /// All events that are needed here.
     pub(super) fn events(&self) -> impl Iterator<Item = EventRef> + '_ {
-        self.disabled.iter().copied().chain(self.usable.iter().map(|usable| usable.event))
+        let disabled = self.disabled.iter().map(|disabled| disabled.event);
+        disabled.chain(self.usable.iter().map(|usable| usable.event))
     }
 
     /// Gives the events other names.
     pub(super) fn rename(&mut self, rename: impl Fn(&mut EventRef)) {
-        self.disabled.iter_mut().for_each(&rename);
+        self.disabled.iter_mut().for_each(|disabled| rename(&mut disabled.event));
         self.usable.iter_mut().for_each(|usable| rename(&mut usable.event));
     }
 }
