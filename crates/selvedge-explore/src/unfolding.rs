@@ -208,13 +208,13 @@ impl Unfolding {
 
     /// The event of the thread before it.
     #[inline]
-    pub(crate) fn previous(&self, event: EventRef) -> Option<EventRef> {
+    fn previous(&self, event: EventRef) -> Option<EventRef> {
         self.threads.parent(event.0).map(EventRef)
     }
 
     /// How many events of its thread there are up to it.
     #[inline]
-    pub(crate) fn depth(&self, event: EventRef) -> u32 {
+    fn depth(&self, event: EventRef) -> u32 {
         self.threads.depth(event.0)
     }
 
@@ -230,7 +230,7 @@ impl Unfolding {
 
     /// `tmax`: the last event of each thread in the history of `event`, with itself.
     #[inline]
-    pub(crate) fn latest(&self, event: EventRef) -> &[Option<EventRef>] {
+    fn latest(&self, event: EventRef) -> &[Option<EventRef>] {
         self.latest.get(event.index())
     }
 
