@@ -2,7 +2,8 @@
 //!
 //! The seeds are fixed, so that every run checks the same programs. `SELVEDGE_FUZZ_SECONDS=600 cargo
 //! test --release -p selvedge-testkit --test random_programs` goes on with new ones for that
-//! long, for each profile; `SELVEDGE_FUZZ_SEED=1000000` begins elsewhere.
+//! long, for each profile; `SELVEDGE_FUZZ_SEED=1000000` begins elsewhere, and
+//! `SELVEDGE_FUZZ_ALGORITHM=quasi` compares only that.
 
 use selvedge_explore::Algorithm;
 use selvedge_testkit::compare::{self, Disagreement};
@@ -78,12 +79,22 @@ fn check(sketch: &Sketch) -> Result<Checked, Failure> {
     if !expected.report.inconclusive.is_empty() {
         return Ok(Checked::TooLarge);
     }
-    for variant in Variant::all() {
+    for variant in variants() {
         let found = run(variant)?;
         judge(&subject, variant, &expected, &found)
             .map_err(|disagreement| Failure { variant, disagreement })?;
     }
     Ok(Checked::Compared)
+}
+
+/// What is compared: all, or the algorithm that `SELVEDGE_FUZZ_ALGORITHM` names.
+fn variants() -> Vec<Variant> {
+    let mut variants = Variant::all();
+    if let Ok(name) = std::env::var("SELVEDGE_FUZZ_ALGORITHM") {
+        variants.retain(|variant| variant.algorithm.info().name == name);
+        assert!(!variants.is_empty(), "SELVEDGE_FUZZ_ALGORITHM is not an algorithm: {name}");
+    }
+    variants
 }
 
 fn judge(
