@@ -180,14 +180,6 @@ const MISTAKES: &[Mistake] = &[
         test: "every_program_of_four_threads_with_two_operations",
     },
     Mistake {
-        name: "unfolding: one alternative of a step sleeps, and so all do",
-        file: "quasi/sleepers.rs",
-        right: "disabled.step == step",
-        wrong: "disabled.step.thread == step.thread",
-        suite: "small_programs",
-        test: "random_programs_with_choices",
-    },
-    Mistake {
         name: "unfolding: blocked threads give no extensions",
         file: "quasi.rs",
         right: "self.reverse(Later::Pending(thread), thread);",
