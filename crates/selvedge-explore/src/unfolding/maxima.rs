@@ -134,11 +134,10 @@ impl Maxima {
         is_used[0] = true;
         self.rows.items_mut().iter().for_each(|&chunk| is_used[chunk as usize] = true);
         let mut names: Vec<ChunkRef> = vec![0; self.chunks.len()];
-        let mut kept = 0;
-        for chunk in (0..self.chunks.len()).filter(|&chunk| is_used[chunk]) {
+        let kept = (0..self.chunks.len()).filter(|&chunk| is_used[chunk]);
+        for (name, chunk) in kept.enumerate() {
             self.chunks[chunk].iter().flatten().for_each(|node| used[node.index()] = true);
-            names[chunk] = kept;
-            kept += 1;
+            names[chunk] = name as ChunkRef;
         }
         rows::retain(&mut self.chunks, &is_used);
         self.rows.items_mut().iter_mut().for_each(|chunk| *chunk = names[*chunk as usize]);
