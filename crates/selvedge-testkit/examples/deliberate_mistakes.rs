@@ -116,7 +116,7 @@ const MISTAKES: &[Mistake] = &[
         test: "classic_with_sleep_sets",
     },
     Mistake {
-        name: "who reads with a lock does not change it",
+        name: "what commutes with an event of a race does not change the object",
         file: "races.rs",
         right: "&& !before.iter().any(|&x| may_change(",
         wrong: "&& !before.iter().any(|&x| false && may_change(",
