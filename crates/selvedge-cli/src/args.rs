@@ -278,6 +278,11 @@ pub(crate) struct CompareArgs {
           hide_possible_values = true)]
     pub(crate) algorithms: Vec<Algorithm>,
 
+    /// Run `quasi` once for each of these, separated by commas: 1, 2, 3, … or `optimal` [default:
+    /// optimal]
+    #[arg(long, value_name = "KS", value_delimiter = ',', value_parser = parse_k)]
+    k: Vec<AtMost>,
+
     /// Look for data races too
     #[arg(long)]
     pub(crate) races: bool,
@@ -410,6 +415,36 @@ impl CompareArgs {
 /// On a machine that cannot count so far, memory ends before.
 fn steps(most: u64) -> usize {
     usize::try_from(most).unwrap_or(usize::MAX)
+}
+
+impl CompareArgs {
+    /// What to run: the algorithms, `quasi` once for each k.
+    ///
+    /// # Errors
+    /// If there is a k, but no `quasi`.
+    pub(crate) fn searches(&self) -> Result<Vec<(Algorithm, QuasiOptions)>, Failure> {
+        let algorithms = match self.algorithms.as_slice() {
+            [] => Algorithm::ALL,
+            some => some,
+        };
+        if !self.k.is_empty() && !algorithms.contains(&Algorithm::Quasi) {
+            return Err(Failure::User(
+                "--k is for the algorithm `quasi`\n  add it to --algorithms, or leave out --k"
+                    .to_owned(),
+            ));
+        }
+        let mut searches = Vec::new();
+        for &algorithm in algorithms {
+            if algorithm != Algorithm::Quasi || self.k.is_empty() {
+                searches.push((algorithm, QuasiOptions::default()));
+                continue;
+            }
+            for &AtMost(k) in &self.k {
+                searches.push((algorithm, QuasiOptions { k, ..QuasiOptions::default() }));
+            }
+        }
+        Ok(searches)
+    }
 }
 
 impl QuasiArgs {

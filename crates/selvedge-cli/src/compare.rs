@@ -1,9 +1,10 @@
 //! `selvedge compare`: all algorithms side by side.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use selvedge_core::{Bound, Inconclusive, Report, Verdict};
-use selvedge_explore::{Algorithm, Equivalence, Options};
+use selvedge_explore::{Algorithm, Equivalence, Options, QuasiOptions};
 use selvedge_report::{
     Align, CompareJson, CompareRowJson, Style, Table, bytes, grouped, rate, seconds, to_text,
 };
@@ -19,22 +20,19 @@ use crate::{interrupt, memory};
 /// Runs the algorithms one after the other and shows a table.
 pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
     let loaded = Loaded::new(&args.program, screen)?;
-    let algorithms = match args.algorithms.as_slice() {
-        [] => Algorithm::ALL,
-        some => some,
-    };
+    let searches = args.searches()?;
     interrupt::install();
     let mut rows = Vec::new();
-    for &algorithm in algorithms {
+    for &(algorithm, quasi) in &searches {
         if !interrupt::is_requested() {
-            rows.push(measure(algorithm, args, &loaded)?);
+            rows.push(measure(algorithm, quasi, args, &loaded)?);
         }
     }
     let agree = verdicts_agree(&rows, args.races) && counts_agree(&rows);
     let text = if args.json {
         to_text(&json(&rows, agree, args, &loaded))
     } else {
-        text(&rows, algorithms.len(), args, &loaded, screen)
+        text(&rows, searches.len(), args, &loaded, screen)
     };
     screen.print(&text)?;
     if !agree {
@@ -46,6 +44,8 @@ pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> 
 /// What one algorithm found out.
 struct Row {
     algorithm: Algorithm,
+    /// Of `quasi`, unless it looks at all that sleep.
+    k: Option<NonZeroU32>,
     report: Report,
     /// What is wrong, in words.
     messages: Vec<String>,
@@ -54,6 +54,11 @@ struct Row {
 }
 
 impl Row {
+    fn name(&self) -> String {
+        let name = self.algorithm.info().name;
+        self.k.map_or(name.to_owned(), |k| format!("{name} --k {k}"))
+    }
+
     /// Whether the search came to its end, so that its numbers are not only lower bounds.
     fn is_exhausted(&self) -> bool {
         !self.report.inconclusive.iter().any(|reason| match reason {
@@ -67,12 +72,18 @@ impl Row {
     }
 }
 
-fn measure(algorithm: Algorithm, args: &CompareArgs, loaded: &Loaded) -> Result<Row, Failure> {
+fn measure(
+    algorithm: Algorithm,
+    quasi: QuasiOptions,
+    args: &CompareArgs,
+    loaded: &Loaded,
+) -> Result<Row, Failure> {
     let info = algorithm.info();
     let options = Options {
         keep_going: true,
         data_races: args.races && info.covers.data_races,
         limits: args.limits(),
+        quasi,
         ..Options::default()
     };
     let mut watch = Watch::start(Some(args.time), true, info.name);
@@ -82,7 +93,7 @@ fn measure(algorithm: Algorithm, args: &CompareArgs, loaded: &Loaded) -> Result<
     let time = watch.finish();
     let found = confirm_all(loaded, &report)?;
     let messages = found.iter().map(|trace| trace.violations[0].message.clone()).collect();
-    Ok(Row { algorithm, report, messages, time, peak })
+    Ok(Row { algorithm, k: quasi.k, report, messages, time, peak })
 }
 
 /// Whether no two conclusive verdicts contradict each other. Algorithms that cover less may miss
@@ -122,7 +133,7 @@ fn counts_agree(rows: &[Row]) -> bool {
 
 fn disagreement(rows: &[Row]) -> String {
     let said = rows.iter().map(|row| {
-        let name = row.algorithm.info().name;
+        let name = row.name();
         format!("{name} says {} after {} classes", row.verdict(), row.report.counts.maximal())
     });
     format!("THE ALGORITHMS CONTRADICT EACH OTHER: {}", said.collect::<Vec<_>>().join(", "))
@@ -161,7 +172,7 @@ fn text(
     }
     for row in rows.iter().filter(|row| row.is_exhausted()) {
         for reason in &row.report.inconclusive {
-            out.push_str(&format!("{}: {reason}\n", row.algorithm.info().name));
+            out.push_str(&format!("{}: {reason}\n", row.name()));
         }
     }
     if let Some(message) = rows.iter().find_map(|row| row.messages.first()) {
@@ -206,7 +217,7 @@ fn table(rows: &[Row]) -> Table {
         let number = |number: u64| format!("{bound}{}", grouped(number));
         let speed = rate(counts.total(), row.time).map_or("-".to_owned(), grouped);
         table.row(vec![
-            info.name.to_owned(),
+            row.name(),
             number(counts.complete),
             number(counts.deadlocked),
             number(counts.blocked),
@@ -227,6 +238,7 @@ fn json(rows: &[Row], agree: bool, args: &CompareArgs, loaded: &Loaded) -> Compa
         let info = row.algorithm.info();
         CompareRowJson {
             algorithm: info.name.to_owned(),
+            k: row.k.map(NonZeroU32::get),
             equivalence: info.equivalence.name(),
             verdict: row.verdict().name(),
             exhausted: row.is_exhausted(),
@@ -270,7 +282,7 @@ mod tests {
                 report.violations.push((violation, Schedule::default()));
             }
         }
-        Row { algorithm, report, messages: Vec::new(), time: Duration::ZERO, peak: 0 }
+        Row { algorithm, k: None, report, messages: Vec::new(), time: Duration::ZERO, peak: 0 }
     }
 
     #[test]

@@ -33,6 +33,22 @@ fn numbers_that_are_lower_bounds_say_so() {
 }
 
 #[test]
+fn quasi_runs_once_for_each_k() {
+    let folder = Folder::with("locked.sel", LOCKED);
+    let command = "compare locked.sel --algorithms source,quasi --k 1,2,optimal";
+    let run = folder.run(command).exits(0);
+    for name in ["source ", "quasi --k 1 ", "quasi --k 2 ", "quasi "] {
+        let rows = run.out.lines().filter(|line| line.starts_with(name)).count();
+        assert_eq!(rows, if name == "quasi " { 3 } else { 1 }, "{name}\n{}", run.out);
+    }
+    let json = folder.run(&format!("{command} --json")).exits(0).json();
+    let ks = json["algorithms"].as_array().expect("an array").iter().map(|row| row["k"].as_u64());
+    assert_eq!(ks.collect::<Vec<_>>(), [None, Some(1), Some(2), None]);
+    let run = folder.run("compare locked.sel --algorithms source --k 1").exits(2);
+    run.complains("--k is for the algorithm `quasi`").complains("add it to --algorithms");
+}
+
+#[test]
 fn json() {
     let folder = Folder::with("locked.sel", LOCKED);
     let json = folder.run("compare locked.sel --json").exits(0).json();

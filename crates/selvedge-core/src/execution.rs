@@ -194,6 +194,29 @@ impl Execution {
         .skip_while(move |&(event, _)| event >= before)
     }
 
+    /// The accesses that the event's `nth` access depends on: those to its object before it with which it does
+    /// not commute, latest first, each with its event.
+    #[inline]
+    pub fn dependences(
+        &self,
+        position: Position,
+        nth: usize,
+    ) -> impl Iterator<Item = (Position, Access)> + '_ {
+        let index = self.event(position).first_access as usize + nth;
+        let mode = self.accesses[index].mode;
+        let mut next = self.links[index].below;
+        std::iter::from_fn(move || {
+            let mut index = next?;
+            if commute(self.accesses[index as usize].mode, mode) {
+                // The whole epoch commutes with it, and so the one below does not.
+                index = self.links[index as usize].below?;
+            }
+            let link = &self.links[index as usize];
+            next = link.peer.or(link.below);
+            Some((link.event, self.accesses[index as usize]))
+        })
+    }
+
     /// Adds the event that `step` was.
     pub fn push(&mut self, step: Step, effect: &Effect) {
         let thread = step.thread;

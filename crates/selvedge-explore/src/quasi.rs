@@ -5,9 +5,9 @@
 //!
 //! | paper | here |
 //! |---|---|
-//! | `U` | [`Unfolding`]; what spikes are made of: `Search::extensions`, `Search::usable` |
-//! | `C` | `Run::execution` and `Search::path` |
-//! | `D` | `Search::disabled`; those not in conflict with `C`: `Search::asleep` |
+//! | `U` | [`Unfolding`]; what spikes are made of: `Search::kept`, [`Sleepers::usable`] |
+//! | `C` | `Run::execution` and [`Extensions::path`] |
+//! | `D`; its events that are not in conflict with `C` | `quasi/sleepers.rs` |
 //! | `A` | `Search::clue` |
 //! | `ex(C)`, `cex(C)` | `quasi/extensions.rs` |
 //! | `Alt`, combs, k-partial alternatives | `quasi/alternatives.rs` |
@@ -22,7 +22,7 @@
 //! 2. *Extensions come from races.* One event for each reversible race `e ⋖ e'` of an execution, kept
 //!    with `e` as long as that is in `C` or `D`.
 //! 3. *An event of `D` in conflict with `C` needs no spike*, and the events kept with it are of no use.
-//!    So a spike is looked for among the events kept with those that are not: `usable`.
+//!    So a spike is looked for among the events kept with those that are not: they are *usable*.
 //!
 //!    Why that is enough: let `w` lead from `C` to a maximal configuration without events of `D`, and
 //!    let `J` in `w` be minimal such that it has a conflict with each event of `D`. For a maximal event
@@ -45,26 +45,29 @@
 use std::cmp::Reverse;
 use std::num::NonZeroU32;
 
-use selvedge_core::{Effect, Event, Footprint, Position, Report, Status, Step, System, ThreadId};
+use selvedge_core::{Event, Footprint, Position, Report, Status, Step, System, ThreadId};
 
 use smallvec::SmallVec;
 
 use crate::algorithm::{Covers, Equivalence, Info};
 use crate::options::{Independence, Observer, Options};
-use crate::races::{Later, NOT_REPRODUCIBLE, Reversal, is_stable, reversals};
+use crate::races::{Later, NOT_REPRODUCIBLE, Reversal, is_stable, plain_races, reversals};
 use crate::run::{Run, share_done};
-use crate::unfolding::{EventRef, Touched, Unfolding};
+use crate::unfolding::{EventRef, Unfolding};
 
 mod alternatives;
 mod extensions;
 mod kept;
 mod locks_only;
+mod sleepers;
 mod statistics;
 
 use alternatives::Comb;
 pub(crate) use extensions::Extensions;
+use extensions::{alternatives_but, other_alternatives};
 use kept::Kept;
 use locks_only::{DataRaces, LocksOnly};
+use sleepers::Sleepers;
 use statistics::{Phase, Stopwatch};
 
 pub(crate) const INFO: Info = Info {
@@ -110,19 +113,14 @@ fn search<S: System>(
 ) -> Report {
     let mut search = Search {
         run: Run::new(make, options, observer),
-        unfolding: Unfolding::new(options.quasi.skip_step.get()),
-        finder: Extensions::default(),
-        path: Vec::new(),
-        extensions: Vec::new(),
-        disabled: Vec::new(),
-        asleep: Vec::new(),
-        usable: Vec::new(),
+        extensions: Extensions::new(Unfolding::new(options.quasi.skip_step.get())),
+        kept: Vec::new(),
+        sleepers: Sleepers::new(),
         nodes: vec![Node::default()],
         clue: Vec::new(),
         comb: Comb::default(),
-        sleepers: Vec::new(),
         taken: Vec::new(),
-        found: Vec::new(),
+        races: Vec::new(),
         fresh: 0,
         unsettled: Vec::new(),
         undecided_choices: Vec::new(),
@@ -133,11 +131,11 @@ fn search<S: System>(
     };
     if options.statistics {
         search.stopwatch = Some(Stopwatch::start(search.run.now()));
-        search.unfolding.collect_statistics();
+        search.extensions.unfolding.collect_statistics();
     }
     loop {
         search.descend();
-        search.run.after_execution(&|| fraction(&search.nodes, &search.extensions));
+        search.run.after_execution(&|| fraction(&search.nodes, &search.kept));
         if search.run.is_stopped() || !search.next_branch() {
             return search.into_report();
         }
@@ -147,30 +145,19 @@ fn search<S: System>(
 
 struct Search<'a, S> {
     run: Run<'a, S>,
-    unfolding: Unfolding,
-    finder: Extensions,
-    /// The events of the execution, as far as someone asked for them.
-    path: Vec<Option<EventRef>>,
+    extensions: Extensions,
     /// For each event of the path: what its races become when they are reversed.
-    extensions: Vec<Kept>,
-    /// `D`: what was explored from the nodes on the path.
-    disabled: Vec<EventRef>,
-    /// For each node, one behind the other: the events of `D` that are not in conflict with `C`, as
-    /// indices of `disabled`.
-    asleep: Vec<u32>,
-    /// For each node: the events kept with those asleep that are compatible with `C`.
-    usable: Vec<Usable>,
+    kept: Vec<Kept>,
+    sleepers: Sleepers,
     /// One per prefix of the execution: `nodes[i]` is the state before the event at `i`.
     nodes: Vec<Node>,
     /// `A`: steps to take, the next one last.
     clue: Vec<Step>,
     comb: Comb,
-    /// The events asleep at a node: a buffer.
-    sleepers: Vec<EventRef>,
     /// How many steps each thread took before a node: a buffer.
     taken: Vec<u32>,
-    /// What reversals give: a buffer.
-    found: Vec<(Position, EventRef)>,
+    /// The events that race with another: a buffer.
+    races: Vec<Position>,
     /// Events from here on were not there when races were last looked for.
     fresh: usize,
     /// Events with a race whose reversal depends on what comes after them.
@@ -188,30 +175,17 @@ struct Search<'a, S> {
 /// A state on the current path.
 #[derive(Clone, Copy, Debug, Default)]
 struct Node {
-    /// Where what belongs to it begins in `Search::disabled`, `asleep` and `usable`.
-    disabled: usize,
-    asleep: usize,
-    usable: usize,
     /// How many branches were explored.
     explored: u32,
     /// Whether every step must be explored here, because there are too many reversals.
     in_full: bool,
 }
 
-/// An event that may be part of an alternative.
-#[derive(Clone, Copy, Debug)]
-struct Usable {
-    event: EventRef,
-    /// What it and those before it touch that were not in `C` when it came here.
-    touched: Touched,
-    /// The event of `D` that it is kept with.
-    keeper: u32,
-}
-
 impl<S: System> Search<'_, S> {
     fn into_report(mut self) -> Report {
         self.enter(Phase::Running);
-        let statistics = self.stopwatch.map(|watch| Box::new(watch.statistics(&self.unfolding)));
+        let statistics =
+            self.stopwatch.map(|watch| Box::new(watch.statistics(&self.extensions.unfolding)));
         Report { statistics, ..self.run.into_report() }
     }
 
@@ -294,10 +268,8 @@ impl<S: System> Search<'_, S> {
     }
 
     fn is_asleep(&self, step: Step) -> bool {
-        let start = self.nodes[self.nodes.len() - 1].asleep;
-        self.asleep[start..]
-            .iter()
-            .any(|&index| self.unfolding.step(self.disabled[index as usize]) == step)
+        let here = Position::new(self.nodes.len() - 1);
+        self.sleepers.find(here, step).is_some()
     }
 
     /// Takes a step: a new node.
@@ -305,93 +277,34 @@ impl<S: System> Search<'_, S> {
         let position = Position::new(self.run.execution.len());
         let others = match self.run.system.choices(step.thread) {
             1 => Vec::new(),
-            choices => self.other_alternatives(step, choices),
+            _ => alternatives_but(&mut self.run, step),
         };
         self.run.step(step);
         self.enter(Phase::Adding);
-        self.path.push(None);
-        if self.extensions.len() < self.path.len() {
-            self.extensions.push(Kept::default());
+        self.extensions.path.push(None);
+        self.nodes.push(Node::default());
+        if self.kept.len() <= position.index() {
+            self.kept.push(Kept::default());
         }
-        self.pass_down(position);
+        self.sleepers.descend(&mut self.extensions, &self.run.execution, position);
         if !others.is_empty() {
             self.keep_alternatives(position, &others);
+            let taken = self.run.execution.accesses(position);
+            if !others.iter().all(|(_, other)| is_stable(taken, other.accesses())) {
+                self.undecided_choices.push(position);
+            }
         }
         self.enter(Phase::Running);
-        self.run.after_step(&|| fraction(&self.nodes, &self.extensions));
+        self.run.after_step(&|| fraction(&self.nodes, &self.kept));
     }
 
-    /// The event at `position`.
-    #[inline]
-    fn event(&mut self, position: Position) -> EventRef {
-        let Self { unfolding, finder, run, path, .. } = self;
-        finder.executed(unfolding, &run.execution, path, position)
-    }
-
-    /// Makes the node behind the event at `position`: who commutes with it sleeps on, and what is
-    /// compatible with it stays usable if its keeper sleeps on.
-    fn pass_down(&mut self, position: Position) {
-        let last = self.nodes[self.nodes.len() - 1];
-        let node = Node {
-            disabled: self.disabled.len(),
-            asleep: self.asleep.len(),
-            usable: self.usable.len(),
-            ..Node::default()
-        };
-        self.nodes.push(node);
-        let mut usable = last.usable;
-        let touched = Touched::by(
-            self.run.execution.event(position).thread(),
-            self.run.execution.accesses(position),
-        );
-        for index in last.asleep..node.asleep {
-            let keeper = self.asleep[index];
-            let sleeper = self.disabled[keeper as usize];
-            let thread = self.run.execution.event(position).thread();
-            let accesses = self.run.execution.accesses(position);
-            let sleeps_on = !self.unfolding.depends_on(sleeper, thread, accesses);
-            if sleeps_on {
-                self.asleep.push(keeper);
-            }
-            // What sleepers keep stands in their order.
-            while usable < node.usable && self.usable[usable].keeper == keeper {
-                let kept = self.usable[usable];
-                if sleeps_on
-                    && (touched.is_disjoint(kept.touched) || !self.excludes(position, kept.event))
-                {
-                    self.usable.push(kept);
-                }
-                usable += 1;
-            }
-        }
-    }
-
-    fn excludes(&mut self, position: Position, event: EventRef) -> bool {
-        let new = self.event(position);
-        self.unfolding.excludes(new, event)
-    }
-
-    /// The other alternatives of a step that is about to be taken.
-    fn other_alternatives(&mut self, step: Step, choices: u32) -> Vec<(Step, Footprint)> {
-        let mut effect = Effect::default();
-        let others = (0..choices).filter(|&choice| choice != step.choice).map(|choice| {
-            let other = Step { choice, ..step };
-            self.run.system.pending(other, &mut effect);
-            (other, effect.footprint.clone())
-        });
-        others.collect()
-    }
-
-    /// Keeps the other alternatives of the last event with it.
-    fn keep_alternatives(&mut self, position: Position, others: &[(Step, Footprint)]) {
+    /// Keeps other alternatives of the event at `at` with it.
+    fn keep_alternatives(&mut self, at: Position, others: &[(Step, Footprint)]) {
+        let Self { run, extensions, sleepers, kept, .. } = self;
         for other in others {
-            let Self { unfolding, finder, run, path, .. } = self;
-            let event = finder.alternative(unfolding, &run.execution, path, position, other);
-            self.keep(position, event);
-        }
-        let taken = self.run.execution.accesses(position);
-        if !others.iter().all(|(_, other)| is_stable(taken, other.accesses())) {
-            self.undecided_choices.push(position);
+            if let Some(event) = extensions.alternative(&run.execution, at, other, sleepers) {
+                kept[at.index()].insert(event);
+            }
         }
     }
 
@@ -399,20 +312,15 @@ impl<S: System> Search<'_, S> {
     /// Gives false if there is none.
     fn next_branch(&mut self) -> bool {
         self.enter(Phase::Building);
-        while let Some(depth) = self.path.len().checked_sub(1) {
-            let below = self.nodes.pop().expect("internal error: a node for each event");
-            let node = self.nodes[depth];
-            let lost = (self.usable.len() - below.usable) < (below.usable - node.usable);
-            self.asleep.truncate(below.asleep);
-            self.usable.truncate(below.usable);
-            let found = (lost || node.in_full || !self.extensions[depth].is_empty())
-                && self.find_branch(depth);
-            self.path.pop();
+        while let Some(depth) = self.extensions.path.len().checked_sub(1) {
+            self.nodes.pop();
+            let lost = self.sleepers.ascend();
+            let worth_it = lost || self.nodes[depth].in_full || !self.kept[depth].is_empty();
+            let found = worth_it && self.find_branch(depth);
+            self.extensions.path.pop();
             if !found {
-                self.extensions[depth].clear();
-                self.disabled.truncate(node.disabled);
-                self.asleep.truncate(node.asleep);
-                self.usable.truncate(node.usable);
+                self.kept[depth].clear();
+                self.sleepers.clear_last();
                 continue;
             }
             self.enter(Phase::Running);
@@ -427,54 +335,29 @@ impl<S: System> Search<'_, S> {
 
     /// Puts the event that was explored from the last node to sleep there, and looks for an alternative.
     fn find_branch(&mut self, depth: usize) -> bool {
-        let event = self.event(Position::new(depth));
-        let Self { unfolding, usable, disabled, asleep, sleepers, .. } = self;
-        let node = &mut self.nodes[depth];
-        let touched = unfolding.touched(event);
-        let excluded = |usable: &Usable| {
-            !touched.is_disjoint(usable.touched) && unfolding.excludes(event, usable.event)
-        };
-        if self.extensions[depth].is_empty()
-            && !node.in_full
-            && !usable[node.usable..].iter().any(excluded)
-        {
+        let Self { run, extensions, kept, sleepers, nodes, taken, .. } = self;
+        let event = extensions.executed(&run.execution, Position::new(depth));
+        let (unfolding, kept, node) = (&extensions.unfolding, &mut kept[depth], &mut nodes[depth]);
+        if kept.is_empty() && !node.in_full && !sleepers.is_anything_excluded(unfolding, event) {
             return false;
         }
         node.explored += 1;
-        let keeper = disabled.len() as u32;
-        disabled.push(event);
-        asleep.push(keeper);
-        let mut kept = node.usable;
-        for index in node.usable..usable.len() {
-            if !unfolding.is_before(event, usable[index].event) {
-                usable[kept] = usable[index];
-                kept += 1;
-            }
-        }
-        usable.truncate(kept);
-        count_steps(&self.run.execution.events()[..depth], &mut self.taken);
-        usable.extend(self.extensions[depth].drain().map(|event| {
-            let touched = unfolding.touched_after(&self.taken, event);
-            Usable { event, touched, keeper }
-        }));
-        sleepers.clear();
-        sleepers.extend(asleep[node.asleep..].iter().map(|&index| disabled[index as usize]));
+        count_steps(&run.execution.events()[..depth], taken);
+        sleepers.add(unfolding, event, kept.drain(), taken);
         self.enter(Phase::Searching);
-        let found = self.search_comb(depth);
+        let found = self.search_comb();
         self.enter(Phase::Building);
         found || (self.nodes[depth].in_full && self.has_open_step(depth))
     }
 
     /// Looks for an alternative to what sleeps at the last node, and makes it the clue.
-    fn search_comb(&mut self, depth: usize) -> bool {
-        let Self { unfolding, usable, sleepers, .. } = self;
-        let known = usable[self.nodes[depth].usable..].iter().map(|usable| usable.event);
-        if let Some(found) = self.comb.search(unfolding, sleepers, known, self.k) {
-            clue(unfolding, &self.taken, found, &mut self.clue);
-            return true;
-        }
+    fn search_comb(&mut self) -> bool {
+        let Self { extensions: Extensions { unfolding, .. }, sleepers, .. } = self;
+        let (asleep, usable) = (sleepers.asleep().rev(), sleepers.usable());
         self.clue.clear();
-        false
+        let Some(found) = self.comb.search(unfolding, asleep, usable, self.k) else { return false };
+        clue(unfolding, &self.taken, found, &mut self.clue);
+        true
     }
 
     /// Whether a step can be taken at `depth` that does not sleep there.
@@ -503,65 +386,61 @@ impl<S: System> Search<'_, S> {
         }
         for index in 0..self.undecided_choices.len() {
             let at = self.undecided_choices[index];
-            let others = self.finder.alternatives(&mut self.run, at);
-            for other in &others {
-                let Self { unfolding, finder, run, path, .. } = self;
-                let event = finder.alternative(unfolding, &run.execution, path, at, other);
-                self.keep(at, event);
-            }
+            let others = other_alternatives(&mut self.run, at);
+            self.keep_alternatives(at, &others);
         }
     }
 
+    /// Reverses all races of the event at `position`. Tells whether that is settled for all executions
+    /// that share the prefix up to it.
     fn reverse_event(&mut self, position: Position) -> bool {
-        let thread = self.run.execution.event(position).thread();
-        self.reverse(Later::Event(position), thread)
+        let Self { run, extensions, sleepers, kept, races, .. } = self;
+        races.clear();
+        if !plain_races(&run.execution, position, |at| races.push(at)) {
+            let thread = run.execution.event(position).thread();
+            return self.reverse(Later::Event(position), thread);
+        }
+        for &at in &*races {
+            if let Some(event) = extensions.swapped(&run.execution, (at, position), sleepers) {
+                kept[at.index()].insert(event);
+            }
+        }
+        true
     }
 
-    /// Reverses all races of `later`, a step of `thread`. Tells whether that is settled for all
-    /// executions that share the prefix up to it.
+    /// Reverses all races of `later`, a step of `thread` that must be decided anew.
     fn reverse(&mut self, later: Later, thread: ThreadId) -> bool {
-        let Self { run, unfolding, finder, path, reversal, found, .. } = self;
+        let Self { run, extensions, sleepers, kept, reversal, .. } = self;
         let mut settled = true;
         let in_full = reversals(run, later, reversal, &mut |execution, reversal| {
             settled &= reversal.stable;
-            let event = finder.reversed(unfolding, execution, path, reversal, (later, thread));
-            found.push((reversal.at, event));
+            let event = extensions.reversed(execution, reversal, (later, thread), sleepers);
+            if let Some(event) = event {
+                kept[reversal.at.index()].insert(event);
+            }
         });
-        while let Some((at, event)) = self.found.pop() {
-            self.keep(at, event);
-        }
         for at in in_full {
             self.nodes[at.index()].in_full = true;
         }
         settled
     }
 
-    /// Keeps `event`, which is in conflict with the event at `at`, with it, unless it sleeps there.
-    fn keep(&mut self, at: Position, event: EventRef) {
-        let at = at.index();
-        let end = self.nodes[at + 1].asleep;
-        let mut asleep = self.asleep[self.nodes[at].asleep..end].iter();
-        if !asleep.any(|&index| self.disabled[index as usize] == event) {
-            self.extensions[at].insert(event);
-        }
-    }
-
     /// Forgets the events that cannot be part of an alternative any more.
     fn prune(&mut self) {
-        if self.unfolding.len() < self.next_pruning {
+        let Extensions { unfolding, path, .. } = &mut self.extensions;
+        if unfolding.len() < self.next_pruning {
             return;
         }
-        let extensions = self.extensions.iter().flat_map(Kept::iter);
-        let others = self.path.iter().flatten().chain(&self.disabled).copied();
-        let roots = extensions.chain(others).chain(self.usable.iter().map(|usable| usable.event));
-        let names = self.unfolding.retain(roots);
+        let kept = self.kept.iter().flat_map(Kept::iter);
+        let roots = kept.chain(path.iter().flatten().copied()).chain(self.sleepers.events());
+        let names = unfolding.retain(roots);
         let rename = |event: &mut EventRef| {
             *event = names[event.index()].expect("internal error: a root was dropped");
         };
-        self.extensions.iter_mut().for_each(|kept| kept.rename(rename));
-        self.path.iter_mut().flatten().chain(&mut self.disabled).for_each(rename);
-        self.usable.iter_mut().for_each(|usable| rename(&mut usable.event));
-        self.next_pruning = (2 * self.unfolding.len()).max(WORTH_PRUNING);
+        self.kept.iter_mut().for_each(|kept| kept.rename(rename));
+        path.iter_mut().flatten().for_each(rename);
+        self.sleepers.rename(rename);
+        self.next_pruning = (2 * unfolding.len()).max(WORTH_PRUNING);
     }
 }
 
@@ -579,7 +458,7 @@ fn count_steps(events: &[Event], taken: &mut Vec<u32>) {
 fn clue(unfolding: &Unfolding, taken: &[u32], found: &[EventRef], steps: &mut Vec<Step>) {
     let mut events: SmallVec<[EventRef; 16]> = SmallVec::new();
     for &event in found {
-        unfolding.for_each_after(taken, event, &mut |other| events.push(other));
+        unfolding.for_each_after(taken, event, |other| events.push(other));
     }
     // Causes have smaller histories. Numbers would do too, but they depend on what was pruned.
     events.sort_unstable_by_key(|&event| Reverse((unfolding.size(event), unfolding.thread(event))));
@@ -588,9 +467,9 @@ fn clue(unfolding: &Unfolding, taken: &[u32], found: &[EventRef], steps: &mut Ve
     steps.extend(events.into_iter().map(|event| unfolding.step(event)));
 }
 
-fn fraction(nodes: &[Node], extensions: &[Kept]) -> f64 {
-    share_done(nodes.iter().zip(extensions).map(|(node, extensions)| {
+fn fraction(nodes: &[Node], kept: &[Kept]) -> f64 {
+    share_done(nodes.iter().zip(kept).map(|(node, kept)| {
         let explored = node.explored as usize;
-        (explored + 1, explored + 1 + usize::from(!extensions.is_empty()))
+        (explored + 1, explored + 1 + usize::from(!kept.is_empty()))
     }))
 }

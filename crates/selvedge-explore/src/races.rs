@@ -99,42 +99,49 @@ pub(crate) fn reversals<S: System>(
     reversal: &mut Reversal,
     found: Found<'_>,
 ) -> Vec<Position> {
-    let mut effect = Effect::default();
-    let flexibility = match later {
-        Later::Event(position) => run.execution.event(position).flexibility,
-        Later::Pending(thread) => {
-            run.sync_to(run.execution.len());
-            run.system.pending(Step::of(thread), &mut effect);
-            effect.flexibility
+    if let Later::Event(e2) = later {
+        let execution = &run.execution;
+        let is_plain = plain_races(execution, e2, |e| {
+            as_it_was(execution, e, e2, reversal);
+            found(execution, reversal);
+        });
+        if is_plain {
+            return Vec::new();
         }
-    };
-    match (later, flexibility) {
-        (Later::Event(e2), Flexibility::Fixed) => {
-            for &e in run.execution.predecessors(e2) {
-                if !is_hard(&run.execution, e, e2) {
-                    as_it_was(&run.execution, e, e2, reversal);
-                    found(&run.execution, reversal);
-                }
-            }
-            Vec::new()
-        }
-        (Later::Event(e2), Flexibility::Conditional) => {
-            for e in run.execution.predecessors(e2).to_vec() {
+        if execution.event(e2).flexibility == Flexibility::Conditional {
+            for e in execution.predecessors(e2).to_vec() {
                 if !is_hard(&run.execution, e, e2) {
                     decide_anew(run, e, e2, reversal, found);
                 }
             }
-            Vec::new()
+            return Vec::new();
         }
-        (Later::Event(e2), Flexibility::Lock) if is_plain_lock(&run.execution, e2) => {
-            for e in lock_races(&run.execution, e2) {
-                as_it_was(&run.execution, e, e2, reversal);
-                found(&run.execution, reversal);
-            }
-            Vec::new()
-        }
-        _ => Waiting::new(run, later, &effect).reversals(run, reversal, found),
     }
+    Waiting::new(run, later).reversals(run, reversal, found)
+}
+
+/// Calls `each` with every `e` that races with `later`, if that acts everywhere as it did. Gives false,
+/// and does nothing, if it must be decided anew.
+#[inline]
+pub(crate) fn plain_races(
+    execution: &Execution,
+    later: Position,
+    mut each: impl FnMut(Position),
+) -> bool {
+    match execution.event(later).flexibility {
+        Flexibility::Fixed => {
+            for &e in execution.predecessors(later) {
+                if !is_hard(execution, e, later) {
+                    each(e);
+                }
+            }
+        }
+        Flexibility::Lock if is_plain_lock(execution, later) => {
+            lock_races(execution, later).into_iter().for_each(each);
+        }
+        _ => return false,
+    }
+    true
 }
 
 /// Whether `e` makes `e'` possible in the first place: the start of a thread, a wake-up.
@@ -393,7 +400,12 @@ struct Waiting {
 }
 
 impl Waiting {
-    fn new<S: System>(run: &Run<'_, S>, later: Later, pending: &Effect) -> Self {
+    fn new<S: System>(run: &mut Run<'_, S>, later: Later) -> Self {
+        let mut effect = Effect::default();
+        if let Later::Pending(thread) = later {
+            run.sync_to(run.execution.len());
+            run.system.pending(Step::of(thread), &mut effect);
+        }
         let execution = &run.execution;
         let (thread, accesses, end, previous) = match later {
             Later::Event(position) => (
@@ -404,7 +416,7 @@ impl Waiting {
             ),
             Later::Pending(thread) => (
                 thread,
-                pending.footprint.accesses().to_vec(),
+                effect.footprint.accesses().to_vec(),
                 Position::new(execution.len()),
                 execution.last_of(thread),
             ),

@@ -25,14 +25,18 @@ use selvedge_core::{Access, Step, ThreadId};
 mod forest;
 mod maxima;
 mod objects;
+mod rows;
 mod table;
+mod touched;
 
 pub(crate) use forest::DISTANCES;
 use forest::{Forest, NodeRef};
 use maxima::Maxima;
 use objects::ObjectTrees;
+use rows::Rows;
 pub(crate) use table::Table;
 use table::hash;
+pub(crate) use touched::Touched;
 
 /// An event of the unfolding: also a node of its thread's tree.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -81,30 +85,6 @@ impl Name<'_> {
     }
 }
 
-/// A set of threads and objects, rounded up: events with disjoint ones are not in conflict because of each
-/// other.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Touched(u64);
-
-impl Touched {
-    /// By a step of `thread` with these accesses.
-    #[inline]
-    pub(crate) fn by(thread: ThreadId, accesses: &[Access]) -> Self {
-        // Threads in the upper half, objects in the lower.
-        let thread = 1 << (32 + thread.index() % 32);
-        Self(accesses.iter().fold(thread, |set, access| set | 1 << (access.object.index() % 32)))
-    }
-
-    fn and(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    #[inline]
-    pub(crate) fn is_disjoint(self, other: Self) -> bool {
-        self.0 & other.0 == 0
-    }
-}
-
 /// An access with the place that it leads to in the tree of the object.
 #[derive(Clone, Copy, Debug)]
 struct Placed {
@@ -115,13 +95,9 @@ struct Placed {
 #[derive(Clone, Copy, Debug)]
 struct Event {
     step: Step,
+    touched: Touched,
     /// How many events are in its history, with itself.
     size: u32,
-    /// Where its predecessors in other threads begin, and its accesses and `tmax`. They end where
-    /// those of the next event begin.
-    first_predecessor: u32,
-    first_access: u32,
-    first_latest: u32,
 }
 
 /// All events that are known.
@@ -131,10 +107,12 @@ pub(crate) struct Unfolding {
     by_name: Table,
     threads: Forest,
     objects: ObjectTrees,
-    predecessors: Vec<EventRef>,
-    accesses: Vec<Placed>,
-    latest: Vec<Option<EventRef>>,
+    /// Of each event: its immediate predecessors in other threads, its accesses, and `tmax`.
+    predecessors: Rows<EventRef>,
+    accesses: Rows<Placed>,
+    latest: Rows<Option<EventRef>>,
     maxima: Maxima,
+    /// The `tmax` of the event that is being added.
     row: Vec<Option<EventRef>>,
     /// What the trees look like, if someone wants to know.
     statistics: Option<Box<TreeStatistics>>,
@@ -179,9 +157,9 @@ impl Unfolding {
             by_name: Table::default(),
             threads: Forest::new(step),
             objects: ObjectTrees::new(step),
-            predecessors: Vec::new(),
-            accesses: Vec::new(),
-            latest: Vec::new(),
+            predecessors: Rows::new(),
+            accesses: Rows::new(),
+            latest: Rows::new(),
             maxima: Maxima::new(),
             row: Vec::new(),
             statistics: None,
@@ -230,37 +208,30 @@ impl Unfolding {
 
     /// The event of the thread before it.
     #[inline]
-    pub(crate) fn previous(&self, event: EventRef) -> Option<EventRef> {
+    fn previous(&self, event: EventRef) -> Option<EventRef> {
         self.threads.parent(event.0).map(EventRef)
     }
 
     /// How many events of its thread there are up to it.
     #[inline]
-    pub(crate) fn depth(&self, event: EventRef) -> u32 {
+    fn depth(&self, event: EventRef) -> u32 {
         self.threads.depth(event.0)
     }
 
     /// The immediate predecessors in other threads.
     fn predecessors(&self, event: EventRef) -> &[EventRef] {
-        let first = self.events[event.index()].first_predecessor as usize;
-        let next = self.events.get(event.index() + 1);
-        let end = next.map_or(self.predecessors.len(), |next| next.first_predecessor as usize);
-        &self.predecessors[first..end]
+        self.predecessors.get(event.index())
     }
 
     #[inline]
     fn placed(&self, event: EventRef) -> &[Placed] {
-        let first = self.events[event.index()].first_access as usize;
-        let next = self.events.get(event.index() + 1);
-        &self.accesses[first..next.map_or(self.accesses.len(), |next| next.first_access as usize)]
+        self.accesses.get(event.index())
     }
 
     /// `tmax`: the last event of each thread in the history of `event`, with itself.
     #[inline]
-    pub(crate) fn latest(&self, event: EventRef) -> &[Option<EventRef>] {
-        let first = self.events[event.index()].first_latest as usize;
-        let next = self.events.get(event.index() + 1);
-        &self.latest[first..next.map_or(self.latest.len(), |next| next.first_latest as usize)]
+    fn latest(&self, event: EventRef) -> &[Option<EventRef>] {
+        self.latest.get(event.index())
     }
 
     /// `tmax` of one thread.
@@ -289,30 +260,17 @@ impl Unfolding {
 
     fn add(&mut self, name: Name<'_>, accesses: &[Access]) -> EventRef {
         let event = EventRef::of_index(self.events.len());
-        let number =
-            |len: usize| u32::try_from(len).expect("internal error: too many events are known");
-        let mut new = Event {
-            step: name.step,
-            size: 0,
-            first_predecessor: number(self.predecessors.len()),
-            first_access: number(self.accesses.len()),
-            first_latest: number(self.latest.len()),
-        };
-        self.maxima.begin(name.previous.map(EventRef::index));
         let mut row = std::mem::take(&mut self.row);
         row.clear();
-        if let Some(previous) = name.previous {
-            row.extend_from_slice(self.latest(previous));
+        let mut causes = name.previous.into_iter().chain(name.predecessors.iter().copied());
+        let first = causes.next();
+        self.maxima.begin(first.map(EventRef::index));
+        row.extend_from_slice(first.map_or(&[], |first| self.latest(first)));
+        for cause in causes {
+            self.maxima.join(cause.index(), &mut self.objects);
+            self.join_latest(&mut row, cause);
         }
-        for &predecessor in name.predecessors {
-            self.maxima.join(predecessor.index(), &mut self.objects);
-            self.join_latest(&mut row, predecessor);
-        }
-        let thread = name.step.thread.index();
-        if row.len() <= thread {
-            row.resize(thread + 1, None);
-        }
-        row[thread] = Some(event);
+        self.accesses.begin();
         for &access in accesses {
             let object = access.object.index();
             let place = self.objects.access(self.maxima.get_new(object), access, event);
@@ -320,19 +278,32 @@ impl Unfolding {
             self.accesses.push(Placed { access, place });
         }
         self.maxima.end();
-        let before = row.iter().flatten().filter(|&&other| other != event);
-        new.size = before.map(|&other| self.depth(other)).sum::<u32>()
-            + name.previous.map_or(0, |previous| self.depth(previous))
-            + 1;
-        self.events.push(new);
-        self.predecessors.extend_from_slice(name.predecessors);
-        self.latest.extend_from_slice(&row);
+        let size = self.size_after(&name, &row);
+        let thread = name.step.thread.index();
+        if row.len() <= thread {
+            row.resize(thread + 1, None);
+        }
+        row[thread] = Some(event);
+        let touched = Touched::by(name.step.thread, accesses);
+        self.events.push(Event { step: name.step, touched, size });
+        self.predecessors.push_row(name.predecessors);
+        self.latest.push_row(&row);
         self.row = row;
         self.threads.push(name.previous.map(|previous| previous.0));
         if self.statistics.is_some() {
             self.count_nodes(event);
         }
         event
+    }
+
+    /// The size of the event with this name, whose causes know these events as the latest of their threads.
+    fn size_after(&self, name: &Name<'_>, latest: &[Option<EventRef>]) -> u32 {
+        let before = match (name.previous, name.predecessors) {
+            (None, []) => 0,
+            (Some(cause), []) | (None, &[cause]) => self.size(cause),
+            _ => latest.iter().flatten().map(|&other| self.depth(other)).sum(),
+        };
+        before + 1
     }
 
     #[cold]
@@ -351,14 +322,12 @@ impl Unfolding {
     fn join_latest(&self, row: &mut Vec<Option<EventRef>>, predecessor: EventRef) {
         let other = self.latest(predecessor);
         row.resize(row.len().max(other.len()), None);
-        for (mine, theirs) in row.iter_mut().zip(other) {
-            if mine == theirs {
-                continue;
-            }
-            let depth = |event: &Option<EventRef>| event.map_or(0, |event| self.depth(event));
-            if depth(mine) < depth(theirs) {
-                *mine = *theirs;
-            }
+        for (mine, &theirs) in row.iter_mut().zip(other) {
+            *mine = match (*mine, theirs) {
+                (Some(a), Some(b)) if a != b && self.depth(a) < self.depth(b) => theirs,
+                (None, _) => theirs,
+                _ => continue,
+            };
         }
     }
 
@@ -385,9 +354,8 @@ impl Unfolding {
         let depth = self.depth(new);
         if let Some(latest) = self.latest_of(event, self.thread(new))
             && self.depth(latest) >= depth
-            && self.threads.ancestor(latest.0, depth) != new.0
         {
-            return true;
+            return self.threads.ancestor(latest.0, depth) != new.0;
         }
         self.placed(new).iter().any(|placed| {
             let known = self.maxima.get(event.index(), placed.access.object.index());
@@ -414,26 +382,25 @@ impl Unfolding {
         &self,
         taken: &[u32],
         event: EventRef,
-        each: &mut dyn FnMut(EventRef),
+        mut each: impl FnMut(EventRef),
     ) {
         for (thread, latest) in self.latest(event).iter().enumerate() {
             let taken = taken.get(thread).copied().unwrap_or(0);
             let all = std::iter::successors(*latest, |&event| self.previous(event));
-            all.take_while(|&event| self.depth(event) > taken).for_each(&mut *each);
+            all.take_while(|&event| self.depth(event) > taken).for_each(&mut each);
         }
     }
 
     /// What the event touches.
+    #[inline]
     pub(crate) fn touched(&self, event: EventRef) -> Touched {
-        self.placed(event).iter().fold(Touched::by(self.thread(event), &[]), |touched, placed| {
-            touched.and(Touched::by(self.thread(event), &[placed.access]))
-        })
+        self.events[event.index()].touched
     }
 
     /// What the event and its history touch after the steps that each thread has taken.
     pub(crate) fn touched_after(&self, taken: &[u32], event: EventRef) -> Touched {
         let mut touched = self.touched(event);
-        self.for_each_after(taken, event, &mut |other| touched = touched.and(self.touched(other)));
+        self.for_each_after(taken, event, |other| touched = touched.and(self.touched(other)));
         touched
     }
 
@@ -443,39 +410,29 @@ impl Unfolding {
         roots: impl Iterator<Item = EventRef>,
     ) -> Vec<Option<EventRef>> {
         let keep = self.with_causes(roots);
-        let mut used = self.maxima.retain(&keep, self.objects.forest().len());
         let names: Vec<Option<EventRef>> =
             self.threads.retain(&keep).into_iter().map(|name| name.map(EventRef)).collect();
-        let old = std::mem::replace(self, Self::new(2));
-        let kept = || (0..keep.len()).filter(|&index| keep[index]).map(EventRef::of_index);
-        for event in kept() {
-            old.placed(event).iter().for_each(|placed| used[placed.place.index()] = true);
-        }
-        let renamed =
-            |event: EventRef| names[event.index()].expect("internal error: a cause was dropped");
-        for event in kept() {
-            self.events.push(Event {
-                step: old.step(event),
-                size: old.size(event),
-                first_predecessor: self.predecessors.len() as u32,
-                first_access: self.accesses.len() as u32,
-                first_latest: self.latest.len() as u32,
-            });
-            self.predecessors.extend(old.predecessors(event).iter().map(|&other| renamed(other)));
-            self.latest.extend(old.latest(event).iter().map(|latest| latest.map(renamed)));
-            self.accesses.extend_from_slice(old.placed(event));
-        }
-        (self.threads, self.objects, self.maxima) = (old.threads, old.objects, old.maxima);
-        self.statistics = old.statistics;
-        if let Some(statistics) = &mut self.statistics {
-            statistics.prunings += 1;
-        }
+        let rename = |event: &mut EventRef| {
+            *event = names[event.index()].expect("internal error: a cause was dropped");
+        };
+        rows::retain(&mut self.events, &keep);
+        self.predecessors.retain(&keep);
+        self.predecessors.items_mut().iter_mut().for_each(rename);
+        self.latest.retain(&keep);
+        self.latest.items_mut().iter_mut().flatten().for_each(rename);
+        self.accesses.retain(&keep);
+        let mut used = self.maxima.retain(&keep, self.objects.forest().len());
+        self.accesses.items_mut().iter().for_each(|placed| used[placed.place.index()] = true);
         let places = self.objects.retain(used, &names);
         self.maxima.rename(&places);
-        for placed in &mut self.accesses {
+        for placed in self.accesses.items_mut() {
             placed.place =
                 places[placed.place.index()].expect("internal error: a place was dropped");
         }
+        if let Some(statistics) = &mut self.statistics {
+            statistics.prunings += 1;
+        }
+        self.by_name.clear();
         for index in 0..self.events.len() {
             let event = EventRef::of_index(index);
             let (step, previous) = (self.step(event), self.previous(event));

@@ -142,6 +142,8 @@ pub struct CompareJson {
 pub struct CompareRowJson {
     /// Its name.
     pub algorithm: String,
+    /// How far `quasi` looks ahead; null: as far as it takes, or another algorithm.
+    pub k: Option<u32>,
     /// Which executions it takes to be the same.
     pub equivalence: &'static str,
     /// `verified`, `violated` or `inconclusive`.

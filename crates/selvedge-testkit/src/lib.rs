@@ -19,6 +19,7 @@ mod generate;
 mod print;
 mod profile;
 mod random;
+mod seeds;
 mod shrink;
 mod size;
 mod sketch;
@@ -30,6 +31,7 @@ pub use corpus::{corpus, programs};
 pub use generate::generate;
 pub use profile::{Construct, Profile};
 pub use random::Random;
+pub use seeds::seeds;
 pub use shrink::shrink;
 pub use sketch::{
     Alternative, Comparison, Guard, Index, Mutex, Op, Place, Share, Sketch, Test, ThreadSketch,

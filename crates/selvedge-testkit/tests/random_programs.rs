@@ -2,14 +2,14 @@
 //!
 //! The seeds are fixed, so that every run checks the same programs. `SELVEDGE_FUZZ_SECONDS=600 cargo
 //! test --release -p selvedge-testkit --test random_programs` goes on with new ones for that
-//! long, for each profile.
-
-use std::time::{Duration, Instant};
+//! long, for each profile; `SELVEDGE_FUZZ_SEED=1000000` begins elsewhere, and
+//! `SELVEDGE_FUZZ_ALGORITHM=quasi` compares only that.
 
 use selvedge_explore::Algorithm;
 use selvedge_testkit::compare::{self, Disagreement};
 use selvedge_testkit::{
-    Construct, Findings, Op, Profile, Sketch, Subject, Variant, for_each_op, generate, shrink,
+    Construct, Findings, Op, Profile, Sketch, Subject, Variant, for_each_op, generate, seeds,
+    shrink,
 };
 
 /// Larger programs are left out: brute force would take too long.
@@ -41,26 +41,18 @@ fn everything() {
 }
 
 fn campaign(profile: &Profile, programs: u64) {
-    let seconds = std::env::var("SELVEDGE_FUZZ_SECONDS")
-        .ok()
-        .map(|seconds| seconds.parse().expect("SELVEDGE_FUZZ_SECONDS is not a number of seconds"));
-    let end = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
-    let mut compared = 0;
-    for seed in 0.. {
-        if end.map_or(seed == programs, |end| Instant::now() > end) {
-            break;
-        }
+    let (mut tried, mut compared) = (0, 0);
+    for seed in seeds(programs) {
         let sketch = generate(profile, seed);
+        tried += 1;
         match check(&sketch) {
             Ok(Checked::Compared) => compared += 1,
             Ok(Checked::TooLarge) => {}
             Err(failure) => report(profile, seed, sketch, failure),
         }
-        if seed == programs - 1 {
-            // A generator of programs that are all too large would test nothing.
-            assert!(compared * 10 > programs * 9, "only {compared} programs were compared");
-        }
     }
+    // A generator of programs that are all too large would test nothing.
+    assert!(compared * 10 > tried * 9, "only {compared} of {tried} programs were compared");
 }
 
 enum Checked {
@@ -87,12 +79,22 @@ fn check(sketch: &Sketch) -> Result<Checked, Failure> {
     if !expected.report.inconclusive.is_empty() {
         return Ok(Checked::TooLarge);
     }
-    for variant in Variant::all() {
+    for variant in variants() {
         let found = run(variant)?;
         judge(&subject, variant, &expected, &found)
             .map_err(|disagreement| Failure { variant, disagreement })?;
     }
     Ok(Checked::Compared)
+}
+
+/// What is compared: all, or the algorithm that `SELVEDGE_FUZZ_ALGORITHM` names.
+fn variants() -> Vec<Variant> {
+    let mut variants = Variant::all();
+    if let Ok(name) = std::env::var("SELVEDGE_FUZZ_ALGORITHM") {
+        variants.retain(|variant| variant.algorithm.info().name == name);
+        assert!(!variants.is_empty(), "SELVEDGE_FUZZ_ALGORITHM is not an algorithm: {name}");
+    }
+    variants
 }
 
 fn judge(

@@ -74,6 +74,7 @@ Examples:
   selvedge compare queue.sel
   selvedge compare queue.sel --const N=4 --time 1m
   selvedge compare queue.sel --algorithms source,optimal --json
+  selvedge compare queue.sel --algorithms source,quasi --k 1,2,3,optimal
 
 Exit codes: 1 if an algorithm finds a violation, else 0 if one verifies the program, else 3;
 2 if two verdicts contradict each other.";

@@ -57,6 +57,11 @@ fn check(execution: &Execution) {
             .collect();
         expected.reverse();
         assert_eq!(execution.predecessors(b), expected, "predecessors of {b:?}");
+        for (nth, &access) in execution.accesses(b).iter().enumerate() {
+            let all = execution.history(access.object, b);
+            let expected: Vec<_> = all.filter(|&(_, other)| access.dependent(other)).collect();
+            assert_eq!(execution.dependences(b, nth).collect::<Vec<_>>(), expected);
+        }
     }
     for object in (0..3).map(ObjectId::new) {
         let expected: Vec<_> = execution

@@ -17,6 +17,8 @@ use crate::unfolding::{EventRef, Unfolding};
 /// A search for alternatives. Buffers that are used again and again.
 #[derive(Debug, Default)]
 pub(super) struct Comb {
+    /// The events of `D` that an alternative must be in conflict with.
+    disabled: Vec<EventRef>,
     /// What may be chosen, level by level: each level has what is compatible with the choices before.
     usable: Vec<EventRef>,
     levels: Vec<Level>,
@@ -36,34 +38,29 @@ struct Level {
 }
 
 impl Comb {
-    /// Looks for an alternative to `disabled`, the latest last. `usable` are the known events: compatible
+    /// Looks for an alternative to `disabled`, the latest first. `usable` are the known events: compatible
     /// with `C`, and not after an event of `D`. All in `disabled` are enabled after `C`. Gives the maximal
     /// events of the alternative.
     pub(super) fn search(
         &mut self,
         unfolding: &Unfolding,
-        disabled: &[EventRef],
+        disabled: impl Iterator<Item = EventRef>,
         usable: impl Iterator<Item = EventRef>,
         k: Option<NonZeroU32>,
     ) -> Option<&[EventRef]> {
-        let k = k.map_or(disabled.len(), |k| disabled.len().min(k.get() as usize));
-        let disabled = &disabled[disabled.len() - k..];
+        let k = k.map_or(usize::MAX, |k| k.get() as usize);
+        self.disabled.clear();
+        self.disabled.extend(disabled.take(k));
         self.usable.clear();
         self.usable.extend(usable);
         self.levels.clear();
         self.chosen.clear();
-        if !self.descend(unfolding, disabled, 0) {
-            return Some(&self.chosen);
-        }
+        self.add_level(*self.disabled.first()?, 0);
         loop {
             let level = self.levels.last_mut()?;
             if level.next == level.end {
-                let start = level.start;
+                self.usable.truncate(level.start);
                 self.levels.pop();
-                if self.levels.is_empty() {
-                    return None;
-                }
-                self.usable.truncate(start);
                 self.chosen.pop();
                 continue;
             }
@@ -73,28 +70,28 @@ impl Comb {
                 continue;
             }
             let (start, end) = (level.start, level.end);
-            let next = self.usable.len();
             self.chosen.push(event);
+            let Some(open) = self.first_open(unfolding) else { return Some(&self.chosen) };
+            let next = self.usable.len();
             for index in start..end {
                 let other = self.usable[index];
                 if !unfolding.are_in_conflict(event, other) {
                     self.usable.push(other);
                 }
             }
-            if !self.descend(unfolding, disabled, next) {
-                return Some(&self.chosen);
-            }
+            self.add_level(open, next);
         }
     }
 
-    /// Adds the spike of the latest event of `D` that nothing chosen is in conflict with. Gives false if
-    /// there is none.
-    fn descend(&mut self, unfolding: &Unfolding, disabled: &[EventRef], start: usize) -> bool {
-        let is_open = |event: &&EventRef| {
-            !self.chosen.iter().any(|&chosen| unfolding.excludes(**event, chosen))
-        };
-        let Some(&disabled) = disabled.iter().rev().find(is_open) else { return false };
+    /// Adds the spike of an event of `D`, made of what is usable from `start` on.
+    fn add_level(&mut self, disabled: EventRef, start: usize) {
         self.levels.push(Level { disabled, start, end: self.usable.len(), next: start });
-        true
+    }
+
+    /// The latest event of `D` that nothing chosen is in conflict with.
+    fn first_open(&self, unfolding: &Unfolding) -> Option<EventRef> {
+        let is_open =
+            |&event: &EventRef| !self.chosen.iter().any(|&other| unfolding.excludes(event, other));
+        self.disabled.iter().copied().find(is_open)
     }
 }

@@ -43,12 +43,12 @@ impl Kept {
 
     /// Takes all out.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = EventRef> + '_ {
-        self.table.clear();
+        self.table.clear_and_shrink();
         self.list.drain(..)
     }
 
     pub(super) fn clear(&mut self) {
-        self.table.clear();
+        self.table.clear_and_shrink();
         self.list.clear();
     }
 

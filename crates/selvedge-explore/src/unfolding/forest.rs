@@ -10,6 +10,8 @@
 use std::cell::Cell;
 use std::num::NonZeroU32;
 
+use super::rows::{self, Rows};
+
 /// A node of some tree. Counted from 1, so that an optional one takes no more room.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct NodeRef(NonZeroU32);
@@ -31,8 +33,6 @@ impl NodeRef {
 struct Node {
     parent: Option<NodeRef>,
     depth: u32,
-    /// Where its skip pointers begin, the nearest first.
-    first_skip: u32,
 }
 
 /// Some trees.
@@ -41,7 +41,8 @@ pub(crate) struct Forest {
     /// At least 2.
     step: u32,
     nodes: Vec<Node>,
-    skips: Vec<NodeRef>,
+    /// The skip pointers of each node, the nearest first.
+    skips: Rows<NodeRef>,
     /// How far apart the nodes of queries were: see [`Forest::count_distances`].
     distances: Option<Box<[Cell<u64>; DISTANCES]>>,
 }
@@ -51,7 +52,7 @@ pub(crate) const DISTANCES: usize = 24;
 
 impl Forest {
     pub(crate) fn new(step: u32) -> Self {
-        Self { step: step.max(2), nodes: Vec::new(), skips: Vec::new(), distances: None }
+        Self { step: step.max(2), nodes: Vec::new(), skips: Rows::new(), distances: None }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -71,7 +72,7 @@ impl Forest {
     /// Adds a node.
     pub(crate) fn push(&mut self, parent: Option<NodeRef>) -> NodeRef {
         let depth = parent.map_or(0, |parent| self.depth(parent)) + 1;
-        let first_skip = u32::try_from(self.skips.len()).expect("internal error: too many nodes");
+        self.skips.begin();
         if let Some(parent) = parent {
             let mut distance = self.step;
             while distance < depth && depth.is_multiple_of(distance) {
@@ -80,7 +81,7 @@ impl Forest {
                 distance = distance.saturating_mul(self.step);
             }
         }
-        self.nodes.push(Node { parent, depth, first_skip });
+        self.nodes.push(Node { parent, depth });
         NodeRef::of_index(self.nodes.len() - 1)
     }
 
@@ -118,16 +119,14 @@ impl Forest {
             if here.depth == depth {
                 return node;
             }
-            node = self.towards(node, here, here.depth - depth);
+            node = self.towards(node, here.depth - depth);
         }
     }
 
     /// As far up as one pointer leads, but not farther than `most`.
-    fn towards(&self, node: NodeRef, here: &Node, most: u32) -> NodeRef {
-        let next = self.nodes.get(node.index() + 1);
-        let end = next.map_or(self.skips.len(), |next| next.first_skip as usize);
-        let skips = &self.skips[here.first_skip as usize..end];
-        let (mut reached, mut distance) = (here.parent, self.step);
+    fn towards(&self, node: NodeRef, most: u32) -> NodeRef {
+        let skips = self.skips.get(node.index());
+        let (mut reached, mut distance) = (self.parent(node), self.step);
         for &skip in skips.iter().take_while(|_| {
             let near = distance <= most;
             distance = distance.saturating_mul(self.step);
@@ -158,26 +157,18 @@ impl Forest {
     /// Drops the nodes that are not to be kept; gives the new name of each. Whoever is kept has its
     /// ancestors kept.
     pub(crate) fn retain(&mut self, keep: &[bool]) -> Vec<Option<NodeRef>> {
-        let mut names: Vec<Option<NodeRef>> = Vec::with_capacity(keep.len());
-        let (mut nodes, mut skips) = (Vec::new(), Vec::new());
-        let rename = |names: &[Option<NodeRef>], node: NodeRef| {
-            names[node.index()].expect("internal error: an ancestor was dropped")
+        let mut kept = 0..;
+        let names: Vec<Option<NodeRef>> = keep
+            .iter()
+            .map(|&keep| if keep { kept.next().map(NodeRef::of_index) } else { None })
+            .collect();
+        let rename = |node: &mut NodeRef| {
+            *node = names[node.index()].expect("internal error: an ancestor was dropped");
         };
-        for (index, node) in self.nodes.iter().enumerate() {
-            if !keep[index] {
-                names.push(None);
-                continue;
-            }
-            names.push(Some(NodeRef::of_index(nodes.len())));
-            let next = self.nodes.get(index + 1);
-            let end = next.map_or(self.skips.len(), |next| next.first_skip as usize);
-            let first_skip = skips.len() as u32;
-            let old = &self.skips[node.first_skip as usize..end];
-            skips.extend(old.iter().map(|&skip| rename(&names, skip)));
-            let parent = node.parent.map(|parent| rename(&names, parent));
-            nodes.push(Node { parent, depth: node.depth, first_skip });
-        }
-        (self.nodes, self.skips) = (nodes, skips);
+        rows::retain(&mut self.nodes, keep);
+        self.nodes.iter_mut().filter_map(|node| node.parent.as_mut()).for_each(rename);
+        self.skips.retain(keep);
+        self.skips.items_mut().iter_mut().for_each(rename);
         names
     }
 }

@@ -5,6 +5,7 @@
 
 use super::forest::NodeRef;
 use super::objects::ObjectTrees;
+use super::rows::{self, Rows};
 
 const CHUNK: usize = 8;
 
@@ -17,9 +18,7 @@ type ChunkRef = u32;
 #[derive(Debug)]
 pub(crate) struct Maxima {
     chunks: Vec<Chunk>,
-    rows: Vec<ChunkRef>,
-    /// Where the row of each event begins.
-    starts: Vec<u32>,
+    rows: Rows<ChunkRef>,
     /// The row of the event that is being added.
     row: Vec<ChunkRef>,
     /// Chunks from here on belong to the event that is being added alone.
@@ -28,18 +27,11 @@ pub(crate) struct Maxima {
 
 impl Maxima {
     pub(crate) fn new() -> Self {
-        Self {
-            chunks: vec![[None; CHUNK]],
-            rows: Vec::new(),
-            starts: Vec::new(),
-            row: Vec::new(),
-            shared: 1,
-        }
+        Self { chunks: vec![[None; CHUNK]], rows: Rows::new(), row: Vec::new(), shared: 1 }
     }
 
     fn row(&self, event: usize) -> &[ChunkRef] {
-        let end = self.starts.get(event + 1).map_or(self.rows.len(), |&start| start as usize);
-        &self.rows[self.starts[event] as usize..end]
+        self.rows.get(event)
     }
 
     /// What the event knows of the object.
@@ -119,8 +111,7 @@ impl Maxima {
 
     /// The new event is complete.
     pub(crate) fn end(&mut self) {
-        self.starts.push(u32::try_from(self.rows.len()).expect("internal error: too many events"));
-        self.rows.extend_from_slice(&self.row);
+        self.rows.push_row(&self.row);
     }
 
     /// Whether all that two events know of objects fits together.
@@ -138,23 +129,18 @@ impl Maxima {
     /// Keeps the rows of some events; gives the nodes that they name.
     pub(crate) fn retain(&mut self, keep: &[bool], nodes: usize) -> Vec<bool> {
         let mut used = vec![false; nodes];
+        self.rows.retain(keep);
+        let mut is_used = vec![false; self.chunks.len()];
+        is_used[0] = true;
+        self.rows.items_mut().iter().for_each(|&chunk| is_used[chunk as usize] = true);
         let mut names: Vec<ChunkRef> = vec![0; self.chunks.len()];
-        let mut chunks = vec![[None; CHUNK]];
-        let (mut rows, mut starts) = (Vec::new(), Vec::new());
-        for event in (0..keep.len()).filter(|&event| keep[event]) {
-            starts.push(rows.len() as u32);
-            for &chunk in self.row(event) {
-                let name = &mut names[chunk as usize];
-                if chunk != 0 && *name == 0 {
-                    *name = chunks.len() as ChunkRef;
-                    let old = self.chunks[chunk as usize];
-                    old.iter().flatten().for_each(|node| used[node.index()] = true);
-                    chunks.push(old);
-                }
-                rows.push(*name);
-            }
+        let kept = (0..self.chunks.len()).filter(|&chunk| is_used[chunk]);
+        for (name, chunk) in kept.enumerate() {
+            self.chunks[chunk].iter().flatten().for_each(|node| used[node.index()] = true);
+            names[chunk] = name as ChunkRef;
         }
-        (self.chunks, self.rows, self.starts) = (chunks, rows, starts);
+        rows::retain(&mut self.chunks, &is_used);
+        self.rows.items_mut().iter_mut().for_each(|chunk| *chunk = names[*chunk as usize]);
         used
     }
 

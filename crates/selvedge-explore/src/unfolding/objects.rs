@@ -15,6 +15,7 @@ use selvedge_core::{Access, Mode, commute};
 
 use super::EventRef;
 use super::forest::{Forest, NodeRef};
+use super::rows::{self, Rows};
 use super::table::{Table, hash};
 
 /// What a node stands for.
@@ -22,14 +23,8 @@ use super::table::{Table, hash};
 enum Kind {
     /// One access that commutes with nothing.
     Exclusive,
-    /// Accesses that commute with each other.
-    Group {
-        /// One of them: it tells the object and the group.
-        access: Access,
-        /// Where their events begin in `members`.
-        first: u32,
-        len: u32,
-    },
+    /// Accesses that commute with each other. One of them tells the object and the group.
+    Group(Access),
 }
 
 /// The trees of all objects.
@@ -37,8 +32,8 @@ enum Kind {
 pub(crate) struct ObjectTrees {
     forest: Forest,
     kinds: Vec<Kind>,
-    /// Events of groups, ascending in each.
-    members: Vec<EventRef>,
+    /// The events of each group, ascending.
+    members: Rows<EventRef>,
     /// Groups by parent and members.
     groups: Table,
     buffer: Vec<EventRef>,
@@ -49,7 +44,7 @@ impl ObjectTrees {
         Self {
             forest: Forest::new(step),
             kinds: Vec::new(),
-            members: Vec::new(),
+            members: Rows::new(),
             groups: Table::default(),
             buffer: Vec::new(),
         }
@@ -73,6 +68,7 @@ impl ObjectTrees {
         let mode = access.mode;
         if !commute(mode, mode) {
             self.kinds.push(Kind::Exclusive);
+            self.members.begin();
             return self.forest.push(before);
         }
         let mut members = std::mem::take(&mut self.buffer);
@@ -103,7 +99,7 @@ impl ObjectTrees {
 
     fn unite(&mut self, a: NodeRef, b: NodeRef) -> NodeRef {
         // Histories that are not compatible come only from a program that breaks its contract.
-        let Kind::Group { access, .. } = self.kinds[a.index()] else { return a };
+        let Kind::Group(access) = self.kinds[a.index()] else { return a };
         if !self.are_compatible(a, b) {
             return a;
         }
@@ -157,15 +153,12 @@ impl ObjectTrees {
     fn group(&self, node: NodeRef) -> Option<Mode> {
         match self.kinds[node.index()] {
             Kind::Exclusive => None,
-            Kind::Group { access, .. } => Some(access.mode),
+            Kind::Group(access) => Some(access.mode),
         }
     }
 
     fn members(&self, node: NodeRef) -> &[EventRef] {
-        match self.kinds[node.index()] {
-            Kind::Exclusive => &[],
-            Kind::Group { first, len, .. } => &self.members[first as usize..][..len as usize],
-        }
+        self.members.get(node.index())
     }
 
     /// The node of a group.
@@ -174,7 +167,7 @@ impl ObjectTrees {
         let is_it = |index: usize| {
             let node = NodeRef::of_index(index);
             let object = match self.kinds[index] {
-                Kind::Group { access, .. } => Some(access.object),
+                Kind::Group(access) => Some(access.object),
                 Kind::Exclusive => None,
             };
             object == Some(access.object)
@@ -185,9 +178,8 @@ impl ObjectTrees {
             return NodeRef::of_index(index);
         }
         self.groups.insert(hash, self.forest.len());
-        let first = u32::try_from(self.members.len()).expect("internal error: too many events");
-        self.members.extend_from_slice(members);
-        self.kinds.push(Kind::Group { access, first, len: members.len() as u32 });
+        self.members.push_row(members);
+        self.kinds.push(Kind::Group(access));
         self.forest.push(parent)
     }
 
@@ -206,23 +198,17 @@ impl ObjectTrees {
             }
         }
         let names = self.forest.retain(&keep);
-        let old = std::mem::take(&mut self.members);
-        let old_kinds = std::mem::take(&mut self.kinds);
-        self.groups = Table::default();
-        for (kind, _) in old_kinds.iter().zip(&keep).filter(|(_, keep)| **keep) {
-            let Kind::Group { access, first, len } = *kind else {
-                self.kinds.push(Kind::Exclusive);
-                continue;
-            };
-            let start = self.members.len();
-            let renamed = old[first as usize..][..len as usize]
-                .iter()
-                .map(|event| events[event.index()].expect("internal error: a cause was dropped"));
-            self.members.extend(renamed);
-            let node = NodeRef::of_index(self.kinds.len());
-            let hash = group_hash(self.forest.parent(node), access, &self.members[start..]);
-            self.groups.insert(hash, self.kinds.len());
-            self.kinds.push(Kind::Group { access, first: start as u32, len });
+        rows::retain(&mut self.kinds, &keep);
+        self.members.retain(&keep);
+        for member in self.members.items_mut() {
+            *member = events[member.index()].expect("internal error: a cause was dropped");
+        }
+        self.groups.clear();
+        for (index, kind) in self.kinds.iter().enumerate() {
+            if let Kind::Group(access) = *kind {
+                let parent = self.forest.parent(NodeRef::of_index(index));
+                self.groups.insert(group_hash(parent, access, self.members.get(index)), index);
+            }
         }
         names
     }

@@ -15,6 +15,8 @@ struct Slot {
     number: std::num::NonZeroU32,
 }
 
+const FEWEST_SLOTS: usize = 64;
+
 impl Table {
     /// The number with this hash that `is_it`.
     #[inline]
@@ -37,7 +39,7 @@ impl Table {
     /// Adds a number that is not in it.
     pub(crate) fn insert(&mut self, hash: u32, number: usize) {
         if (self.len + 1) * 2 > self.slots.len() {
-            let larger = vec![None; (self.slots.len() * 2).max(64)];
+            let larger = vec![None; (self.slots.len() * 2).max(FEWEST_SLOTS)];
             for slot in std::mem::replace(&mut self.slots, larger).into_iter().flatten() {
                 self.put(slot);
             }
@@ -52,12 +54,17 @@ impl Table {
         self.len == 0
     }
 
-    /// Takes everything out, and keeps the memory if it is not much.
+    /// Takes everything out.
     pub(crate) fn clear(&mut self) {
+        self.len = 0;
+        self.slots.fill(None);
+    }
+
+    /// Takes everything out, and gives memory back if it is much.
+    pub(crate) fn clear_and_shrink(&mut self) {
         if self.len > 0 {
-            self.len = 0;
-            self.slots.truncate(64);
-            self.slots.fill(None);
+            self.slots.truncate(FEWEST_SLOTS);
+            self.clear();
         }
     }
 
@@ -98,7 +105,11 @@ mod tests {
             assert_eq!(table.find(hash_of(number), |other| other == number), Some(number));
         }
         assert_eq!(table.find(hash_of(3), |_| false), None);
-        table.clear();
-        assert!(table.is_empty() && table.find(hash_of(3), |_| true).is_none());
+        for clear in [Table::clear, Table::clear_and_shrink] {
+            clear(&mut table);
+            assert!(table.is_empty() && table.find(hash_of(3), |_| true).is_none());
+            table.insert(hash_of(3), 3);
+            assert_eq!(table.find(hash_of(3), |_| true), Some(3));
+        }
     }
 }

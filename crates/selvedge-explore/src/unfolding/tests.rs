@@ -46,13 +46,12 @@ struct Known {
 /// Runs the program at random and notes the events. A thread may take one of two alternatives of a step.
 fn run(
     program: &Program,
-    unfolding: &mut Unfolding,
+    extensions: &mut Extensions,
     known: &mut BTreeMap<EventRef, Known>,
     random: &mut Random,
 ) {
     let mut execution = Execution::new();
-    let mut path: Vec<Option<EventRef>> = Vec::new();
-    let mut finder = Extensions::default();
+    extensions.path.clear();
     let mut left: Vec<ThreadId> = Vec::new();
     for (index, thread) in program.iter().enumerate() {
         left.extend(std::iter::repeat_n(ThreadId::new(index), thread.len()));
@@ -63,13 +62,14 @@ fn run(
         let choice = u32::from(random.below(4) == 0);
         let effect = Effect { footprint, ..Effect::default() };
         execution.push(Step { thread, choice }, &effect);
-        path.push(None);
+        extensions.path.push(None);
         // Events are asked for in any order, and not all of them.
         if random.below(3) == 0 {
             let position = Position::new(random.below(execution.len()));
-            finder.executed(unfolding, &execution, &mut path, position);
+            extensions.executed(&execution, position);
         }
     }
+    let path = &extensions.path;
     for position in execution.positions() {
         let Some(event) = path[position.index()] else { continue };
         let before = execution
@@ -110,9 +110,21 @@ fn check(unfolding: &Unfolding, known: &BTreeMap<EventRef, Known>) {
             let compatible = |&cause: &EventRef| !are_in_conflict(known, cause, b);
             if one.history.iter().all(compatible) {
                 assert_eq!(unfolding.excludes(a, b), conflict, "{a:?} # {b:?}");
+                let rest = unfolding.touched_after(&steps_before(unfolding, a), b);
+                let disjoint = unfolding.touched(a).is_disjoint(rest);
+                assert!(!(disjoint && conflict), "{a:?} # {b:?}");
             }
         }
     }
+}
+
+/// How many steps each thread took in the history of `event`.
+fn steps_before(unfolding: &Unfolding, event: EventRef) -> Vec<u32> {
+    let steps = unfolding.latest(event).iter().map(|latest| match *latest {
+        Some(latest) => unfolding.depth(latest) - u32::from(latest == event),
+        None => 0,
+    });
+    steps.collect()
 }
 
 #[test]
@@ -120,18 +132,18 @@ fn causality_and_conflict_are_those_of_the_definitions() {
     let mut random = Random::new(1);
     for number in 0..400 {
         let program = random_program(&mut random);
-        let mut unfolding = Unfolding::new(2 + number % 3);
+        let mut extensions = Extensions::new(Unfolding::new(2 + number % 3));
         let mut known = BTreeMap::new();
         for _ in 0..6 {
-            run(&program, &mut unfolding, &mut known, &mut random);
+            run(&program, &mut extensions, &mut known, &mut random);
         }
-        check(&unfolding, &known);
-        known = forget_some(&mut unfolding, known, &mut random);
-        check(&unfolding, &known);
+        check(&extensions.unfolding, &known);
+        known = forget_some(&mut extensions.unfolding, known, &mut random);
+        check(&extensions.unfolding, &known);
         for _ in 0..4 {
-            run(&program, &mut unfolding, &mut known, &mut random);
+            run(&program, &mut extensions, &mut known, &mut random);
         }
-        check(&unfolding, &known);
+        check(&extensions.unfolding, &known);
     }
 }
 
