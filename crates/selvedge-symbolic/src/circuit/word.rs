@@ -3,10 +3,11 @@
 use std::rc::Rc;
 
 use super::Circuit;
+use super::range::Term;
 use crate::solver::Lit;
 
 /// A number, lowest bit first. A boolean is a word of one bit.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Word(pub(super) Rc<[Lit]>);
 
 /// Integers of the language.
@@ -94,6 +95,12 @@ impl Circuit {
         if condition == Lit::FALSE {
             return otherwise.clone();
         }
+        let word = self.choose_bits(condition, then, otherwise);
+        self.note(&word, Term::Either(then.clone(), otherwise.clone()));
+        word
+    }
+
+    pub(super) fn choose_bits(&mut self, condition: Lit, then: &Word, otherwise: &Word) -> Word {
         let bits = then.0.iter().zip(otherwise.0.iter());
         let bits: Vec<(Lit, Lit)> = bits.map(|(&a, &b)| (a, b)).collect();
         bits.into_iter().map(|(a, b)| self.choose(condition, a, b)).collect()

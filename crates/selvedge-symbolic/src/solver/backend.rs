@@ -69,6 +69,11 @@ impl Backend {
         (answer != lbool::UNDEF).then_some(answer == lbool::TRUE)
     }
 
+    pub(super) fn fixed(&self, lit: Lit) -> Option<bool> {
+        let value = self.solver.value_lvl_0(theirs(lit));
+        (value != lbool::UNDEF).then_some(value == lbool::TRUE)
+    }
+
     pub(super) fn model(&self) -> Vec<bool> {
         self.solver.get_model().iter().map(|&value| value == lbool::TRUE).collect()
     }

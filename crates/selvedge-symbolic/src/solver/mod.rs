@@ -155,6 +155,11 @@ impl Solver {
         }
     }
 
+    /// The value of a literal, if unit clauses alone decide it.
+    pub fn fixed(&self, lit: Lit) -> Option<bool> {
+        self.backend.fixed(lit)
+    }
+
     /// The value of a literal in the last model. What the model leaves open is false.
     pub fn value(&self, lit: Lit) -> bool {
         self.model.get(lit.variable()).copied().unwrap_or(false) == lit.is_positive()

@@ -12,6 +12,10 @@ use crate::solver::Lit;
 pub struct CellId(u32);
 
 impl CellId {
+    pub(super) fn new(index: usize) -> Self {
+        Self(u32::try_from(index).expect("internal error: more than 2^32 cells"))
+    }
+
     /// Its index.
     pub fn index(self) -> usize {
         self.0 as usize
@@ -52,7 +56,7 @@ impl Unrolled {
         if let Some(&id) = self.cell_ids.get(&name) {
             return id;
         }
-        let id = CellId(u32::try_from(self.cells.len()).expect("internal error: many cells"));
+        let id = CellId::new(self.cells.len());
         let (global, element, suffix) = match name {
             CellName::Value(global, element) => (global, element, ""),
             CellName::Readers(global, element) => (global, element, " (readers)"),

@@ -16,10 +16,12 @@
 mod arithmetic;
 mod cells;
 mod events;
+mod fold;
 mod local;
 mod locks;
 mod look;
 mod loops;
+mod ranges;
 mod run;
 mod state;
 mod variables;
@@ -194,6 +196,8 @@ pub fn unroll(program: &Arc<Program>, depth: Depth, mut circuit: Circuit) -> Unr
     }
     unrolled.connect_wakers();
     unrolled.run_finally();
+    unrolled.bound_values();
+    unrolled.fold_known();
     unrolled
 }
 

@@ -243,11 +243,16 @@ impl Unrolled {
         let count = self.circuit.subtract(&high.resized(33), &low.resized(33)).0;
         let many = self.circuit.less(&Word::integer(MOST_ALTERNATIVES).resized(33), &count);
         self.fault(runner, state, many, ViolationKind::Resources, site);
-        let bits = match (low.as_constant(), high.as_constant()) {
-            (Some(0), Some(2)) => 1,
-            _ => 32,
+        let value = match (low.as_constant(), high.as_constant()) {
+            // No more bits than the greatest value has.
+            (Some(0..), Some(high)) => {
+                let greatest = high.saturating_sub(1).max(0);
+                let bits = (32 - greatest.leading_zeros()) as usize;
+                let value = self.circuit.fresh_word(bits);
+                value.bits().iter().copied().chain([Lit::FALSE]).collect::<Word>().resized(32)
+            }
+            _ => self.circuit.fresh_word(32),
         };
-        let value = self.circuit.fresh_word(bits).resized(32);
         let least = self.circuit.at_most(&low, &value);
         let most = self.circuit.less(&value, &high);
         self.circuit.imply(&[state.guard], &[least]);
