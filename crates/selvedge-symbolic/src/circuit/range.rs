@@ -188,13 +188,14 @@ impl Circuit {
         if word.width() < 2 || range.contains(Range::of_width(word.width())) {
             return;
         }
-        let bits = (0..word.width()).find(|&bits| Range::of_width(bits + 1).contains(range));
+        // From this bit on, all are copies of the sign.
+        let sign_from = (1..word.width()).find(|&bits| Range::of_width(bits + 1).contains(range));
         let sign = match (range.low >= 0, range.high < 0) {
             (true, _) => Lit::FALSE,
             (_, true) => Lit::TRUE,
             _ => word.sign(),
         };
-        for &bit in &word.bits()[bits.unwrap_or(0)..] {
+        for &bit in &word.bits()[sign_from.unwrap_or(word.width())..] {
             self.require(&[!bit, sign]);
             self.require(&[bit, !sign]);
         }
