@@ -11,7 +11,7 @@ use clap::error::ErrorKind;
 use clap::{Arg, Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use selvedge_core::Schedule;
 use selvedge_explore::{Algorithm, Cycles, Independence, Limits, QuasiOptions};
-use selvedge_symbolic::Scheme;
+use selvedge_symbolic::{Engine, Scheme};
 
 use crate::exit::{Exit, FAILURE, Failure, complain};
 use crate::screen::Screen;
@@ -244,6 +244,11 @@ pub(crate) struct SymbolicArgs {
     #[arg(long, value_name = "C", requires = "scheme",
           value_parser = clap::value_parser!(u32).range(..=1_000_000))]
     pub(crate) context_bound: Option<u32>,
+
+    /// The solver: batsat, or cadical in a build that has it
+    #[arg(long, value_name = "NAME", requires = "scheme", default_value = "batsat",
+          value_parser = values::parse_engine)]
+    pub(crate) solver: Engine,
 
     /// Write the formula to a file and do not solve it: SMT-LIB, or DIMACS if it ends in .cnf
     #[arg(long, value_name = "FILE", requires = "scheme")]

@@ -9,8 +9,10 @@ use selvedge_report::{
     Align, CoversJson, InconclusiveJson, Style, Table, TraceView, ViolationJson, grouped, plural,
     seconds, to_text,
 };
+use selvedge_symbolic::check::encoded;
+use selvedge_symbolic::solver::Solver;
 use selvedge_symbolic::stats::Stats;
-use selvedge_symbolic::{Options, Scheme};
+use selvedge_symbolic::{Engine, Options, Patience, Scheme};
 use serde::Serialize;
 
 use crate::advice::advice;
@@ -31,6 +33,7 @@ pub(crate) fn run(args: &CheckArgs, scheme: Scheme, screen: &Screen) -> Result<E
         unroll: args.symbolic.unroll,
         context_bound: args.symbolic.context_bound,
         keep_going: args.keep_going,
+        engine: args.symbolic.solver,
     };
     if scheme == Scheme::Order && options.context_bound.is_some() {
         return Err(Failure::User(
@@ -39,14 +42,12 @@ pub(crate) fn run(args: &CheckArgs, scheme: Scheme, screen: &Screen) -> Result<E
                 .to_owned(),
         ));
     }
-    if let Some(path) = &args.symbolic.export_formula {
-        return export(&loaded, &options, path, screen);
-    }
     interrupt::install();
+    if let Some(path) = &args.symbolic.export_formula {
+        return export(&loaded, args, &options, path, screen);
+    }
     let mut watch = Watch::start(args.limits.time, false, scheme.name());
     let start = Instant::now();
-    let nothing =
-        || Progress { counts: selvedge_core::Counts::default(), steps: 0, depth: 0, fraction: 0.0 };
     let outcome =
         selvedge_symbolic::check(loaded.program(), &options, &mut || watch.poll(&nothing), &|| {
             start.elapsed()
@@ -85,15 +86,28 @@ pub(crate) fn run(args: &CheckArgs, scheme: Scheme, screen: &Screen) -> Result<E
     Ok(result.verdict.into())
 }
 
+/// There is nothing to tell about a search while it goes on.
+fn nothing() -> Progress {
+    Progress { counts: selvedge_core::Counts::default(), steps: 0, depth: 0, fraction: 0.0 }
+}
+
 /// Writes the formula of the deepest unrolling for other solvers.
 fn export(
     loaded: &Loaded,
+    args: &CheckArgs,
     options: &Options,
     path: &Path,
     screen: &Screen,
 ) -> Result<Exit, Failure> {
-    let encoded =
-        selvedge_symbolic::check::encoded(loaded.program(), options, options.unroll, true);
+    let mut watch = Watch::start(args.limits.time, false, options.scheme.name());
+    let mut stop = || watch.poll(&nothing).is_some();
+    let patience = &mut Patience::new(&mut stop);
+    let solver = Solver::recording();
+    let encoded = encoded(loaded.program(), options, options.unroll, solver, patience);
+    let Ok(encoded) = encoded else {
+        screen.warn("stopped before the formula was complete; nothing is written");
+        return Ok(Exit::Inconclusive);
+    };
     let goal = [encoded.goals.violated];
     let solver = &encoded.unrolled.circuit.solver;
     let is_dimacs = path.extension().is_some_and(|extension| extension == "cnf");
@@ -217,10 +231,19 @@ impl Shown<'_> {
             (covers, "assertions, deadlocks; not data races".to_owned()),
             ("unrolled", unrolled),
             ("formula", formula),
-            ("search", format!("symbolic, {}", self.options.scheme.name())),
+            ("search", self.search()),
             ("time", seconds(self.time)),
         ];
         rows.iter().map(|(name, text)| format!("  {name:11}{text}\n")).collect()
+    }
+
+    /// The encoding, and the solver if it is not the usual one.
+    fn search(&self) -> String {
+        let (scheme, engine) = (self.options.scheme.name(), self.options.engine);
+        match engine == Engine::default() {
+            true => format!("symbolic, {scheme}"),
+            false => format!("symbolic, {scheme}, solved by {}", engine.name()),
+        }
     }
 
     /// The columns of the paper's Table 1.
@@ -287,6 +310,7 @@ impl Shown<'_> {
             constants: self.loaded.constants.clone(),
             verdict: self.verdict.name(),
             symbolic: self.options.scheme.name(),
+            solver: self.options.engine.name(),
             unroll: self.options.unroll,
             context_bound: self.options.context_bound,
             covers: CoversJson { assertions: true, deadlocks: true, data_races: false },
@@ -326,6 +350,7 @@ struct SymbolicJson {
     constants: crate::source::Constants,
     verdict: &'static str,
     symbolic: &'static str,
+    solver: &'static str,
     unroll: u32,
     context_bound: Option<u32>,
     covers: CoversJson,

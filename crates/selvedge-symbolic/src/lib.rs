@@ -9,6 +9,7 @@
 pub mod check;
 pub mod circuit;
 pub mod encode;
+mod patience;
 pub mod solver;
 pub mod stats;
 #[cfg(test)]
@@ -19,3 +20,5 @@ pub mod witness;
 
 pub use check::{Options, Outcome, check};
 pub use encode::Scheme;
+pub use patience::{Patience, Stopped};
+pub use solver::Engine;

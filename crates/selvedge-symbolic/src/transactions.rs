@@ -9,6 +9,7 @@ use crate::circuit::Circuit;
 use crate::encode::passes::may_depend;
 use crate::encode::steps::Steps;
 use crate::encode::transactions::{Round, StepOfTwo, generate, passes};
+use crate::patience::Patience;
 use crate::unroll::{Depth, EventId, Unrolled, unroll};
 
 /// The run of GenMAT on one way through each of two threads.
@@ -41,7 +42,10 @@ const MOST_WAYS: usize = 8;
 /// If it has not two threads, or too many ways; with what to do.
 pub fn of_program(program: &Arc<Program>, repetitions: u32) -> Result<Vec<Between>, String> {
     let depth = Depth { repetitions, stops_anywhere: false };
-    let mut unrolled = unroll(program, depth, Circuit::default());
+    let mut never = || false;
+    let patience = &mut Patience::new(&mut never);
+    let unrolled = unroll(program, depth, Circuit::default(), patience);
+    let mut unrolled = unrolled.expect("internal error: nobody stopped it");
     let steps = Steps::new(&mut unrolled);
     let threads: Vec<usize> =
         (0..steps.of_thread.len()).filter(|&i| !steps.of_thread[i].is_empty()).collect();

@@ -4,28 +4,30 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use selvedge_core::{Bound, Inconclusive, Verdict};
-use selvedge_symbolic::{Options, Scheme, check};
+use selvedge_symbolic::{Engine, Options, Scheme, check};
 use selvedge_testkit::{corpus, programs};
 
 #[test]
 fn order_agrees_with_the_explorers() {
-    agrees(Scheme::Order);
+    for engine in Engine::ALL.into_iter().filter(|engine| engine.is_built_in()) {
+        agrees(Scheme::Order, engine);
+    }
 }
 
 #[test]
 fn token_agrees_with_the_explorers() {
-    agrees(Scheme::Token);
+    agrees(Scheme::Token, Engine::default());
 }
 
 #[test]
 fn mat_agrees_with_the_explorers() {
-    agrees(Scheme::Mat);
+    agrees(Scheme::Mat, Engine::default());
 }
 
 /// What the symbolic checks do not look at or cannot encode.
 const UNSUPPORTED: [&str; 4] = ["send ", "receive", "list ", "map "];
 
-fn agrees(scheme: Scheme) {
+fn agrees(scheme: Scheme, engine: Engine) {
     let mut problems = Vec::new();
     let mut late = Vec::new();
     for file in programs() {
@@ -35,7 +37,7 @@ fn agrees(scheme: Scheme) {
         let start = Instant::now();
         let limit = Duration::from_secs(if scheme == Scheme::Order { 30 } else { 2 });
         let mut stop = || (start.elapsed() > limit).then_some(Bound::Time);
-        let options = Options { scheme, keep_going: true, ..Options::default() };
+        let options = Options { scheme, engine, keep_going: true, ..Options::default() };
         let outcome = check(&compiled.program, &options, &mut stop, &|| start.elapsed());
         let report = &outcome.report;
         let mut kinds: Vec<&str> =

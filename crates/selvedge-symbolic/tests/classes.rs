@@ -8,8 +8,8 @@ use selvedge_explore::{Algorithm, Observer, Options, explore};
 use selvedge_lang::Interpreter;
 use selvedge_lang::ir::Program;
 use selvedge_symbolic::check::encoded;
-use selvedge_symbolic::solver::{Answer, Lit};
-use selvedge_symbolic::{Scheme, witness};
+use selvedge_symbolic::solver::{Answer, Lit, Solver};
+use selvedge_symbolic::{Patience, Scheme, witness};
 use selvedge_testkit::Random;
 
 /// Programs with more interleavings are left out.
@@ -76,7 +76,11 @@ fn run(program: &Arc<Program>, schedule: &Schedule) -> Execution {
 /// All models of an encoding that differ in what tells classes apart, as executions.
 fn models(program: &Arc<Program>, scheme: Scheme) -> Vec<Execution> {
     let options = selvedge_symbolic::Options { scheme, ..Default::default() };
-    let mut encoded = encoded(program, &options, 2, false);
+    let mut never = || false;
+    let patience = &mut Patience::new(&mut never);
+    let Ok(mut encoded) = encoded(program, &options, 2, Solver::new(), patience) else {
+        panic!("nobody stopped it");
+    };
     let choices = encoded.encoding.choices();
     let mut executions = Vec::new();
     let goal = [encoded.goals.maximal];

@@ -9,6 +9,7 @@ pub mod steps;
 pub mod token;
 pub mod transactions;
 
+use crate::patience::{Patience, Stopped};
 use crate::unroll::{EventId, Unrolled};
 use goals::Goals;
 use order::OrderEncoding;
@@ -63,18 +64,23 @@ pub enum Encoding {
 }
 
 /// Encodes the interleavings of an unrolled program.
+///
+/// # Errors
+/// If the caller asks to stop.
 pub fn encode(
     unrolled: &mut Unrolled,
     goals: &Goals,
     scheme: Scheme,
     context_bound: Option<u32>,
-) -> Encoding {
+    patience: &mut Patience<'_>,
+) -> Result<Encoding, Stopped> {
     if scheme == Scheme::Order {
-        return Encoding::Order(order::encode(unrolled, goals.maximal));
+        return Ok(Encoding::Order(order::encode(unrolled, goals.maximal, patience)?));
     }
     let steps = Steps::new(unrolled);
-    let passes = Passes::new(unrolled, &steps, scheme);
-    Encoding::Token(token::encode(unrolled, steps, passes, context_bound, goals.maximal))
+    let passes = Passes::new(unrolled, &steps, scheme, patience)?;
+    let token = token::encode(unrolled, steps, passes, context_bound, goals.maximal, patience)?;
+    Ok(Encoding::Token(token))
 }
 
 impl Encoding {

@@ -24,6 +24,7 @@ use super::Scheme;
 use super::locksets::Locksets;
 use super::steps::Steps;
 use super::transactions;
+use crate::patience::{Patience, Stopped};
 use crate::solver::Lit;
 use crate::unroll::{EventId, Unrolled};
 
@@ -53,12 +54,23 @@ const MOST_WAYS: usize = 256;
 
 impl Passes {
     /// The passes of a scheme.
-    pub fn new(unrolled: &mut Unrolled, steps: &Steps, scheme: Scheme) -> Self {
+    ///
+    /// # Errors
+    /// If the caller asks to stop.
+    pub fn new(
+        unrolled: &mut Unrolled,
+        steps: &Steps,
+        scheme: Scheme,
+        patience: &mut Patience<'_>,
+    ) -> Result<Self, Stopped> {
         let locksets = Locksets::new(unrolled, steps);
         let (mut kept, transactions) = match scheme {
             Scheme::Mat => match of_two_threads(unrolled, steps) {
                 Some((passes, count)) => (passes, Some(count)),
-                None => (Lexicographic { unrolled, steps, locksets: &locksets }.passes(), None),
+                None => {
+                    let least = Lexicographic { unrolled, steps, locksets: &locksets };
+                    (least.passes(patience)?, None)
+                }
             },
             Scheme::Token | Scheme::Order => (all(steps), None),
         };
@@ -66,7 +78,7 @@ impl Passes {
             pass.allowed != Lit::FALSE && locksets.can_pass(unrolled, steps, pass.from, pass.to)
         });
         drop_useless(steps, &mut kept);
-        Self { kept, pairs: steps.pairs(), transactions }
+        Ok(Self { kept, pairs: steps.pairs(), transactions })
     }
 }
 
@@ -154,11 +166,12 @@ struct Lexicographic<'a> {
 }
 
 impl Lexicographic<'_> {
-    fn passes(mut self) -> Vec<Pass> {
+    fn passes(mut self, patience: &mut Patience<'_>) -> Result<Vec<Pass>, Stopped> {
         let mut passes = Vec::new();
         let threads = self.steps.of_thread.len();
         for i in 0..threads {
             for index in 0..self.steps.of_thread[i].len() {
+                patience.check()?;
                 let from = self.steps.of_thread[i][index];
                 for j in 0..i {
                     for &to in &self.steps.of_thread[j] {
@@ -169,7 +182,7 @@ impl Lexicographic<'_> {
                 self.forward(i, from, &mut passes);
             }
         }
-        passes
+        Ok(passes)
     }
 
     /// Passes to later threads.

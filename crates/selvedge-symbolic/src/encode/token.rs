@@ -23,6 +23,7 @@ use std::collections::BTreeMap;
 use super::passes::{Pass, Passes};
 use super::steps::Steps;
 use crate::circuit::Word;
+use crate::patience::{Patience, Stopped};
 use crate::solver::Lit;
 use crate::unroll::{CellId, EventId, Unrolled};
 
@@ -51,13 +52,17 @@ struct Encoder<'a> {
 
 /// Encodes the interleavings that pass the token as allowed. `at_end`: the literal under which
 /// final values matter.
+///
+/// # Errors
+/// If the caller asks to stop.
 pub fn encode(
     unrolled: &mut Unrolled,
     steps: Steps,
     passes: Passes,
     context_bound: Option<u32>,
     at_end: Lit,
-) -> TokenEncoding {
+    patience: &mut Patience<'_>,
+) -> Result<TokenEncoding, Stopped> {
     let mut encoder = Encoder {
         unrolled,
         steps,
@@ -68,12 +73,12 @@ pub fn encode(
         starts: Vec::new(),
     };
     encoder.localise(context_bound);
-    encoder.pass_tokens(&passes);
+    encoder.pass_tokens(&passes, patience)?;
     encoder.follow_program_order();
     encoder.create_and_join();
     encoder.end(at_end);
     let Encoder { clocks, happens, starts, .. } = encoder;
-    TokenEncoding { happens, starts, clocks, passes }
+    Ok(TokenEncoding { happens, starts, clocks, passes })
 }
 
 impl Encoder<'_> {
@@ -119,8 +124,9 @@ impl Encoder<'_> {
         }
     }
 
-    fn pass_tokens(&mut self, passes: &Passes) {
+    fn pass_tokens(&mut self, passes: &Passes, patience: &mut Patience<'_>) -> Result<(), Stopped> {
         for &pass in &passes.kept {
+            patience.check()?;
             let lit = self.unrolled.circuit.fresh();
             self.unrolled.circuit.imply(&[lit], &[pass.allowed]);
             for event in [pass.from, pass.to] {
@@ -134,6 +140,7 @@ impl Encoder<'_> {
             self.unrolled.circuit.imply_equal(&[lit], &after, &self.clocks[&pass.to]);
             self.happens.push((lit, pass));
         }
+        Ok(())
     }
 
     /// What one step leaves is what the other finds, if all of `premises`.

@@ -6,7 +6,8 @@ use crate::solver::Lit;
 
 impl Unrolled {
     /// Replaces all literals whose value is known.
-    pub(crate) fn fold_known(&mut self) {
+    pub(super) fn fold_known(&mut self) {
+        self.circuit.solver.propagate();
         let circuit = &self.circuit;
         for event in &mut self.events {
             fold(circuit, &mut event.guard);

@@ -15,6 +15,7 @@ use rustc_hash::FxHashMap;
 use super::{CellId, EventId, Unrolled};
 use crate::circuit::{Computation, Range, Word};
 use crate::encode::program_order::ProgramOrder;
+use crate::patience::{Patience, Stopped};
 
 /// So often are all writes looked at, as long as values grow.
 const ROUNDS: usize = 4;
@@ -23,12 +24,16 @@ const MOST_WORK: usize = 4_000_000;
 
 impl Unrolled {
     /// Bounds what reads find and what is left at the end, by unit clauses.
-    pub(crate) fn bound_values(&mut self) {
+    pub(super) fn bound_values(&mut self, patience: &mut Patience<'_>) -> Result<(), Stopped> {
         let analysis = Analysis::new(self);
-        let Some(found) = analysis.without_order().or_else(|| analysis.by_places()) else { return };
-        for (word, range) in found {
+        let found = match analysis.without_order() {
+            Some(found) => Some(found),
+            None => analysis.by_places(patience)?,
+        };
+        for (word, range) in found.into_iter().flatten() {
             self.circuit.require_range(&word, range);
         }
+        Ok(())
     }
 }
 
@@ -157,7 +162,7 @@ impl<'a> Analysis<'a> {
     }
 
     /// All combinations of places in the threads, those with fewer steps first. `None`: too many.
-    fn by_places(&self) -> Option<Found> {
+    fn by_places(&self, patience: &mut Patience<'_>) -> Result<Option<Found>, Stopped> {
         let threads: Vec<&[EventId]> =
             self.unrolled.threads.iter().map(|thread| thread.events.as_slice()).collect();
         let needs = self.needs(&threads);
@@ -171,6 +176,7 @@ impl<'a> Analysis<'a> {
         while !level.is_empty() {
             let mut next: BTreeMap<Vec<u32>, State> = BTreeMap::new();
             for (at, state) in &level {
+                patience.check()?;
                 for (thread, events) in threads.iter().enumerate() {
                     let Some(&event) = events.get(at[thread] as usize) else { continue };
                     let needs = &needs[event.index()];
@@ -179,7 +185,7 @@ impl<'a> Analysis<'a> {
                     }
                     work += state.len() + self.steps[event.index()].cost();
                     if work > MOST_WORK {
-                        return None;
+                        return Ok(None);
                     }
                     let state = self.step(event, state, &mut of_reads[event.index()]);
                     for (all, here) in of_cells.iter_mut().zip(&state) {
@@ -198,7 +204,7 @@ impl<'a> Analysis<'a> {
             }
             level = next;
         }
-        Some(self.found(of_reads, &of_cells))
+        Ok(Some(self.found(of_reads, &of_cells)))
     }
 
     /// Per event, how many events of each thread come before it in every execution.
