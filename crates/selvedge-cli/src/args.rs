@@ -231,7 +231,9 @@ pub(crate) struct SymbolicArgs {
     /// Check all executions at once, as a formula: order (the default), token or mat
     #[arg(long = "symbolic", value_name = "SCHEME", num_args = 0..=1,
           default_missing_value = "order", value_parser = values::parse_scheme,
-          conflicts_with_all = ["algorithm", "sample", "races", "max_executions", "preemptions"])]
+          conflicts_with_all = ["algorithm", "sample", "pct", "seed", "races", "max_executions",
+                                "max_steps", "preemptions", "context_switches", "k", "locks_only",
+                                "skip_step", "cycles"])]
     pub(crate) scheme: Option<Scheme>,
 
     /// Repeat loops at most N times, unless constants decide how often

@@ -3,13 +3,14 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use selvedge_core::{Inconclusive, Verdict};
+use selvedge_core::{Bound, Inconclusive, Verdict};
 use selvedge_explore::{Observer as _, Progress};
 use selvedge_report::{
     Align, CoversJson, InconclusiveJson, Style, Table, TraceView, ViolationJson, grouped, plural,
     seconds, to_text,
 };
-use selvedge_symbolic::check::encoded;
+use selvedge_symbolic::check::{encoded, too_many};
+use selvedge_symbolic::encode::NoFormula;
 use selvedge_symbolic::solver::Solver;
 use selvedge_symbolic::stats::Stats;
 use selvedge_symbolic::{Engine, Options, Patience, Scheme};
@@ -104,9 +105,13 @@ fn export(
     let patience = &mut Patience::new(&mut stop);
     let solver = Solver::recording();
     let encoded = encoded(loaded.program(), options, options.unroll, solver, patience);
-    let Ok(encoded) = encoded else {
-        screen.warn("stopped before the formula was complete; nothing is written");
-        return Ok(Exit::Inconclusive);
+    let encoded = match encoded {
+        Ok(encoded) => encoded,
+        Err(NoFormula::Stopped) => {
+            screen.warn("stopped before the formula was complete; nothing is written");
+            return Ok(Exit::Inconclusive);
+        }
+        Err(NoFormula::TooManyPairs(pairs)) => return Err(Failure::User(too_many(pairs))),
     };
     let goal = [encoded.goals.violated];
     let solver = &encoded.unrolled.circuit.solver;
@@ -164,7 +169,7 @@ impl Shown<'_> {
             ),
             Verdict::Inconclusive => {
                 let first = self.inconclusive.first();
-                (Style::Unsure, first.map_or(String::new(), |reason| advice(reason).0))
+                (Style::Unsure, first.map_or(String::new(), |reason| advice_on(reason).0))
             }
         };
         format!("{}: {rest}\n", screen.paint.style(style, self.verdict.name()))
@@ -188,7 +193,7 @@ impl Shown<'_> {
             (!inputs.is_empty()).then(|| format!("inputs: {}", inputs.join(", ")))
         }));
         for (i, reason) in self.inconclusive.iter().enumerate() {
-            let (what, lines) = advice(reason);
+            let (what, lines) = advice_on(reason);
             if self.verdict == Verdict::Violated {
                 out.push_str(&format!("\nthere may be more violations: {what}\n"));
             } else if i > 0 {
@@ -327,6 +332,20 @@ impl Shown<'_> {
             inconclusive: self.inconclusive.iter().map(Into::into).collect(),
         }
     }
+}
+
+/// What happened, and the next step.
+fn advice_on(reason: &Inconclusive) -> (String, Vec<String>) {
+    let (what, lines) = advice(reason);
+    let lines = match reason {
+        Inconclusive::Bound(Bound::Time) => vec![
+            "raise the limit (--time), make the program smaller (--const N=2),".to_owned(),
+            "repeat loops less often (--unroll 2), or run executions one by one: leave out --symbolic"
+                .to_owned(),
+        ],
+        _ => lines,
+    };
+    (what, lines)
 }
 
 /// What was chosen from outside, as the execution shows it.

@@ -7,8 +7,8 @@ use selvedge_lang::ir::Program;
 
 use crate::circuit::Circuit;
 use crate::encode::goals::{Goals, Wrong};
-use crate::encode::{Encoding, Scheme, encode};
-use crate::patience::{Patience, Stopped};
+use crate::encode::{Encoding, NoFormula, Scheme, encode};
+use crate::patience::Patience;
 use crate::solver::{Answer, Engine, Lit, Solver};
 use crate::stats::{DepthStats, Stats};
 use crate::unroll::{CutReason, Depth, Unrolled, unroll};
@@ -90,14 +90,14 @@ pub struct Encoded {
 /// Unrolls and encodes a program, for a solver without clauses.
 ///
 /// # Errors
-/// If the caller asks to stop.
+/// If the caller asks to stop, or if it would be too large.
 pub fn encoded(
     program: &Arc<Program>,
     options: &Options,
     unroll_to: u32,
     solver: Solver,
     patience: &mut Patience<'_>,
-) -> Result<Encoded, Stopped> {
+) -> Result<Encoded, NoFormula> {
     let depth = Depth { repetitions: unroll_to, stops_anywhere: options.context_bound.is_some() };
     let mut unrolled = unroll(program, depth, Circuit::new(solver), patience)?;
     let goals = Goals::new(&mut unrolled);
@@ -174,10 +174,17 @@ impl Search<'_> {
         let solver = Solver::of(self.options.engine);
         let patience = &mut Patience::new(&mut ask);
         let encoded = encoded(self.program, self.options, size, solver, patience);
-        if let Some(bound) = why {
-            self.outcome.report.note(Inconclusive::Bound(bound));
+        match encoded {
+            Ok(encoded) => return Some(encoded),
+            Err(NoFormula::Stopped) => {
+                let bound = why.expect("internal error: nobody stopped it");
+                self.outcome.report.note(Inconclusive::Bound(bound));
+            }
+            Err(NoFormula::TooManyPairs(pairs)) => {
+                self.outcome.report.note(Inconclusive::GaveUp(too_many(pairs)));
+            }
         }
-        encoded.ok()
+        None
     }
 
     fn depth(&mut self, encoded: &mut Encoded, depth: u32) -> Ended {
@@ -279,6 +286,14 @@ impl Search<'_> {
             }
         }
     }
+}
+
+/// What to say and to do about a formula that would be too large.
+pub fn too_many(pairs: usize) -> String {
+    format!(
+        "there are {pairs} pairs of steps between which a token could pass, too many for a \
+         formula; --symbolic order has none"
+    )
 }
 
 /// Whether a loop is repeated more than `depth` times.

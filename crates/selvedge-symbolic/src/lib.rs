@@ -12,8 +12,6 @@ pub mod encode;
 mod patience;
 pub mod solver;
 pub mod stats;
-#[cfg(test)]
-mod testing;
 pub mod transactions;
 pub mod unroll;
 pub mod witness;

@@ -223,3 +223,27 @@ fn orders_with_branches() {
 fn orders_with_locks() {
     campaign(true, true, order_classes);
 }
+
+/// How often `mat` meets a class, for each number of threads. The table of `docs/papers.md`.
+#[test]
+fn redundancy_with_more_than_two_threads() {
+    let mut random = Random::new(7);
+    let mut table = Vec::new();
+    for (threads, programs) in [(2, 40), (3, 40), (4, 20)] {
+        let (mut classes, mut met, mut interleavings) = (0, 0, 0);
+        let mut done = 0;
+        while done < programs {
+            let program = compiled(&random_program(&mut random, threads, false, false));
+            let all = all_interleavings(&program);
+            if all.len() > MOST_INTERLEAVINGS {
+                continue;
+            }
+            done += 1;
+            classes += all.iter().map(TraceKey::of).collect::<BTreeSet<_>>().len();
+            met += models(&program, Scheme::Mat).len();
+            interleavings += all.len();
+        }
+        table.push((threads, classes, met, interleavings));
+    }
+    assert_eq!(table, [(2, 146, 146, 757), (3, 363, 467, 6960), (4, 314, 473, 6390)]);
+}

@@ -26,7 +26,10 @@ impl Range {
         match width {
             0 => Self::of(0),
             1 => Self { low: 0, high: 1 },
-            width => Self { low: -1 << (width - 1), high: (1 << (width - 1)) - 1 },
+            width => {
+                let half = 1 << (width.min(63) - 1);
+                Self { low: -half, high: half - 1 }
+            }
         }
     }
 
@@ -50,6 +53,20 @@ impl Range {
 
     fn largest(self) -> i64 {
         self.low.abs().max(self.high.abs())
+    }
+
+    /// The bits from this one on are copies of the sign.
+    fn bits(self) -> usize {
+        (1..64).find(|&bits| Self::of_width(bits + 1).contains(self)).unwrap_or(64)
+    }
+
+    /// The sign, if all values have the same.
+    fn sign(self) -> Option<Lit> {
+        match (self.low >= 0, self.high < 0) {
+            (true, _) => Some(Lit::FALSE),
+            (_, true) => Some(Lit::TRUE),
+            _ => None,
+        }
     }
 }
 
@@ -188,14 +205,8 @@ impl Circuit {
         if word.width() < 2 || range.contains(Range::of_width(word.width())) {
             return;
         }
-        // From this bit on, all are copies of the sign.
-        let sign_from = (1..word.width()).find(|&bits| Range::of_width(bits + 1).contains(range));
-        let sign = match (range.low >= 0, range.high < 0) {
-            (true, _) => Lit::FALSE,
-            (_, true) => Lit::TRUE,
-            _ => word.sign(),
-        };
-        for &bit in &word.bits()[sign_from.unwrap_or(word.width())..] {
+        let sign = range.sign().unwrap_or(word.sign());
+        for &bit in &word.bits()[range.bits().min(word.width())..] {
             self.require(&[!bit, sign]);
             self.require(&[bit, !sign]);
         }
@@ -206,6 +217,18 @@ impl Circuit {
                 self.require(&[within]);
             }
         }
+    }
+
+    /// A word about which nothing is known, but for bits that no value of a range needs.
+    pub fn fresh_word_in(&mut self, range: Range, width: usize) -> Word {
+        let low = self.fresh_word(range.bits().min(width));
+        let sign = match range.sign() {
+            Some(sign) => sign,
+            None if low.width() < width => self.fresh(),
+            None => low.sign(),
+        };
+        let copies = width - low.width();
+        low.bits().iter().copied().chain(std::iter::repeat_n(sign, copies)).collect()
     }
 }
 

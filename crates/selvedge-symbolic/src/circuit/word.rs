@@ -117,8 +117,10 @@ impl Circuit {
 
     /// If all of `premises` are true, both words are the same.
     pub fn imply_equal(&mut self, premises: &[Lit], a: &Word, b: &Word) {
+        let mut last = None;
         for (&a, &b) in a.0.iter().zip(b.0.iter()) {
-            if a != b {
+            // Copies of the sign are said once.
+            if a != b && last.replace((a, b)) != Some((a, b)) {
                 let negated = premises.iter().map(|&lit| !lit);
                 let mut clause: Vec<Lit> = negated.chain([!a, b]).collect();
                 self.require(&clause);

@@ -63,17 +63,32 @@ pub enum Encoding {
     Token(TokenEncoding),
 }
 
+/// Why there is no formula.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NoFormula {
+    /// The caller asked to stop.
+    Stopped,
+    /// There are so many pairs of steps between which a token could pass.
+    TooManyPairs(usize),
+}
+
+impl From<Stopped> for NoFormula {
+    fn from(_: Stopped) -> Self {
+        NoFormula::Stopped
+    }
+}
+
 /// Encodes the interleavings of an unrolled program.
 ///
 /// # Errors
-/// If the caller asks to stop.
+/// If the caller asks to stop, or if it would be too large.
 pub fn encode(
     unrolled: &mut Unrolled,
     goals: &Goals,
     scheme: Scheme,
     context_bound: Option<u32>,
     patience: &mut Patience<'_>,
-) -> Result<Encoding, Stopped> {
+) -> Result<Encoding, NoFormula> {
     if scheme == Scheme::Order {
         return Ok(Encoding::Order(order::encode(unrolled, goals.maximal, patience)?));
     }

@@ -6,7 +6,7 @@
 //! **Equivalence:** Mazurkiewicz traces, under a dependence that is taken from the code.
 //! **Guarantee:** no class is lost, for any number of threads; for two threads each is met once.
 //! **Differs from the paper:** for three or more threads the paper adds passes to those of each
-//! pair of threads (GenExtraTP). That loses classes: `tests/classes.rs` has a program. In its place
+//! pair of threads (GenExtraTP). That loses classes: `tests/printed_construction.rs` shows it. In its place
 //! we keep the passes of the least schedule of each class in the lexicographic order of the threads.
 //! With `a` in thread *i*, `a⁺` the step behind it, and `b` in thread *j*:
 //! - *j* before *i*: a token passes from `a` to `b` only if the two are dependent;
@@ -20,10 +20,10 @@
 //! **Cost:** one literal per pair that is kept, and one per pair of a step and a later step.
 //! **Tests:** `tests/classes.rs`, `tests/agreement.rs`.
 
-use super::Scheme;
 use super::locksets::Locksets;
 use super::steps::Steps;
 use super::transactions;
+use super::{NoFormula, Scheme};
 use crate::patience::{Patience, Stopped};
 use crate::solver::Lit;
 use crate::unroll::{EventId, Unrolled};
@@ -49,6 +49,10 @@ pub struct Passes {
     pub transactions: Option<usize>,
 }
 
+/// More pairs than this are not looked at,
+const MOST_PAIRS: usize = 4_000_000;
+/// and more than this do not go into a formula: each takes some kilobytes.
+const MOST_KEPT: usize = 1_000_000;
 /// More pairs of ways through two threads than this: the lexicographic passes are used.
 const MOST_WAYS: usize = 256;
 
@@ -56,13 +60,16 @@ impl Passes {
     /// The passes of a scheme.
     ///
     /// # Errors
-    /// If the caller asks to stop.
+    /// If the caller asks to stop, or if there are too many.
     pub fn new(
         unrolled: &mut Unrolled,
         steps: &Steps,
         scheme: Scheme,
         patience: &mut Patience<'_>,
-    ) -> Result<Self, Stopped> {
+    ) -> Result<Self, NoFormula> {
+        if steps.pairs() > MOST_PAIRS {
+            return Err(NoFormula::TooManyPairs(steps.pairs()));
+        }
         let locksets = Locksets::new(unrolled, steps);
         let (mut kept, transactions) = match scheme {
             Scheme::Mat => match of_two_threads(unrolled, steps) {
@@ -77,7 +84,11 @@ impl Passes {
         kept.retain(|pass| {
             pass.allowed != Lit::FALSE && locksets.can_pass(unrolled, steps, pass.from, pass.to)
         });
+        patience.check()?;
         drop_useless(steps, &mut kept);
+        if kept.len() > MOST_KEPT {
+            return Err(NoFormula::TooManyPairs(kept.len()));
+        }
         Ok(Self { kept, pairs: steps.pairs(), transactions })
     }
 }

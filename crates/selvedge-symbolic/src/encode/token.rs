@@ -25,7 +25,7 @@ use super::steps::Steps;
 use crate::circuit::Word;
 use crate::patience::{Patience, Stopped};
 use crate::solver::Lit;
-use crate::unroll::{CellId, EventId, Unrolled};
+use crate::unroll::{Cell, CellId, EventId, Unrolled};
 
 /// What the encoding says about a program.
 pub struct TokenEncoding {
@@ -104,8 +104,9 @@ impl Encoder<'_> {
             let mut found = BTreeMap::new();
             let mut left = BTreeMap::new();
             for &cell in &cells {
-                let width = self.unrolled.cells[cell.index()].initial.width();
-                let value = self.unrolled.circuit.fresh_word(width);
+                let Cell { initial, range, .. } = &self.unrolled.cells[cell.index()];
+                let (range, width) = (*range, initial.width());
+                let value = self.unrolled.circuit.fresh_word_in(range, width);
                 if let Some(read) = self.unrolled.events[event.index()].reads.get(&cell).cloned() {
                     self.unrolled.circuit.imply_equal(&[read.guard], &read.value, &value);
                 }

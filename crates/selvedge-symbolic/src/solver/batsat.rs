@@ -11,7 +11,7 @@ use super::order::OrderTheory;
 use super::{Answer, Lit};
 
 /// The caller is asked whether to stop after so many assignments: a small part of a second.
-const PATIENCE: usize = 200_000;
+const PATIENCE: usize = 50_000;
 
 /// The solver itself.
 pub(super) struct Batsat {

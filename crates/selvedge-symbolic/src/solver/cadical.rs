@@ -14,7 +14,7 @@ use super::order::OrderTheory;
 use super::{Answer, Lit};
 
 /// The solver gives up control after so much work (it counts cache lines): less than a second.
-const SLICE: i32 = 30_000_000;
+const SLICE: i32 = 8_000_000;
 
 /// The solver itself.
 pub(super) struct Cadical {

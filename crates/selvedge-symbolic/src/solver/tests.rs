@@ -1,8 +1,9 @@
 //! The solvers against brute force, and against each other.
 
+use selvedge_testkit::Random;
+
 use super::order::is_acyclic;
 use super::{Answer, Engine, Lit, Node, Solver};
-use crate::testing::Dice;
 
 /// Those that this build has.
 fn engines() -> impl Iterator<Item = Engine> {
@@ -20,10 +21,10 @@ struct Formula {
 }
 
 impl Formula {
-    fn random(dice: &mut Dice) -> Self {
+    fn random(dice: &mut Random) -> Self {
         let variables = 3 + dice.below(8);
         let nodes = 2 + dice.below(5);
-        let literal = |dice: &mut Dice| (dice.below(variables), dice.below(2) == 0);
+        let literal = |dice: &mut Random| (dice.below(variables), dice.below(2) == 0);
         let clauses = (0..dice.below(4 * variables))
             .map(|_| (0..1 + dice.below(3)).map(|_| literal(dice)).collect())
             .collect();
@@ -62,7 +63,7 @@ fn the_same_answers_as_brute_force_also_when_asked_again() {
 }
 
 fn compare_with_brute_force(engine: Engine) {
-    let mut dice = Dice::new(7);
+    let mut dice = Random::new(7);
     let (mut sat, mut unsat) = (0, 0);
     for _ in 0..400 {
         let formula = Formula::random(&mut dice);
@@ -112,7 +113,7 @@ fn compare_with_brute_force(engine: Engine) {
 
 #[test]
 fn random_three_sat_around_the_threshold() {
-    let mut dice = Dice::new(3);
+    let mut dice = Random::new(3);
     let (mut sat, mut unsat) = (0, 0);
     for _ in 0..30 {
         let mut clauses = Vec::new();
@@ -144,7 +145,7 @@ fn random_three_sat_around_the_threshold() {
 /// Clauses over edges between many nodes: too many for brute force.
 #[test]
 fn solvers_agree_about_orders() {
-    let mut dice = Dice::new(19);
+    let mut dice = Random::new(19);
     let (mut sat, mut unsat) = (0, 0);
     for round in 0..40 {
         let (nodes, count) = (10 + dice.below(20), 60 + dice.below(60));

@@ -4,7 +4,7 @@ use selvedge_lang::ir::{GlobalId, GlobalKind, ObjectRef, Operand, Type};
 
 use super::state::State;
 use super::{CutReason, Unrolled};
-use crate::circuit::Word;
+use crate::circuit::{Range, Word};
 use crate::solver::Lit;
 
 /// A cell: its index in [`Unrolled::cells`].
@@ -27,6 +27,8 @@ impl CellId {
 pub struct Cell {
     /// At the beginning.
     pub initial: Word,
+    /// All values that it can have.
+    pub range: Range,
     /// As in the source, for tables and pictures.
     pub name: String,
 }
@@ -76,7 +78,8 @@ impl Unrolled {
             _ => Word::boolean(Lit::FALSE),
         };
         let name_text = format!("{}{suffix}", global.element_name(element as usize));
-        self.cells.push(Cell { initial, name: name_text });
+        let range = Range::of_width(initial.width());
+        self.cells.push(Cell { initial, range, name: name_text });
         self.cell_ids.insert(name, id);
         id
     }

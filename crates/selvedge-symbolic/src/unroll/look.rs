@@ -63,22 +63,7 @@ impl Unrolled {
     /// Runs `finally` on the final state.
     pub(super) fn run_finally(&mut self, patience: &mut Patience<'_>) -> Result<(), Stopped> {
         let Some(procedure) = self.program.finally else { return Ok(()) };
-        let slots = self.program.procedures[procedure.index()].slots.len();
-        let frame = super::state::Frame {
-            procedure,
-            pc: 0,
-            slots: vec![None; slots],
-            loops: self.loops[procedure.index()]
-                .iter()
-                .filter(|l| l.head == 0)
-                .map(|l| super::state::LoopAt {
-                    head: l.head,
-                    iteration: 0,
-                    repetitions: 0,
-                    control: Lit::TRUE,
-                })
-                .collect(),
-        };
+        let frame = self.new_frame(procedure, Vec::new());
         let state = State {
             guard: self.finally_runs,
             control: Lit::TRUE,

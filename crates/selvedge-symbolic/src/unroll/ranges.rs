@@ -1,4 +1,4 @@
-//! Which values cells can have: small ones need few bits, and what cannot overflow need not be asked.
+//! Which values cells can have: small ones need few bits, and what cannot overflow is not asked.
 //!
 //! Ranges of values are followed through all interleavings at once, in two ways. The first takes no
 //! notice of order: a read finds any value that is ever written. Where values grow with every
@@ -30,15 +30,24 @@ impl Unrolled {
             Some(found) => Some(found),
             None => analysis.by_places(patience)?,
         };
-        for (word, range) in found.into_iter().flatten() {
+        let Some(Found { words, cells }) = found else { return Ok(()) };
+        for (word, range) in words {
             self.circuit.require_range(&word, range);
+        }
+        for (cell, range) in cells {
+            self.cells[cell.index()].range = range;
         }
         Ok(())
     }
 }
 
-/// Words of reads and of final values, each with its range.
-type Found = Vec<(Word, Range)>;
+/// What came out.
+struct Found {
+    /// Words of reads and of final values, each with its range.
+    words: Vec<(Word, Range)>,
+    /// All values that cells ever have.
+    cells: Vec<(CellId, Range)>,
+}
 
 /// Ranges of cells, then of reads that something is computed from.
 type State = Vec<Range>;
@@ -238,19 +247,20 @@ impl<'a> Analysis<'a> {
     }
 
     fn found(&self, of_reads: Vec<Vec<Option<Range>>>, of_cells: &State) -> Found {
-        let mut found = Found::new();
+        let mut words = Vec::new();
         for (event, ranges) in self.unrolled.events.iter().zip(of_reads) {
             let reads = event.reads.iter().filter(|(cell, _)| self.cells.contains_key(cell));
             for ((_, read), range) in reads.zip(ranges) {
-                found.extend(range.map(|range| (read.value.clone(), range)));
+                words.extend(range.map(|range| (read.value.clone(), range)));
             }
         }
         for (cell, word) in &self.unrolled.finals {
             if let Some(&at) = self.cells.get(cell) {
-                found.push((word.clone(), of_cells[at]));
+                words.push((word.clone(), of_cells[at]));
             }
         }
-        found
+        let cells = self.cells.iter().map(|(&cell, &at)| (cell, of_cells[at])).collect();
+        Found { words, cells }
     }
 }
 

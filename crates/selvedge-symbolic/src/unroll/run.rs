@@ -236,7 +236,7 @@ impl Unrolled {
         pending.insert(key, merged);
     }
 
-    fn new_frame(&mut self, procedure: ProcedureId, arguments: Vec<Word>) -> Frame {
+    pub(super) fn new_frame(&mut self, procedure: ProcedureId, arguments: Vec<Word>) -> Frame {
         let slots = self.program.procedures[procedure.index()].slots.len();
         let mut frame = Frame { procedure, pc: 0, slots: vec![None; slots], loops: Vec::new() };
         for (i, argument) in arguments.into_iter().enumerate() {
