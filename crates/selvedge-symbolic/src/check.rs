@@ -51,11 +51,9 @@ impl Default for Options {
 pub struct Outcome {
     /// Violations with their schedules, and what keeps it from being a proof.
     pub report: Report,
-    /// Values from outside, per violation.
-    pub inputs: Vec<Vec<(selvedge_core::Place, i32)>>,
     /// Sizes, per depth.
     pub stats: Stats,
-    /// What the encoding got wrong, if a model was no execution. Never empty means a mistake in
+    /// What the encoding got wrong: a model that was no execution. Anything here is a mistake of
     /// this crate.
     pub mistakes: Vec<String>,
 }
@@ -251,12 +249,11 @@ impl Search<'_> {
             self.known.push(wrong);
             let order = encoding.linearize(unrolled);
             match witness::replay(unrolled, &order, &wrong) {
-                Ok(Witness { violation, schedule, inputs }) => {
+                Ok(Witness { violation, schedule }) => {
                     let report = &mut self.outcome.report;
                     report.longest = report.longest.max(schedule.steps.len());
                     if !report.knows(&violation) {
                         report.violations.push((violation, schedule));
-                        self.outcome.inputs.push(inputs);
                     }
                 }
                 Err(reason) => self.outcome.mistakes.push(reason),

@@ -36,6 +36,9 @@ pub struct StepText {
 /// Ways through a thread that are shown; more are too many to look at.
 const MOST_WAYS: usize = 8;
 
+/// Pairs of steps that are looked at; more give a table that nobody reads.
+const MOST_PAIRS: usize = 1_000_000;
+
 /// All pairs of ways through the two threads of a program.
 ///
 /// # Errors
@@ -58,6 +61,14 @@ pub fn of_program(program: &Arc<Program>, repetitions: u32) -> Result<Vec<Betwee
     };
     let of_first = ways(&unrolled, &steps, first)?;
     let of_second = ways(&unrolled, &steps, second)?;
+    let longest = |ways: &[Vec<EventId>]| ways.iter().map(Vec::len).max().unwrap_or(0);
+    let (a, b) = (longest(&of_first), longest(&of_second));
+    if a * b > MOST_PAIRS {
+        return Err(format!(
+            "the threads have {a} and {b} steps: too many to look at\n  \
+             make the program smaller, for instance with --const N=2"
+        ));
+    }
     let mut all = Vec::new();
     for a in &of_first {
         for b in &of_second {

@@ -42,19 +42,6 @@ impl Scheme {
     }
 }
 
-/// A read, and the write that it observes if the literal is true.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Observation {
-    /// Whether it does.
-    pub lit: crate::solver::Lit,
-    /// Who reads.
-    pub read: EventId,
-    /// What.
-    pub cell: crate::unroll::CellId,
-    /// Who wrote; `None` is the initial value.
-    pub write: Option<EventId>,
-}
-
 /// Interleavings, encoded.
 pub enum Encoding {
     /// With [`Scheme::Order`].
@@ -119,7 +106,7 @@ impl Encoding {
     /// the token goes.
     pub fn choices(&self) -> Vec<crate::solver::Lit> {
         match self {
-            Encoding::Order(order) => order.observations.iter().map(|o| o.lit).collect(),
+            Encoding::Order(order) => order.observations.clone(),
             Encoding::Token(token) => {
                 let passes = token.happens.iter().map(|&(lit, _)| lit);
                 passes.chain(token.starts.iter().map(|&(lit, _)| lit)).collect()

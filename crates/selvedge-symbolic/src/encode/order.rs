@@ -17,7 +17,6 @@
 
 use rustc_hash::FxHashMap;
 
-use super::Observation;
 use super::program_order::ProgramOrder;
 use crate::circuit::Word;
 use crate::patience::{Patience, Stopped};
@@ -26,8 +25,8 @@ use crate::unroll::{CellId, EventId, Unrolled};
 
 /// What the encoding says about a program.
 pub struct OrderEncoding {
-    /// Per read and write, whether the read observes the write.
-    pub observations: Vec<Observation>,
+    /// Per read and write that it may observe: whether it does.
+    pub observations: Vec<Lit>,
     /// The node of each event, and then of the end of each thread.
     pub nodes: Vec<Node>,
 }
@@ -52,7 +51,7 @@ struct Encoder<'a> {
     nodes: Vec<Node>,
     /// Per pair of events with ascending numbers: whether the second comes before the first.
     before: FxHashMap<(EventId, EventId), Lit>,
-    observations: Vec<Observation>,
+    observations: Vec<Lit>,
 }
 
 /// Encodes all interleavings. `at_end`: the literal under which final values matter.
@@ -148,9 +147,8 @@ impl Encoder<'_> {
                 }
             }
             self.keep_apart(writes, source, reader, lit);
-            if let Some(read) = reader.event {
-                let write = source.map(|write| write.event);
-                self.observations.push(Observation { lit, read, cell, write });
+            if reader.event.is_some() {
+                self.observations.push(lit);
             }
         }
         self.unrolled.circuit.imply(&[reader.guard], &choices);
