@@ -315,7 +315,13 @@ impl TokenEncoding {
             }
         };
         for (_, step) in steps {
-            up_to(unrolled.events[step.index()].thread, Some(step), &mut next, &mut order);
+            let event = &unrolled.events[step.index()];
+            let ended = event.joins.iter().filter(|(lit, _)| unrolled.circuit.solver.value(*lit));
+            for &(_, other) in ended {
+                // Behind its last step may come a choice: before anybody can say that it has ended.
+                up_to(other, None, &mut next, &mut order);
+            }
+            up_to(event.thread, Some(step), &mut next, &mut order);
         }
         for thread in 0..unrolled.threads.len() {
             up_to(thread, None, &mut next, &mut order);
