@@ -98,11 +98,11 @@ fn a_write_that_may_not_be_made_leaves_the_old_value() {
                     let t = spawn work();\n\
                     x = x + 1;\n\
                     join t;\n\
-                    assert y != 0;\n\
-                    assert y != 7;\n\
                     assert x <= 3;\n\
                     assert x >= 1;\n\
                     assert x != 2;\n\
+                    assert y != 0;\n\
+                    assert y != 7;\n\
                 }\n";
     assert_eq!(violations(text), 3);
 }
