@@ -11,7 +11,7 @@ use clap::error::ErrorKind;
 use clap::{Arg, Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use selvedge_core::Schedule;
 use selvedge_explore::{Algorithm, Cycles, Independence, Limits, QuasiOptions};
-use selvedge_symbolic::Scheme;
+use selvedge_symbolic::{Engine, Scheme};
 
 use crate::exit::{Exit, FAILURE, Failure, complain};
 use crate::screen::Screen;
@@ -236,7 +236,9 @@ pub(crate) struct SymbolicArgs {
     /// Check all executions at once, as a formula: order (the default), token or mat
     #[arg(long = "symbolic", value_name = "SCHEME", num_args = 0..=1,
           default_missing_value = "order", value_parser = values::parse_scheme,
-          conflicts_with_all = ["algorithm", "sample", "races", "max_executions", "preemptions"])]
+          conflicts_with_all = ["algorithm", "sample", "pct", "seed", "races", "max_executions",
+                                "max_steps", "preemptions", "context_switches", "k", "locks_only",
+                                "skip_step", "cycles"])]
     pub(crate) scheme: Option<Scheme>,
 
     /// Repeat loops at most N times, unless constants decide how often
@@ -249,6 +251,11 @@ pub(crate) struct SymbolicArgs {
     #[arg(long, value_name = "C", requires = "scheme",
           value_parser = clap::value_parser!(u32).range(..=1_000_000))]
     pub(crate) context_bound: Option<u32>,
+
+    /// The solver: batsat, or cadical in a build that has it
+    #[arg(long, value_name = "NAME", requires = "scheme", default_value = "batsat",
+          value_parser = values::parse_engine)]
+    pub(crate) solver: Engine,
 
     /// Write the formula to a file and do not solve it: SMT-LIB, or DIMACS if it ends in .cnf
     #[arg(long, value_name = "FILE", requires = "scheme")]

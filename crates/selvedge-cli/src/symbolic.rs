@@ -3,14 +3,17 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use selvedge_core::{Inconclusive, Verdict};
+use selvedge_core::{Bound, Inconclusive, Verdict};
 use selvedge_explore::{Observer as _, Progress};
 use selvedge_report::{
     Align, CoversJson, InconclusiveJson, Style, Table, TraceView, ViolationJson, grouped, plural,
     seconds, to_text,
 };
+use selvedge_symbolic::check::{encoded, too_many};
+use selvedge_symbolic::encode::NoFormula;
+use selvedge_symbolic::solver::Solver;
 use selvedge_symbolic::stats::Stats;
-use selvedge_symbolic::{Options, Scheme};
+use selvedge_symbolic::{Engine, Options, Patience, Scheme};
 use serde::Serialize;
 
 use crate::advice::advice;
@@ -31,6 +34,7 @@ pub(crate) fn run(args: &CheckArgs, scheme: Scheme, screen: &Screen) -> Result<E
         unroll: args.symbolic.unroll,
         context_bound: args.symbolic.context_bound,
         keep_going: args.keep_going,
+        engine: args.symbolic.solver,
     };
     if scheme == Scheme::Order && options.context_bound.is_some() {
         return Err(Failure::User(
@@ -39,14 +43,12 @@ pub(crate) fn run(args: &CheckArgs, scheme: Scheme, screen: &Screen) -> Result<E
                 .to_owned(),
         ));
     }
-    if let Some(path) = &args.symbolic.export_formula {
-        return export(&loaded, &options, path, screen);
-    }
     interrupt::install();
+    if let Some(path) = &args.symbolic.export_formula {
+        return export(&loaded, args, &options, path, screen);
+    }
     let mut watch = Watch::start(args.limits.time, false, scheme.name());
     let start = Instant::now();
-    let nothing =
-        || Progress { counts: selvedge_core::Counts::default(), steps: 0, depth: 0, fraction: 0.0 };
     let outcome =
         selvedge_symbolic::check(loaded.program(), &options, &mut || watch.poll(&nothing), &|| {
             start.elapsed()
@@ -85,15 +87,32 @@ pub(crate) fn run(args: &CheckArgs, scheme: Scheme, screen: &Screen) -> Result<E
     Ok(result.verdict.into())
 }
 
+/// There is nothing to tell about a search while it goes on.
+fn nothing() -> Progress {
+    Progress { counts: selvedge_core::Counts::default(), steps: 0, depth: 0, fraction: 0.0 }
+}
+
 /// Writes the formula of the deepest unrolling for other solvers.
 fn export(
     loaded: &Loaded,
+    args: &CheckArgs,
     options: &Options,
     path: &Path,
     screen: &Screen,
 ) -> Result<Exit, Failure> {
-    let encoded =
-        selvedge_symbolic::check::encoded(loaded.program(), options, options.unroll, true);
+    let mut watch = Watch::start(args.limits.time, false, options.scheme.name());
+    let mut stop = || watch.poll(&nothing).is_some();
+    let patience = &mut Patience::new(&mut stop);
+    let solver = Solver::recording();
+    let encoded = encoded(loaded.program(), options, options.unroll, solver, patience);
+    let encoded = match encoded {
+        Ok(encoded) => encoded,
+        Err(NoFormula::Stopped) => {
+            screen.warn("stopped before the formula was complete; nothing is written");
+            return Ok(Exit::Inconclusive);
+        }
+        Err(NoFormula::TooManyPairs(pairs)) => return Err(Failure::User(too_many(pairs))),
+    };
     let goal = [encoded.goals.violated];
     let solver = &encoded.unrolled.circuit.solver;
     let is_dimacs = path.extension().is_some_and(|extension| extension == "cnf");
@@ -150,7 +169,7 @@ impl Shown<'_> {
             ),
             Verdict::Inconclusive => {
                 let first = self.inconclusive.first();
-                (Style::Unsure, first.map_or(String::new(), |reason| advice(reason).0))
+                (Style::Unsure, first.map_or(String::new(), |reason| advice_on(reason).0))
             }
         };
         format!("{}: {rest}\n", screen.paint.style(style, self.verdict.name()))
@@ -174,7 +193,7 @@ impl Shown<'_> {
             (!inputs.is_empty()).then(|| format!("inputs: {}", inputs.join(", ")))
         }));
         for (i, reason) in self.inconclusive.iter().enumerate() {
-            let (what, lines) = advice(reason);
+            let (what, lines) = advice_on(reason);
             if self.verdict == Verdict::Violated {
                 out.push_str(&format!("\nthere may be more violations: {what}\n"));
             } else if i > 0 {
@@ -217,10 +236,19 @@ impl Shown<'_> {
             (covers, "assertions, deadlocks; not data races".to_owned()),
             ("unrolled", unrolled),
             ("formula", formula),
-            ("search", format!("symbolic, {}", self.options.scheme.name())),
+            ("search", self.search()),
             ("time", seconds(self.time)),
         ];
         rows.iter().map(|(name, text)| format!("  {name:11}{text}\n")).collect()
+    }
+
+    /// The encoding, and the solver if it is not the usual one.
+    fn search(&self) -> String {
+        let (scheme, engine) = (self.options.scheme.name(), self.options.engine);
+        match engine == Engine::default() {
+            true => format!("symbolic, {scheme}"),
+            false => format!("symbolic, {scheme}, solved by {}", engine.name()),
+        }
     }
 
     /// The columns of the paper's Table 1.
@@ -287,6 +315,7 @@ impl Shown<'_> {
             constants: self.loaded.constants.clone(),
             verdict: self.verdict.name(),
             symbolic: self.options.scheme.name(),
+            solver: self.options.engine.name(),
             unroll: self.options.unroll,
             context_bound: self.options.context_bound,
             covers: CoversJson { assertions: true, deadlocks: true, data_races: false },
@@ -303,6 +332,20 @@ impl Shown<'_> {
             inconclusive: self.inconclusive.iter().map(Into::into).collect(),
         }
     }
+}
+
+/// What happened, and the next step.
+fn advice_on(reason: &Inconclusive) -> (String, Vec<String>) {
+    let (what, lines) = advice(reason);
+    let lines = match reason {
+        Inconclusive::Bound(Bound::Time) => vec![
+            "raise the limit (--time), make the program smaller (--const N=2),".to_owned(),
+            "repeat loops less often (--unroll 2), or run executions one by one: leave out --symbolic"
+                .to_owned(),
+        ],
+        _ => lines,
+    };
+    (what, lines)
 }
 
 /// What was chosen from outside, as the execution shows it.
@@ -326,6 +369,7 @@ struct SymbolicJson {
     constants: crate::source::Constants,
     verdict: &'static str,
     symbolic: &'static str,
+    solver: &'static str,
     unroll: u32,
     context_bound: Option<u32>,
     covers: CoversJson,

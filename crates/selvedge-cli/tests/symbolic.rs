@@ -100,3 +100,52 @@ fn transactions_as_a_table_and_a_picture() {
     folder.write("one.sel", b"shared x = 0;\nthread a { x = 1; }\n");
     folder.run("mat one.sel").exits(2);
 }
+
+#[test]
+fn solvers() {
+    let folder = Folder::with("lost.sel", LOST);
+    folder.run("check lost.sel --symbolic --solver batsat").exits(1);
+    folder.run("check lost.sel --symbolic --solver other").exits(2);
+    let run = folder.run("check lost.sel --symbolic --solver cadical --json");
+    if cfg!(feature = "cadical") {
+        run.exits(1).says("\"solver\": \"cadical\"");
+    } else {
+        run.exits(2).complains("--features cadical");
+    }
+}
+
+#[test]
+fn options_of_other_searches_are_refused() {
+    let folder = Folder::with("lost.sel", LOST);
+    for option in
+        ["--max-steps 9", "--context-switches 2", "--k 2", "--locks-only", "--cycles exact"]
+    {
+        folder.run(&format!("check lost.sel --symbolic {option}")).exits(2);
+    }
+}
+
+#[test]
+fn a_time_limit_ends_building_and_solving() {
+    let text = "shared x = 0;\n\
+                thread a { for i in 0..3000 { x = x + i; } }\n\
+                thread b { for i in 0..3000 { let v = x; x = v - 1; assert v < 5000000; } }\n";
+    let folder = Folder::with("long.sel", text);
+    for scheme in ["order", "token", "mat"] {
+        let start = std::time::Instant::now();
+        let run = folder.run(&format!("check long.sel --symbolic {scheme} --time 100ms"));
+        run.exits(3);
+        // Generous: the machine may be busy, and this build checks its invariants.
+        assert!(start.elapsed().as_secs() < 20, "{scheme}: {:?}", start.elapsed());
+    }
+}
+
+#[test]
+fn too_many_pairs_are_no_formula() {
+    let text = "shared x = 0;\n\
+                thread a { for i in 0..1600 { x = i; } }\n\
+                thread b { for i in 0..1600 { let _v = x; } }\n";
+    let folder = Folder::with("long.sel", text);
+    folder.run("check long.sel --symbolic token").exits(3).says("--symbolic order has none");
+    folder.run("check long.sel --symbolic mat --export-formula f.cnf").exits(2);
+    folder.run("mat long.sel").exits(2).complains("--const N=2");
+}

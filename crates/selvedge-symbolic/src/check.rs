@@ -7,8 +7,9 @@ use selvedge_lang::ir::Program;
 
 use crate::circuit::Circuit;
 use crate::encode::goals::{Goals, Wrong};
-use crate::encode::{Encoding, Scheme, encode};
-use crate::solver::{Answer, Lit, Solver};
+use crate::encode::{Encoding, NoFormula, Scheme, encode};
+use crate::patience::Patience;
+use crate::solver::{Answer, Engine, Lit, Solver};
 use crate::stats::{DepthStats, Stats};
 use crate::unroll::{CutReason, Depth, Unrolled, unroll};
 use crate::witness::{self, Witness};
@@ -24,6 +25,8 @@ pub struct Options {
     pub context_bound: Option<u32>,
     /// Collect all that is wrong, not only the first.
     pub keep_going: bool,
+    /// The solver.
+    pub engine: Engine,
 }
 
 impl Options {
@@ -38,6 +41,7 @@ impl Default for Options {
             unroll: Self::DEFAULT_UNROLL,
             context_bound: None,
             keep_going: false,
+            engine: Engine::default(),
         }
     }
 }
@@ -47,11 +51,9 @@ impl Default for Options {
 pub struct Outcome {
     /// Violations with their schedules, and what keeps it from being a proof.
     pub report: Report,
-    /// Values from outside, per violation.
-    pub inputs: Vec<Vec<(selvedge_core::Place, i32)>>,
     /// Sizes, per depth.
     pub stats: Stats,
-    /// What the encoding got wrong, if a model was no execution. Never empty means a mistake in
+    /// What the encoding got wrong: a model that was no execution. Anything here is a mistake of
     /// this crate.
     pub mistakes: Vec<String>,
 }
@@ -83,14 +85,23 @@ pub struct Encoded {
     pub encoding: Encoding,
 }
 
-/// Unrolls and encodes a program.
-pub fn encoded(program: &Arc<Program>, options: &Options, unroll_to: u32, record: bool) -> Encoded {
-    let solver = if record { Solver::recording() } else { Solver::new() };
+/// Unrolls and encodes a program, for a solver without clauses.
+///
+/// # Errors
+/// If the caller asks to stop, or if it would be too large.
+pub fn encoded(
+    program: &Arc<Program>,
+    options: &Options,
+    unroll_to: u32,
+    solver: Solver,
+    patience: &mut Patience<'_>,
+) -> Result<Encoded, NoFormula> {
     let depth = Depth { repetitions: unroll_to, stops_anywhere: options.context_bound.is_some() };
-    let mut unrolled = unroll(program, depth, Circuit::new(solver));
+    let mut unrolled = unroll(program, depth, Circuit::new(solver), patience)?;
     let goals = Goals::new(&mut unrolled);
-    let encoding = encode(&mut unrolled, &goals, options.scheme, options.context_bound);
-    Encoded { unrolled, goals, encoding }
+    let (scheme, bound) = (options.scheme, options.context_bound);
+    let encoding = encode(&mut unrolled, &goals, scheme, bound, patience)?;
+    Ok(Encoded { unrolled, goals, encoding })
 }
 
 struct Search<'a> {
@@ -120,7 +131,7 @@ impl Search<'_> {
         let mut size = limit.min(2);
         loop {
             let started = (self.clock)();
-            let mut encoded = encoded(self.program, self.options, size, false);
+            let Some(mut encoded) = self.encoded(size) else { return };
             self.outcome.report.threads = encoded.unrolled.threads.len();
             self.outcome.stats.describe(&encoded);
             let mut first = covered.map_or(0, |depth| depth + 1);
@@ -148,6 +159,30 @@ impl Search<'_> {
             covered = Some(size);
             size = (2 * size).min(limit).max(1);
         }
+    }
+
+    /// `None`: the caller asked to stop.
+    fn encoded(&mut self, size: u32) -> Option<Encoded> {
+        let mut why = None;
+        let stop = &mut self.stop;
+        let mut ask = || {
+            why = stop();
+            why.is_some()
+        };
+        let solver = Solver::of(self.options.engine);
+        let patience = &mut Patience::new(&mut ask);
+        let encoded = encoded(self.program, self.options, size, solver, patience);
+        match encoded {
+            Ok(encoded) => return Some(encoded),
+            Err(NoFormula::Stopped) => {
+                let bound = why.expect("internal error: nobody stopped it");
+                self.outcome.report.note(Inconclusive::Bound(bound));
+            }
+            Err(NoFormula::TooManyPairs(pairs)) => {
+                self.outcome.report.note(Inconclusive::GaveUp(too_many(pairs)));
+            }
+        }
+        None
     }
 
     fn depth(&mut self, encoded: &mut Encoded, depth: u32) -> Ended {
@@ -214,12 +249,11 @@ impl Search<'_> {
             self.known.push(wrong);
             let order = encoding.linearize(unrolled);
             match witness::replay(unrolled, &order, &wrong) {
-                Ok(Witness { violation, schedule, inputs }) => {
+                Ok(Witness { violation, schedule }) => {
                     let report = &mut self.outcome.report;
                     report.longest = report.longest.max(schedule.steps.len());
                     if !report.knows(&violation) {
                         report.violations.push((violation, schedule));
-                        self.outcome.inputs.push(inputs);
                     }
                 }
                 Err(reason) => self.outcome.mistakes.push(reason),
@@ -249,6 +283,14 @@ impl Search<'_> {
             }
         }
     }
+}
+
+/// What to say and to do about a formula that would be too large.
+pub fn too_many(pairs: usize) -> String {
+    format!(
+        "there are {pairs} pairs of steps between which a token could pass, too many for a \
+         formula; --symbolic order has none"
+    )
 }
 
 /// Whether a loop is repeated more than `depth` times.

@@ -9,13 +9,14 @@
 pub mod check;
 pub mod circuit;
 pub mod encode;
+mod patience;
 pub mod solver;
 pub mod stats;
-#[cfg(test)]
-mod testing;
 pub mod transactions;
 pub mod unroll;
 pub mod witness;
 
 pub use check::{Options, Outcome, check};
 pub use encode::Scheme;
+pub use patience::{Patience, Stopped};
+pub use solver::Engine;

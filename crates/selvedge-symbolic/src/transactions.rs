@@ -9,6 +9,7 @@ use crate::circuit::Circuit;
 use crate::encode::passes::may_depend;
 use crate::encode::steps::Steps;
 use crate::encode::transactions::{Round, StepOfTwo, generate, passes};
+use crate::patience::Patience;
 use crate::unroll::{Depth, EventId, Unrolled, unroll};
 
 /// The run of GenMAT on one way through each of two threads.
@@ -35,13 +36,19 @@ pub struct StepText {
 /// Ways through a thread that are shown; more are too many to look at.
 const MOST_WAYS: usize = 8;
 
+/// Pairs of steps that are looked at; more give a table that nobody reads.
+const MOST_PAIRS: usize = 1_000_000;
+
 /// All pairs of ways through the two threads of a program.
 ///
 /// # Errors
 /// If it has not two threads, or too many ways; with what to do.
 pub fn of_program(program: &Arc<Program>, repetitions: u32) -> Result<Vec<Between>, String> {
     let depth = Depth { repetitions, stops_anywhere: false };
-    let mut unrolled = unroll(program, depth, Circuit::default());
+    let mut never = || false;
+    let patience = &mut Patience::new(&mut never);
+    let unrolled = unroll(program, depth, Circuit::default(), patience);
+    let mut unrolled = unrolled.expect("internal error: nobody stopped it");
     let steps = Steps::new(&mut unrolled);
     let threads: Vec<usize> =
         (0..steps.of_thread.len()).filter(|&i| !steps.of_thread[i].is_empty()).collect();
@@ -54,6 +61,14 @@ pub fn of_program(program: &Arc<Program>, repetitions: u32) -> Result<Vec<Betwee
     };
     let of_first = ways(&unrolled, &steps, first)?;
     let of_second = ways(&unrolled, &steps, second)?;
+    let longest = |ways: &[Vec<EventId>]| ways.iter().map(Vec::len).max().unwrap_or(0);
+    let (a, b) = (longest(&of_first), longest(&of_second));
+    if a * b > MOST_PAIRS {
+        return Err(format!(
+            "the threads have {a} and {b} steps: too many to look at\n  \
+             make the program smaller, for instance with --const N=2"
+        ));
+    }
     let mut all = Vec::new();
     for a in &of_first {
         for b in &of_second {

@@ -12,10 +12,8 @@ use crate::unroll::{Event, EventId, Unrolled};
 pub struct Witness {
     /// What the interpreter says about it.
     pub violation: Violation,
-    /// The steps that lead to it on a fresh system.
+    /// The steps that lead to it on a fresh system, with the values from outside.
     pub schedule: Schedule,
-    /// Values from outside, in the order in which they are used: where, and what.
-    pub inputs: Vec<(selvedge_core::Place, i32)>,
 }
 
 /// The executed events of the last model in an order that agrees with all its edges, with few
@@ -101,7 +99,6 @@ struct Run<'a> {
     /// The thread of each instance, once it exists.
     ids: Vec<Option<ThreadId>>,
     steps: Vec<Step>,
-    inputs: Vec<(selvedge_core::Place, i32)>,
     effect: Effect,
 }
 
@@ -114,7 +111,6 @@ impl<'a> Run<'a> {
             system: Interpreter::new(unrolled.program.clone()),
             ids: ids.collect(),
             steps: Vec::new(),
-            inputs: Vec::new(),
             effect: Effect::default(),
         }
     }
@@ -131,7 +127,6 @@ impl<'a> Run<'a> {
         if let Some((value, low)) = &event.input {
             let (value, low) = (value.value(circuit), low.value(circuit));
             choice = (i64::from(value) - i64::from(low)) as u32;
-            self.inputs.push((place, value));
         } else if self.system.choices(id) > 1 {
             choice = self.waking_choice(id, event);
         }
@@ -185,6 +180,6 @@ impl<'a> Run<'a> {
     }
 
     fn witness(self, violation: Violation) -> Witness {
-        Witness { violation, schedule: Schedule { steps: self.steps }, inputs: self.inputs }
+        Witness { violation, schedule: Schedule { steps: self.steps } }
     }
 }

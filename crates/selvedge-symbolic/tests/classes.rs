@@ -8,8 +8,8 @@ use selvedge_explore::{Algorithm, Observer, Options, explore};
 use selvedge_lang::Interpreter;
 use selvedge_lang::ir::Program;
 use selvedge_symbolic::check::encoded;
-use selvedge_symbolic::solver::{Answer, Lit};
-use selvedge_symbolic::{Scheme, witness};
+use selvedge_symbolic::solver::{Answer, Lit, Solver};
+use selvedge_symbolic::{Patience, Scheme, witness};
 use selvedge_testkit::Random;
 
 /// Programs with more interleavings are left out.
@@ -76,7 +76,11 @@ fn run(program: &Arc<Program>, schedule: &Schedule) -> Execution {
 /// All models of an encoding that differ in what tells classes apart, as executions.
 fn models(program: &Arc<Program>, scheme: Scheme) -> Vec<Execution> {
     let options = selvedge_symbolic::Options { scheme, ..Default::default() };
-    let mut encoded = encoded(program, &options, 2, false);
+    let mut never = || false;
+    let patience = &mut Patience::new(&mut never);
+    let Ok(mut encoded) = encoded(program, &options, 2, Solver::new(), patience) else {
+        panic!("nobody stopped it");
+    };
     let choices = encoded.encoding.choices();
     let mut executions = Vec::new();
     let goal = [encoded.goals.maximal];
@@ -218,4 +222,28 @@ fn orders_with_branches() {
 #[test]
 fn orders_with_locks() {
     campaign(true, true, order_classes);
+}
+
+/// How often `mat` meets a class, for each number of threads. The table of `docs/papers.md`.
+#[test]
+fn redundancy_with_more_than_two_threads() {
+    let mut random = Random::new(7);
+    let mut table = Vec::new();
+    for (threads, programs) in [(2, 40), (3, 40), (4, 20)] {
+        let (mut classes, mut met, mut interleavings) = (0, 0, 0);
+        let mut done = 0;
+        while done < programs {
+            let program = compiled(&random_program(&mut random, threads, false, false));
+            let all = all_interleavings(&program);
+            if all.len() > MOST_INTERLEAVINGS {
+                continue;
+            }
+            done += 1;
+            classes += all.iter().map(TraceKey::of).collect::<BTreeSet<_>>().len();
+            met += models(&program, Scheme::Mat).len();
+            interleavings += all.len();
+        }
+        table.push((threads, classes, met, interleavings));
+    }
+    assert_eq!(table, [(2, 146, 146, 757), (3, 363, 467, 6960), (4, 314, 473, 6390)]);
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use selvedge_core::{Bound, Verdict, Violation, ViolationKind};
 use selvedge_explore::{Algorithm, Limits, Options, Silent, explore};
 use selvedge_lang::Interpreter;
-use selvedge_symbolic::{Scheme, check};
+use selvedge_symbolic::{Engine, Scheme, check};
 use selvedge_testkit::{Profile, Sketch, Subject, generate, shrink};
 
 #[test]
@@ -47,18 +47,28 @@ fn campaign(profile: &Profile, programs: u64) {
             break;
         }
         let sketch = generate(profile, seed);
-        for scheme in Scheme::ALL {
-            match compare(&sketch, scheme) {
+        for (scheme, engine) in all_kinds() {
+            match compare(&sketch, scheme, engine) {
                 Ok(is_decided) => decided += u64::from(is_decided),
                 Err(problem) => {
-                    let small = shrink(sketch, &mut |sketch| compare(sketch, scheme).is_err());
-                    let now = compare(&small, scheme).err().unwrap_or_default();
-                    panic!("{} {seed}: {problem}\nsmaller: {now}\n{small}", scheme.name());
+                    let fails = &mut |sketch: &Sketch| compare(sketch, scheme, engine).is_err();
+                    let small = shrink(sketch, fails);
+                    let now = compare(&small, scheme, engine).err().unwrap_or_default();
+                    let (scheme, engine) = (scheme.name(), engine.name());
+                    panic!("{scheme} {engine} {seed}: {problem}\nsmaller: {now}\n{small}");
                 }
             }
         }
     }
     assert!(decided > programs / 2, "only {decided} programs were decided");
+}
+
+/// All encodings with the default solver, and one with every other solver that this build has.
+fn all_kinds() -> impl Iterator<Item = (Scheme, Engine)> {
+    let usual = Scheme::ALL.map(|scheme| (scheme, Engine::default()));
+    let others = Engine::ALL.into_iter().filter(|&engine| engine != Engine::default());
+    let others = others.filter(|engine| engine.is_built_in());
+    usual.into_iter().chain(others.map(|engine| (Scheme::Order, engine)))
 }
 
 /// What is wrong and where. Deadlocks are one thing, whoever waits.
@@ -74,7 +84,7 @@ fn found<'a>(violations: impl Iterator<Item = &'a Violation>) -> Found {
 }
 
 /// Whether the symbolic check came to a verdict; `Err` if it is another than that of the explorer.
-fn compare(sketch: &Sketch, scheme: Scheme) -> Result<bool, String> {
+fn compare(sketch: &Sketch, scheme: Scheme, engine: Engine) -> Result<bool, String> {
     let text = sketch.to_string();
     let Ok(subject) = Subject::new("random.sel", &text, &[]) else { return Ok(false) };
     let program = subject.program();
@@ -85,11 +95,15 @@ fn compare(sketch: &Sketch, scheme: Scheme) -> Result<bool, String> {
     if !explored.inconclusive.is_empty() {
         return Ok(false);
     }
-    let start = Instant::now();
-    let limit = Duration::from_millis(if scheme == Scheme::Order { 3000 } else { 60 });
-    let mut stop = || (start.elapsed() > limit).then_some(Bound::Time);
-    let options = selvedge_symbolic::Options { scheme, keep_going: true, ..Default::default() };
-    let outcome = check(program, &options, &mut stop, &|| start.elapsed());
+    // By work, not by time: the same on every machine.
+    let mut left = if scheme == Scheme::Order { 10_000 } else { 20 };
+    let mut stop = || {
+        left -= 1;
+        (left == 0).then_some(Bound::Time)
+    };
+    let options =
+        selvedge_symbolic::Options { scheme, engine, keep_going: true, ..Default::default() };
+    let outcome = check(program, &options, &mut stop, &|| Duration::ZERO);
     if let Some(mistake) = outcome.mistakes.first() {
         return Err(mistake.clone());
     }

@@ -22,6 +22,14 @@ struct Mistake {
     test: &'static str,
 }
 
+impl Mistake {
+    /// Whose tests notice it.
+    fn package(&self) -> &'static str {
+        let symbolic = self.file.starts_with("../../selvedge-symbolic/");
+        if symbolic { "selvedge-symbolic" } else { "selvedge-testkit" }
+    }
+}
+
 const EXPLORE: &str = "crates/selvedge-explore/src";
 
 const MISTAKES: &[Mistake] = &[
@@ -277,6 +285,78 @@ const MISTAKES: &[Mistake] = &[
         suite: "observations",
         test: "locks_that_are_not_observed",
     },
+    Mistake {
+        name: "symbolic: nobody asks whether a loop goes on",
+        file: "../../selvedge-symbolic/src/check.rs",
+        right: "match self.ask(encoded, &[beyond]) {",
+        wrong: "match self.ask(encoded, &[beyond, Lit::FALSE]) {",
+        suite: "agreement",
+        test: "order_agrees_with_the_explorers",
+    },
+    Mistake {
+        name: "symbolic: a write may come between a write and its read",
+        file: "../../selvedge-symbolic/src/encode/order.rs",
+        right: "imply(&[lit, other.guard], &[before, after]);",
+        wrong: "imply(&[lit, other.guard], &[before, after, Lit::TRUE]);",
+        suite: "classes",
+        test: "orders_without_branches",
+    },
+    Mistake {
+        name: "symbolic: others may come between the parts of an atomic block",
+        file: "../../selvedge-symbolic/src/unroll/variables.rs",
+        right: "            (Some(section), _) => section.event,\n            (None, Runner::Look(_)) => None,\n            (None, Runner::Thread(thread))",
+        wrong: "            (Some(section), Runner::Look(_)) => section.event,\n            (None, Runner::Look(_)) => None,\n            (_, Runner::Thread(thread))",
+        suite: "agreement",
+        test: "order_agrees_with_the_explorers",
+    },
+    Mistake {
+        name: "symbolic: sums wrap around",
+        file: "../../selvedge-symbolic/src/unroll/arithmetic.rs",
+        right: "BinaryOp::Add => circuit.add(&a, &b),",
+        wrong: "BinaryOp::Add => (circuit.add(&a, &b).0, Lit::FALSE),",
+        suite: "values",
+        test: "operators_overflow_where_the_language_says",
+    },
+    Mistake {
+        name: "symbolic: a write that is not always made hides the old value",
+        file: "../../selvedge-symbolic/src/unroll/ranges.rs",
+        right: "if write.sure { range } else { kept.join(range) }",
+        wrong: "if write.sure || kept.low == 0 { range } else { kept.join(range) }",
+        suite: "values",
+        test: "a_write_that_may_not_be_made_leaves_the_old_value",
+    },
+    Mistake {
+        name: "symbolic: GenMAT forgets that the second thread can go on alone",
+        file: "../../selvedge-symbolic/src/encode/transactions.rs",
+        right: "vec![(l1 + 1, l2 + 1), (l1 + 1, f2), (f1, l2 + 1)]",
+        wrong: "vec![(l1 + 1, l2 + 1), (l1 + 1, f2)]",
+        suite: "classes",
+        test: "tokens_without_branches",
+    },
+    Mistake {
+        name: "symbolic: a lock that was given up still keeps others away",
+        file: "../../selvedge-symbolic/src/encode/locksets.rs",
+        right: "None => held.retain(|lock, _| !event.writes.contains_key(lock)),",
+        wrong: "None => held.retain(|lock, _| !event.reads.contains_key(lock)),",
+        suite: "classes",
+        test: "tokens_with_locks",
+    },
+    Mistake {
+        name: "symbolic: the least schedule never leaves a thread before its end",
+        file: "../../selvedge-symbolic/src/encode/passes.rs",
+        right: "reasons.extend(others);",
+        wrong: "let _ = others;",
+        suite: "classes",
+        test: "tokens_without_branches",
+    },
+    Mistake {
+        name: "symbolic: a thread may run on after it was joined",
+        file: "../../selvedge-symbolic/src/encode/token.rs",
+        right: "self.before(step, event, &[condition, last]);",
+        wrong: "let _ = (step, event, condition, last);",
+        suite: "agreement",
+        test: "token_agrees_with_the_explorers",
+    },
 ];
 
 fn main() -> ExitCode {
@@ -317,7 +397,7 @@ fn is_noticed(copy: &Path, mistake: &Mistake) -> bool {
 
 fn cargo(copy: &Path, mistake: &Mistake, more: &[&str]) -> bool {
     Command::new(env!("CARGO"))
-        .args(["test", "--quiet", "-p", "selvedge-testkit", "--test", mistake.suite])
+        .args(["test", "--quiet", "-p", mistake.package(), "--test", mistake.suite])
         .args(more)
         .current_dir(copy)
         .env("CARGO_TARGET_DIR", copy.join("target"))

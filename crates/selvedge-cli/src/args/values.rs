@@ -147,6 +147,22 @@ pub(super) fn parse_scheme(text: &str) -> Result<selvedge_symbolic::Scheme, Stri
     })
 }
 
+/// The name of a solver that this build has.
+pub(super) fn parse_engine(text: &str) -> Result<selvedge_symbolic::Engine, String> {
+    let known = selvedge_symbolic::Engine::ALL.into_iter().find(|engine| engine.name() == text);
+    match known {
+        Some(engine) if engine.is_built_in() => Ok(engine),
+        Some(engine) => {
+            let name = engine.name();
+            Err(format!(
+                "this build does not have it; a C++ compiler makes one that has: \
+                 cargo install --path crates/selvedge-cli --features {name}"
+            ))
+        }
+        None => Err("it is batsat or cadical".to_owned()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

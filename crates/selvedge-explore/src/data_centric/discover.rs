@@ -257,13 +257,25 @@ impl<S: System> Search<'_, S> {
         let mut kept: Vec<Position> = Vec::new();
         for access in accesses {
             if self.graph.discipline(access.object) == Discipline::Ordered {
-                kept.extend(self.graph.below(access.object, access.mode, later.position));
+                kept.extend(self.kept_without(earlier, access, later.position));
             }
         }
-        kept.retain(|&below| !self.graph.is_past(earlier, below));
         kept.sort_unstable();
         kept.dedup();
         self.reverse_after(role, earlier, later, &kept);
+    }
+
+    /// What an access at `later` comes after, of all that does not come after `earlier`.
+    fn kept_without(&self, earlier: Position, access: Access, later: Position) -> Vec<Position> {
+        let stays = |other: &Position| !self.graph.is_past(earlier, *other);
+        let below: Vec<Position> = self.graph.below(access.object, access.mode, later).collect();
+        if below.iter().all(stays) {
+            return below;
+        }
+        // Those directly below it hide others that stay.
+        let history = self.graph.history(access.object).iter();
+        let before = history.filter(|&&(other, mode)| other < later && !commute(mode, access.mode));
+        before.map(|&(other, _)| other).filter(stays).collect()
     }
 
     /// Candidate 3 for a step that waits for several things. It could have run in the middle of

@@ -1,5 +1,6 @@
 //! Arithmetic on words. What can overflow tells whether it does.
 
+use super::range::Term;
 use super::{Circuit, Word};
 use crate::solver::Lit;
 
@@ -19,11 +20,18 @@ impl Circuit {
     /// `a + b`, and whether it overflows.
     pub fn add(&mut self, a: &Word, b: &Word) -> (Word, Lit) {
         let (sum, into, out) = self.add_carry(a, b, Lit::FALSE);
+        self.note(&sum, Term::Add(a.clone(), b.clone()));
         (sum, self.xor(into, out))
     }
 
     /// `a - b`, and whether it overflows.
     pub fn subtract(&mut self, a: &Word, b: &Word) -> (Word, Lit) {
+        let (difference, overflow) = self.subtract_bits(a, b);
+        self.note(&difference, Term::Subtract(a.clone(), b.clone()));
+        (difference, overflow)
+    }
+
+    fn subtract_bits(&mut self, a: &Word, b: &Word) -> (Word, Lit) {
         let negated: Word = b.bits().iter().map(|&bit| !bit).collect();
         let (difference, into, out) = self.add_carry(a, &negated, Lit::TRUE);
         (difference, self.xor(into, out))
@@ -36,21 +44,27 @@ impl Circuit {
 
     /// `abs(a)`, and whether it overflows. As an unsigned number it never does.
     pub fn absolute(&mut self, a: &Word) -> (Word, Lit) {
-        let (negated, overflow) = self.negate(a);
-        let result = self.choose_word(a.sign(), &negated, a);
+        let (result, overflow) = self.absolute_bits(a);
+        self.note(&result, Term::Absolute(a.clone()));
+        (result, overflow)
+    }
+
+    fn absolute_bits(&mut self, a: &Word) -> (Word, Lit) {
+        let (negated, overflow) = self.subtract_bits(&Word::constant(0, a.width()), a);
+        let result = self.choose_bits(a.sign(), &negated, a);
         (result, self.and(a.sign(), overflow))
     }
 
     /// `a` or `-a`.
     fn negate_if(&mut self, condition: Lit, a: &Word) -> Word {
-        let (negated, _) = self.negate(a);
-        self.choose_word(condition, &negated, a)
+        let (negated, _) = self.subtract_bits(&Word::constant(0, a.width()), a);
+        self.choose_bits(condition, &negated, a)
     }
 
     /// `a * b`, and whether it overflows.
     pub fn multiply(&mut self, a: &Word, b: &Word) -> (Word, Lit) {
         let width = a.width();
-        let (left, right) = (self.absolute(a).0, self.absolute(b).0);
+        let (left, right) = (self.absolute_bits(a).0, self.absolute_bits(b).0);
         // The one with more known zeros says which rows there are.
         let zeros = |word: &Word| word.bits().iter().filter(|&&bit| bit == Lit::FALSE).count();
         let (rows, addend) =
@@ -73,6 +87,7 @@ impl Circuit {
         let negative = self.xor(a.sign(), b.sign());
         let magnitude: Word = product[..width].iter().copied().collect();
         let result = self.negate_if(negative, &magnitude);
+        self.note(&result, Term::Multiply(a.clone(), b.clone()));
         // Too large: a high bit is set, or the sign bit, unless it is the smallest number.
         let high = self.any(&product[width..]);
         let low_bits = self.any(&product[..width - 1]);
@@ -92,8 +107,8 @@ impl Circuit {
             rest.insert(0, a.bits()[bit]);
             let so_far: Word = rest.iter().copied().collect();
             let fits = !self.less_unsigned(&so_far, &divisor);
-            let (less, _) = self.subtract(&so_far, &divisor);
-            rest = self.choose_word(fits, &less, &so_far).bits().to_vec();
+            let (less, _) = self.subtract_bits(&so_far, &divisor);
+            rest = self.choose_bits(fits, &less, &so_far).bits().to_vec();
             quotient[bit] = fits;
         }
         rest.truncate(width);
@@ -103,11 +118,13 @@ impl Circuit {
     /// Quotient towards zero, the remainder with the sign of `a`, and whether the quotient
     /// overflows. Anything if `b` is 0.
     pub fn divide(&mut self, a: &Word, b: &Word) -> (Word, Word, Lit) {
-        let (left, right) = (self.absolute(a).0, self.absolute(b).0);
+        let (left, right) = (self.absolute_bits(a).0, self.absolute_bits(b).0);
         let (quotient, remainder) = self.divide_unsigned(&left, &right);
         let negative = self.xor(a.sign(), b.sign());
         let quotient = self.negate_if(negative, &quotient);
         let remainder = self.negate_if(a.sign(), &remainder);
+        self.note(&quotient, Term::Quotient(a.clone(), b.clone()));
+        self.note(&remainder, Term::Remainder(a.clone(), b.clone()));
         let smallest = self.is(a, i32::MIN >> (32 - a.width().min(32)));
         let minus_one = self.is(b, -1);
         (quotient, remainder, self.and(smallest, minus_one))

@@ -2,6 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
+use super::Word;
+use super::range::Term;
 use crate::solver::{Lit, Solver};
 
 /// A solver with gates.
@@ -12,6 +14,9 @@ pub struct Circuit {
     made: FxHashMap<(Gate, Lit, Lit, Lit), Lit>,
     /// For the output of an "and": its inputs.
     inputs: FxHashMap<Lit, (Lit, Lit)>,
+    /// Words and how they were computed, inputs first; see `range.rs`.
+    pub(super) terms: Vec<(Word, Term)>,
+    pub(super) term_of: FxHashMap<Word, u32>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

@@ -5,9 +5,11 @@
 
 mod arithmetic;
 mod gates;
+mod range;
 #[cfg(test)]
 mod tests;
 mod word;
 
 pub use gates::Circuit;
+pub use range::{Computation, Range};
 pub use word::Word;

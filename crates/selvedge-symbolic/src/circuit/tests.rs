@@ -1,8 +1,9 @@
 //! Circuits against the arithmetic of the machine.
 
-use super::{Circuit, Word};
+use selvedge_testkit::Random;
+
+use super::{Circuit, Range, Word};
 use crate::solver::{Answer, Lit};
-use crate::testing::Dice;
 
 const INTERESTING: [i32; 12] =
     [0, 1, -1, 2, 3, -7, 10, 46_341, -46_341, i32::MAX, i32::MIN, i32::MIN + 1];
@@ -70,7 +71,7 @@ fn constants_are_folded_rightly() {
 
 #[test]
 fn unknown_words_compute_the_same() {
-    let mut dice = Dice::new(11);
+    let mut dice = Random::new(11);
     for operation in &OPERATIONS {
         let mut circuit = Circuit::default();
         let (a, b) = (circuit.fresh_word(32), circuit.fresh_word(32));
@@ -78,7 +79,7 @@ fn unknown_words_compute_the_same() {
         for round in 0..40 {
             let mut pick = || match round % 2 {
                 0 => INTERESTING[dice.below(INTERESTING.len())],
-                _ => dice.next() as i32 >> dice.below(30),
+                _ => dice.number() as i32 >> dice.below(30),
             };
             let (x, y) = (pick(), pick());
             let bits = a
@@ -132,5 +133,68 @@ fn at_most_one_of_many() {
             circuit.require(&block);
         }
         assert_eq!(models, count + 1);
+    }
+}
+
+#[test]
+fn exactly_the_values_of_a_range_are_left() {
+    for (low, high) in
+        [(1, 1), (0, 0), (-1, -1), (0, 1), (-1, 0), (-3, 5), (3, 6), (-6, -3), (-8, 7)]
+    {
+        let mut circuit = Circuit::default();
+        let word = circuit.fresh_word(4);
+        circuit.require_range(&word, Range { low, high });
+        let values = (-8..8).filter(|&value| {
+            let is = circuit.is(&word, value);
+            circuit.solver.solve(&[is], &mut || false) == Answer::Sat
+        });
+        assert_eq!(values.map(i64::from).collect::<Vec<_>>(), (low..=high).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn ranges_contain_what_is_computed() {
+    let mut dice = Random::new(5);
+    for _ in 0..60 {
+        let mut circuit = Circuit::default();
+        let inputs = [(); 3].map(|()| circuit.fresh_word(32));
+        let limits = [(); 3].map(|()| {
+            let (a, b) =
+                (dice.number() as i32 >> dice.below(32), dice.number() as i32 >> dice.below(32));
+            (a.min(b), a.max(b))
+        });
+        // Words with what a machine computes for the inputs; `None` is a fault.
+        let values = limits.map(|(low, high)| {
+            let span = i64::from(high) - i64::from(low) + 1;
+            (i64::from(low) + (dice.number() >> 1) as i64 % span) as i32
+        });
+        let mut words: Vec<(Word, Option<i32>)> =
+            inputs.iter().cloned().zip(values.map(Some)).collect();
+        for _ in 0..8 {
+            let (a, b) =
+                (words[dice.below(words.len())].clone(), words[dice.below(words.len())].clone());
+            let next = if dice.below(4) == 0 {
+                let first = dice.below(2) == 0;
+                let condition = circuit.fresh();
+                let word = circuit.choose_word(condition, &a.0, &b.0);
+                (word, if first { a.1 } else { b.1 })
+            } else {
+                let operation = &OPERATIONS[dice.below(7)];
+                let word = (operation.circuit)(&mut circuit, &a.0, &b.0).0;
+                (word, a.1.zip(b.1).and_then(|(a, b)| (operation.machine)(a, b)))
+            };
+            words.push(next);
+        }
+        let known = |word: &Word| {
+            let at = inputs.iter().position(|input| input == word)?;
+            Some(Range { low: limits[at].0.into(), high: limits[at].1.into() })
+        };
+        for (word, value) in words {
+            let computation = circuit.computation(&word, |word| inputs.contains(word));
+            let range = circuit.range(&word, &computation, known);
+            if let Some(value) = value.map(i64::from) {
+                assert!(range.low <= value && value <= range.high, "{value} is not in {range:?}");
+            }
+        }
     }
 }

@@ -3,10 +3,11 @@
 use std::rc::Rc;
 
 use super::Circuit;
+use super::range::Term;
 use crate::solver::Lit;
 
 /// A number, lowest bit first. A boolean is a word of one bit.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Word(pub(super) Rc<[Lit]>);
 
 /// Integers of the language.
@@ -94,6 +95,12 @@ impl Circuit {
         if condition == Lit::FALSE {
             return otherwise.clone();
         }
+        let word = self.choose_bits(condition, then, otherwise);
+        self.note(&word, Term::Either(then.clone(), otherwise.clone()));
+        word
+    }
+
+    pub(super) fn choose_bits(&mut self, condition: Lit, then: &Word, otherwise: &Word) -> Word {
         let bits = then.0.iter().zip(otherwise.0.iter());
         let bits: Vec<(Lit, Lit)> = bits.map(|(&a, &b)| (a, b)).collect();
         bits.into_iter().map(|(a, b)| self.choose(condition, a, b)).collect()
@@ -110,8 +117,10 @@ impl Circuit {
 
     /// If all of `premises` are true, both words are the same.
     pub fn imply_equal(&mut self, premises: &[Lit], a: &Word, b: &Word) {
+        let mut last = None;
         for (&a, &b) in a.0.iter().zip(b.0.iter()) {
-            if a != b {
+            // Copies of the sign are said once.
+            if a != b && last.replace((a, b)) != Some((a, b)) {
                 let negated = premises.iter().map(|&lit| !lit);
                 let mut clause: Vec<Lit> = negated.chain([!a, b]).collect();
                 self.require(&clause);

@@ -9,6 +9,7 @@ pub mod steps;
 pub mod token;
 pub mod transactions;
 
+use crate::patience::{Patience, Stopped};
 use crate::unroll::{EventId, Unrolled};
 use goals::Goals;
 use order::OrderEncoding;
@@ -41,19 +42,6 @@ impl Scheme {
     }
 }
 
-/// A read, and the write that it observes if the literal is true.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Observation {
-    /// Whether it does.
-    pub lit: crate::solver::Lit,
-    /// Who reads.
-    pub read: EventId,
-    /// What.
-    pub cell: crate::unroll::CellId,
-    /// Who wrote; `None` is the initial value.
-    pub write: Option<EventId>,
-}
-
 /// Interleavings, encoded.
 pub enum Encoding {
     /// With [`Scheme::Order`].
@@ -62,19 +50,39 @@ pub enum Encoding {
     Token(TokenEncoding),
 }
 
+/// Why there is no formula.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NoFormula {
+    /// The caller asked to stop.
+    Stopped,
+    /// There are so many pairs of steps between which a token could pass.
+    TooManyPairs(usize),
+}
+
+impl From<Stopped> for NoFormula {
+    fn from(_: Stopped) -> Self {
+        NoFormula::Stopped
+    }
+}
+
 /// Encodes the interleavings of an unrolled program.
+///
+/// # Errors
+/// If the caller asks to stop, or if it would be too large.
 pub fn encode(
     unrolled: &mut Unrolled,
     goals: &Goals,
     scheme: Scheme,
     context_bound: Option<u32>,
-) -> Encoding {
+    patience: &mut Patience<'_>,
+) -> Result<Encoding, NoFormula> {
     if scheme == Scheme::Order {
-        return Encoding::Order(order::encode(unrolled, goals.maximal));
+        return Ok(Encoding::Order(order::encode(unrolled, goals.maximal, patience)?));
     }
     let steps = Steps::new(unrolled);
-    let passes = Passes::new(unrolled, &steps, scheme);
-    Encoding::Token(token::encode(unrolled, steps, passes, context_bound, goals.maximal))
+    let passes = Passes::new(unrolled, &steps, scheme, patience)?;
+    let token = token::encode(unrolled, steps, passes, context_bound, goals.maximal, patience)?;
+    Ok(Encoding::Token(token))
 }
 
 impl Encoding {
@@ -98,7 +106,7 @@ impl Encoding {
     /// the token goes.
     pub fn choices(&self) -> Vec<crate::solver::Lit> {
         match self {
-            Encoding::Order(order) => order.observations.iter().map(|o| o.lit).collect(),
+            Encoding::Order(order) => order.observations.clone(),
             Encoding::Token(token) => {
                 let passes = token.happens.iter().map(|&(lit, _)| lit);
                 passes.chain(token.starts.iter().map(|&(lit, _)| lit)).collect()

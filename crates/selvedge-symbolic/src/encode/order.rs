@@ -17,16 +17,16 @@
 
 use rustc_hash::FxHashMap;
 
-use super::Observation;
 use super::program_order::ProgramOrder;
 use crate::circuit::Word;
+use crate::patience::{Patience, Stopped};
 use crate::solver::{Lit, Node};
 use crate::unroll::{CellId, EventId, Unrolled};
 
 /// What the encoding says about a program.
 pub struct OrderEncoding {
-    /// Per read and write, whether the read observes the write.
-    pub observations: Vec<Observation>,
+    /// Per read and write that it may observe: whether it does.
+    pub observations: Vec<Lit>,
     /// The node of each event, and then of the end of each thread.
     pub nodes: Vec<Node>,
 }
@@ -51,11 +51,18 @@ struct Encoder<'a> {
     nodes: Vec<Node>,
     /// Per pair of events with ascending numbers: whether the second comes before the first.
     before: FxHashMap<(EventId, EventId), Lit>,
-    observations: Vec<Observation>,
+    observations: Vec<Lit>,
 }
 
 /// Encodes all interleavings. `at_end`: the literal under which final values matter.
-pub fn encode(unrolled: &mut Unrolled, at_end: Lit) -> OrderEncoding {
+///
+/// # Errors
+/// If the caller asks to stop.
+pub fn encode(
+    unrolled: &mut Unrolled,
+    at_end: Lit,
+    patience: &mut Patience<'_>,
+) -> Result<OrderEncoding, Stopped> {
     let program_order = ProgramOrder::new(unrolled);
     let nodes = program_order.add_to(unrolled);
     let mut encoder = Encoder {
@@ -66,9 +73,9 @@ pub fn encode(unrolled: &mut Unrolled, at_end: Lit) -> OrderEncoding {
         observations: Vec::new(),
     };
     for cell in encoder.cells() {
-        encoder.encode_cell(cell, at_end);
+        encoder.encode_cell(cell, at_end, patience)?;
     }
-    OrderEncoding { observations: encoder.observations, nodes: encoder.nodes }
+    Ok(OrderEncoding { observations: encoder.observations, nodes: encoder.nodes })
 }
 
 impl Encoder<'_> {
@@ -81,7 +88,12 @@ impl Encoder<'_> {
         cells
     }
 
-    fn encode_cell(&mut self, cell: CellId, at_end: Lit) {
+    fn encode_cell(
+        &mut self,
+        cell: CellId,
+        at_end: Lit,
+        patience: &mut Patience<'_>,
+    ) -> Result<(), Stopped> {
         let mut writes = Vec::new();
         let mut reads = Vec::new();
         for (index, event) in self.unrolled.events.iter().enumerate() {
@@ -95,19 +107,27 @@ impl Encoder<'_> {
         }
         for (event, guard, value) in &reads {
             let reader = Reader { event: Some(*event), guard: *guard, value };
-            self.encode_read(cell, &writes, &reader);
+            self.encode_read(cell, &writes, &reader, patience)?;
         }
         if let Some(value) = self.unrolled.finals.get(&cell).cloned() {
             let reader = Reader { event: None, guard: at_end, value: &value };
-            self.encode_read(cell, &writes, &reader);
+            self.encode_read(cell, &writes, &reader, patience)?;
         }
+        Ok(())
     }
 
     /// A read observes one of the writes, or the initial value.
-    fn encode_read(&mut self, cell: CellId, writes: &[WriteOf], reader: &Reader<'_>) {
+    fn encode_read(
+        &mut self,
+        cell: CellId,
+        writes: &[WriteOf],
+        reader: &Reader<'_>,
+        patience: &mut Patience<'_>,
+    ) -> Result<(), Stopped> {
         let initial = self.unrolled.cells[cell.index()].initial.clone();
         let mut choices = Vec::new();
         for source in writes.iter().map(Some).chain([None]) {
+            patience.check()?;
             if !self.can_observe(writes, source, reader) {
                 continue;
             }
@@ -127,12 +147,12 @@ impl Encoder<'_> {
                 }
             }
             self.keep_apart(writes, source, reader, lit);
-            if let Some(read) = reader.event {
-                let write = source.map(|write| write.event);
-                self.observations.push(Observation { lit, read, cell, write });
+            if reader.event.is_some() {
+                self.observations.push(lit);
             }
         }
         self.unrolled.circuit.imply(&[reader.guard], &choices);
+        Ok(())
     }
 
     /// Whether a write could be the last before a read.

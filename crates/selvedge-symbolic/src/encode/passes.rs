@@ -6,7 +6,7 @@
 //! **Equivalence:** Mazurkiewicz traces, under a dependence that is taken from the code.
 //! **Guarantee:** no class is lost, for any number of threads; for two threads each is met once.
 //! **Differs from the paper:** for three or more threads the paper adds passes to those of each
-//! pair of threads (GenExtraTP). That loses classes: `tests/classes.rs` has a program. In its place
+//! pair of threads (GenExtraTP). That loses classes: `tests/printed_construction.rs` shows it. In its place
 //! we keep the passes of the least schedule of each class in the lexicographic order of the threads.
 //! With `a` in thread *i*, `a⁺` the step behind it, and `b` in thread *j*:
 //! - *j* before *i*: a token passes from `a` to `b` only if the two are dependent;
@@ -20,10 +20,11 @@
 //! **Cost:** one literal per pair that is kept, and one per pair of a step and a later step.
 //! **Tests:** `tests/classes.rs`, `tests/agreement.rs`.
 
-use super::Scheme;
 use super::locksets::Locksets;
 use super::steps::Steps;
 use super::transactions;
+use super::{NoFormula, Scheme};
+use crate::patience::{Patience, Stopped};
 use crate::solver::Lit;
 use crate::unroll::{EventId, Unrolled};
 
@@ -48,25 +49,47 @@ pub struct Passes {
     pub transactions: Option<usize>,
 }
 
+/// More pairs than this are not looked at,
+const MOST_PAIRS: usize = 4_000_000;
+/// and more than this do not go into a formula: each takes some kilobytes.
+const MOST_KEPT: usize = 1_000_000;
 /// More pairs of ways through two threads than this: the lexicographic passes are used.
 const MOST_WAYS: usize = 256;
 
 impl Passes {
     /// The passes of a scheme.
-    pub fn new(unrolled: &mut Unrolled, steps: &Steps, scheme: Scheme) -> Self {
+    ///
+    /// # Errors
+    /// If the caller asks to stop, or if there are too many.
+    pub fn new(
+        unrolled: &mut Unrolled,
+        steps: &Steps,
+        scheme: Scheme,
+        patience: &mut Patience<'_>,
+    ) -> Result<Self, NoFormula> {
+        if steps.pairs() > MOST_PAIRS {
+            return Err(NoFormula::TooManyPairs(steps.pairs()));
+        }
         let locksets = Locksets::new(unrolled, steps);
         let (mut kept, transactions) = match scheme {
             Scheme::Mat => match of_two_threads(unrolled, steps) {
                 Some((passes, count)) => (passes, Some(count)),
-                None => (Lexicographic { unrolled, steps, locksets: &locksets }.passes(), None),
+                None => {
+                    let least = Lexicographic { unrolled, steps, locksets: &locksets };
+                    (least.passes(patience)?, None)
+                }
             },
             Scheme::Token | Scheme::Order => (all(steps), None),
         };
         kept.retain(|pass| {
             pass.allowed != Lit::FALSE && locksets.can_pass(unrolled, steps, pass.from, pass.to)
         });
+        patience.check()?;
         drop_useless(steps, &mut kept);
-        Self { kept, pairs: steps.pairs(), transactions }
+        if kept.len() > MOST_KEPT {
+            return Err(NoFormula::TooManyPairs(kept.len()));
+        }
+        Ok(Self { kept, pairs: steps.pairs(), transactions })
     }
 }
 
@@ -154,11 +177,12 @@ struct Lexicographic<'a> {
 }
 
 impl Lexicographic<'_> {
-    fn passes(mut self) -> Vec<Pass> {
+    fn passes(mut self, patience: &mut Patience<'_>) -> Result<Vec<Pass>, Stopped> {
         let mut passes = Vec::new();
         let threads = self.steps.of_thread.len();
         for i in 0..threads {
             for index in 0..self.steps.of_thread[i].len() {
+                patience.check()?;
                 let from = self.steps.of_thread[i][index];
                 for j in 0..i {
                     for &to in &self.steps.of_thread[j] {
@@ -169,7 +193,7 @@ impl Lexicographic<'_> {
                 self.forward(i, from, &mut passes);
             }
         }
-        passes
+        Ok(passes)
     }
 
     /// Passes to later threads.

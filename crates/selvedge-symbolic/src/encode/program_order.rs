@@ -8,9 +8,8 @@ pub struct ProgramOrder {
     /// Per node: which nodes come after it, as bits.
     after: Vec<Vec<u64>>,
     /// Edges that hold if the literal is true: the end of a thread and who waits for it.
-    pub joins: Vec<(Lit, usize, usize)>,
+    joins: Vec<(Lit, usize, usize)>,
     edges: Vec<(usize, usize)>,
-    events: usize,
 }
 
 impl ProgramOrder {
@@ -45,7 +44,7 @@ impl ProgramOrder {
                 }
             }
         }
-        Self { after: closure(nodes, &edges), joins, edges, events }
+        Self { after: closure(nodes, &edges), joins, edges }
     }
 
     /// Whether `a` comes before `b` in every execution that has both.
@@ -54,20 +53,10 @@ impl ProgramOrder {
         self.after[a.index()][b / 64] >> (b % 64) & 1 == 1
     }
 
-    /// How many nodes there are.
-    pub fn nodes(&self) -> usize {
-        self.after.len()
-    }
-
-    /// How many of them are events.
-    pub fn events(&self) -> usize {
-        self.events
-    }
-
     /// Gives the solver all nodes and edges.
     pub fn add_to(&self, unrolled: &mut Unrolled) -> Vec<Node> {
         let solver = &mut unrolled.circuit.solver;
-        let nodes: Vec<Node> = (0..self.nodes()).map(|_| solver.new_node()).collect();
+        let nodes: Vec<Node> = (0..self.after.len()).map(|_| solver.new_node()).collect();
         for &(from, to) in &self.edges {
             solver.add_edge(Lit::TRUE, nodes[from], nodes[to]);
         }

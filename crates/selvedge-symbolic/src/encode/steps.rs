@@ -27,7 +27,10 @@ impl Steps {
         let is_step: Vec<bool> = unrolled
             .events
             .iter()
-            .map(|event| event.is_shared() || !event.spawns.is_empty() || !event.joins.is_empty())
+            .map(|event| {
+                event.guard != Lit::FALSE
+                    && (event.is_shared() || !event.spawns.is_empty() || !event.joins.is_empty())
+            })
             .collect();
         let mut previous: Vec<Vec<Neighbour<Option<EventId>>>> = Vec::with_capacity(count);
         for index in 0..count {

@@ -23,8 +23,9 @@ use std::collections::BTreeMap;
 use super::passes::{Pass, Passes};
 use super::steps::Steps;
 use crate::circuit::Word;
+use crate::patience::{Patience, Stopped};
 use crate::solver::Lit;
-use crate::unroll::{CellId, EventId, Unrolled};
+use crate::unroll::{Cell, CellId, EventId, Unrolled};
 
 /// What the encoding says about a program.
 pub struct TokenEncoding {
@@ -51,13 +52,17 @@ struct Encoder<'a> {
 
 /// Encodes the interleavings that pass the token as allowed. `at_end`: the literal under which
 /// final values matter.
+///
+/// # Errors
+/// If the caller asks to stop.
 pub fn encode(
     unrolled: &mut Unrolled,
     steps: Steps,
     passes: Passes,
     context_bound: Option<u32>,
     at_end: Lit,
-) -> TokenEncoding {
+    patience: &mut Patience<'_>,
+) -> Result<TokenEncoding, Stopped> {
     let mut encoder = Encoder {
         unrolled,
         steps,
@@ -68,12 +73,12 @@ pub fn encode(
         starts: Vec::new(),
     };
     encoder.localise(context_bound);
-    encoder.pass_tokens(&passes);
+    encoder.pass_tokens(&passes, patience)?;
     encoder.follow_program_order();
     encoder.create_and_join();
     encoder.end(at_end);
     let Encoder { clocks, happens, starts, .. } = encoder;
-    TokenEncoding { happens, starts, clocks, passes }
+    Ok(TokenEncoding { happens, starts, clocks, passes })
 }
 
 impl Encoder<'_> {
@@ -99,8 +104,9 @@ impl Encoder<'_> {
             let mut found = BTreeMap::new();
             let mut left = BTreeMap::new();
             for &cell in &cells {
-                let width = self.unrolled.cells[cell.index()].initial.width();
-                let value = self.unrolled.circuit.fresh_word(width);
+                let Cell { initial, range, .. } = &self.unrolled.cells[cell.index()];
+                let (range, width) = (*range, initial.width());
+                let value = self.unrolled.circuit.fresh_word_in(range, width);
                 if let Some(read) = self.unrolled.events[event.index()].reads.get(&cell).cloned() {
                     self.unrolled.circuit.imply_equal(&[read.guard], &read.value, &value);
                 }
@@ -119,8 +125,9 @@ impl Encoder<'_> {
         }
     }
 
-    fn pass_tokens(&mut self, passes: &Passes) {
+    fn pass_tokens(&mut self, passes: &Passes, patience: &mut Patience<'_>) -> Result<(), Stopped> {
         for &pass in &passes.kept {
+            patience.check()?;
             let lit = self.unrolled.circuit.fresh();
             self.unrolled.circuit.imply(&[lit], &[pass.allowed]);
             for event in [pass.from, pass.to] {
@@ -134,6 +141,7 @@ impl Encoder<'_> {
             self.unrolled.circuit.imply_equal(&[lit], &after, &self.clocks[&pass.to]);
             self.happens.push((lit, pass));
         }
+        Ok(())
     }
 
     /// What one step leaves is what the other finds, if all of `premises`.
@@ -307,7 +315,13 @@ impl TokenEncoding {
             }
         };
         for (_, step) in steps {
-            up_to(unrolled.events[step.index()].thread, Some(step), &mut next, &mut order);
+            let event = &unrolled.events[step.index()];
+            let ended = event.joins.iter().filter(|(lit, _)| unrolled.circuit.solver.value(*lit));
+            for &(_, other) in ended {
+                // Behind its last step may come a choice: before anybody can say that it has ended.
+                up_to(other, None, &mut next, &mut order);
+            }
+            up_to(event.thread, Some(step), &mut next, &mut order);
         }
         for thread in 0..unrolled.threads.len() {
             up_to(thread, None, &mut next, &mut order);

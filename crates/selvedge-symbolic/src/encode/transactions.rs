@@ -102,8 +102,9 @@ pub fn passes(sizes: (usize, usize), rounds: &[Round]) -> Vec<(StepOfTwo, StepOf
 mod tests {
     use std::collections::BTreeMap;
 
+    use selvedge_testkit::Random;
+
     use super::*;
-    use crate::testing::Dice;
 
     /// A step: which variable, and whether it is written.
     type Access = (usize, bool);
@@ -149,7 +150,7 @@ mod tests {
 
     #[test]
     fn every_class_once() {
-        let mut dice = Dice::new(5);
+        let mut dice = Random::new(5);
         for _ in 0..1500 {
             let mut thread = || -> Vec<Access> {
                 (0..dice.below(6)).map(|_| (dice.below(3), dice.below(2) == 0)).collect()

@@ -2,17 +2,21 @@
 //!
 //! The seam is narrow on purpose: what stands above it (circuits, encodings, synthesis) knows
 //! [`Lit`], [`Solver::add_clause`], [`Solver::add_edge`] and [`Solver::solve`], and nothing of the
-//! solver behind it. That one is `batsat`, a conflict-driven solver in Rust, with a theory of ours:
-//! a literal can stand for an edge of a directed graph, and the edges whose literals are true
-//! never form a cycle (see `order.rs`).
+//! solver behind it. That one is `batsat`, a conflict-driven solver in Rust, or CaDiCaL, if the
+//! crate was built with that feature. Both have a theory of ours: a literal can stand for an edge of
+//! a directed graph, and the edges whose literals are true never form a cycle (see `order.rs`).
 
 mod backend;
+mod batsat;
+#[cfg(feature = "cadical")]
+mod cadical;
 mod export;
 mod lit;
 mod order;
 #[cfg(test)]
 mod tests;
 
+pub use backend::Engine;
 pub use lit::Lit;
 pub use order::Node;
 
@@ -60,7 +64,7 @@ pub struct Size {
 /// assert_eq!(solver.solve(&[ab, ba], &mut || false), Answer::Unsat);
 /// ```
 pub struct Solver {
-    backend: Backend,
+    backend: Box<dyn Backend>,
     order: OrderTheory,
     size: Size,
     /// The clauses, if somebody wants to export them.
@@ -78,8 +82,16 @@ impl Default for Solver {
 impl Solver {
     /// Without clauses. [`Lit::TRUE`] is true.
     pub fn new() -> Self {
+        Self::of(Engine::default())
+    }
+
+    /// The same, with a certain solver behind it.
+    ///
+    /// # Panics
+    /// If this build does not have it; ask [`Engine::is_built_in`].
+    pub fn of(engine: Engine) -> Self {
         let mut solver = Self {
-            backend: Backend::new(),
+            backend: engine.start(),
             order: OrderTheory::default(),
             size: Size::default(),
             recorded: None,
@@ -92,9 +104,15 @@ impl Solver {
         solver
     }
 
-    /// The same, and it remembers its clauses, so that they can be exported.
+    /// The default solver, and it remembers its clauses, so that they can be exported.
     pub fn recording() -> Self {
-        Self { recorded: Some(Vec::new()), ..Self::new() }
+        Self::new().that_records()
+    }
+
+    /// Remembers the clauses that are added from now on, so that they can be exported.
+    pub fn that_records(mut self) -> Self {
+        self.recorded.get_or_insert_default();
+        self
     }
 
     /// A fresh variable, as its positive literal.
@@ -131,28 +149,34 @@ impl Solver {
             assert!(self.order.add_fixed(from, to), "internal error: fixed edges form a cycle");
         } else if lit != Lit::FALSE {
             self.size.order_atoms += 1;
+            self.backend.observe(lit);
             self.order.add_atom(lit, from, to);
         }
     }
 
-    /// Looks for a model in which all `assumptions` are true. `stop` is asked every few thousand
-    /// conflicts; if it says yes, the answer is [`Answer::Stopped`].
+    /// Looks for a model in which all `assumptions` are true. `stop` is asked several times a
+    /// second; if it says yes, the answer is [`Answer::Stopped`].
     pub fn solve(&mut self, assumptions: &[Lit], stop: &mut dyn FnMut() -> bool) -> Answer {
-        loop {
-            match self.backend.solve(&mut self.order, assumptions) {
-                Some(true) => {
-                    self.model = self.backend.model();
-                    debug_assert!(self.is_model(), "the model breaks a clause or the order");
-                    return Answer::Sat;
-                }
-                Some(false) => {
-                    self.core = self.backend.core();
-                    return Answer::Unsat;
-                }
-                None if stop() => return Answer::Stopped,
-                None => {}
+        let answer = self.backend.solve(&mut self.order, assumptions, stop);
+        match answer {
+            Answer::Sat => {
+                self.model = self.backend.model();
+                debug_assert!(self.is_model(), "the model breaks a clause or the order");
             }
+            Answer::Unsat => self.core = self.backend.core(),
+            Answer::Stopped => {}
         }
+        answer
+    }
+
+    /// Draws the conclusions of unit clauses, for [`Solver::fixed`].
+    pub fn propagate(&mut self) {
+        self.backend.propagate();
+    }
+
+    /// The value of a literal, if unit clauses alone decide it, and the solver has noticed that.
+    pub fn fixed(&self, lit: Lit) -> Option<bool> {
+        self.backend.fixed(lit)
     }
 
     /// The value of a literal in the last model. What the model leaves open is false.

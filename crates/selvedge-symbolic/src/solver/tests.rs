@@ -1,8 +1,14 @@
-//! The solver against brute force.
+//! The solvers against brute force, and against each other.
+
+use selvedge_testkit::Random;
 
 use super::order::is_acyclic;
-use super::{Answer, Lit, Node, Solver};
-use crate::testing::Dice;
+use super::{Answer, Engine, Lit, Node, Solver};
+
+/// Those that this build has.
+fn engines() -> impl Iterator<Item = Engine> {
+    Engine::ALL.into_iter().filter(|engine| engine.is_built_in())
+}
 
 /// A random formula with an order, small enough to try everything.
 struct Formula {
@@ -15,10 +21,10 @@ struct Formula {
 }
 
 impl Formula {
-    fn random(dice: &mut Dice) -> Self {
+    fn random(dice: &mut Random) -> Self {
         let variables = 3 + dice.below(8);
         let nodes = 2 + dice.below(5);
-        let literal = |dice: &mut Dice| (dice.below(variables), dice.below(2) == 0);
+        let literal = |dice: &mut Random| (dice.below(variables), dice.below(2) == 0);
         let clauses = (0..dice.below(4 * variables))
             .map(|_| (0..1 + dice.below(3)).map(|_| literal(dice)).collect())
             .collect();
@@ -53,11 +59,15 @@ impl Formula {
 
 #[test]
 fn the_same_answers_as_brute_force_also_when_asked_again() {
-    let mut dice = Dice::new(7);
+    engines().for_each(compare_with_brute_force);
+}
+
+fn compare_with_brute_force(engine: Engine) {
+    let mut dice = Random::new(7);
     let (mut sat, mut unsat) = (0, 0);
     for _ in 0..400 {
         let formula = Formula::random(&mut dice);
-        let mut solver = Solver::recording();
+        let mut solver = Solver::of(engine).that_records();
         let lits: Vec<Lit> = (0..formula.variables).map(|_| solver.new_lit()).collect();
         let lit = |(variable, positive): (usize, bool)| {
             if positive { lits[variable] } else { !lits[variable] }
@@ -103,74 +113,148 @@ fn the_same_answers_as_brute_force_also_when_asked_again() {
 
 #[test]
 fn random_three_sat_around_the_threshold() {
-    let mut dice = Dice::new(3);
+    let mut dice = Random::new(3);
     let (mut sat, mut unsat) = (0, 0);
     for _ in 0..30 {
-        let mut solver = Solver::recording();
-        let lits: Vec<Lit> = (0..100).map(|_| solver.new_lit()).collect();
+        let mut clauses = Vec::new();
         for _ in 0..427 {
-            let clause: Vec<Lit> = (0..3)
-                .map(|_| {
-                    let lit = lits[dice.below(100)];
-                    if dice.below(2) == 0 { lit } else { !lit }
-                })
-                .collect();
-            solver.add_clause(&clause);
+            clauses.push([(); 3].map(|()| (dice.below(100), dice.below(2) == 0)));
         }
-        // Models are checked against the recorded clauses in debug builds.
-        match solver.solve(&[], &mut || false) {
-            Answer::Sat => sat += 1,
+        let mut answers = engines().map(|engine| {
+            let mut solver = Solver::of(engine).that_records();
+            let lits: Vec<Lit> = (0..100).map(|_| solver.new_lit()).collect();
+            for clause in &clauses {
+                let lit = |(variable, positive): (usize, bool)| {
+                    if positive { lits[variable] } else { !lits[variable] }
+                };
+                solver.add_clause(&clause.map(lit));
+            }
+            // Models are checked against the recorded clauses in debug builds.
+            solver.solve(&[], &mut || false)
+        });
+        let first = answers.next();
+        assert!(answers.all(|answer| Some(answer) == first), "solvers differ: {clauses:?}");
+        match first {
+            Some(Answer::Sat) => sat += 1,
             _ => unsat += 1,
         }
     }
     assert!(sat > 5 && unsat > 5, "{sat} sat, {unsat} unsat");
 }
 
+/// Clauses over edges between many nodes: too many for brute force.
+#[test]
+fn solvers_agree_about_orders() {
+    let mut dice = Random::new(19);
+    let (mut sat, mut unsat) = (0, 0);
+    for round in 0..40 {
+        let (nodes, count) = (10 + dice.below(20), 60 + dice.below(60));
+        let edges: Vec<(usize, usize)> = (0..count)
+            .map(|_| {
+                let from = dice.below(nodes);
+                (from, (from + 1 + dice.below(nodes - 1)) % nodes)
+            })
+            .collect();
+        let clauses: Vec<[(usize, bool); 3]> = (0..count * (2 + round % 3))
+            .map(|_| [(); 3].map(|()| (dice.below(count), dice.below(3) != 0)))
+            .collect();
+        let assumed = [(); 2].map(|()| (dice.below(count), dice.below(2) == 0));
+        let mut answers = engines().map(|engine| {
+            let mut solver = Solver::of(engine).that_records();
+            let order: Vec<Node> = (0..nodes).map(|_| solver.new_node()).collect();
+            let lits: Vec<Lit> = edges.iter().map(|_| solver.new_lit()).collect();
+            for (&lit, &(from, to)) in lits.iter().zip(&edges) {
+                solver.add_edge(lit, order[from], order[to]);
+                solver.add_edge(!lit, order[to], order[from]);
+            }
+            let lit = |(name, positive): (usize, bool)| {
+                if positive { lits[name] } else { !lits[name] }
+            };
+            let mut answers = Vec::new();
+            // Half of the clauses, then the others, then with assumptions.
+            for half in clauses.chunks(clauses.len().div_ceil(2)) {
+                half.iter().for_each(|clause| solver.add_clause(&clause.map(lit)));
+                answers.push(solver.solve(&[], &mut || false));
+            }
+            answers.push(solver.solve(&assumed.map(lit), &mut || false));
+            answers
+        });
+        let first = answers.next().unwrap_or_default();
+        assert!(answers.all(|others| others == first), "solvers differ in round {round}");
+        sat += first.iter().filter(|&&answer| answer == Answer::Sat).count();
+        unsat += first.iter().filter(|&&answer| answer == Answer::Unsat).count();
+    }
+    assert!(sat > 20 && unsat > 20, "{sat} sat, {unsat} unsat");
+}
+
+#[test]
+fn edges_can_be_added_between_queries() {
+    for engine in engines() {
+        let mut solver = Solver::of(engine);
+        let [a, b, c] = [(); 3].map(|()| solver.new_node());
+        let [x, y, z] = [(); 3].map(|()| solver.new_lit());
+        solver.add_clause(&[x, y]);
+        solver.add_clause(&[!x, z]);
+        solver.add_edge(x, a, b);
+        assert_eq!(solver.solve(&[x, y, z], &mut || false), Answer::Sat);
+        solver.add_edge(y, b, c);
+        assert_eq!(solver.solve(&[x, y], &mut || false), Answer::Sat);
+        solver.add_edge(z, c, a);
+        assert_eq!(solver.solve(&[x, y], &mut || false), Answer::Unsat, "{engine:?}");
+        assert_eq!(solver.solve(&[x], &mut || false), Answer::Sat);
+        assert!(solver.value(x) && !solver.value(y) && solver.value(z));
+    }
+}
+
 #[test]
 fn models_can_be_enumerated() {
-    let mut solver = Solver::new();
-    let nodes: Vec<Node> = (0..4).map(|_| solver.new_node()).collect();
-    let mut atoms = Vec::new();
-    for a in 0..4 {
-        for b in 0..a {
-            let lit = solver.new_lit();
-            solver.add_edge(lit, nodes[a], nodes[b]);
-            solver.add_edge(!lit, nodes[b], nodes[a]);
-            atoms.push(lit);
+    for engine in engines() {
+        let mut solver = Solver::of(engine);
+        let nodes: Vec<Node> = (0..4).map(|_| solver.new_node()).collect();
+        let mut atoms = Vec::new();
+        for a in 0..4 {
+            for b in 0..a {
+                let lit = solver.new_lit();
+                solver.add_edge(lit, nodes[a], nodes[b]);
+                solver.add_edge(!lit, nodes[b], nodes[a]);
+                atoms.push(lit);
+            }
         }
+        let mut count = 0;
+        while solver.solve(&[], &mut || false) == Answer::Sat {
+            count += 1;
+            let block: Vec<Lit> =
+                atoms.iter().map(|&lit| if solver.value(lit) { !lit } else { lit }).collect();
+            solver.add_clause(&block);
+        }
+        assert_eq!(count, 24, "the orders of four nodes");
     }
-    let mut count = 0;
-    while solver.solve(&[], &mut || false) == Answer::Sat {
-        count += 1;
-        let block: Vec<Lit> =
-            atoms.iter().map(|&lit| if solver.value(lit) { !lit } else { lit }).collect();
-        solver.add_clause(&block);
-    }
-    assert_eq!(count, 24, "the orders of four nodes");
 }
 
 #[test]
 fn a_search_can_be_stopped() {
-    // Pigeons: hard for this kind of solver.
-    let mut solver = Solver::new();
-    let places: Vec<Vec<Lit>> =
-        (0..11).map(|_| (0..10).map(|_| solver.new_lit()).collect()).collect();
-    for pigeon in &places {
-        solver.add_clause(pigeon);
-    }
-    for (number, first) in places.iter().enumerate() {
-        for second in &places[..number] {
-            for (&a, &b) in first.iter().zip(second) {
-                solver.add_clause(&[!a, !b]);
+    for engine in engines() {
+        // Pigeons: hard for this kind of solver.
+        let mut solver = Solver::of(engine);
+        let places: Vec<Vec<Lit>> =
+            (0..13).map(|_| (0..12).map(|_| solver.new_lit()).collect()).collect();
+        for pigeon in &places {
+            solver.add_clause(pigeon);
+        }
+        for (number, first) in places.iter().enumerate() {
+            for second in &places[..number] {
+                for (&a, &b) in first.iter().zip(second) {
+                    solver.add_clause(&[!a, !b]);
+                }
             }
         }
+        let mut asked = 0;
+        let answer = solver.solve(&[], &mut || {
+            asked += 1;
+            asked == 2
+        });
+        assert_eq!((answer, asked), (Answer::Stopped, 2), "{engine:?}");
     }
-    let mut asked = 0;
-    let answer = solver.solve(&[], &mut || {
-        asked += 1;
-        asked == 2
-    });
-    assert_eq!((answer, asked), (Answer::Stopped, 2));
 }
 
 #[test]

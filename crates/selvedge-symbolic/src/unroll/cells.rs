@@ -4,7 +4,7 @@ use selvedge_lang::ir::{GlobalId, GlobalKind, ObjectRef, Operand, Type};
 
 use super::state::State;
 use super::{CutReason, Unrolled};
-use crate::circuit::Word;
+use crate::circuit::{Range, Word};
 use crate::solver::Lit;
 
 /// A cell: its index in [`Unrolled::cells`].
@@ -12,6 +12,10 @@ use crate::solver::Lit;
 pub struct CellId(u32);
 
 impl CellId {
+    pub(super) fn new(index: usize) -> Self {
+        Self(u32::try_from(index).expect("internal error: more than 2^32 cells"))
+    }
+
     /// Its index.
     pub fn index(self) -> usize {
         self.0 as usize
@@ -23,6 +27,8 @@ impl CellId {
 pub struct Cell {
     /// At the beginning.
     pub initial: Word,
+    /// All values that it can have.
+    pub range: Range,
     /// As in the source, for tables and pictures.
     pub name: String,
 }
@@ -52,7 +58,7 @@ impl Unrolled {
         if let Some(&id) = self.cell_ids.get(&name) {
             return id;
         }
-        let id = CellId(u32::try_from(self.cells.len()).expect("internal error: many cells"));
+        let id = CellId::new(self.cells.len());
         let (global, element, suffix) = match name {
             CellName::Value(global, element) => (global, element, ""),
             CellName::Readers(global, element) => (global, element, " (readers)"),
@@ -72,7 +78,8 @@ impl Unrolled {
             _ => Word::boolean(Lit::FALSE),
         };
         let name_text = format!("{}{suffix}", global.element_name(element as usize));
-        self.cells.push(Cell { initial, name: name_text });
+        let range = Range::of_width(initial.width());
+        self.cells.push(Cell { initial, range, name: name_text });
         self.cell_ids.insert(name, id);
         id
     }

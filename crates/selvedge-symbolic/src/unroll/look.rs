@@ -7,6 +7,7 @@ use selvedge_lang::ir::{Label, Op};
 use super::Unrolled;
 use super::run::{Look, Runner};
 use super::state::{Section, State};
+use crate::patience::{Patience, Stopped};
 use crate::solver::Lit;
 
 impl Unrolled {
@@ -36,8 +37,12 @@ impl Unrolled {
 
     /// Tries the section before which `state` stands on the final state. The last stop is blocked
     /// if it waits there.
-    pub(super) fn try_section(&mut self, mut state: State) {
-        let Some(stop) = self.stops.last().copied() else { return };
+    pub(super) fn try_section(
+        &mut self,
+        mut state: State,
+        patience: &mut Patience<'_>,
+    ) -> Result<(), Stopped> {
+        let Some(stop) = self.stops.last().copied() else { return Ok(()) };
         state.guard = stop.lit;
         state.control = Lit::TRUE;
         state.section = Some(Section { event: None, depth: 1 });
@@ -48,31 +53,17 @@ impl Unrolled {
         self.loops[procedure.index()] = loops;
         let index = self.stops.len() - 1;
         let mut runner = Runner::Look(Look { is_section: true, ..Look::default() });
-        self.run(&mut runner, state);
+        self.run(&mut runner, state, patience)?;
         if let Runner::Look(look) = runner {
             self.stops[index].blocked = self.circuit.any(&look.blocked);
         }
+        Ok(())
     }
 
     /// Runs `finally` on the final state.
-    pub(super) fn run_finally(&mut self) {
-        let Some(procedure) = self.program.finally else { return };
-        let slots = self.program.procedures[procedure.index()].slots.len();
-        let frame = super::state::Frame {
-            procedure,
-            pc: 0,
-            slots: vec![None; slots],
-            loops: self.loops[procedure.index()]
-                .iter()
-                .filter(|l| l.head == 0)
-                .map(|l| super::state::LoopAt {
-                    head: l.head,
-                    iteration: 0,
-                    repetitions: 0,
-                    control: Lit::TRUE,
-                })
-                .collect(),
-        };
+    pub(super) fn run_finally(&mut self, patience: &mut Patience<'_>) -> Result<(), Stopped> {
+        let Some(procedure) = self.program.finally else { return Ok(()) };
+        let frame = self.new_frame(procedure, Vec::new());
         let state = State {
             guard: self.finally_runs,
             control: Lit::TRUE,
@@ -82,9 +73,10 @@ impl Unrolled {
             section: None,
         };
         let mut runner = Runner::Look(Look::default());
-        self.run(&mut runner, state);
+        self.run(&mut runner, state, patience)?;
         if let Runner::Look(look) = runner {
             self.finally_faults = look.faults;
         }
+        Ok(())
     }
 }

@@ -16,10 +16,12 @@
 mod arithmetic;
 mod cells;
 mod events;
+mod fold;
 mod local;
 mod locks;
 mod look;
 mod loops;
+mod ranges;
 mod run;
 mod state;
 mod variables;
@@ -31,6 +33,7 @@ use selvedge_core::{Place, ViolationKind};
 use selvedge_lang::ir::{ProcedureId, Program, SiteId};
 
 use crate::circuit::{Circuit, Word};
+use crate::patience::{Patience, Stopped};
 use crate::solver::Lit;
 
 pub use cells::{Cell, CellId};
@@ -149,7 +152,15 @@ pub struct Unrolled {
 }
 
 /// Unrolls a program.
-pub fn unroll(program: &Arc<Program>, depth: Depth, mut circuit: Circuit) -> Unrolled {
+///
+/// # Errors
+/// If the caller asks to stop.
+pub fn unroll(
+    program: &Arc<Program>,
+    depth: Depth,
+    mut circuit: Circuit,
+    patience: &mut Patience<'_>,
+) -> Result<Unrolled, Stopped> {
     let loops = program.procedures.iter().map(loops::find).collect();
     let finally_runs = circuit.fresh();
     let mut unrolled = Unrolled {
@@ -189,12 +200,14 @@ pub fn unroll(program: &Arc<Program>, depth: Depth, mut circuit: Circuit) -> Unr
     }
     let mut next = 0;
     while next < unrolled.threads.len() {
-        unrolled.run_thread(next);
+        unrolled.run_thread(next, patience)?;
         next += 1;
     }
     unrolled.connect_wakers();
-    unrolled.run_finally();
-    unrolled
+    unrolled.run_finally(patience)?;
+    unrolled.bound_values(patience)?;
+    unrolled.fold_known();
+    Ok(unrolled)
 }
 
 impl Unrolled {

@@ -9,6 +9,7 @@ use super::events::{Event, EventId};
 use super::state::{Frame, Jump, Key, Section, State};
 use super::{Cut, CutReason, FaultSite, Stop, Unrolled};
 use crate::circuit::Word;
+use crate::patience::{Patience, Stopped};
 use crate::solver::Lit;
 
 /// A thread with more places than this is not unrolled further.
@@ -37,8 +38,40 @@ pub(super) struct Look {
     pub(super) is_section: bool,
 }
 
+/// What a visit of a place needs and adds to.
+struct Visit<'a, 'p> {
+    runner: &'a mut Runner,
+    pending: &'a mut Pending,
+    ended: &'a mut Vec<Lit>,
+    patience: &'a mut Patience<'p>,
+}
+
+/// Why an instruction is not followed.
+enum Halt {
+    /// It has no encoding, or goes too far.
+    Cut(CutReason),
+    /// The caller asked to stop.
+    Stopped,
+}
+
+impl From<CutReason> for Halt {
+    fn from(reason: CutReason) -> Self {
+        Halt::Cut(reason)
+    }
+}
+
+impl From<Stopped> for Halt {
+    fn from(_: Stopped) -> Self {
+        Halt::Stopped
+    }
+}
+
 impl Unrolled {
-    pub(super) fn run_thread(&mut self, thread: usize) {
+    pub(super) fn run_thread(
+        &mut self,
+        thread: usize,
+        patience: &mut Patience<'_>,
+    ) -> Result<(), Stopped> {
         let instance = &self.threads[thread];
         let start = instance.start;
         let (procedure, arguments) = (instance.procedure, instance.arguments.clone());
@@ -51,20 +84,27 @@ impl Unrolled {
             section: None,
         };
         state.frames.push(self.new_frame(procedure, arguments));
-        let ended = self.run(&mut Runner::Thread(thread), state);
+        let ended = self.run(&mut Runner::Thread(thread), state, patience)?;
         let finished = self.threads[thread].finished;
         let ended = self.circuit.any(&ended);
         self.circuit.require(&[!finished, ended]);
         self.circuit.require(&[finished, !ended]);
+        Ok(())
     }
 
     /// Runs a state and all that follows; gives the guards of those that came to the end.
-    pub(super) fn run(&mut self, runner: &mut Runner, state: State) -> Vec<Lit> {
+    pub(super) fn run(
+        &mut self,
+        runner: &mut Runner,
+        state: State,
+        patience: &mut Patience<'_>,
+    ) -> Result<Vec<Lit>, Stopped> {
         let mut pending = Pending::new();
         let mut ended = Vec::new();
         let mut places = 0;
         self.add(&mut pending, state);
         while let Some((_, mut state)) = pending.pop_first() {
+            patience.check()?;
             state.note_head();
             let frame = state.frame();
             let Instruction { op, site } =
@@ -76,25 +116,25 @@ impl Unrolled {
                 self.cut(&state, site, CutReason::Unsupported(reason));
                 continue;
             }
-            if let Err(reason) =
-                self.instruction(runner, &mut pending, &mut ended, state.clone(), op, site)
-            {
-                self.cut(&state, site, reason);
+            let mut visit = Visit { runner, pending: &mut pending, ended: &mut ended, patience };
+            match self.instruction(&mut visit, state.clone(), op, site) {
+                Ok(()) => {}
+                Err(Halt::Cut(reason)) => self.cut(&state, site, reason),
+                Err(Halt::Stopped) => return Err(Stopped),
             }
         }
-        ended
+        Ok(ended)
     }
 
-    /// One instruction. `Err`: it has no encoding.
+    /// One instruction.
     fn instruction(
         &mut self,
-        runner: &mut Runner,
-        pending: &mut Pending,
-        ended: &mut Vec<Lit>,
+        visit: &mut Visit<'_, '_>,
         mut state: State,
         op: Op,
         site: SiteId,
-    ) -> Result<(), CutReason> {
+    ) -> Result<(), Halt> {
+        let Visit { runner, pending, ended, patience } = visit;
         let here = state.frame().pc;
         match op {
             Op::Jump { to } => self.jump(pending, state, to.index(), site),
@@ -139,7 +179,7 @@ impl Unrolled {
                 self.jump(pending, state, pc + 1, site);
             }
             Op::AtomicBegin { .. } => {
-                self.begin_section(runner, &mut state, site);
+                self.begin_section(runner, &mut state, site, patience)?;
                 self.jump(pending, state, here + 1, site);
             }
             Op::AtomicEnd { .. } => {
@@ -196,7 +236,7 @@ impl Unrolled {
         pending.insert(key, merged);
     }
 
-    fn new_frame(&mut self, procedure: ProcedureId, arguments: Vec<Word>) -> Frame {
+    pub(super) fn new_frame(&mut self, procedure: ProcedureId, arguments: Vec<Word>) -> Frame {
         let slots = self.program.procedures[procedure.index()].slots.len();
         let mut frame = Frame { procedure, pc: 0, slots: vec![None; slots], loops: Vec::new() };
         for (i, argument) in arguments.into_iter().enumerate() {
@@ -287,10 +327,16 @@ impl Unrolled {
         event
     }
 
-    fn begin_section(&mut self, runner: &mut Runner, state: &mut State, site: SiteId) {
+    fn begin_section(
+        &mut self,
+        runner: &mut Runner,
+        state: &mut State,
+        site: SiteId,
+        patience: &mut Patience<'_>,
+    ) -> Result<(), Stopped> {
         if let Some(section) = &mut state.section {
             section.depth += 1;
-            return;
+            return Ok(());
         }
         let event = match runner {
             Runner::Look(_) => None,
@@ -299,11 +345,12 @@ impl Unrolled {
                 let waits = self.section_awaits(state);
                 let event = self.new_event(*thread, state, site, waits);
                 if waits {
-                    self.try_section(before);
+                    self.try_section(before, patience)?;
                 }
                 Some(event)
             }
         };
         state.section = Some(Section { event, depth: 1 });
+        Ok(())
     }
 }

@@ -8,7 +8,7 @@ use super::events::{EventId, Read, Write};
 use super::run::Runner;
 use super::state::State;
 use super::{CutReason, ThreadInstance, Unrolled};
-use crate::circuit::Word;
+use crate::circuit::{Range, Word};
 use crate::solver::Lit;
 
 /// More threads than this are not unrolled.
@@ -243,11 +243,11 @@ impl Unrolled {
         let count = self.circuit.subtract(&high.resized(33), &low.resized(33)).0;
         let many = self.circuit.less(&Word::integer(MOST_ALTERNATIVES).resized(33), &count);
         self.fault(runner, state, many, ViolationKind::Resources, site);
-        let bits = match (low.as_constant(), high.as_constant()) {
-            (Some(0), Some(2)) => 1,
-            _ => 32,
+        let range = match (low.as_constant(), high.as_constant()) {
+            (Some(low), Some(high)) => Range { low: low.into(), high: i64::from(high) - 1 },
+            _ => Range::of_width(32),
         };
-        let value = self.circuit.fresh_word(bits).resized(32);
+        let value = self.circuit.fresh_word_in(range, 32);
         let least = self.circuit.at_most(&low, &value);
         let most = self.circuit.less(&value, &high);
         self.circuit.imply(&[state.guard], &[least]);

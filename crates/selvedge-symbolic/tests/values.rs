@@ -1,0 +1,137 @@
+//! Values at their limits: what overflows, what just does not, and what their ranges may not hide.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use selvedge_core::ViolationKind;
+use selvedge_explore::{Algorithm, Options, Silent, explore};
+use selvedge_lang::Interpreter;
+use selvedge_symbolic::{Engine, Scheme, check};
+
+/// Kind and line of what is wrong.
+type Found = BTreeSet<(ViolationKind, u32)>;
+
+/// What is wrong in a program: the explorers and all encodings must agree.
+fn violations(text: &str) -> usize {
+    let program = match selvedge_lang::compile("values.sel", text, &[]) {
+        Ok(compiled) => compiled.program,
+        Err(errors) => panic!("{errors:?}\n{text}"),
+    };
+    let found = |violations: &[(selvedge_core::Violation, selvedge_core::Schedule)]| -> Found {
+        let line = |violation: &selvedge_core::Violation| {
+            (violation.kind, violation.places.first().map_or(0, |place| place.line))
+        };
+        violations.iter().map(|(violation, _)| line(violation)).collect()
+    };
+    let make = || Interpreter::new(program.clone());
+    let options = Options { keep_going: true, ..Options::default() };
+    let explored = explore(Algorithm::Optimal, &make, &options, &mut Silent);
+    assert!(explored.inconclusive.is_empty(), "{text}");
+    let expected = found(&explored.violations);
+    for engine in Engine::ALL.into_iter().filter(|engine| engine.is_built_in()) {
+        for scheme in Scheme::ALL {
+            let options = selvedge_symbolic::Options {
+                scheme,
+                engine,
+                keep_going: true,
+                ..Default::default()
+            };
+            let outcome = check(&program, &options, &mut || None, &|| Duration::ZERO);
+            assert!(outcome.mistakes.is_empty(), "{:?}\n{text}", outcome.mistakes);
+            assert!(outcome.report.inconclusive.is_empty(), "{text}");
+            let seen = found(&outcome.report.violations);
+            assert_eq!(seen, expected, "{} {}\n{text}", scheme.name(), engine.name());
+        }
+    }
+    expected.len()
+}
+
+#[test]
+fn operators_overflow_where_the_language_says() {
+    let limits = [
+        ("x + 1", 2_147_483_646, 0),
+        ("x + 1", 2_147_483_647, 1),
+        ("x - 2", -2_147_483_646, 0),
+        ("x - 2", -2_147_483_647, 1),
+        ("x * 3", 715_827_882, 0),
+        ("x * 3", 715_827_883, 1),
+        ("x * x", 46_340, 0),
+        ("x * x", -46_341, 1),
+        ("-x", -2_147_483_647, 0),
+        ("abs(x - 1)", -2_147_483_647, 1),
+        ("7 / x", 0, 1),
+        ("7 % x", 7, 0),
+        ("(x - 1) / (0 - 1)", -2_147_483_647, 1),
+    ];
+    for (expression, value, expected) in limits {
+        // The value comes from another thread, so that nothing is known of it beforehand.
+        let text = format!(
+            "shared x = 1; shared y = 0;\n\
+             thread a {{ x = {value}; }}\n\
+             thread b {{ await x == {value}; y = {expression}; }}\n"
+        );
+        assert_eq!(violations(&text), expected, "{expression} with {value}");
+    }
+}
+
+#[test]
+fn counters_overflow_after_many_steps() {
+    let text = |start: i32| {
+        format!(
+            "shared x = {start};\n\
+             thread a {{ for i in 0..2 {{ let _v = fetch_add(x, 1); }} }}\n\
+             thread b {{ for i in 0..2 {{ let v = x; x = v + 1; }} }}\n"
+        )
+    };
+    assert_eq!(violations(&text(i32::MAX - 4)), 0);
+    assert_eq!(violations(&text(i32::MAX - 3)), 2, "in both threads");
+}
+
+#[test]
+fn a_write_that_may_not_be_made_leaves_the_old_value() {
+    let text = "shared x = 0; shared y = 0;\n\
+                proc work() {\n\
+                    x = x + 1; x = x + 1;\n\
+                    if choose(0..2) == 1 { y = 7; }\n\
+                }\n\
+                thread main {\n\
+                    let t = spawn work();\n\
+                    x = x + 1;\n\
+                    join t;\n\
+                    assert x <= 3;\n\
+                    assert x >= 1;\n\
+                    assert x != 2;\n\
+                    assert y != 0;\n\
+                    assert y != 7;\n\
+                }\n";
+    assert_eq!(violations(text), 3);
+}
+
+#[test]
+fn a_thread_may_end_with_a_choice() {
+    let text = "shared x = 0;\n\
+                proc empty() { let _v = choose(0..3); }\n\
+                proc late() { x = 1; let _v = choose(0..3); }\n\
+                thread main {\n\
+                    let a = spawn empty();\n\
+                    let b = spawn late();\n\
+                    join a;\n\
+                    join b;\n\
+                    assert x == 0;\n\
+                }\n";
+    assert_eq!(violations(text), 1);
+}
+
+#[test]
+fn values_go_back_and_forth() {
+    let text = "shared x = 0; shared top = 0;\n\
+                thread a { for i in 0..3 { x = x * 2 + 1; } }\n\
+                thread b { for i in 0..2 { x = -x; if x > top { top = x; } } }\n\
+                finally {\n\
+                    assert x != 7;\n\
+                    assert x != -7;\n\
+                    assert x > -20 && x < 20;\n\
+                    assert top < 7;\n\
+                }\n";
+    assert!(violations(text) >= 2);
+}
