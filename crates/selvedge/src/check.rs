@@ -1,6 +1,7 @@
 //! The entry: checks a closure, and says what came out.
 
 use std::cell::{Cell, RefCell};
+use std::panic::Location;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -12,14 +13,15 @@ use selvedge_explore::{
 use selvedge_report::TraceView;
 
 use crate::failure;
-use crate::rt::arena;
 use crate::rt::runtime::{Learned, Shared};
 use crate::rt::system::Program;
+use crate::rt::{Spot, arena};
 
 /// Checks `f`: runs one execution per class of interleavings.
 ///
 /// # Panics
 /// If something is wrong in one of them, with a report; also if not all could be run.
+#[track_caller]
 pub fn check(f: impl Fn() + 'static) {
     Builder::new().check(f);
 }
@@ -28,6 +30,7 @@ pub fn check(f: impl Fn() + 'static) {
 ///
 /// # Panics
 /// If something is wrong in one of them, with a report.
+#[track_caller]
 pub fn check_random(f: impl Fn() + 'static, executions: u64) {
     Builder::new().sample(executions, 0).check(f);
 }
@@ -36,6 +39,7 @@ pub fn check_random(f: impl Fn() + 'static, executions: u64) {
 ///
 /// # Panics
 /// If something is wrong in it, with a report.
+#[track_caller]
 pub fn replay(f: impl Fn() + 'static, schedule: &str) {
     Builder::new().replay(schedule).check(f);
 }
@@ -168,10 +172,11 @@ impl Builder {
     /// # Panics
     /// If something is wrong in an execution, with a report; also if not all could be run, unless a
     /// bound that was asked for is the reason.
+    #[track_caller]
     pub fn check(&self, f: impl Fn() + 'static) {
         let variable = std::env::var("SELVEDGE_REPLAY").ok();
         if let Some(schedule) = variable.or_else(|| self.replay.clone()) {
-            return self.follow(Rc::new(f), &schedule);
+            return self.follow(Rc::new(f), &schedule, Location::caller());
         }
         let outcome = self.explore(f);
         let text = outcome.text();
@@ -200,8 +205,9 @@ impl Builder {
     ///
     /// # Panics
     /// If the allocator of this crate is not installed.
+    #[track_caller]
     pub fn explore(&self, f: impl Fn() + 'static) -> Outcome {
-        let shared = self.shared(Rc::new(f));
+        let shared = self.shared(Rc::new(f), Location::caller());
         let start = Instant::now();
         let mut report = self.search(&shared, start);
         // What was learned matters from the first step on.
@@ -238,7 +244,7 @@ impl Builder {
         }
     }
 
-    fn shared(&self, program: Rc<dyn Fn()>) -> Rc<Shared> {
+    fn shared(&self, program: Rc<dyn Fn()>, checked_at: Spot) -> Rc<Shared> {
         assert!(
             arena::is_installed(),
             "selvedge: this test binary has an allocator of its own, or the feature `allocator` is \
@@ -247,6 +253,7 @@ impl Builder {
         );
         Rc::new(Shared {
             program,
+            checked_at,
             stack_size: self.stack_size,
             panics_are_results: self.panics_are_results,
             spin_turns: self.spin_turns,
@@ -292,12 +299,12 @@ impl Builder {
 
     /// Follows a schedule.
     #[allow(clippy::print_stderr, reason = "who replays an execution wants to see it")]
-    fn follow(&self, f: Rc<dyn Fn()>, schedule: &str) {
+    fn follow(&self, f: Rc<dyn Fn()>, schedule: &str, checked_at: Spot) {
         let steps: Schedule = match schedule.parse() {
             Ok(steps) => steps,
             Err(error) => panic!("selvedge: `{schedule}` is no schedule: {error}"),
         };
-        let shared = self.shared(f);
+        let shared = self.shared(f, checked_at);
         let mut replayed = self.follow_once(&shared, &steps);
         while shared.learned.news.replace(false) {
             replayed = self.follow_once(&shared, &steps);

@@ -48,6 +48,7 @@ fn run(algorithm: Algorithm, program: impl Fn() -> Vec<usize> + Clone + 'static)
             let outcome = program();
             log.borrow_mut().insert(outcome);
         }),
+        checked_at: std::panic::Location::caller(),
         stack_size: 64 << 10,
         panics_are_results: false,
         spin_turns: 0,
