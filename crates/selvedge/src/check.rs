@@ -1,8 +1,9 @@
 //! The entry: checks a closure, and says what came out.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::panic::Location;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -10,7 +11,9 @@ use selvedge_core::{Bound, Inconclusive, Report, Schedule, Verdict};
 use selvedge_explore::{
     Algorithm, Limits, Observer, Options, Progress, Sampling, confirm, explore, sample,
 };
-use selvedge_report::TraceView;
+use selvedge_report::{
+    CheckJson, CoversJson, InconclusiveJson, TraceView, ViolationJson, facts_json, to_text,
+};
 
 use crate::failure;
 use crate::rt::runtime::{Learned, Shared};
@@ -148,7 +151,8 @@ impl Builder {
         self
     }
 
-    /// Also writes the report to a file.
+    /// Also writes the report to a file: as JSON if its name ends in `.json`, with the fields of
+    /// `selvedge check --json`, and else as text.
     pub fn report_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.report_file = Some(path.into());
         self
@@ -181,7 +185,7 @@ impl Builder {
         let outcome = self.explore(f);
         let text = outcome.text();
         if let Some(path) = &self.report_file
-            && let Err(error) = std::fs::write(path, &text)
+            && let Err(error) = std::fs::write(path, outcome.for_file(path, &text))
         {
             panic!("selvedge: cannot write the report to {}: {error}", path.display());
         }
@@ -236,8 +240,11 @@ impl Builder {
         Outcome {
             report,
             algorithm: self.algorithm,
-            sampled: self.sample.is_some(),
             failures,
+            file: Location::caller().file(),
+            data_races: self.options.data_races,
+            seed: self.sample.map(|(_, seed)| seed),
+            spun: shared.spun.get() && self.spin_turns == 0,
             weak: shared.weak.get(),
             unsteady,
             time,
@@ -259,6 +266,7 @@ impl Builder {
             spin_turns: self.spin_turns,
             learned: Learned::default(),
             weak: Cell::new(false),
+            spun: Cell::new(false),
             statics: RefCell::new(None),
             is_unsteady: Cell::new(false),
             unsteady: RefCell::new(None),
@@ -355,9 +363,15 @@ impl Observer for Watch<'_> {
 pub struct Outcome {
     report: Report,
     algorithm: Algorithm,
-    sampled: bool,
+    /// The file in which the check stands.
+    file: &'static str,
+    data_races: bool,
+    /// Of a sample.
+    seed: Option<u64>,
     failures: Vec<TraceView>,
     weak: bool,
+    /// Whether a thread waited in a spin loop that might have given up.
+    spun: bool,
     unsteady: Option<String>,
     time: Duration,
 }
@@ -413,8 +427,58 @@ impl Outcome {
             self.unsteady.as_deref(),
             self.verdict(),
         );
-        let how = if self.sampled { "sample" } else { self.algorithm.info().name };
-        text.push_str(&failure::summary(&self.report, how, self.weak));
+        text.push_str(&failure::summary(&self.report, self.how(), self.weak, self.spun));
         text
+    }
+
+    fn how(&self) -> &'static str {
+        if self.seed.is_some() { "sample" } else { self.algorithm.info().name }
+    }
+
+    /// The report as JSON, with the fields of `selvedge check --json`.
+    pub fn json(&self) -> String {
+        let info = self.algorithm.info();
+        let mut inconclusive: Vec<InconclusiveJson> =
+            self.report.inconclusive.iter().map(Into::into).collect();
+        if let Some(difference) = &self.unsteady {
+            let message = format!("the closure does not do the same every time: {difference}");
+            inconclusive.push(InconclusiveJson { reason: "gave-up", message });
+        }
+        let violation = |trace: &TraceView| {
+            let json = ViolationJson::new(&trace.violations[0], trace);
+            json.replayed_by(failure::replay_command(trace))
+        };
+        to_text(&CheckJson {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            command: "check",
+            file: self.file.to_owned(),
+            constants: BTreeMap::new(),
+            verdict: self.verdict().name(),
+            algorithm: self.how().to_owned(),
+            equivalence: self.seed.is_none().then(|| info.equivalence.name()),
+            covers: CoversJson {
+                assertions: info.covers.assertions,
+                deadlocks: info.covers.deadlocks,
+                data_races: info.covers.data_races && self.data_races,
+            },
+            executions: self.report.counts.into(),
+            steps: self.report.steps,
+            longest: self.report.longest,
+            threads: self.report.threads,
+            seconds: self.time.as_secs_f64(),
+            seed: self.seed,
+            violations: self.failures.iter().map(violation).collect(),
+            inconclusive,
+            facts: facts_json(&self.report.facts),
+            statistics: self.report.statistics.as_deref().map(Into::into),
+        })
+    }
+
+    /// What a report file of this name contains.
+    fn for_file(&self, path: &Path, text: &str) -> String {
+        match path.extension().is_some_and(|extension| extension == "json") {
+            true => self.json(),
+            false => text.to_owned(),
+        }
     }
 }

@@ -251,7 +251,7 @@ impl Runtime {
         }
         self.threads[me].pending = Running::ONE;
         self.threads[me].last_step = Some(self.log.len());
-        self.log.push(Logged::new(me, spot));
+        self.log.push(Logged::new(me, choice, spot));
         self.scripted += 1;
         self.choice = choice;
         true

@@ -33,6 +33,8 @@ pub(crate) struct Shared {
     pub(crate) learned: Learned,
     /// Whether an ordering weaker than sequential consistency was asked for.
     pub(crate) weak: Cell<bool>,
+    /// Whether a thread waited in a spin loop.
+    pub(crate) spun: Cell<bool>,
     /// Why the search makes no sense any more: the code does not do the same every time.
     pub(crate) unsteady: RefCell<Option<String>>,
     /// Static data belongs to one check at a time: tests run side by side.
@@ -112,6 +114,8 @@ pub(crate) struct Thread {
     pub(crate) token: bool,
     pub(crate) fault: Option<Fault>,
     pub(crate) panic: Option<Panicked>,
+    /// The panic before that one.
+    pub(crate) panic_before: Option<Panicked>,
     pub(crate) name: Option<String>,
     pub(crate) touched: Touched,
     /// Values of thread-local keys: the key, and the value until it is dropped.
@@ -137,6 +141,7 @@ pub(crate) struct Panicked {
 #[derive(Clone, Copy)]
 pub(crate) struct Logged {
     pub(crate) thread: u32,
+    pub(crate) choice: u32,
     pub(crate) spot: Spot,
     /// Where the thread came to behind it.
     pub(crate) next: Option<Spot>,
@@ -185,8 +190,8 @@ pub(crate) enum Wants {
 }
 
 impl Logged {
-    pub(crate) fn new(thread: usize, spot: Spot) -> Self {
-        Self { thread: thread as u32, spot, next: None, found: None }
+    pub(crate) fn new(thread: usize, choice: u32, spot: Spot) -> Self {
+        Self { thread: thread as u32, choice, spot, next: None, found: None }
     }
 }
 
@@ -291,6 +296,7 @@ impl Runtime {
             token: false,
             fault: None,
             panic: None,
+            panic_before: None,
             name: None,
             touched: Touched::default(),
             locals: Vec::new(),

@@ -130,6 +130,7 @@ impl Program {
                 thread.token = false;
                 thread.fault = None;
                 thread.panic = None;
+                thread.panic_before = None;
                 thread.locals.clear();
                 thread.dropping.clear();
                 thread.last_step = None;
@@ -275,7 +276,7 @@ impl System for Program {
         let thread = &mut rt.threads[number];
         thread.begun = true;
         thread.last_step = Some(rt.log.len());
-        rt.log.push(Logged::new(number, thread.spot));
+        rt.log.push(Logged::new(number, step.choice, thread.spot));
         rt.choice = step.choice;
         if rt.tracing {
             let operation = rt.threads[number].pending;

@@ -265,3 +265,22 @@ impl Operation for TryAcquire<'_> {
         format!("try_{} {}", self.hold.verb(), rt.object_name(self.object))
     }
 }
+
+/// Looks at the poison of a lock, or takes it away: others see that when they take the lock.
+pub(super) struct TouchPoison {
+    pub(super) lock: ObjectId,
+    pub(super) poison: ObjectId,
+    pub(super) mode: Mode,
+    pub(super) verb: &'static str,
+}
+
+impl Operation for TouchPoison {
+    fn effect(&self, _rt: &mut Runtime, _me: usize, _choice: u32, effect: &mut Effect) {
+        effect.footprint.add(self.lock, Mode::Probe);
+        effect.footprint.add(self.poison, self.mode);
+    }
+
+    fn text(&self, rt: &Runtime, _me: usize) -> String {
+        format!("{} {}", self.verb, rt.object_name(self.lock))
+    }
+}
