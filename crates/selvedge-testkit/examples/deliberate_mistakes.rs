@@ -22,7 +22,15 @@ struct Mistake {
     test: &'static str,
 }
 
-const EXPLORE: &str = "crates/selvedge-explore/src";
+impl Mistake {
+    /// Where its file is, and the package of its test.
+    fn home(&self) -> (&'static str, &'static str) {
+        match self.name.starts_with("library: ") {
+            true => ("crates/selvedge/src", "selvedge"),
+            false => ("crates/selvedge-explore/src", "selvedge-testkit"),
+        }
+    }
+}
 
 const MISTAKES: &[Mistake] = &[
     Mistake {
@@ -213,6 +221,55 @@ const MISTAKES: &[Mistake] = &[
         suite: "observations",
         test: "read_modify_writes",
     },
+    Mistake {
+        name: "library: a compare-exchange that fails touches nothing",
+        file: "rt/operation.rs",
+        right: "        effect.footprint.add(self.object, mode);\n        effect.flexibility = Flexibility::Conditional;",
+        wrong: "        if mode == Mode::Update {\n            effect.footprint.add(self.object, mode);\n        }\n        \
+                effect.flexibility = Flexibility::Conditional;",
+        suite: "models",
+        test: "atomics",
+    },
+    Mistake {
+        name: "library: a notification wakes nobody",
+        file: "sync/condvar.rs",
+        right: "for &waiter in &woken {",
+        wrong: "for &waiter in woken.iter().take(0) {",
+        suite: "models",
+        test: "conditions",
+    },
+    Mistake {
+        name: "library: unpark leaves no token",
+        file: "thread/handle.rs",
+        right: "engine.rt().threads[number].token = true;",
+        wrong: "engine.rt().threads[number].token = false;",
+        suite: "models",
+        test: "parking",
+    },
+    Mistake {
+        name: "library: statics are not set back",
+        file: "rt/system.rs",
+        right: "for reset in resets.into_iter().rev() {",
+        wrong: "for reset in resets.into_iter().rev().take(0) {",
+        suite: "std_surface",
+        test: "statics_are_set_back",
+    },
+    Mistake {
+        name: "library: a panic does not poison",
+        file: "sync/mutex.rs",
+        right: "            lock.poison();",
+        wrong: "            let _ = lock;",
+        suite: "std_surface",
+        test: "a_poisoned_mutex_says_so",
+    },
+    Mistake {
+        name: "library: an Arc that is never dropped is not noticed",
+        file: "sync/arc.rs",
+        right: "engine.rt().leaks.add(address, \"an Arc\", spot);",
+        wrong: "let _ = (address, spot);",
+        suite: "errors",
+        test: "a_leak",
+    },
 ];
 
 fn main() -> ExitCode {
@@ -234,7 +291,7 @@ fn main() -> ExitCode {
 
 /// Makes the mistake, runs the test, and takes the mistake back.
 fn is_noticed(copy: &Path, mistake: &Mistake) -> bool {
-    let file = copy.join(EXPLORE).join(mistake.file);
+    let file = copy.join(mistake.home().0).join(mistake.file);
     let text = fs::read_to_string(&file).expect("the file of the mistake can be read");
     assert_eq!(
         text.matches(mistake.right).count(),
@@ -253,7 +310,7 @@ fn is_noticed(copy: &Path, mistake: &Mistake) -> bool {
 
 fn cargo(copy: &Path, mistake: &Mistake, more: &[&str]) -> bool {
     Command::new(env!("CARGO"))
-        .args(["test", "--quiet", "-p", "selvedge-testkit", "--test", mistake.suite])
+        .args(["test", "--quiet", "-p", mistake.home().1, "--test", mistake.suite])
         .args(more)
         .current_dir(copy)
         .env("CARGO_TARGET_DIR", copy.join("target"))
