@@ -1,7 +1,8 @@
 //! Selvedge, loom and shuttle (depth first) on the same programs, in one run.
 //!
-//! `cargo run --release [PROGRAM [N]] [--quick]`: executions, CPU seconds and executions per CPU
-//! second of each; peers stop after a number of runs that is enough to know their rate.
+//! `cargo run --release -- [PROGRAM…] [--quick]`: executions of one check, its CPU seconds, and
+//! executions per CPU second of each, all with the same parameter. Peers stop after a number of runs
+//! that is enough to know their rate; `--quick` leaves them out.
 
 mod programs;
 
@@ -14,24 +15,34 @@ use selvedge_report::{Align, Paint, Table, grouped};
 /// Peers are stopped after so many runs.
 const MOST_RUNS: u64 = 100_000;
 
-/// Program, parameter for Selvedge, parameter for peers (they have more runs, loom few threads).
-const CASES: &[(&str, usize, usize)] = &[
-    ("stores", 8, 4),
-    ("readers", 14, 3),
-    ("lastzero", 12, 3),
-    ("mutex", 8, 4),
-    ("rounds", 5, 5),
-    ("fetch_add", 8, 4),
-    ("mpsc", 8, 8),
-    ("treiber", 2, 2),
-    ("treiber", 3, 3),
-    ("ring", 5, 5),
-    ("buffer", 2, 2),
-    ("buffer", 3, 3),
-    ("buffer", 4, 4),
-    ("stores", 6, 4),
-    ("mutex", 6, 4),
-    ("rounds", 6, 5),
+/// A check that is over sooner is repeated, so that its rate can be told.
+const LEAST_SECONDS: f64 = 0.3;
+
+/// Programs with the same parameter for all: loom has at most 5 threads.
+const COMPARED: &[(&str, usize)] = &[
+    ("stores", 4),
+    ("readers", 4),
+    ("lastzero", 4),
+    ("mutex", 4),
+    ("rounds", 5),
+    ("fetch_add", 4),
+    ("mpsc", 8),
+    ("treiber", 2),
+    ("treiber", 3),
+    ("ring", 5),
+    ("buffer", 2),
+    ("buffer", 3),
+    ("buffer", 4),
+];
+
+/// Programs that are too large for the peers.
+const LARGE: &[(&str, usize)] = &[
+    ("stores", 8),
+    ("readers", 14),
+    ("lastzero", 12),
+    ("mutex", 8),
+    ("rounds", 6),
+    ("fetch_add", 8),
 ];
 
 fn main() {
@@ -41,48 +52,32 @@ fn main() {
     {
         return run_one(library, name, n.parse().expect("a number"));
     }
-    let quick = wanted.iter().any(|word| word == "--quick");
+    let names: Vec<&String> = wanted.iter().filter(|word| !word.starts_with('-')).collect();
+    let is_wanted = |name: &str| names.is_empty() || names.iter().any(|word| *word == name);
     let mut table = Table::new(&[
         ("program", Align::Left),
         ("n", Align::Right),
         ("selvedge", Align::Right),
         ("s", Align::Right),
         ("per s", Align::Right),
-        ("n of peers", Align::Right),
         ("loom", Align::Right),
         ("per s", Align::Right),
         ("shuttle", Align::Right),
         ("per s", Align::Right),
         ("selvedge/loom", Align::Right),
     ]);
-    for &(name, n, peers_n) in CASES {
-        if wanted.iter().any(|word| !word.starts_with('-'))
-            && !wanted.iter().any(|word| word == name)
-        {
-            continue;
-        }
+    for &(name, n) in COMPARED.iter().chain(LARGE).filter(|(name, _)| is_wanted(name)) {
         let ours = measure("selvedge", name, n);
-        let mut row = vec![
-            name.to_owned(),
-            n.to_string(),
-            grouped(ours.runs),
-            format!("{:.2}", ours.seconds),
-            rate(&ours),
-            peers_n.to_string(),
-        ];
-        if quick {
+        let mut row = vec![name.to_owned(), n.to_string(), grouped(ours.runs)];
+        row.extend([format!("{:.4}", ours.seconds), rate(&ours)]);
+        if LARGE.contains(&(name, n)) || wanted.iter().any(|word| word == "--quick") {
             row.extend(std::iter::repeat_n("–".to_owned(), 5));
         } else {
-            let loom = measure("loom", name, peers_n);
-            let shuttle = measure("shuttle", name, peers_n);
+            let loom = measure("loom", name, n);
+            let shuttle = measure("shuttle", name, n);
             let ratio = ours.per_second() / loom.per_second();
-            row.extend([
-                runs(&loom),
-                rate(&loom),
-                runs(&shuttle),
-                rate(&shuttle),
-                format!("{ratio:.1}"),
-            ]);
+            row.extend([runs(&loom), rate(&loom), runs(&shuttle), rate(&shuttle)]);
+            row.push(format!("{ratio:.1}"));
         }
         eprintln!("{}", row.join("  "));
         table.row(row);
@@ -90,6 +85,7 @@ fn main() {
     println!("{}", table.render(160, Paint { colour: false }));
 }
 
+/// One check: how many runs, in how many seconds on a processor.
 struct Measured {
     runs: u64,
     seconds: f64,
@@ -102,10 +98,7 @@ impl Measured {
 }
 
 fn rate(measured: &Measured) -> String {
-    match measured.seconds < 0.002 {
-        true => "–".to_owned(),
-        false => grouped(measured.per_second() as u64),
-    }
+    grouped(measured.per_second() as u64)
 }
 
 fn runs(measured: &Measured) -> String {
@@ -128,13 +121,16 @@ fn measure(library: &str, name: &str, n: usize) -> Measured {
 }
 
 fn run_one(library: &str, name: &str, n: usize) {
-    let start = cpu_seconds();
-    let runs = match library {
+    let check = || match library {
         "selvedge" => run_selvedge(find(programs::selvedge::ALL, name), n),
         "loom" => run_loom(find(programs::loom::ALL, name), n),
         _ => run_shuttle(find(programs::shuttle::ALL, name), n),
     };
-    println!("{runs} {:.6}", cpu_seconds() - start);
+    let (start, mut checks, mut runs) = (cpu_seconds(), 0, 0);
+    while checks == 0 || cpu_seconds() - start < LEAST_SECONDS {
+        (checks, runs) = (checks + 1, check());
+    }
+    println!("{runs} {:.9}", (cpu_seconds() - start) / f64::from(checks));
 }
 
 fn find(all: &[(&str, Body)], name: &str) -> Body {

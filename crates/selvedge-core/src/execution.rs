@@ -275,22 +275,21 @@ impl Execution {
 
     /// Takes back all events from position `len` on.
     pub fn truncate(&mut self, len: usize) {
-        while self.events.len() > len {
-            self.pop();
+        let Some(first) = self.events.get(len) else { return };
+        let (accesses, predecessors) = (first.first_access, first.first_predecessor);
+        for index in (accesses as usize..self.accesses.len()).rev() {
+            let link = self.links[index];
+            self.heads[self.accesses[index].object.index()] = link.peer.or(link.below);
         }
-    }
-
-    fn pop(&mut self) {
-        let event = self.events.pop().expect("internal error: popped an empty execution");
-        self.steps.pop();
-        self.threads[event.id.thread.index()].pop();
-        while self.accesses.len() > event.first_access as usize {
-            let access = self.accesses.pop().expect("just compared");
-            let link = self.links.pop().expect("one link per access");
-            self.heads[access.object.index()] = link.peer.or(link.below);
+        for event in &self.events[len..] {
+            self.threads[event.id.thread.index()].pop();
         }
-        self.predecessors.truncate(event.first_predecessor as usize);
-        self.clocks.truncate(self.events.len() * self.stride);
+        self.events.truncate(len);
+        self.steps.truncate(len);
+        self.accesses.truncate(accesses as usize);
+        self.links.truncate(accesses as usize);
+        self.predecessors.truncate(predecessors as usize);
+        self.clocks.truncate(len * self.stride);
     }
 
     /// Hangs the access into its object's history; gives the last access of the epoch below.

@@ -1,7 +1,7 @@
 //! The seam between programs and algorithms.
 
 use crate::ids::{ObjectId, ThreadId};
-use crate::op::Footprint;
+use crate::op::{Footprint, Mode};
 use crate::replay::Description;
 use crate::violation::{Fault, Violation};
 
@@ -90,6 +90,7 @@ pub struct Effect {
 
 impl Effect {
     /// Makes it the effect of a step that does nothing shared.
+    #[inline]
     pub fn clear(&mut self) {
         self.footprint.clear();
         self.flexibility = Flexibility::Fixed;
@@ -160,6 +161,14 @@ pub trait System {
     /// Takes the pending step of `step.thread`, which is enabled, with alternative `step.choice`.
     fn step(&mut self, step: Step, effect: &mut Effect);
 
+    /// How the step at `later` would touch `object`, which is all that it touches, if it found it as
+    /// the step at `earlier` did. Both positions count the steps taken since `restart`. `None` if
+    /// that is not known, or if it could not run then: the caller then tries it out.
+    fn instead(&self, object: ObjectId, earlier: usize, later: usize) -> Option<Mode> {
+        let _ = (object, earlier, later);
+        None
+    }
+
     /// Judges a maximal execution: called when no thread is enabled. Reports a deadlock or what
     /// the `finally` block finds; never anything if a thread failed. The state does not change.
     fn end(&mut self) -> (Ending, Option<Violation>);
@@ -185,7 +194,7 @@ pub trait Describe: System {
     fn thread_name(&self, thread: ThreadId) -> String;
 
     /// The object's name as the user would write it: `x`, `a[3]`, `fork[1]`.
-    fn object_name(&self, object: crate::ids::ObjectId) -> String;
+    fn object_name(&self, object: ObjectId) -> String;
 
     /// What the most recent step did, with values. Only asked after a step.
     fn describe_last(&self) -> Description;

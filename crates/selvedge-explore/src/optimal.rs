@@ -126,14 +126,15 @@ impl<S: System> Search<'_, S> {
         let mut maximal = true;
         let mut cut = false;
         let mut chosen = None;
+        let mut choices = 1;
         for thread in self.run.enabled_in_order() {
             maximal = false;
             if !self.run.is_within_preemptions(thread) {
                 cut = true;
                 continue;
             }
-            let mut all =
-                (0..self.run.system.choices(thread)).map(|choice| Step { thread, choice });
+            choices = self.run.system.choices(thread);
+            let mut all = (0..choices).map(|choice| Step { thread, choice });
             chosen = all.find(|&step| !self.sleep.contains(step));
             if chosen.is_some() {
                 break;
@@ -142,7 +143,7 @@ impl<S: System> Search<'_, S> {
         if let Some(step) = chosen {
             let node = self.nodes.last_mut().expect("internal error: no root");
             let branch = self.trees.add_leaf(&mut node.tree, None, step, Footprint::new());
-            if self.run.system.choices(step.thread) > 1 {
+            if choices > 1 {
                 self.add_alternatives(branch, step);
             }
             return Ok(());
@@ -213,16 +214,18 @@ impl<S: System> Search<'_, S> {
             let done = self.nodes.pop().expect("internal error: the root is never popped");
             self.trees.drop_tree(done.tree);
             let Some(depth) = self.nodes.len().checked_sub(1) else { return false };
+            self.last_node().explored += 1;
+            self.drop_branch();
+            // Mostly there is no other, and nobody needs to know what goes to sleep here.
+            if self.last_node().tree.is_none() {
+                continue;
+            }
             let explored = Position::new(depth);
             self.sleep.ascend(depth);
             self.sleep.add(
                 self.run.execution.event(explored).step(),
                 self.run.execution.accesses(explored),
             );
-            self.last_node().explored += 1;
-            self.drop_branch();
-            // The events of the nodes above are still needed: they go to sleep there.
-            self.run.execution.truncate(depth);
             while let Some(branch) = self.last_node().tree
                 && self.sleep.contains(self.trees.step(branch))
             {

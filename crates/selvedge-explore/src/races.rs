@@ -25,6 +25,8 @@
 //! `e'` waiting too (a second reader of a reader-writer lock). Then every part of `D` that is
 //! closed under happens-before and leaves `e'` enabled gives a sequence of its own.
 
+mod parts;
+
 use selvedge_core::{
     Access, Effect, Execution, Flexibility, Footprint, Mode, ObjectId, Position, Status, Step,
     System, ThreadId, commute, dependent, may_enable_only, never_disables,
@@ -32,11 +34,9 @@ use selvedge_core::{
 
 use smallvec::SmallVec;
 
+use self::parts::parts_to_leave_out;
 use crate::run::Run;
 use crate::sequence::Sequence;
-
-/// More combinations than this of events that keep a step waiting are not tried one by one.
-const MOST_SUBSETS: usize = 256;
 
 /// The second part of a race.
 #[derive(Clone, Copy, Debug)]
@@ -99,25 +99,34 @@ pub(crate) fn reversals<S: System>(
     reversal: &mut Reversal,
     found: Found<'_>,
 ) -> Vec<Position> {
-    if let Later::Event(e2) = later {
-        let execution = &run.execution;
-        let is_plain = plain_races(execution, e2, |e| {
-            as_it_was(execution, e, e2, reversal);
-            found(execution, reversal);
-        });
-        if is_plain {
-            return Vec::new();
+    let e2 = match later {
+        Later::Event(position) => position,
+        Later::Pending(thread) => {
+            let mut effect = Effect::default();
+            run.sync_to(run.execution.len());
+            run.system.pending(Step::of(thread), &mut effect);
+            let accesses = SmallVec::from_slice(effect.footprint.accesses());
+            return Waiting::new(run, later, accesses).reversals(run, reversal, found);
         }
-        if execution.event(e2).flexibility == Flexibility::Conditional {
-            for e in execution.predecessors(e2).to_vec() {
-                if !is_hard(&run.execution, e, e2) {
-                    decide_anew(run, e, e2, reversal, found);
-                }
-            }
-            return Vec::new();
-        }
+    };
+    let execution = &run.execution;
+    let is_plain = plain_races(execution, e2, |e| {
+        as_it_was(execution, e, e2, reversal);
+        found(execution, reversal);
+    });
+    if is_plain {
+        return Vec::new();
     }
-    Waiting::new(run, later).reversals(run, reversal, found)
+    if execution.event(e2).flexibility == Flexibility::Conditional {
+        for e in execution.predecessors(e2).to_vec() {
+            if !is_hard(&run.execution, e, e2) {
+                decide_anew(run, e, e2, reversal, found);
+            }
+        }
+        return Vec::new();
+    }
+    let accesses = SmallVec::from_slice(execution.accesses(e2));
+    Waiting::new(run, later, accesses).reversals(run, reversal, found)
 }
 
 /// Calls `each` with every `e` that races with `later`, if that acts everywhere as it did. Gives false,
@@ -136,9 +145,11 @@ pub(crate) fn plain_races(
                 }
             }
         }
-        Flexibility::Lock if is_plain_lock(execution, later) => {
+        Flexibility::Lock if is_only(execution, later, Mode::Acquire) => {
             lock_races(execution, later).into_iter().for_each(each);
         }
+        // Nothing keeps it waiting but that the thread has not ended.
+        Flexibility::Blocking if is_only(execution, later, Mode::Join) => {}
         _ => return false,
     }
     true
@@ -186,12 +197,10 @@ fn as_it_was(execution: &Execution, e: Position, later: Position, reversal: &mut
     reversal.sequence.push(execution.event(later).step(), execution.accesses(later));
 }
 
-/// A lock that does nothing else, apart from beginning its thread or being woken.
-fn is_plain_lock(execution: &Execution, position: Position) -> bool {
-    execution
-        .accesses(position)
-        .iter()
-        .all(|access| access.mode == Mode::Acquire || access.mode.is_cause())
+/// Whether it does nothing else, apart from beginning its thread or being woken.
+fn is_only(execution: &Execution, position: Position, mode: Mode) -> bool {
+    let mut accesses = execution.accesses(position).iter();
+    accesses.all(|access| access.mode == mode || access.mode.is_cause())
 }
 
 /// The events that race with taking a mutex: those that do not happen before the previous event of
@@ -274,6 +283,9 @@ fn anew<S: System>(
     before: &[Position],
     thread: ThreadId,
 ) -> Vec<(Step, Footprint)> {
+    if let Some(decided) = decided(run, e, later, before) {
+        return decided.into_iter().collect();
+    }
     if let [access] = *run.execution.accesses(later)
         && !before.iter().any(|&x| may_change(&run.execution, x, access.object))
     {
@@ -291,6 +303,25 @@ fn anew<S: System>(
         }
     }
     what_if(run, e, before, thread)
+}
+
+/// What `e'` does after `pre(E,e)` and `before`, if the system can tell without running them: when it
+/// touches one object and finds it as `e` did. Nothing if it is independent of `e` then.
+fn decided<S: System>(
+    run: &Run<'_, S>,
+    e: Position,
+    later: Position,
+    before: &[Position],
+) -> Option<Option<(Step, Footprint)>> {
+    let [access] = *run.execution.accesses(later) else { return None };
+    let changes = |&x: &Position| may_change(&run.execution, x, access.object);
+    if !run.has_taken(later) || before.iter().any(changes) {
+        return None;
+    }
+    let mode = run.system.instead(access.object, e.index(), later.index())?;
+    let now = [Access { mode, ..access }];
+    let depends = dependent(&now, run.execution.accesses(e));
+    Some(depends.then(|| (run.execution.event(later).step(), Footprint::of_event(&now))))
 }
 
 /// Whether the event does more than look at the object.
@@ -361,10 +392,10 @@ fn what_if<S: System>(
     run.sync_to(e.index());
     let mut effect = Effect::default();
     for &position in events {
+        run.stray();
         let step = run.execution.event(position).step();
         if run.system.status(step.thread) != Status::Enabled {
             run.give_up(NOT_REPRODUCIBLE.to_owned());
-            run.system.rewind(&run.execution.steps()[..e.index()]);
             return Vec::new();
         }
         run.system.step(step, &mut effect);
@@ -380,7 +411,6 @@ fn what_if<S: System>(
             }
         }
     }
-    run.system.rewind(&run.execution.steps()[..e.index()]);
     alternatives
 }
 
@@ -392,36 +422,26 @@ pub(crate) const NOT_REPRODUCIBLE: &str = "the program did not do the same when 
 struct Waiting {
     later: Later,
     thread: ThreadId,
-    accesses: Vec<Access>,
+    accesses: SmallVec<[Access; 4]>,
     /// What happens before it whatever it waits for: a clock.
-    known: Vec<u32>,
+    known: Clock,
     /// Whether one object alone decides when it can run.
     single: bool,
 }
 
 impl Waiting {
-    fn new<S: System>(run: &mut Run<'_, S>, later: Later) -> Self {
-        let mut effect = Effect::default();
-        if let Later::Pending(thread) = later {
-            run.sync_to(run.execution.len());
-            run.system.pending(Step::of(thread), &mut effect);
-        }
+    fn new<S: System>(run: &Run<'_, S>, later: Later, accesses: SmallVec<[Access; 4]>) -> Self {
         let execution = &run.execution;
-        let (thread, accesses, end, previous) = match later {
-            Later::Event(position) => (
-                execution.event(position).thread(),
-                execution.accesses(position).to_vec(),
-                position,
-                execution.previous_of_thread(position),
-            ),
-            Later::Pending(thread) => (
-                thread,
-                effect.footprint.accesses().to_vec(),
-                Position::new(execution.len()),
-                execution.last_of(thread),
-            ),
+        let (thread, end, previous) = match later {
+            Later::Event(position) => {
+                let thread = execution.event(position).thread();
+                (thread, position, execution.previous_of_thread(position))
+            }
+            Later::Pending(thread) => {
+                (thread, Position::new(execution.len()), execution.last_of(thread))
+            }
         };
-        let mut known = Vec::new();
+        let mut known = Clock::new();
         for cause in previous.into_iter().chain(hard_causes(execution, &accesses, end)) {
             join(&mut known, execution.clock(cause));
         }
@@ -438,7 +458,7 @@ impl Waiting {
     ) -> Vec<Position> {
         let mut expand = Vec::new();
         // What happens before a race that was reversed is reversed from there.
-        let mut reversed: Vec<u32> = Vec::new();
+        let mut reversed = Clock::new();
         for e in self.candidates(&run.execution) {
             let id = run.execution.event(e).id;
             if self.single && reversed.get(id.thread.index()).is_some_and(|&n| n > id.nth) {
@@ -454,12 +474,12 @@ impl Waiting {
     }
 
     /// Events of other threads, latest first, that it conflicts with and that it could run without.
-    fn candidates(&self, execution: &Execution) -> Vec<Position> {
+    fn candidates(&self, execution: &Execution) -> SmallVec<[Position; 8]> {
         let end = match self.later {
             Later::Event(position) => position,
             Later::Pending(_) => Position::new(execution.len()),
         };
-        let mut candidates: Vec<Position> = Vec::new();
+        let mut candidates: SmallVec<[Position; 8]> = SmallVec::new();
         for access in self.accesses.iter().filter(|access| !access.mode.is_cause()) {
             for (position, other) in execution.history(access.object, end) {
                 if self.knows(execution, position) {
@@ -509,7 +529,15 @@ impl Waiting {
         let others = self.others(&run.execution, e, &before);
         let mut reversed = Reversed::Nothing;
         if others.is_empty() {
-            for last in what_if(run, e, &before, self.thread) {
+            let known = match self.later {
+                Later::Event(later) => decided(run, e, later, &before),
+                Later::Pending(_) => None,
+            };
+            let alternatives = match known {
+                Some(decided) => decided.into_iter().collect(),
+                None => what_if(run, e, &before, self.thread),
+            };
+            for last in alternatives {
                 place(run, e, &before, &last, &after, reversal);
                 match self.later {
                     Later::Event(position) => {
@@ -542,6 +570,8 @@ impl Waiting {
     }
 }
 
+type Clock = SmallVec<[u32; 16]>;
+
 /// What came of reversing a race.
 enum Reversed {
     /// The step is not enabled without the other.
@@ -552,36 +582,7 @@ enum Reversed {
     TooMany,
 }
 
-/// All ways to leave out some of `events`, which are in the order of the execution, so that what is
-/// left is closed under happens-before: each as the first events to leave out, one per thread at
-/// most. `None` if there are too many.
-fn parts_to_leave_out(execution: &Execution, events: &[Position]) -> Option<Vec<Vec<Position>>> {
-    let mut threads: Vec<Vec<Position>> = Vec::new();
-    for &event in events {
-        let thread = execution.event(event).thread();
-        match threads.iter_mut().find(|list| execution.event(list[0]).thread() == thread) {
-            Some(list) => list.push(event),
-            None => threads.push(vec![event]),
-        }
-    }
-    let mut parts: Vec<Vec<Position>> = vec![Vec::new()];
-    for list in &threads {
-        let shorter = parts.len();
-        for &first_gone in list {
-            for index in 0..shorter {
-                let mut part = parts[index].clone();
-                part.push(first_gone);
-                parts.push(part);
-            }
-            if parts.len() > MOST_SUBSETS {
-                return None;
-            }
-        }
-    }
-    Some(parts)
-}
-
-fn join(clock: &mut Vec<u32>, other: &[u32]) {
+fn join(clock: &mut Clock, other: &[u32]) {
     if clock.len() < other.len() {
         clock.resize(other.len(), 0);
     }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use selvedge_core::{
-    Bound, Counts, Effect, Ending, Execution, Fault, Inconclusive, Report, Schedule, Status, Step,
-    System, ThreadId, Violation,
+    Bound, Counts, Effect, Ending, Execution, Fault, Inconclusive, Position, Report, Schedule,
+    Status, Step, System, ThreadId, Violation,
 };
 
 use crate::data_race;
@@ -27,6 +27,8 @@ pub(crate) struct Run<'a, S> {
     /// The system has taken this many steps of `execution`, and no others. Less than all of them
     /// only while races are looked at.
     synced: usize,
+    /// Whether it then took others too.
+    strayed: bool,
     /// Switches up to each event; empty without a bound on them.
     switches: Vec<Switches>,
     steps_to_poll: u32,
@@ -49,6 +51,7 @@ impl<'a, S: System> Run<'a, S> {
             observer,
             effect: Effect::default(),
             synced: 0,
+            strayed: false,
             switches: Vec::new(),
             steps_to_poll: STEPS_BETWEEN_POLLS,
             stopped: false,
@@ -106,7 +109,7 @@ impl<'a, S: System> Run<'a, S> {
     /// Takes a step and adds its event to the execution.
     #[inline]
     pub(crate) fn step(&mut self, step: Step) {
-        debug_assert_eq!(self.synced, self.execution.len());
+        debug_assert_eq!((self.synced, self.strayed), (self.execution.len(), false));
         if self.has_switch_bound() {
             self.switches.push(self.switches_with(step.thread));
         }
@@ -134,13 +137,26 @@ impl<'a, S: System> Run<'a, S> {
 
     /// Brings the system to the first `len` steps of the execution.
     pub(crate) fn sync_to(&mut self, len: usize) {
-        if len < self.synced {
-            self.system.rewind(&self.execution.steps()[..len]);
+        if len < self.synced || self.strayed {
+            self.synced = self.synced.min(len);
+            self.strayed = false;
+            self.system.rewind(&self.execution.steps()[..self.synced]);
         }
         for position in self.synced..len {
             self.system.step(self.execution.steps()[position], &mut self.effect);
         }
         self.synced = len;
+    }
+
+    /// Says that the system takes steps that are not those of the execution. It goes back when it is
+    /// needed elsewhere, and then only once.
+    pub(crate) fn stray(&mut self) {
+        self.strayed = true;
+    }
+
+    /// Whether the system has taken the step at `position`.
+    pub(crate) fn has_taken(&self, position: Position) -> bool {
+        position.index() < self.synced
     }
 
     #[inline]

@@ -118,8 +118,15 @@ impl WakeupTrees {
     }
 
     /// Frees a whole tree.
+    #[inline]
     pub(crate) fn drop_tree(&mut self, first: Option<NodeId>) {
-        let mut todo: Vec<NodeId> = first.into_iter().collect();
+        if let Some(first) = first {
+            self.drop_branches(first);
+        }
+    }
+
+    fn drop_branches(&mut self, first: NodeId) {
+        let mut todo = vec![first];
         while let Some(node) = todo.pop() {
             todo.extend(self.next(node));
             todo.extend(self.children(node));

@@ -23,14 +23,15 @@ struct Mistake {
 }
 
 impl Mistake {
-    /// Whose tests notice it.
-    fn package(&self) -> &'static str {
-        let symbolic = self.file.starts_with("../../selvedge-symbolic/");
-        if symbolic { "selvedge-symbolic" } else { "selvedge-testkit" }
+    /// Where its file is, and the package of its test.
+    fn home(&self) -> (&'static str, &'static str) {
+        match self.name.split_once(": ") {
+            Some(("library", _)) => ("crates/selvedge/src", "selvedge"),
+            Some(("symbolic", _)) => ("crates/selvedge-symbolic/src", "selvedge-symbolic"),
+            _ => ("crates/selvedge-explore/src", "selvedge-testkit"),
+        }
     }
 }
-
-const EXPLORE: &str = "crates/selvedge-explore/src";
 
 const MISTAKES: &[Mistake] = &[
     Mistake {
@@ -287,7 +288,7 @@ const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "symbolic: nobody asks whether a loop goes on",
-        file: "../../selvedge-symbolic/src/check.rs",
+        file: "check.rs",
         right: "match self.ask(encoded, &[beyond]) {",
         wrong: "match self.ask(encoded, &[beyond, Lit::FALSE]) {",
         suite: "agreement",
@@ -295,7 +296,7 @@ const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "symbolic: a write may come between a write and its read",
-        file: "../../selvedge-symbolic/src/encode/order.rs",
+        file: "encode/order.rs",
         right: "imply(&[lit, other.guard], &[before, after]);",
         wrong: "imply(&[lit, other.guard], &[before, after, Lit::TRUE]);",
         suite: "classes",
@@ -303,7 +304,7 @@ const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "symbolic: others may come between the parts of an atomic block",
-        file: "../../selvedge-symbolic/src/unroll/variables.rs",
+        file: "unroll/variables.rs",
         right: "            (Some(section), _) => section.event,\n            (None, Runner::Look(_)) => None,\n            (None, Runner::Thread(thread))",
         wrong: "            (Some(section), Runner::Look(_)) => section.event,\n            (None, Runner::Look(_)) => None,\n            (_, Runner::Thread(thread))",
         suite: "agreement",
@@ -311,7 +312,7 @@ const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "symbolic: sums wrap around",
-        file: "../../selvedge-symbolic/src/unroll/arithmetic.rs",
+        file: "unroll/arithmetic.rs",
         right: "BinaryOp::Add => circuit.add(&a, &b),",
         wrong: "BinaryOp::Add => (circuit.add(&a, &b).0, Lit::FALSE),",
         suite: "values",
@@ -319,7 +320,7 @@ const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "symbolic: a write that is not always made hides the old value",
-        file: "../../selvedge-symbolic/src/unroll/ranges.rs",
+        file: "unroll/ranges.rs",
         right: "if write.sure { range } else { kept.join(range) }",
         wrong: "if write.sure || kept.low == 0 { range } else { kept.join(range) }",
         suite: "values",
@@ -327,7 +328,7 @@ const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "symbolic: GenMAT forgets that the second thread can go on alone",
-        file: "../../selvedge-symbolic/src/encode/transactions.rs",
+        file: "encode/transactions.rs",
         right: "vec![(l1 + 1, l2 + 1), (l1 + 1, f2), (f1, l2 + 1)]",
         wrong: "vec![(l1 + 1, l2 + 1), (l1 + 1, f2)]",
         suite: "classes",
@@ -335,7 +336,7 @@ const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "symbolic: a lock that was given up still keeps others away",
-        file: "../../selvedge-symbolic/src/encode/locksets.rs",
+        file: "encode/locksets.rs",
         right: "None => held.retain(|lock, _| !event.writes.contains_key(lock)),",
         wrong: "None => held.retain(|lock, _| !event.reads.contains_key(lock)),",
         suite: "classes",
@@ -343,7 +344,7 @@ const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "symbolic: the least schedule never leaves a thread before its end",
-        file: "../../selvedge-symbolic/src/encode/passes.rs",
+        file: "encode/passes.rs",
         right: "reasons.extend(others);",
         wrong: "let _ = others;",
         suite: "classes",
@@ -351,11 +352,60 @@ const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "symbolic: a thread may run on after it was joined",
-        file: "../../selvedge-symbolic/src/encode/token.rs",
+        file: "encode/token.rs",
         right: "self.before(step, event, &[condition, last]);",
         wrong: "let _ = (step, event, condition, last);",
         suite: "agreement",
         test: "token_agrees_with_the_explorers",
+    },
+    Mistake {
+        name: "library: a compare-exchange that fails touches nothing",
+        file: "rt/operation.rs",
+        right: "        effect.footprint.add(self.object, mode);\n        effect.flexibility = Flexibility::Conditional;",
+        wrong: "        if mode == Mode::Update {\n            effect.footprint.add(self.object, mode);\n        }\n        \
+                effect.flexibility = Flexibility::Conditional;",
+        suite: "models",
+        test: "atomics",
+    },
+    Mistake {
+        name: "library: a notification wakes nobody",
+        file: "sync/condvar.rs",
+        right: "for &waiter in &woken {",
+        wrong: "for &waiter in woken.iter().take(0) {",
+        suite: "models",
+        test: "conditions",
+    },
+    Mistake {
+        name: "library: unpark leaves no token",
+        file: "thread/handle.rs",
+        right: "engine.rt().threads[number].token = true;",
+        wrong: "engine.rt().threads[number].token = false;",
+        suite: "models",
+        test: "parking",
+    },
+    Mistake {
+        name: "library: statics are not set back",
+        file: "rt/system.rs",
+        right: "for reset in resets.into_iter().rev() {",
+        wrong: "for reset in resets.into_iter().rev().take(0) {",
+        suite: "std_surface",
+        test: "statics_are_set_back",
+    },
+    Mistake {
+        name: "library: a panic does not poison",
+        file: "sync/mutex.rs",
+        right: "            lock.poison();",
+        wrong: "            let _ = lock;",
+        suite: "std_surface",
+        test: "a_poisoned_mutex_says_so",
+    },
+    Mistake {
+        name: "library: an Arc that is never dropped is not noticed",
+        file: "sync/arc.rs",
+        right: "engine.rt().leaks.add(address, \"an Arc\", spot);",
+        wrong: "let _ = (address, spot);",
+        suite: "errors",
+        test: "a_leak",
     },
 ];
 
@@ -378,7 +428,7 @@ fn main() -> ExitCode {
 
 /// Makes the mistake, runs the test, and takes the mistake back.
 fn is_noticed(copy: &Path, mistake: &Mistake) -> bool {
-    let file = copy.join(EXPLORE).join(mistake.file);
+    let file = copy.join(mistake.home().0).join(mistake.file);
     let text = fs::read_to_string(&file).expect("the file of the mistake can be read");
     assert_eq!(
         text.matches(mistake.right).count(),
@@ -397,7 +447,7 @@ fn is_noticed(copy: &Path, mistake: &Mistake) -> bool {
 
 fn cargo(copy: &Path, mistake: &Mistake, more: &[&str]) -> bool {
     Command::new(env!("CARGO"))
-        .args(["test", "--quiet", "-p", mistake.package(), "--test", mistake.suite])
+        .args(["test", "--quiet", "-p", mistake.home().1, "--test", mistake.suite])
         .args(more)
         .current_dir(copy)
         .env("CARGO_TARGET_DIR", copy.join("target"))

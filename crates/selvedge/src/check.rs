@@ -1,7 +1,9 @@
 //! The entry: checks a closure, and says what came out.
 
 use std::cell::{Cell, RefCell};
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::panic::Location;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -9,17 +11,20 @@ use selvedge_core::{Bound, Inconclusive, Report, Schedule, Verdict};
 use selvedge_explore::{
     Algorithm, Limits, Observer, Options, Progress, Sampling, confirm, explore, sample,
 };
-use selvedge_report::TraceView;
+use selvedge_report::{
+    CheckJson, CoversJson, InconclusiveJson, TraceView, ViolationJson, facts_json, to_text,
+};
 
 use crate::failure;
-use crate::rt::arena;
 use crate::rt::runtime::{Learned, Shared};
 use crate::rt::system::Program;
+use crate::rt::{Spot, arena};
 
 /// Checks `f`: runs one execution per class of interleavings.
 ///
 /// # Panics
 /// If something is wrong in one of them, with a report; also if not all could be run.
+#[track_caller]
 pub fn check(f: impl Fn() + 'static) {
     Builder::new().check(f);
 }
@@ -28,6 +33,7 @@ pub fn check(f: impl Fn() + 'static) {
 ///
 /// # Panics
 /// If something is wrong in one of them, with a report.
+#[track_caller]
 pub fn check_random(f: impl Fn() + 'static, executions: u64) {
     Builder::new().sample(executions, 0).check(f);
 }
@@ -36,6 +42,7 @@ pub fn check_random(f: impl Fn() + 'static, executions: u64) {
 ///
 /// # Panics
 /// If something is wrong in it, with a report.
+#[track_caller]
 pub fn replay(f: impl Fn() + 'static, schedule: &str) {
     Builder::new().replay(schedule).check(f);
 }
@@ -144,7 +151,8 @@ impl Builder {
         self
     }
 
-    /// Also writes the report to a file.
+    /// Also writes the report to a file: as JSON if its name ends in `.json`, with the fields of
+    /// `selvedge check --json`, and else as text.
     pub fn report_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.report_file = Some(path.into());
         self
@@ -168,15 +176,16 @@ impl Builder {
     /// # Panics
     /// If something is wrong in an execution, with a report; also if not all could be run, unless a
     /// bound that was asked for is the reason.
+    #[track_caller]
     pub fn check(&self, f: impl Fn() + 'static) {
         let variable = std::env::var("SELVEDGE_REPLAY").ok();
         if let Some(schedule) = variable.or_else(|| self.replay.clone()) {
-            return self.follow(Rc::new(f), &schedule);
+            return self.follow(Rc::new(f), &schedule, Location::caller());
         }
         let outcome = self.explore(f);
         let text = outcome.text();
         if let Some(path) = &self.report_file
-            && let Err(error) = std::fs::write(path, &text)
+            && let Err(error) = std::fs::write(path, outcome.for_file(path, &text))
         {
             panic!("selvedge: cannot write the report to {}: {error}", path.display());
         }
@@ -200,8 +209,9 @@ impl Builder {
     ///
     /// # Panics
     /// If the allocator of this crate is not installed.
+    #[track_caller]
     pub fn explore(&self, f: impl Fn() + 'static) -> Outcome {
-        let shared = self.shared(Rc::new(f));
+        let shared = self.shared(Rc::new(f), Location::caller());
         let start = Instant::now();
         let mut report = self.search(&shared, start);
         // What was learned matters from the first step on.
@@ -230,15 +240,18 @@ impl Builder {
         Outcome {
             report,
             algorithm: self.algorithm,
-            sampled: self.sample.is_some(),
             failures,
+            file: Location::caller().file(),
+            data_races: self.options.data_races,
+            seed: self.sample.map(|(_, seed)| seed),
+            spun: shared.spun.get() && self.spin_turns == 0,
             weak: shared.weak.get(),
             unsteady,
             time,
         }
     }
 
-    fn shared(&self, program: Rc<dyn Fn()>) -> Rc<Shared> {
+    fn shared(&self, program: Rc<dyn Fn()>, checked_at: Spot) -> Rc<Shared> {
         assert!(
             arena::is_installed(),
             "selvedge: this test binary has an allocator of its own, or the feature `allocator` is \
@@ -247,11 +260,13 @@ impl Builder {
         );
         Rc::new(Shared {
             program,
+            checked_at,
             stack_size: self.stack_size,
             panics_are_results: self.panics_are_results,
             spin_turns: self.spin_turns,
             learned: Learned::default(),
             weak: Cell::new(false),
+            spun: Cell::new(false),
             statics: RefCell::new(None),
             is_unsteady: Cell::new(false),
             unsteady: RefCell::new(None),
@@ -292,12 +307,12 @@ impl Builder {
 
     /// Follows a schedule.
     #[allow(clippy::print_stderr, reason = "who replays an execution wants to see it")]
-    fn follow(&self, f: Rc<dyn Fn()>, schedule: &str) {
+    fn follow(&self, f: Rc<dyn Fn()>, schedule: &str, checked_at: Spot) {
         let steps: Schedule = match schedule.parse() {
             Ok(steps) => steps,
             Err(error) => panic!("selvedge: `{schedule}` is no schedule: {error}"),
         };
-        let shared = self.shared(f);
+        let shared = self.shared(f, checked_at);
         let mut replayed = self.follow_once(&shared, &steps);
         while shared.learned.news.replace(false) {
             replayed = self.follow_once(&shared, &steps);
@@ -348,9 +363,15 @@ impl Observer for Watch<'_> {
 pub struct Outcome {
     report: Report,
     algorithm: Algorithm,
-    sampled: bool,
+    /// The file in which the check stands.
+    file: &'static str,
+    data_races: bool,
+    /// Of a sample.
+    seed: Option<u64>,
     failures: Vec<TraceView>,
     weak: bool,
+    /// Whether a thread waited in a spin loop that might have given up.
+    spun: bool,
     unsteady: Option<String>,
     time: Duration,
 }
@@ -406,8 +427,58 @@ impl Outcome {
             self.unsteady.as_deref(),
             self.verdict(),
         );
-        let how = if self.sampled { "sample" } else { self.algorithm.info().name };
-        text.push_str(&failure::summary(&self.report, how, self.weak));
+        text.push_str(&failure::summary(&self.report, self.how(), self.weak, self.spun));
         text
+    }
+
+    fn how(&self) -> &'static str {
+        if self.seed.is_some() { "sample" } else { self.algorithm.info().name }
+    }
+
+    /// The report as JSON, with the fields of `selvedge check --json`.
+    pub fn json(&self) -> String {
+        let info = self.algorithm.info();
+        let mut inconclusive: Vec<InconclusiveJson> =
+            self.report.inconclusive.iter().map(Into::into).collect();
+        if let Some(difference) = &self.unsteady {
+            let message = format!("the closure does not do the same every time: {difference}");
+            inconclusive.push(InconclusiveJson { reason: "gave-up", message });
+        }
+        let violation = |trace: &TraceView| {
+            let json = ViolationJson::new(&trace.violations[0], trace);
+            json.replayed_by(failure::replay_command(trace))
+        };
+        to_text(&CheckJson {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            command: "check",
+            file: self.file.to_owned(),
+            constants: BTreeMap::new(),
+            verdict: self.verdict().name(),
+            algorithm: self.how().to_owned(),
+            equivalence: self.seed.is_none().then(|| info.equivalence.name()),
+            covers: CoversJson {
+                assertions: info.covers.assertions,
+                deadlocks: info.covers.deadlocks,
+                data_races: info.covers.data_races && self.data_races,
+            },
+            executions: self.report.counts.into(),
+            steps: self.report.steps,
+            longest: self.report.longest,
+            threads: self.report.threads,
+            seconds: self.time.as_secs_f64(),
+            seed: self.seed,
+            violations: self.failures.iter().map(violation).collect(),
+            inconclusive,
+            facts: facts_json(&self.report.facts),
+            statistics: self.report.statistics.as_deref().map(Into::into),
+        })
+    }
+
+    /// What a report file of this name contains.
+    fn for_file(&self, path: &Path, text: &str) -> String {
+        match path.extension().is_some_and(|extension| extension == "json") {
+            true => self.json(),
+            false => text.to_owned(),
+        }
     }
 }

@@ -51,22 +51,27 @@ pub(crate) fn of_view(view: &TraceView) -> String {
     }
     text.push_str(&execution(view, &options));
     if !view.violations.is_empty() {
-        let schedule = &view.schedule;
-        let current = std::thread::current();
-        let test = match current.name() {
-            Some(name) if name != "main" => format!(" cargo test {name}"),
-            _ => " and the same command".to_owned(),
-        };
+        let (schedule, command) = (&view.schedule, replay_command(view));
         text.push_str(&format!(
-            "\nto see it again: SELVEDGE_REPLAY={schedule}{test}\n\
+            "\nto see it again: {command}\n\
              or in code:      selvedge::Builder::new().replay(\"{schedule}\").check(…)\n\n"
         ));
     }
     text
 }
 
+/// What shows an execution again.
+pub(crate) fn replay_command(view: &TraceView) -> String {
+    let current = std::thread::current();
+    let test = match current.name() {
+        Some(name) if name != "main" => format!("cargo test {name}"),
+        _ => "and the same command".to_owned(),
+    };
+    format!("SELVEDGE_REPLAY={} {test}", view.schedule)
+}
+
 /// One line about how much was run, and what was not looked at.
-pub(crate) fn summary(report: &Report, how: &str, weak: bool) -> String {
+pub(crate) fn summary(report: &Report, how: &str, weak: bool, spun: bool) -> String {
     let counts = report.counts;
     let mut text = format!(
         "selvedge: {} ({how}), {}, longest {}, {}\n",
@@ -79,6 +84,12 @@ pub(crate) fn summary(report: &Report, how: &str, weak: bool) -> String {
         text.push_str(
             "selvedge: orderings weaker than SeqCst are used; behaviours that only weak memory \
              shows were not explored\n",
+        );
+    }
+    if spun {
+        text.push_str(
+            "selvedge: spin loops wait for a change; executions in which one gives up by itself were \
+             not explored (Builder::spin_turns)\n",
         );
     }
     text

@@ -256,3 +256,34 @@ fn types_work_only_in_a_check() {
     let text = error.downcast_ref::<&str>().unwrap();
     assert!(text.contains("only in code that `selvedge::check` runs"), "{text}");
 }
+
+#[test]
+fn a_report_file_is_text_or_json() {
+    let folder = std::env::temp_dir().join(format!("selvedge-report-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let run = |name: &str| {
+        let path = folder.join(name);
+        let builder = Builder::new().report_file(&path);
+        let check = move || {
+            let lock = Mutex::new(0);
+            let _once = lock.lock().unwrap();
+            let _again = lock.lock().unwrap();
+        };
+        let failed =
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| builder.check(check)));
+        assert!(failed.is_err());
+        std::fs::read_to_string(path).unwrap()
+    };
+    assert!(run("report.txt").starts_with("selvedge: main takes Mutex@errors.rs"));
+    let json: serde_json::Value = serde_json::from_str(&run("report.json")).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!((&json["command"], &json["verdict"]), (&"check".into(), &"violated".into()));
+    assert_eq!(json["file"], file!());
+    assert_eq!(json["executions"]["complete"], 1);
+    assert_eq!(json["covers"]["data_races"], true);
+    let violation = &json["violations"][0];
+    assert_eq!((&violation["kind"], &violation["schedule"]), (&"misuse".into(), &"0@2".into()));
+    assert_eq!(violation["trace"].as_array().unwrap().len(), 2);
+    let replay = violation["replay"].as_str().unwrap();
+    assert_eq!(replay, "SELVEDGE_REPLAY=0@2 cargo test a_report_file_is_text_or_json");
+}

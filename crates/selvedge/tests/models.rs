@@ -9,7 +9,7 @@ use std::sync::Arc;
 use common::executions;
 use selvedge::sync::atomic::AtomicUsize;
 use selvedge::sync::atomic::Ordering::SeqCst;
-use selvedge::sync::{Condvar, Mutex, RwLock};
+use selvedge::sync::{Barrier, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, mpsc};
 use selvedge::{Algorithm, thread};
 use selvedge_core::{Ending, Execution, TraceKey};
 use selvedge_explore::{Observer, Options, explore};
@@ -186,4 +186,223 @@ fn conditions() {
         );
     };
     assert_eq!(executions(run), classes(model));
+}
+
+#[test]
+fn barriers() {
+    // Who comes last leads: so the order in which they come matters.
+    let model = "
+        shared atomic x = 0;
+        shared atomic arrived = 0;
+        thread t(i in 0..3) {
+            x = i;
+            let before = fetch_add(arrived, 1);
+            if before < 2 { await arrived == 3; }
+            let v = x;
+        }
+    ";
+    fn meet((x, barrier): &(AtomicUsize, Barrier)) {
+        x.store(1, SeqCst);
+        barrier.wait();
+        x.load(SeqCst);
+    }
+    let run = || together((AtomicUsize::new(0), Barrier::new(3)), &[meet, meet, meet]);
+    assert_eq!(executions(run), classes(model));
+}
+
+#[test]
+fn initialisation() {
+    // 0: nobody came, 1: it runs, 2: it is complete.
+    let model = "
+        shared atomic x = 0;
+        shared atomic state = 0;
+        thread t(i in 0..2) {
+            let mine = false;
+            atomic {
+                await state != 1;
+                if state == 0 { state = 1; mine = true; }
+            }
+            if mine { x = 1; state = 2; }
+        }
+        thread other { x = 2; let complete = state == 2; }
+    ";
+    let once = || {
+        fn call((x, once): &(AtomicUsize, Once)) {
+            once.call_once(|| x.store(1, SeqCst));
+        }
+        together(
+            (AtomicUsize::new(0), Once::new()),
+            &[call, call, |(x, once)| {
+                x.store(2, SeqCst);
+                once.is_completed();
+            }],
+        );
+    };
+    assert_eq!(executions(once), classes(model));
+    let cell = || {
+        fn call((x, cell): &(AtomicUsize, OnceLock<()>)) {
+            cell.get_or_init(|| x.store(1, SeqCst));
+        }
+        together(
+            (AtomicUsize::new(0), OnceLock::new()),
+            &[call, call, |(x, cell)| {
+                x.store(2, SeqCst);
+                cell.get();
+            }],
+        );
+    };
+    assert_eq!(executions(cell), classes(model));
+    let model = &model[..model.find("thread other").unwrap()];
+    let lazy = || {
+        fn force(cell: &LazyLock<AtomicUsize>) {
+            LazyLock::force(cell);
+        }
+        let make: fn() -> AtomicUsize = || {
+            let x = AtomicUsize::new(0);
+            x.store(1, SeqCst);
+            x
+        };
+        together(LazyLock::new(make), &[force, force]);
+    };
+    assert_eq!(executions(lazy), classes(model));
+}
+
+#[test]
+fn channels() {
+    let model = "
+        thread receiver { for i in 0..4 { receive (let v) { skip; } } }
+        thread sender(i in 0..2) { send receiver(i); send receiver(i + 2); }
+    ";
+    let run = || {
+        let (sender, receiver) = mpsc::channel();
+        let senders = [sender.clone(), sender];
+        let threads = senders.map(|sender| {
+            thread::spawn(move || {
+                sender.send(1).unwrap();
+                sender.send(2).unwrap();
+                sender
+            })
+        });
+        (0..4).for_each(|_| _ = receiver.recv().unwrap());
+        threads.into_iter().for_each(|thread| drop(thread.join().unwrap()));
+    };
+    assert_eq!(executions(run), classes(model));
+    let model = "
+        thread receiver {
+            let missing = 3;
+            receive { (let v) => { missing = 2; } after => { skip; } }
+            while missing > 0 { receive (let v) { skip; } missing -= 1; }
+        }
+        thread sender { for i in 0..3 { send receiver(i); } }
+    ";
+    let run = || {
+        let (sender, receiver) = mpsc::channel();
+        let thread = thread::spawn(move || {
+            (0..3).for_each(|i| sender.send(i).unwrap());
+            sender
+        });
+        let missing = if receiver.try_recv().is_ok() { 2 } else { 3 };
+        (0..missing).for_each(|_| _ = receiver.recv().unwrap());
+        drop(thread.join().unwrap());
+    };
+    assert_eq!(executions(run), classes(model));
+}
+
+#[test]
+fn bounded_channels() {
+    let model = "
+        mutex m;
+        cond filled;
+        cond emptied;
+        shared length = 0;
+        thread receiver {
+            for i in 0..2 {
+                lock m {
+                    while length == 0 { wait(filled, m); }
+                    length -= 1;
+                    signal(emptied);
+                }
+            }
+        }
+        thread sender(i in 0..2) {
+            lock m {
+                while length == 1 { wait(emptied, m); }
+                length += 1;
+                signal(filled);
+            }
+        }
+    ";
+    let run = || {
+        let (sender, receiver) = mpsc::sync_channel(1);
+        // To make one more and to drop one are steps, too: not while others run.
+        let senders = [sender.clone(), sender];
+        let threads = senders.map(|sender| {
+            thread::spawn(move || {
+                sender.send(1).unwrap();
+                sender
+            })
+        });
+        receiver.recv().unwrap();
+        receiver.recv().unwrap();
+        threads.into_iter().for_each(|thread| drop(thread.join().unwrap()));
+    };
+    assert_eq!(executions(run), classes(model));
+}
+
+#[test]
+fn parking() {
+    let model = "
+        shared atomic x = 0;
+        shared atomic token = 0;
+        thread parked { atomic { await token == 1; token = 0; } let v = x; }
+        thread other { x = 1; token = 1; x = 2; token = 1; }
+    ";
+    let run = || {
+        let x = Arc::new(AtomicUsize::new(0));
+        let (main, y) = (thread::current(), Arc::clone(&x));
+        let other = thread::spawn(move || {
+            for value in 1..=2 {
+                y.store(value, SeqCst);
+                main.unpark();
+            }
+        });
+        thread::park();
+        x.load(SeqCst);
+        other.join().unwrap();
+    };
+    assert_eq!(executions(run), classes(model));
+}
+
+/// Why others count 62 for two threads that push and pop, and this crate 40: a compare-exchange that
+/// fails changes nothing, so that two of them can be swapped; who takes it for a write cannot.
+#[test]
+fn a_compare_exchange_that_fails_is_a_read() {
+    let model = |fails: &str| {
+        format!(
+            "const N = 2;
+            shared atomic head = -1;
+            shared next[N] = -1;
+            thread t(i in 0..N) {{
+                let old = head;
+                let done = false;
+                while !done {{
+                    next[i] = old;
+                    atomic {{
+                        if head == old {{ head = i; done = true; }} else {{ old = head; {fails} }}
+                    }}
+                }}
+                old = head;
+                done = false;
+                while !done && old != -1 {{
+                    let below = next[old];
+                    atomic {{
+                        if head == old {{ head = below; done = true; }} else {{ old = head; {fails} }}
+                    }}
+                }}
+            }}"
+        )
+    };
+    assert_eq!(classes(&model("")), 40);
+    assert_eq!(executions(|| common::treiber(2)), 40);
+    assert_eq!(classes(&model("head = old;")), 62);
 }

@@ -2,12 +2,12 @@
 
 use std::panic::resume_unwind;
 
-use selvedge_core::{Effect, Fault, ViolationKind};
+use selvedge_core::{Effect, Fault, ObjectId, ViolationKind};
 
 use super::arena::{self, Arena};
 use super::fiber::Abort;
 use super::operation::{Operation, Running, Spot};
-use super::runtime::{Logged, Runtime, State, Way, running};
+use super::runtime::{Found, Logged, Runtime, State, Way, running};
 
 /// After so many operations that run at once, a thread that is still busy is taken down.
 const MOST_DRAINED: u64 = 200_000;
@@ -185,6 +185,18 @@ impl Engine {
         }
     }
 
+    /// How the running step found its object, before it changes it.
+    #[inline]
+    pub(crate) fn found(&self, object: ObjectId, found: Found) {
+        let rt = self.rt();
+        // While a thread unwinds its operations are no steps of their own.
+        if let Some(step) = rt.log.last_mut()
+            && !std::thread::panicking()
+        {
+            step.found = Some((object, found));
+        }
+    }
+
     /// Stops the running thread: the code is wrong in a way that a panic would not tell.
     #[cold]
     pub(crate) fn fail(&self, kind: ViolationKind, message: String, spots: &[Spot]) -> ! {
@@ -239,7 +251,7 @@ impl Runtime {
         }
         self.threads[me].pending = Running::ONE;
         self.threads[me].last_step = Some(self.log.len());
-        self.log.push(Logged { thread: me as u32, spot, next: None });
+        self.log.push(Logged::new(me, choice, spot));
         self.scripted += 1;
         self.choice = choice;
         true

@@ -39,48 +39,40 @@ fn note(rt: &mut Runtime, info: &PanicHookInfo<'_>) {
         column: location.column(),
         length: 1,
     });
-    let me = rt.current;
-    let is_second = std::thread::panicking() && rt.threads[me].panic.is_some();
-    if is_second && !info.can_unwind_here() {
-        return second_panic(rt, &message, place.as_ref());
+    if is_last_word(&message) {
+        return double_panic(rt);
     }
-    rt.threads[me].panic = Some(Panicked { message, place });
+    let thread = &mut rt.threads[rt.current];
+    thread.panic_before = thread.panic.replace(Panicked { message, place });
 }
 
-trait CanUnwind {
-    /// Whether the panic can unwind: not if it is the second at once.
-    fn can_unwind_here(&self) -> bool;
-}
-
-impl CanUnwind for PanicHookInfo<'_> {
-    fn can_unwind_here(&self) -> bool {
-        // The panic that says "in a destructor during cleanup" has a fixed text.
-        let text = self.payload().downcast_ref::<&str>();
-        !text.is_some_and(|text| text.contains("destructor during cleanup"))
-    }
+/// Whether this is the panic with which Rust ends the process, because a destructor panicked while
+/// its thread was unwinding. Its text is fixed.
+fn is_last_word(message: &str) -> bool {
+    message.contains("destructor during cleanup")
 }
 
 /// The process is about to be aborted: says why, and how to see it again.
 #[allow(clippy::print_stderr, reason = "nobody is left to return a report to")]
-fn second_panic(rt: &Runtime, message: &str, place: Option<&Place>) {
-    if rt.way != Way::Announce {
-        return;
-    }
+fn double_panic(rt: &Runtime) {
     let name = rt.thread_name(rt.current);
-    let first = rt.threads[rt.current].panic.as_ref();
-    let steps = rt
-        .log
-        .iter()
-        .map(|logged| Step::of(ThreadId::new(logged.thread as usize)))
-        .collect::<Vec<_>>();
-    let schedule = Schedule { steps };
-    let at = |place: Option<&Place>| place.map_or(String::new(), |place| format!(" at {place}"));
+    let thread = &rt.threads[rt.current];
     eprintln!(
         "selvedge: double panic: {name} panicked while it was unwinding; Rust ends the process"
     );
-    if let Some(first) = first {
-        eprintln!("  last panic: {}{}", first.message, at(first.place.as_ref()));
+    let panics = [("first", &thread.panic_before), ("then", &thread.panic)];
+    for (when, panic) in panics {
+        if let Some(Panicked { message, place }) = panic {
+            let at = place.as_ref().map_or(String::new(), |place| format!(" at {place}"));
+            eprintln!("  {when}: {message}{at}");
+        }
     }
-    eprintln!("  then: {message}{}", at(place));
-    eprintln!("  to see it again: SELVEDGE_REPLAY={schedule} and the same test");
+    if rt.way == Way::Announce {
+        let steps = rt.log.iter().map(|logged| Step {
+            thread: ThreadId::new(logged.thread as usize),
+            choice: logged.choice,
+        });
+        let schedule = Schedule { steps: steps.collect() };
+        eprintln!("  to see it again: SELVEDGE_REPLAY={schedule} and the same test");
+    }
 }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::{Mutex, MutexGuard};
 
 use selvedge_core::{
-    Access, Fault, Footprint, ObjectId, Place, Step, ThreadId, Violation, ViolationKind,
+    Access, Fault, Footprint, Mode, ObjectId, Place, Step, ThreadId, Violation, ViolationKind,
 };
 
 use super::arena::Arena;
@@ -23,6 +23,8 @@ use super::spin::Touched;
 pub(crate) struct Shared {
     /// The code under test.
     pub(crate) program: Rc<dyn Fn()>,
+    /// Where the check is: where its main thread stands before its first operation.
+    pub(crate) checked_at: Spot,
     pub(crate) stack_size: usize,
     /// Whether a panic in a spawned thread is only what `join` gives.
     pub(crate) panics_are_results: bool,
@@ -31,6 +33,8 @@ pub(crate) struct Shared {
     pub(crate) learned: Learned,
     /// Whether an ordering weaker than sequential consistency was asked for.
     pub(crate) weak: Cell<bool>,
+    /// Whether a thread waited in a spin loop.
+    pub(crate) spun: Cell<bool>,
     /// Why the search makes no sense any more: the code does not do the same every time.
     pub(crate) unsteady: RefCell<Option<String>>,
     /// Static data belongs to one check at a time: tests run side by side.
@@ -110,6 +114,8 @@ pub(crate) struct Thread {
     pub(crate) token: bool,
     pub(crate) fault: Option<Fault>,
     pub(crate) panic: Option<Panicked>,
+    /// The panic before that one.
+    pub(crate) panic_before: Option<Panicked>,
     pub(crate) name: Option<String>,
     pub(crate) touched: Touched,
     /// Values of thread-local keys: the key, and the value until it is dropped.
@@ -135,9 +141,58 @@ pub(crate) struct Panicked {
 #[derive(Clone, Copy)]
 pub(crate) struct Logged {
     pub(crate) thread: u32,
+    pub(crate) choice: u32,
     pub(crate) spot: Spot,
     /// Where the thread came to behind it.
     pub(crate) next: Option<Spot>,
+    /// The object that it touched, and how it found it, if that is known.
+    pub(crate) found: Option<(ObjectId, Found)>,
+}
+
+/// How an operation found its object: enough to tell what another would do that finds it so.
+#[derive(Clone, Copy)]
+pub(crate) enum Found {
+    /// The value of an atomic. A compare-exchange: also the value with which it succeeds.
+    Value { value: u64, expected: Option<u64> },
+    /// A lock that somebody holds for writing or for reading, or nobody.
+    Lock { written: bool, read: bool, wants: Wants },
+}
+
+impl Found {
+    /// How the operation would touch its object if it found it like `before`. `None`: it would wait.
+    pub(crate) fn instead(self, before: Found) -> Option<Mode> {
+        match (self, before) {
+            (Found::Value { expected, .. }, Found::Value { value, .. }) => {
+                Some(if expected? == value { Mode::Update } else { Mode::Read })
+            }
+            (Found::Lock { wants, .. }, Found::Lock { written, read, .. }) => {
+                let is_free = |mode| !written && (mode == Mode::ShareAcquire || !read);
+                match wants {
+                    Wants::Lock(mode) => is_free(mode).then_some(mode),
+                    Wants::Try(mode) => Some(if is_free(mode) { mode } else { Mode::Probe }),
+                    Wants::Nothing => None,
+                }
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What is done with a lock.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wants {
+    /// It is given up.
+    Nothing,
+    /// It is waited for.
+    Lock(Mode),
+    /// It is taken if it is free.
+    Try(Mode),
+}
+
+impl Logged {
+    pub(crate) fn new(thread: usize, choice: u32, spot: Spot) -> Self {
+        Self { thread: thread as u32, choice, spot, next: None, found: None }
+    }
 }
 
 /// The state of checked code.
@@ -241,6 +296,7 @@ impl Runtime {
             token: false,
             fault: None,
             panic: None,
+            panic_before: None,
             name: None,
             touched: Touched::default(),
             locals: Vec::new(),

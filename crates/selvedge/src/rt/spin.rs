@@ -1,10 +1,11 @@
 //! Spin loops: a thread that spins waits until something it read has changed.
 //!
-//! What a thread touched since it last spun is kept, each object with the value that it saw. A turn
-//! that would find the same values everywhere would do the same again, so the thread stands still
-//! until one of them differs. A loop that gives up after some turns would then never get there: for
-//! those, [`Builder::spin_turns`](crate::Builder::spin_turns) says how often a thread goes round
-//! first.
+//! What a thread touched since it last spun is kept, each object with the value that it saw. It spins
+//! if it comes to the same place again and touched the same objects as in the turn before: a single
+//! `yield_now` or `sleep` is no loop. A turn that would find the same values everywhere would do the
+//! same again, so the thread stands still until one of them differs. A loop that gives up after some
+//! turns would then never get there: for those, [`Builder::spin_turns`](crate::Builder::spin_turns)
+//! says how often a thread goes round first.
 
 use selvedge_core::{Effect, Flexibility, Mode, ObjectId};
 
@@ -15,11 +16,18 @@ use super::runtime::Runtime;
 /// More objects than this in one turn are not kept in mind.
 const MOST_OBJECTS: usize = 64;
 
+/// So many turns at one place are a loop, whatever they touch.
+const MOST_FREE_TURNS: u32 = 8;
+
 /// What a thread touched since it last spun.
 #[derive(Default)]
 pub(crate) struct Touched {
     /// The object, how to look at it, and the value seen.
     seen: Vec<(ObjectId, Mode, u64)>,
+    /// Where it last spun, and what it had touched before.
+    last: Option<(Spot, Vec<ObjectId>)>,
+    /// How often it went round at that place before it was known to be a loop.
+    free: u32,
     /// How often in a row it spun with nothing changed.
     turns: u32,
 }
@@ -34,8 +42,19 @@ impl Touched {
     }
 
     pub(crate) fn clear(&mut self) {
+        *self = Self { seen: std::mem::take(&mut self.seen), ..Self::default() };
         self.seen.clear();
-        self.turns = 0;
+    }
+
+    /// Whether the turn that ends at `spot` is one of a loop.
+    fn is_loop(&mut self, spot: Spot) -> bool {
+        let objects: Vec<ObjectId> = self.seen.iter().map(|&(object, ..)| object).collect();
+        let last = self.last.replace((spot, objects));
+        let (_, objects) = self.last.as_ref().expect("it was just set");
+        let at_same_place = last.as_ref().is_some_and(|(place, _)| std::ptr::eq(*place, spot));
+        let touched_same = last.is_some_and(|(_, before)| before == *objects);
+        self.free = if at_same_place { self.free + 1 } else { 0 };
+        at_same_place && (touched_same || self.free > MOST_FREE_TURNS)
     }
 }
 
@@ -88,16 +107,18 @@ impl Engine {
         if rt.threads[rt.current].touched.seen.is_empty() {
             return;
         }
-        let turns = &mut rt.threads[rt.current].touched.turns;
-        if *turns < rt.shared.spin_turns {
-            *turns += 1;
-            rt.threads[rt.current].touched.seen.clear();
+        let touched = &mut rt.threads[rt.current].touched;
+        if !touched.is_loop(spot) || touched.turns < rt.shared.spin_turns {
+            touched.turns += u32::from(touched.free > 0);
+            touched.seen.clear();
             return;
         }
+        rt.shared.spun.set(true);
         self.visible(&Spin { verb }, spot);
         let rt = self.rt();
-        let me = rt.current;
-        rt.threads[me].touched.clear();
+        let touched = &mut rt.threads[rt.current].touched;
+        touched.turns = 0;
+        touched.seen.clear();
     }
 }
 

@@ -130,6 +130,7 @@ impl Program {
                 thread.token = false;
                 thread.fault = None;
                 thread.panic = None;
+                thread.panic_before = None;
                 thread.locals.clear();
                 thread.dropping.clear();
                 thread.last_step = None;
@@ -137,6 +138,7 @@ impl Program {
                 thread.operations = 0;
             }
         }
+        rt.threads[0].spot = rt.shared.checked_at;
         self.steps = 0;
         self.started = true;
         let program = Rc::clone(&self.rt().shared.program);
@@ -148,6 +150,25 @@ impl Program {
             main.state = State::Ready;
             main.pending = super::operation::Running::ONE;
         }
+    }
+
+    /// What a step would do now. Gives whether it can run.
+    #[inline]
+    fn announced(&mut self, step: Step, effect: &mut Effect) -> bool {
+        let number = step.thread.index();
+        let rt = self.rt_mut();
+        effect.clear();
+        let operation = rt.threads[number].pending;
+        let is_enabled = rt.is_enabled(number);
+        // SAFETY: the thread stands at its operation, which is on its stack.
+        unsafe {
+            (*operation).effect(rt, number, step.choice, effect);
+            if is_enabled {
+                effect.choices = (*operation).choices(rt, number);
+            }
+        }
+        add_begin(rt, number, effect);
+        is_enabled
     }
 
     /// Takes the pending step of a thread.
@@ -238,25 +259,14 @@ impl System for Program {
     }
 
     fn pending(&mut self, step: Step, effect: &mut Effect) {
-        let number = step.thread.index();
-        let rt = self.rt_mut();
-        effect.clear();
-        let operation = rt.threads[number].pending;
-        // SAFETY: the thread stands at its operation, which is on its stack.
-        unsafe {
-            (*operation).effect(rt, number, step.choice, effect);
-            if rt.is_enabled(number) {
-                effect.choices = (*operation).choices(rt, number);
-            }
-        }
-        add_begin(rt, number, effect);
+        self.announced(step, effect);
     }
 
     fn step(&mut self, step: Step, effect: &mut Effect) {
         let number = step.thread.index();
-        self.pending(step, effect);
+        let is_enabled = self.announced(step, effect);
         let rt = self.rt_mut();
-        if !rt.is_enabled(number) {
+        if !is_enabled {
             rt.note_unsteady(format!(
                 "{} could run before, and cannot now",
                 rt.thread_name(number)
@@ -266,7 +276,7 @@ impl System for Program {
         let thread = &mut rt.threads[number];
         thread.begun = true;
         thread.last_step = Some(rt.log.len());
-        rt.log.push(Logged { thread: number as u32, spot: thread.spot, next: None });
+        rt.log.push(Logged::new(number, step.choice, thread.spot));
         rt.choice = step.choice;
         if rt.tracing {
             let operation = rt.threads[number].pending;
@@ -284,6 +294,13 @@ impl System for Program {
         if rt.threads[number].state == State::Failed {
             effect.fault = rt.threads[number].fault.take();
         }
+    }
+
+    fn instead(&self, object: ObjectId, earlier: usize, later: usize) -> Option<Mode> {
+        let log = &self.rt().log;
+        let (of_earlier, before) = log.get(earlier)?.found?;
+        let (of_later, then) = log.get(later)?.found?;
+        (of_earlier == object && of_later == object).then(|| then.instead(before))?
     }
 
     fn end(&mut self) -> (Ending, Option<Violation>) {

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use selvedge_core::{Ending, Execution, Report, TraceKey};
-use selvedge_explore::{Algorithm, Observer, Options, explore};
+use selvedge_explore::{Algorithm, Limits, Observer, Options, explore};
 
 use super::runtime::{Learned, Shared};
 use super::system::Program;
 use crate::sync::atomic::AtomicUsize;
 use crate::sync::atomic::Ordering::SeqCst;
-use crate::sync::{Condvar, Mutex, RwLock, mpsc};
+use crate::sync::{Condvar, Mutex, OnceLock, RwLock, mpsc};
 use crate::thread;
 
 /// Keeps the class of every execution.
@@ -48,23 +48,37 @@ fn run(algorithm: Algorithm, program: impl Fn() -> Vec<usize> + Clone + 'static)
             let outcome = program();
             log.borrow_mut().insert(outcome);
         }),
+        checked_at: std::panic::Location::caller(),
         stack_size: 64 << 10,
         panics_are_results: false,
         spin_turns: 0,
         learned,
         weak: Cell::new(false),
+        spun: Cell::new(false),
         unsteady: RefCell::new(None),
         statics: RefCell::new(None),
         is_unsteady: Cell::new(false),
     });
-    let mut keys = Keys::default();
-    let options = Options { keep_going: true, ..Options::default() };
+    let limits = Limits { executions: Some(MOST_EXECUTIONS), ..Limits::default() };
+    let options = Options { keep_going: true, limits, ..Options::default() };
     let make = || Program::new(Rc::clone(&shared), false);
-    let report = explore(algorithm, &make, &options, &mut keys);
+    // What was learned matters from the first step on.
+    let (keys, report) = loop {
+        outcomes.borrow_mut().clear();
+        shared.is_unsteady.set(false);
+        let mut keys = Keys::default();
+        let report = explore(algorithm, &make, &options, &mut keys);
+        if !shared.learned.news.replace(false) {
+            break (keys, report);
+        }
+    };
     assert_eq!(*shared.unsteady.borrow(), None);
     let outcomes = std::mem::take(&mut *outcomes.borrow_mut());
     Found { report, classes: keys.keys.len(), executions: keys.executions, outcomes }
 }
+
+/// Programs with more interleavings are left out.
+const MOST_EXECUTIONS: u64 = 10_000;
 
 /// One operation of a random program.
 #[derive(Clone, Copy, Debug)]
@@ -90,6 +104,10 @@ enum Step {
     ParkTimed,
     Spawn,
     SpinUntil(usize),
+    Once(usize),
+    SendBounded,
+    TrySendBounded,
+    TryReceiveBounded,
 }
 
 struct State {
@@ -100,6 +118,9 @@ struct State {
     sender: mpsc::Sender<usize>,
     receiver: RefCell<Option<mpsc::Receiver<usize>>>,
     main: thread::Thread,
+    once: OnceLock<usize>,
+    bounded: mpsc::SyncSender<usize>,
+    bounded_receiver: mpsc::Receiver<usize>,
 }
 
 // SAFETY: threads of checked code run by turns; the receiver is used by the first thread alone.
@@ -175,6 +196,13 @@ fn perform(state: &State, step: Step, me: usize) -> usize {
             }
             turns
         }
+        Step::Once(i) => *state.once.get_or_init(|| state.cells[i].load(SeqCst) + me),
+        // Main receives, so it does not wait for room.
+        Step::SendBounded if me == 0 => 0,
+        Step::SendBounded => state.bounded.send(me).map_or(9, |()| 0),
+        Step::TrySendBounded => state.bounded.try_send(me).map_or(9, |()| 0),
+        Step::TryReceiveBounded if me != 0 => 0,
+        Step::TryReceiveBounded => state.bounded_receiver.try_recv().unwrap_or(9),
     }
 }
 
@@ -188,6 +216,7 @@ fn receiver<T>(state: &State, f: impl FnOnce(&mpsc::Receiver<usize>) -> T) -> T 
 /// Main runs the first list, and a thread each of the others.
 fn program(lists: &[Vec<Step>]) -> Vec<usize> {
     let (sender, receiver) = mpsc::channel();
+    let (bounded, bounded_receiver) = mpsc::sync_channel(1);
     let state = Arc::new(State {
         cells: [AtomicUsize::new(0), AtomicUsize::new(0)],
         lock: Mutex::new(0),
@@ -196,6 +225,9 @@ fn program(lists: &[Vec<Step>]) -> Vec<usize> {
         sender,
         receiver: RefCell::new(Some(receiver)),
         main: thread::current(),
+        once: OnceLock::new(),
+        bounded,
+        bounded_receiver,
     });
     let run = |state: &State, list: &[Step], me| {
         list.iter().map(|&step| perform(state, step, me)).collect::<Vec<_>>()
@@ -225,11 +257,16 @@ impl Random {
 
     fn step(&mut self) -> Step {
         let i = self.below(2) as usize;
-        match self.below(24) {
+        match self.below(32) {
             0..=1 => Step::Load(i),
             2..=3 => Step::Store(i, 1),
             4 => Step::Add(i),
             5 => Step::Exchange(i, 0),
+            24..=25 => Step::Exchange(i, self.below(2) as usize),
+            26..=27 => Step::Once(i),
+            28 => Step::SendBounded,
+            29 => Step::TrySendBounded,
+            30 => Step::TryReceiveBounded,
             6 => Step::Lock,
             7 => Step::TryLock,
             8 => Step::Nested,
@@ -263,6 +300,9 @@ fn compare(lists: Vec<Vec<Step>>) -> bool {
         return false;
     }
     let oracle = run(Algorithm::Oracle, closure.clone());
+    if oracle.executions == MOST_EXECUTIONS {
+        return false;
+    }
     assert_eq!(optimal.classes, oracle.classes, "classes of {text}");
     assert_eq!(optimal.executions, optimal.classes as u64, "a class came twice: {text}");
     assert_eq!(optimal.report.counts.redundant, 0, "{text}");
@@ -295,5 +335,5 @@ fn random_programs_agree_with_brute_force() {
             .collect();
         compared += u32::from(compare(lists));
     }
-    assert!(compared > 20, "only {compared} programs were compared");
+    assert!(compared > 10, "only {compared} programs were compared");
 }

@@ -338,6 +338,27 @@ impl From<&str> for Arc<str> {
     }
 }
 
+impl From<String> for Arc<str> {
+    #[track_caller]
+    fn from(value: String) -> Self {
+        Self::from_std(Std::from(value))
+    }
+}
+
+impl<T> From<Vec<T>> for Arc<[T]> {
+    #[track_caller]
+    fn from(value: Vec<T>) -> Self {
+        Self::from_std(Std::from(value))
+    }
+}
+
+impl<T: Clone> From<&[T]> for Arc<[T]> {
+    #[track_caller]
+    fn from(value: &[T]) -> Self {
+        Self::from_std(Std::from(value))
+    }
+}
+
 impl<T> FromIterator<T> for Arc<[T]> {
     #[track_caller]
     fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 
 use selvedge_core::{Effect, Flexibility, Mode, ObjectId, ViolationKind};
 
-use crate::rt::runtime::Runtime;
+use crate::rt::runtime::{Found, Runtime, Wants};
 use crate::rt::{Engine, Operation, Spot, Touch};
 
 /// The state of a lock. It lives in the lock itself.
@@ -116,6 +116,12 @@ impl Lock {
         }
     }
 
+    /// What an operation that wants this finds.
+    fn found(&self, wants: Wants) -> Found {
+        let (written, read) = (self.owner.get().is_some(), !self.readers.borrow().is_empty());
+        Found::Lock { written, read, wants }
+    }
+
     /// Takes it, when that is possible.
     #[inline]
     pub(crate) fn acquire(&self, engine: &Engine, object: ObjectId, hold: Hold, spot: Spot) {
@@ -131,6 +137,7 @@ impl Lock {
         if self.is_own(hold, me) && !std::thread::panicking() {
             self.refuse(engine, object, hold, spot);
         }
+        engine.found(object, self.found(Wants::Lock(hold.mode())));
         self.take(hold, me);
         engine.rt().leaks.hold(object, me, spot);
         engine.looked(object, Mode::Probe);
@@ -161,6 +168,7 @@ impl Lock {
         let operation = TryAcquire { object, lock: self, hold };
         engine.visible(&operation, spot);
         let free = self.is_free(hold);
+        engine.found(object, self.found(Wants::Try(hold.mode())));
         if free {
             let me = engine.me();
             self.take(hold, me);
@@ -194,6 +202,7 @@ impl Lock {
 
     pub(crate) fn released(&self, engine: &Engine, object: ObjectId, hold: Hold, changed: bool) {
         let me = engine.me();
+        engine.found(object, self.found(Wants::Nothing));
         self.give_up(hold, me);
         engine.rt().leaks.let_go(object, me);
         match changed {
@@ -254,5 +263,24 @@ impl Operation for TryAcquire<'_> {
 
     fn text(&self, rt: &Runtime, _me: usize) -> String {
         format!("try_{} {}", self.hold.verb(), rt.object_name(self.object))
+    }
+}
+
+/// Looks at the poison of a lock, or takes it away: others see that when they take the lock.
+pub(super) struct TouchPoison {
+    pub(super) lock: ObjectId,
+    pub(super) poison: ObjectId,
+    pub(super) mode: Mode,
+    pub(super) verb: &'static str,
+}
+
+impl Operation for TouchPoison {
+    fn effect(&self, _rt: &mut Runtime, _me: usize, _choice: u32, effect: &mut Effect) {
+        effect.footprint.add(self.lock, Mode::Probe);
+        effect.footprint.add(self.poison, self.mode);
+    }
+
+    fn text(&self, rt: &Runtime, _me: usize) -> String {
+        format!("{} {}", self.verb, rt.object_name(self.lock))
     }
 }

@@ -6,9 +6,9 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
 
-use selvedge_core::ObjectId;
+use selvedge_core::{Mode, ObjectId};
 
-use super::lock::{Hold, Lock};
+use super::lock::{Hold, Lock, TouchPoison};
 use super::{LockResult, PoisonError, TryLockError, TryLockResult};
 use crate::rt::{Engine, Header, Restorer, Spot};
 
@@ -102,13 +102,26 @@ impl<T: ?Sized> Mutex<T> {
     }
 
     /// Whether a thread panicked while it held the lock.
+    #[track_caller]
     pub fn is_poisoned(&self) -> bool {
+        self.touch_poison(Mode::Read, "is_poisoned", Location::caller());
         self.lock.is_poisoned()
     }
 
     /// Takes the poison away.
+    #[track_caller]
     pub fn clear_poison(&self) {
+        self.touch_poison(Mode::Write, "clear_poison", Location::caller());
         self.lock.clear_poison();
+    }
+
+    /// A step that looks at the poison, or takes it away.
+    fn touch_poison(&self, mode: Mode, verb: &'static str, spot: Spot) {
+        if let Some(engine) = Engine::try_enter() {
+            let lock = self.object(&engine);
+            let poison = self.header.part(&engine, "poison", 1);
+            engine.visible(&TouchPoison { lock, poison, mode, verb }, spot);
+        }
     }
 
     /// The data, to those who own the mutex: no step.
@@ -159,7 +172,7 @@ impl<T> From<T> for Mutex<T> {
 
 impl<T: ?Sized> fmt::Debug for Mutex<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Mutex").field("poisoned", &self.is_poisoned()).finish_non_exhaustive()
+        f.debug_struct("Mutex").field("poisoned", &self.lock.is_poisoned()).finish_non_exhaustive()
     }
 }
 

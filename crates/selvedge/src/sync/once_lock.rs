@@ -82,6 +82,16 @@ impl<T> OnceLock<T> {
         value.expect("internal error: a complete cell is empty")
     }
 
+    /// Waits until somebody has written the value.
+    #[track_caller]
+    pub fn wait(&self) -> &T {
+        self.register();
+        self.once.wait();
+        // SAFETY: once complete, the value does not change while it is shared.
+        let value = unsafe { (*self.value.get()).as_ref() };
+        value.expect("internal error: a complete cell is empty")
+    }
+
     /// The value, to those who own the cell.
     pub fn get_mut(&mut self) -> Option<&mut T> {
         self.value.get_mut().as_mut()
@@ -115,8 +125,26 @@ impl<T> From<T> for OnceLock<T> {
     }
 }
 
-impl<T> fmt::Debug for OnceLock<T> {
+impl<T: Clone> Clone for OnceLock<T> {
+    #[track_caller]
+    fn clone(&self) -> Self {
+        self.get().map_or_else(Self::new, |value| Self::from(value.clone()))
+    }
+}
+
+impl<T: PartialEq> PartialEq for OnceLock<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl<T: Eq> Eq for OnceLock<T> {}
+
+impl<T: fmt::Debug> fmt::Debug for OnceLock<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OnceLock").finish_non_exhaustive()
+        match self.get() {
+            Some(value) => f.debug_tuple("OnceLock").field(value).finish(),
+            None => f.write_str("OnceLock(<uninit>)"),
+        }
     }
 }

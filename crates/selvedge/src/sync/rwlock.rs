@@ -6,9 +6,9 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
 
-use selvedge_core::ObjectId;
+use selvedge_core::{Mode, ObjectId};
 
-use super::lock::{Hold, Lock};
+use super::lock::{Hold, Lock, TouchPoison};
 use super::mutex::{restorer, result};
 use super::{LockResult, TryLockError, TryLockResult};
 use crate::rt::{Engine, Header, Spot};
@@ -122,7 +122,7 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     fn reading(&self, spot: Spot) -> LockResult<RwLockReadGuard<'_, T>> {
-        result(RwLockReadGuard { lock: self, spot, not_send: PhantomData }, self.is_poisoned())
+        result(RwLockReadGuard { lock: self, spot, not_send: PhantomData }, self.lock.is_poisoned())
     }
 
     fn writing(&self, spot: Spot) -> LockResult<RwLockWriteGuard<'_, T>> {
@@ -133,17 +133,30 @@ impl<T: ?Sized> RwLock<T> {
             panicking: std::thread::panicking(),
             not_send: PhantomData,
         };
-        result(guard, self.is_poisoned())
+        result(guard, self.lock.is_poisoned())
     }
 
     /// Whether a thread panicked while it wrote.
+    #[track_caller]
     pub fn is_poisoned(&self) -> bool {
+        self.touch_poison(Mode::Read, "is_poisoned", Location::caller());
         self.lock.is_poisoned()
     }
 
     /// Takes the poison away.
+    #[track_caller]
     pub fn clear_poison(&self) {
+        self.touch_poison(Mode::Write, "clear_poison", Location::caller());
         self.lock.clear_poison();
+    }
+
+    /// A step that looks at the poison, or takes it away.
+    fn touch_poison(&self, mode: Mode, verb: &'static str, spot: Spot) {
+        if let Some(engine) = Engine::try_enter() {
+            let lock = self.object(&engine);
+            let poison = self.header.part(&engine, "poison", 1);
+            engine.visible(&TouchPoison { lock, poison, mode, verb }, spot);
+        }
     }
 
     /// The data, to those who own the lock: no step.
@@ -172,7 +185,7 @@ impl<T> From<T> for RwLock<T> {
 
 impl<T: ?Sized> fmt::Debug for RwLock<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RwLock").field("poisoned", &self.is_poisoned()).finish_non_exhaustive()
+        f.debug_struct("RwLock").field("poisoned", &self.lock.is_poisoned()).finish_non_exhaustive()
     }
 }
 
@@ -199,6 +212,12 @@ impl<T: ?Sized> Deref for RwLockReadGuard<'_, T> {
 impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
     fn drop(&mut self) {
         self.lock.release(Hold::Read, false, self.spot);
+    }
+}
+
+impl<T: ?Sized + fmt::Display> fmt::Display for RwLockReadGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
     }
 }
 
@@ -245,6 +264,12 @@ impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
             self.lock.lock.poison();
         }
         self.lock.release(Hold::Write, self.changed.get(), self.spot);
+    }
+}
+
+impl<T: ?Sized + fmt::Display> fmt::Display for RwLockWriteGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
     }
 }
 

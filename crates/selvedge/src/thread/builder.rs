@@ -98,7 +98,7 @@ pub(super) fn start_thread<T: 'static>(
     let child = rt.next_child(me);
     rt.threads[me].spawned += 1;
     rt.threads[child].name = name.clone();
-    rt.threads[child].spawned_at = spot;
+    (rt.threads[child].spawned_at, rt.threads[child].spot) = (spot, spot);
     engine.note(|rt| format!("spawn {}", rt.thread_name(child)));
     // SAFETY: the runtime is alive, and no reference into it is held.
     unsafe { start(engine.raw(), child, body) };

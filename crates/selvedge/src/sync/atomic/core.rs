@@ -8,6 +8,7 @@ use selvedge_core::{Mode, ObjectId};
 
 use super::Ordering;
 use crate::rt::operation::ordering;
+use crate::rt::runtime::Found;
 use crate::rt::{Compare, Engine, Header, Restorer, Touch};
 
 /// A value as bits, to see whether it has changed.
@@ -66,6 +67,7 @@ impl<T: Value> Core<T> {
             Touch { object, mode: Mode::Read, plain: false, verb: "load", order: Some(order) };
         engine.visible(&touch, spot);
         let value = self.value.get();
+        engine.found(object, found(value, None));
         engine.saw(object, Mode::Read, value.bits(), value.bits());
         engine.note(|rt| {
             format!("load {}{} → {value:?}", rt.object_name(object), ordering(Some(order)))
@@ -86,7 +88,7 @@ impl<T: Value> Core<T> {
         let touch =
             Touch { object, mode: Mode::Write, plain: false, verb: "store", order: Some(order) };
         engine.visible(&touch, spot);
-        self.value.set(value);
+        engine.found(object, found(self.value.replace(value), None));
         engine.saw(object, Mode::Read, value.bits(), value.bits());
         engine.note(|rt| {
             format!("store {}{} ← {value:?}", rt.object_name(object), ordering(Some(order)))
@@ -111,6 +113,7 @@ impl<T: Value> Core<T> {
         let old = self.value.get();
         let new = change(old);
         self.value.set(new);
+        engine.found(object, found(old, None));
         engine.saw(object, Mode::Read, old.bits(), new.bits());
         engine.note(|rt| {
             let name = rt.object_name(object);
@@ -139,20 +142,21 @@ impl<T: Value> Core<T> {
         let writes = || self.value.get() == expected;
         let compare = Compare { object, writes: &writes, verb, order: Some(success) };
         engine.visible(&compare, spot);
-        let found = self.value.get();
-        let succeeds = found == expected;
+        let old = self.value.get();
+        let succeeds = old == expected;
         if succeeds {
             self.value.set(new);
         }
-        engine.saw(object, Mode::Read, found.bits(), self.value.get().bits());
+        engine.found(object, found(old, Some(expected)));
+        engine.saw(object, Mode::Read, old.bits(), self.value.get().bits());
         engine.note(|rt| {
             let (name, order) = (rt.object_name(object), ordering(Some(success)));
             match succeeds {
-                true => format!("{verb} {name}{order}: {found:?} → {new:?}"),
-                false => format!("{verb} {name}{order}: fails, found {found:?}, not {expected:?}"),
+                true => format!("{verb} {name}{order}: {old:?} → {new:?}"),
+                false => format!("{verb} {name}{order}: fails, found {old:?}, not {expected:?}"),
             }
         });
-        if succeeds { Ok(found) } else { Err(found) }
+        if succeeds { Ok(old) } else { Err(old) }
     }
 
     /// The value, to those who own it.
@@ -186,6 +190,11 @@ impl<T: Value> Core<T> {
     pub(super) fn peek(&self) -> T {
         self.value.get()
     }
+}
+
+#[inline]
+fn found<T: Value>(value: T, expected: Option<T>) -> Found {
+    Found::Value { value: value.bits(), expected: expected.map(Value::bits) }
 }
 
 /// Remembers that behaviours which only weak memory shows may exist.

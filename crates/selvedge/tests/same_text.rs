@@ -1,0 +1,323 @@
+//! The same text with the types of `std` and with those of this crate: what users call exists, has the
+//! same types, and gives the same results.
+
+macro_rules! same_text {
+    ($library:ident) => {
+        mod $library {
+            use ::std::collections::HashMap;
+            use ::std::time::Duration;
+
+            use ::$library::cell::{Cell, UnsafeCell};
+            use ::$library::hint;
+            use ::$library::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+            use ::$library::sync::atomic::{
+                AtomicBool, AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr,
+                AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, compiler_fence, fence,
+            };
+            use ::$library::sync::mpsc::{self, RecvTimeoutError, TryRecvError, TrySendError};
+            use ::$library::sync::{
+                Arc, Barrier, Condvar, LazyLock, Mutex, Once, OnceLock, PoisonError, RwLock,
+                TryLockError, Weak,
+            };
+            use ::$library::thread;
+
+            static COUNT: AtomicUsize = AtomicUsize::new(0);
+            static NAMES: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+            static TABLE: LazyLock<u32> = LazyLock::new(|| 7);
+            static SET: OnceLock<u32> = OnceLock::new();
+            static ONCE: Once = Once::new();
+            static LOCK: RwLock<u32> = RwLock::new(1);
+            static GATE: Condvar = Condvar::new();
+            static MEET: Barrier = Barrier::new(1);
+
+            fn atomics() {
+                macro_rules! integer {
+                    ($atomic:ident, $integer:ty) => {{
+                        let mut x = $atomic::new(5);
+                        assert_eq!(x.swap(6, AcqRel), 5);
+                        assert_eq!(x.fetch_add(1, SeqCst), 6);
+                        assert_eq!(x.fetch_sub(2, SeqCst), 7);
+                        assert_eq!(x.fetch_and(4, SeqCst), 5);
+                        assert_eq!(x.fetch_or(3, SeqCst), 4);
+                        assert_eq!(x.fetch_xor(1, SeqCst), 7);
+                        assert_eq!(x.fetch_max(9, SeqCst), 6);
+                        assert_eq!(x.fetch_min(2, SeqCst), 9);
+                        assert_eq!(x.fetch_nand(2, SeqCst), 2);
+                        assert_eq!(x.load(Acquire), !2);
+                        x.store(1, Release);
+                        assert_eq!(x.compare_exchange(1, 2, SeqCst, Relaxed), Ok(1));
+                        assert_eq!(x.compare_exchange(1, 2, SeqCst, Relaxed), Err(2));
+                        assert_eq!(x.compare_exchange_weak(2, 3, AcqRel, Acquire), Ok(2));
+                        assert_eq!(x.fetch_update(SeqCst, SeqCst, |v| v.checked_add(1)), Ok(3));
+                        assert_eq!(x.fetch_update(SeqCst, SeqCst, |_| None), Err(4));
+                        *x.get_mut() = 9;
+                        let _: *mut $integer = x.as_ptr();
+                        assert_eq!(format!("{x:?}"), "9");
+                        assert_eq!(x.into_inner(), 9);
+                        assert_eq!($atomic::default().into_inner(), 0);
+                        assert_eq!($atomic::from(3).into_inner(), 3);
+                    }};
+                }
+                integer!(AtomicI8, i8);
+                integer!(AtomicI16, i16);
+                integer!(AtomicI32, i32);
+                integer!(AtomicI64, i64);
+                integer!(AtomicIsize, isize);
+                integer!(AtomicU8, u8);
+                integer!(AtomicU16, u16);
+                integer!(AtomicU32, u32);
+                integer!(AtomicU64, u64);
+                integer!(AtomicUsize, usize);
+                let mut x = AtomicBool::new(false);
+                assert!(!x.fetch_or(true, SeqCst));
+                assert!(x.fetch_and(true, SeqCst));
+                assert!(x.fetch_xor(true, SeqCst));
+                assert!(!x.fetch_nand(true, SeqCst));
+                assert!(x.fetch_not(SeqCst));
+                assert_eq!(x.compare_exchange_weak(false, true, SeqCst, SeqCst), Ok(false));
+                assert_eq!(x.fetch_update(SeqCst, SeqCst, |v| Some(!v)), Ok(true));
+                *x.get_mut() = true;
+                let _: *mut bool = x.as_ptr();
+                assert!(x.into_inner());
+                let _ = (AtomicBool::default(), AtomicBool::from(true));
+                let (mut a, mut b) = (1, 2);
+                let mut p = AtomicPtr::new(&raw mut a);
+                assert_eq!(p.swap(&raw mut b, SeqCst), &raw mut a);
+                assert_eq!(p.load(SeqCst), &raw mut b);
+                p.store(&raw mut a, SeqCst);
+                assert!(p.compare_exchange(&raw mut a, &raw mut b, SeqCst, SeqCst).is_ok());
+                assert!(p.compare_exchange_weak(&raw mut a, &raw mut b, SeqCst, SeqCst).is_err());
+                assert!(p.fetch_update(SeqCst, SeqCst, |_| None).is_err());
+                *p.get_mut() = ::std::ptr::null_mut();
+                let _: *mut *mut i32 = p.as_ptr();
+                assert!(p.into_inner().is_null());
+                let _ = (AtomicPtr::<u8>::default(), AtomicPtr::from(&raw mut a));
+                fence(SeqCst);
+                compiler_fence(SeqCst);
+                hint::spin_loop();
+            }
+
+            fn locks() {
+                let mut m = Mutex::new(1);
+                *m.lock().unwrap() += 1;
+                *m.try_lock().unwrap() += 1;
+                {
+                    let guard = m.lock().unwrap();
+                    assert!(matches!(m.try_lock(), Err(TryLockError::WouldBlock)));
+                    assert_eq!((format!("{guard:?}"), format!("{guard}")), ("3".into(), "3".into()));
+                }
+                assert!(!m.is_poisoned());
+                m.clear_poison();
+                *m.get_mut().unwrap() = 8;
+                assert!(format!("{m:?}").starts_with("Mutex"));
+                assert_eq!(m.into_inner().unwrap(), 8);
+                let _ = (Mutex::<u32>::default(), Mutex::from(2));
+                let unsized_one: Box<Mutex<[u32]>> = Box::new(Mutex::new([1, 2]));
+                assert_eq!(unsized_one.lock().unwrap().len(), 2);
+
+                let mut rw = RwLock::new(String::from("a"));
+                {
+                    let (first, second) = (rw.read().unwrap(), rw.try_read().unwrap());
+                    assert_eq!(*first, *second);
+                    assert!(matches!(rw.try_write(), Err(TryLockError::WouldBlock)));
+                    assert_eq!(format!("{first:?} {first}"), "\"a\" a");
+                }
+                rw.write().unwrap().push('b');
+                rw.try_write().unwrap().push('c');
+                assert!(!rw.is_poisoned());
+                rw.clear_poison();
+                rw.get_mut().unwrap().push('d');
+                assert!(format!("{rw:?}").starts_with("RwLock"));
+                assert_eq!(rw.into_inner().unwrap_or_else(PoisonError::into_inner), "abcd");
+                let _ = (RwLock::<u32>::default(), RwLock::from(2));
+
+                let pair = (Mutex::new(0), Condvar::default());
+                let guard = pair.1.wait_while(pair.0.lock().unwrap(), |n| *n != 0).unwrap();
+                let (guard, timeout) = pair.1.wait_timeout(guard, Duration::ZERO).unwrap();
+                assert!(timeout.timed_out());
+                let (guard, timeout) =
+                    pair.1.wait_timeout_while(guard, Duration::ZERO, |n| *n == 0).unwrap();
+                assert!(timeout.timed_out() && *guard == 0);
+                drop(guard);
+                pair.1.notify_one();
+                pair.1.notify_all();
+                assert!(format!("{:?}", pair.1).starts_with("Condvar"));
+                assert!(Barrier::new(1).wait().is_leader());
+            }
+
+            fn once() {
+                let once = Once::new();
+                once.call_once(|| ());
+                once.call_once_force(|state| assert!(!state.is_poisoned()));
+                once.wait();
+                assert!(once.is_completed());
+                let mut cell = OnceLock::new();
+                assert_eq!(cell.get(), None);
+                assert_eq!(*cell.get_or_init(|| 1), 1);
+                assert_eq!(cell.set(2), Err(2));
+                assert_eq!(*cell.wait(), 1);
+                *cell.get_mut().unwrap() += 1;
+                assert_eq!(cell.clone(), cell);
+                assert_eq!(format!("{cell:?}"), "OnceLock(2)");
+                assert_eq!(cell.take(), Some(2));
+                assert_eq!(cell.into_inner(), None);
+                let _ = (OnceLock::<u32>::default(), OnceLock::from(2));
+                let lazy = LazyLock::new(|| 4);
+                assert_eq!((*lazy, *LazyLock::force(&lazy)), (4, 4));
+                let _: LazyLock<u32> = LazyLock::default();
+            }
+
+            fn arcs() {
+                let mut a = Arc::new(1);
+                *Arc::get_mut(&mut a).unwrap() = 2;
+                let mut b = Arc::clone(&a);
+                assert_eq!((Arc::strong_count(&a), Arc::weak_count(&a)), (2, 0));
+                assert!(Arc::ptr_eq(&a, &b) && a == b && a <= b);
+                *Arc::make_mut(&mut b) += 1;
+                assert_eq!((*a, *b), (2, 3));
+                let weak: Weak<i32> = Arc::downgrade(&a);
+                assert_eq!(weak.upgrade().as_deref(), Some(&2));
+                assert_eq!((weak.strong_count(), weak.weak_count()), (1, 1));
+                assert!(weak.ptr_eq(&weak.clone()));
+                let raw = Arc::into_raw(a);
+                // SAFETY: the pointer came from `into_raw`, and the count goes up and down again.
+                let a = unsafe {
+                    Arc::increment_strong_count(raw);
+                    Arc::decrement_strong_count(raw);
+                    Arc::from_raw(raw)
+                };
+                assert_eq!(Arc::as_ptr(&a), raw);
+                let other = Arc::clone(&a);
+                assert!(Arc::try_unwrap(a).is_err());
+                assert_eq!(Arc::into_inner(other), Some(2));
+                assert_eq!(Arc::unwrap_or_clone(b), 3);
+                assert!(weak.upgrade().is_none() && Weak::<u32>::new().upgrade().is_none());
+                struct Node {
+                    me: Weak<Node>,
+                }
+                let node = Arc::new_cyclic(|me| Node { me: me.clone() });
+                assert!(Arc::ptr_eq(&node, &node.me.upgrade().unwrap()));
+                let text: Arc<str> = Arc::from("text");
+                let list: Arc<[u32]> = Arc::from(vec![1, 2]);
+                let collected: Arc<[u32]> = (0..3).collect();
+                assert_eq!((text.len(), list.len(), collected.len()), (4, 2, 3));
+                let boxed: Arc<u32> = Arc::from(Box::new(3));
+                assert_eq!(*boxed, 3);
+                let mut map = HashMap::new();
+                map.insert(Arc::new(String::from("key")), 1);
+                assert_eq!(map.get(&String::from("key")), Some(&1));
+                assert_eq!(format!("{boxed:?} {boxed}"), "3 3");
+                let _ = (Arc::<u32>::default(), Arc::from(3), Arc::pin(3), Arc::<u32>::new(1));
+            }
+
+            fn channels() {
+                let (sender, receiver) = mpsc::channel();
+                assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
+                let late = receiver.recv_timeout(Duration::ZERO);
+                assert_eq!(late, Err(RecvTimeoutError::Timeout));
+                let second = sender.clone();
+                sender.send(1).unwrap();
+                second.send(2).unwrap();
+                assert_eq!(receiver.recv(), Ok(1));
+                assert_eq!(receiver.try_iter().collect::<Vec<_>>(), [2]);
+                sender.send(3).unwrap();
+                drop((sender, second));
+                assert_eq!(receiver.iter().collect::<Vec<_>>(), [3]);
+                assert_eq!(receiver.try_recv(), Err(TryRecvError::Disconnected));
+                assert!(receiver.recv().is_err());
+                let (sender, receiver) = mpsc::channel();
+                sender.send(1).unwrap();
+                drop(sender);
+                assert_eq!(receiver.into_iter().collect::<Vec<u32>>(), [1]);
+                let (sender, receiver) = mpsc::channel();
+                drop(receiver);
+                assert_eq!(sender.send(7).unwrap_err().0, 7);
+                let (sender, receiver) = mpsc::sync_channel(1);
+                sender.try_send(1).unwrap();
+                assert!(matches!(sender.try_send(2), Err(TrySendError::Full(2))));
+                assert_eq!((&receiver).into_iter().next(), Some(1));
+                drop(receiver);
+                assert!(matches!(sender.clone().try_send(2), Err(TrySendError::Disconnected(2))));
+                assert!(format!("{sender:?}").starts_with("SyncSender"));
+                let (sender, receiver) = mpsc::sync_channel(0);
+                let thread = thread::spawn(move || sender.send(5));
+                assert_eq!(receiver.recv(), Ok(5));
+                thread.join().unwrap().unwrap();
+            }
+
+            ::$library::thread_local! {
+                static LOCAL: Cell<u32> = Cell::new(1);
+                static TEXT: ::std::cell::RefCell<String> = const { ::std::cell::RefCell::new(String::new()) };
+            }
+
+            fn threads() {
+                let builder = thread::Builder::new().name("named".into()).stack_size(1 << 16);
+                let handle = builder.spawn(|| thread::current().name().map(str::to_owned)).unwrap();
+                assert_eq!(handle.thread().name(), Some("named"));
+                let _ = (handle.thread().id(), handle.is_finished());
+                assert_eq!(handle.join().unwrap().as_deref(), Some("named"));
+                thread::current().unpark();
+                thread::park();
+                thread::park_timeout(Duration::ZERO);
+                thread::sleep(Duration::ZERO);
+                thread::yield_now();
+                assert!(!thread::panicking());
+                assert!(thread::available_parallelism().is_ok());
+                let mut numbers = [1, 2];
+                let sum = thread::scope(|scope| {
+                    let first = scope.spawn(|| numbers[0]);
+                    let second = thread::Builder::new().spawn_scoped(scope, || numbers[1]).unwrap();
+                    let _ = (first.is_finished(), first.thread().id());
+                    first.join().unwrap() + second.join().unwrap()
+                });
+                numbers[0] = sum;
+                assert_eq!(numbers, [3, 2]);
+                LOCAL.with(|local| local.set(local.get() + 1));
+                assert_eq!(LOCAL.try_with(Cell::get).ok(), Some(2));
+                TEXT.set(String::from("a"));
+                TEXT.with_borrow_mut(|text| text.push('b'));
+                assert_eq!(TEXT.with_borrow(String::len), 2);
+                assert_eq!(TEXT.replace(String::from("c")), "ab");
+                assert_eq!(TEXT.take(), "c");
+            }
+
+            fn statics() {
+                assert_eq!(COUNT.fetch_add(1, SeqCst), 0);
+                NAMES.lock().unwrap().push(1);
+                assert_eq!(*NAMES.lock().unwrap(), [1]);
+                assert_eq!((*TABLE, *SET.get_or_init(|| 3)), (7, 3));
+                ONCE.call_once(|| ());
+                *LOCK.write().unwrap() += 1;
+                assert_eq!(*LOCK.read().unwrap(), 2);
+                GATE.notify_all();
+                assert!(MEET.wait().is_leader());
+            }
+
+            fn cells() {
+                let cell = UnsafeCell::new(1);
+                assert_eq!(cell.into_inner(), 1);
+                let mut cell = Cell::new(1);
+                cell.set(2);
+                assert_eq!((cell.get(), cell.replace(3), cell.take()), (2, 2, 3));
+                *cell.get_mut() = 4;
+                assert_eq!(cell.into_inner(), 4);
+            }
+
+            pub(crate) const PARTS: &[fn()] =
+                &[atomics, locks, once, arcs, channels, threads, statics, cells];
+        }
+    };
+}
+
+same_text!(std);
+same_text!(selvedge);
+
+#[test]
+fn with_std() {
+    self::std::PARTS.iter().for_each(|part| part());
+}
+
+#[test]
+fn with_selvedge() {
+    self::selvedge::PARTS.iter().for_each(|part| ::selvedge::check(part));
+}
