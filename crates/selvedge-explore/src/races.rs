@@ -308,7 +308,7 @@ fn anew<S: System>(
 /// What `e'` does after `pre(E,e)` and `before`, if the system can tell without running them: when it
 /// touches one object and finds it as `e` did. Nothing if it is independent of `e` then.
 fn decided<S: System>(
-    run: &Run<'_, S>,
+    run: &mut Run<'_, S>,
     e: Position,
     later: Position,
     before: &[Position],
@@ -321,7 +321,15 @@ fn decided<S: System>(
     let mode = run.system.instead(access.object, e.index(), later.index())?;
     let now = [Access { mode, ..access }];
     let depends = dependent(&now, run.execution.accesses(e));
-    Some(depends.then(|| (run.execution.event(later).step(), Footprint::of_event(&now))))
+    let event = run.execution.event(later);
+    let (step, thread) = (event.step(), event.thread());
+    let answer = depends.then(|| (step, Footprint::of_event(&now)));
+    if cfg!(debug_assertions) {
+        let tried = what_if(run, e, before, thread);
+        run.sync_to(run.execution.len());
+        assert_eq!(tried.first(), answer.as_ref(), "internal error: a step is decided wrongly");
+    }
+    Some(answer)
 }
 
 /// Whether the event does more than look at the object.
