@@ -1,5 +1,6 @@
 //! The seam between programs and algorithms.
 
+use crate::conditions::Conditions;
 use crate::ids::ThreadId;
 use crate::op::Footprint;
 use crate::replay::Description;
@@ -169,6 +170,12 @@ pub trait System {
     /// nothing else.
     fn judged(&mut self, footprint: &mut Footprint) {
         let _ = footprint;
+    }
+
+    /// What can be told about the state beyond footprints, if the system can. It then starts no
+    /// thread, and takes no step, that would change the answers to anything else.
+    fn conditions(&mut self) -> Option<&mut dyn Conditions> {
+        None
     }
 }
 

@@ -119,12 +119,13 @@ pub(crate) fn reversals<S: System>(
             Vec::new()
         }
         (Later::Event(e2), Flexibility::Conditional) => {
+            let mut expand = Vec::new();
             for e in run.execution.predecessors(e2).to_vec() {
-                if !is_hard(&run.execution, e, e2) {
-                    decide_anew(run, e, e2, reversal, found);
+                if !is_hard(&run.execution, e, e2) && !decide_anew(run, e, e2, reversal, found) {
+                    expand.push(e);
                 }
             }
-            Vec::new()
+            expand
         }
         (Later::Event(e2), Flexibility::Lock) if is_plain_lock(&run.execution, e2) => {
             for e in lock_races(&run.execution, e2) {
@@ -227,7 +228,7 @@ fn lock_races(execution: &Execution, later: Position) -> SmallVec<[Position; 4]>
 }
 
 /// The events that make a step with these accesses possible in the first place.
-fn hard_causes<'a>(
+pub(crate) fn hard_causes<'a>(
     execution: &'a Execution,
     accesses: &'a [Access],
     before: Position,
@@ -239,22 +240,25 @@ fn hard_causes<'a>(
         .map(|(position, _)| position)
 }
 
-/// The reversal of a race whose second event is always enabled but may act differently.
+/// The reversal of a race whose second event is always enabled but may act differently. False if
+/// nobody can tell how.
 fn decide_anew<S: System>(
     run: &mut Run<'_, S>,
     e: Position,
     later: Position,
     reversal: &mut Reversal,
     found: Found<'_>,
-) {
+) -> bool {
     let thread = run.execution.event(later).thread();
     let (before, after) = parts(&run.execution, e, Later::Event(later));
-    for last in anew(run, e, later, &before, thread) {
+    let Some(alternatives) = anew(run, e, later, &before, thread) else { return false };
+    for last in alternatives {
         place(run, e, &before, &last, &after, reversal);
         reversal.stable &= is_stable(run.execution.accesses(later), last.1.accesses());
         reversal.rest = Position::new(later.index() + 1);
         found(&run.execution, reversal);
     }
+    true
 }
 
 /// What `e'` does after `pre(E,e)` and `before`. If it touches one object, and nothing in `before` changes
@@ -266,7 +270,7 @@ fn anew<S: System>(
     later: Position,
     before: &[Position],
     thread: ThreadId,
-) -> Vec<(Step, Footprint)> {
+) -> Option<Vec<(Step, Footprint)>> {
     if let [access] = *run.execution.accesses(later)
         && !before.iter().any(|&x| may_change(&run.execution, x, access.object))
     {
@@ -277,10 +281,10 @@ fn anew<S: System>(
             }
             None => Vec::new(),
         };
-        let alternatives = what_if(run, e, &needed, thread);
+        let alternatives = what_if(run, e, &needed, thread)?;
         let same = |accesses: &[Access]| matches!(accesses, [one] if one.object == access.object);
         if alternatives.iter().all(|(_, footprint)| same(footprint.accesses())) {
-            return alternatives;
+            return Some(alternatives);
         }
     }
     what_if(run, e, before, thread)
@@ -326,7 +330,7 @@ fn place<S: System>(
         return;
     }
     let all = [before, after].concat();
-    let anew = what_if(run, at, &all, step.thread);
+    let anew = what_if(run, at, &all, step.thread).unwrap_or_default();
     if let Some((step, footprint)) = anew.into_iter().find(|(other, _)| other == step) {
         reversal.start(&run.execution, at, &all);
         reversal.sequence.push(step, footprint.accesses());
@@ -344,21 +348,25 @@ fn place<S: System>(
 }
 
 /// What the pending step of `thread` does after `pre(E,e)` and `events`: each alternative with its
-/// footprint. None if it is not enabled there, or independent of `e`.
+/// footprint. Empty if it is not enabled there, or independent of `e`. Nothing at all if the events
+/// cannot run without `e`: only where edges are left out, and one of them makes a thread that another
+/// would have made.
 fn what_if<S: System>(
     run: &mut Run<'_, S>,
     e: Position,
     events: &[Position],
     thread: ThreadId,
-) -> Vec<(Step, Footprint)> {
+) -> Option<Vec<(Step, Footprint)>> {
     run.sync_to(e.index());
     let mut effect = Effect::default();
     for &position in events {
         let step = run.execution.event(position).step();
         if run.system.status(step.thread) != Status::Enabled {
-            run.give_up(NOT_REPRODUCIBLE.to_owned());
+            if !run.execution.is_relaxed() {
+                run.give_up(NOT_REPRODUCIBLE.to_owned());
+            }
             run.system.rewind(&run.execution.steps()[..e.index()]);
-            return Vec::new();
+            return None;
         }
         run.system.step(step, &mut effect);
     }
@@ -368,13 +376,13 @@ fn what_if<S: System>(
             let step = Step { thread, choice };
             run.system.pending(step, &mut effect);
             // If it does not depend on e as it acts there, its place is behind e.
-            if dependent(effect.footprint.accesses(), run.execution.accesses(e)) {
+            if run.execution.depends_on(effect.footprint.accesses(), e) {
                 alternatives.push((step, effect.footprint.clone()));
             }
         }
     }
     run.system.rewind(&run.execution.steps()[..e.index()]);
-    alternatives
+    Some(alternatives)
 }
 
 /// The message for a system that breaks its contract.
@@ -451,7 +459,7 @@ impl Waiting {
         for access in self.accesses.iter().filter(|access| !access.mode.is_cause()) {
             for (position, other) in execution.history(access.object, end) {
                 if self.knows(execution, position) {
-                    if !commute(other.mode, other.mode) {
+                    if !commute(other.mode, other.mode) && !execution.is_relaxed() {
                         break; // and so everything before it is known
                     }
                 } else if !commute(other.mode, access.mode)
@@ -460,6 +468,11 @@ impl Waiting {
                     candidates.push(position);
                 }
             }
+        }
+        if let Later::Event(position) = self.later
+            && execution.is_relaxed()
+        {
+            candidates.extend_from_slice(execution.predecessors(position));
         }
         candidates.sort_unstable_by(|a, b| b.cmp(a));
         candidates.dedup();
@@ -497,7 +510,10 @@ impl Waiting {
         let others = self.others(&run.execution, e, &before);
         let mut reversed = Reversed::Nothing;
         if others.is_empty() {
-            for last in what_if(run, e, &before, self.thread) {
+            let Some(alternatives) = what_if(run, e, &before, self.thread) else {
+                return Reversed::TooMany;
+            };
+            for last in alternatives {
                 place(run, e, &before, &last, &after, reversal);
                 match self.later {
                     Later::Event(position) => {
@@ -519,7 +535,10 @@ impl Waiting {
                 !left_out.iter().any(|&gone| run.execution.happens_before(gone, position))
             };
             let kept: Vec<Position> = before.iter().copied().filter(|&p| keep(p)).collect();
-            for (step, footprint) in what_if(run, e, &kept, self.thread) {
+            let Some(alternatives) = what_if(run, e, &kept, self.thread) else {
+                return Reversed::TooMany;
+            };
+            for (step, footprint) in alternatives {
                 reversal.start(&run.execution, e, &kept);
                 reversal.sequence.push(step, footprint.accesses());
                 found(&run.execution, reversal);
@@ -536,7 +555,7 @@ enum Reversed {
     Nothing,
     /// At least one sequence.
     Some,
-    /// Too many combinations to try.
+    /// Too many combinations to try, or nobody can tell.
     TooMany,
 }
 
@@ -569,7 +588,7 @@ fn parts_to_leave_out(execution: &Execution, events: &[Position]) -> Option<Vec<
     Some(parts)
 }
 
-fn join(clock: &mut Vec<u32>, other: &[u32]) {
+pub(crate) fn join(clock: &mut Vec<u32>, other: &[u32]) {
     if clock.len() < other.len() {
         clock.resize(other.len(), 0);
     }

@@ -1,0 +1,222 @@
+//! `constrained` and `context-sensitive` on random programs of atomic blocks: the final states, failing steps and
+//! deadlocks are those that a search of the state graph finds.
+//!
+//! `SELVEDGE_FUZZ_SECONDS=100 cargo test --release -p selvedge-testkit --test constrained` goes on with new
+//! programs for that long, for each kind of program.
+
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+use selvedge_core::System;
+use selvedge_explore::{Algorithm, Options, explore};
+use selvedge_lang::{Interpreter, compile, render};
+use selvedge_testkit::{Exact, Outcomes, Random, search_states};
+
+/// Larger programs are left out.
+const MOST_STATES: usize = 3_000;
+
+/// What the blocks of a random program may do.
+#[derive(Clone, Copy, Default)]
+struct Kind {
+    /// Elements of an array, with computed indices.
+    arrays: bool,
+    /// Tasks that are spawned.
+    tasks: bool,
+    /// Assertions that may fail.
+    assertions: bool,
+    /// Blocks that wait, and locks around blocks.
+    waiting: bool,
+    /// Steps that are not blocks; local variables; choices.
+    plain: bool,
+}
+
+#[test]
+fn blocks() {
+    campaign(Kind::default(), 6_000);
+}
+
+#[test]
+fn arrays() {
+    campaign(Kind { arrays: true, ..Kind::default() }, 3_000);
+}
+
+#[test]
+fn tasks() {
+    campaign(Kind { tasks: true, ..Kind::default() }, 3_000);
+}
+
+#[test]
+fn assertions() {
+    campaign(Kind { assertions: true, ..Kind::default() }, 3_000);
+}
+
+#[test]
+fn waiting() {
+    campaign(Kind { waiting: true, ..Kind::default() }, 3_000);
+}
+
+#[test]
+fn everything() {
+    let kind = Kind { arrays: true, tasks: true, assertions: true, waiting: true, plain: true };
+    campaign(kind, 3_000);
+}
+
+fn campaign(kind: Kind, programs: u64) {
+    let seconds = std::env::var("SELVEDGE_FUZZ_SECONDS")
+        .ok()
+        .map(|seconds| seconds.parse().expect("SELVEDGE_FUZZ_SECONDS is not a number of seconds"));
+    let end = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    let (mut compared, mut counts, mut seed) = (0, [0_u64; 4], 0);
+    while end.map_or(seed < programs, |end| Instant::now() < end) {
+        let text = program(kind, &mut Random::new(seed));
+        compared += u64::from(check(&text, seed, &mut counts));
+        seed += 1;
+    }
+    assert!(compared * 10 > seed * 8, "only {compared} of {seed} programs were compared");
+    if end.is_some() {
+        // For the reader of a campaign.
+        eprintln!("{compared} programs; source, context-sensitive, constrained, exact: {counts:?}");
+    }
+}
+
+/// Compares all explorers on a program; false if it is too large.
+fn check(text: &str, seed: u64, counts: &mut [u64; 4]) -> bool {
+    let compiled = compile("random.sel", text, &[])
+        .unwrap_or_else(|error| panic!("{}\n{text}", render(&error, "random.sel", text, false)));
+    let make = || Interpreter::new(compiled.program.clone());
+    let Some(expected) = search_states(&mut make(), MOST_STATES) else { return false };
+    let runs = [
+        run("source", Algorithm::Source, &make),
+        run("context-sensitive", Algorithm::ContextSensitive, &make),
+        run("constrained", Algorithm::Constrained, &make),
+        run("constrained, exactly", Algorithm::Constrained, &|| Exact::new(make())),
+    ];
+    for ((name, found, executions), count) in runs.into_iter().zip(counts) {
+        *count += executions;
+        for (state, ending) in &expected.states {
+            assert!(
+                found.states.contains(&(state.clone(), *ending)),
+                "seed {seed}: {name} misses the state {state:?} ({ending:?})\n{text}"
+            );
+        }
+        assert_eq!(found.states.len(), expected.states.len(), "seed {seed}: {name}\n{text}");
+        assert_eq!(found.violations, expected.violations, "seed {seed}: {name}\n{text}");
+    }
+    true
+}
+
+fn run<S: System>(
+    name: &'static str,
+    algorithm: Algorithm,
+    make: &dyn Fn() -> S,
+) -> (&'static str, Outcomes, u64) {
+    let options = Options { keep_going: true, ..Options::default() };
+    let mut outcomes = Outcomes::default();
+    let report = explore(algorithm, make, &options, &mut outcomes);
+    assert!(report.inconclusive.is_empty(), "{name}: {:?}", report.inconclusive);
+    (name, outcomes.with(&report), report.counts.total())
+}
+
+/// A random program of two to four threads with one to three blocks each.
+fn program(kind: Kind, random: &mut Random) -> String {
+    let mut text = String::new();
+    for name in ["x", "y", "z"] {
+        writeln!(text, "shared {name} = {};", number(random)).expect("a string takes everything");
+    }
+    let more = "shared a[2] = 0;\nmutex m;\nsemaphore s = 1;\n";
+    text += more;
+    if kind.tasks {
+        for task in ["task", "other"] {
+            let body = block(Kind { tasks: false, ..kind }, random, &["x", "y", "z", "v"]);
+            writeln!(text, "atomic proc {task}(v: int) {{ {body} }}").expect("a string");
+        }
+    }
+    let threads = 2 + random.below(3);
+    let mut blocks = 6_usize.saturating_sub(threads);
+    for thread in 0..threads {
+        let mut body = String::new();
+        let more = random.below(3).min(blocks);
+        blocks -= more;
+        if kind.plain && random.one_in(3) {
+            body += "let k = x; ";
+        } else {
+            body += "let k = 1; ";
+        }
+        for _ in 0..=more {
+            body += &statement(kind, random);
+        }
+        writeln!(text, "thread t{thread} {{ {body}assert k < 100; }}").expect("a string");
+    }
+    text
+}
+
+fn statement(kind: Kind, random: &mut Random) -> String {
+    let names: &[&str] = &["x", "y", "z"];
+    if kind.plain && random.one_in(4) {
+        return match random.below(4) {
+            0 => format!("{} ", assignment(kind, random, names)),
+            1 => "k = x; ".to_owned(),
+            2 => "y = k; ".to_owned(),
+            _ => "k = choose(0..2); ".to_owned(),
+        };
+    }
+    let body = block(kind, random, if kind.plain { &["x", "y", "z", "k"] } else { names });
+    match random.below(8) {
+        0 if kind.waiting => format!("lock m {{ atomic {{ {body} }} }} "),
+        1 if kind.waiting => format!("atomic {{ await {}; {body} }} ", condition(random, names)),
+        2 if kind.waiting => format!("down(s); atomic {{ {body} up(s); }} "),
+        _ => format!("atomic {{ {body} }} "),
+    }
+}
+
+/// One to three guarded assignments.
+fn block(kind: Kind, random: &mut Random, names: &[&str]) -> String {
+    let mut text = String::new();
+    for _ in 0..[1, 1, 2, 3][random.below(4)] {
+        let mut action = assignment(kind, random, names);
+        if kind.tasks && random.one_in(4) {
+            let task = random.pick(&["task", "other"]);
+            action = format!("spawn {task}({});", random.pick(names));
+        }
+        if kind.assertions && random.one_in(6) {
+            action = format!("assert {};", condition(random, names));
+        }
+        if random.one_in(2) {
+            action = format!("if {} {{ {action} }}", condition(random, names));
+        }
+        write!(text, "{action} ").expect("a string takes everything");
+    }
+    text
+}
+
+fn assignment(kind: Kind, random: &mut Random, names: &[&str]) -> String {
+    let target = if kind.arrays && random.one_in(3) {
+        element(random)
+    } else {
+        (*random.pick(&["x", "y", "z"])).to_owned()
+    };
+    let value = match random.below(5) {
+        0 => number(random).to_string(),
+        1 => (*random.pick(names)).to_owned(),
+        2 => format!("min({target}, 5) + 1"),
+        3 if kind.arrays => element(random),
+        _ => format!("min({}, 5) + 1", random.pick(names)),
+    };
+    format!("{target} = {value};")
+}
+
+fn element(random: &mut Random) -> String {
+    match random.below(3) {
+        0 => "a[0]".to_owned(),
+        1 => "a[1]".to_owned(),
+        _ => format!("a[abs({}) % 2]", random.pick(&["x", "y", "z"])),
+    }
+}
+
+fn condition(random: &mut Random, names: &[&str]) -> String {
+    format!("{} {} {}", random.pick(names), random.pick(&["<", ">=", "=="]), number(random))
+}
+
+fn number(random: &mut Random) -> i32 {
+    [-1, 0, 1][random.below(3)]
+}
