@@ -46,6 +46,7 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
         cycles: args.cycles.into(),
         statistics: args.stats,
         quasi,
+        check_constraints: args.check_constraints,
     };
     let tells = [Algorithm::Quasi, Algorithm::DataCentric].map(|algorithm| algorithm.info().name);
     if args.stats && !tells.contains(&method.name()) {
@@ -58,6 +59,13 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
     if args.cycles == CyclesArg::Refine && method.name() != Algorithm::DataCentric.info().name {
         return Err(Failure::User(
             "`--cycles refine` is about observations\n  add `--algorithm data-centric`".to_owned(),
+        ));
+    }
+    if args.check_constraints && method.name() != Algorithm::Constrained.info().name {
+        return Err(Failure::User(
+            "`--check-constraints` is about independence constraints\n  \
+             add `--algorithm constrained`"
+                .to_owned(),
         ));
     }
     if args.races && !method.covers().data_races {

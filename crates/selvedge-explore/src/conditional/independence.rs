@@ -40,6 +40,8 @@ struct Race<'a> {
     n: Step,
     /// What `n` touches where it is.
     accesses: &'a [Access],
+    /// What happens before `n` as far as it is known.
+    clock: &'a [u32],
     /// Whether they conflict as they are; else only `e` as it acts after `u` may.
     is_conflict: bool,
 }
@@ -96,7 +98,7 @@ impl<S: System> Search<'_, S> {
             }
             let between = (e.index() + 1..end.index()).map(Position::new);
             let u: Vec<Position> = between.filter(|&x| self.knows(&clock, x)).collect();
-            let race = Race { e, u: &u, n: step, accesses: &accesses, is_conflict };
+            let race = Race { e, u: &u, n: step, accesses: &accesses, clock: &clock, is_conflict };
             let judged = self.judge(means, &race);
             self.run.system.rewind(&self.run.execution.steps()[..e.index()]);
             match judged {
@@ -148,7 +150,7 @@ impl<S: System> Search<'_, S> {
     /// Whether the event `e` and the step `n` commute after `E'.u`; if so, puts `u.n.e` to sleep. Leaves
     /// the system elsewhere.
     fn judge(&mut self, means: Means, race: &Race<'_>) -> Judged {
-        let &Race { e, u, n, accesses, is_conflict } = race;
+        let &Race { e, u, n, accesses, clock, is_conflict } = race;
         self.run.sync_to(e.index());
         let first = self.run.execution.event(e).step();
         let unknown = || Judged::Race { touched: Footprint::of_event(accesses) };
@@ -176,7 +178,7 @@ impl<S: System> Search<'_, S> {
             return Judged::Race { touched };
         }
         let holding = self.holding(means, [first.thread, n.thread], e, u);
-        let uniform = self.is_uniform(&holding, [first.thread, n.thread]);
+        let mut uniform = self.is_uniform(&holding, [first.thread, n.thread]);
         let mut commutes = !holding.is_empty();
         let mut caused = Vec::new();
         let spawns = accesses.iter().any(|access| access.mode == Mode::Spawn);
@@ -195,6 +197,10 @@ impl<S: System> Search<'_, S> {
                 return Judged::Race { touched };
             }
             self.run.system.pending(first, &mut effect);
+            // Behind `n` it may conflict with what came before both, and what they then do was not seen.
+            self.conflicts(effect.footprint.accesses(), e, |f| {
+                uniform &= self.knows(clock, f) || self.run.execution.happens_before(f, e);
+            });
             moves.push(Move::new(first, effect.footprint.clone()));
             self.pruned = true;
             self.sleep.add_sequence(e.index(), moves);
