@@ -7,8 +7,8 @@
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-use selvedge_core::System;
-use selvedge_explore::{Algorithm, Limits, Options, Silent, explore};
+use selvedge_core::{System, ViolationKind};
+use selvedge_explore::{Algorithm, Limits, Options, Silent, confirm, explore};
 use selvedge_lang::{Interpreter, compile, render};
 use selvedge_testkit::{Exact, Outcomes, Random, search_states};
 
@@ -62,6 +62,72 @@ fn waiting() {
 fn everything() {
     let kind = Kind { arrays: true, tasks: true, assertions: true, waiting: true, plain: true };
     campaign(kind, 2_000);
+}
+
+/// Example 4 of the paper: every pair of blocks commutes where it is met, and yet another order ends elsewhere.
+#[test]
+fn conditions_that_hold_now_may_not_hold_later() {
+    let text = include_str!("../../../programs/constrained/fig1.sel");
+    for (z, x) in (-3..=1).flat_map(|z| (-3..=1).map(move |x| (z, x))) {
+        let constants = [("Z".to_owned(), z), ("X".to_owned(), x)];
+        let compiled = compile("fig1.sel", text, &constants).expect("it compiles");
+        let make = || Interpreter::new(compiled.program.clone());
+        let expected = search_states(&mut make(), MOST_STATES).expect("it is small");
+        let (_, found, _) = run("constrained", Algorithm::Constrained, &make);
+        assert_eq!(found, expected, "z = {z}, x = {x}");
+        if (z, x) == (-1, -2) {
+            assert_eq!(found.states.len(), 2);
+        }
+    }
+}
+
+/// What the algorithms as they are published miss.
+#[test]
+fn races_of_what_is_pruned_are_not_lost() {
+    let text = include_str!("../../../programs/regressions/lost-races.sel");
+    assert!(check(text, 0, &mut [0; 4]));
+}
+
+/// Two tasks that meet make the third one together, whichever comes last.
+#[test]
+fn tasks_make_a_task_together() {
+    let meet = "shared met = false; shared x = 0;
+        atomic proc come(v: int) {{ if met {{ spawn go(v); }} else {{ met = true; }} }}
+        atomic proc go(v: int) {{ x = {go}; }}
+        independent(come(v), come(w)) if v == w;
+        thread a {{ come(1); }} thread b {{ come(1); }} thread c {{ atomic {{ x = {c}; }} }}";
+    for (go, c) in [("v", "2"), ("x + v", "x + 2"), ("x * 2 + v", "x + 3")] {
+        let text = meet.replace("{{", "{").replace("}}", "}");
+        let text = text.replace("{go}", go).replace("{c}", c);
+        let mut counts = [0; 4];
+        assert!(check(&text, 0, &mut counts));
+        assert!(counts[2] < counts[0], "{counts:?}: {text}");
+    }
+}
+
+/// A constraint that is wrong is found where it is used, and is seen again when the steps are replayed.
+#[test]
+fn wrong_constraints_are_caught() {
+    let text = "shared x = 0; shared y = 0;
+        thread a { atomic p { x = 1; } }
+        thread b { atomic q { x = 2; } }
+        thread c { y = 1; }
+        independent(p, q) if y >= 0;";
+    let compiled = compile("wrong.sel", text, &[]).expect("it compiles");
+    let make = || Interpreter::new(compiled.program.clone());
+    let options = Options { check_constraints: true, ..Options::default() };
+    let report = explore(Algorithm::Constrained, &make, &options, &mut Silent);
+    let [(violation, schedule)] = &report.violations[..] else { panic!("{report:?}") };
+    assert_eq!(violation.kind, ViolationKind::Constraint);
+    assert_eq!(violation.places[0].line, 5);
+    let confirmed = confirm(&make, violation, schedule).expect("it is seen again");
+    assert!(confirmed.violation.notes.iter().any(|note| note.contains("x = 2")), "{confirmed:?}");
+    // Right ones pass.
+    let right = text.replace("x = 2", "x = 1");
+    let compiled = compile("right.sel", &right, &[]).expect("it compiles");
+    let make = || Interpreter::new(compiled.program.clone());
+    let report = explore(Algorithm::Constrained, &make, &options, &mut Silent);
+    assert!(report.violations.is_empty() && report.counts.total() == 1, "{report:?}");
 }
 
 fn campaign(kind: Kind, programs: u64) {

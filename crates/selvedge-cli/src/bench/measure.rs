@@ -227,6 +227,7 @@ fn wrong_count(case: &Case, algorithm: Algorithm, counts: Counts) -> Option<Stri
     let ended = complete + deadlocked + blocked;
     let (classes, optimal) = match (info.equivalence, case.observations) {
         (Equivalence::Observation, Some(observations)) => (observations, true),
+        (Equivalence::State, Some(executions)) => (executions, false),
         _ => (case.classes, info.optimal),
     };
     let right = ended == classes && cut == 0 && !(optimal && redundant > 0);

@@ -24,6 +24,9 @@ const LONGEST: u32 = 20_000;
 /// Deeper calls are not followed.
 const DEEPEST: usize = 64;
 
+/// More nodes than this are not looked at for one thread.
+const MOST_AT_ONCE: usize = 10_000;
+
 /// More nodes than this are not kept.
 const MOST_NODES: usize = 50_000;
 
@@ -108,7 +111,9 @@ impl May {
         let mut work = vec![(first, standing)];
         while let Some((node, standing)) = work.pop() {
             let mut follow = Follow { loaded, found: MayAccess::default(), spawned: Vec::new() };
-            if follow.run(standing.clone()) {
+            // Tasks that spawn tasks with ever new arguments never end.
+            let is_too_much = self.nodes.len() - first > MOST_AT_ONCE;
+            if !is_too_much && follow.run(standing.clone()) {
                 for child in follow.spawned {
                     let number = match self.known.get(&child) {
                         Some(&number) => number,
