@@ -24,7 +24,7 @@ use crate::options::{Observer, Options};
 use crate::races::{Later, Reversal, reversals};
 use crate::run::{Run, share_done};
 use crate::source::is_initial;
-use sleepers::Sleepers;
+use sleepers::{Reason, Sleepers};
 
 /// How it is found out that two steps commute.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -93,7 +93,7 @@ struct Node {
     choices_done: u32,
     /// Whether the event after this node was explored from it.
     taken: bool,
-    /// The steps that were asked for, and sleep.
+    /// The steps that were asked for, and sleep for a conditional reason.
     skipped: Vec<Step>,
     /// For how many of them it was made sure that nothing is lost.
     searched: usize,
@@ -116,7 +116,7 @@ impl<S: System> Search<'_, S> {
     /// Makes a node of the state, or ends the execution.
     fn arrive(&mut self) {
         self.run.sync_to(self.run.execution.len());
-        let (mut maximal, mut cut, mut first) = (true, false, None);
+        let (mut maximal, mut cut, mut lost, mut first) = (true, false, false, None);
         for thread in self.run.enabled_in_order() {
             maximal = false;
             if !self.run.is_within_preemptions(thread) {
@@ -126,6 +126,10 @@ impl<S: System> Search<'_, S> {
             {
                 first = Some(thread);
                 break;
+            } else {
+                lost |= (0..self.run.system.choices(thread)).any(|choice| {
+                    self.sleep.why(Step { thread, choice }) == Some(Reason::Conditional)
+                });
             }
         }
         match first {
@@ -138,7 +142,7 @@ impl<S: System> Search<'_, S> {
             None => self.run.finish_redundant(),
         }
         self.at_end();
-        if first.is_none() && self.pruned {
+        if first.is_none() && (maximal || lost) && self.pruned {
             self.find_lost_races(self.run.execution.len());
         }
         self.run.after_execution(&|| fraction(&self.nodes));
@@ -212,7 +216,9 @@ impl<S: System> Search<'_, S> {
             if !self.sleep.contains(step) {
                 return Some(step);
             }
-            node.skipped.push(step);
+            if self.sleep.why(step) == Some(Reason::Conditional) {
+                node.skipped.push(step);
+            }
         }
     }
 

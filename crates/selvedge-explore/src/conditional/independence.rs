@@ -198,7 +198,8 @@ impl<S: System> Search<'_, S> {
             }
             self.run.system.pending(first, &mut effect);
             // Behind `n` it may conflict with what came before both, and what they then do was not seen.
-            self.conflicts(effect.footprint.accesses(), e, |f| {
+            let more = beyond(effect.footprint.accesses(), self.run.execution.accesses(e));
+            self.conflicts(&more, e, |f| {
                 uniform &= self.knows(clock, f) || self.run.execution.happens_before(f, e);
             });
             moves.push(Move::new(first, effect.footprint.clone()));
@@ -222,7 +223,7 @@ impl<S: System> Search<'_, S> {
             .iter()
             .enumerate()
             .filter_map(|(number, sleeper)| match sleeper {
-                Sleeper::Step(asleep)
+                Sleeper::Step(asleep, _)
                     if asleep.step.thread != step.thread
                         && asleep.depends_on(accesses)
                         && is_memory(asleep.footprint.accesses()) =>
@@ -304,6 +305,17 @@ impl<S: System> Search<'_, S> {
             && self.run.system.status(step.thread) == Status::Enabled
             && step.choice < self.run.system.choices(step.thread)
     }
+}
+
+/// The accesses that conflict with more than `usual` ones do.
+fn beyond(accesses: &[Access], usual: &[Access]) -> Vec<Access> {
+    let is_usual = |access: &&Access| {
+        usual.iter().any(|other| {
+            other.object == access.object
+                && (other.mode == access.mode || !commute(other.mode, other.mode))
+        })
+    };
+    accesses.iter().filter(|access| !is_usual(access)).copied().collect()
 }
 
 /// Whether a step does nothing but read and write, and spawn, begin and end threads.

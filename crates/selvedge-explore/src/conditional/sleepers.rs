@@ -12,9 +12,19 @@ use crate::sequence::Move;
 /// A sequence of steps that need not be taken.
 #[derive(Clone)]
 pub(super) enum Sleeper {
-    Step(Move),
+    /// One step, and whether it sleeps only because something commutes where it is.
+    Step(Move, Reason),
     /// What is left of a sequence: at least two steps.
     Sequence(Rc<[Move]>, usize),
+}
+
+/// Why a step sleeps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Reason {
+    /// It was explored, and everything since is independent of it.
+    Explored,
+    /// The state behind it is known.
+    Conditional,
 }
 
 impl Sleeper {
@@ -22,14 +32,14 @@ impl Sleeper {
     fn rest(moves: &Rc<[Move]>, from: usize) -> Option<Self> {
         match &moves[from..] {
             [] => None,
-            [last] => Some(Sleeper::Step(last.clone())),
+            [last] => Some(Sleeper::Step(last.clone(), Reason::Conditional)),
             _ => Some(Sleeper::Sequence(Rc::clone(moves), from)),
         }
     }
 
     fn moves(&self) -> &[Move] {
         match self {
-            Sleeper::Step(step) => std::slice::from_ref(step),
+            Sleeper::Step(step, _) => std::slice::from_ref(step),
             Sleeper::Sequence(moves, from) => &moves[*from..],
         }
     }
@@ -65,9 +75,23 @@ impl Sleepers {
 
     /// Whether `step` sleeps at the last node.
     pub(super) fn contains(&self, step: Step) -> bool {
-        self.last()
-            .iter()
-            .any(|sleeper| matches!(sleeper, Sleeper::Step(asleep) if asleep.contains(step)))
+        self.why(step).is_some()
+    }
+
+    /// Why `step` sleeps at the last node, if it does.
+    pub(super) fn why(&self, step: Step) -> Option<Reason> {
+        let mut why = None;
+        for sleeper in self.last() {
+            if let Sleeper::Step(asleep, reason) = sleeper
+                && asleep.contains(step)
+            {
+                if *reason == Reason::Explored {
+                    return Some(Reason::Explored);
+                }
+                why = Some(Reason::Conditional);
+            }
+        }
+        why
     }
 
     /// Puts `step` to sleep at the last node.
@@ -75,11 +99,12 @@ impl Sleepers {
         let Some(last) = self.nodes.last_mut() else { return };
         // Alternatives of one step come one after the other, and there can be very many.
         let extended = match last.last_mut() {
-            Some(Sleeper::Step(asleep)) => asleep.extend(step, accesses),
+            Some(Sleeper::Step(asleep, Reason::Explored)) => asleep.extend(step, accesses),
             _ => false,
         };
         if !extended {
-            last.push(Sleeper::Step(Move::new(step, Footprint::of_event(accesses))));
+            let asleep = Move::new(step, Footprint::of_event(accesses));
+            last.push(Sleeper::Step(asleep, Reason::Explored));
         }
     }
 
@@ -106,11 +131,12 @@ impl Sleepers {
             if let Some(sleeper) = sleeper.behind(step, accesses) {
                 below.push(sleeper);
             } else if sleeping_on.contains(&number)
-                && let Sleeper::Step(asleep) = sleeper
+                && let Sleeper::Step(asleep, _) = sleeper
                 && system.status(asleep.step.thread) == Status::Enabled
             {
                 system.pending(asleep.step, &mut effect);
-                below.push(Sleeper::Step(Move::new(asleep.step, effect.footprint.clone())));
+                let asleep = Move::new(asleep.step, effect.footprint.clone());
+                below.push(Sleeper::Step(asleep, Reason::Conditional));
             }
         }
         self.nodes.push(below);
