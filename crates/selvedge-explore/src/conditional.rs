@@ -55,6 +55,7 @@ pub(crate) fn explore<S: System>(
         left_out: BTreeMap::new(),
         caused: Vec::new(),
         pruned: false,
+        has_left_out: false,
     };
     loop {
         search.arrive();
@@ -81,6 +82,9 @@ struct Search<'a, S> {
     caused: Vec<(Position, ThreadId, Position)>,
     /// Whether anything was pruned for a conditional reason so far.
     pruned: bool,
+    /// Whether an edge was left out so far. Then what sleeps for an ordinary reason loses races too: those of
+    /// orders that were never begun.
+    has_left_out: bool,
 }
 
 /// A state on the current path.
@@ -93,7 +97,7 @@ struct Node {
     choices_done: u32,
     /// Whether the event after this node was explored from it.
     taken: bool,
-    /// The steps that were asked for, and sleep for a conditional reason.
+    /// The steps that were asked for, and sleep for a reason by which races are lost.
     skipped: Vec<Step>,
     /// For how many of them it was made sure that nothing is lost.
     searched: usize,
@@ -127,9 +131,10 @@ impl<S: System> Search<'_, S> {
                 first = Some(thread);
                 break;
             } else {
-                lost |= (0..self.run.system.choices(thread)).any(|choice| {
-                    self.sleep.why(Step { thread, choice }) == Some(Reason::Conditional)
-                });
+                lost |= self.has_left_out
+                    || (0..self.run.system.choices(thread)).any(|choice| {
+                        self.sleep.why(Step { thread, choice }) == Some(Reason::Conditional)
+                    });
             }
         }
         match first {
@@ -216,7 +221,7 @@ impl<S: System> Search<'_, S> {
             if !self.sleep.contains(step) {
                 return Some(step);
             }
-            if self.sleep.why(step) == Some(Reason::Conditional) {
+            if self.has_left_out || self.sleep.why(step) == Some(Reason::Conditional) {
                 node.skipped.push(step);
             }
         }
@@ -228,6 +233,7 @@ impl<S: System> Search<'_, S> {
         let sleeping_on = self.sleeps_on(step, &known);
         self.run.step_with(step, Some(&known.edges));
         for &e in &known.edges.left_out {
+            self.has_left_out = true;
             self.left_out.entry(e).or_default().push(position);
         }
         for (child, cause) in known.caused {
