@@ -100,7 +100,8 @@ pub struct Edges {
     pub left_out: Vec<Position>,
     /// Events that happen before it although it does not depend on them, and cannot come before them.
     pub causes: Vec<Position>,
-    /// Events that it depends on in the way in which they act after what happens before it.
+    /// Events that it depends on in the way in which they act after what happens before it. They become
+    /// predecessors, but do not happen before it as they are.
     pub elsewhere: Vec<(Position, Footprint)>,
 }
 
@@ -279,11 +280,11 @@ impl Execution {
                 .collect();
             self.candidates.extend(conflicts);
         }
+        self.add_predecessors(base, &edges.left_out);
         for (event, footprint) in &edges.elsewhere {
-            self.candidates.push(*event);
+            self.predecessors.push(*event);
             self.elsewhere.push((*event, position, footprint.accesses().to_vec()));
         }
-        self.add_predecessors(base, &edges.left_out);
         self.finish_event(step.thread, position, base);
     }
 

@@ -130,6 +130,7 @@ fn wrong_constraints_are_caught() {
     assert!(report.violations.is_empty() && report.counts.complete == 1, "{report:?}");
 }
 
+#[allow(clippy::print_stderr, reason = "a long campaign tells how far it came")]
 fn campaign(kind: Kind, programs: u64) {
     let seconds = std::env::var("SELVEDGE_FUZZ_SECONDS")
         .ok()
@@ -142,8 +143,9 @@ fn campaign(kind: Kind, programs: u64) {
         seed += 1;
     }
     assert!(compared * 10 > seed * 6, "only {compared} of {seed} programs were compared");
+    // Something must have been saved.
+    assert!(counts[3] <= counts[0] && counts[1] <= 2 * counts[0], "{counts:?}");
     if end.is_some() {
-        // For the reader of a campaign.
         eprintln!("{compared} programs; source, context-sensitive, constrained, exact: {counts:?}");
     }
 }

@@ -59,8 +59,6 @@ enum Judged {
     Uniform {
         /// The threads that both make.
         caused: Vec<ThreadId>,
-        /// What the second touches without the first.
-        touched: Footprint,
     },
 }
 
@@ -90,10 +88,8 @@ impl<S: System> Search<'_, S> {
         for cause in causes.chain(known.edges.causes.iter().copied()) {
             join(&mut clock, execution.clock(cause));
         }
-        let mut acting_elsewhere = false;
         while let Some((e, is_conflict)) = candidates.pop_last() {
-            let acts_elsewhere = acting_elsewhere || self.acts_elsewhere(&clock, e);
-            if self.knows(&clock, e) || !is_conflict && !acts_elsewhere {
+            if self.knows(&clock, e) || !is_conflict && !self.acts_elsewhere(&clock, e) {
                 continue;
             }
             let between = (e.index() + 1..end.index()).map(Position::new);
@@ -103,20 +99,17 @@ impl<S: System> Search<'_, S> {
             self.run.system.rewind(&self.run.execution.steps()[..e.index()]);
             match judged {
                 Judged::Apart => {}
-                Judged::Uniform { caused, touched } => {
+                Judged::Uniform { caused } => {
                     self.pruned = true;
                     known.edges.left_out.push(e);
-                    self.conflicts(touched.accesses(), e, |f| {
-                        candidates.entry(f).or_insert(false);
-                    });
-                    acting_elsewhere = true;
                     known.caused.extend(caused.into_iter().map(|child| (child, e)));
                 }
                 Judged::Race { touched } => {
-                    if !is_conflict {
+                    if is_conflict {
+                        join(&mut clock, self.run.execution.clock(e));
+                    } else {
                         known.edges.elsewhere.push((e, touched));
                     }
-                    join(&mut clock, self.run.execution.clock(e));
                 }
             }
         }
@@ -188,11 +181,12 @@ impl<S: System> Search<'_, S> {
             commutes |= tried.same;
             caused = tried.caused;
         }
-        let mut alone = Footprint::new();
         if commutes {
             self.run.system.step(n, &mut effect);
-            alone = effect.footprint.clone();
-            moves.push(Move::new(n, alone.clone()));
+            // Without `e` it may conflict with what came before `e`, and that was not seen.
+            let more = beyond(effect.footprint.accesses(), accesses);
+            self.conflicts(&more, e, |f| uniform &= self.knows(clock, f));
+            moves.push(Move::new(n, effect.footprint.clone()));
             if !self.can_take(first) {
                 return Judged::Race { touched };
             }
@@ -206,7 +200,7 @@ impl<S: System> Search<'_, S> {
             self.pruned = true;
             self.sleep.add_sequence(e.index(), moves);
         }
-        if uniform { Judged::Uniform { caused, touched: alone } } else { Judged::Race { touched } }
+        if uniform { Judged::Uniform { caused } } else { Judged::Race { touched } }
     }
 
     /// The numbers of the sleepers of the last node that go on sleeping behind a step although they
