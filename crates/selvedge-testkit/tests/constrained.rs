@@ -88,6 +88,31 @@ fn races_of_what_is_pruned_are_not_lost() {
     assert!(check(text, 0, &mut [0; 4]));
 }
 
+/// Blocks that act differently in the order that is left out, and what sleeps once an edge was left out: each of these
+/// programs was once told wrong.
+#[test]
+fn orders_that_are_left_out_hide_nothing() {
+    let programs = [
+        "shared x = 1; shared y = 1; shared z = 1; shared a[2] = 0;
+         thread t0 { atomic { if y < 1 { z = a[1]; } } atomic { x = y + 1; } }
+         thread t1 { atomic { y += 1; } atomic { a[0] += 1; if x < 1 { x = 3; } } }
+         thread t2 { atomic { z = a[abs(z) % 2]; } }
+         thread t3 { atomic { a[1] = -1; z += 1; } }",
+        "shared x = 1; shared y = 1; shared z = -1; shared a[2] = 0;
+         thread t0 { atomic { z += 1; } atomic { a[1] = 1; } }
+         thread t1 { atomic { y = a[0]; } }
+         thread t2 { atomic { z = a[abs(z) % 2]; if y == 1 { y = a[1]; } } atomic { z = a[0]; } }",
+        "shared x = 0; shared y = 1; shared z = 1; shared a[2] = 0;
+         thread t0 { atomic { if z >= -1 { y = y; } } atomic { if y < -1 { y = -1; } } atomic { z = -1; } }
+         thread t1 { atomic { a[abs(z) % 2] = z + 1; x = z; } }
+         thread t2 { atomic { if x >= 0 { x = a[abs(y) % 2]; } } }
+         thread t3 { atomic { y = z; } }",
+    ];
+    for text in programs {
+        assert!(check(text, 0, &mut [0; 4]));
+    }
+}
+
 /// Two tasks that meet make the third one together, whichever comes last.
 #[test]
 fn tasks_make_a_task_together() {
