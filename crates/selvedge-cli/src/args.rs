@@ -162,6 +162,11 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     pub(crate) unobserved_locks: bool,
 
+    /// With `--algorithm constrained`: where a constraint is used, run both orders. A constraint that is
+    /// wrong is a violation, with the state that refutes it
+    #[arg(long)]
+    pub(crate) check_constraints: bool,
+
     /// Go on after a violation and show all different ones
     #[arg(long)]
     pub(crate) keep_going: bool,

@@ -18,6 +18,7 @@ mod observations;
 mod programs;
 mod rate;
 mod symbolic;
+mod tasks;
 
 use goals::Goal;
 use growth::Growth;
@@ -25,6 +26,7 @@ use measure::Effort;
 use observations::ObservationRow;
 use rate::RateRow;
 use symbolic::SymbolicRow;
+use tasks::TaskRow;
 
 /// Measures, and shows each table when it is complete.
 pub(crate) fn run(args: &BenchArgs, screen: &Screen) -> Result<Exit, Failure> {
@@ -39,12 +41,15 @@ pub(crate) fn run(args: &BenchArgs, screen: &Screen) -> Result<Exit, Failure> {
     show(rate::text(&rate, screen))?;
     let observations = observations::measure_all(&effort, screen)?;
     show(observations::text(&observations, screen))?;
+    let tasks = tasks::measure_all(&effort, screen)?;
+    show(tasks::text(&tasks, screen))?;
     let growth = growth::measure_all(&effort, screen)?;
     show(growth::text(&growth, screen))?;
     let symbolic = symbolic::measure_all(&effort, screen)?;
     show(symbolic::text(&symbolic, screen))?;
     let mut goals = goals::all(&rate, &effort);
     goals.extend(observations::goals(&observations));
+    goals.extend(tasks::goals(&tasks));
     goals.extend(symbolic::goals(&symbolic, &effort));
     show(goals::text(&goals, screen))?;
     let interrupted = interrupt::is_requested();
@@ -58,6 +63,7 @@ pub(crate) fn run(args: &BenchArgs, screen: &Screen) -> Result<Exit, Failure> {
             interrupted,
             rate,
             observations,
+            tasks,
             growth,
             symbolic,
             goals,
@@ -85,6 +91,7 @@ struct BenchJson {
     interrupted: bool,
     rate: Vec<RateRow>,
     observations: Vec<ObservationRow>,
+    tasks: Vec<TaskRow>,
     growth: Growth,
     symbolic: Vec<SymbolicRow>,
     goals: Vec<Goal>,

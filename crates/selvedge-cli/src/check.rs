@@ -47,6 +47,7 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
         locks: if args.unobserved_locks { Locks::Unobserved } else { Locks::Observed },
         statistics: args.stats,
         quasi,
+        check_constraints: args.check_constraints,
     };
     let tells = [Algorithm::Quasi, Algorithm::DataCentric].map(|algorithm| algorithm.info().name);
     if args.stats && !tells.contains(&method.name()) {
@@ -57,6 +58,13 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
         )));
     }
     check_observation_options(args, &method)?;
+    if args.check_constraints && method.name() != Algorithm::Constrained.info().name {
+        return Err(Failure::User(
+            "`--check-constraints` is about independence constraints\n  \
+             add `--algorithm constrained`"
+                .to_owned(),
+        ));
+    }
     let covers = method.covers(&options);
     if args.races && !covers.data_races {
         let name = method.name();

@@ -58,6 +58,18 @@ fn every_algorithm_agrees() {
 }
 
 #[test]
+fn a_wrong_constraint_is_a_violation() {
+    let wrong = "shared x = 0;\nindependent(p, q) if x == 0;\n\
+                 thread a { atomic p { x = 1; } }\nthread b { atomic q { x = 2; } }\n";
+    let folder = Folder::with("wrong.sel", wrong);
+    folder.run("check wrong.sel --algorithm constrained").exits(0);
+    let run = folder.run("check wrong.sel --algorithm constrained --check-constraints").exits(1);
+    let run = run.says("is wrong: `p` and `q` do not commute here").says("wrong.sel:2:1");
+    run.says("before: x = 0").says("a, then b: x = 2").says("b, then a: x = 1");
+    folder.run("check wrong.sel --check-constraints").exits(2);
+}
+
+#[test]
 fn a_deadlock_names_everyone() {
     let run = Folder::with("d.sel", DEADLOCK).run("check d.sel").exits(1);
     let run = run.says("violated: deadlock: 2 threads wait for ever\n");

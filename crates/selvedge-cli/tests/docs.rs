@@ -1,4 +1,4 @@
-//! `README.md`, `docs/command-line.md` and `docs/data-centric.md` cannot lie: their commands are run, and the output is compared.
+//! `README.md`, `docs/command-line.md`, `docs/data-centric.md` and `docs/constrained.md` cannot lie: their commands are run, and the output is compared.
 //!
 //! With `SELVEDGE_UPDATE_DOCS=1` the outputs in the pages are written anew.
 
@@ -32,6 +32,14 @@ fn the_page_on_observations_shows_real_output() {
     copy_tree(&root().join("programs"), &folder.path().join("programs"));
     let page = shows_real_output("docs/data-centric.md", &folder);
     assert!(page.matches("```console").count() >= 6, "the page shows commands");
+}
+
+#[test]
+fn the_page_on_constraints_shows_real_output() {
+    let folder = Folder::new();
+    copy_tree(&root().join("programs"), &folder.path().join("programs"));
+    let page = shows_real_output("docs/constrained.md", &folder);
+    assert!(page.matches("```console").count() >= 2, "the page shows commands");
 }
 
 fn root() -> PathBuf {

@@ -9,10 +9,14 @@
 //! each other (the reads between two writes; a single write). An access depends on the epoch below
 //! its own and, through that, on all earlier ones. Epochs are chains of links between accesses, so
 //! that taking back the last event costs what adding it cost.
+//!
+//! An explorer may find that two dependent events commute where they are, and leave the edge between them out
+//! ([`Execution::push_with`]). From then on an epoch does not stand for those below it, and every event
+//! looks at the whole history of its objects.
 
-use crate::dependence::commute;
+use crate::dependence::{commute, dependent};
 use crate::ids::{EventId, ObjectId, Position, ThreadId};
-use crate::op::Access;
+use crate::op::{Access, Footprint};
 use crate::system::{Effect, Flexibility, Step};
 
 /// A step that was taken.
@@ -82,6 +86,29 @@ pub struct Execution {
     heads: Vec<Option<AccessIndex>>,
     /// Candidates for predecessors while an event is added.
     candidates: Vec<Position>,
+    /// The first event that was added with other edges than its accesses tell.
+    relaxed_from: Option<Position>,
+    /// What an event touches when it runs after some that it is not ordered with: the event, the one that
+    /// depends on it then, and the accesses.
+    elsewhere: Vec<(Position, Position, Vec<Access>)>,
+}
+
+/// How an event is ordered other than its accesses tell.
+#[derive(Clone, Debug, Default)]
+pub struct Edges {
+    /// Events that it depends on, without an edge from them.
+    pub left_out: Vec<Position>,
+    /// Events that happen before it although it does not depend on them, and cannot come before them.
+    pub causes: Vec<Position>,
+    /// Events that it depends on in the way in which they act after what happens before it. They become
+    /// predecessors, but do not happen before it as they are.
+    pub elsewhere: Vec<(Position, Footprint)>,
+}
+
+impl Edges {
+    fn is_empty(&self) -> bool {
+        self.left_out.is_empty() && self.causes.is_empty() && self.elsewhere.is_empty()
+    }
 }
 
 impl Execution {
@@ -217,8 +244,83 @@ impl Execution {
         })
     }
 
+    /// Whether edges are left out.
+    #[inline]
+    pub fn is_relaxed(&self) -> bool {
+        self.relaxed_from.is_some()
+    }
+
     /// Adds the event that `step` was.
     pub fn push(&mut self, step: Step, effect: &Effect) {
+        if self.is_relaxed() {
+            return self.push_with(step, effect, &Edges::default());
+        }
+        let (position, base) = self.start_event(step, effect);
+        match effect.footprint.accesses() {
+            [] => {}
+            // One chain comes in descending order by itself.
+            &[access] => {
+                let mut next = self.add_access(position, access);
+                while let Some(index) = next {
+                    let link = self.links[index as usize];
+                    self.add_predecessor(base, link.event);
+                    next = link.peer;
+                }
+            }
+            accesses => {
+                for &access in accesses {
+                    let mut next = self.add_access(position, access);
+                    while let Some(index) = next {
+                        let link = self.links[index as usize];
+                        self.candidates.push(link.event);
+                        next = link.peer;
+                    }
+                }
+                self.add_predecessors(base, &[]);
+            }
+        }
+        self.finish_event(step.thread, position, base);
+    }
+
+    /// Adds the event that `step` was, ordered as `edges` say.
+    pub fn push_with(&mut self, step: Step, effect: &Effect, edges: &Edges) {
+        if edges.is_empty() && !self.is_relaxed() {
+            return self.push(step, effect);
+        }
+        let (position, base) = self.start_event(step, effect);
+        if !edges.is_empty() {
+            self.relaxed_from.get_or_insert(position);
+        }
+        for &cause in &edges.causes {
+            self.join_clock(base, cause);
+        }
+        for &access in effect.footprint.accesses() {
+            self.add_access(position, access);
+            let conflicts: Vec<Position> = self
+                .history(access.object, position)
+                .filter(|(_, other)| !commute(other.mode, access.mode))
+                .map(|(event, _)| event)
+                .collect();
+            self.candidates.extend(conflicts);
+        }
+        self.add_predecessors(base, &edges.left_out);
+        for (event, footprint) in &edges.elsewhere {
+            self.predecessors.push(*event);
+            self.elsewhere.push((*event, position, footprint.accesses().to_vec()));
+        }
+        self.finish_event(step.thread, position, base);
+    }
+
+    /// Whether a step with these accesses depends on the event, or on it as it acts elsewhere.
+    pub fn depends_on(&self, accesses: &[Access], event: Position) -> bool {
+        let mut elsewhere = self.elsewhere.iter().filter(|(other, ..)| *other == event);
+        dependent(accesses, self.accesses(event))
+            || elsewhere.any(|(.., others)| dependent(accesses, others))
+    }
+
+    /// Adds the event with the clock of its thread before it; gives where it and its clock stand.
+    #[inline]
+    fn start_event(&mut self, step: Step, effect: &Effect) -> (Position, usize) {
         let thread = step.thread;
         self.make_room_for(thread);
         let position = Position::new(self.events.len());
@@ -241,35 +343,12 @@ impl Execution {
             }
             None => self.clocks.resize(base + self.stride, 0),
         }
-        match effect.footprint.accesses() {
-            [] => {}
-            // One chain comes in descending order by itself.
-            &[access] => {
-                let mut next = self.add_access(position, access);
-                while let Some(index) = next {
-                    let link = self.links[index as usize];
-                    self.add_predecessor(base, link.event);
-                    next = link.peer;
-                }
-            }
-            accesses => {
-                for &access in accesses {
-                    let mut next = self.add_access(position, access);
-                    while let Some(index) = next {
-                        let link = self.links[index as usize];
-                        self.candidates.push(link.event);
-                        next = link.peer;
-                    }
-                }
-                let mut candidates = std::mem::take(&mut self.candidates);
-                candidates.sort_unstable_by(|a, b| b.cmp(a));
-                for candidate in candidates.drain(..) {
-                    self.add_predecessor(base, candidate);
-                }
-                self.candidates = candidates;
-            }
-        }
-        self.clocks[base + thread.index()] = nth + 1;
+        (position, base)
+    }
+
+    #[inline]
+    fn finish_event(&mut self, thread: ThreadId, position: Position, base: usize) {
+        self.clocks[base + thread.index()] = self.threads[thread.index()].len() as u32 + 1;
         self.threads[thread.index()].push(position);
     }
 
@@ -290,6 +369,12 @@ impl Execution {
         self.links.truncate(accesses as usize);
         self.predecessors.truncate(predecessors as usize);
         self.clocks.truncate(len * self.stride);
+        if self.relaxed_from.is_some_and(|first| first.index() >= len) {
+            self.relaxed_from = None;
+        }
+        while self.elsewhere.last().is_some_and(|(_, by, _)| by.index() >= len) {
+            self.elsewhere.pop();
+        }
     }
 
     /// Hangs the access into its object's history; gives the last access of the epoch below.
@@ -321,8 +406,25 @@ impl Execution {
             return;
         }
         self.predecessors.push(candidate);
+        self.join_clock(base, candidate);
+    }
+
+    /// Adds those of the candidates that are not left out and not known already.
+    fn add_predecessors(&mut self, base: usize, left_out: &[Position]) {
+        let mut candidates = std::mem::take(&mut self.candidates);
+        candidates.sort_unstable_by(|a, b| b.cmp(a));
+        for candidate in candidates.drain(..) {
+            if !left_out.contains(&candidate) {
+                self.add_predecessor(base, candidate);
+            }
+        }
+        self.candidates = candidates;
+    }
+
+    #[inline]
+    fn join_clock(&mut self, base: usize, event: Position) {
         let (before, new) = self.clocks.split_at_mut(base);
-        let other = &before[candidate.index() * self.stride..][..self.stride];
+        let other = &before[event.index() * self.stride..][..self.stride];
         for (mine, theirs) in new.iter_mut().zip(other) {
             *mine = (*mine).max(*theirs);
         }

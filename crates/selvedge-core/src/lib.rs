@@ -23,6 +23,7 @@
 //! | blocked | maximal, and some thread stands at an `assume` that is false | [`Ending::Blocked`] |
 //! | redundant | given up because every enabled thread sleeps | [`Counts::redundant`] |
 
+mod conditions;
 mod dependence;
 mod equivalence;
 mod execution;
@@ -35,9 +36,10 @@ mod statistics;
 mod system;
 mod violation;
 
+pub use conditions::{Commutation, Conditions, Holding, MayAccess, ObjectRanges, StateKey};
 pub use dependence::{commute, dependent, may_enable_only, never_disables};
 pub use equivalence::{ObservationKey, TraceKey};
-pub use execution::{Event, Execution};
+pub use execution::{Edges, Event, Execution};
 pub use ids::{EventId, ObjectId, Position, ThreadId, ThreadSet};
 pub use op::{Access, Footprint, Mode};
 pub use replay::{Description, Replay, ReplayError, ReplayedStep, replay};

@@ -1,5 +1,6 @@
 //! The seam between programs and algorithms.
 
+use crate::conditions::Conditions;
 use crate::ids::{ObjectId, ThreadId};
 use crate::op::{Footprint, Mode};
 use crate::replay::Description;
@@ -185,6 +186,12 @@ pub trait System {
     fn may_write(&mut self, thread: ThreadId, variable: ObjectId) -> bool {
         let _ = (thread, variable);
         true
+    }
+
+    /// What can be told about the state beyond footprints, if the system can. It then starts no
+    /// thread, and takes no step, that would change the answers to anything else.
+    fn conditions(&mut self) -> Option<&mut dyn Conditions> {
+        None
     }
 }
 

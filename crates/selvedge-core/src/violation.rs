@@ -46,6 +46,8 @@ pub enum ViolationKind {
     Panic,
     /// Something is never freed, or a lock never given up.
     Leak,
+    /// A declared independence constraint holds where the steps do not commute.
+    Constraint,
 }
 
 impl ViolationKind {
@@ -62,6 +64,7 @@ impl ViolationKind {
             ViolationKind::Resources => "resources",
             ViolationKind::Panic => "panic",
             ViolationKind::Leak => "leak",
+            ViolationKind::Constraint => "constraint",
         }
     }
 }

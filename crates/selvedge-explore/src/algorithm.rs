@@ -3,7 +3,9 @@
 use selvedge_core::{Report, System};
 
 use crate::options::{Locks, Observer, Options};
-use crate::{classic, data_centric, optimal, oracle, quasi, sleep, source};
+use crate::{
+    classic, constrained, context_sensitive, data_centric, optimal, oracle, quasi, sleep, source,
+};
 
 /// An exploration algorithm.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -22,6 +24,10 @@ pub enum Algorithm {
     Quasi,
     /// Observations instead of traces.
     DataCentric,
+    /// Source sets, and orders that lead to the same state.
+    ContextSensitive,
+    /// Source sets and independence constraints.
+    Constrained,
 }
 
 /// When two executions count as the same.
@@ -33,6 +39,8 @@ pub enum Equivalence {
     Mazurkiewicz,
     /// If every read observes the same write, and locks and the like are used in the same order.
     Observation,
+    /// If they end in the same state.
+    State,
 }
 
 impl Equivalence {
@@ -42,6 +50,7 @@ impl Equivalence {
             Equivalence::Interleaving => "interleavings",
             Equivalence::Mazurkiewicz => "traces (Mazurkiewicz)",
             Equivalence::Observation => "observations (reads-from)",
+            Equivalence::State => "states",
         }
     }
 }
@@ -88,6 +97,8 @@ impl Algorithm {
         Algorithm::Optimal,
         Algorithm::Quasi,
         Algorithm::DataCentric,
+        Algorithm::ContextSensitive,
+        Algorithm::Constrained,
     ];
 
     /// The one to use if nobody says otherwise.
@@ -114,6 +125,8 @@ impl Algorithm {
             Algorithm::Optimal => optimal::INFO,
             Algorithm::Quasi => quasi::INFO,
             Algorithm::DataCentric => data_centric::INFO,
+            Algorithm::ContextSensitive => context_sensitive::INFO,
+            Algorithm::Constrained => constrained::INFO,
         }
     }
 }
@@ -137,5 +150,7 @@ pub fn explore<S: System>(
         Algorithm::Optimal => optimal::explore(make, options, observer),
         Algorithm::Quasi => quasi::explore(make, options, observer),
         Algorithm::DataCentric => data_centric::explore(make, options, observer),
+        Algorithm::ContextSensitive => context_sensitive::explore(make, options, observer),
+        Algorithm::Constrained => constrained::explore(make, options, observer),
     }
 }

@@ -4,7 +4,8 @@
 //! replays it on a fresh system, and checks that it fails in the same way.
 
 use selvedge_core::{
-    Describe, Effect, Execution, Replay, Schedule, Status, System, Violation, ViolationKind, replay,
+    Describe, Effect, Execution, Replay, Schedule, Status, System, ThreadId, Violation,
+    ViolationKind, replay,
 };
 
 use crate::data_race::{self, DataRace};
@@ -80,6 +81,9 @@ fn seen_again<S: Describe>(
         .map_err(|error| NotConfirmed { reason: error.to_string() })?;
     let violation = match violation.kind {
         ViolationKind::DataRace => describe_data_race(&system, &replay),
+        ViolationKind::Constraint => {
+            wrong_constraints(&mut system).into_iter().find(|other| violation.same_as(other))
+        }
         _ => replay.violations().find(|other| violation.same_as(other)).cloned(),
     };
     let violation = violation.ok_or_else(|| NotConfirmed {
@@ -87,6 +91,24 @@ fn seen_again<S: Describe>(
     })?;
     let context_switches = context_switches(&replay.schedule.steps);
     Ok(Confirmed { violation, replay, context_switches })
+}
+
+/// The independence constraints that hold where a system is, between steps that do not commute there.
+fn wrong_constraints<S: System>(system: &mut S) -> Vec<Violation> {
+    let mut wrong = Vec::new();
+    let enabled: Vec<ThreadId> = (0..system.thread_count())
+        .map(ThreadId::new)
+        .filter(|&thread| system.status(thread) == Status::Enabled)
+        .collect();
+    let Some(conditions) = system.conditions() else { return wrong };
+    for (index, &second) in enabled.iter().enumerate() {
+        for &first in &enabled[..index] {
+            for holding in conditions.constraints(first, second) {
+                wrong.extend(conditions.refute(&holding, first, second));
+            }
+        }
+    }
+    wrong
 }
 
 /// Follows a schedule and writes down its execution.

@@ -4,7 +4,10 @@
 //! name one. Start reading at `oracle.rs`, then `source.rs` and `optimal.rs` beside the paper.
 
 mod algorithm;
+mod conditional;
 mod confirm;
+mod constrained;
+mod context_sensitive;
 mod data_race;
 mod options;
 mod random;
@@ -14,6 +17,7 @@ mod shorten;
 
 mod backtrack;
 mod classic;
+mod clock;
 mod data_centric;
 mod optimal;
 mod oracle;

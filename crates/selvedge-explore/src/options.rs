@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use selvedge_core::{Bound, Counts, Ending, Execution};
+use selvedge_core::{Bound, Conditions, Counts, Ending, Execution};
 
 /// Limits of an exploration. Reaching one makes the verdict inconclusive.
 #[derive(Clone, Debug)]
@@ -61,6 +61,8 @@ pub struct Options {
     pub statistics: bool,
     /// What only `quasi` heeds.
     pub quasi: QuasiOptions,
+    /// Whether `constrained` checks every constraint where it uses it.
+    pub check_constraints: bool,
 }
 
 /// What the explorer `quasi` can be asked for.
@@ -110,6 +112,11 @@ pub trait Observer {
     /// An execution has come to its end. Not called for redundant or cut ones.
     fn execution(&mut self, execution: &Execution, ending: Ending) {
         let _ = (execution, ending);
+    }
+
+    /// The same execution: the state in which it ended, if the system can tell about states.
+    fn state(&mut self, conditions: &mut dyn Conditions, ending: Ending) {
+        let _ = (conditions, ending);
     }
 
     /// The time, from any beginning. Explorers do not look at the clock themselves; they ask only for

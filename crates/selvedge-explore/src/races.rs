@@ -35,6 +35,7 @@ use selvedge_core::{
 use smallvec::SmallVec;
 
 use self::parts::parts_to_leave_out;
+use crate::clock::{Clock, join};
 use crate::run::Run;
 use crate::sequence::Sequence;
 
@@ -118,12 +119,13 @@ pub(crate) fn reversals<S: System>(
         return Vec::new();
     }
     if execution.event(e2).flexibility == Flexibility::Conditional {
+        let mut expand = Vec::new();
         for e in execution.predecessors(e2).to_vec() {
-            if !is_hard(&run.execution, e, e2) {
-                decide_anew(run, e, e2, reversal, found);
+            if !is_hard(&run.execution, e, e2) && !decide_anew(run, e, e2, reversal, found) {
+                expand.push(e);
             }
         }
-        return Vec::new();
+        return expand;
     }
     let accesses = SmallVec::from_slice(execution.accesses(e2));
     Waiting::new(run, later, accesses).reversals(run, reversal, found)
@@ -243,7 +245,7 @@ fn lock_races(execution: &Execution, later: Position) -> SmallVec<[Position; 4]>
 }
 
 /// The events that make a step with these accesses possible in the first place.
-fn hard_causes<'a>(
+pub(crate) fn hard_causes<'a>(
     execution: &'a Execution,
     accesses: &'a [Access],
     before: Position,
@@ -255,22 +257,25 @@ fn hard_causes<'a>(
         .map(|(position, _)| position)
 }
 
-/// The reversal of a race whose second event is always enabled but may act differently.
+/// The reversal of a race whose second event is always enabled but may act differently. False if
+/// nobody can tell how.
 fn decide_anew<S: System>(
     run: &mut Run<'_, S>,
     e: Position,
     later: Position,
     reversal: &mut Reversal,
     found: Found<'_>,
-) {
+) -> bool {
     let thread = run.execution.event(later).thread();
     let (before, after) = parts(&run.execution, e, Later::Event(later));
-    for last in anew(run, e, later, &before, thread) {
+    let Some(alternatives) = anew(run, e, later, &before, thread) else { return false };
+    for last in alternatives {
         place(run, e, &before, &last, &after, reversal);
         reversal.stable &= is_stable(run.execution.accesses(later), last.1.accesses());
         reversal.rest = Position::new(later.index() + 1);
         found(&run.execution, reversal);
     }
+    true
 }
 
 /// What `e'` does after `pre(E,e)` and `before`. If it touches one object, and nothing in `before` changes
@@ -282,9 +287,9 @@ fn anew<S: System>(
     later: Position,
     before: &[Position],
     thread: ThreadId,
-) -> Vec<(Step, Footprint)> {
+) -> Option<Vec<(Step, Footprint)>> {
     if let Some(decided) = decided(run, e, later, before) {
-        return decided.into_iter().collect();
+        return Some(decided.into_iter().collect());
     }
     if let [access] = *run.execution.accesses(later)
         && !before.iter().any(|&x| may_change(&run.execution, x, access.object))
@@ -296,10 +301,10 @@ fn anew<S: System>(
             }
             None => Vec::new(),
         };
-        let alternatives = what_if(run, e, &needed, thread);
+        let alternatives = what_if(run, e, &needed, thread)?;
         let same = |accesses: &[Access]| matches!(accesses, [one] if one.object == access.object);
         if alternatives.iter().all(|(_, footprint)| same(footprint.accesses())) {
-            return alternatives;
+            return Some(alternatives);
         }
     }
     what_if(run, e, before, thread)
@@ -320,12 +325,12 @@ fn decided<S: System>(
     }
     let mode = run.system.instead(access.object, e.index(), later.index())?;
     let now = [Access { mode, ..access }];
-    let depends = dependent(&now, run.execution.accesses(e));
+    let depends = run.execution.depends_on(&now, e);
     let event = run.execution.event(later);
     let (step, thread) = (event.step(), event.thread());
     let answer = depends.then(|| (step, Footprint::of_event(&now)));
     if cfg!(debug_assertions) {
-        let tried = what_if(run, e, before, thread);
+        let tried = what_if(run, e, before, thread).unwrap_or_default();
         run.sync_to(run.execution.len());
         assert_eq!(tried.first(), answer.as_ref(), "internal error: a step is decided wrongly");
     }
@@ -372,7 +377,7 @@ fn place<S: System>(
         return;
     }
     let all = [before, after].concat();
-    let anew = what_if(run, at, &all, step.thread);
+    let anew = what_if(run, at, &all, step.thread).unwrap_or_default();
     if let Some((step, footprint)) = anew.into_iter().find(|(other, _)| other == step) {
         reversal.start(&run.execution, at, &all);
         reversal.sequence.push(step, footprint.accesses());
@@ -390,21 +395,25 @@ fn place<S: System>(
 }
 
 /// What the pending step of `thread` does after `pre(E,e)` and `events`: each alternative with its
-/// footprint. None if it is not enabled there, or independent of `e`.
+/// footprint. Empty if it is not enabled there, or independent of `e`. Nothing at all if the events
+/// cannot run without `e`: only where edges are left out, and one of them makes a thread that another
+/// would have made.
 fn what_if<S: System>(
     run: &mut Run<'_, S>,
     e: Position,
     events: &[Position],
     thread: ThreadId,
-) -> Vec<(Step, Footprint)> {
+) -> Option<Vec<(Step, Footprint)>> {
     run.sync_to(e.index());
     let mut effect = Effect::default();
     for &position in events {
         run.stray();
         let step = run.execution.event(position).step();
         if run.system.status(step.thread) != Status::Enabled {
-            run.give_up(NOT_REPRODUCIBLE.to_owned());
-            return Vec::new();
+            if !run.execution.is_relaxed() {
+                run.give_up(NOT_REPRODUCIBLE.to_owned());
+            }
+            return None;
         }
         run.system.step(step, &mut effect);
     }
@@ -414,12 +423,12 @@ fn what_if<S: System>(
             let step = Step { thread, choice };
             run.system.pending(step, &mut effect);
             // If it does not depend on e as it acts there, its place is behind e.
-            if dependent(effect.footprint.accesses(), run.execution.accesses(e)) {
+            if run.execution.depends_on(effect.footprint.accesses(), e) {
                 alternatives.push((step, effect.footprint.clone()));
             }
         }
     }
-    alternatives
+    Some(alternatives)
 }
 
 /// The message for a system that breaks its contract.
@@ -491,7 +500,7 @@ impl Waiting {
         for access in self.accesses.iter().filter(|access| !access.mode.is_cause()) {
             for (position, other) in execution.history(access.object, end) {
                 if self.knows(execution, position) {
-                    if !commute(other.mode, other.mode) {
+                    if !commute(other.mode, other.mode) && !execution.is_relaxed() {
                         break; // and so everything before it is known
                     }
                 } else if !commute(other.mode, access.mode)
@@ -500,6 +509,11 @@ impl Waiting {
                     candidates.push(position);
                 }
             }
+        }
+        if let Later::Event(position) = self.later
+            && execution.is_relaxed()
+        {
+            candidates.extend_from_slice(execution.predecessors(position));
         }
         candidates.sort_unstable_by(|a, b| b.cmp(a));
         candidates.dedup();
@@ -542,8 +556,11 @@ impl Waiting {
                 Later::Pending(_) => None,
             };
             let alternatives = match known {
-                Some(decided) => decided.into_iter().collect(),
+                Some(decided) => Some(decided.into_iter().collect()),
                 None => what_if(run, e, &before, self.thread),
+            };
+            let Some(alternatives) = alternatives else {
+                return Reversed::TooMany;
             };
             for last in alternatives {
                 place(run, e, &before, &last, &after, reversal);
@@ -567,7 +584,10 @@ impl Waiting {
                 !left_out.iter().any(|&gone| run.execution.happens_before(gone, position))
             };
             let kept: Vec<Position> = before.iter().copied().filter(|&p| keep(p)).collect();
-            for (step, footprint) in what_if(run, e, &kept, self.thread) {
+            let Some(alternatives) = what_if(run, e, &kept, self.thread) else {
+                return Reversed::TooMany;
+            };
+            for (step, footprint) in alternatives {
                 reversal.start(&run.execution, e, &kept);
                 reversal.sequence.push(step, footprint.accesses());
                 found(&run.execution, reversal);
@@ -578,23 +598,12 @@ impl Waiting {
     }
 }
 
-type Clock = SmallVec<[u32; 16]>;
-
 /// What came of reversing a race.
 enum Reversed {
     /// The step is not enabled without the other.
     Nothing,
     /// At least one sequence.
     Some,
-    /// Too many combinations to try.
+    /// Too many combinations to try, or nobody can tell.
     TooMany,
-}
-
-fn join(clock: &mut Clock, other: &[u32]) {
-    if clock.len() < other.len() {
-        clock.resize(other.len(), 0);
-    }
-    for (mine, theirs) in clock.iter_mut().zip(other) {
-        *mine = (*mine).max(*theirs);
-    }
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use selvedge_core::{
-    Bound, Counts, Effect, Ending, Execution, Fault, Inconclusive, Position, Report, Schedule,
-    Status, Step, System, ThreadId, Violation,
+    Bound, Counts, Edges, Effect, Ending, Execution, Fault, Inconclusive, Position, Report,
+    Schedule, Status, Step, System, ThreadId, Violation,
 };
 
 use crate::data_race;
@@ -109,12 +109,21 @@ impl<'a, S: System> Run<'a, S> {
     /// Takes a step and adds its event to the execution.
     #[inline]
     pub(crate) fn step(&mut self, step: Step) {
+        self.step_with(step, None);
+    }
+
+    /// Takes a step and adds its event, ordered as `edges` say.
+    #[inline]
+    pub(crate) fn step_with(&mut self, step: Step, edges: Option<&Edges>) {
         debug_assert_eq!((self.synced, self.strayed), (self.execution.len(), false));
         if self.has_switch_bound() {
             self.switches.push(self.switches_with(step.thread));
         }
         self.system.step(step, &mut self.effect);
-        self.execution.push(step, &self.effect);
+        match edges {
+            None => self.execution.push(step, &self.effect),
+            Some(edges) => self.execution.push_with(step, &self.effect, edges),
+        }
         self.synced += 1;
         self.report.steps += 1;
         if self.effect.fault.is_some() {
@@ -203,6 +212,9 @@ impl<'a, S: System> Run<'a, S> {
             }
         }
         self.observer.execution(&self.execution, ending);
+        if let Some(conditions) = self.system.conditions() {
+            self.observer.state(conditions, ending);
+        }
     }
 
     /// Counts an execution that was given up because every enabled thread sleeps.
@@ -296,11 +308,20 @@ impl<'a, S: System> Run<'a, S> {
     }
 
     /// Notes a violation that the first `len` steps lead to.
-    fn note_violation(&mut self, violation: Violation, len: usize) {
+    pub(crate) fn note_violation(&mut self, violation: Violation, len: usize) {
         if !self.report.knows(&violation) {
             let schedule = Schedule::fresh(&mut self.system, &self.execution.steps()[..len]);
             self.synced = len;
             self.sync_to(self.execution.len());
+            self.report.violations.push((violation, schedule));
+        }
+        self.stopped |= !self.options.keep_going;
+    }
+
+    /// Notes a violation that is seen behind steps that are not a prefix of the execution.
+    pub(crate) fn note_violation_behind(&mut self, violation: Violation, steps: Vec<Step>) {
+        if !self.report.knows(&violation) {
+            let schedule = Schedule::fresh(&mut self.system, &steps);
             self.report.violations.push((violation, schedule));
         }
         self.stopped |= !self.options.keep_going;

@@ -104,7 +104,7 @@ impl SourceSets {
 }
 
 /// Whether the first event of `thread` in the sequence has no predecessor in it.
-fn is_initial(sequence: &Sequence, thread: ThreadId) -> bool {
+pub(crate) fn is_initial(sequence: &Sequence, thread: ThreadId) -> bool {
     let first = (0..sequence.len()).find(|&index| sequence.step(index).thread == thread);
     first.is_some_and(|index| {
         (0..index).all(|before| !dependent(sequence.accesses(before), sequence.accesses(index)))

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use selvedge_core::{Ending, Execution, ObservationKey, Schedule, TraceKey};
+use selvedge_core::{Conditions, Ending, Execution, ObservationKey, Schedule, StateKey, TraceKey};
 use selvedge_explore::Observer;
 
 /// What was seen of one class.
@@ -23,9 +23,13 @@ pub struct Classes {
     pub traces: BTreeMap<TraceKey, Class>,
     /// Observation classes, by name.
     pub observations: BTreeMap<ObservationKey, Class>,
+    /// Final states, by name.
+    pub states: BTreeMap<StateKey, Class>,
     /// Two executions of one class that end in different ways: the classes are wrong, because a
     /// footprint does not tell all.
     pub contradiction: Option<(Schedule, Schedule)>,
+    /// The execution that was seen last.
+    last: Schedule,
 }
 
 impl Classes {
@@ -42,8 +46,13 @@ impl Observer for Classes {
         let key = ObservationKey::of(execution);
         let observations = note(&mut self.observations, key, ending, &schedule);
         if self.contradiction.is_none() {
-            self.contradiction = traces.or(observations).map(|other| (other, schedule));
+            self.contradiction = traces.or(observations).map(|other| (other, schedule.clone()));
         }
+        self.last = schedule;
+    }
+
+    fn state(&mut self, conditions: &mut dyn Conditions, ending: Ending) {
+        note(&mut self.states, conditions.state(), ending, &self.last);
     }
 }
 

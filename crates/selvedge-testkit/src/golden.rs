@@ -362,6 +362,13 @@ pub fn run(name: &str, text: &str, golden: &Golden, setting: &Setting) -> Result
                 let both = classes.as_ref().zip(oracle.as_ref());
                 problems.extend(both.and_then(|(found, all)| unlike_brute_force(found, all)));
             }
+            Equivalence::State => {
+                let both = classes.as_ref().zip(oracle.as_ref());
+                problems.extend(both.and_then(|(found, all)| {
+                    let same = found.states.keys().eq(all.states.keys());
+                    (!same).then(|| "the final states are not those of brute force".to_owned())
+                }));
+            }
         }
         if variant.algorithm == Algorithm::Oracle {
             oracle = classes;

@@ -23,6 +23,7 @@ mod seeds;
 mod shrink;
 mod size;
 mod sketch;
+mod states;
 mod subject;
 mod variant;
 
@@ -37,5 +38,6 @@ pub use sketch::{
     Alternative, Comparison, Guard, Index, Mutex, Op, Place, Share, Sketch, Test, ThreadSketch,
     Value, for_each_op, for_each_op_mut,
 };
+pub use states::{Exact, Outcomes, search_states};
 pub use subject::{Findings, Subject};
 pub use variant::Variant;

@@ -6,7 +6,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use selvedge_core::{Effect, Ending, Footprint, Report, Status, Step, System, ThreadId, Violation};
+use selvedge_core::{
+    Conditions, Effect, Ending, Footprint, Report, Status, Step, System, ThreadId, Violation,
+};
 use selvedge_explore::{Algorithm, Observer, Options, explore};
 use selvedge_lang::ir::Program;
 use selvedge_lang::{Interpreter, compile, render};
@@ -166,5 +168,9 @@ impl System for Loan {
 
     fn judged(&mut self, footprint: &mut Footprint) {
         self.get_mut().judged(footprint);
+    }
+
+    fn conditions(&mut self) -> Option<&mut dyn Conditions> {
+        self.get_mut().conditions()
     }
 }

@@ -106,6 +106,9 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("qpor", "quasi"),
     ("quasi-optimal", "quasi"),
     ("dpu", "quasi"),
+    ("cdpor", "constrained"),
+    ("constraints", "constrained"),
+    ("csdpor", "context-sensitive"),
 ];
 
 /// The algorithm that was probably meant.

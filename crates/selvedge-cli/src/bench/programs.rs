@@ -78,6 +78,30 @@ pub(super) const OBSERVED: &[Case] = &[
     long(observed(case!("data-centric", "alternate", N = 5 => 34_904), 8_953)),
 ];
 
+/// The programs on which `constrained` is compared with `source` and `context-sensitive`; behind their traces, how many
+/// executions `constrained` needs.
+pub(super) const TASKS: &[Case] = &[
+    observed(case!("constrained", "fib", N = 6 => 4_096), 1),
+    observed(case!("constrained", "quicksort", N = 10 => 512), 1),
+    observed(case!("constrained", "mergesort", N = 10 => 512), 1),
+    observed(case!("constrained", "pi", N = 7 => 5_040), 1),
+    observed(case!("constrained", "parallel-sort", N = 4 => 288), 1),
+    observed(case!("constrained", "database", N = 5 => 243), 32),
+    observed(case!("constrained", "bounded-buffer", N = 6 => 924), 64),
+];
+
+/// The largest programs of the paper on constrained reduction, for `constrained` alone. They have too many traces to
+/// count.
+pub(super) const TASKS_ALONE: &[Case] = &[
+    observed(case!("constrained", "fib", N = 14 => 0), 1),
+    observed(case!("constrained", "quicksort", N = 200 => 0), 1),
+    observed(case!("constrained", "mergesort", N = 220 => 0), 1),
+    observed(case!("constrained", "pi", N = 20 => 0), 1),
+    observed(case!("constrained", "parallel-sort", N = 11 => 0), 1),
+    long(observed(case!("constrained", "database", N = 12 => 0), 4_096)),
+    long(observed(case!("constrained", "bounded-buffer", N = 11 => 0), 2_048)),
+];
+
 /// The largest programs of the paper on data-centric reduction, for `data-centric` alone.
 pub(super) const OBSERVED_ALONE: &[Case] = &[
     long(observed(case!("data-centric", "alternate", N = 7 => 4_027_216), 616_227)),

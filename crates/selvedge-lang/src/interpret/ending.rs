@@ -37,7 +37,7 @@ impl Machine {
                 .any(|thread| machine.waits_for_ever(loaded, thread).is_some())
         };
         if !self.any(Phase::Failed) && !self.any(Phase::Assumed) && !waits(self) {
-            self.look(loaded, finally, footprint);
+            self.look(loaded, finally, &[], footprint);
         }
     }
 
@@ -54,7 +54,7 @@ impl Machine {
     }
 
     fn finally(&mut self, loaded: &Loaded) -> Option<Violation> {
-        let fault = match self.look(loaded, loaded.program.finally?, &mut Footprint::new()) {
+        let fault = match self.look(loaded, loaded.program.finally?, &[], &mut Footprint::new()) {
             Pause::Fault(fault) => *fault,
             Pause::Endless => *fault::endless(self.budget),
             _ => return None,

@@ -145,6 +145,37 @@ pub(super) fn run(
     }
 }
 
+/// A frame of a thread.
+pub(super) struct Frame {
+    /// Where it stands; below the top, where it goes on when the call returns.
+    pub(super) pc: u32,
+    /// Where its slots start.
+    pub(super) base: u32,
+    /// Below the top: the slot that gets the result of the call.
+    pub(super) target: Option<u32>,
+}
+
+/// The frames of a thread, the current one first.
+pub(super) fn frames<'a>(
+    thread: &Thread,
+    stack: &'a [i32],
+) -> impl Iterator<Item = Frame> + use<'a> {
+    let mut depth = thread.depth;
+    let mut next = Some(Frame { pc: thread.pc, base: thread.base, target: None });
+    std::iter::from_fn(move || {
+        let frame = next.take()?;
+        if depth > 0 {
+            depth -= 1;
+            let header = (frame.base - HEADER) as usize;
+            let base = stack[header + 1] as u32;
+            let target = stack[header + 2];
+            let target = (target > 0).then(|| target as u32 - 1 - base);
+            next = Some(Frame { pc: stack[header] as u32, base, target });
+        }
+        Some(frame)
+    })
+}
+
 fn call(
     loaded: &Loaded,
     procedure: crate::ir::ProcedureId,
@@ -206,7 +237,7 @@ fn arithmetic(
 
 /// `None` if it overflows or divides by zero.
 #[inline]
-fn binary(op: BinaryOp, left: i32, right: i32) -> Option<i32> {
+pub(super) fn binary(op: BinaryOp, left: i32, right: i32) -> Option<i32> {
     let truth = |value: bool| Some(i32::from(value));
     match op {
         BinaryOp::Add => left.checked_add(right),
@@ -226,7 +257,7 @@ fn binary(op: BinaryOp, left: i32, right: i32) -> Option<i32> {
 }
 
 /// `None` if it overflows.
-fn unary(op: UnaryOp, value: i32) -> Option<i32> {
+pub(super) fn unary(op: UnaryOp, value: i32) -> Option<i32> {
     match op {
         UnaryOp::Negate => value.checked_neg(),
         UnaryOp::Abs => value.checked_abs(),

@@ -238,6 +238,16 @@ impl Machine {
         self.marks.len()
     }
 
+    /// How much the logs of cells and of contents hold.
+    pub(super) fn log_lengths(&self) -> (usize, usize) {
+        (self.cell_log.len(), self.content_log.len())
+    }
+
+    /// The cells that changed since the log was so long; some may be listed twice.
+    pub(super) fn cells_changed_since(&self, length: usize) -> impl Iterator<Item = u32> + '_ {
+        self.cell_log[length..].iter().map(|undo| undo.index)
+    }
+
     /// Starts a step of `thread`, to be undone by [`Machine::undo_step`].
     #[inline]
     pub(super) fn begin_step(&mut self, thread: usize) {

@@ -6,6 +6,7 @@
 //! `enabled.rs`. Words are made only on demand: `fault.rs`, `describe.rs`, `ending.rs`.
 
 mod awaited;
+mod conditions;
 mod containers;
 mod describe;
 mod enabled;
@@ -30,11 +31,12 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use selvedge_core::{
-    Describe, Description, Effect, Ending, Footprint, ObjectId, Status, Step, System, ThreadId,
-    Violation,
+    Conditions, Describe, Description, Effect, Ending, Footprint, ObjectId, Status, Step, System,
+    ThreadId, Violation,
 };
 
 use crate::ir::Program;
+use conditions::Analysis;
 use load::Loaded;
 use machine::Machine;
 
@@ -50,6 +52,8 @@ pub struct Interpreter {
     /// Whether an atomic section can run is found out by running it and taking that back: a
     /// question that changes the state for a moment.
     machine: RefCell<Machine>,
+    /// Made when somebody first asks about conditions.
+    analysis: Option<Box<Analysis>>,
 }
 
 impl Interpreter {
@@ -58,7 +62,7 @@ impl Interpreter {
         debug_assert_eq!(crate::ir::verify(&program), Ok(()), "the program is not well formed");
         let loaded = Loaded::new(program);
         let machine = RefCell::new(initial(&loaded, DEFAULT_BUDGET));
-        Self { loaded, machine }
+        Self { loaded, machine, analysis: None }
     }
 
     /// The same program, with another limit to the instructions of one step.
@@ -124,6 +128,14 @@ impl System for Interpreter {
 
     fn judged(&mut self, footprint: &mut Footprint) {
         self.machine.get_mut().judged(&self.loaded, footprint);
+    }
+
+    fn may_write(&mut self, thread: ThreadId, variable: ObjectId) -> bool {
+        self.may_access(thread).may_write(variable)
+    }
+
+    fn conditions(&mut self) -> Option<&mut dyn Conditions> {
+        Some(self)
     }
 }
 

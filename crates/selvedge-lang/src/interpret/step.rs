@@ -79,7 +79,13 @@ impl Machine {
 
     /// Performs the pending step of `me`; false if it turns out to be blocked.
     #[inline]
-    fn perform(&mut self, loaded: &Loaded, me: usize, choice: u32, effect: &mut Effect) -> bool {
+    pub(super) fn perform(
+        &mut self,
+        loaded: &Loaded,
+        me: usize,
+        choice: u32,
+        effect: &mut Effect,
+    ) -> bool {
         effect.clear();
         // A copy: the thread itself is changed in place, field by field, which is faster than
         // writing all of it back.
@@ -243,6 +249,7 @@ impl Machine {
         &mut self,
         loaded: &Loaded,
         procedure: crate::ir::ProcedureId,
+        arguments: &[i32],
         footprint: &mut Footprint,
     ) -> Pause {
         let entry = loaded.procedures[procedure.index()];
@@ -254,7 +261,9 @@ impl Machine {
             phase: Phase::Ready,
             ..Thread::ABSENT
         });
-        self.stacks.push(vec![0; entry.frame as usize]);
+        let mut stack = arguments.to_vec();
+        stack.resize(entry.frame as usize, 0);
+        self.stacks.push(stack);
         self.record.on = false;
         self.begin_step(me);
         let mut budget = self.budget;

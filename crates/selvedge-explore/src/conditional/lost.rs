@@ -1,0 +1,130 @@
+//! Races of what is pruned.
+//!
+//! What sleeps for a conditional reason leads to states that are seen elsewhere, but there the events before
+//! them are others, or in another order. So the races that it would have shown with the events *here* are lost, and
+//! with them backtrack points that nothing else asks for. Instead of exploring it, all that each thread may still
+//! touch is taken for one step of it, and whatever conflicts with that is a race.
+
+use selvedge_core::{Effect, MayAccess, Position, Status, Step, System, ThreadId};
+
+use crate::clock::{Clock, join};
+use crate::races::hard_causes;
+use crate::sequence::Sequence;
+use crate::source::is_initial;
+
+use super::Search;
+
+impl<S: System> Search<'_, S> {
+    /// Adds the backtrack points that the races of everything after the first `depth` events could ask
+    /// for. The run is in that state.
+    pub(super) fn find_lost_races(&mut self, depth: usize) {
+        for thread in self.run.threads() {
+            self.run.sync_to(depth);
+            let status = self.run.system.status(thread);
+            if !matches!(status, Status::Enabled | Status::Blocked | Status::Parked) {
+                continue;
+            }
+            let clock = self.known_to(thread, status, depth);
+            let Some(conditions) = self.run.system.conditions() else { return };
+            let may = conditions.may_access(thread);
+            for e in (0..depth).rev().map(Position::new) {
+                let id = self.run.execution.event(e).id;
+                let known = clock.get(id.thread.index()).is_some_and(|&count| count > id.nth);
+                if !known
+                    && id.thread != thread
+                    && may.may_depend_on(self.run.execution.accesses(e))
+                {
+                    self.ask_for(e, thread, &may, depth);
+                }
+            }
+        }
+        self.run.sync_to(depth);
+    }
+
+    /// The same for a node whose backtrack set has threads that sleep: also the races with their steps.
+    pub(super) fn find_lost_races_of_skipped(&mut self, depth: usize) {
+        if self.nodes[depth].searched == 0 {
+            self.find_lost_races(depth);
+        }
+        let node = &mut self.nodes[depth];
+        let skipped = node.skipped[node.searched..].to_vec();
+        node.searched = node.skipped.len();
+        let mut effect = Effect::default();
+        for step in skipped {
+            self.run.system.pending(step, &mut effect);
+            for thread in self.run.threads().filter(|&thread| thread != step.thread) {
+                let Some(conditions) = self.run.system.conditions() else { return };
+                let may = conditions.may_access(thread);
+                if !may.may_depend_on(effect.footprint.accesses())
+                    || self.nodes[depth].backtrack.contains(&thread)
+                {
+                    continue;
+                }
+                if self.run.is_enabled(thread) {
+                    self.nodes[depth].backtrack.push(thread);
+                } else {
+                    self.expand(Position::new(depth));
+                }
+            }
+        }
+    }
+
+    /// What happens before everything that the thread will do: a clock.
+    fn known_to(&mut self, thread: ThreadId, status: Status, depth: usize) -> Clock {
+        let mut clock = Clock::new();
+        let execution = &self.run.execution;
+        if let Some(last) = execution.last_of(thread) {
+            join(&mut clock, execution.clock(last));
+            return clock;
+        }
+        if status != Status::Parked {
+            let mut effect = Effect::default();
+            self.run.system.pending(Step::of(thread), &mut effect);
+            let accesses = effect.footprint.accesses();
+            for cause in hard_causes(execution, accesses, Position::new(depth)) {
+                join(&mut clock, execution.clock(cause));
+            }
+        }
+        for &(_, child, cause) in &self.caused {
+            if child == thread {
+                join(&mut clock, execution.clock(cause));
+            }
+        }
+        clock
+    }
+
+    /// Has something explored before `e` that leads to a step of `thread` without `e`.
+    fn ask_for(&mut self, e: Position, thread: ThreadId, may: &MayAccess, depth: usize) {
+        let execution = &self.run.execution;
+        let mut sequence = Sequence::default();
+        let (mut has_own, mut depends) = (false, false);
+        for position in (e.index() + 1..depth).map(Position::new) {
+            if !execution.happens_before(e, position) {
+                let (step, accesses) =
+                    (execution.event(position).step(), execution.accesses(position));
+                has_own |= step.thread == thread;
+                depends |= may.may_depend_on(accesses);
+                sequence.push(step, accesses);
+            }
+        }
+        self.run.sync_to(e.index());
+        let can_start = !has_own
+            && !depends
+            && thread.index() < self.run.system.thread_count()
+            && self.run.is_enabled(thread);
+        let backtrack = &mut self.nodes[e.index()].backtrack;
+        let is_asked_for = backtrack
+            .iter()
+            .any(|&other| is_initial(&sequence, other) || other == thread && can_start);
+        if is_asked_for {
+            return;
+        }
+        if sequence.len() > 0 {
+            backtrack.push(sequence.step(0).thread);
+        } else if can_start {
+            backtrack.push(thread);
+        } else {
+            self.expand(e);
+        }
+    }
+}

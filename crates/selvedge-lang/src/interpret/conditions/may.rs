@@ -1,0 +1,391 @@
+//! What a thread may still touch: `W(b)` of the paper on constrained reduction, and what it may read.
+//!
+//! The rest of a thread's code is run with what is known: its slots are, shared values are not. Where
+//! a branch depends on something unknown, it goes both ways; an element with an unknown index stands
+//! for the whole array. A thread that is spawned on the way is a node of its own, known by its procedure
+//! and what is known of its arguments; nodes are kept, and what a thread may touch is all that can be
+//! reached from its node. If that takes too long, everything that its procedures name is taken instead.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use selvedge_core::MayAccess;
+
+use crate::ir::{ObjectRef, Op, Operand, ProcedureId, Slot};
+
+use super::super::invisible::{binary, frames, unary};
+use super::super::load::Loaded;
+use super::super::machine::{Machine, Phase};
+use super::live::Live;
+
+/// More instructions than this are not followed for one node.
+const LONGEST: u32 = 20_000;
+
+/// Deeper calls are not followed.
+const DEEPEST: usize = 64;
+
+/// More nodes than this are not looked at for one thread.
+const MOST_AT_ONCE: usize = 10_000;
+
+/// More nodes than this are not kept.
+const MOST_NODES: usize = 50_000;
+
+/// What is known of a slot.
+type Known = Option<i32>;
+
+/// A frame of a thread of which not all is known.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Frame {
+    pc: u32,
+    /// The slot that gets the result of the call above it.
+    target: Option<u32>,
+    slots: Vec<Known>,
+}
+
+/// Where a thread may stand: its frames, the current one last.
+type Standing = Vec<Frame>;
+
+/// What is known of all that can happen from where a thread stands.
+struct Node {
+    own: MayAccess,
+    spawns: Vec<usize>,
+    /// What it may touch with all that it spawns, once somebody asked.
+    all: Option<Arc<MayAccess>>,
+}
+
+pub(super) struct May {
+    nodes: Vec<Node>,
+    known: BTreeMap<Standing, usize>,
+    /// Per procedure, all that it and what it calls and spawns names.
+    named: Vec<MayAccess>,
+    nothing: Arc<MayAccess>,
+}
+
+impl May {
+    pub(super) fn new(loaded: &Loaded) -> Self {
+        let named = named(loaded);
+        Self { nodes: Vec::new(), known: BTreeMap::new(), named, nothing: Arc::default() }
+    }
+
+    pub(super) fn of_thread(
+        &mut self,
+        loaded: &Loaded,
+        machine: &Machine,
+        live: &Live,
+        thread: usize,
+    ) -> Arc<MayAccess> {
+        let state = &machine.threads[thread];
+        match state.phase {
+            Phase::Absent | Phase::Finished | Phase::Assumed | Phase::Failed => {
+                return Arc::clone(&self.nothing);
+            }
+            Phase::Ready | Phase::FaultsAtOnce | Phase::Parked | Phase::Woken | Phase::Passing => {}
+        }
+        let stack = &machine.stacks[thread];
+        let mut standing: Standing = frames(state, stack)
+            .map(|frame| {
+                let procedure = loaded.procedure_at(frame.pc);
+                let size = loaded.procedures[procedure.index()].frame as usize;
+                let mut slots = vec![None; size];
+                for &slot in live.at(frame.pc) {
+                    slots[slot as usize] = Some(stack[(frame.base + slot) as usize]);
+                }
+                Frame { pc: frame.pc, target: frame.target, slots }
+            })
+            .collect();
+        standing.reverse();
+        if self.nodes.len() > MOST_NODES {
+            self.nodes.clear();
+            self.known.clear();
+        }
+        let node = self.node(loaded, standing);
+        self.all(node)
+    }
+
+    /// The node of a standing, and those of all that can be spawned from it.
+    fn node(&mut self, loaded: &Loaded, standing: Standing) -> usize {
+        if let Some(&node) = self.known.get(&standing) {
+            return node;
+        }
+        let first = self.add(standing.clone());
+        let mut work = vec![(first, standing)];
+        while let Some((node, standing)) = work.pop() {
+            let mut follow = Follow { loaded, found: MayAccess::default(), spawned: Vec::new() };
+            // Tasks that spawn tasks with ever new arguments never end.
+            let is_too_much = self.nodes.len() - first > MOST_AT_ONCE;
+            if !is_too_much && follow.run(standing.clone()) {
+                for child in follow.spawned {
+                    let number = match self.known.get(&child) {
+                        Some(&number) => number,
+                        None => {
+                            let number = self.add(child.clone());
+                            work.push((number, child));
+                            number
+                        }
+                    };
+                    self.nodes[node].spawns.push(number);
+                }
+                self.nodes[node].own = follow.found;
+            } else {
+                for frame in &standing {
+                    let procedure = loaded.procedure_at(frame.pc);
+                    self.nodes[node].own.extend(&self.named[procedure.index()]);
+                }
+            }
+        }
+        first
+    }
+
+    fn add(&mut self, standing: Standing) -> usize {
+        self.nodes.push(Node { own: MayAccess::default(), spawns: Vec::new(), all: None });
+        self.known.insert(standing, self.nodes.len() - 1);
+        self.nodes.len() - 1
+    }
+
+    /// All that can be touched from a node.
+    fn all(&mut self, node: usize) -> Arc<MayAccess> {
+        if let Some(all) = &self.nodes[node].all {
+            return Arc::clone(all);
+        }
+        let mut all = MayAccess::default();
+        let mut seen = BTreeSet::from([node]);
+        let mut work = vec![node];
+        while let Some(next) = work.pop() {
+            if let Some(known) = &self.nodes[next].all {
+                all.extend(known);
+                continue;
+            }
+            all.extend(&self.nodes[next].own);
+            work.extend(self.nodes[next].spawns.iter().copied().filter(|&it| seen.insert(it)));
+        }
+        let all = Arc::new(all);
+        self.nodes[node].all = Some(Arc::clone(&all));
+        all
+    }
+}
+
+/// Follows the code from where a thread stands.
+struct Follow<'a> {
+    loaded: &'a Loaded,
+    found: MayAccess,
+    spawned: Vec<Standing>,
+}
+
+impl Follow<'_> {
+    /// False if it takes too long.
+    fn run(&mut self, start: Standing) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut work = vec![start];
+        let mut left = LONGEST;
+        while let Some(mut standing) = work.pop() {
+            loop {
+                left -= 1;
+                if left == 0 || standing.len() > DEEPEST {
+                    return false;
+                }
+                match self.instruction(&mut standing) {
+                    Next::On => {}
+                    Next::End => break,
+                    Next::Either(then, otherwise) => {
+                        if !seen.insert(standing.clone()) {
+                            break;
+                        }
+                        let frame = standing.len() - 1;
+                        let mut other = standing.clone();
+                        other[frame].pc = otherwise;
+                        standing[frame].pc = then;
+                        work.push(other);
+                    }
+                }
+            }
+            if self.found.everything {
+                return true;
+            }
+        }
+        true
+    }
+
+    fn instruction(&mut self, standing: &mut Standing) -> Next {
+        let Some(frame) = standing.last_mut() else { return Next::End };
+        let loaded = self.loaded;
+        let op = loaded.op(frame.pc);
+        match op {
+            Op::Jump { to } => frame.pc = to.0,
+            Op::Branch { condition, then, otherwise } => match known(*condition, frame) {
+                Some(0) => frame.pc = otherwise.0,
+                Some(_) => frame.pc = then.0,
+                None => return Next::Either(then.0, otherwise.0),
+            },
+            Op::Call { procedure, arguments, target } => {
+                frame.pc += 1;
+                frame.target = target.map(|target| target.0);
+                let called = entered(loaded, *procedure, arguments, frame);
+                standing.push(called);
+            }
+            Op::Return { value } => {
+                let value = value.and_then(|value| known(value, frame));
+                standing.pop();
+                let Some(caller) = standing.last_mut() else { return Next::End };
+                if let Some(target) = caller.target.take() {
+                    caller.slots[target as usize] = value;
+                }
+            }
+            Op::Assert { condition, .. } | Op::Assume { condition } | Op::Await { condition } => {
+                if known(*condition, frame) == Some(0) && !matches!(op, Op::Await { .. }) {
+                    return Next::End;
+                }
+                frame.pc += 1;
+            }
+            Op::Copy { .. }
+            | Op::Unary { .. }
+            | Op::Binary { .. }
+            | Op::Index { .. }
+            | Op::ThreadIndex { .. }
+            | Op::Own { .. } => {
+                if !compute(loaded, op, frame) {
+                    return Next::End;
+                }
+                frame.pc += 1;
+            }
+            _ => {
+                self.touch(op, frame);
+                if let Some(Slot(target)) = op.target() {
+                    frame.slots[target as usize] = None;
+                }
+                frame.pc += 1;
+            }
+        }
+        Next::On
+    }
+
+    /// A visible operation.
+    fn touch(&mut self, op: &Op, frame: &Frame) {
+        match op {
+            Op::Spawn { procedure, arguments, .. } => {
+                self.spawned.push(vec![entered(self.loaded, *procedure, arguments, frame)]);
+            }
+            // Whom they reach, and what comes of it, is not followed.
+            Op::Join { .. } | Op::Send { .. } | Op::Receive { .. } => self.found.everything = true,
+            Op::Read { variable: object, .. } | Op::ReadContainer { container: object, .. } => {
+                let (start, end) = objects(self.loaded, *object, known(object.index, frame));
+                self.found.reads.insert(start, end);
+            }
+            _ => op.for_each_object(|object| {
+                let (start, end) = objects(self.loaded, object, known(object.index, frame));
+                self.found.reads.insert(start, end);
+                self.found.writes.insert(start, end);
+            }),
+        }
+    }
+}
+
+enum Next {
+    On,
+    End,
+    /// At a branch that goes to one of these.
+    Either(u32, u32),
+}
+
+fn known(operand: Operand, frame: &Frame) -> Known {
+    match operand {
+        Operand::Slot(slot) => frame.slots[slot.index()],
+        Operand::Constant(value) => Some(value),
+    }
+}
+
+/// The frame of a procedure that is called or spawned.
+fn entered(loaded: &Loaded, procedure: ProcedureId, arguments: &[Operand], by: &Frame) -> Frame {
+    let entry = loaded.procedures[procedure.index()];
+    let mut slots: Vec<Known> = arguments.iter().map(|&argument| known(argument, by)).collect();
+    slots.resize(entry.frame as usize, None);
+    Frame { pc: entry.pc, target: None, slots }
+}
+
+/// Computes what goes into a slot; false if it fails.
+fn compute(loaded: &Loaded, op: &Op, frame: &mut Frame) -> bool {
+    let (target, result) = match op {
+        Op::Copy { target, value } => (target, Ok(known(*value, frame))),
+        Op::Unary { op, target, value } => {
+            (target, known(*value, frame).map(|value| unary(*op, value).ok_or(())).transpose())
+        }
+        Op::Binary { op, target, left, right } => {
+            let both = known(*left, frame).zip(known(*right, frame));
+            (target, both.map(|(left, right)| binary(*op, left, right).ok_or(())).transpose())
+        }
+        Op::Index { target, global, first, second } => {
+            let dims = &loaded.program.globals[global.index()].dims;
+            let within = |index: Known, size: u32| {
+                index.is_none_or(|index| index >= 0 && (index as u32) < size)
+            };
+            let first = known(*first, frame);
+            let second = second.map(|second| known(second, frame));
+            let is_within = within(first, dims[0])
+                && second.is_none_or(|second| within(second, dims[dims.len() - 1]));
+            let flat = match (first, second) {
+                (Some(first), None) => Some(first),
+                (Some(first), Some(Some(second))) => Some(first * dims[1] as i32 + second),
+                _ => None,
+            };
+            (target, if is_within { Ok(flat) } else { Err(()) })
+        }
+        Op::ThreadIndex { target, .. } | Op::Own { target } => (target, Ok(None)),
+        _ => return true,
+    };
+    match result {
+        Ok(result) => {
+            frame.slots[target.index()] = result;
+            true
+        }
+        Err(()) => false,
+    }
+}
+
+/// The numbers of the objects that are meant: one, or all of an array.
+fn objects(loaded: &Loaded, object: ObjectRef, index: Known) -> (u32, u32) {
+    let global = &loaded.program.globals[object.global.index()];
+    let each = global.objects_per_element() as u32;
+    match index {
+        Some(index) => {
+            let start = global.base + index as u32 * each;
+            (start, start + each)
+        }
+        None => (global.base, global.base + global.objects() as u32),
+    }
+}
+
+/// Per procedure, all that it names, with what it calls and spawns.
+fn named(loaded: &Loaded) -> Vec<MayAccess> {
+    let procedures = &loaded.program.procedures;
+    let mut named = vec![MayAccess::default(); procedures.len()];
+    loop {
+        let before = named.clone();
+        for (index, procedure) in procedures.iter().enumerate() {
+            for instruction in &procedure.code {
+                let mut all = std::mem::take(&mut named[index]);
+                match &instruction.op {
+                    Op::Call { procedure, .. } | Op::Spawn { procedure, .. } => {
+                        if procedure.index() != index {
+                            all.extend(&named[procedure.index()]);
+                        }
+                    }
+                    Op::Join { .. } | Op::Send { .. } | Op::Receive { .. } => all.everything = true,
+                    op => op.for_each_object(|object| {
+                        let constant = match object.index {
+                            Operand::Constant(index) => Some(index),
+                            Operand::Slot(_) => None,
+                        };
+                        let (start, end) = objects(loaded, object, constant);
+                        all.reads.insert(start, end);
+                        if !matches!(op, Op::Read { .. } | Op::ReadContainer { .. }) {
+                            all.writes.insert(start, end);
+                        }
+                    }),
+                }
+                named[index] = all;
+            }
+        }
+        if named == before {
+            return named;
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! What the interpreter can tell about its state: [`Conditions`].
+//!
+//! `orders.rs` runs two steps in both orders, `state.rs` names states and threads, for which `live.rs`
+//! says which slots still matter, and `may.rs` says what a thread may still touch.
+
+mod live;
+mod may;
+mod orders;
+mod state;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use selvedge_core::{
+    Commutation, Conditions, Footprint, Holding, MayAccess, StateKey, Step, ThreadId, Violation,
+    ViolationKind,
+};
+
+use crate::ir::{AtomicId, ConditionArgument, Independence, Op, Program};
+
+use super::Interpreter;
+use super::invisible::Pause;
+use super::load::Loaded;
+use super::machine::{Machine, Phase};
+use live::Live;
+use may::May;
+
+/// What is found out once about a program, when the first question comes.
+pub(super) struct Analysis {
+    live: Live,
+    may: May,
+    /// Whether anybody can keep the handle of a spawned thread.
+    names_matter: bool,
+}
+
+impl Analysis {
+    fn new(loaded: &Loaded) -> Self {
+        let names_matter = loaded
+            .code
+            .iter()
+            .any(|it| matches!(it.op, Op::Spawn { target: Some(_), .. } | Op::Own { .. }));
+        Self { live: Live::new(loaded), may: May::new(loaded), names_matter }
+    }
+}
+
+impl Interpreter {
+    fn parts(&mut self) -> (&Loaded, &mut Machine, &mut Analysis) {
+        let loaded = &self.loaded;
+        let analysis = self.analysis.get_or_insert_with(|| Box::new(Analysis::new(loaded)));
+        (loaded, self.machine.get_mut(), analysis)
+    }
+}
+
+impl Conditions for Interpreter {
+    fn try_both_orders(&mut self, first: Step, second: Step) -> Commutation {
+        let (loaded, machine, analysis) = self.parts();
+        machine.try_both_orders(loaded, analysis, first, second)
+    }
+
+    fn constraints(&mut self, first: ThreadId, second: ThreadId) -> Vec<Holding> {
+        let (loaded, machine, _) = self.parts();
+        let threads = [first.index(), second.index()];
+        let [Some(a), Some(b)] = threads.map(|thread| machine.section_of(loaded, thread)) else {
+            return Vec::new();
+        };
+        let mut holding = Vec::new();
+        for (constraint, independence) in loaded.program.independence.iter().enumerate() {
+            let Independence { first, second, .. } = *independence;
+            let reads = [((a, b), threads), ((b, a), [threads[1], threads[0]])]
+                .into_iter()
+                .filter(|&(sides, _)| sides == (first, second))
+                .find_map(|(_, threads)| machine.holds(loaded, independence, threads));
+            holding.extend(reads.map(|reads| Holding { constraint, reads }));
+        }
+        holding
+    }
+
+    fn refute(
+        &mut self,
+        holding: &Holding,
+        first: ThreadId,
+        second: ThreadId,
+    ) -> Option<Violation> {
+        if self.try_both_orders(Step::of(first), Step::of(second)).same {
+            return None;
+        }
+        let (loaded, machine, analysis) = self.parts();
+        let program = &loaded.program;
+        let independence = &program.independence[holding.constraint];
+        let (a, b) =
+            (section_name(program, independence.first), section_name(program, independence.second));
+        let text = &program.sites[independence.site.index()].text;
+        Some(Violation {
+            kind: ViolationKind::Constraint,
+            message: format!("`{text}` is wrong: {a} and {b} do not commute here"),
+            places: vec![program.place(independence.site)],
+            notes: machine.both_outcomes(loaded, analysis, first.index(), second.index()),
+            thread: None,
+        })
+    }
+
+    fn may_access(&mut self, thread: ThreadId) -> Arc<MayAccess> {
+        let (loaded, machine, analysis) = self.parts();
+        analysis.may.of_thread(loaded, machine, &analysis.live, thread.index())
+    }
+
+    fn state(&mut self) -> StateKey {
+        let (loaded, machine, analysis) = self.parts();
+        StateKey(machine.state(loaded, analysis))
+    }
+}
+
+/// How messages call an atomic section.
+fn section_name(program: &Program, section: AtomicId) -> String {
+    let atomic = &program.atomics[section.index()];
+    let name = atomic.name.clone();
+    format!(
+        "`{}`",
+        name.unwrap_or_else(|| program.procedures[atomic.procedure.index()].name.clone())
+    )
+}
+
+impl Machine {
+    /// The atomic section at which a thread stands.
+    fn section_of(&self, loaded: &Loaded, thread: usize) -> Option<AtomicId> {
+        let state = self.threads.get(thread)?;
+        match loaded.op(state.pc) {
+            Op::AtomicBegin { atomic } if state.phase == Phase::Ready => Some(*atomic),
+            _ => None,
+        }
+    }
+
+    /// What the condition looks at, if it holds for the sections at which these threads stand. One
+    /// that fails does not hold.
+    fn holds(
+        &mut self,
+        loaded: &Loaded,
+        independence: &Independence,
+        threads: [usize; 2],
+    ) -> Option<Vec<selvedge_core::ObjectId>> {
+        let Some(condition) = &independence.condition else { return Some(Vec::new()) };
+        let slot = |argument: &ConditionArgument| {
+            let (thread, slot) = match *argument {
+                ConditionArgument::First(slot) => (threads[0], slot),
+                ConditionArgument::Second(slot) => (threads[1], slot),
+            };
+            self.stacks[thread][(self.threads[thread].base + slot.0) as usize]
+        };
+        let arguments: Vec<i32> = condition.arguments.iter().map(slot).collect();
+        let mut footprint = Footprint::new();
+        match self.look(loaded, condition.procedure, &arguments, &mut footprint) {
+            Pause::Returned(Some(1)) => {
+                Some(footprint.accesses().iter().map(|access| access.object).collect())
+            }
+            _ => None,
+        }
+    }
+}

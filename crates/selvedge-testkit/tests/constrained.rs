@@ -1,0 +1,323 @@
+//! `constrained` and `context-sensitive` on random programs of atomic blocks: the final states, failing steps and
+//! deadlocks are those that a search of the state graph finds.
+//!
+//! `SELVEDGE_FUZZ_SECONDS=100 cargo test --release -p selvedge-testkit --test constrained` goes on with new
+//! programs for that long, for each kind of program.
+
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+use selvedge_core::{System, ViolationKind};
+use selvedge_explore::{Algorithm, Limits, Options, Silent, confirm, explore};
+use selvedge_lang::{Interpreter, compile, render};
+use selvedge_testkit::{Exact, Outcomes, Random, search_states};
+
+/// Larger programs are left out.
+const MOST_STATES: usize = 1_000;
+
+/// Programs with more traces are left out.
+const MOST_TRACES: u64 = 2_000;
+
+/// What the blocks of a random program may do.
+#[derive(Clone, Copy, Default)]
+struct Kind {
+    /// Elements of an array, with computed indices.
+    arrays: bool,
+    /// Tasks that are spawned.
+    tasks: bool,
+    /// Assertions that may fail.
+    assertions: bool,
+    /// Blocks that wait, and locks around blocks.
+    waiting: bool,
+    /// Steps that are not blocks; local variables; choices.
+    plain: bool,
+}
+
+#[test]
+fn blocks() {
+    campaign(Kind::default(), 2_500);
+}
+
+#[test]
+fn arrays() {
+    campaign(Kind { arrays: true, ..Kind::default() }, 1_000);
+}
+
+#[test]
+fn tasks() {
+    campaign(Kind { tasks: true, ..Kind::default() }, 500);
+}
+
+#[test]
+fn assertions() {
+    campaign(Kind { assertions: true, ..Kind::default() }, 1_000);
+}
+
+#[test]
+fn waiting() {
+    campaign(Kind { waiting: true, ..Kind::default() }, 1_300);
+}
+
+#[test]
+fn everything() {
+    let kind = Kind { arrays: true, tasks: true, assertions: true, waiting: true, plain: true };
+    campaign(kind, 700);
+}
+
+/// Example 4 of the paper: every pair of blocks commutes where it is met, and yet another order ends elsewhere.
+#[test]
+fn conditions_that_hold_now_may_not_hold_later() {
+    let text = include_str!("../../../programs/constrained/fig1.sel");
+    for (z, x) in (-3..=1).flat_map(|z| (-3..=1).map(move |x| (z, x))) {
+        let constants = [("Z".to_owned(), z), ("X".to_owned(), x)];
+        let compiled = compile("fig1.sel", text, &constants).expect("it compiles");
+        let make = || Interpreter::new(compiled.program.clone());
+        let expected = search_states(&mut make(), MOST_STATES).expect("it is small");
+        let (_, found, _) = run("constrained", Algorithm::Constrained, &make);
+        assert_eq!(found, expected, "z = {z}, x = {x}");
+        if (z, x) == (-1, -2) {
+            assert_eq!(found.states.len(), 2);
+        }
+    }
+}
+
+/// What the algorithms as they are published miss.
+#[test]
+fn races_of_what_is_pruned_are_not_lost() {
+    let text = include_str!("../../../programs/regressions/lost-races.sel");
+    assert!(check(text, 0, &mut [0; 4]));
+}
+
+/// Blocks that act differently in the order that is left out, and what sleeps once an edge was left out: each of these
+/// programs was once told wrong.
+#[test]
+fn orders_that_are_left_out_hide_nothing() {
+    let programs = [
+        "shared x = 1; shared y = 1; shared z = 1; shared a[2] = 0;
+         thread t0 { atomic { if y < 1 { z = a[1]; } } atomic { x = y + 1; } }
+         thread t1 { atomic { y += 1; } atomic { a[0] += 1; if x < 1 { x = 3; } } }
+         thread t2 { atomic { z = a[abs(z) % 2]; } }
+         thread t3 { atomic { a[1] = -1; z += 1; } }",
+        "shared x = 1; shared y = 1; shared z = -1; shared a[2] = 0;
+         thread t0 { atomic { z += 1; } atomic { a[1] = 1; } }
+         thread t1 { atomic { y = a[0]; } }
+         thread t2 { atomic { z = a[abs(z) % 2]; if y == 1 { y = a[1]; } } atomic { z = a[0]; } }",
+        "shared x = 0; shared y = 1; shared z = 1; shared a[2] = 0;
+         thread t0 { atomic { if z >= -1 { y = y; } } atomic { if y < -1 { y = -1; } } atomic { z = -1; } }
+         thread t1 { atomic { a[abs(z) % 2] = z + 1; x = z; } }
+         thread t2 { atomic { if x >= 0 { x = a[abs(y) % 2]; } } }
+         thread t3 { atomic { y = z; } }",
+    ];
+    for text in programs {
+        assert!(check(text, 0, &mut [0; 4]));
+    }
+}
+
+/// Two tasks that meet make the third one together, whichever comes last.
+#[test]
+fn tasks_make_a_task_together() {
+    let meet = "shared met = false; shared x = 0;
+        atomic proc come(v: int) {{ if met {{ spawn go(v); }} else {{ met = true; }} }}
+        atomic proc go(v: int) {{ x = {go}; }}
+        independent(come(v), come(w)) if v == w;
+        thread a {{ come(1); }} thread b {{ come(1); }} thread c {{ atomic {{ x = {c}; }} }}";
+    for (go, c) in [("v", "2"), ("x + v", "x + 2"), ("x * 2 + v", "x + 3")] {
+        let text = meet.replace("{{", "{").replace("}}", "}");
+        let text = text.replace("{go}", go).replace("{c}", c);
+        let mut counts = [0; 4];
+        assert!(check(&text, 0, &mut counts));
+        assert!(counts[2] < counts[0], "{counts:?}: {text}");
+    }
+}
+
+/// A constraint that is wrong is found where it is used, and is seen again when the steps are replayed.
+#[test]
+fn wrong_constraints_are_caught() {
+    let text = "shared x = 0; shared y = 0;
+        thread a { atomic p { x = 1; } }
+        thread b { atomic q { x = 2; } }
+        thread c { y = 1; }
+        independent(p, q) if y >= 0;";
+    let compiled = compile("wrong.sel", text, &[]).expect("it compiles");
+    let make = || Interpreter::new(compiled.program.clone());
+    let options = Options { check_constraints: true, ..Options::default() };
+    let report = explore(Algorithm::Constrained, &make, &options, &mut Silent);
+    let [(violation, schedule)] = &report.violations[..] else { panic!("{report:?}") };
+    assert_eq!(violation.kind, ViolationKind::Constraint);
+    assert_eq!(violation.places[0].line, 5);
+    let confirmed = confirm(&make, violation, schedule).expect("it is seen again");
+    assert!(confirmed.violation.notes.iter().any(|note| note.contains("x = 2")), "{confirmed:?}");
+    // Right ones pass.
+    let right = text.replace("x = 2", "x = 1");
+    let compiled = compile("right.sel", &right, &[]).expect("it compiles");
+    let make = || Interpreter::new(compiled.program.clone());
+    let report = explore(Algorithm::Constrained, &make, &options, &mut Silent);
+    assert!(report.violations.is_empty() && report.counts.complete == 1, "{report:?}");
+}
+
+#[allow(clippy::print_stderr, reason = "a long campaign tells how far it came")]
+fn campaign(kind: Kind, programs: u64) {
+    let seconds = std::env::var("SELVEDGE_FUZZ_SECONDS")
+        .ok()
+        .map(|seconds| seconds.parse().expect("SELVEDGE_FUZZ_SECONDS is not a number of seconds"));
+    let end = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    let (mut compared, mut counts, mut seed) = (0, [0_u64; 4], 0);
+    while end.map_or(seed < programs, |end| Instant::now() < end) {
+        let text = program(kind, &mut Random::new(seed));
+        compared += u64::from(check(&text, seed, &mut counts));
+        seed += 1;
+    }
+    assert!(compared * 10 > seed * 6, "only {compared} of {seed} programs were compared");
+    // Something must have been saved.
+    assert!(counts[3] <= counts[0] && counts[1] <= 2 * counts[0], "{counts:?}");
+    if end.is_some() {
+        eprintln!("{compared} programs; source, context-sensitive, constrained, exact: {counts:?}");
+    }
+}
+
+/// Compares all explorers on a program; false if it is too large.
+fn check(text: &str, seed: u64, counts: &mut [u64; 4]) -> bool {
+    let compiled = compile("random.sel", text, &[])
+        .unwrap_or_else(|error| panic!("{}\n{text}", render(&error, "random.sel", text, false)));
+    let make = || Interpreter::new(compiled.program.clone());
+    let Some(expected) = search_states(&mut make(), MOST_STATES) else { return false };
+    let few = Limits { executions: Some(MOST_TRACES), ..Limits::default() };
+    let options = Options { keep_going: true, limits: few, ..Options::default() };
+    if !explore(Algorithm::Source, &make, &options, &mut Silent).inconclusive.is_empty() {
+        return false;
+    }
+    let runs = [
+        run("source", Algorithm::Source, &make),
+        run("context-sensitive", Algorithm::ContextSensitive, &make),
+        run("constrained", Algorithm::Constrained, &make),
+        run("constrained, exactly", Algorithm::Constrained, &|| Exact::new(make())),
+    ];
+    for ((name, found, executions), count) in runs.into_iter().zip(counts) {
+        *count += executions;
+        for (state, ending) in &expected.states {
+            assert!(
+                found.states.contains(&(state.clone(), *ending)),
+                "seed {seed}: {name} misses the state {state:?} ({ending:?})\n{text}"
+            );
+        }
+        assert_eq!(found.states.len(), expected.states.len(), "seed {seed}: {name}\n{text}");
+        assert_eq!(found.violations, expected.violations, "seed {seed}: {name}\n{text}");
+    }
+    true
+}
+
+fn run<S: System>(
+    name: &'static str,
+    algorithm: Algorithm,
+    make: &dyn Fn() -> S,
+) -> (&'static str, Outcomes, u64) {
+    let options = Options { keep_going: true, ..Options::default() };
+    let mut outcomes = Outcomes::default();
+    let report = explore(algorithm, make, &options, &mut outcomes);
+    assert!(report.inconclusive.is_empty(), "{name}: {:?}", report.inconclusive);
+    (name, outcomes.with(&report), report.counts.total())
+}
+
+/// A random program of two to four threads with one to three blocks each.
+fn program(kind: Kind, random: &mut Random) -> String {
+    let mut text = String::new();
+    for name in ["x", "y", "z"] {
+        writeln!(text, "shared {name} = {};", number(random)).expect("a string takes everything");
+    }
+    let more = "shared a[2] = 0;\nmutex m;\nsemaphore s = 1;\n";
+    text += more;
+    if kind.tasks {
+        for task in ["task", "other"] {
+            let body = block(Kind { tasks: false, ..kind }, random, &["x", "y", "z", "v"]);
+            writeln!(text, "atomic proc {task}(v: int) {{ {body} }}").expect("a string");
+        }
+    }
+    let threads = 2 + random.below(3);
+    let mut blocks = 6_usize.saturating_sub(threads);
+    for thread in 0..threads {
+        let mut body = String::new();
+        let more = random.below(3).min(blocks);
+        blocks -= more;
+        if kind.plain && random.one_in(3) {
+            body += "let k = x; ";
+        } else {
+            body += "let k = 1; ";
+        }
+        for _ in 0..=more {
+            body += &statement(kind, random);
+        }
+        writeln!(text, "thread t{thread} {{ {body}assert k < 100; }}").expect("a string");
+    }
+    text
+}
+
+fn statement(kind: Kind, random: &mut Random) -> String {
+    let names: &[&str] = &["x", "y", "z"];
+    if kind.plain && random.one_in(4) {
+        return match random.below(4) {
+            0 => format!("{} ", assignment(kind, random, names)),
+            1 => "k = x; ".to_owned(),
+            2 => "y = k; ".to_owned(),
+            _ => "k = choose(0..2); ".to_owned(),
+        };
+    }
+    let body = block(kind, random, if kind.plain { &["x", "y", "z", "k"] } else { names });
+    match random.below(8) {
+        0 if kind.waiting => format!("lock m {{ atomic {{ {body} }} }} "),
+        1 if kind.waiting => format!("atomic {{ await {}; {body} }} ", condition(random, names)),
+        2 if kind.waiting => format!("down(s); atomic {{ {body} up(s); }} "),
+        _ => format!("atomic {{ {body} }} "),
+    }
+}
+
+/// One to three guarded assignments.
+fn block(kind: Kind, random: &mut Random, names: &[&str]) -> String {
+    let mut text = String::new();
+    for _ in 0..[1, 1, 2, 3][random.below(4)] {
+        let mut action = assignment(kind, random, names);
+        if kind.tasks && random.one_in(4) {
+            let task = random.pick(&["task", "other"]);
+            action = format!("spawn {task}({});", random.pick(names));
+        }
+        if kind.assertions && random.one_in(6) {
+            action = format!("assert {};", condition(random, names));
+        }
+        if random.one_in(2) {
+            action = format!("if {} {{ {action} }}", condition(random, names));
+        }
+        write!(text, "{action} ").expect("a string takes everything");
+    }
+    text
+}
+
+fn assignment(kind: Kind, random: &mut Random, names: &[&str]) -> String {
+    let target = if kind.arrays && random.one_in(3) {
+        element(random)
+    } else {
+        (*random.pick(&["x", "y", "z"])).to_owned()
+    };
+    let value = match random.below(5) {
+        0 => number(random).to_string(),
+        1 => (*random.pick(names)).to_owned(),
+        2 => format!("min({target}, 5) + 1"),
+        3 if kind.arrays => element(random),
+        _ => format!("min({}, 5) + 1", random.pick(names)),
+    };
+    format!("{target} = {value};")
+}
+
+fn element(random: &mut Random) -> String {
+    match random.below(3) {
+        0 => "a[0]".to_owned(),
+        1 => "a[1]".to_owned(),
+        _ => format!("a[abs({}) % 2]", random.pick(&["x", "y", "z"])),
+    }
+}
+
+fn condition(random: &mut Random, names: &[&str]) -> String {
+    format!("{} {} {}", random.pick(names), random.pick(&["<", ">=", "=="]), number(random))
+}
+
+fn number(random: &mut Random) -> i32 {
+    [-1, 0, 1][random.below(3)]
+}
