@@ -8,6 +8,7 @@
 
 pub mod check;
 pub mod circuit;
+pub mod constraints;
 pub mod encode;
 pub mod solver;
 pub mod stats;

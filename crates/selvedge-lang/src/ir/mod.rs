@@ -83,8 +83,10 @@ pub struct Program {
     pub finally: Option<ProcedureId>,
     /// Atomic sections, by [`AtomicId`].
     pub atomics: Vec<Atomic>,
-    /// Declared independence between atomic sections.
+    /// Declared independence between atomic sections. Of several for one pair, any one suffices.
     pub independence: Vec<Independence>,
+    /// Where independence was declared besides the source file.
+    pub additions: Option<Additions>,
 }
 
 /// A place in the source and what messages say about it.
@@ -242,7 +244,31 @@ pub enum AtomicKind {
     Await,
 }
 
+/// A second text, with independence constraints. Its lines count on behind those of the source.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Additions {
+    /// The file as the user named it, or where else it comes from.
+    pub name: String,
+    /// The number of the last line of the source.
+    pub after_line: u32,
+}
+
 /// Two atomic sections that are independent, always or under a condition.
+///
+/// What it says: in every state in which both sections are about to run and the condition evaluates to
+/// true, a section does not notice whether the other one has run before it. Precisely: either both
+/// orders run to their ends and give the same state (shared objects, local variables that are still
+/// used, spawned tasks as a multiset, whatever their numbers), or one section fails at the same place
+/// alone and behind the other one, while the other one does not fail alone. A failure is anything that is a
+/// violation: an assertion, an index, a division, and also an overflow. Neither section enables or disables
+/// the other.
+///
+/// Three things it leaves open, and whoever uses it has to look at them:
+/// - A condition that fails when it is evaluated (it overflows, an index is out of range) does not
+///   hold.
+/// - A section that fails for reasons of its own, whatever is shared (an index that depends on its
+///   parameters alone), fails in every order; nothing is said about the other section then.
+/// - If a section failed, the execution ends there. What others would have done is another matter.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Independence {
     /// One section.
