@@ -63,12 +63,20 @@ pub(crate) fn run(args: &ConstraintsArgs, screen: &Screen) -> Result<Exit, Failu
 }
 
 /// The program of `check`, with its constraints.
-pub(crate) fn loaded(args: &ProgramArgs, from: &Origin, screen: &Screen) -> Result<Loaded, Failure> {
+pub(crate) fn loaded(
+    args: &ProgramArgs,
+    from: &Origin,
+    screen: &Screen,
+) -> Result<Loaded, Failure> {
     match from {
         Origin::Declared => Loaded::new(args, screen),
         Origin::File(path) => {
             let text = source::read_text(path)?;
-            Loaded::new(args, screen)?.with_constraints(path.to_string_lossy().into_owned(), text, screen)
+            Loaded::new(args, screen)?.with_constraints(
+                path.to_string_lossy().into_owned(),
+                text,
+                screen,
+            )
         }
         Origin::Synthesised => {
             let loaded = Loaded::new(args, screen)?;
@@ -129,6 +137,9 @@ fn text(loaded: &Loaded, all: &[Pair], time: Duration) -> String {
         let took = seconds(pair.time);
         out.push_str(&format!("{first}, {second}: {}, {took}\n", summary(&pair.synthesis.found)));
         let constraints = pair.synthesis.found.iter().flat_map(|found| &found.constraints);
+        count += constraints.clone().count();
+        // "always" has said it.
+        let constraints = constraints.filter(|constraint| constraint.text().is_some());
         let lines: Vec<(String, String)> = constraints.map(shown).collect();
         let width = lines.iter().map(|(condition, _)| condition.chars().count()).max().unwrap_or(0);
         for (condition, guard) in &lines {
@@ -136,7 +147,6 @@ fn text(loaded: &Loaded, all: &[Pair], time: Duration) -> String {
             let line = format!("  {condition:<width$}  {guard}");
             out.push_str(&format!("{}\n", line.trim_end()));
         }
-        count += lines.len();
     }
     out.push_str(&notes(loaded, all, guarded));
     let pairs = plural(all.len() as u64, "pair", "pairs");
@@ -193,7 +203,9 @@ fn notes(loaded: &Loaded, all: &[Pair], guarded: bool) -> String {
         unnamed.filter(|atomic| atomic.name.is_none() && atomic.kind == AtomicKind::Block).count();
     if unnamed > 0 {
         let blocks = plural(unnamed as u64, "atomic block has", "atomic blocks have");
-        out.push_str(&format!("{blocks} no name and cannot be spoken of: write `atomic NAME {{ … }}`\n"));
+        out.push_str(&format!(
+            "{blocks} no name and cannot be spoken of: write `atomic NAME {{ … }}`\n"
+        ));
     }
     if all.is_empty() && unnamed == 0 {
         out.push_str("there are no atomic procedures and no named atomic blocks\n");

@@ -94,8 +94,7 @@ impl Loaded {
             selvedge_lang::compile_with(self.name(), &self.text, &overrides, Some(additions));
         let compiled = compiled.map_err(|rejected| {
             let colour = screen.error_paint.colour;
-            let mut out =
-                selvedge_lang::render(&rejected.program, self.name(), &self.text, colour);
+            let mut out = selvedge_lang::render(&rejected.program, self.name(), &self.text, colour);
             out.push_str(&selvedge_lang::render(&rejected.additions, &name, &text, colour));
             Failure::Rendered(out)
         })?;

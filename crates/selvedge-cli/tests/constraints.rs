@@ -31,7 +31,10 @@ fn a_file_of_constraints_is_read_again() {
     let folder = Folder::with("f.sel", FIGURE_1);
     folder.run("constraints f.sel --const Z=3 --write found").exits(0);
     let file = folder.read("found");
-    assert!(file.starts_with("// Independence constraints of f.sel with Z = 3, found by"), "{file}");
+    assert!(
+        file.starts_with("// Independence constraints of f.sel with Z = 3, found by"),
+        "{file}"
+    );
     assert!(file.contains("\nindependent(q, r) if z >= 0 && z <= 2147483646;\n"), "{file}");
     for from in ["found", "synthesise", "declared"] {
         let run = folder.run(&format!("check f.sel --constraints {from}")).exits(0);
@@ -42,7 +45,10 @@ fn a_file_of_constraints_is_read_again() {
 #[test]
 fn errors_have_a_place_and_a_next_step() {
     let folder = Folder::with("f.sel", FIGURE_1);
-    folder.run("check f.sel --constraints none").exits(2).complains("cannot read none: there is no such file");
+    folder
+        .run("check f.sel --constraints none")
+        .exits(2)
+        .complains("cannot read none: there is no such file");
     let cases = [
         ("independent(p, s);", "unknown atomic procedure or block `s`", "wrong:1:16"),
         ("// a comment\n\nindependent(p, q) if z;", "a condition", "wrong:3:22"),

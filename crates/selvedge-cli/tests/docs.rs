@@ -86,7 +86,8 @@ fn every_field_of_the_json_is_documented() {
     let page = std::fs::read_to_string(&path).expect("the page is there");
     // A program without constants: their names would be its own.
     let folder = Folder::with("d.sel", common::DEADLOCK);
-    folder.write("b.sel", b"shared x = 0; atomic proc add(v: int) { x += v; } thread t { add(1); }");
+    folder
+        .write("b.sel", b"shared x = 0; atomic proc add(v: int) { x += v; } thread t { add(1); }");
     let commands = [
         "check d.sel --json",
         "check d.sel --json --sample 1",

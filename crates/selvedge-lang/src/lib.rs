@@ -67,8 +67,7 @@ pub fn compile_with(
     let too_long = |program| Rejected { program, additions: Vec::new() };
     check_length(text).map_err(too_long)?;
     let added_text = additions.map_or("", |additions| additions.text);
-    check_length(added_text)
-        .map_err(|additions| Rejected { program: Vec::new(), additions })?;
+    check_length(added_text).map_err(|additions| Rejected { program: Vec::new(), additions })?;
     let mut diagnostics = Diagnostics::default();
     let mut file = parser::parse(text, &mut diagnostics);
     let joined = additions.map(|additions| {

@@ -255,20 +255,15 @@ pub struct Additions {
 
 /// Two atomic sections that are independent, always or under a condition.
 ///
-/// What it says: in every state in which both sections are about to run and the condition evaluates to
-/// true, a section does not notice whether the other one has run before it. Precisely: either both
-/// orders run to their ends and give the same state (shared objects, local variables that are still
-/// used, spawned tasks as a multiset, whatever their numbers), or one section fails at the same place
-/// alone and behind the other one, while the other one does not fail alone. A failure is anything that is a
-/// violation: an assertion, an index, a division, and also an overflow. Neither section enables or disables
-/// the other.
+/// What it promises: in every state in which both sections are about to run and the condition
+/// evaluates to true, both can run in either order, and both orders lead to the same state. To the state
+/// belong the shared objects, the local variables that are still used, and the spawned tasks as a
+/// multiset: who spawned a task, and which number its thread has, may differ. A section that fails counts:
+/// in both orders it fails at the same place, with the same message, after the same changes; its thread
+/// stops, and the other section still runs. An overflow is a failure like any other, so a condition has
+/// to exclude overflows that would depend on the order.
 ///
-/// Three things it leaves open, and whoever uses it has to look at them:
-/// - A condition that fails when it is evaluated (it overflows, an index is out of range) does not
-///   hold.
-/// - A section that fails for reasons of its own, whatever is shared (an index that depends on its
-///   parameters alone), fails in every order; nothing is said about the other section then.
-/// - If a section failed, the execution ends there. What others would have done is another matter.
+/// A condition that fails when it is evaluated (it overflows, an index is out of range) does not hold.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Independence {
     /// One section.

@@ -76,15 +76,12 @@ impl Program {
     pub fn place(&self, site: SiteId) -> Place {
         let site = &self.sites[site.index()];
         let (file, line) = match &self.additions {
-            Some(added) if site.line > added.after_line => (&added.name, site.line - added.after_line),
+            Some(added) if site.line > added.after_line => {
+                (&added.name, site.line - added.after_line)
+            }
             _ => (&self.source_name, site.line),
         };
-        Place {
-            file: file.clone(),
-            line,
-            column: site.column,
-            length: site.length,
-        }
+        Place { file: file.clone(), line, column: site.column, length: site.length }
     }
 }
 

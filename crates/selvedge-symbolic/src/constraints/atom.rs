@@ -135,6 +135,12 @@ impl Literal {
         }
     }
 
+    /// Whether it is a `!=`.
+    pub(super) fn is_inequality(&self) -> bool {
+        matches!(self, Literal::Compared(Atom { relation: AtomRelation::Equal, .. }, false))
+    }
+
+    /// Whether it is a `==`.
     pub(super) fn is_equality(&self) -> bool {
         matches!(self, Literal::Compared(Atom { relation: AtomRelation::Equal, .. }, true))
     }
@@ -188,7 +194,9 @@ fn interval<'l>(form: &Form, literals: impl Iterator<Item = (&'l Atom, bool)>) -
     let mut holes = BTreeSet::new();
     for (atom, truth) in literals {
         match (atom.relation, truth) {
-            (AtomRelation::Equal, true) => (low, high) = (low.max(atom.bound), high.min(atom.bound)),
+            (AtomRelation::Equal, true) => {
+                (low, high) = (low.max(atom.bound), high.min(atom.bound))
+            }
             (AtomRelation::Equal, false) => {
                 holes.insert(atom.bound);
             }

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use selvedge_lang::ir::{
-    AtomicId, BinaryOp, Change, GlobalId, Label, Op, Operand, ProcedureId, Program, Query, SiteId,
-    Slot, Type, UnaryOp,
+    AtomicId, BinaryOp, Change, GlobalId, Instruction, Label, Op, Operand, ProcedureId, Program,
+    Query, SiteId, Slot, Type, UnaryOp,
 };
 
 /// A block: an atomic procedure or a named atomic block.
@@ -22,7 +22,8 @@ impl Block {
     pub(super) fn new(program: &Program, atomic: AtomicId) -> Option<Self> {
         let procedure = program.atomics[atomic.index()].procedure;
         let mut code = program.procedures[procedure.index()].code.iter();
-        let enters = |op: &Op| matches!(op, Op::AtomicBegin { atomic: entered } if *entered == atomic);
+        let enters =
+            |op: &Op| matches!(op, Op::AtomicBegin { atomic: entered } if *entered == atomic);
         let begin = code.position(|instruction| enters(&instruction.op))?;
         Some(Self { atomic, procedure, begin: Label::new(begin) })
     }
@@ -76,22 +77,24 @@ impl Touched {
         let mut open = Vec::new();
         let code = &program.procedures[procedure.index()].code;
         for label in labels {
-            let instruction = &code[label.index()];
-            touched.add(&instruction.op, instruction.site);
-            open.extend(called(&instruction.op));
+            touched.add(code, label);
+            open.extend(called(&code[label.index()].op));
         }
         while let Some(procedure) = open.pop() {
             if seen.insert(procedure) {
-                for instruction in &program.procedures[procedure.index()].code {
-                    touched.add(&instruction.op, instruction.site);
-                    open.extend(called(&instruction.op));
+                let code = &program.procedures[procedure.index()].code;
+                for label in (0..code.len()).map(Label::new) {
+                    touched.add(code, label);
+                    open.extend(called(&code[label.index()].op));
                 }
             }
         }
         touched
     }
 
-    fn add(&mut self, op: &Op, site: SiteId) {
+    fn add(&mut self, code: &[Instruction], at: Label) {
+        let Instruction { op, site } = &code[at.index()];
+        let site = *site;
         op.for_each_object(|object| {
             self.globals.insert(object.global);
             if !matches!(op, Op::Read { .. } | Op::ReadContainer { .. }) {
@@ -103,7 +106,7 @@ impl Touched {
         }
         self.spawns |= matches!(op, Op::Spawn { .. });
         self.waits |= matches!(op, Op::Await { .. });
-        self.may_fail |= may_fail(op);
+        self.may_fail |= may_fail(op) && !counts_rounds(code, at);
         if let Some(what) = strange(op) {
             self.strange.get_or_insert((site, what));
         }
@@ -139,6 +142,18 @@ fn may_fail(op: &Op) -> bool {
         | Op::Call { .. } => true,
         _ => false,
     }
+}
+
+/// Whether it raises the index of a `for` loop, which is below a limit then.
+fn counts_rounds(code: &[Instruction], at: Label) -> bool {
+    let Op::Binary { op: BinaryOp::Add, target, left: Operand::Slot(index), right } =
+        &code[at.index()].op
+    else {
+        return false;
+    };
+    let Some(Op::Jump { to }) = code.get(at.index() + 1).map(|next| &next.op) else { return false };
+    let Op::Binary { op: BinaryOp::Less, left, .. } = &code[to.index()].op else { return false };
+    target == index && *right == Operand::Constant(1) && *left == Operand::Slot(*index)
 }
 
 /// What has no encoding.

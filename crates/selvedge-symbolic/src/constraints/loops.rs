@@ -14,7 +14,12 @@ use super::words::{Argument, Call};
 
 impl Runner<'_, '_> {
     /// Passes the loop from `head` to `end` in one go.
-    pub(super) fn pass_loop(&mut self, path: &mut Path, head: Label, end: Label) -> Result<(), Halt> {
+    pub(super) fn pass_loop(
+        &mut self,
+        path: &mut Path,
+        head: Label,
+        end: Label,
+    ) -> Result<(), Halt> {
         let procedure = path.frame().procedure;
         let labels = (head.0..end.0).map(Label);
         let touched = Touched::by_labels(self.program, procedure, labels);
@@ -103,7 +108,9 @@ impl Runner<'_, '_> {
             let Some(slot) = instruction.op.target() else { continue };
             if live.contains(&slot) {
                 if matches!(instruction.op, Op::Index { .. }) {
-                    return Err(GiveUp::TooLarge("an index from inside a loop is used later").into());
+                    return Err(
+                        GiveUp::TooLarge("an index from inside a loop is used later").into()
+                    );
                 }
                 let ty = slot_type(self.program, procedure, slot);
                 let output = Opaque::Output(call, Output::Slot(slot));
@@ -112,7 +119,8 @@ impl Runner<'_, '_> {
             }
         }
         for &global in &touched.written {
-            let changed = Objects { after: Some(call), ..Objects::untouched(global, self.kind(global)?) };
+            let changed =
+                Objects { after: Some(call), ..Objects::untouched(global, self.kind(global)?) };
             path.store.globals.insert(global, changed);
         }
         if touched.spawns {

@@ -216,7 +216,7 @@ impl Runner<'_, '_> {
                 self.set_item(path, list, &position, value)?;
             }
             (Content::List(list), Change::Pop(target) | Change::PopFront(target)) => {
-                if self.decide(path, Relation::Equal, &list.length(), &zero)? {
+                if !self.decide(path, Relation::Less, &zero, &list.length())? {
                     return Err(Self::failed(site));
                 }
                 let at_end = matches!(change, Change::Pop(_));

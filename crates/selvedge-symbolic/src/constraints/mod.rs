@@ -27,6 +27,7 @@
 //! **Tests.** `tests/constraints.rs` of this crate: exact sets, and random pairs of blocks against the
 //! interpreter on all small states.
 
+mod arithmetic;
 mod atom;
 mod blocks;
 mod formula;
@@ -172,9 +173,8 @@ fn find(
     let texts = |literals: &[atom::Literal]| {
         literals.iter().filter_map(|literal| names.literal(terms, literal)).collect()
     };
-    let constraints = cubes.iter().map(|cube| Constraint {
-        condition: texts(&cube.literals),
-        guard: texts(&cube.guard),
-    });
+    let constraints = cubes
+        .iter()
+        .map(|cube| Constraint { condition: texts(&cube.literals), guard: texts(&cube.guard) });
     Ok(Found { constraints: constraints.collect(), complete: complete && !abstracted })
 }

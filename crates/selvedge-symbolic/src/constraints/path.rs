@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use selvedge_lang::ir::{Label, ProcedureId, SiteId, Slot};
 
-use super::term::{CallId, Index, Poly};
 use super::store::Store;
+use super::term::{CallId, Index, Poly};
 use crate::solver::Lit;
 
 /// What a slot holds.

@@ -7,9 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use selvedge_lang::ir::{
-    BinaryOp, GlobalId, Label, Op, Operand, ProcedureId, Program, SiteId, Slot, UnaryOp,
-};
+use selvedge_lang::ir::{GlobalId, Label, Op, Operand, ProcedureId, Program, SiteId, Slot, Type};
 
 use super::GiveUp;
 use super::blocks::{Block, Shape, Touched, slot_type};
@@ -107,8 +105,12 @@ impl<'p, 'a> Runner<'p, 'a> {
         self.side = side;
         let block = self.blocks[side.index()];
         let slots = self.program.procedures[block.procedure.index()].slots.len();
-        let frame =
-            Frame { procedure: block.procedure, pc: block.begin, slots: vec![None; slots], target: None };
+        let frame = Frame {
+            procedure: block.procedure,
+            pc: block.begin,
+            slots: vec![None; slots],
+            target: None,
+        };
         path.frames = vec![frame];
         path.own.clear();
         path.is_local = true;
@@ -221,7 +223,8 @@ impl<'p, 'a> Runner<'p, 'a> {
         let depth = path.frames.len();
         let (procedure, pc) = (path.frame().procedure, path.frame().pc);
         while let Some(last) = path.unrolling.last() {
-            let inside = depth > last.depth || depth == last.depth && (last.head..last.end).contains(&pc);
+            let inside =
+                depth > last.depth || depth == last.depth && (last.head..last.end).contains(&pc);
             if inside {
                 break;
             }
@@ -241,7 +244,14 @@ impl<'p, 'a> Runner<'p, 'a> {
             }
             _ => {
                 let before = Rc::new(path.clone());
-                path.unrolling.push(Unrolling { depth, head: pc, end, rounds: 0, forks: 0, before });
+                path.unrolling.push(Unrolling {
+                    depth,
+                    head: pc,
+                    end,
+                    rounds: 0,
+                    forks: 0,
+                    before,
+                });
             }
         }
         Ok(false)
@@ -309,7 +319,7 @@ impl<'p, 'a> Runner<'p, 'a> {
                 self.set(path, *target, Value::Number(number));
             }
             Op::Own { target } => {
-                let own = self.words.opaque(Opaque::Own(self.side), selvedge_lang::ir::Type::Thread);
+                let own = self.words.opaque(Opaque::Own(self.side), Type::Thread);
                 self.set(path, *target, Value::Number(own));
             }
             Op::Jump { to: there } => to = *there,
@@ -399,7 +409,7 @@ impl<'p, 'a> Runner<'p, 'a> {
         let handle = target.map(|_| {
             let number = path.spawned[self.side.index()];
             let opaque = Opaque::Spawned(self.side, number);
-            self.words.opaque(opaque, selvedge_lang::ir::Type::Thread)
+            self.words.opaque(opaque, Type::Thread)
         });
         path.spawned[self.side.index()] += 1;
         path.has_effects = true;
@@ -480,7 +490,7 @@ impl<'p, 'a> Runner<'p, 'a> {
     }
 
     /// Whether a literal is true here; a fork if it can be both.
-    fn settle(&mut self, path: &mut Path, lit: Lit) -> Result<bool, Halt> {
+    pub(super) fn settle(&mut self, path: &mut Path, lit: Lit) -> Result<bool, Halt> {
         if let Some(constant) = lit.as_constant() {
             return Ok(constant);
         }
@@ -501,147 +511,6 @@ impl<'p, 'a> Runner<'p, 'a> {
             assumptions.pop();
         }
         Err(Halt::Fork(lit))
-    }
-
-    fn require_in_range(
-        &mut self,
-        path: &mut Path,
-        value: &Poly,
-        size: u32,
-        site: SiteId,
-    ) -> Result<(), Halt> {
-        let size = Poly::constant(i32::try_from(size).unwrap_or(i32::MAX));
-        if self.decide(path, Relation::Less, value, &Poly::constant(0))?
-            || !self.decide(path, Relation::Less, value, &size)?
-        {
-            return Err(Self::failed(site));
-        }
-        Ok(())
-    }
-
-    fn unary(
-        &mut self,
-        path: &mut Path,
-        op: UnaryOp,
-        value: &Poly,
-        site: SiteId,
-    ) -> Result<Poly, Halt> {
-        let zero = Poly::constant(0);
-        match op {
-            UnaryOp::Not => Ok(Poly::constant(1).minus(value)),
-            UnaryOp::Abs if !self.decide(path, Relation::Less, value, &zero)? => Ok(value.clone()),
-            UnaryOp::Negate | UnaryOp::Abs => {
-                let word = self.words.word(value);
-                let overflow = self.words.circuit.negate(&word).1;
-                let result = value.times_constant(-1);
-                self.may_overflow(path, overflow, result, site)
-            }
-        }
-    }
-
-    fn binary(
-        &mut self,
-        path: &mut Path,
-        op: BinaryOp,
-        a: &Poly,
-        b: &Poly,
-        site: SiteId,
-    ) -> Result<Poly, Halt> {
-        let truth = |value: bool| Poly::constant(i32::from(value));
-        match op {
-            BinaryOp::Equal => self.decide(path, Relation::Equal, a, b).map(truth),
-            BinaryOp::NotEqual => self.decide(path, Relation::Equal, a, b).map(|same| truth(!same)),
-            BinaryOp::Less => self.decide(path, Relation::Less, a, b).map(truth),
-            BinaryOp::Greater => self.decide(path, Relation::Less, b, a).map(truth),
-            BinaryOp::LessEqual => self.decide(path, Relation::Less, b, a).map(|less| truth(!less)),
-            BinaryOp::GreaterEqual => {
-                self.decide(path, Relation::Less, a, b).map(|less| truth(!less))
-            }
-            BinaryOp::Min => {
-                let less = self.decide(path, Relation::Less, b, a)?;
-                Ok(if less { b.clone() } else { a.clone() })
-            }
-            BinaryOp::Max => {
-                let less = self.decide(path, Relation::Less, a, b)?;
-                Ok(if less { b.clone() } else { a.clone() })
-            }
-            BinaryOp::Divide | BinaryOp::Remainder => {
-                if self.decide(path, Relation::Equal, b, &Poly::constant(0))? {
-                    return Err(Self::failed(site));
-                }
-                self.divide(path, op, a, b, site)
-            }
-            BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply => {
-                self.ring(path, op, a, b, site)
-            }
-        }
-    }
-
-    /// Addition and its like.
-    pub(super) fn ring(
-        &mut self,
-        path: &mut Path,
-        op: BinaryOp,
-        a: &Poly,
-        b: &Poly,
-        site: SiteId,
-    ) -> Result<Poly, Halt> {
-        let result = match op {
-            BinaryOp::Add => a.plus(b),
-            BinaryOp::Subtract => a.minus(b),
-            _ => a.times(b).ok_or(GiveUp::TooLarge("a product has too many parts"))?,
-        };
-        let (left, right) = (self.words.word(a), self.words.word(b));
-        let circuit = &mut self.words.circuit;
-        let (_, overflow) = match op {
-            BinaryOp::Add => circuit.add(&left, &right),
-            BinaryOp::Subtract => circuit.subtract(&left, &right),
-            _ => circuit.multiply(&left, &right),
-        };
-        self.may_overflow(path, overflow, result, site)
-    }
-
-    fn divide(
-        &mut self,
-        path: &mut Path,
-        op: BinaryOp,
-        a: &Poly,
-        b: &Poly,
-        site: SiteId,
-    ) -> Result<Poly, Halt> {
-        if let (Some(x), Some(y)) = (a.as_constant(), b.as_constant()) {
-            let result = if op == BinaryOp::Divide { x.checked_div(y) } else { x.checked_rem(y) };
-            if let Some(result) = result {
-                return Ok(Poly::constant(result));
-            }
-        }
-        let (left, right) = (self.words.word(a), self.words.word(b));
-        let overflow = self.words.divide(&left, &right).2;
-        let parts = (a.clone(), b.clone());
-        let opaque = match op {
-            BinaryOp::Divide => Opaque::Quotient(parts.0, parts.1),
-            _ => Opaque::Remainder(parts.0, parts.1),
-        };
-        let result = self.words.opaque(opaque, selvedge_lang::ir::Type::Int);
-        self.may_overflow(path, overflow, result, site)
-    }
-
-    /// The result, unless it overflows.
-    fn may_overflow(
-        &mut self,
-        path: &mut Path,
-        overflow: Lit,
-        result: Poly,
-        site: SiteId,
-    ) -> Result<Poly, Halt> {
-        if self.settle(path, overflow)? {
-            path.overflows = true;
-            return Err(Self::failed(site));
-        }
-        if overflow != Lit::FALSE && !self.results.contains(&result) {
-            self.results.push(result.clone());
-        }
-        Ok(result)
     }
 
     pub(super) fn kind(&self, global: GlobalId) -> Result<Kind, Halt> {

@@ -337,7 +337,9 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
         let found = std::mem::take(&mut self.found);
         let mut order: Vec<usize> = (0..found.len()).collect();
         order.sort_by_key(|&i| {
-            let weight = (found[i].all().count(), self.globals(found[i].all()).len());
+            // Of two that say the same, a bound reads better than `!=`.
+            let unequal = found[i].all().filter(|literal| literal.is_inequality()).count();
+            let weight = (found[i].all().count(), self.globals(found[i].all()).len(), unequal);
             (std::cmp::Reverse(weight), std::cmp::Reverse(i))
         });
         let mut kept: BTreeSet<usize> = order.iter().copied().collect();

@@ -9,7 +9,11 @@ use selvedge_lang::ir::{GlobalId, GlobalKind, Program, Type};
 
 use super::term::{CallId, Index, Opaque, Place, Poly};
 use super::words::Words;
+use crate::circuit::Word;
 use crate::solver::Lit;
+
+/// Counts that start no larger never overflow: the steps for that would take years.
+const LARGE: i32 = 1 << 30;
 
 /// The touched objects of all declarations.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -32,6 +36,8 @@ pub(super) struct Objects {
 pub(super) enum Kind {
     /// A variable, or the count of a semaphore.
     Number(Type),
+    /// The count of a semaphore that is not large at first: nobody raises it two thousand million times.
+    Count,
     List,
     Map,
 }
@@ -41,7 +47,12 @@ impl Kind {
     pub(super) fn of(program: &Program, global: GlobalId) -> Option<Self> {
         match &program.globals[global.index()].kind {
             GlobalKind::Variable { ty, .. } => Some(Kind::Number(*ty)),
-            GlobalKind::Semaphore { .. } => Some(Kind::Number(Type::Int)),
+            GlobalKind::Semaphore { initial } => {
+                match initial.iter().all(|&count| count <= LARGE) {
+                    true => Some(Kind::Count),
+                    false => Some(Kind::Number(Type::Int)),
+                }
+            }
             GlobalKind::List { .. } => Some(Kind::List),
             GlobalKind::Map { .. } => Some(Kind::Map),
             _ => None,
@@ -101,6 +112,14 @@ impl Words<'_> {
         let place = objects.place(index);
         match objects.kind {
             Kind::Number(ty) => Content::Number(self.opaque(Opaque::Variable(place), ty)),
+            Kind::Count => {
+                let count = self.opaque(Opaque::Variable(place), Type::Int);
+                let word = self.word(&count);
+                let most = self.circuit.at_most(&word, &Word::integer(LARGE + LARGE / 2));
+                self.circuit.require(&[most]);
+                self.circuit.require(&[!word.sign()]);
+                Content::Number(count)
+            }
             Kind::List => Content::List(List {
                 high: self.opaque(Opaque::Length(place.clone()), Type::Int),
                 low: Poly::constant(0),
@@ -206,7 +225,8 @@ impl Words<'_> {
             let same = match &other.origin {
                 None => Lit::FALSE,
                 Some(place) => {
-                    let item = self.opaque(Opaque::Item(place.clone(), position.clone()), Type::Int);
+                    let item =
+                        self.opaque(Opaque::Item(place.clone(), position.clone()), Type::Int);
                     self.equal(value, &item)
                 }
             };

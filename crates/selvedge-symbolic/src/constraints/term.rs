@@ -133,7 +133,8 @@ impl Poly {
     }
 
     pub(super) fn times_constant(&self, factor: i32) -> Self {
-        let scaled = self.terms.iter().map(|(product, f)| (product.clone(), f.wrapping_mul(factor)));
+        let scaled =
+            self.terms.iter().map(|(product, f)| (product.clone(), f.wrapping_mul(factor)));
         Self::collect(scaled)
     }
 

@@ -117,7 +117,8 @@ impl<'p> Names<'p> {
             let parts: Option<Vec<String>> =
                 product.iter().map(|&id| self.opaque(terms, id)).collect();
             let product = parts?.join(" * ");
-            let size = if factor.abs() == 1 { String::new() } else { format!("{} * ", factor.abs()) };
+            let size =
+                if factor.abs() == 1 { String::new() } else { format!("{} * ", factor.abs()) };
             let sign = match (text.is_empty(), *factor < 0) {
                 (true, false) => "",
                 (true, true) => "-",
@@ -152,7 +153,9 @@ impl<'p> Names<'p> {
             Opaque::Local(side, slot) => self.locals[side.index()].get(slot).cloned(),
             Opaque::Own(_) | Opaque::Spawned(..) | Opaque::Output(..) => None,
             Opaque::Variable(place) => self.place(terms, place),
-            Opaque::Length(place) => Some(format!("{}({})", call("len")?, self.place(terms, place)?)),
+            Opaque::Length(place) => {
+                Some(format!("{}({})", call("len")?, self.place(terms, place)?))
+            }
             Opaque::Item(place, key) => {
                 Some(format!("{}[{}]", self.place(terms, place)?, self.poly(terms, key)?))
             }

@@ -1,11 +1,11 @@
 //! Random programs with two blocks, an observer that reads everything, and threads that evaluate
 //! conditions.
 
-use selvedge_testkit::random::Random;
+use selvedge_testkit::Random;
 
 /// What the blocks are made of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Family {
+pub(crate) enum Family {
     /// Variables, branches, arithmetic, assertions.
     Arithmetic,
     /// The same with arrays and spawned tasks.
@@ -18,7 +18,7 @@ pub enum Family {
 
 /// The values at the start.
 #[derive(Clone, Debug)]
-pub struct State {
+pub(crate) struct State {
     /// `x`, `y`, the elements of `a`.
     numbers: [i32; 4],
     flag: bool,
@@ -35,7 +35,7 @@ impl Default for State {
 }
 
 impl State {
-    pub fn random(random: &mut Random, family: Family) -> Self {
+    pub(crate) fn random(random: &mut Random, family: Family) -> Self {
         // Values that are equal, that differ by one, and the ends of the range.
         let extreme = [i32::MIN + 1, i32::MAX - 1, i32::MAX, i32::MIN + 2, 1 << 30];
         let mut number = || match random.below(12) {
@@ -49,14 +49,16 @@ impl State {
         let mut map = Vec::new();
         if family == Family::Containers {
             list = (0..random.below(4)).map(|_| random.below(3) as i32).collect();
-            map = (0..random.below(3)).map(|_| (random.below(3) as i32, random.below(3) as i32)).collect();
+            map = (0..random.below(3))
+                .map(|_| (random.below(3) as i32, random.below(3) as i32))
+                .collect();
         }
         Self { numbers, flag, given, list, map }
     }
 }
 
 /// Two blocks and conditions.
-pub struct Pair {
+pub(crate) struct Pair {
     family: Family,
     bodies: [String; 2],
     conditions: Vec<String>,
@@ -64,9 +66,9 @@ pub struct Pair {
 
 impl Pair {
     /// The number of the thread that reads everything.
-    pub const OBSERVER: usize = 2;
+    pub(crate) const OBSERVER: usize = 2;
 
-    pub fn new(random: &mut Random, family: Family) -> Self {
+    pub(crate) fn new(random: &mut Random, family: Family) -> Self {
         let mut writer = Writer { random, family, depth: 0, temporaries: 0, prefix: 'a' };
         let first = writer.statements("v");
         writer.prefix = 'b';
@@ -74,21 +76,21 @@ impl Pair {
         Self { family, bodies: [first, second], conditions: Vec::new() }
     }
 
-    pub fn add_condition(&mut self, condition: Option<String>) {
+    pub(crate) fn add_condition(&mut self, condition: Option<String>) {
         self.conditions.push(condition.unwrap_or_else(|| "true".to_owned()));
     }
 
-    pub fn conditions(&self) -> usize {
+    pub(crate) fn conditions(&self) -> usize {
         self.conditions.len()
     }
 
     /// How many threads start at the beginning.
-    pub fn threads(&self) -> usize {
+    pub(crate) fn threads(&self) -> usize {
         Self::OBSERVER + 1 + self.conditions.len()
     }
 
     /// The whole program, in a state.
-    pub fn text(&self, state: &State) -> String {
+    pub(crate) fn text(&self, state: &State) -> String {
         let State { numbers: [x, y, a, b], flag, given: [v, w], list, map } = state;
         let entries: Vec<String> = map.iter().map(|(k, v)| format!("{k}: {v}")).collect();
         let entries = entries.join(", ");
@@ -120,7 +122,7 @@ impl Pair {
         for condition in &self.conditions {
             let condition = condition.replace("first.", "").replace("second.", "");
             text.push_str(&format!(
-                "thread try_{} {{ let v = {v}; let w = {w}; let u = v; let c = 0; u = w;\n\
+                "thread try_{} {{ let v = {v}; let w = {w}; let u = 0; let c = u;\n\
                  atomic {{ if {condition} {{ c = 1; }} }} if c == 1 {{ hit = 1; }} }}\n",
                 text.len()
             ));
