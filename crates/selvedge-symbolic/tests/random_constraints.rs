@@ -154,6 +154,7 @@ fn check_state(
     }
 }
 
+#[allow(clippy::print_stderr, reason = "a campaign tells what it did")]
 fn campaign(name: &str, family: Family, seed: u64, pairs: usize) {
     let seconds = std::env::var("SELVEDGE_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok());
     let limit = seconds.map(Duration::from_secs);

@@ -155,7 +155,11 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
             candidates.extend(atom::literal(comparison, &order));
         }
         for candidate in candidates {
+            let bound = self.as_bound(&candidate);
             self.add_literal(candidate, false)?;
+            if let Some(bound) = bound {
+                self.add_literal(bound, false)?;
+            }
         }
         let locals = self.words.terms.all().filter(|(id, opaque)| {
             matches!(opaque, Opaque::Local(..)) && self.words.terms.ty(*id) == Type::Int
@@ -167,6 +171,20 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
             self.add_literal(Literal::Compared(negative, false), true)?;
         }
         Ok(())
+    }
+
+    /// For `len(q) == 0` the bound that says the same, because its opposite reads better.
+    fn as_bound(&self, literal: &Literal) -> Option<Literal> {
+        let Literal::Compared(Atom { form, relation: AtomRelation::Equal, bound: 0 }, truth) =
+            literal
+        else {
+            return None;
+        };
+        let [(product, _)] = form.as_slice() else { return None };
+        let [id] = product.as_slice() else { return None };
+        let Opaque::Length(_) = self.words.terms.get(*id) else { return None };
+        let atom = Atom { form: form.clone(), relation: AtomRelation::AtMost, bound: 0 };
+        Some(Literal::Compared(atom, *truth))
     }
 
     /// Adds a literal and its opposite, if both can be written and both are possible.

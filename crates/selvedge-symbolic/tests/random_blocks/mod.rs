@@ -17,7 +17,7 @@ pub(crate) enum Family {
 }
 
 /// The values at the start.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     /// `x`, `y`, the elements of `a`.
     numbers: [i32; 4],
@@ -26,12 +26,6 @@ pub(crate) struct State {
     given: [i32; 2],
     list: Vec<i32>,
     map: Vec<(i32, i32)>,
-}
-
-impl Default for State {
-    fn default() -> Self {
-        Self { numbers: [0; 4], flag: false, given: [0; 2], list: Vec::new(), map: Vec::new() }
-    }
 }
 
 impl State {
@@ -114,11 +108,18 @@ impl Pair {
                  thread one {{ first({v}); }}\nthread two {{ second({w}); }}\n"
             ));
         }
-        text.push_str(
-            "thread observer { let _1 = x; let _2 = y; let _3 = a[0]; let _4 = a[1]; let _5 = f;\n\
-             for i in 0..8 { if i < len(q) { let _6 = q[i]; } }\n\
-             for k in -3..8 { let _7 = get(m, k, 77); }\n let _8 = len(m); }\n",
-        );
+        // Every key that can have come about.
+        let mut keys: Vec<i32> = (-3..8).collect();
+        for value in [*x, *y, *v, *w] {
+            keys.extend([value.saturating_sub(1).max(-i32::MAX), value, value.saturating_add(1)]);
+        }
+        let keys = keys.iter().map(|key| format!("_7 = get(m, {key}, 77); "));
+        text.push_str(&format!(
+            "thread observer {{ let _1 = x; let _2 = y; let _3 = a[0]; let _4 = a[1]; let _5 = f;\n\
+             for i in 0..8 {{ if i < len(q) {{ let _6 = q[i]; }} }}\n\
+             let _7 = 0; {}\n let _8 = len(m); }}\n",
+            keys.collect::<String>()
+        ));
         for condition in &self.conditions {
             let condition = condition.replace("first.", "").replace("second.", "");
             text.push_str(&format!(
