@@ -5,7 +5,7 @@
 //!
 //! | paper | here |
 //! |---|---|
-//! | transition system of a block, `C -> (A, S)` | [`path::Path`], made by `run.rs`, `memory.rs`, `loops.rs` |
+//! | transition system of a block, `C -> (A, S)` | `path.rs`, made by `run.rs`, `arithmetic.rs`, `memory.rs`, `loops.rs` |
 //! | `F`, definitions 5 and 6 | `formula.rs` |
 //! | loops, definition 7 | `loops.rs` |
 //! | AllSAT, simplification | `search.rs`, `atom.rs` |
@@ -24,8 +24,8 @@
 //!
 //! **Cost.** Exponential in the comparisons of the two blocks, in theory; milliseconds in practice.
 //!
-//! **Tests.** `tests/constraints.rs` of this crate: exact sets, and random pairs of blocks against the
-//! interpreter on all small states.
+//! **Tests.** `tests/constraints.rs` of this crate: exact sets. `tests/random_constraints.rs`: random pairs of blocks against the
+//! interpreter on states with small values and with values at the ends of the range.
 
 mod arithmetic;
 mod atom;
