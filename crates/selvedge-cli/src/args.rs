@@ -13,6 +13,7 @@ use selvedge_core::Schedule;
 use selvedge_explore::{Algorithm, Cycles, Independence, Limits, QuasiOptions};
 use selvedge_symbolic::{Engine, Scheme};
 
+use crate::constraints::Origin;
 use crate::exit::{Exit, FAILURE, Failure, complain};
 use crate::screen::Screen;
 use crate::source::Constants;
@@ -54,6 +55,9 @@ pub(crate) enum Command {
     /// Show the mutually atomic transactions of two threads, and where a token passes
     #[command(long_about = help::MAT, after_long_help = help::MAT_EXAMPLES)]
     Mat(MatArgs),
+    /// Find out when atomic blocks are independent of each other
+    #[command(long_about = help::CONSTRAINTS, after_long_help = help::CONSTRAINTS_EXAMPLES)]
+    Constraints(ConstraintsArgs),
     /// List the algorithms: what each is, what it covers, when to choose it
     Algorithms,
     /// Write a completion script for a shell
@@ -166,6 +170,11 @@ pub(crate) struct CheckArgs {
     /// wrong is a violation, with the state that refutes it
     #[arg(long)]
     pub(crate) check_constraints: bool,
+
+    /// Independence constraints besides those in the program: `synthesise` them, `declared` for none, or
+    /// a file that `selvedge constraints --write` made
+    #[arg(long, value_name = "FROM", value_parser = values::parse_constraints)]
+    pub(crate) constraints: Option<Origin>,
 
     /// Go on after a violation and show all different ones
     #[arg(long)]
@@ -355,6 +364,29 @@ pub(crate) struct MatArgs {
     #[arg(long, value_name = "N", default_value_t = 1,
           value_parser = clap::value_parser!(u32).range(..=1_000))]
     pub(crate) unroll: u32,
+}
+
+/// Arguments of `constraints`.
+#[derive(Args, Debug)]
+pub(crate) struct ConstraintsArgs {
+    #[command(flatten)]
+    pub(crate) program: ProgramArgs,
+
+    /// Write the constraints to a file, for `selvedge check --constraints`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) write: Option<PathBuf>,
+
+    /// Give a pair up after this time
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "1s")]
+    pub(crate) pair_time: Duration,
+
+    /// Give up after this time; pairs that are left have no constraints
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "30s")]
+    pub(crate) time: Duration,
+
+    /// Write one JSON object in place of text
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Arguments of `replay`.

@@ -14,6 +14,7 @@ use selvedge_report::{
 
 use crate::advice::advice;
 use crate::args::{CheckArgs, CyclesArg, SamplingArgs};
+use crate::constraints::{self, Origin};
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::progress::Watch;
@@ -36,7 +37,8 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
     if let Some(scheme) = args.symbolic.scheme {
         return crate::symbolic::run(args, scheme, screen);
     }
-    let loaded = Loaded::new(&args.program, screen)?;
+    let origin = args.constraints.as_ref().unwrap_or(&Origin::Declared);
+    let loaded = constraints::loaded(&args.program, origin, screen)?;
     let quasi = args.quasi.options(args.algorithm)?;
     let method = Method::new(args.algorithm, quasi, &args.sampling);
     let options = Options {

@@ -6,6 +6,7 @@ mod args;
 mod bench;
 mod check;
 mod compare;
+mod constraints;
 mod exit;
 mod interrupt;
 mod mat;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         args::Command::Replay(args) => replay::run(&args, &screen),
         args::Command::Bench(args) => bench::run(&args, &screen),
         args::Command::Mat(args) => mat::run(&args, &screen),
+        args::Command::Constraints(args) => constraints::run(&args, &screen),
         args::Command::Algorithms => algorithms::run(&screen),
         args::Command::Completions { shell } => args::completions(shell, &screen),
     };

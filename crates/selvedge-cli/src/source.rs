@@ -29,6 +29,8 @@ pub(crate) struct Loaded {
     pub(crate) given: Constants,
     /// All constants, with the values that they have.
     pub(crate) constants: Constants,
+    /// Independence constraints from elsewhere: a name and a text.
+    added: Option<(String, String)>,
     program: Arc<ir::Program>,
 }
 
@@ -75,7 +77,28 @@ impl Loaded {
                 )));
             }
         }
-        Ok(Self { file, text, given, constants, program: compiled.program })
+        Ok(Self { file, text, given, constants, added: None, program: compiled.program })
+    }
+
+    /// The same program with further independence constraints.
+    pub(crate) fn with_constraints(
+        self,
+        name: String,
+        text: String,
+        screen: &Screen,
+    ) -> Result<Self, Failure> {
+        let overrides: Vec<(String, i64)> =
+            self.given.iter().map(|(name, value)| (name.clone(), number(*value))).collect();
+        let additions = selvedge_lang::Additions { name: &name, text: &text };
+        let compiled =
+            selvedge_lang::compile_with(self.name(), &self.text, &overrides, Some(additions));
+        let compiled = compiled.map_err(|rejected| {
+            let colour = screen.error_paint.colour;
+            let mut out = selvedge_lang::render(&rejected.program, self.name(), &self.text, colour);
+            out.push_str(&selvedge_lang::render(&rejected.additions, &name, &text, colour));
+            Failure::Rendered(out)
+        })?;
+        Ok(Self { added: Some((name, text)), program: compiled.program, ..self })
     }
 
     /// What was compiled.
@@ -90,7 +113,10 @@ impl Loaded {
 
     /// The source line of a place.
     pub(crate) fn line(&self, place: &Place) -> Option<String> {
-        line_of(&self.text, place)
+        match &self.added {
+            Some((name, text)) if *name == place.file => line_of(text, place),
+            _ => line_of(&self.text, place),
+        }
     }
 
     /// The file's name in messages.
@@ -147,8 +173,21 @@ fn display_name(file: &str) -> &str {
     if file == "-" { "<stdin>" } else { file }
 }
 
-/// The text of a file, or of standard input for `-`.
+/// The text of a program: a file, or standard input for `-`.
 pub(crate) fn read(path: &Path) -> Result<String, Failure> {
+    let text = read_text(path)?;
+    if text.trim().is_empty() {
+        let file = path.to_string_lossy();
+        let name = display_name(&file);
+        return Err(Failure::User(format!(
+            "cannot read {name}: it is empty; a program has at least one thread"
+        )));
+    }
+    Ok(text)
+}
+
+/// The text of a file, or of standard input for `-`.
+pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
     let file = path.to_string_lossy();
     let name = display_name(&file);
     let fail = |reason: String| Failure::User(format!("cannot read {name}: {reason}"));
@@ -166,18 +205,14 @@ pub(crate) fn read(path: &Path) -> Result<String, Failure> {
         _ => fail(error.to_string()),
     })?;
     if bytes.len() as u64 > MOST_BYTES {
-        return Err(fail("it is larger than 16 MiB; is it a program?".to_owned()));
+        return Err(fail("it is larger than 16 MiB; is it the right file?".to_owned()));
     }
     let text = String::from_utf8(bytes).map_err(|error| {
         let good = error.utf8_error().valid_up_to();
         let line = 1 + error.as_bytes()[..good].iter().filter(|&&byte| byte == b'\n').count();
         fail(format!("it is not text in UTF-8 (line {line})"))
     })?;
-    let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
-    if text.trim().is_empty() {
-        return Err(fail("it is empty; a program has at least one thread".to_owned()));
-    }
-    Ok(text)
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
 /// A file that exists and that was probably meant.

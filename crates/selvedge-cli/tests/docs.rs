@@ -1,4 +1,5 @@
-//! `README.md`, `docs/command-line.md`, `docs/data-centric.md` and `docs/constrained.md` cannot lie: their commands are run, and the output is compared.
+//! `README.md` and the pages of `docs/` that show commands cannot lie: their commands are run, and the output
+//! is compared.
 //!
 //! With `SELVEDGE_UPDATE_DOCS=1` the outputs in the pages are written anew.
 
@@ -40,6 +41,12 @@ fn the_page_on_constraints_shows_real_output() {
     copy_tree(&root().join("programs"), &folder.path().join("programs"));
     let page = shows_real_output("docs/constrained.md", &folder);
     assert!(page.matches("```console").count() >= 2, "the page shows commands");
+}
+
+#[test]
+fn the_page_on_synthesis_shows_real_output() {
+    let page = shows_real_output("docs/constraints.md", &Folder::new());
+    assert!(page.matches("```console").count() >= 4, "the page shows commands");
 }
 
 fn root() -> PathBuf {
@@ -87,12 +94,15 @@ fn every_field_of_the_json_is_documented() {
     let page = std::fs::read_to_string(&path).expect("the page is there");
     // A program without constants: their names would be its own.
     let folder = Folder::with("d.sel", common::DEADLOCK);
+    folder
+        .write("b.sel", b"shared x = 0; atomic proc add(v: int) { x += v; } thread t { add(1); }");
     let commands = [
         "check d.sel --json",
         "check d.sel --json --sample 1",
         "check d.sel --json --algorithm quasi --stats",
         "compare d.sel --json",
         "replay d.sel --schedule 0.1 --json",
+        "constraints b.sel --json",
     ];
     for command in commands {
         for field in fields(&folder.run(command).json()) {

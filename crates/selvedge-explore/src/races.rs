@@ -25,6 +25,7 @@
 //! `e'` waiting too (a second reader of a reader-writer lock). Then every part of `D` that is
 //! closed under happens-before and leaves `e'` enabled gives a sequence of its own.
 
+mod locks;
 mod parts;
 
 use selvedge_core::{
@@ -34,6 +35,7 @@ use selvedge_core::{
 
 use smallvec::SmallVec;
 
+use self::locks::lock_races;
 use self::parts::parts_to_leave_out;
 use crate::clock::{Clock, join};
 use crate::run::Run;
@@ -203,45 +205,6 @@ fn as_it_was(execution: &Execution, e: Position, later: Position, reversal: &mut
 fn is_only(execution: &Execution, position: Position, mode: Mode) -> bool {
     let mut accesses = execution.accesses(position).iter();
     accesses.all(|access| access.mode == mode || access.mode.is_cause())
-}
-
-/// The events that race with taking a mutex: those that do not happen before the previous event of
-/// the thread that takes it. If someone looked at the mutex while it was free, these looks; else the
-/// acquire before.
-fn lock_races(execution: &Execution, later: Position) -> SmallVec<[Position; 4]> {
-    let mut races = SmallVec::new();
-    let accesses = execution.accesses(later);
-    let Some(access) = accesses.iter().find(|access| access.mode == Mode::Acquire) else {
-        return races;
-    };
-    let thread = execution.event(later).thread();
-    let is_free = |e: Position| {
-        let before = |cause: Position| execution.happens_before(e, cause);
-        execution.event(e).thread() != thread
-            && !execution.previous_of_thread(later).is_some_and(before)
-            && !hard_causes(execution, accesses, later).any(before)
-    };
-    let (mut looked, mut released) = (false, false);
-    for (e, other) in execution.history(access.object, later) {
-        match other.mode {
-            // While it was held, the way to come before the look is to come before the acquire.
-            Mode::Probe if released => continue,
-            Mode::Probe => looked = true,
-            _ if looked => break,
-            Mode::Release => {
-                released = true;
-                continue;
-            }
-            _ => {}
-        }
-        if is_free(e) {
-            races.push(e);
-        }
-        if !looked {
-            break;
-        }
-    }
-    races
 }
 
 /// The events that make a step with these accesses possible in the first place.

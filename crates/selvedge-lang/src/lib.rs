@@ -5,6 +5,7 @@
 //! is a [`Diagnostic`], and [`render`] makes text of them. No input makes it panic, and its time
 //! grows with the length of the text, not with the numbers in it.
 
+mod additions;
 mod ast;
 mod check;
 mod diagnostic;
@@ -17,6 +18,7 @@ mod span;
 
 use std::sync::Arc;
 
+pub use additions::{Additions, Rejected};
 pub use diagnostic::{Diagnostic, Severity, render};
 pub use interpret::Interpreter;
 pub use span::{LineIndex, Span};
@@ -47,17 +49,45 @@ pub fn compile(
     text: &str,
     overrides: &[(String, i64)],
 ) -> Result<Compiled, Vec<Diagnostic>> {
-    check_length(text)?;
+    compile_with(name, text, overrides, None).map_err(|rejected| rejected.program)
+}
+
+/// The same, with independence constraints from another text.
+///
+/// They are checked like those of the program and come behind them.
+///
+/// # Errors
+/// All that is wrong with either text or the overrides.
+pub fn compile_with(
+    name: &str,
+    text: &str,
+    overrides: &[(String, i64)],
+    additions: Option<Additions<'_>>,
+) -> Result<Compiled, Rejected> {
+    let too_long = |program| Rejected { program, additions: Vec::new() };
+    check_length(text).map_err(too_long)?;
+    let added_text = additions.map_or("", |additions| additions.text);
+    check_length(added_text).map_err(|additions| Rejected { program: Vec::new(), additions })?;
     let mut diagnostics = Diagnostics::default();
-    let file = parser::parse(text, &mut diagnostics);
+    let mut file = parser::parse(text, &mut diagnostics);
+    let joined = additions.map(|additions| {
+        additions::parse_into(&mut file, text, &additions, &mut diagnostics);
+        additions::joined(text, &additions)
+    });
+    let whole = joined.as_deref().unwrap_or(text);
     let tree = check::check(&file, overrides, &mut diagnostics);
-    let program = tree.map(|tree| lower::lower(&tree, name, text, &mut diagnostics));
+    let program = tree.map(|tree| lower::lower(&tree, name, whole, &mut diagnostics));
     match program {
-        Some(program) if !diagnostics.has_errors() => {
+        Some(mut program) if !diagnostics.has_errors() => {
+            program.additions = additions.map(|additions| ir::Additions {
+                name: additions.name.to_owned(),
+                after_line: u32::try_from(text.matches('\n').count() + 1).unwrap_or(u32::MAX),
+            });
             debug_assert_eq!(ir::verify(&program), Ok(()), "internal error: lowered wrongly");
-            Ok(Compiled { program: Arc::new(program), warnings: diagnostics.into_sorted() })
+            let warnings = additions::split(diagnostics.into_sorted(), text).program;
+            Ok(Compiled { program: Arc::new(program), warnings })
         }
-        _ => Err(diagnostics.into_sorted()),
+        _ => Err(additions::split(diagnostics.into_sorted(), text)),
     }
 }
 

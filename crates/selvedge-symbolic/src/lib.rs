@@ -8,6 +8,7 @@
 
 pub mod check;
 pub mod circuit;
+pub mod constraints;
 pub mod encode;
 mod patience;
 pub mod solver;

@@ -46,6 +46,7 @@ Examples:
   selvedge check queue.sel --preemptions 2      only executions with few preemptions
   selvedge check queue.sel --algorithm quasi --k 2   unfoldings, looking two sleepers ahead
   selvedge check queue.sel --algorithm quasi --locks-only --stats   for programs without data races
+  selvedge check queue.sel --constraints synthesise   with independence constraints from a solver
   selvedge check queue.sel --sample 10000 --pct 3   random executions of a program too large
   selvedge check queue.sel --symbolic           all executions as one formula; loops are unrolled
   selvedge check queue.sel --symbolic mat --stats   another encoding, with its sizes
@@ -122,6 +123,24 @@ Examples:
   selvedge completions bash > ~/.local/share/bash-completion/completions/selvedge
   selvedge completions zsh > ~/.zfunc/_selvedge
   selvedge completions fish > ~/.config/fish/completions/selvedge.fish";
+
+pub(crate) const CONSTRAINTS: &str = "\
+Find out when atomic blocks are independent of each other.
+
+For each pair of atomic procedures and named atomic blocks, a solver looks for conditions on shared
+variables, parameters and local variables under which it does not matter which of the two runs first.
+Each condition suffices. They are exact for integers of 32 bits: a guard is added where an overflow would
+depend on the order.";
+
+pub(crate) const CONSTRAINTS_EXAMPLES: &str = "\
+Examples:
+  selvedge constraints bank.sel
+  selvedge constraints bank.sel --write bank.constraints
+  selvedge check bank.sel --constraints bank.constraints
+  selvedge constraints bank.sel --pair-time 20s --time 5m     for blocks that take long
+  selvedge constraints bank.sel --json                        for other programs; see docs/json.md
+
+Exit codes: 0 if the program could be read, whatever was found.";
 
 pub(crate) const MAT: &str = "\
 Show the mutually atomic transactions of two threads.

@@ -7,6 +7,8 @@ use selvedge_core::Schedule;
 use selvedge_explore::Algorithm;
 use selvedge_report::ConstantJson;
 
+use crate::constraints::Origin;
+
 /// A constant of the program, with the value that it should have.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Constant {
@@ -54,6 +56,16 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
         return Err("a time limit is more than 0 and at most 30 years".to_owned());
     }
     Ok(Duration::from_secs_f64(seconds))
+}
+
+/// `declared`, `synthesise`, or a file.
+pub(crate) fn parse_constraints(text: &str) -> Result<Origin, String> {
+    match text {
+        "" => Err("write `synthesise`, `declared` or the name of a file".to_owned()),
+        "declared" => Ok(Origin::Declared),
+        "synthesise" | "synthesize" => Ok(Origin::Synthesised),
+        file => Ok(Origin::File(file.into())),
+    }
 }
 
 /// How many at most; `None`: all.

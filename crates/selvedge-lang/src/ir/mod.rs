@@ -83,8 +83,10 @@ pub struct Program {
     pub finally: Option<ProcedureId>,
     /// Atomic sections, by [`AtomicId`].
     pub atomics: Vec<Atomic>,
-    /// Declared independence between atomic sections.
+    /// Declared independence between atomic sections. Of several for one pair, any one suffices.
     pub independence: Vec<Independence>,
+    /// Where independence was declared besides the source file.
+    pub additions: Option<Additions>,
 }
 
 /// A place in the source and what messages say about it.
@@ -242,7 +244,26 @@ pub enum AtomicKind {
     Await,
 }
 
+/// A second text, with independence constraints. Its lines count on behind those of the source.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Additions {
+    /// The file as the user named it, or where else it comes from.
+    pub name: String,
+    /// The number of the last line of the source.
+    pub after_line: u32,
+}
+
 /// Two atomic sections that are independent, always or under a condition.
+///
+/// What it promises: in every state in which both sections are about to run and the condition
+/// evaluates to true, both can run in either order, and both orders lead to the same state. To the state
+/// belong the shared objects, the local variables that are still used, and the spawned tasks as a
+/// multiset: who spawned a task, and which number its thread has, may differ. A section that fails counts:
+/// in both orders it fails at the same place, with the same message, after the same changes; its thread
+/// stops, and the other section still runs. An overflow is a failure like any other, so a condition has
+/// to exclude overflows that would depend on the order.
+///
+/// A condition that fails when it is evaluated (it overflows, an index is out of range) does not hold.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Independence {
     /// One section.

@@ -75,12 +75,13 @@ impl Program {
     /// A place in the source, for reports.
     pub fn place(&self, site: SiteId) -> Place {
         let site = &self.sites[site.index()];
-        Place {
-            file: self.source_name.clone(),
-            line: site.line,
-            column: site.column,
-            length: site.length,
-        }
+        let (file, line) = match &self.additions {
+            Some(added) if site.line > added.after_line => {
+                (&added.name, site.line - added.after_line)
+            }
+            _ => (&self.source_name, site.line),
+        };
+        Place { file: file.clone(), line, column: site.column, length: site.length }
     }
 }
 

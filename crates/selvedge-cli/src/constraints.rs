@@ -1,0 +1,279 @@
+//! `selvedge constraints`: independence constraints between atomic blocks, found by the solver; and where
+//! `check` gets its constraints from.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use selvedge_lang::ir::{AtomicKind, Program};
+use selvedge_report::{plural, seconds, to_text};
+use selvedge_symbolic::constraints::{Constraint, Found, GiveUp, Synthesis, pairs, synthesise};
+use serde::Serialize;
+
+use crate::args::{ConstraintsArgs, ProgramArgs};
+use crate::exit::{Exit, Failure};
+use crate::interrupt;
+use crate::screen::Screen;
+use crate::source::{self, Constants, Loaded};
+
+/// How long one pair may take, unless told otherwise.
+pub(crate) const PAIR_TIME: Duration = Duration::from_secs(1);
+/// How long all pairs together may take, unless told otherwise.
+pub(crate) const TOTAL_TIME: Duration = Duration::from_secs(10);
+
+/// Where independence constraints come from, besides those in the program.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Origin {
+    /// Nowhere else.
+    Declared,
+    /// The solver.
+    Synthesised,
+    /// A file.
+    File(PathBuf),
+}
+
+/// How much time there is.
+#[derive(Clone, Copy, Debug)]
+struct Times {
+    pair: Duration,
+    total: Duration,
+}
+
+/// One pair of blocks.
+struct Pair {
+    synthesis: Synthesis,
+    time: Duration,
+}
+
+/// Finds constraints and shows them.
+pub(crate) fn run(args: &ConstraintsArgs, screen: &Screen) -> Result<Exit, Failure> {
+    let loaded = Loaded::new(&args.program, screen)?;
+    let started = Instant::now();
+    interrupt::install();
+    let all = all_pairs(loaded.program(), Times { pair: args.pair_time, total: args.time });
+    let time = started.elapsed();
+    if let Some(path) = &args.write {
+        write(path, &loaded, &all)?;
+    }
+    let text = match args.json {
+        true => to_text(&ConstraintsJson::new(&loaded, &all, time)),
+        false => text(&loaded, &all, time),
+    };
+    screen.print(&text)?;
+    Ok(Exit::Good)
+}
+
+/// The program of `check`, with its constraints.
+pub(crate) fn loaded(
+    args: &ProgramArgs,
+    from: &Origin,
+    screen: &Screen,
+) -> Result<Loaded, Failure> {
+    match from {
+        Origin::Declared => Loaded::new(args, screen),
+        Origin::File(path) => {
+            let text = source::read_text(path)?;
+            Loaded::new(args, screen)?.with_constraints(
+                path.to_string_lossy().into_owned(),
+                text,
+                screen,
+            )
+        }
+        Origin::Synthesised => {
+            let loaded = Loaded::new(args, screen)?;
+            let text = synthesised(loaded.program());
+            loaded.with_constraints("the synthesised constraints".to_owned(), text, screen)
+        }
+    }
+}
+
+/// All constraints that can be found in a short time, as text.
+pub(crate) fn synthesised(program: &Program) -> String {
+    let all = all_pairs(program, Times { pair: PAIR_TIME, total: TOTAL_TIME });
+    all.iter().map(|pair| pair.synthesis.declarations()).collect()
+}
+
+fn all_pairs(program: &Program, times: Times) -> Vec<Pair> {
+    let end = Instant::now() + times.total;
+    let mut all = Vec::new();
+    for pair in pairs(program) {
+        let started = Instant::now();
+        let limit = end.min(started + times.pair);
+        let mut stop = || Instant::now() >= limit || interrupt::is_requested();
+        let synthesis = synthesise(program, pair, &mut stop);
+        all.push(Pair { synthesis, time: started.elapsed() });
+    }
+    all
+}
+
+fn write(path: &Path, loaded: &Loaded, all: &[Pair]) -> Result<(), Failure> {
+    let mut text = format!("// Independence constraints of {}", loaded.name());
+    let constants = loaded.constants_text();
+    if !constants.is_empty() {
+        text.push_str(&format!(" with {constants}"));
+    }
+    text.push_str(", found by `selvedge constraints`.\n");
+    for pair in all {
+        let declarations = pair.synthesis.declarations();
+        match &pair.synthesis.found {
+            Err(reason) => {
+                let [first, second] = &pair.synthesis.heads;
+                text.push_str(&format!("// {first}, {second}: none: {}\n", because(reason)));
+            }
+            Ok(_) => text.push_str(&declarations),
+        }
+    }
+    std::fs::write(path, text).map_err(|error| {
+        let path = path.display();
+        Failure::User(format!("the constraints cannot be written to {path}: {error}"))
+    })
+}
+
+fn text(loaded: &Loaded, all: &[Pair], time: Duration) -> String {
+    let mut out = String::new();
+    let mut guarded = false;
+    let mut count = 0;
+    for pair in all {
+        let [first, second] = &pair.synthesis.heads;
+        let took = seconds(pair.time);
+        out.push_str(&format!("{first}, {second}: {}, {took}\n", summary(&pair.synthesis.found)));
+        let constraints = pair.synthesis.found.iter().flat_map(|found| &found.constraints);
+        count += constraints.clone().count();
+        // "always" has said it.
+        let constraints = constraints.filter(|constraint| constraint.text().is_some());
+        let lines: Vec<(String, String)> = constraints.map(shown).collect();
+        let width = lines.iter().map(|(condition, _)| condition.chars().count()).max().unwrap_or(0);
+        for (condition, guard) in &lines {
+            guarded |= !guard.is_empty();
+            let line = format!("  {condition:<width$}  {guard}");
+            out.push_str(&format!("{}\n", line.trim_end()));
+        }
+    }
+    out.push_str(&notes(loaded, all, guarded));
+    let pairs = plural(all.len() as u64, "pair", "pairs");
+    let found = plural(count as u64, "constraint", "constraints");
+    out.push_str(&format!("{pairs}, {found}, {}\n", seconds(time)));
+    out
+}
+
+fn summary(found: &Result<Found, GiveUp>) -> String {
+    match found {
+        Err(reason) => format!("none: {}", because(reason)),
+        Ok(found) => {
+            let count = found.constraints.len() as u64;
+            match (count, found.complete) {
+                (0, true) => "never independent".to_owned(),
+                (0, false) => "none found".to_owned(),
+                (1, true) if found.constraints[0].text().is_none() => "always".to_owned(),
+                (_, true) => plural(count, "constraint", "constraints"),
+                (_, false) => {
+                    format!("{}, perhaps not all", plural(count, "constraint", "constraints"))
+                }
+            }
+        }
+    }
+}
+
+fn because(reason: &GiveUp) -> String {
+    match reason {
+        GiveUp::Stopped => "it took too long (--pair-time, --time)".to_owned(),
+        GiveUp::Unsupported { block, what, line } => format!("`{block}` {what} (line {line})"),
+        GiveUp::TooLarge(reason) => (*reason).to_owned(),
+    }
+}
+
+fn shown(constraint: &Constraint) -> (String, String) {
+    let condition = match constraint.condition.as_slice() {
+        [] => "true".to_owned(),
+        parts => parts.join(" && "),
+    };
+    let guard = match constraint.guard.as_slice() {
+        [] => String::new(),
+        parts => format!("guard: {}", parts.join(" && ")),
+    };
+    (condition, guard)
+}
+
+fn notes(loaded: &Loaded, all: &[Pair], guarded: bool) -> String {
+    let mut out = String::from("\n");
+    if guarded {
+        out.push_str("a guard keeps out overflows that would depend on the order\n");
+    }
+    let unnamed = loaded.program().atomics.iter();
+    let unnamed =
+        unnamed.filter(|atomic| atomic.name.is_none() && atomic.kind == AtomicKind::Block).count();
+    if unnamed > 0 {
+        let blocks = plural(unnamed as u64, "atomic block has", "atomic blocks have");
+        out.push_str(&format!(
+            "{blocks} no name and cannot be spoken of: write `atomic NAME {{ … }}`\n"
+        ));
+    }
+    if all.is_empty() && unnamed == 0 {
+        out.push_str("there are no atomic procedures and no named atomic blocks\n");
+    }
+    out
+}
+
+#[derive(Serialize)]
+struct ConstraintsJson {
+    version: &'static str,
+    command: &'static str,
+    file: String,
+    constants: Constants,
+    pairs: Vec<PairJson>,
+    seconds: f64,
+}
+
+#[derive(Serialize)]
+struct PairJson {
+    first: String,
+    second: String,
+    constraints: Vec<ConstraintJson>,
+    complete: bool,
+    gave_up: Option<String>,
+    seconds: f64,
+}
+
+#[derive(Serialize)]
+struct ConstraintJson {
+    condition: String,
+    guard: Option<String>,
+    declaration: String,
+}
+
+impl ConstraintsJson {
+    fn new(loaded: &Loaded, all: &[Pair], time: Duration) -> Self {
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            command: "constraints",
+            file: loaded.file.clone(),
+            constants: loaded.constants.clone(),
+            pairs: all.iter().map(PairJson::new).collect(),
+            seconds: time.as_secs_f64(),
+        }
+    }
+}
+
+impl PairJson {
+    fn new(pair: &Pair) -> Self {
+        let [first, second] = pair.synthesis.heads.clone();
+        let found = pair.synthesis.found.as_ref();
+        let declarations = pair.synthesis.declarations();
+        let constraints = found.iter().flat_map(|found| &found.constraints);
+        let constraints = constraints.zip(declarations.lines()).map(|(constraint, line)| {
+            let guard = constraint.guard.join(" && ");
+            ConstraintJson {
+                condition: shown(constraint).0,
+                guard: (!guard.is_empty()).then_some(guard),
+                declaration: line.to_owned(),
+            }
+        });
+        Self {
+            first,
+            second,
+            constraints: constraints.collect(),
+            complete: found.is_ok_and(|found| found.complete),
+            gave_up: found.err().map(because),
+            seconds: pair.time.as_secs_f64(),
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! `selvedge constraints` and `selvedge check --constraints`: texts, files, errors, JSON.
+
+mod common;
+
+use common::Folder;
+
+const FIGURE_1: &str = "const Z = -2;
+shared z = Z;
+shared x = -2;
+thread first  { atomic p { x = x + 1; } }
+thread second { atomic q { if z >= 0 { z = x; } } }
+thread third  { atomic r { x = x + 1; z = z + 1; } }
+";
+
+#[test]
+fn constraints_are_shown_with_their_time() {
+    let folder = Folder::with("f.sel", FIGURE_1);
+    let run = folder.run("constraints f.sel").exits(0);
+    run.says("p, q: 1 constraint, ")
+        .says(" ms\n  z <= -1\n")
+        .says("\n  true  guard: x <= 2147483645\n")
+        .says("q, q: always, ")
+        .says("q, r: 3 constraints, ")
+        .says("\n  z >= 0   guard: z <= 2147483646\n  z <= -2\n  x == z\n")
+        .says("a guard keeps out overflows")
+        .says("6 pairs, 8 constraints, ");
+}
+
+#[test]
+fn a_file_of_constraints_is_read_again() {
+    let folder = Folder::with("f.sel", FIGURE_1);
+    folder.run("constraints f.sel --const Z=3 --write found").exits(0);
+    let file = folder.read("found");
+    assert!(
+        file.starts_with("// Independence constraints of f.sel with Z = 3, found by"),
+        "{file}"
+    );
+    assert!(file.contains("\nindependent(q, r) if z >= 0 && z <= 2147483646;\n"), "{file}");
+    for from in ["found", "synthesise", "declared"] {
+        let run = folder.run(&format!("check f.sel --constraints {from}")).exits(0);
+        run.says("verified: ");
+    }
+}
+
+#[test]
+fn errors_have_a_place_and_a_next_step() {
+    let folder = Folder::with("f.sel", FIGURE_1);
+    folder
+        .run("check f.sel --constraints none")
+        .exits(2)
+        .complains("cannot read none: there is no such file");
+    let cases = [
+        ("independent(p, s);", "unknown atomic procedure or block `s`", "wrong:1:16"),
+        ("// a comment\n\nindependent(p, q) if z;", "a condition", "wrong:3:22"),
+        ("independent(p, q) if y > 0;", "unknown variable `y`", "wrong:1:22"),
+        ("independent(p(v), q);", "is an atomic block and has no arguments", "wrong:1:13"),
+        ("independent(p, q) if z >;", "expected", "wrong:1:25"),
+        ("shared y = 0;", "only independence constraints can stand", "wrong:1:8"),
+    ];
+    for (text, message, place) in cases {
+        folder.write("wrong", text.as_bytes());
+        let run = folder.run("check f.sel --constraints wrong").exits(2);
+        run.complains(message).complains(place);
+    }
+    // An error of the program is one of the program, also then.
+    folder.write("bad.sel", b"thread t { y = 1; }");
+    folder.run("check bad.sel --constraints wrong").exits(2).complains("bad.sel:1:12");
+}
+
+#[test]
+fn what_cannot_be_found_is_said() {
+    let text = "shared x = 0;
+        thread a { receive (let v) { x = v; } }
+        thread b { atomic tell { send a(1); x = 1; } }
+        thread c { atomic { x = 2; } }
+    ";
+    let folder = Folder::with("f.sel", text);
+    let run = folder.run("constraints f.sel").exits(0);
+    run.says("tell, tell: none: `tell` sends a message (line 3), ")
+        .says("1 atomic block has no name and cannot be spoken of: write `atomic NAME { … }`");
+    folder.write("none.sel", b"thread t { skip; }");
+    let run = folder.run("constraints none.sel").exits(0);
+    run.says("there are no atomic procedures and no named atomic blocks");
+    folder.write("slow.sel", FIGURE_1.as_bytes());
+    let run = folder.run("constraints slow.sel --pair-time 0.000001ms").exits(0);
+    run.says("p, r: none: it took too long (--pair-time, --time), ");
+}
+
+#[test]
+fn json_has_everything() {
+    let folder = Folder::with("f.sel", FIGURE_1);
+    let json = folder.run("constraints f.sel --json").exits(0).json();
+    let pair = &json["pairs"][4];
+    assert_eq!((pair["first"].as_str(), pair["second"].as_str()), (Some("q"), Some("r")));
+    assert_eq!(pair["complete"], true);
+    assert_eq!(pair["constraints"][0]["condition"], "z >= 0");
+    assert_eq!(pair["constraints"][0]["guard"], "z <= 2147483646");
+    let declaration = "independent(q, r) if z >= 0 && z <= 2147483646;";
+    assert_eq!(pair["constraints"][0]["declaration"], declaration);
+    assert!(json["constants"]["Z"] == -2 && json["seconds"].is_number());
+}

@@ -1,0 +1,230 @@
+//! What can be told about blocks without running them: where they start, what they touch, which
+//! of their local variables are used later, where their loops are.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use selvedge_lang::ir::{
+    AtomicId, BinaryOp, Change, GlobalId, Instruction, Label, Op, Operand, ProcedureId, Program,
+    Query, SiteId, Slot, Type, UnaryOp,
+};
+
+/// A block: an atomic procedure or a named atomic block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Block {
+    pub(super) atomic: AtomicId,
+    pub(super) procedure: ProcedureId,
+    /// The instruction that enters it.
+    pub(super) begin: Label,
+}
+
+impl Block {
+    /// `None` if the section is never entered.
+    pub(super) fn new(program: &Program, atomic: AtomicId) -> Option<Self> {
+        let procedure = program.atomics[atomic.index()].procedure;
+        let mut code = program.procedures[procedure.index()].code.iter();
+        let enters =
+            |op: &Op| matches!(op, Op::AtomicBegin { atomic: entered } if *entered == atomic);
+        let begin = code.position(|instruction| enters(&instruction.op))?;
+        Some(Self { atomic, procedure, begin: Label::new(begin) })
+    }
+
+    /// Its instructions: all that can be reached before it is left.
+    fn labels(&self, program: &Program) -> BTreeSet<Label> {
+        let code = &program.procedures[self.procedure.index()].code;
+        let mut found = BTreeSet::new();
+        let mut open = vec![self.begin];
+        while let Some(label) = open.pop() {
+            if !found.insert(label) {
+                continue;
+            }
+            let op = &code[label.index()].op;
+            if !matches!(op, Op::AtomicEnd { atomic } if *atomic == self.atomic) {
+                op.for_each_successor(label, |next, _| open.push(next));
+            }
+        }
+        found
+    }
+}
+
+/// What code touches, calls included.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Touched {
+    pub(super) globals: BTreeSet<GlobalId>,
+    pub(super) written: BTreeSet<GlobalId>,
+    /// Lists and maps whose length is asked for.
+    pub(super) measured: BTreeSet<GlobalId>,
+    pub(super) spawns: bool,
+    pub(super) may_fail: bool,
+    /// The first thing that has no encoding, and where.
+    pub(super) strange: Option<(SiteId, &'static str)>,
+    /// The first `await`.
+    pub(super) waits: bool,
+}
+
+impl Touched {
+    pub(super) fn by_block(program: &Program, block: &Block) -> Self {
+        let labels = block.labels(program);
+        Self::by_labels(program, block.procedure, labels.into_iter())
+    }
+
+    pub(super) fn by_labels(
+        program: &Program,
+        procedure: ProcedureId,
+        labels: impl Iterator<Item = Label>,
+    ) -> Self {
+        let mut touched = Self::default();
+        let mut seen = BTreeSet::new();
+        let mut open = Vec::new();
+        let code = &program.procedures[procedure.index()].code;
+        for label in labels {
+            touched.add(code, label);
+            open.extend(called(&code[label.index()].op));
+        }
+        while let Some(procedure) = open.pop() {
+            if seen.insert(procedure) {
+                let code = &program.procedures[procedure.index()].code;
+                for label in (0..code.len()).map(Label::new) {
+                    touched.add(code, label);
+                    open.extend(called(&code[label.index()].op));
+                }
+            }
+        }
+        touched
+    }
+
+    fn add(&mut self, code: &[Instruction], at: Label) {
+        let Instruction { op, site } = &code[at.index()];
+        let site = *site;
+        op.for_each_object(|object| {
+            self.globals.insert(object.global);
+            if !matches!(op, Op::Read { .. } | Op::ReadContainer { .. }) {
+                self.written.insert(object.global);
+            }
+        });
+        if let Op::ReadContainer { container, query: Query::Length, .. } = op {
+            self.measured.insert(container.global);
+        }
+        self.spawns |= matches!(op, Op::Spawn { .. });
+        self.waits |= matches!(op, Op::Await { .. });
+        self.may_fail |= may_fail(op) && !counts_rounds(code, at);
+        if let Some(what) = strange(op) {
+            self.strange.get_or_insert((site, what));
+        }
+    }
+
+    /// Whether neither touches what the other writes.
+    pub(super) fn is_apart_from(&self, other: &Self) -> bool {
+        self.written.is_disjoint(&other.globals) && other.written.is_disjoint(&self.globals)
+    }
+}
+
+fn called(op: &Op) -> Option<ProcedureId> {
+    match op {
+        Op::Call { procedure, .. } => Some(*procedure),
+        _ => None,
+    }
+}
+
+fn may_fail(op: &Op) -> bool {
+    use BinaryOp::{Add, Divide, Multiply, Remainder, Subtract};
+    match op {
+        Op::Binary { op, .. } => matches!(op, Add | Subtract | Multiply | Divide | Remainder),
+        Op::Unary { op, .. } => matches!(op, UnaryOp::Negate | UnaryOp::Abs),
+        Op::ReadContainer { query, .. } => matches!(query, Query::Element(_) | Query::Get(_)),
+        Op::ChangeContainer { change, .. } => {
+            matches!(change, Change::Set(..) | Change::Pop(_) | Change::PopFront(_))
+        }
+        Op::Index { .. }
+        | Op::ThreadIndex { .. }
+        | Op::Assert { .. }
+        | Op::FetchAdd { .. }
+        | Op::Up { .. }
+        | Op::Call { .. } => true,
+        _ => false,
+    }
+}
+
+/// Whether it raises the index of a `for` loop, which is below a limit then.
+fn counts_rounds(code: &[Instruction], at: Label) -> bool {
+    let Op::Binary { op: BinaryOp::Add, target, left: Operand::Slot(index), right } =
+        &code[at.index()].op
+    else {
+        return false;
+    };
+    let Some(Op::Jump { to }) = code.get(at.index() + 1).map(|next| &next.op) else { return false };
+    let Op::Binary { op: BinaryOp::Less, left, .. } = &code[to.index()].op else { return false };
+    target == index && *right == Operand::Constant(1) && *left == Operand::Slot(*index)
+}
+
+/// What has no encoding.
+fn strange(op: &Op) -> Option<&'static str> {
+    match op {
+        Op::Send { .. } => Some("sends a message"),
+        op if !op.allowed_in_atomic() => Some("has an operation that no block may have"),
+        _ => None,
+    }
+}
+
+/// What is known about the code of one procedure.
+pub(super) struct Shape {
+    /// Slots whose values are still used, by instruction.
+    pub(super) live: Vec<BTreeSet<Slot>>,
+    /// Loops: where they start, and one past where they end.
+    pub(super) loops: BTreeMap<Label, Label>,
+}
+
+impl Shape {
+    pub(super) fn new(program: &Program, procedure: ProcedureId) -> Self {
+        let code = &program.procedures[procedure.index()].code;
+        let mut loops = BTreeMap::new();
+        for (i, instruction) in code.iter().enumerate() {
+            let at = Label::new(i);
+            instruction.op.for_each_successor(at, |next, _| {
+                if next <= at {
+                    let end = loops.entry(next).or_insert(next);
+                    *end = (*end).max(Label::new(i + 1));
+                }
+            });
+        }
+        Self { live: live(program, procedure), loops }
+    }
+}
+
+fn live(program: &Program, procedure: ProcedureId) -> Vec<BTreeSet<Slot>> {
+    let code = &program.procedures[procedure.index()].code;
+    let mut live = vec![BTreeSet::new(); code.len()];
+    loop {
+        let mut changed = false;
+        for (i, instruction) in code.iter().enumerate().rev() {
+            let mut now: BTreeSet<Slot> = BTreeSet::new();
+            instruction.op.for_each_successor(Label::new(i), |next, written| {
+                if let Some(then) = live.get(next.index()) {
+                    now.extend(then.iter().filter(|slot| !written.contains(slot)));
+                }
+            });
+            instruction.op.for_each_operand(|operand| {
+                if let Operand::Slot(slot) = operand {
+                    now.insert(slot);
+                }
+            });
+            // Messages show what they are told to show.
+            for shown in &program.sites[instruction.site.index()].shown {
+                if let Operand::Slot(slot) = shown.value {
+                    now.insert(slot);
+                }
+            }
+            if now != live[i] {
+                live[i] = now;
+                changed = true;
+            }
+        }
+        if !changed {
+            return live;
+        }
+    }
+}
+
+/// The type of a slot.
+pub(super) fn slot_type(program: &Program, procedure: ProcedureId, slot: Slot) -> Type {
+    program.procedures[procedure.index()].slots[slot.index()].ty
+}

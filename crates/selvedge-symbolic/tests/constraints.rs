@@ -1,0 +1,291 @@
+//! Synthesised independence constraints: exact sets for the examples of the paper and for each construct.
+
+use std::time::{Duration, Instant};
+
+use selvedge_lang::{Additions, compile, compile_with};
+use selvedge_symbolic::constraints::{Found, GiveUp, Synthesis, pairs, synthesise};
+
+/// The results for all pairs of a program. What is found must be accepted by the front end.
+fn all(text: &str) -> Vec<Synthesis> {
+    let compiled = match compile("test.sel", text, &[]) {
+        Ok(compiled) => compiled,
+        Err(errors) => panic!("{}", selvedge_lang::render(&errors, "test.sel", text, false)),
+    };
+    let results: Vec<Synthesis> = pairs(&compiled.program)
+        .into_iter()
+        .map(|pair| {
+            let end = Instant::now() + Duration::from_secs(20);
+            synthesise(&compiled.program, pair, &mut || Instant::now() > end)
+        })
+        .collect();
+    let declarations: String = results.iter().map(Synthesis::declarations).collect();
+    let additions = Additions { name: "found", text: &declarations };
+    if let Err(rejected) = compile_with("test.sel", text, &[], Some(additions)) {
+        let shown = selvedge_lang::render(&rejected.additions, "found", &declarations, false);
+        panic!("{shown}\n{:?}", rejected.program);
+    }
+    results
+}
+
+fn result<'r>(results: &'r [Synthesis], first: &str, second: &str) -> &'r Synthesis {
+    let names = |head: &str, name: &str| head.split('(').next() == Some(name);
+    let fits = |one: &&Synthesis| names(&one.heads[0], first) && names(&one.heads[1], second);
+    results.iter().find(fits).unwrap_or_else(|| panic!("no pair {first}, {second}"))
+}
+
+/// The conditions of a pair, each with its guard behind a `|`.
+fn conditions(results: &[Synthesis], first: &str, second: &str) -> Vec<String> {
+    let found = result(results, first, second).found.as_ref();
+    let found = found.unwrap_or_else(|reason| panic!("{first}, {second}: {reason:?}"));
+    let show = |condition: &[String]| match condition {
+        [] => "true".to_owned(),
+        parts => parts.join(" && "),
+    };
+    let constraints = found.constraints.iter();
+    constraints
+        .map(|constraint| match constraint.guard.as_slice() {
+            [] => show(&constraint.condition),
+            guard => format!("{} | {}", show(&constraint.condition), guard.join(" && ")),
+        })
+        .collect()
+}
+
+fn is_complete(results: &[Synthesis], first: &str, second: &str) -> bool {
+    matches!(result(results, first, second).found, Ok(Found { complete: true, .. }))
+}
+
+const FIGURE_1: &str = "
+    shared z = -2;
+    shared x = -2;
+    thread first  { atomic p { x = x + 1; } }
+    thread second { atomic q { if z >= 0 { z = x; } } }
+    thread third  { atomic r { x = x + 1; z = z + 1; } }
+";
+
+#[test]
+fn figure_1_of_the_paper() {
+    let results = all(FIGURE_1);
+    assert_eq!(conditions(&results, "p", "q"), ["z <= -1"]);
+    assert_eq!(conditions(&results, "p", "r"), ["true | x <= 2147483645"]);
+    assert_eq!(conditions(&results, "q", "r"), ["z >= 0 | z <= 2147483646", "z <= -2", "x == z"]);
+    for (first, second) in [("p", "q"), ("p", "r"), ("q", "r")] {
+        assert!(is_complete(&results, first, second), "{first}, {second}");
+    }
+}
+
+#[test]
+fn declarations_are_text_of_the_language() {
+    let results = all(FIGURE_1);
+    let text = result(&results, "q", "r").declarations();
+    let expected = "\
+independent(q, r) if z >= 0 && z <= 2147483646;
+independent(q, r) if z <= -2;
+independent(q, r) if x == z;
+";
+    assert_eq!(text, expected);
+    assert_eq!(result(&results, "q", "q").declarations(), "independent(q, q);\n");
+}
+
+/// Section 4.2 of the paper.
+#[test]
+fn tasks_are_compared_as_multisets() {
+    let results = all("
+        shared nr = 1;
+        shared r = 0;
+        atomic proc fib(v: int) {
+            if v <= 1 { spawn res(v); } else { spawn fib(v - 1); spawn fib(v - 2); }
+        }
+        atomic proc res(v: int) {
+            if nr > 0 { nr = 0; r = v; } else { spawn res(r + v); r = 0; nr = 1; }
+        }
+        thread main { fib(3); }
+    ");
+    assert_eq!(conditions(&results, "fib", "fib"), ["true"]);
+    assert_eq!(conditions(&results, "fib", "res"), ["true"]);
+    assert_eq!(
+        conditions(&results, "res", "res"),
+        ["v == v2 | v + v2 <= 2147483647", "nr > 0 | v + v2 <= 2147483647"]
+    );
+    assert!(is_complete(&results, "res", "res"));
+}
+
+#[test]
+fn arrays_with_indices_that_are_not_known() {
+    let results = all("
+        shared nr[8] = 1;
+        shared r[8] = 0;
+        shared grid[3][4] = 0;
+        atomic proc res(n: int, v: int) {
+            if nr[n] > 0 { nr[n] = 0; r[n] = v; } else { spawn res(n / 2, r[n] + v); r[n] = 0; nr[n] = 1; }
+        }
+        atomic proc set(i: int, j: int, v: int) { grid[i][j] = v; }
+        atomic proc add(i: int, v: int) { grid[i][0] = min(grid[i][0], 9) + 1; }
+        thread main { res(1, 1); set(0, 0, 1); add(1, 2); }
+    ");
+    assert_eq!(
+        conditions(&results, "res", "res"),
+        ["n != n2", "v == v2 | v + v2 <= 2147483647", "nr[n] > 0 | v + v2 <= 2147483647"]
+    );
+    assert_eq!(conditions(&results, "set", "set"), ["i != i2", "j != j2", "v == v2"]);
+    assert_eq!(conditions(&results, "add", "add"), ["true"]);
+    assert!(is_complete(&results, "set", "set"));
+}
+
+#[test]
+fn products_and_sums_in_any_order() {
+    let results = all("
+        shared x = 1;
+        shared y = 1;
+        atomic proc triple() { x = min(max(x, -1000), 1000) * 3; }
+        atomic proc five_times() { y = 5 * (min(x, 9) + 2) - 3 * min(x, 9); }
+        atomic proc swap() { let t = x; x = y; y = t; }
+        atomic proc shift(v: int) { x = x - v; y = v - y; }
+        thread main { triple(); five_times(); swap(); shift(1); }
+    ");
+    assert_eq!(conditions(&results, "triple", "triple"), ["true"]);
+    assert_eq!(conditions(&results, "five_times", "five_times"), ["true"]);
+    assert_eq!(conditions(&results, "swap", "swap"), ["true"]);
+    assert!(conditions(&results, "shift", "shift").iter().any(|c| c.starts_with("v == v2")));
+}
+
+/// What a block leaves in local variables that are used later belongs to the state.
+#[test]
+fn local_variables_that_are_used_later() {
+    let results = all("
+        shared x = 0;
+        shared out = 0;
+        thread a { let v = 0; atomic look { v = x; } out = v; }
+        thread b { let v = 0; atomic forget { v = x; } }
+        thread c(i in 0..2) { let k = i; atomic set { x = k; } }
+    ");
+    assert_eq!(conditions(&results, "look", "set"), ["x == set.k"]);
+    assert_eq!(conditions(&results, "forget", "set"), ["true"]);
+    assert_eq!(conditions(&results, "set", "set"), ["first.k == second.k"]);
+}
+
+#[test]
+fn failures_count() {
+    let results = all("
+        shared x = 0;
+        shared y = 1;
+        shared n = 0;
+        atomic proc check() { assert x >= 0; }
+        atomic proc set(v: int) { x = v; }
+        atomic proc divide() { n = 10 / y; }
+        atomic proc lower() { y = max(y, 1) - 1; }
+        atomic proc own(v: int) { assert v > 0; x = 3; }
+        thread main { check(); set(1); divide(); lower(); own(1); }
+    ");
+    // The message shows `x`.
+    assert_eq!(conditions(&results, "check", "set"), ["x == v", "x >= 0 && v >= 0"]);
+    assert_eq!(
+        conditions(&results, "divide", "lower"),
+        ["y == 0", "y > 0 && (10 / (y - 1)) == (10 / y)"]
+    );
+    // It fails whatever the other does, and has done nothing before.
+    assert_eq!(conditions(&results, "set", "own"), ["v == 3"]);
+}
+
+#[test]
+fn lists_and_maps() {
+    let results = all("
+        list q = [1];
+        map m = {1: 10};
+        shared got = 0;
+        atomic proc put(v: int) { push(q, v); }
+        atomic proc take() { got = pop_front(q); }
+        atomic proc size() { got = len(q); }
+        atomic proc insert(k: int, v: int) { m[k] = v; }
+        atomic proc lookup(k: int) { got = get(m, k, 0); }
+        atomic proc drop_key(k: int) { remove(m, k); }
+        atomic proc count() { got = len(m); }
+        thread main { put(1); take(); size(); insert(1, 2); lookup(1); drop_key(1); count(); }
+    ");
+    assert_eq!(conditions(&results, "put", "put"), ["v == v2"]);
+    assert_eq!(conditions(&results, "put", "take"), ["len(q) > 0"]);
+    assert_eq!(conditions(&results, "put", "size"), [""; 0]);
+    assert_eq!(conditions(&results, "insert", "insert"), ["k != k2", "v == v2"]);
+    assert_eq!(conditions(&results, "insert", "drop_key"), ["k != k2"]);
+    assert_eq!(conditions(&results, "drop_key", "drop_key"), ["true"]);
+    assert_eq!(
+        conditions(&results, "insert", "lookup"),
+        ["k != k2", "m[k] == v", "!has(m, k2) && v == 0"]
+    );
+    assert_eq!(conditions(&results, "insert", "count"), ["has(m, k)"]);
+}
+
+/// A loop is a function of what it reads: equal arguments give equal results.
+#[test]
+fn loops_are_not_looked_into() {
+    let results = all("
+        const N = 100;
+        shared a[N] = 0;
+        shared sum = 0;
+        shared flag = false;
+        atomic proc add_all(n: int) { for i in 0..n { sum = sum + a[i]; } }
+        atomic proc negate(n: int) { for i in 0..n { flag = !flag; } }
+        atomic proc set(v: int) { sum = v; }
+        atomic proc both() { for i in 0..3 { a[i] = i; } }
+        thread main { add_all(2); negate(1); set(1); both(); }
+    ");
+    assert_eq!(conditions(&results, "both", "both"), ["true"]);
+    assert_eq!(conditions(&results, "set", "set"), ["v == v2"]);
+    assert_eq!(conditions(&results, "negate", "negate"), ["n == n2"]);
+    // It may overflow, and then it matters which comes second.
+    assert_eq!(conditions(&results, "add_all", "add_all"), [""; 0]);
+    assert!(!is_complete(&results, "add_all", "add_all"));
+}
+
+#[test]
+fn blocks_that_wait_commute_only_where_both_can_run() {
+    let results = all("
+        shared x = 0;
+        shared y = 0;
+        thread a { atomic get { await x > 0; x -= 1; } }
+        thread b { atomic put { x += 1; } }
+        thread c { atomic other { await y > 0; y = 0; } }
+    ");
+    assert_eq!(conditions(&results, "get", "get"), ["x >= 2"]);
+    assert_eq!(conditions(&results, "get", "put"), ["x > 0 | x <= 2147483646"]);
+    assert_eq!(conditions(&results, "get", "other"), ["true"]);
+}
+
+#[test]
+fn what_has_no_encoding_is_said() {
+    let results = all("
+        shared x = 0;
+        thread receiver { receive (let v) { x = v; } }
+        thread sender { atomic tell { send receiver(1); x = 2; } }
+        thread other { atomic set { x = 3; } }
+    ");
+    let expected =
+        GiveUp::Unsupported { block: "tell".to_owned(), what: "sends a message", line: 4 };
+    assert_eq!(result(&results, "tell", "set").found, Err(expected));
+}
+
+#[test]
+fn a_pair_that_takes_too_long_has_no_constraint() {
+    let compiled = compile("test.sel", FIGURE_1, &[]).unwrap_or_else(|_| panic!("it compiles"));
+    let pair = pairs(&compiled.program)[4];
+    let mut asked = 0;
+    let mut stop = || {
+        asked += 1;
+        asked > 3
+    };
+    assert_eq!(synthesise(&compiled.program, pair, &mut stop).found, Err(GiveUp::Stopped));
+}
+
+#[test]
+fn raising_a_semaphore_commutes_with_raising_it() {
+    let results = all("
+        semaphore s = 0;
+        semaphore each[3] = [0, 0, 1];
+        shared x = 0;
+        atomic proc give(i: int) { up(s); up(each[i]); }
+        atomic proc add() { x = min(x, 5) + 1; up(s); }
+        thread main { give(1); add(); }
+    ");
+    for pair in [("give", "give"), ("give", "add"), ("add", "add")] {
+        assert_eq!(conditions(&results, pair.0, pair.1), ["true"]);
+    }
+}
