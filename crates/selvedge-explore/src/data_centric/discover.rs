@@ -89,7 +89,7 @@ impl<S: System> Search<'_, S> {
         for index in (0..self.graph.history(access.object).len()).rev() {
             let (earlier, mode) = self.graph.history(access.object)[index];
             let id = self.graph.vertex(earlier).id;
-            if id.thread == later.thread {
+            if id.thread == later.thread || earlier > later.position {
                 continue;
             }
             let Some(role) = self.role(id) else { continue };
@@ -323,14 +323,6 @@ impl<S: System> Search<'_, S> {
         let branch = match role {
             Role::Own(branch) | Role::Ahead(branch) => branch,
         };
-        let print_of = |position: Position| self.graph.vertex(position).print;
-        let key = Print::start(u64::from(later.thread.number()))
-            .then(print_of(earlier))
-            .then(later.previous.map_or(Print::default(), print_of))
-            .then(kept.iter().fold(Print::default(), |all, &one| all.and(print_of(one))));
-        if !self.branches[branch].is_new(Key::Reversal.of(key)) {
-            return;
-        }
         let others = later.previous.into_iter().chain(kept.iter().copied());
         let cut = self.cut_without(branch, earlier, others);
         // If it needs the branch's event, it cannot come ahead of it.
@@ -338,18 +330,35 @@ impl<S: System> Search<'_, S> {
         if contains(&cut, own) || own.thread == later.thread {
             return;
         }
-        let (steps, prints) = self.graph.steps_of(&cut);
-        let mut ahead: SmallVec<[Step; 2]> = smallvec![Step::of(later.thread)];
-        if let Role::Ahead(_) = role {
-            // It stays ahead of the branch's event, and so do those between them.
-            let id = self.graph.vertex(earlier).id;
-            let others = &self.branches[branch].ahead;
-            let rest = others.iter().skip_while(|&&other| other != id);
-            let rest = rest.filter(|&&other| !contains(&cut, other));
-            ahead.extend(rest.map(|other| Step::of(other.thread)));
+        let rest = match role {
+            Role::Own(_) => Vec::new(),
+            Role::Ahead(_) => self.ahead_from(branch, earlier, &cut),
+        };
+        let print_of = |position: Position| self.graph.vertex(position).print;
+        let all = |positions: &[Position]| {
+            positions.iter().fold(Print::default(), |all, &one| all.and(print_of(one)))
+        };
+        let key = Print::start(u64::from(later.thread.number()))
+            .then(print_of(earlier))
+            .then(later.previous.map_or(Print::default(), print_of))
+            .then(all(kept))
+            .then(all(&rest));
+        if !self.branches[branch].is_new(Key::Reversal.of(key)) {
+            return;
         }
+        let (steps, prints) = self.graph.steps_of(&cut);
+        let rest = rest.iter().map(|&other| Step::of(self.graph.vertex(other).id.thread));
+        let ahead = std::iter::once(Step::of(later.thread)).chain(rest).collect();
         let goal = Goal::Reversed { ahead };
         self.branches[branch].queue.push(Child { steps, goal, prints });
+    }
+
+    /// The events that stay ahead of the branch's, after another one that is put before the one at
+    /// `earlier`: that one and those behind it, unless they are in the cut.
+    fn ahead_from(&self, branch: usize, earlier: Position, cut: &[u32]) -> Vec<Position> {
+        let ahead = self.branches[branch].ahead.iter();
+        let rest = ahead.filter(|&&other| !contains(cut, other));
+        rest.filter_map(|&other| self.graph.find(other)).filter(|&other| other >= earlier).collect()
     }
 
     /// The events of the branch, what its event at `earlier` observes, and the past of `others`.

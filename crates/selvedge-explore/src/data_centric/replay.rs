@@ -182,7 +182,12 @@ impl<S: System> Search<'_, S> {
     /// Takes the steps `ahead`, and then the branch's if it still can be taken.
     fn reverse_at_end(&mut self, index: usize, child: &Child, ahead: &[Step]) -> Outcome {
         let event = self.branches[index].event().expect("internal error: no event to reverse");
-        let mut new = Vec::new();
+        let mut new: Vec<usize> = (0..self.graph.len())
+            .filter(|&at| {
+                !contains(&self.branches[index].base, self.graph.vertex(Position::new(at)).id)
+            })
+            .collect();
+        let first = Position::new(self.graph.len());
         let mut enabled = true;
         for (i, &step) in ahead.iter().enumerate() {
             if !self.run.is_enabled(step.thread) {
@@ -211,7 +216,6 @@ impl<S: System> Search<'_, S> {
                 break;
             }
         }
-        let first = Position::new(new[0]);
         if enabled {
             self.step(Step::of(event.thread));
             if self.run.is_stopped() || self.learned {
