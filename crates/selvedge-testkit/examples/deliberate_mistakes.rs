@@ -261,6 +261,14 @@ const MISTAKES: &[Mistake] = &[
         test: "waiting",
     },
     Mistake {
+        name: "observation: a reversal is known whatever else is ahead",
+        file: "data_centric/discover.rs",
+        right: ".then(all(kept))\n            .then(all(&rest));",
+        wrong: ".then(all(kept));",
+        suite: "golden",
+        test: "every_program_gives_what_its_header_says",
+    },
+    Mistake {
         name: "observation: a write may come between a write and its read",
         file: "data_centric/realize.rs",
         right: "Some(source) => self.open.push([(other, source), (read, other)]),",

@@ -30,7 +30,8 @@ pub(super) struct Branch {
     pub(super) disablers: Vec<Print>,
     /// Whether the current child has another thread's event instead of the branch's.
     pub(super) absent: bool,
-    /// Events of the current child that were put before the branch's event, or take its place.
+    /// Events of the current child, in order, that were put before the branch's event, or take its
+    /// place. They are not in `base`.
     pub(super) ahead: Vec<EventId>,
 }
 

@@ -11,6 +11,10 @@
 //!    `e` makes `r` wait (it took the lock), then `e` takes the place of `r`, which comes later or never.
 //!    A step that waits at the end of the execution counts as an `e` too.
 //!
+//! In its new place `e` may touch other things than it did (a block decides anew), and so what it is to
+//! come after is not known yet. Therefore all that was put ahead of `r` in a child of kind 3 stays open for
+//! reversal: a later event that conflicts with it is put before it, and `r` still comes last.
+//!
 //! The past of `e` is all that is taken along, so that a class is never split. By induction on the
 //! size of what `r` observes, all children are found: take away a last event of it, and what `r` does
 //! then is a child that is smaller, below which that event occurs again, as an `e`.

@@ -182,11 +182,10 @@ impl<S: System> Search<'_, S> {
     /// Takes the steps `ahead`, and then the branch's if it still can be taken.
     fn reverse_at_end(&mut self, index: usize, child: &Child, ahead: &[Step]) -> Outcome {
         let event = self.branches[index].event().expect("internal error: no event to reverse");
-        let mut new: Vec<usize> = (0..self.graph.len())
-            .filter(|&at| {
-                !contains(&self.branches[index].base, self.graph.vertex(Position::new(at)).id)
-            })
-            .collect();
+        let base = &self.branches[index].base;
+        let is_new = |at: &usize| !contains(base, self.graph.vertices()[*at].id);
+        // What is already there may have to change places with later events too.
+        let mut new: Vec<usize> = (0..self.graph.len()).filter(is_new).collect();
         let first = Position::new(self.graph.len());
         let mut enabled = true;
         for (i, &step) in ahead.iter().enumerate() {
