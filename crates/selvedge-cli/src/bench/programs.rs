@@ -81,13 +81,13 @@ pub(super) const OBSERVED: &[Case] = &[
 /// The programs on which `constrained` is compared with `source` and `context-sensitive`; behind their traces, how many
 /// executions `constrained` needs.
 pub(super) const TASKS: &[Case] = &[
-    observed(case!("constrained", "fib", N = 6 => 4_096), 1),
-    observed(case!("constrained", "quicksort", N = 10 => 512), 1),
-    observed(case!("constrained", "mergesort", N = 10 => 512), 1),
-    observed(case!("constrained", "pi", N = 7 => 5_040), 1),
-    observed(case!("constrained", "parallel-sort", N = 4 => 288), 1),
-    observed(case!("constrained", "database", N = 5 => 243), 32),
-    observed(case!("constrained", "bounded-buffer", N = 6 => 924), 64),
+    long(observed(case!("constrained", "fib", N = 6 => 4_096), 1)),
+    long(observed(case!("constrained", "quicksort", N = 10 => 512), 1)),
+    long(observed(case!("constrained", "mergesort", N = 10 => 512), 1)),
+    long(observed(case!("constrained", "pi", N = 7 => 5_040), 1)),
+    long(observed(case!("constrained", "parallel-sort", N = 4 => 288), 1)),
+    long(observed(case!("constrained", "database", N = 5 => 243), 32)),
+    long(observed(case!("constrained", "bounded-buffer", N = 6 => 924), 64)),
 ];
 
 /// The largest programs of the paper on constrained reduction, for `constrained` alone. They have too many traces to
