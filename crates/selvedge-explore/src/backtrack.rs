@@ -5,6 +5,7 @@
 
 use selvedge_core::{Position, Report, Step, System, ThreadId, ThreadSet};
 
+use crate::frontier::Frontier;
 use crate::options::{Observer, Options};
 use crate::run::{Run, share_done};
 use crate::sleep_set::SleepSets;
@@ -56,21 +57,16 @@ pub(crate) struct Search<'a, S> {
 
 /// A state on the current path.
 pub(crate) struct Node {
-    /// The threads to explore, in the order in which they were asked for.
-    pub(crate) backtrack: Vec<ThreadId>,
+    pub(crate) frontier: Frontier,
     /// The threads of which every alternative sleeps here from the beginning.
     pub(crate) asleep: ThreadSet,
-    /// How many of them are done.
-    done: usize,
-    /// How many alternatives of the next one are done.
-    choices_done: u32,
     /// Whether the event after this node was explored from it.
     taken: bool,
 }
 
 impl Node {
     fn new(first: ThreadId, asleep: ThreadSet) -> Self {
-        Self { backtrack: vec![first], asleep, done: 0, choices_done: 0, taken: false }
+        Self { frontier: Frontier::new(first), asleep, taken: false }
     }
 }
 
@@ -78,12 +74,7 @@ impl<S: System> Search<'_, S> {
     /// Adds all threads that are enabled before the event at `position`.
     pub(crate) fn expand(&mut self, position: Position) {
         self.run.sync_to(position.index());
-        let backtrack = &mut self.nodes[position.index()].backtrack;
-        for thread in self.run.threads().filter(|&thread| self.run.is_enabled(thread)) {
-            if !backtrack.contains(&thread) {
-                backtrack.push(thread);
-            }
-        }
+        self.nodes[position.index()].frontier.expand(&self.run);
     }
 
     /// Makes a node of the state, or ends the execution.
@@ -142,7 +133,7 @@ impl<S: System> Search<'_, S> {
                 );
             }
             self.run.execution.truncate(depth);
-            if self.nodes[depth].backtrack.len() > self.nodes[depth].done {
+            if self.nodes[depth].frontier.has_more() {
                 self.run.backtrack(depth);
                 if let Some(step) = self.next_of_last() {
                     return Some(step);
@@ -157,18 +148,7 @@ impl<S: System> Search<'_, S> {
     fn next_of_last(&mut self) -> Option<Step> {
         let node = self.nodes.last_mut()?;
         loop {
-            let &thread = node.backtrack.get(node.done)?;
-            let within = self.run.is_within_preemptions(thread);
-            if !within {
-                self.run.note_preemption_cut(false);
-            }
-            if !within || node.choices_done == self.run.system.choices(thread) {
-                node.done += 1;
-                node.choices_done = 0;
-                continue;
-            }
-            let step = Step { thread, choice: node.choices_done };
-            node.choices_done += 1;
+            let step = node.frontier.next(&mut self.run)?;
             if !self.sleep.contains(step) {
                 return Some(step);
             }
@@ -187,5 +167,5 @@ impl<S: System> Search<'_, S> {
 }
 
 fn fraction(nodes: &[Node]) -> f64 {
-    share_done(nodes.iter().map(|node| (node.done + 1, node.backtrack.len())))
+    share_done(nodes.iter().map(|node| node.frontier.progress()))
 }

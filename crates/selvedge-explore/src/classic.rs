@@ -90,7 +90,8 @@ impl PersistentSets {
         thread: ThreadId,
         known: &[u32],
     ) {
-        let Node { backtrack, asleep, .. } = node;
+        let Node { frontier, asleep, .. } = node;
+        let backtrack = &mut frontier.threads;
         let leads = |other: ThreadId| {
             // Some event of it after e happens before the pending step.
             let is_cause = |&event: &Position| event > e && is_known(execution, known, event);

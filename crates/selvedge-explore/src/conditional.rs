@@ -20,10 +20,11 @@ use std::collections::BTreeMap;
 
 use selvedge_core::{Position, Report, Status, Step, System, ThreadId};
 
+use crate::frontier::Frontier;
 use crate::options::{Observer, Options};
 use crate::races::{Later, Reversal, reversals};
 use crate::run::{Run, share_done};
-use crate::source::is_initial;
+use crate::source::ask_for;
 use sleepers::{Reason, Sleepers};
 
 /// How it is found out that two steps commute.
@@ -89,12 +90,7 @@ struct Search<'a, S> {
 
 /// A state on the current path.
 struct Node {
-    /// The threads to explore, in the order in which they were asked for.
-    backtrack: Vec<ThreadId>,
-    /// How many of them are done.
-    done: usize,
-    /// How many alternatives of the next one are done.
-    choices_done: u32,
+    frontier: Frontier,
     /// Whether the event after this node was explored from it.
     taken: bool,
     /// The steps that were asked for, and sleep for a reason by which races are lost.
@@ -105,14 +101,7 @@ struct Node {
 
 impl Node {
     fn new(first: ThreadId) -> Self {
-        Self {
-            backtrack: vec![first],
-            done: 0,
-            choices_done: 0,
-            taken: false,
-            skipped: Vec::new(),
-            searched: 0,
-        }
+        Self { frontier: Frontier::new(first), taken: false, skipped: Vec::new(), searched: 0 }
     }
 }
 
@@ -186,7 +175,7 @@ impl<S: System> Search<'_, S> {
                 seconds.retain(|second| second.index() < depth);
                 !seconds.is_empty()
             });
-            if self.nodes[depth].backtrack.len() > self.nodes[depth].done {
+            if self.nodes[depth].frontier.has_more() {
                 self.run.backtrack(depth);
                 if let Some(step) = self.next_of_last() {
                     return Some(step);
@@ -206,18 +195,7 @@ impl<S: System> Search<'_, S> {
     fn next_of_last(&mut self) -> Option<Step> {
         let node = self.nodes.last_mut()?;
         loop {
-            let &thread = node.backtrack.get(node.done)?;
-            let within = self.run.is_within_preemptions(thread);
-            if !within {
-                self.run.note_preemption_cut(false);
-            }
-            if !within || node.choices_done == self.run.system.choices(thread) {
-                node.done += 1;
-                node.choices_done = 0;
-                continue;
-            }
-            let step = Step { thread, choice: node.choices_done };
-            node.choices_done += 1;
+            let step = node.frontier.next(&mut self.run)?;
             if !self.sleep.contains(step) {
                 return Some(step);
             }
@@ -257,11 +235,7 @@ impl<S: System> Search<'_, S> {
         let mut stable = true;
         let expand = reversals(run, later, reversal, &mut |_, reversal| {
             stable &= reversal.stable;
-            let (sequence, backtrack) =
-                (&reversal.sequence, &mut nodes[reversal.at.index()].backtrack);
-            if !backtrack.iter().any(|&thread| is_initial(sequence, thread)) {
-                backtrack.push(sequence.step(0).thread);
-            }
+            ask_for(&reversal.sequence, &mut nodes[reversal.at.index()].frontier);
         });
         for at in expand {
             self.expand(at);
@@ -272,15 +246,10 @@ impl<S: System> Search<'_, S> {
     /// Adds all threads that are enabled before the event at `position`.
     fn expand(&mut self, position: Position) {
         self.run.sync_to(position.index());
-        let backtrack = &mut self.nodes[position.index()].backtrack;
-        for thread in self.run.threads().filter(|&thread| self.run.is_enabled(thread)) {
-            if !backtrack.contains(&thread) {
-                backtrack.push(thread);
-            }
-        }
+        self.nodes[position.index()].frontier.expand(&self.run);
     }
 }
 
 fn fraction(nodes: &[Node]) -> f64 {
-    share_done(nodes.iter().map(|node| (node.done + 1, node.backtrack.len())))
+    share_done(nodes.iter().map(|node| node.frontier.progress()))
 }

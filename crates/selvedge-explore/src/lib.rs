@@ -19,6 +19,7 @@ mod backtrack;
 mod classic;
 mod clock;
 mod data_centric;
+mod frontier;
 mod optimal;
 mod oracle;
 mod quasi;

@@ -29,6 +29,7 @@ use selvedge_core::{Position, Report, Status, System, ThreadId, dependent};
 
 use crate::algorithm::{Covers, Equivalence, Info};
 use crate::backtrack::{self, Rule, Search};
+use crate::frontier::Frontier;
 use crate::options::{Observer, Options};
 use crate::races::{Later, Reversal, reversals};
 use crate::sequence::Sequence;
@@ -89,17 +90,19 @@ impl SourceSets {
         let mut stable = true;
         let expand = reversals(run, later, &mut self.reversal, &mut |_, reversal| {
             stable &= reversal.stable;
-            // if I_E'(v) ∩ backtrack(E') = ∅ then add one member of I_E'(v)
-            let (sequence, backtrack) =
-                (&reversal.sequence, &mut nodes[reversal.at.index()].backtrack);
-            if !backtrack.iter().any(|&thread| is_initial(sequence, thread)) {
-                backtrack.push(sequence.step(0).thread);
-            }
+            ask_for(&reversal.sequence, &mut nodes[reversal.at.index()].frontier);
         });
         for at in expand {
             search.expand(at);
         }
         stable
+    }
+}
+
+/// If `I_E'(v) ∩ backtrack(E') = ∅`, adds one member of `I_E'(v)`.
+pub(crate) fn ask_for(sequence: &Sequence, frontier: &mut Frontier) {
+    if !frontier.threads.iter().any(|&thread| is_initial(sequence, thread)) {
+        frontier.threads.push(sequence.step(0).thread);
     }
 }
 

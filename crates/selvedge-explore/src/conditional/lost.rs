@@ -56,12 +56,12 @@ impl<S: System> Search<'_, S> {
                 let Some(conditions) = self.run.system.conditions() else { return };
                 let may = conditions.may_access(thread);
                 if !may.may_depend_on(effect.footprint.accesses())
-                    || self.nodes[depth].backtrack.contains(&thread)
+                    || self.nodes[depth].frontier.threads.contains(&thread)
                 {
                     continue;
                 }
                 if self.run.is_enabled(thread) {
-                    self.nodes[depth].backtrack.push(thread);
+                    self.nodes[depth].frontier.threads.push(thread);
                 } else {
                     self.expand(Position::new(depth));
                 }
@@ -112,7 +112,7 @@ impl<S: System> Search<'_, S> {
             && !depends
             && thread.index() < self.run.system.thread_count()
             && self.run.is_enabled(thread);
-        let backtrack = &mut self.nodes[e.index()].backtrack;
+        let backtrack = &mut self.nodes[e.index()].frontier.threads;
         let is_asked_for = backtrack
             .iter()
             .any(|&other| is_initial(&sequence, other) || other == thread && can_start);

@@ -32,7 +32,7 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use selvedge_core::{
-    Access, Effect, EventId, Footprint, ObjectId, Position, Report, Status, Step, System, ThreadId,
+    Effect, EventId, Footprint, ObjectId, Position, Report, Status, Step, System, ThreadId,
 };
 
 use super::architecture::Architecture;
@@ -60,6 +60,16 @@ struct Open {
     event: EventId,
     left: Vec<Observation>,
     tried: usize,
+}
+
+/// A variable that `finally` looks at.
+struct Look {
+    /// An execution.
+    steps: Rc<[Step]>,
+    /// Which one.
+    nth: usize,
+    /// Writes that could come last instead.
+    left: Vec<EventId>,
 }
 
 /// A node of the search.
@@ -206,7 +216,7 @@ impl<S: System> Search<'_, S> {
         }
         let (available, decisions) = self.look_around(&annotated);
         if decisions.is_empty() {
-            return self.explore_last_writes(&mut Vec::new());
+            return self.explore_last_writes();
         }
         let mut open: Vec<Open> = decisions
             .into_iter()
@@ -381,42 +391,64 @@ impl<S: System> Search<'_, S> {
         })
     }
 
-    /// The decisions are all made. Explores what `finally` could find, given that the first
-    /// variables that it looks at were written by these.
-    fn explore_last_writes(&mut self, last: &mut Vec<(ObjectId, Option<EventId>)>) {
+    /// The decisions are all made. Explores what else `finally` could find.
+    fn explore_last_writes(&mut self) {
+        let mut looks: Vec<Look> = Vec::new();
+        self.look_from(0, &mut looks);
+        while !self.is_over()
+            && let Some(look) = looks.last_mut()
+        {
+            let Some(write) = look.left.pop() else {
+                looks.pop();
+                continue;
+            };
+            let (steps, nth) = (Rc::clone(&look.steps), look.nth);
+            self.go_to(&steps);
+            if self.write_last(nth, write) {
+                self.finish();
+                self.look_from(nth + 1, &mut looks);
+            }
+        }
+    }
+
+    /// Notes what `finally`, which runs now, could find instead where it looks at its `first` variable and
+    /// those after it.
+    fn look_from(&mut self, first: usize, looks: &mut Vec<Look>) {
+        let steps: Rc<[Step]> = Rc::from(self.run.execution.steps());
+        for (nth, object) in self.judged().into_iter().enumerate().skip(first) {
+            let now = self.last_writer(object);
+            let writes = self.graph.history(object).iter().filter(|(_, mode)| mode.writes());
+            let ids = writes.map(|&(write, _)| self.graph.vertex(write).id);
+            let left: Vec<EventId> = ids.filter(|&write| Some(write) != now).collect();
+            if !left.is_empty() {
+                looks.push(Look { steps: Rc::clone(&steps), nth, left });
+            }
+        }
+    }
+
+    /// Runs an execution with the same decisions in which the `nth` variable that `finally` looks at was
+    /// last written by `write`, and those before it by the same as now. Tells whether there is any.
+    fn write_last(&mut self, nth: usize, write: EventId) -> bool {
+        let objects = self.judged();
+        let before = objects[..nth].iter().map(|&object| (object, self.last_writer(object)));
+        let last: Vec<_> = before.chain([(objects[nth], Some(write))]).collect();
+        let cut = self.graph.cut();
+        let either = sections::exclusive(&self.graph, &cut, None);
+        let wanted = Wanted { cut: &cut, extras: &[], last: &last, either: &either };
+        let Some(order) = self.realizer.realize(&self.graph, &wanted) else { return false };
+        let position = |id| self.graph.find(id).expect("internal error: event is gone");
+        let steps: Vec<Step> =
+            order.into_iter().map(|id| self.graph.vertex(position(id)).step()).collect();
+        self.go_to(&steps);
+        self.annotations += 1;
+        true
+    }
+
+    /// The variables that `finally` looks at, in order.
+    fn judged(&mut self) -> Vec<ObjectId> {
         let mut footprint = Footprint::new();
         self.run.system.judged(&mut footprint);
-        let Some(&Access { object, .. }) = footprint.accesses().get(last.len()) else { return };
-        let steps: Rc<[Step]> = Rc::from(self.run.execution.steps());
-        let now = self.last_writer(object);
-        last.push((object, now));
-        self.explore_last_writes(last);
-        last.pop();
-        self.go_to(&steps);
-        let writes = self.graph.history(object).iter().filter(|(_, mode)| mode.writes());
-        let writes: Vec<EventId> = writes.map(|&(at, _)| self.graph.vertex(at).id).collect();
-        for write in writes.into_iter().filter(|&write| Some(write) != now) {
-            self.go_to(&steps);
-            if self.is_over() {
-                return;
-            }
-            last.push((object, Some(write)));
-            let cut = self.graph.cut();
-            let either = sections::exclusive(&self.graph, &cut, None);
-            let wanted = Wanted { cut: &cut, extras: &[], last, either: &either };
-            if let Some(order) = self.realizer.realize(&self.graph, &wanted) {
-                let position = |id| self.graph.find(id).expect("internal error: event is gone");
-                let steps: Vec<Step> =
-                    order.into_iter().map(|id| self.graph.vertex(position(id)).step()).collect();
-                self.go_to(&steps);
-                self.annotations += 1;
-                self.finish();
-                if !self.is_over() {
-                    self.explore_last_writes(last);
-                }
-            }
-            last.pop();
-        }
+        footprint.accesses().iter().map(|access| access.object).collect()
     }
 
     fn into_report(mut self) -> Report {
