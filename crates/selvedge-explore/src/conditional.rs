@@ -14,6 +14,7 @@
 
 mod independence;
 mod lost;
+mod private;
 mod sleepers;
 
 use std::collections::BTreeMap;
@@ -210,7 +211,7 @@ impl<S: System> Search<'_, S> {
         let known = self.look_back(step);
         let sleeping_on = self.sleeps_on(step, &known);
         self.run.step_with(step, Some(&known.edges));
-        for &e in &known.edges.left_out {
+        for &e in &known.uniform {
             self.has_left_out = true;
             self.left_out.entry(e).or_default().push(position);
         }

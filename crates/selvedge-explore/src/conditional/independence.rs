@@ -20,7 +20,7 @@ use crate::clock::{Clock, join};
 use crate::races::hard_causes;
 use crate::sequence::Move;
 
-use super::sleepers::Sleeper;
+use super::sleepers::{Sleeper, SleepsOn};
 use super::{Means, Search};
 
 /// What is known of a step before it is taken.
@@ -30,6 +30,8 @@ pub(super) struct Known {
     effect: Effect,
     /// How it is ordered.
     pub(super) edges: Edges,
+    /// Those of the events without an edge that commute with it for a conditional reason.
+    pub(super) uniform: Vec<Position>,
     /// Threads that it will make together with an event that is left out.
     pub(super) caused: Vec<(ThreadId, Position)>,
 }
@@ -89,8 +91,15 @@ impl<S: System> Search<'_, S> {
         for cause in causes.chain(known.edges.causes.iter().copied()) {
             join(&mut clock, execution.clock(cause));
         }
+        let arrival = self.arrival(step, &accesses, end);
         while let Some((e, is_conflict)) = candidates.pop_last() {
             if self.knows(&clock, e) || !is_conflict && !self.acts_elsewhere(&clock, e) {
+                continue;
+            }
+            let other = self.run.execution.event(e).step();
+            let other = self.arrival(other, self.run.execution.accesses(e), e);
+            if is_conflict && means == Means::Constraints && self.are_private(&arrival, &other) {
+                known.edges.left_out.push(e);
                 continue;
             }
             let between = (e.index() + 1..end.index()).map(Position::new);
@@ -103,6 +112,7 @@ impl<S: System> Search<'_, S> {
                 Judged::Uniform { caused } => {
                     self.pruned = true;
                     known.edges.left_out.push(e);
+                    known.uniform.push(e);
                     known.caused.extend(caused.into_iter().map(|child| (child, e)));
                 }
                 Judged::Race { touched } => {
@@ -136,7 +146,7 @@ impl<S: System> Search<'_, S> {
         }
     }
 
-    fn knows(&self, clock: &[u32], position: Position) -> bool {
+    pub(super) fn knows(&self, clock: &[u32], position: Position) -> bool {
         let id = self.run.execution.event(position).id;
         clock.get(id.thread.index()).is_some_and(|&count| count > id.nth)
     }
@@ -204,15 +214,14 @@ impl<S: System> Search<'_, S> {
         if uniform { Judged::Uniform { caused } } else { Judged::Race { touched } }
     }
 
-    /// The numbers of the sleepers of the last node that go on sleeping behind a step although they
-    /// depend on it.
-    pub(super) fn sleeps_on(&mut self, step: Step, known: &Known) -> Vec<usize> {
+    /// The sleepers of the last node that go on sleeping behind a step although they depend on it.
+    pub(super) fn sleeps_on(&mut self, step: Step, known: &Known) -> Vec<(usize, SleepsOn)> {
         let mut sleeping_on = Vec::new();
         let accesses = known.effect.footprint.accesses();
         if self.means != Some(Means::Constraints) || !is_memory(accesses) {
             return sleeping_on;
         }
-        let asleep: Vec<(usize, Step)> = self
+        let asleep: Vec<(usize, Move)> = self
             .sleep
             .last()
             .iter()
@@ -223,21 +232,27 @@ impl<S: System> Search<'_, S> {
                         && asleep.depends_on(accesses)
                         && is_memory(asleep.footprint.accesses()) =>
                 {
-                    Some((number, asleep.step))
+                    Some((number, asleep.clone()))
                 }
                 _ => None,
             })
             .collect();
+        let end = Position::new(self.run.execution.len());
+        let arrival = self.arrival(step, accesses, end);
         for (number, other) in asleep {
-            if !self.can_take(other) {
+            if !self.can_take(other.step) {
                 continue;
             }
-            let end = Position::new(self.run.execution.len());
-            let sides = [step.thread, other.thread];
+            let theirs = self.arrival(other.step, other.footprint.accesses(), end);
+            if self.are_private(&arrival, &theirs) {
+                sleeping_on.push((number, SleepsOn::AsBefore));
+                continue;
+            }
+            let sides = [step.thread, other.step.thread];
             let holding = self.holding(Means::Constraints, sides, end, &[]);
             if self.is_uniform(&holding, sides) {
                 self.pruned = true;
-                sleeping_on.push(number);
+                sleeping_on.push((number, SleepsOn::Conditionally));
             }
         }
         sleeping_on
@@ -295,7 +310,7 @@ impl<S: System> Search<'_, S> {
         stable.contains(&true)
     }
 
-    fn can_take(&self, step: Step) -> bool {
+    pub(super) fn can_take(&self, step: Step) -> bool {
         step.thread.index() < self.run.system.thread_count()
             && self.run.system.status(step.thread) == Status::Enabled
             && step.choice < self.run.system.choices(step.thread)

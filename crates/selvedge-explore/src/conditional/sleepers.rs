@@ -27,6 +27,15 @@ pub(super) enum Reason {
     Conditional,
 }
 
+/// How a sleeper sleeps on behind a step that it depends on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum SleepsOn {
+    /// Both are private: it is as if they did not depend on each other.
+    AsBefore,
+    /// They commute where they are.
+    Conditionally,
+}
+
 impl Sleeper {
     /// The rest of `moves` from `from` on.
     fn rest(moves: &Rc<[Move]>, from: usize) -> Option<Self> {
@@ -116,27 +125,34 @@ impl Sleepers {
     }
 
     /// Goes down from the last node by `step`, which had these accesses and which `system` has
-    /// taken. The sleepers with the numbers in `sleeping_on` sleep on although they depend on it; what
-    /// they touch is looked at anew.
+    /// taken. The sleepers with the numbers in `sleeping_on` sleep on although they depend on it.
     pub(super) fn descend<S: System>(
         &mut self,
         step: Step,
         accesses: &[Access],
-        sleeping_on: &[usize],
+        sleeping_on: &[(usize, SleepsOn)],
         system: &mut S,
     ) {
         let mut below = Vec::new();
         let mut effect = Effect::default();
         for (number, sleeper) in self.last().iter().enumerate() {
-            if let Some(sleeper) = sleeper.behind(step, accesses) {
-                below.push(sleeper);
-            } else if sleeping_on.contains(&number)
-                && let Sleeper::Step(asleep, _) = sleeper
-                && system.status(asleep.step.thread) == Status::Enabled
-            {
-                system.pending(asleep.step, &mut effect);
-                let asleep = Move::new(asleep.step, effect.footprint.clone());
-                below.push(Sleeper::Step(asleep, Reason::Conditional));
+            let how = sleeping_on.iter().find(|(other, _)| *other == number).map(|&(_, how)| how);
+            match (sleeper.behind(step, accesses), how, sleeper) {
+                (Some(behind), ..) => below.push(behind),
+                (None, Some(SleepsOn::AsBefore), Sleeper::Step(asleep, why)) => {
+                    // Only this one of its alternatives was looked at.
+                    let asleep = Move::new(asleep.step, asleep.footprint.clone());
+                    below.push(Sleeper::Step(asleep, *why));
+                }
+                (None, Some(SleepsOn::Conditionally), Sleeper::Step(asleep, _))
+                    if system.status(asleep.step.thread) == Status::Enabled =>
+                {
+                    // It may act differently now.
+                    system.pending(asleep.step, &mut effect);
+                    let asleep = Move::new(asleep.step, effect.footprint.clone());
+                    below.push(Sleeper::Step(asleep, Reason::Conditional));
+                }
+                _ => {}
             }
         }
         self.nodes.push(below);

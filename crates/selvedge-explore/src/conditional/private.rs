@@ -1,0 +1,122 @@
+//! Steps that commute and touch nothing that a third thread changes: they are not ordered at all.
+//!
+//! Two steps are *private* if, in the state behind nothing but what led their threads to them,
+//! - neither touches anything that a third thread may ever change from there on;
+//! - both orders lead to the same state;
+//! - each touches the same whether the other comes first or not.
+//!
+//! Then what they read is the same in every execution in which they are not ordered by other events, but for
+//! each other's writes, and those change nothing. So leaving out the edge between them gives a happens-before relation
+//! like any other: all linearisations of it are executions with the same events, footprints and edges, and end in
+//! the same state. The search stays that of `source.rs` for it, and nothing is lost.
+
+use selvedge_core::{Access, Effect, Mode, Position, Step, System};
+
+use crate::clock::{Clock, join};
+use crate::races::hard_causes;
+
+use super::Search;
+
+/// A step, and what leads to it.
+pub(super) struct Arrival {
+    pub(super) step: Step,
+    /// What it touches.
+    pub(super) accesses: Vec<Access>,
+    /// What happens before it, whatever other threads do: a clock.
+    pub(super) led: Clock,
+}
+
+impl<S: System> Search<'_, S> {
+    /// The step with these accesses that comes, or could come, at `position`.
+    pub(super) fn arrival(&self, step: Step, accesses: &[Access], position: Position) -> Arrival {
+        let execution = &self.run.execution;
+        let mut led = Clock::new();
+        let own = execution.of_thread(step.thread);
+        let previous = own[..own.partition_point(|&event| event < position)].last().copied();
+        if previous.is_none() {
+            let makers = self.caused.iter().filter(|(_, child, _)| *child == step.thread);
+            makers.for_each(|&(_, _, cause)| join(&mut led, execution.clock(cause)));
+        }
+        for cause in previous.into_iter().chain(hard_causes(execution, accesses, position)) {
+            join(&mut led, execution.clock(cause));
+        }
+        Arrival { step, accesses: accesses.to_vec(), led }
+    }
+
+    /// Whether two steps of different threads, which depend on each other, are private. Leaves the system in
+    /// the state in which it was.
+    pub(super) fn are_private(&mut self, a: &Arrival, b: &Arrival) -> bool {
+        if !is_plain(&a.accesses) || !is_plain(&b.accesses) {
+            return false;
+        }
+        let end = self.run.execution.len();
+        let led = |&position: &usize| {
+            self.knows(&a.led, Position::new(position))
+                || self.knows(&b.led, Position::new(position))
+        };
+        let common = (0..end).take_while(led).count();
+        let others: Vec<Step> =
+            (common..end).filter(led).map(|x| self.run.execution.steps()[x]).collect();
+        self.run.sync_to(common);
+        let mut steps = self.run.execution.steps()[..common].to_vec();
+        let mut effect = Effect::default();
+        let mut possible = true;
+        for step in others {
+            possible = possible && self.can_take(step);
+            if possible {
+                self.run.system.step(step, &mut effect);
+                steps.push(step);
+            }
+        }
+        let private = possible && self.are_private_here(a, b, &mut steps);
+        self.run.system.rewind(&self.run.execution.steps()[..common]);
+        self.run.sync_to(end);
+        private
+    }
+
+    /// The same in the state behind `steps`. May leave the system elsewhere.
+    fn are_private_here(&mut self, a: &Arrival, b: &Arrival, steps: &mut Vec<Step>) -> bool {
+        if ![a, b].into_iter().all(|it| self.can_take(it.step) && self.touches_the_same(it)) {
+            return false;
+        }
+        let sides = [a.step.thread, b.step.thread];
+        for thread in self.run.threads().filter(|thread| !sides.contains(thread)) {
+            let Some(conditions) = self.run.system.conditions() else { return false };
+            let may = conditions.may_access(thread);
+            let mut touched = a.accesses.iter().chain(&b.accesses);
+            if touched.any(|access| access.mode.is_memory() && may.may_write(access.object)) {
+                return false;
+            }
+        }
+        let Some(conditions) = self.run.system.conditions() else { return false };
+        let tried = conditions.try_both_orders(a.step, b.step);
+        if !tried.same || !tried.caused.is_empty() {
+            return false;
+        }
+        let mut effect = Effect::default();
+        for (first, second) in [(a, b), (b, a)] {
+            self.run.system.step(first.step, &mut effect);
+            steps.push(first.step);
+            let same = self.can_take(second.step) && self.touches_the_same(second);
+            steps.pop();
+            self.run.system.rewind(steps);
+            if !same {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn touches_the_same(&mut self, arrival: &Arrival) -> bool {
+        let mut effect = Effect::default();
+        self.run.system.pending(arrival.step, &mut effect);
+        effect.footprint.accesses() == arrival.accesses
+    }
+}
+
+/// Whether a step does nothing but read and write, and begin and end its thread.
+fn is_plain(accesses: &[Access]) -> bool {
+    accesses
+        .iter()
+        .all(|access| access.mode.is_memory() || matches!(access.mode, Mode::Begin | Mode::End))
+}
