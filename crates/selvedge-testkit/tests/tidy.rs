@@ -1,5 +1,8 @@
 //! House rules that no other tool checks.
 
+#[path = "../examples/deliberate_mistakes/list/mod.rs"]
+mod mistakes;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -79,5 +82,22 @@ fn links_between_documents_lead_somewhere() {
             let path = page.parent().expect("a page is in a folder").join(file);
             assert!(path.exists(), "{}: {target} is not there", page.display());
         }
+    }
+}
+
+/// `cargo run --example deliberate_mistakes` makes them; that takes long.
+#[test]
+fn deliberate_mistakes_can_be_made_and_are_listed() {
+    let page = read(&root().join("CONTRIBUTING.md"));
+    for mistake in mistakes::all() {
+        let name = mistake.name;
+        let (folder, package) = mistake.home();
+        let text = read(&root().join(folder).join(mistake.file));
+        assert_eq!(text.matches(mistake.right).count(), 1, "“{name}” has no place");
+        let suite = root().join(format!("crates/{package}/tests/{}.rs", mistake.suite));
+        assert!(read(&suite).contains(&format!("fn {}(", mistake.test)), "“{name}” has no test");
+        let row = page.lines().find(|line| line.starts_with(&format!("| {name} |")));
+        let row = row.unwrap_or_else(|| panic!("CONTRIBUTING.md does not list “{name}”"));
+        assert!(row.contains(mistake.test) && row.contains(mistake.file), "{row}");
     }
 }

@@ -1,0 +1,43 @@
+//! The mistakes, by what they are made in.
+
+mod conditions;
+mod library;
+mod observations;
+mod reduction;
+mod symbolic;
+mod unfolding;
+
+/// A mistake: in `file`, `right` becomes `wrong`, and then `test` of the test file `suite` must fail.
+pub(crate) struct Mistake {
+    pub(crate) name: &'static str,
+    pub(crate) file: &'static str,
+    pub(crate) right: &'static str,
+    pub(crate) wrong: &'static str,
+    pub(crate) suite: &'static str,
+    pub(crate) test: &'static str,
+}
+
+impl Mistake {
+    /// Where its file is, and the package of its test.
+    pub(crate) fn home(&self) -> (&'static str, &'static str) {
+        match self.name.split_once(": ") {
+            Some(("library", _)) => ("crates/selvedge/src", "selvedge"),
+            Some(("symbolic", _)) => ("crates/selvedge-symbolic/src", "selvedge-symbolic"),
+            _ => ("crates/selvedge-explore/src", "selvedge-testkit"),
+        }
+    }
+}
+
+/// All of them.
+pub(crate) fn all() -> impl Iterator<Item = &'static Mistake> {
+    [
+        reduction::MISTAKES,
+        observations::MISTAKES,
+        unfolding::MISTAKES,
+        conditions::MISTAKES,
+        symbolic::MISTAKES,
+        library::MISTAKES,
+    ]
+    .into_iter()
+    .flatten()
+}
