@@ -29,6 +29,9 @@ pub trait Conditions {
     /// What a thread may still touch, with all threads that it may yet spawn.
     fn may_access(&mut self, thread: ThreadId) -> Arc<MayAccess>;
 
+    /// Whether the pending step of a thread touches the same objects in the same way in every state.
+    fn is_steady(&mut self, thread: ThreadId) -> bool;
+
     /// A name of the state: two states have the same exactly if they are the same up to the names of
     /// spawned threads.
     fn state(&mut self) -> StateKey;

@@ -9,13 +9,15 @@
 //! | lines 11-14, sequences that sleep | `independence.rs`; kept in `sleepers.rs` |
 //! | line 17, sleepers that sleep on | `independence.rs`, [`Search::sleeps_on`] |
 //!
-//! What is pruned for such a reason leads to states that are seen elsewhere; but the races that it would
+//! Beyond the paper, `unordered.rs` leaves out edges for good.
+//!
+//! What is pruned for one of the three reasons leads to states that are seen elsewhere; but the races that it would
 //! have shown are not. `lost.rs` looks for them. The paper does not, and misses states.
 
 mod independence;
 mod lost;
-mod private;
 mod sleepers;
+mod unordered;
 
 use std::collections::BTreeMap;
 

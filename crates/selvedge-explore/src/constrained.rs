@@ -19,7 +19,8 @@
 //! 2. `W` is computed for threads as they stand, with what they know, and for threads that are not enabled too.
 //! 3. Tasks that commute may make a thread together: see `conditional/independence.rs`.
 //! 4. Steps that are not atomic sections take part too, by comparing states; whatever waits, locks or sends does not.
-//! 5. Everything that `source.rs` says about steps that wait or act differently.
+//! 5. Steps that commute wherever they meet are not ordered at all: see `conditional/unordered.rs`.
+//! 6. Everything that `source.rs` says about steps that wait or act differently.
 //!
 //! **Cost:** as `source`; and per race, the steps from its first to its second event are taken again.
 //! **Tests:** `selvedge-testkit/tests/constrained.rs`: states of random programs against a search of the state graph.

@@ -194,6 +194,10 @@ impl<S: System> Conditions for Exact<S> {
         None
     }
 
+    fn is_steady(&mut self, thread: ThreadId) -> bool {
+        self.inner().is_steady(thread)
+    }
+
     fn may_access(&mut self, thread: ThreadId) -> std::sync::Arc<MayAccess> {
         self.inner().may_access(thread)
     }

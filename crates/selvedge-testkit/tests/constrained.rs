@@ -33,7 +33,32 @@ struct Kind {
     plain: bool,
     /// Variables that only two threads change.
     pairs: bool,
+    /// Tasks that are declared to commute: some always touch the same, some do not.
+    declared: bool,
 }
+
+/// What programs with declarations have in common.
+const DECLARED: &str = "
+atomic proc rise() { x = min(x, 5) + 1; }
+atomic proc add(v: int) { y = (y + v) % 7; }
+atomic proc top(v: int) { z = max(z, v); }
+atomic proc both(v: int) { x = min(x, 5) + 1; z = max(z, v); }
+atomic proc perhaps(v: int) { if w > 0 { y = (y + v) % 7; } }
+atomic proc enough(v: int) { if z < v { z = v; } }
+independent(rise, rise);
+independent(rise, both(v));
+independent(both(v), both(u));
+independent(both(v), top(u));
+independent(both(v), enough(u));
+independent(top(v), top(u));
+independent(top(v), enough(u));
+independent(enough(v), enough(u));
+independent(add(v), add(u)) if v >= 0 && u >= 0 && y >= 0;
+independent(perhaps(v), perhaps(u)) if y >= 0;
+independent(perhaps(v), add(u)) if w <= 0 || y >= 0;
+";
+const CALLS: [&str; 6] =
+    ["rise(); ", "add(1); ", "add(2); ", "top(1); ", "both(1); ", "enough(1); "];
 
 #[test]
 fn blocks() {
@@ -68,7 +93,7 @@ fn everything() {
         assertions: true,
         waiting: true,
         plain: true,
-        pairs: false,
+        ..Kind::default()
     };
     campaign(kind, 700);
 }
@@ -87,8 +112,21 @@ fn everything_in_pairs() {
         waiting: true,
         plain: true,
         pairs: true,
+        declared: false,
     };
     campaign(kind, 700);
+}
+
+#[test]
+fn declared() {
+    campaign(Kind { declared: true, ..Kind::default() }, 1_500);
+}
+
+#[test]
+fn everything_declared() {
+    let kind =
+        Kind { declared: true, assertions: true, waiting: true, plain: true, ..Kind::default() };
+    campaign(kind, 500);
 }
 
 /// Example 4 of the paper: every pair of blocks commutes where it is met, and yet another order ends elsewhere.
@@ -270,7 +308,7 @@ fn run<S: System>(
     algorithm: Algorithm,
     make: &dyn Fn() -> S,
 ) -> (&'static str, Outcomes, u64) {
-    let options = Options { keep_going: true, ..Options::default() };
+    let options = Options { keep_going: true, check_constraints: true, ..Options::default() };
     let mut outcomes = Outcomes::default();
     let report = explore(algorithm, make, &options, &mut outcomes);
     assert!(report.inconclusive.is_empty(), "{name}: {:?}", report.inconclusive);
@@ -285,6 +323,9 @@ fn program(kind: Kind, random: &mut Random) -> String {
     }
     let more = "shared a[2] = 0;\nmutex m;\nsemaphore s = 1;\n";
     text += more;
+    if kind.declared {
+        text += DECLARED;
+    }
     if kind.tasks {
         for task in ["task", "other"] {
             let names = ["x", "y", "z", "v"];
@@ -323,6 +364,13 @@ fn program(kind: Kind, random: &mut Random) -> String {
 
 /// A statement that changes the variables `own`, and reads `known` ones.
 fn statement(kind: Kind, random: &mut Random, own: &[&str], known: &[&str]) -> String {
+    if kind.declared && !random.one_in(4) {
+        return match random.below(8) {
+            0 => "perhaps(1); ".to_owned(),
+            1 => "atomic { w = 1 - w; } ".to_owned(),
+            _ => (*random.pick(&CALLS)).to_owned(),
+        };
+    }
     if kind.plain && random.one_in(4) {
         return match random.below(4) {
             0 => format!("{} ", assignment(kind, random, own, known)),

@@ -12,8 +12,8 @@
 use std::collections::BTreeMap;
 
 use selvedge_core::{
-    Access, Edges, Effect, Footprint, Holding, Mode, Position, Status, Step, System, ThreadId,
-    commute,
+    Access, Edges, Effect, Execution, Footprint, Holding, Mode, Position, Status, Step, System,
+    ThreadId, commute,
 };
 
 use crate::clock::{Clock, join};
@@ -98,7 +98,7 @@ impl<S: System> Search<'_, S> {
             }
             let other = self.run.execution.event(e).step();
             let other = self.arrival(other, self.run.execution.accesses(e), e);
-            if is_conflict && means == Means::Constraints && self.are_private(&arrival, &other) {
+            if is_conflict && means == Means::Constraints && self.are_unordered(&arrival, &other) {
                 known.edges.left_out.push(e);
                 continue;
             }
@@ -181,7 +181,11 @@ impl<S: System> Search<'_, S> {
         if !is_memory(accesses) || !is_memory(touched.accesses()) {
             return Judged::Race { touched };
         }
-        let holding = self.holding(means, [first.thread, n.thread], e, u);
+        let holding = self.holding(means, [first.thread, n.thread], |execution| {
+            let mut steps = execution.steps()[..e.index()].to_vec();
+            steps.extend(u.iter().map(|&position| execution.event(position).step()));
+            steps
+        });
         let mut uniform = self.is_uniform(&holding, [first.thread, n.thread]);
         let mut commutes = !holding.is_empty();
         let mut caused = Vec::new();
@@ -244,12 +248,13 @@ impl<S: System> Search<'_, S> {
                 continue;
             }
             let theirs = self.arrival(other.step, other.footprint.accesses(), end);
-            if self.are_private(&arrival, &theirs) {
+            if self.are_unordered(&arrival, &theirs) {
                 sleeping_on.push((number, SleepsOn::AsBefore));
                 continue;
             }
             let sides = [step.thread, other.step.thread];
-            let holding = self.holding(Means::Constraints, sides, end, &[]);
+            let holding =
+                self.holding(Means::Constraints, sides, |execution| execution.steps().to_vec());
             if self.is_uniform(&holding, sides) {
                 self.pruned = true;
                 sleeping_on.push((number, SleepsOn::Conditionally));
@@ -258,14 +263,13 @@ impl<S: System> Search<'_, S> {
         sleeping_on
     }
 
-    /// The constraints that hold here. If they are to be checked, those that are right; `u` is what was
-    /// run after the events before `e`.
-    fn holding(
+    /// The constraints that hold here. If they are to be checked, those that are right; `behind` tells what
+    /// was run to come here.
+    pub(super) fn holding(
         &mut self,
         means: Means,
         [first, second]: [ThreadId; 2],
-        e: Position,
-        u: &[Position],
+        behind: impl FnOnce(&Execution) -> Vec<Step>,
     ) -> Vec<Holding> {
         let Some(conditions) = self.run.system.conditions() else { return Vec::new() };
         if means != Means::Constraints {
@@ -282,9 +286,7 @@ impl<S: System> Search<'_, S> {
                 None => true,
             });
             if let Some(violation) = wrong {
-                let execution = &self.run.execution;
-                let mut steps = execution.steps()[..e.index()].to_vec();
-                steps.extend(u.iter().map(|&position| execution.event(position).step()));
+                let steps = behind(&self.run.execution);
                 self.run.note_violation_behind(violation, steps);
             }
         }
@@ -292,7 +294,7 @@ impl<S: System> Search<'_, S> {
     }
 
     /// Whether one of the constraints stays true whatever threads other than these two do.
-    fn is_uniform(&mut self, holding: &[Holding], sides: [ThreadId; 2]) -> bool {
+    pub(super) fn is_uniform(&mut self, holding: &[Holding], sides: [ThreadId; 2]) -> bool {
         if holding.iter().any(|holding| holding.reads.is_empty()) {
             return true;
         }

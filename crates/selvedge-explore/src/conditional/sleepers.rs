@@ -30,7 +30,7 @@ pub(super) enum Reason {
 /// How a sleeper sleeps on behind a step that it depends on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum SleepsOn {
-    /// Both are private: it is as if they did not depend on each other.
+    /// They commute wherever they meet: it is as if they did not depend on each other.
     AsBefore,
     /// They commute where they are.
     Conditionally,

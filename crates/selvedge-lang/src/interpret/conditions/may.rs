@@ -81,19 +81,7 @@ impl May {
             }
             Phase::Ready | Phase::FaultsAtOnce | Phase::Parked | Phase::Woken | Phase::Passing => {}
         }
-        let stack = &machine.stacks[thread];
-        let mut standing: Standing = frames(state, stack)
-            .map(|frame| {
-                let procedure = loaded.procedure_at(frame.pc);
-                let size = loaded.procedures[procedure.index()].frame as usize;
-                let mut slots = vec![None; size];
-                for &slot in live.at(frame.pc) {
-                    slots[slot as usize] = Some(stack[(frame.base + slot) as usize]);
-                }
-                Frame { pc: frame.pc, target: frame.target, slots }
-            })
-            .collect();
-        standing.reverse();
+        let standing = standing(loaded, machine, live, thread);
         if self.nodes.len() > MOST_NODES {
             self.nodes.clear();
             self.known.clear();
@@ -162,6 +150,63 @@ impl May {
         self.nodes[node].all = Some(Arc::clone(&all));
         all
     }
+}
+
+/// Where a thread stands, with what matters of its slots.
+fn standing(loaded: &Loaded, machine: &Machine, live: &Live, thread: usize) -> Standing {
+    let stack = &machine.stacks[thread];
+    let mut standing: Standing = frames(&machine.threads[thread], stack)
+        .map(|frame| {
+            let procedure = loaded.procedure_at(frame.pc);
+            let size = loaded.procedures[procedure.index()].frame as usize;
+            let mut slots = vec![None; size];
+            for &slot in live.at(frame.pc) {
+                slots[slot as usize] = Some(stack[(frame.base + slot) as usize]);
+            }
+            Frame { pc: frame.pc, target: frame.target, slots }
+        })
+        .collect();
+    standing.reverse();
+    standing
+}
+
+/// Whether the step at which a thread stands touches the same in every state in which it does not fail: no
+/// branch, no index and no waiting depends on what is shared.
+pub(super) fn is_steady(loaded: &Loaded, machine: &Machine, live: &Live, thread: usize) -> bool {
+    if machine.threads[thread].phase != Phase::Ready {
+        return false;
+    }
+    let mut standing = standing(loaded, machine, live, thread);
+    let mut follow = Follow { loaded, found: MayAccess::default(), spawned: Vec::new() };
+    let (mut sections, mut is_done) = (0, false);
+    for _ in 0..LONGEST {
+        let Some(frame) = standing.last() else { return true };
+        let op = loaded.op(frame.pc);
+        if is_done && op.is_visible() {
+            return true;
+        }
+        match op {
+            Op::AtomicBegin { .. } => sections += 1,
+            Op::AtomicEnd { .. } => sections -= 1,
+            Op::Read { .. } | Op::Write { .. } | Op::Exchange { .. } | Op::FetchAdd { .. } => {
+                let mut is_known = true;
+                op.for_each_object(|object| is_known &= known(object.index, frame).is_some());
+                if !is_known {
+                    return false;
+                }
+            }
+            Op::Await { .. } => return false,
+            op if op.is_visible() => return false,
+            _ => {}
+        }
+        is_done |= sections == 0 && (op.is_visible() || matches!(op, Op::AtomicEnd { .. }));
+        match follow.instruction(&mut standing) {
+            Next::On if standing.len() <= DEEPEST => {}
+            Next::End => return true,
+            Next::On | Next::Either(..) => return false,
+        }
+    }
+    false
 }
 
 /// Follows the code from where a thread stands.

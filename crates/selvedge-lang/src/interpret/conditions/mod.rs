@@ -105,6 +105,11 @@ impl Conditions for Interpreter {
         analysis.may.of_thread(loaded, machine, &analysis.live, thread.index())
     }
 
+    fn is_steady(&mut self, thread: ThreadId) -> bool {
+        let (loaded, machine, analysis) = self.parts();
+        may::is_steady(loaded, machine, &analysis.live, thread.index())
+    }
+
     fn state(&mut self) -> StateKey {
         let (loaded, machine, analysis) = self.parts();
         StateKey(machine.state(loaded, analysis))

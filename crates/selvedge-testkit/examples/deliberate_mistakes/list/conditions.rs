@@ -37,7 +37,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "conditions: others may change what is private",
-        file: "conditional/private.rs",
+        file: "conditional/unordered.rs",
         right: "access.mode.is_memory() && may.may_write(access.object)",
         wrong: "!access.mode.is_memory() && may.may_write(access.object)",
         suite: "constrained",
@@ -45,7 +45,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "conditions: private steps may act differently in the other order",
-        file: "conditional/private.rs",
+        file: "conditional/unordered.rs",
         right: "            if !same {",
         wrong: "            if false && !same {",
         suite: "constrained",
@@ -53,7 +53,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "conditions: private steps need not lead to the same state",
-        file: "conditional/private.rs",
+        file: "conditional/unordered.rs",
         right: "if !tried.same || !tried.caused.is_empty() {",
         wrong: "if !tried.caused.is_empty() {",
         suite: "constrained",
@@ -61,7 +61,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "conditions: what is private is asked in the state at hand",
-        file: "conditional/private.rs",
+        file: "conditional/unordered.rs",
         right: "            self.knows(&a.led, Position::new(position))\n",
         wrong: "            true || self.knows(&a.led, Position::new(position))\n",
         suite: "constrained",

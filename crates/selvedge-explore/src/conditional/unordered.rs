@@ -1,21 +1,25 @@
-//! Steps that commute and touch nothing that a third thread changes: they are not ordered at all.
+//! Steps that commute wherever they meet: they are not ordered at all.
 //!
-//! Two steps are *private* if, in the state behind nothing but what led their threads to them,
-//! - neither touches anything that a third thread may ever change from there on;
-//! - both orders lead to the same state;
-//! - each touches the same whether the other comes first or not.
+//! The question is asked in the state behind nothing but what led two threads to their next steps. There are two ways
+//! to know the answer for all executions that go on from there.
 //!
-//! Then what they read is the same in every execution in which they are not ordered by other events, but for
-//! each other's writes, and those change nothing. So leaving out the edge between them gives a happens-before relation
-//! like any other: all linearisations of it are executions with the same events, footprints and edges, and end in
-//! the same state. The search stays that of `source.rs` for it, and nothing is lost.
+//! *Private* steps touch nothing that a third thread may ever change from there on; both orders lead to the same state; and each touches
+//! the same whether the other comes first or not. Then what they read is the same wherever they are not ordered by other
+//! events, but for each other's writes, and those change nothing.
+//!
+//! *Steady* steps touch the same in every state, and a constraint holds that no third thread can ever change. There may be many of
+//! them that commute with each other, like additions to one sum.
+//!
+//! Either way, leaving out the edge between them gives a happens-before relation like any other: all linearisations of it are
+//! executions with the same events, footprints and edges, and end in the same state. The search stays that of
+//! `source.rs` for it, and nothing is lost.
 
 use selvedge_core::{Access, Effect, Mode, Position, Step, System};
 
 use crate::clock::{Clock, join};
 use crate::races::hard_causes;
 
-use super::Search;
+use super::{Means, Search};
 
 /// A step, and what leads to it.
 pub(super) struct Arrival {
@@ -43,9 +47,9 @@ impl<S: System> Search<'_, S> {
         Arrival { step, accesses: accesses.to_vec(), led }
     }
 
-    /// Whether two steps of different threads, which depend on each other, are private. Leaves the system in
+    /// Whether two steps of different threads, which depend on each other, need no order. Leaves the system in
     /// the state in which it was.
-    pub(super) fn are_private(&mut self, a: &Arrival, b: &Arrival) -> bool {
+    pub(super) fn are_unordered(&mut self, a: &Arrival, b: &Arrival) -> bool {
         if !is_plain(&a.accesses) || !is_plain(&b.accesses) {
             return false;
         }
@@ -68,17 +72,26 @@ impl<S: System> Search<'_, S> {
                 steps.push(step);
             }
         }
-        let private = possible && self.are_private_here(a, b, &mut steps);
+        let unordered = possible
+            && [a, b].into_iter().all(|it| self.can_take(it.step) && self.touches_the_same(it))
+            && (self.are_steady_here(a, b, &steps) || self.are_private_here(a, b, &mut steps));
         self.run.system.rewind(&self.run.execution.steps()[..common]);
         self.run.sync_to(end);
-        private
+        unordered
     }
 
-    /// The same in the state behind `steps`. May leave the system elsewhere.
+    /// Whether they are steady in the state behind `steps`.
+    fn are_steady_here(&mut self, a: &Arrival, b: &Arrival, steps: &[Step]) -> bool {
+        let sides = [a.step.thread, b.step.thread];
+        let holding = self.holding(Means::Constraints, sides, |_| steps.to_vec());
+        self.is_uniform(&holding, sides)
+            && sides
+                .into_iter()
+                .all(|thread| self.run.system.conditions().is_some_and(|it| it.is_steady(thread)))
+    }
+
+    /// Whether they are private in the state behind `steps`.
     fn are_private_here(&mut self, a: &Arrival, b: &Arrival, steps: &mut Vec<Step>) -> bool {
-        if ![a, b].into_iter().all(|it| self.can_take(it.step) && self.touches_the_same(it)) {
-            return false;
-        }
         let sides = [a.step.thread, b.step.thread];
         for thread in self.run.threads().filter(|thread| !sides.contains(thread)) {
             let Some(conditions) = self.run.system.conditions() else { return false };
