@@ -67,4 +67,20 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         suite: "constrained",
         test: "pairs",
     },
+    Mistake {
+        name: "conditions: steady steps may touch what they like",
+        file: "conditional/unordered.rs",
+        right: "is_some_and(|it| it.is_steady(thread))",
+        wrong: "is_some_and(|it| it.is_steady(thread) || true)",
+        suite: "constrained",
+        test: "pairs",
+    },
+    Mistake {
+        name: "conditions: what a constraint on steady steps looks at may change",
+        file: "conditional/unordered.rs",
+        right: "        self.is_uniform(&holding, sides)\n",
+        wrong: "        !holding.is_empty()\n",
+        suite: "constrained",
+        test: "declared",
+    },
 ];
