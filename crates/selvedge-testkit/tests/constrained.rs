@@ -207,6 +207,17 @@ fn orders_that_are_left_out_hide_nothing() {
     }
 }
 
+/// What a step waits for can come from several others: although it commutes with the second where it was let run by
+/// the first, it could have run without the first.
+#[test]
+fn steps_that_wait_are_ordered() {
+    let text = "shared x = 0; shared y = -1; shared z = 1;
+        thread t0 { atomic { x = x + 1; z = max(z, 1); } atomic { y = y + 2; } }
+        thread t1 { atomic { if z < 1 { z = 1; } } atomic { await y >= 0; if y >= 1 { z = x + 1; } } }
+        thread t2 { atomic { y = y + 2; } }";
+    assert!(check(text, 0, &mut [0; 4]));
+}
+
 /// Two tasks that meet make the third one together, whichever comes last.
 #[test]
 fn tasks_make_a_task_together() {

@@ -12,8 +12,8 @@
 use std::collections::BTreeMap;
 
 use selvedge_core::{
-    Access, Edges, Effect, Execution, Footprint, Holding, Mode, Position, Status, Step, System,
-    ThreadId, commute,
+    Access, Edges, Effect, Execution, Flexibility, Footprint, Holding, Mode, Position, Status,
+    Step, System, ThreadId, commute,
 };
 
 use crate::clock::{Clock, join};
@@ -47,6 +47,8 @@ struct Race<'a> {
     clock: &'a [u32],
     /// Whether they conflict as they are; else only `e` as it acts after `u` may.
     is_conflict: bool,
+    /// Whether one of them can wait.
+    waits: bool,
 }
 
 /// What came of asking whether two steps commute.
@@ -96,15 +98,19 @@ impl<S: System> Search<'_, S> {
             if self.knows(&clock, e) || !is_conflict && !self.acts_elsewhere(&clock, e) {
                 continue;
             }
-            let other = self.run.execution.event(e).step();
-            let other = self.arrival(other, self.run.execution.accesses(e), e);
-            if is_conflict && means == Means::Constraints && self.are_unordered(&arrival, &other) {
-                known.edges.left_out.push(e);
-                continue;
+            let event = self.run.execution.event(e);
+            let waits = can_wait(known.effect.flexibility) || can_wait(event.flexibility);
+            if is_conflict && !waits && means == Means::Constraints {
+                let other = self.arrival(event.step(), self.run.execution.accesses(e), e);
+                if self.are_unordered(&arrival, &other) {
+                    known.edges.left_out.push(e);
+                    continue;
+                }
             }
             let between = (e.index() + 1..end.index()).map(Position::new);
             let u: Vec<Position> = between.filter(|&x| self.knows(&clock, x)).collect();
-            let race = Race { e, u: &u, n: step, accesses: &accesses, clock: &clock, is_conflict };
+            let race =
+                Race { e, u: &u, n: step, accesses: &accesses, clock: &clock, is_conflict, waits };
             let judged = self.judge(means, &race);
             self.run.system.rewind(&self.run.execution.steps()[..e.index()]);
             match judged {
@@ -154,7 +160,7 @@ impl<S: System> Search<'_, S> {
     /// Whether the event `e` and the step `n` commute after `E'.u`; if so, puts `u.n.e` to sleep. Leaves
     /// the system elsewhere.
     fn judge(&mut self, means: Means, race: &Race<'_>) -> Judged {
-        let &Race { e, u, n, accesses, clock, is_conflict } = race;
+        let &Race { e, u, n, accesses, clock, is_conflict, waits } = race;
         self.run.sync_to(e.index());
         let first = self.run.execution.event(e).step();
         let unknown = || Judged::Race { touched: Footprint::of_event(accesses) };
@@ -178,7 +184,7 @@ impl<S: System> Search<'_, S> {
                 return Judged::Apart;
             }
         }
-        if !is_memory(accesses) || !is_memory(touched.accesses()) {
+        if waits || !is_memory(accesses) || !is_memory(touched.accesses()) {
             return Judged::Race { touched };
         }
         let holding = self.holding(means, [first.thread, n.thread], |execution| {
@@ -198,18 +204,23 @@ impl<S: System> Search<'_, S> {
         }
         if commutes {
             self.run.system.step(n, &mut effect);
-            // Without `e` it may conflict with what came before `e`, and that was not seen.
+            // Without `e` it may conflict with more of what came before it, and that was not seen.
+            let end = Position::new(self.run.execution.len());
             let more = beyond(effect.footprint.accesses(), accesses);
-            self.conflicts(&more, e, |f| uniform &= self.knows(clock, f));
+            self.conflicts(&more, end, |f| uniform &= f == e || self.knows(clock, f));
             moves.push(Move::new(n, effect.footprint.clone()));
             if !self.can_take(first) {
                 return Judged::Race { touched };
             }
             self.run.system.pending(first, &mut effect);
-            // Behind `n` it may conflict with what came before both, and what they then do was not seen.
-            let more = beyond(effect.footprint.accesses(), self.run.execution.accesses(e));
-            self.conflicts(&more, e, |f| {
-                uniform &= self.knows(clock, f) || self.run.execution.happens_before(f, e);
+            // Behind `n` it may conflict with more of what came before both.
+            let execution = &self.run.execution;
+            let more = beyond(effect.footprint.accesses(), execution.accesses(e));
+            self.conflicts(&more, end, |f| {
+                uniform &= self.knows(clock, f)
+                    || f == e
+                    || execution.happens_before(f, e)
+                    || execution.happens_before(e, f);
             });
             moves.push(Move::new(first, effect.footprint.clone()));
             self.pruned = true;
@@ -222,7 +233,10 @@ impl<S: System> Search<'_, S> {
     pub(super) fn sleeps_on(&mut self, step: Step, known: &Known) -> Vec<(usize, SleepsOn)> {
         let mut sleeping_on = Vec::new();
         let accesses = known.effect.footprint.accesses();
-        if self.means != Some(Means::Constraints) || !is_memory(accesses) {
+        if self.means != Some(Means::Constraints)
+            || can_wait(known.effect.flexibility)
+            || !is_memory(accesses)
+        {
             return sleeping_on;
         }
         let asleep: Vec<(usize, Move)> = self
@@ -243,8 +257,13 @@ impl<S: System> Search<'_, S> {
             .collect();
         let end = Position::new(self.run.execution.len());
         let arrival = self.arrival(step, accesses, end);
+        let mut effect = Effect::default();
         for (number, other) in asleep {
             if !self.can_take(other.step) {
+                continue;
+            }
+            self.run.system.pending(other.step, &mut effect);
+            if can_wait(effect.flexibility) {
                 continue;
             }
             let theirs = self.arrival(other.step, other.footprint.accesses(), end);
@@ -330,9 +349,18 @@ fn beyond(accesses: &[Access], usual: &[Access]) -> Vec<Access> {
     accesses.iter().filter(|access| !is_usual(access)).copied().collect()
 }
 
-/// Whether a step does nothing but read and write, and spawn, begin and end threads.
+/// Whether a step that does not wait does nothing but read and write, and spawn, begin and end threads.
 fn is_memory(accesses: &[Access]) -> bool {
     accesses.iter().all(|access| {
         access.mode.is_memory() || matches!(access.mode, Mode::Begin | Mode::Spawn | Mode::End)
     })
+}
+
+/// Whether a step can wait. Then what came before it may be what let it run, and to commute with others, which
+/// might let it run too, says nothing of that.
+pub(super) fn can_wait(flexibility: Flexibility) -> bool {
+    match flexibility {
+        Flexibility::Fixed | Flexibility::Conditional => false,
+        Flexibility::Lock | Flexibility::Blocking => true,
+    }
 }

@@ -47,7 +47,7 @@ impl<S: System> Search<'_, S> {
         Arrival { step, accesses: accesses.to_vec(), led }
     }
 
-    /// Whether two steps of different threads, which depend on each other, need no order. Leaves the system in
+    /// Whether two steps of different threads, which depend on each other and never wait, need no order. Leaves the system in
     /// the state in which it was.
     pub(super) fn are_unordered(&mut self, a: &Arrival, b: &Arrival) -> bool {
         if !is_plain(&a.accesses) || !is_plain(&b.accesses) {
