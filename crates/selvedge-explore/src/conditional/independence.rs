@@ -222,6 +222,18 @@ impl<S: System> Search<'_, S> {
                     || execution.happens_before(f, e)
                     || execution.happens_before(e, f);
             });
+            // What one of them touches only in the order that was seen makes edges that hide races.
+            let alone = moves[moves.len() - 1].footprint.accesses();
+            let less = [
+                beyond(accesses, alone),
+                beyond(execution.accesses(e), effect.footprint.accesses()),
+            ];
+            self.conflicts(&less[0], end, |f| uniform &= f == e || self.knows(clock, f));
+            self.conflicts(&less[1], end, |f| {
+                let is_own = execution.event(f).thread() == first.thread;
+                uniform &= is_own || self.knows(clock, f);
+            });
+            uniform = uniform && !self.may_others_touch(&less.concat(), [first.thread, n.thread]);
             moves.push(Move::new(first, effect.footprint.clone()));
             self.pruned = true;
             self.sleep.add_sequence(e.index(), moves);
@@ -329,6 +341,17 @@ impl<S: System> Search<'_, S> {
             }
         }
         stable.contains(&true)
+    }
+
+    /// Whether a thread other than these two may depend on one of the accesses.
+    fn may_others_touch(&mut self, accesses: &[Access], sides: [ThreadId; 2]) -> bool {
+        let accesses: Vec<Access> =
+            accesses.iter().filter(|access| access.mode.is_memory()).copied().collect();
+        !accesses.is_empty()
+            && self.run.threads().filter(|thread| !sides.contains(thread)).any(|thread| {
+                let conditions = self.run.system.conditions();
+                conditions.is_none_or(|it| it.may_access(thread).may_depend_on(&accesses))
+            })
     }
 
     pub(super) fn can_take(&self, step: Step) -> bool {
