@@ -12,7 +12,7 @@ use crate::circuit::{Range, Word};
 use crate::solver::Lit;
 
 /// More threads than this are not unrolled.
-const MOST_THREADS: usize = 64;
+const MOST_THREADS: usize = 256;
 /// More alternatives than this are a fault of the program.
 const MOST_ALTERNATIVES: i32 = 1_000_000;
 
