@@ -116,17 +116,7 @@ fn export(
     let goal = [encoded.goals.violated];
     let solver = &encoded.unrolled.circuit.solver;
     let is_dimacs = path.extension().is_some_and(|extension| extension == "cnf");
-    let text = if is_dimacs {
-        solver.to_dimacs(&goal).ok_or_else(|| {
-            Failure::User(
-                "DIMACS has no orders, which `order` needs\n  \
-                 write SMT-LIB (a name that ends in .smt2), or add --symbolic mat"
-                    .to_owned(),
-            )
-        })?
-    } else {
-        solver.to_smt_lib(&goal)
-    };
+    let text = if is_dimacs { solver.to_dimacs(&goal) } else { solver.to_smt_lib(&goal) };
     std::fs::write(path, text).map_err(|error| {
         Failure::User(format!("the formula cannot be written to {}: {error}", path.display()))
     })?;

@@ -64,10 +64,15 @@ fn formulas_can_be_exported() {
     folder.run("check lost.sel --symbolic --export-formula f.smt2").exits(0).says("clauses");
     let text = std::fs::read_to_string(folder.path().join("f.smt2")).expect("it was written");
     assert!(text.starts_with("(set-logic QF_IDL)") && text.ends_with("(check-sat)\n"));
-    folder.run("check lost.sel --symbolic mat --export-formula f.cnf").exits(0);
-    let text = std::fs::read_to_string(folder.path().join("f.cnf")).expect("it was written");
-    assert!(text.starts_with("p cnf "));
-    folder.run("check lost.sel --symbolic order --export-formula f.cnf").exits(2);
+    for scheme in ["order", "token", "mat"] {
+        folder.run(&format!("check lost.sel --symbolic {scheme} --export-formula f.cnf")).exits(0);
+        let text = std::fs::read_to_string(folder.path().join("f.cnf")).expect("it was written");
+        assert!(text.starts_with("p cnf "));
+    }
+    folder
+        .run("check lost.sel --symbolic --export-formula no/f.cnf")
+        .exits(2)
+        .complains("no/f.cnf");
 }
 
 #[test]

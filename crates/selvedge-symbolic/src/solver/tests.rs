@@ -262,10 +262,12 @@ fn formulas_can_be_exported() {
     let mut solver = Solver::recording();
     let (a, b) = (solver.new_lit(), solver.new_lit());
     solver.add_clause(&[a, !b]);
-    assert_eq!(solver.to_dimacs(&[b]).as_deref(), Some("p cnf 3 3\n1 0\n2 -3 0\n3 0\n"));
+    assert_eq!(solver.to_dimacs(&[b]), "p cnf 3 3\n1 0\n2 -3 0\n3 0\n");
     let (x, y) = (solver.new_node(), solver.new_node());
     solver.add_edge(a, x, y);
-    assert_eq!(solver.to_dimacs(&[]), None, "DIMACS has no orders");
+    // Variables 4 and 5 are the clocks of the nodes, 6 is whether they are equal.
+    let clocks = "-2 -4 5 0\n-2 4 5 6 0\n-2 -4 -5 6 0\n-6 0\n";
+    assert_eq!(solver.to_dimacs(&[]), format!("p cnf 6 6\n1 0\n2 -3 0\n{clocks}"));
     let text = solver.to_smt_lib(&[b]);
     for line in ["(assert (=> v2 (< n0 n1)))", "(assert (or v2 (not v3)))", "(assert v3)"] {
         assert!(text.contains(line), "{text}");
