@@ -72,6 +72,24 @@ fn random_programs() {
     assert!(answers.iter().all(|&count| count > 10), "both answers are tried: {answers:?}");
 }
 
+/// Which thread is waited for is not known beforehand.
+#[test]
+fn joins_that_vary() {
+    let text = "shared done[2] = 0;\n\
+                proc work(i: int) { done[i] = 1; done[i] = 2; }\n\
+                thread main {\n\
+                    let i = choose(0..2);\n\
+                    let t = spawn work(0);\n\
+                    let u = spawn work(1);\n\
+                    if i == 1 { t = u; }\n\
+                    join t;\n\
+                    assert done[i] == 2;\n\
+                }\n";
+    for scheme in Scheme::ALL {
+        assert_eq!(in_both_formats("joins.sel", text, scheme), Some(false), "{}", scheme.name());
+    }
+}
+
 /// Clauses over edges between few nodes, so that cycles matter.
 #[test]
 fn random_orders() {
