@@ -9,7 +9,7 @@ use selvedge_report::{
     Align, CoversJson, InconclusiveJson, Style, Table, TraceView, ViolationJson, grouped, plural,
     seconds, to_text,
 };
-use selvedge_symbolic::check::{encoded, too_many};
+use selvedge_symbolic::check::encoded;
 use selvedge_symbolic::encode::NoFormula;
 use selvedge_symbolic::solver::Solver;
 use selvedge_symbolic::stats::Stats;
@@ -111,7 +111,7 @@ fn export(
             screen.warn("stopped before the formula was complete; nothing is written");
             return Ok(Exit::Inconclusive);
         }
-        Err(NoFormula::TooManyPairs(pairs)) => return Err(Failure::User(too_many(pairs))),
+        Err(too_large) => return Err(Failure::User(too_large.to_string())),
     };
     let goal = [encoded.goals.violated];
     let solver = &encoded.unrolled.circuit.solver;

@@ -115,7 +115,7 @@ fn compare(
         _ => explored(&compiled.program)?,
     };
     // By work, not by time: the same on every machine.
-    let mut left = 10_000;
+    let mut left = 100_000;
     let mut stop = || {
         left -= 1;
         (left == 0).then_some(Bound::Time)

@@ -25,8 +25,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::passes::{Pass, Passes};
 use super::program_order::ProgramOrder;
 use super::steps::Steps;
+use super::{NoFormula, go_on};
 use crate::circuit::Word;
-use crate::patience::{Patience, Stopped};
+use crate::patience::Patience;
 use crate::solver::Lit;
 use crate::unroll::{Cell, CellId, Event, EventId, Unrolled};
 
@@ -57,7 +58,7 @@ struct Encoder<'a> {
 /// final values matter.
 ///
 /// # Errors
-/// If the caller asks to stop.
+/// If the caller asks to stop, or if it would be too large.
 pub fn encode(
     unrolled: &mut Unrolled,
     steps: Steps,
@@ -65,7 +66,7 @@ pub fn encode(
     context_bound: Option<u32>,
     at_end: Lit,
     patience: &mut Patience<'_>,
-) -> Result<TokenEncoding, Stopped> {
+) -> Result<TokenEncoding, NoFormula> {
     let mut encoder = Encoder {
         unrolled,
         steps,
@@ -93,7 +94,7 @@ impl Encoder<'_> {
         passes: &Passes,
         context_bound: Option<u32>,
         patience: &mut Patience<'_>,
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), NoFormula> {
         let read = self.unrolled.events.iter().flat_map(|event| event.reads.keys());
         let mut cells: Vec<CellId> = read.chain(self.unrolled.finals.keys()).copied().collect();
         cells.sort_unstable();
@@ -103,7 +104,7 @@ impl Encoder<'_> {
         let width = (usize::BITS - most.leading_zeros()) as usize + 1;
         let entered: BTreeSet<EventId> = passes.kept.iter().map(|pass| pass.to).collect();
         for event in all {
-            patience.check()?;
+            go_on(self.unrolled, patience)?;
             let before = match self.steps.previous[event.index()].as_slice() {
                 [(_, before)] if !entered.contains(&event) => *before,
                 _ => None,
@@ -161,9 +162,13 @@ impl Encoder<'_> {
         left
     }
 
-    fn pass_tokens(&mut self, passes: &Passes, patience: &mut Patience<'_>) -> Result<(), Stopped> {
+    fn pass_tokens(
+        &mut self,
+        passes: &Passes,
+        patience: &mut Patience<'_>,
+    ) -> Result<(), NoFormula> {
         for &pass in &passes.kept {
-            patience.check()?;
+            go_on(self.unrolled, patience)?;
             let lit = self.unrolled.circuit.fresh();
             self.unrolled.circuit.imply(&[lit], &[pass.allowed]);
             for event in [pass.from, pass.to] {
@@ -189,7 +194,7 @@ impl Encoder<'_> {
 
     /// Each step has the token from one place: the previous step of its thread, a pass, or the
     /// beginning.
-    fn follow_program_order(&mut self, patience: &mut Patience<'_>) -> Result<(), Stopped> {
+    fn follow_program_order(&mut self, patience: &mut Patience<'_>) -> Result<(), NoFormula> {
         let (mut into, mut out): (BTreeMap<_, Vec<Lit>>, BTreeMap<_, Vec<Lit>>) =
             Default::default();
         for &(lit, pass) in &self.happens {
@@ -207,7 +212,7 @@ impl Encoder<'_> {
             }
         }
         for &event in &all {
-            patience.check()?;
+            go_on(self.unrolled, patience)?;
             let guard = self.unrolled.events[event.index()].guard;
             for (condition, previous) in self.steps.previous[event.index()].clone() {
                 let here = [guard, condition];

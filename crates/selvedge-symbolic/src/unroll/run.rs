@@ -9,6 +9,7 @@ use super::events::{Event, EventId};
 use super::state::{Frame, Jump, Key, Section, State};
 use super::{Cut, CutReason, FaultSite, Stop, Unrolled};
 use crate::circuit::Word;
+use crate::encode::MOST_CLAUSES;
 use crate::patience::{Patience, Stopped};
 use crate::solver::Lit;
 
@@ -111,8 +112,11 @@ impl Unrolled {
                 self.program.procedures[frame.procedure.index()].code[frame.pc].clone();
             places += 1;
             self.transitions += 1;
-            if places > MOST_PLACES {
-                let reason = format!("a thread with more than {MOST_PLACES} unrolled instructions");
+            if places > MOST_PLACES || self.circuit.solver.size().clauses > MOST_CLAUSES {
+                let reason = match places > MOST_PLACES {
+                    true => format!("a thread with more than {MOST_PLACES} unrolled instructions"),
+                    false => format!("a formula with more than {MOST_CLAUSES} clauses"),
+                };
                 self.cut(&state, site, CutReason::Unsupported(reason));
                 continue;
             }
