@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use selvedge_core::{Bound, Inconclusive, Verdict};
-use selvedge_explore::{Observer as _, Progress};
+use selvedge_explore::Progress;
 use selvedge_report::{
     Align, CoversJson, InconclusiveJson, Style, Table, TraceView, ViolationJson, grouped, plural,
     seconds, to_text,
@@ -49,10 +49,12 @@ pub(crate) fn run(args: &CheckArgs, scheme: Scheme, screen: &Screen) -> Result<E
     }
     let mut watch = Watch::start(args.limits.time, false, scheme.name());
     let start = Instant::now();
-    let outcome =
-        selvedge_symbolic::check(loaded.program(), &options, &mut || watch.poll(&nothing), &|| {
-            start.elapsed()
-        });
+    let outcome = selvedge_symbolic::check(
+        loaded.program(),
+        &options,
+        &mut || watch.poll_now(&nothing),
+        &|| start.elapsed(),
+    );
     let time = watch.finish();
     if let Some(mistake) = outcome.mistakes.first() {
         return Err(Failure::Internal(format!(
@@ -101,7 +103,7 @@ fn export(
     screen: &Screen,
 ) -> Result<Exit, Failure> {
     let mut watch = Watch::start(args.limits.time, false, options.scheme.name());
-    let mut stop = || watch.poll(&nothing).is_some();
+    let mut stop = || watch.poll_now(&nothing).is_some();
     let patience = &mut Patience::new(&mut stop);
     let solver = Solver::recording();
     let encoded = encoded(loaded.program(), options, options.unroll, solver, patience);

@@ -257,6 +257,39 @@ fn a_search_can_be_stopped() {
     }
 }
 
+/// An order that is hard to find: the solver works mostly in the theory, and must be stopped there.
+#[test]
+fn a_search_for_an_order_can_be_stopped() {
+    for engine in engines() {
+        let mut dice = Random::new(31);
+        let mut solver = Solver::of(engine);
+        let nodes: Vec<Node> = (0..60).map(|_| solver.new_node()).collect();
+        let mut atoms = Vec::new();
+        for (number, &a) in nodes.iter().enumerate() {
+            for &b in &nodes[..number] {
+                let lit = solver.new_lit();
+                solver.add_edge(lit, a, b);
+                solver.add_edge(!lit, b, a);
+                atoms.push(lit);
+            }
+        }
+        for _ in 0..4 * atoms.len() {
+            let clause = [(); 3].map(|()| {
+                let lit = atoms[dice.below(atoms.len())];
+                if dice.below(2) == 0 { lit } else { !lit }
+            });
+            solver.add_clause(&clause);
+        }
+        let mut asked = 0;
+        let answer = solver.solve(&[], &mut || {
+            asked += 1;
+            asked == 3
+        });
+        assert_eq!(answer, Answer::Stopped, "{engine:?}");
+        assert!(solver.conflicts() < 10_000, "{engine:?}: {}", solver.conflicts());
+    }
+}
+
 #[test]
 fn formulas_can_be_exported() {
     let mut solver = Solver::recording();
