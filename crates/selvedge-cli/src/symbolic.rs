@@ -218,8 +218,8 @@ impl Shown<'_> {
         });
         let unrolled = last.map_or_else(String::new, |depth| {
             format!(
-                "loops repeated at most {} times; {}, {} transitions",
-                depth.depth,
+                "loops repeated at most {}; {}, {} transitions",
+                plural(u64::from(depth.depth), "time", "times"),
                 plural(self.threads as u64, "thread", "threads"),
                 grouped(self.stats.transitions)
             )
@@ -231,7 +231,9 @@ impl Shown<'_> {
             ("search", self.search()),
             ("time", seconds(self.time)),
         ];
-        rows.iter().map(|(name, text)| format!("  {name:11}{text}\n")).collect()
+        // If it was stopped while the formula was built, there is nothing to say about that.
+        let rows = rows.iter().filter(|(_, text)| !text.is_empty());
+        rows.map(|(name, text)| format!("  {name:11}{text}\n")).collect()
     }
 
     /// The encoding, and the solver if it is not the usual one.

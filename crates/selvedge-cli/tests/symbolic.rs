@@ -40,6 +40,23 @@ fn inputs_are_shown() {
 }
 
 #[test]
+fn a_choice_that_fails_is_shown() {
+    let text = "shared x = 3;\nthread t { let v = x; x = choose(v..3); }\n";
+    let folder = Folder::with("none.sel", text);
+    let run = folder.run("check none.sel --symbolic").exits(1);
+    run.says("`choose(3..3)` has nothing to choose from").says("--schedule 0@2");
+}
+
+#[test]
+fn many_writes_of_one_variable() {
+    let text = "shared x = 0;\n\
+                thread a { for i in 0..15000 { x = i; } }\n\
+                thread b { for i in 0..15000 { x = 0 - i; } }\n\
+                finally { assert x * x == 14999 * 14999; }\n";
+    Folder::with("many.sel", text).run("check many.sel --symbolic --time 100s").exits(0);
+}
+
+#[test]
 fn statistics_have_the_columns_of_the_paper() {
     let folder = Folder::with("lost.sel", LOST);
     let run = folder.run("check lost.sel --symbolic mat --stats").exits(1);

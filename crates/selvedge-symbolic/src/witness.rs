@@ -124,10 +124,13 @@ impl<'a> Run<'a> {
         }
         let circuit = &self.unrolled.circuit;
         let mut choice = 0;
+        let alternatives = self.system.choices(id);
         if let Some((value, low)) = &event.input {
             let (value, low) = (value.value(circuit), low.value(circuit));
-            choice = (i64::from(value) - i64::from(low)) as u32;
-        } else if self.system.choices(id) > 1 {
+            // Where there is nothing to choose from, or too much, the step fails whatever it takes.
+            let wanted = u32::try_from(i64::from(value) - i64::from(low)).ok();
+            choice = wanted.filter(|&choice| choice < alternatives).unwrap_or(0);
+        } else if alternatives > 1 {
             choice = self.waking_choice(id, event);
         }
         let known = self.system.thread_count();

@@ -110,6 +110,18 @@ impl Unrolled {
         found.unwrap_or_else(|| Word::integer(0))
     }
 
+    /// What the same step wrote to a cell so far, and whether it did.
+    fn written(&self, runner: &Runner, at: Option<EventId>, cell: CellId) -> Option<(Lit, Word)> {
+        match (at, runner) {
+            (Some(event), _) => {
+                let write = self.events[event.index()].writes.get(&cell);
+                write.map(|write| (write.guard, write.value.clone()))
+            }
+            (None, Runner::Look(look)) => look.written.get(&cell).cloned(),
+            (None, Runner::Thread(_)) => None,
+        }
+    }
+
     /// What a cell holds, after what the same step wrote.
     pub(super) fn read_cell(
         &mut self,
@@ -118,14 +130,7 @@ impl Unrolled {
         cell: CellId,
         guard: Lit,
     ) -> Word {
-        let own = match (at, &*runner) {
-            (Some(event), _) => {
-                let write = self.events[event.index()].writes.get(&cell);
-                write.map(|write| (write.guard, write.value.clone()))
-            }
-            (None, Runner::Look(look)) => look.written.get(&cell).cloned(),
-            (None, Runner::Thread(_)) => None,
-        };
+        let own = self.written(runner, at, cell);
         if let Some((written, word)) = &own
             && self.circuit.implies(guard, *written)
         {
@@ -164,14 +169,7 @@ impl Unrolled {
         if guard == Lit::FALSE {
             return;
         }
-        let old = match (at, &*runner) {
-            (Some(event), _) => {
-                let write = self.events[event.index()].writes.get(&cell);
-                write.map(|write| (write.guard, write.value.clone()))
-            }
-            (None, Runner::Look(look)) => look.written.get(&cell).cloned(),
-            (None, Runner::Thread(_)) => None,
-        };
+        let old = self.written(runner, at, cell);
         let (written, word) = match old {
             Some((written, old)) => {
                 (self.circuit.or(written, guard), self.circuit.choose_word(guard, value, &old))
