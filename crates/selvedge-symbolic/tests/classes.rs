@@ -226,6 +226,7 @@ fn orders_with_locks() {
 
 /// How often `mat` meets a class, for each number of threads. Prints the table of `docs/papers.md`.
 #[test]
+#[expect(clippy::print_stdout, reason = "the table is what the test is run for")]
 fn redundancy_with_more_than_two_threads() {
     let mut random = Random::new(7);
     let mut table = Vec::new();

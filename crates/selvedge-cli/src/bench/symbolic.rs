@@ -238,8 +238,8 @@ mod tests {
     fn what_does_not_end_is_behind() {
         let limit = Duration::from_secs(10);
         let measure = |order: f64, token: Option<f64>, mat: Option<f64>| {
-            let others = [&row(token), &row(mat)].map(Some);
-            let goal = ahead("p", Some(&row(Some(order))), others, limit);
+            let [order, token, mat] = [Some(order), token, mat].map(row);
+            let goal = ahead("p", Some(&order), [Some(&token), Some(&mat)], limit);
             (goal.met, goal.measured.unwrap_or_default())
         };
         assert_eq!(measure(0.1, Some(9.0), Some(1.0)), (Some(true), "10 times".to_owned()));
