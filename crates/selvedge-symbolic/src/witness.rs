@@ -133,13 +133,28 @@ impl<'a> Run<'a> {
         } else if alternatives > 1 {
             choice = self.waking_choice(id, event);
         }
-        let known = self.system.thread_count();
-        let violation = self.take(Step { thread: id, choice });
         let spawned = event.spawns.iter().filter(|(lit, _)| circuit.solver.value(*lit));
-        for ((_, instance), id) in spawned.zip(known..self.system.thread_count()) {
-            self.ids[*instance] = Some(ThreadId::new(id));
+        let spawned: Vec<usize> = spawned.map(|&(_, instance)| instance).collect();
+        let absent = if spawned.is_empty() { Vec::new() } else { self.absent() };
+        let violation = self.take(Step { thread: id, choice });
+        // Asking for the status of a thread may have given those that it would create a number.
+        let is_new = |id: &ThreadId| {
+            absent.get(id.index()).copied().unwrap_or(true)
+                && self.system.status(*id) != Status::Absent
+        };
+        if !spawned.is_empty() {
+            let ids = (0..self.system.thread_count()).map(ThreadId::new).filter(is_new);
+            for (instance, id) in spawned.into_iter().zip(ids.collect::<Vec<_>>()) {
+                self.ids[instance] = Some(id);
+            }
         }
         Ok(violation)
+    }
+
+    /// Per thread with a number: whether it does not exist.
+    fn absent(&self) -> Vec<bool> {
+        let ids = (0..self.system.thread_count()).map(ThreadId::new);
+        ids.map(|id| self.system.status(id) == Status::Absent).collect()
     }
 
     /// The alternative of a signal that wakes whom it wakes in the model.
