@@ -47,6 +47,14 @@ impl Watch {
         }
     }
 
+    /// Looks at the clock, and for Ctrl-C: for those who ask seldom.
+    pub(crate) fn poll_now(&mut self, progress: &dyn Fn() -> Progress) -> Option<Bound> {
+        match interrupt::is_requested() {
+            true => Some(Bound::Interrupted),
+            false => self.look(progress),
+        }
+    }
+
     /// Takes the line away; tells how long it took.
     pub(crate) fn finish(self) -> Duration {
         let time = self.start.elapsed();

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use selvedge_core::{Bound, Inconclusive, Verdict};
-use selvedge_explore::{Observer as _, Progress};
+use selvedge_explore::Progress;
 use selvedge_report::{
     Align, CoversJson, InconclusiveJson, Style, Table, TraceView, ViolationJson, grouped, plural,
     seconds, to_text,
 };
-use selvedge_symbolic::check::{encoded, too_many};
+use selvedge_symbolic::check::encoded;
 use selvedge_symbolic::encode::NoFormula;
 use selvedge_symbolic::solver::Solver;
 use selvedge_symbolic::stats::Stats;
@@ -49,10 +49,12 @@ pub(crate) fn run(args: &CheckArgs, scheme: Scheme, screen: &Screen) -> Result<E
     }
     let mut watch = Watch::start(args.limits.time, false, scheme.name());
     let start = Instant::now();
-    let outcome =
-        selvedge_symbolic::check(loaded.program(), &options, &mut || watch.poll(&nothing), &|| {
-            start.elapsed()
-        });
+    let outcome = selvedge_symbolic::check(
+        loaded.program(),
+        &options,
+        &mut || watch.poll_now(&nothing),
+        &|| start.elapsed(),
+    );
     let time = watch.finish();
     if let Some(mistake) = outcome.mistakes.first() {
         return Err(Failure::Internal(format!(
@@ -101,7 +103,7 @@ fn export(
     screen: &Screen,
 ) -> Result<Exit, Failure> {
     let mut watch = Watch::start(args.limits.time, false, options.scheme.name());
-    let mut stop = || watch.poll(&nothing).is_some();
+    let mut stop = || watch.poll_now(&nothing).is_some();
     let patience = &mut Patience::new(&mut stop);
     let solver = Solver::recording();
     let encoded = encoded(loaded.program(), options, options.unroll, solver, patience);
@@ -111,22 +113,12 @@ fn export(
             screen.warn("stopped before the formula was complete; nothing is written");
             return Ok(Exit::Inconclusive);
         }
-        Err(NoFormula::TooManyPairs(pairs)) => return Err(Failure::User(too_many(pairs))),
+        Err(too_large) => return Err(Failure::User(too_large.to_string())),
     };
     let goal = [encoded.goals.violated];
     let solver = &encoded.unrolled.circuit.solver;
     let is_dimacs = path.extension().is_some_and(|extension| extension == "cnf");
-    let text = if is_dimacs {
-        solver.to_dimacs(&goal).ok_or_else(|| {
-            Failure::User(
-                "DIMACS has no orders, which `order` needs\n  \
-                 write SMT-LIB (a name that ends in .smt2), or add --symbolic mat"
-                    .to_owned(),
-            )
-        })?
-    } else {
-        solver.to_smt_lib(&goal)
-    };
+    let text = if is_dimacs { solver.to_dimacs(&goal) } else { solver.to_smt_lib(&goal) };
     std::fs::write(path, text).map_err(|error| {
         Failure::User(format!("the formula cannot be written to {}: {error}", path.display()))
     })?;
@@ -226,8 +218,8 @@ impl Shown<'_> {
         });
         let unrolled = last.map_or_else(String::new, |depth| {
             format!(
-                "loops repeated at most {} times; {}, {} transitions",
-                depth.depth,
+                "loops repeated at most {}; {}, {} transitions",
+                plural(u64::from(depth.depth), "time", "times"),
                 plural(self.threads as u64, "thread", "threads"),
                 grouped(self.stats.transitions)
             )
@@ -239,7 +231,9 @@ impl Shown<'_> {
             ("search", self.search()),
             ("time", seconds(self.time)),
         ];
-        rows.iter().map(|(name, text)| format!("  {name:11}{text}\n")).collect()
+        // If it was stopped while the formula was built, there is nothing to say about that.
+        let rows = rows.iter().filter(|(_, text)| !text.is_empty());
+        rows.map(|(name, text)| format!("  {name:11}{text}\n")).collect()
     }
 
     /// The encoding, and the solver if it is not the usual one.

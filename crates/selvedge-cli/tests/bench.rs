@@ -74,7 +74,7 @@ fn long_executions_and_goals() {
     }
     let goals = json["goals"].as_array().expect("an array");
     let measured = goals.iter().filter(|goal| goal["met"].is_boolean());
-    assert_eq!((goals.len(), measured.count()), (31, 14), "{goals:#?}");
+    assert_eq!((goals.len(), measured.count()), (34, 14), "{goals:#?}");
 }
 
 #[test]

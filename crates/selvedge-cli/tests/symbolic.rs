@@ -40,6 +40,23 @@ fn inputs_are_shown() {
 }
 
 #[test]
+fn a_choice_that_fails_is_shown() {
+    let text = "shared x = 3;\nthread t { let v = x; x = choose(v..3); }\n";
+    let folder = Folder::with("none.sel", text);
+    let run = folder.run("check none.sel --symbolic").exits(1);
+    run.says("`choose(3..3)` has nothing to choose from").says("--schedule 0@2");
+}
+
+#[test]
+fn many_writes_of_one_variable() {
+    let text = "shared x = 0;\n\
+                thread a { for i in 0..15000 { x = i; } }\n\
+                thread b { for i in 0..15000 { x = 0 - i; } }\n\
+                finally { assert x * x == 14999 * 14999; }\n";
+    Folder::with("many.sel", text).run("check many.sel --symbolic --time 100s").exits(0);
+}
+
+#[test]
 fn statistics_have_the_columns_of_the_paper() {
     let folder = Folder::with("lost.sel", LOST);
     let run = folder.run("check lost.sel --symbolic mat --stats").exits(1);
@@ -64,10 +81,15 @@ fn formulas_can_be_exported() {
     folder.run("check lost.sel --symbolic --export-formula f.smt2").exits(0).says("clauses");
     let text = std::fs::read_to_string(folder.path().join("f.smt2")).expect("it was written");
     assert!(text.starts_with("(set-logic QF_IDL)") && text.ends_with("(check-sat)\n"));
-    folder.run("check lost.sel --symbolic mat --export-formula f.cnf").exits(0);
-    let text = std::fs::read_to_string(folder.path().join("f.cnf")).expect("it was written");
-    assert!(text.starts_with("p cnf "));
-    folder.run("check lost.sel --symbolic order --export-formula f.cnf").exits(2);
+    for scheme in ["order", "token", "mat"] {
+        folder.run(&format!("check lost.sel --symbolic {scheme} --export-formula f.cnf")).exits(0);
+        let text = std::fs::read_to_string(folder.path().join("f.cnf")).expect("it was written");
+        assert!(text.starts_with("p cnf "));
+    }
+    folder
+        .run("check lost.sel --symbolic --export-formula no/f.cnf")
+        .exits(2)
+        .complains("no/f.cnf");
 }
 
 #[test]

@@ -178,8 +178,8 @@ impl Search<'_> {
                 let bound = why.expect("internal error: nobody stopped it");
                 self.outcome.report.note(Inconclusive::Bound(bound));
             }
-            Err(NoFormula::TooManyPairs(pairs)) => {
-                self.outcome.report.note(Inconclusive::GaveUp(too_many(pairs)));
+            Err(too_large) => {
+                self.outcome.report.note(Inconclusive::GaveUp(too_large.to_string()));
             }
         }
         None
@@ -283,14 +283,6 @@ impl Search<'_> {
             }
         }
     }
-}
-
-/// What to say and to do about a formula that would be too large.
-pub fn too_many(pairs: usize) -> String {
-    format!(
-        "there are {pairs} pairs of steps between which a token could pass, too many for a \
-         formula; --symbolic order has none"
-    )
 }
 
 /// Whether a loop is repeated more than `depth` times.

@@ -124,19 +124,37 @@ impl<'a> Run<'a> {
         }
         let circuit = &self.unrolled.circuit;
         let mut choice = 0;
+        let alternatives = self.system.choices(id);
         if let Some((value, low)) = &event.input {
             let (value, low) = (value.value(circuit), low.value(circuit));
-            choice = (i64::from(value) - i64::from(low)) as u32;
-        } else if self.system.choices(id) > 1 {
+            // Where there is nothing to choose from, or too much, the step fails whatever it takes.
+            let wanted = u32::try_from(i64::from(value) - i64::from(low)).ok();
+            choice = wanted.filter(|&choice| choice < alternatives).unwrap_or(0);
+        } else if alternatives > 1 {
             choice = self.waking_choice(id, event);
         }
-        let known = self.system.thread_count();
-        let violation = self.take(Step { thread: id, choice });
         let spawned = event.spawns.iter().filter(|(lit, _)| circuit.solver.value(*lit));
-        for ((_, instance), id) in spawned.zip(known..self.system.thread_count()) {
-            self.ids[*instance] = Some(ThreadId::new(id));
+        let spawned: Vec<usize> = spawned.map(|&(_, instance)| instance).collect();
+        let absent = if spawned.is_empty() { Vec::new() } else { self.absent() };
+        let violation = self.take(Step { thread: id, choice });
+        // Asking for the status of a thread may have given those that it would create a number.
+        let is_new = |id: &ThreadId| {
+            absent.get(id.index()).copied().unwrap_or(true)
+                && self.system.status(*id) != Status::Absent
+        };
+        if !spawned.is_empty() {
+            let ids = (0..self.system.thread_count()).map(ThreadId::new).filter(is_new);
+            for (instance, id) in spawned.into_iter().zip(ids.collect::<Vec<_>>()) {
+                self.ids[instance] = Some(id);
+            }
         }
         Ok(violation)
+    }
+
+    /// Per thread with a number: whether it does not exist.
+    fn absent(&self) -> Vec<bool> {
+        let ids = (0..self.system.thread_count()).map(ThreadId::new);
+        ids.map(|id| self.system.status(id) == Status::Absent).collect()
     }
 
     /// The alternative of a signal that wakes whom it wakes in the model.

@@ -123,6 +123,26 @@ fn a_thread_may_end_with_a_choice() {
 }
 
 #[test]
+fn a_block_that_waits_may_create_a_thread() {
+    let text = "shared x = 0; barrier b(2);\n\
+                thread waits { arrive(b); }\n\
+                thread creates { atomic { await x == 0; spawn reads(); } }\n\
+                proc reads() { let _v = x; }\n";
+    assert_eq!(violations(text), 1, "a deadlock");
+}
+
+#[test]
+fn choices_that_fail() {
+    for (range, expected) in [("v..3", 1), ("v..4", 0), ("0 - v * 500000..v", 1), ("1..v", 0)] {
+        let text = format!(
+            "shared x = 3;\n\
+             thread a {{ let v = x; let c = choose({range}); x = c; }}\n"
+        );
+        assert_eq!(violations(&text), expected, "{range}");
+    }
+}
+
+#[test]
 fn values_go_back_and_forth() {
     let text = "shared x = 0; shared top = 0;\n\
                 thread a { for i in 0..3 { x = x * 2 + 1; } }\n\

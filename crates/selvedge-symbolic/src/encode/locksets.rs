@@ -36,6 +36,11 @@ impl Locksets {
         Self { program_order: ProgramOrder::new(unrolled), before, after }
     }
 
+    /// Whether `a` comes before `b` in every execution that has both.
+    pub fn is_before(&self, a: EventId, b: EventId) -> bool {
+        self.program_order.is_before(a, b)
+    }
+
     /// Whether a token could pass from `a` to `b`.
     pub fn can_pass(&self, unrolled: &Unrolled, steps: &Steps, a: EventId, b: EventId) -> bool {
         let order = &self.program_order;

@@ -9,6 +9,8 @@ pub mod steps;
 pub mod token;
 pub mod transactions;
 
+use std::fmt;
+
 use crate::patience::{Patience, Stopped};
 use crate::unroll::{EventId, Unrolled};
 use goals::Goals;
@@ -57,6 +59,40 @@ pub enum NoFormula {
     Stopped,
     /// There are so many pairs of steps between which a token could pass.
     TooManyPairs(usize),
+    /// It would have more clauses than this.
+    TooLarge(u64),
+}
+
+/// More clauses than this are not added: each takes up to a hundred bytes.
+pub(crate) const MOST_CLAUSES: u64 = 20_000_000;
+
+/// What to say and to do about it.
+impl fmt::Display for NoFormula {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoFormula::Stopped => write!(f, "stopped before the formula was complete"),
+            NoFormula::TooManyPairs(pairs) => write!(
+                f,
+                "there are {pairs} pairs of steps between which a token could pass, too many for a \
+                 formula; --symbolic order has none"
+            ),
+            NoFormula::TooLarge(clauses) => write!(
+                f,
+                "the formula would have more than {} million clauses; make the program smaller \
+                 (--const N=2), repeat loops less often (--unroll 2), or leave out --symbolic",
+                clauses / 1_000_000
+            ),
+        }
+    }
+}
+
+/// An opportunity to stop while a formula grows.
+fn go_on(unrolled: &Unrolled, patience: &mut Patience<'_>) -> Result<(), NoFormula> {
+    patience.check()?;
+    match unrolled.circuit.solver.size().clauses {
+        many if many > MOST_CLAUSES => Err(NoFormula::TooLarge(MOST_CLAUSES)),
+        _ => Ok(()),
+    }
 }
 
 impl From<Stopped> for NoFormula {

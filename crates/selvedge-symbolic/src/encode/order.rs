@@ -18,8 +18,9 @@
 use rustc_hash::FxHashMap;
 
 use super::program_order::ProgramOrder;
+use super::{NoFormula, go_on};
 use crate::circuit::Word;
-use crate::patience::{Patience, Stopped};
+use crate::patience::Patience;
 use crate::solver::{Lit, Node};
 use crate::unroll::{CellId, EventId, Unrolled};
 
@@ -29,6 +30,15 @@ pub struct OrderEncoding {
     pub observations: Vec<Lit>,
     /// The node of each event, and then of the end of each thread.
     pub nodes: Vec<Node>,
+}
+
+/// Who accesses a cell, in program order: for two writes of one thread, whatever comes after the
+/// first of them, or before the second, is a run of writes.
+#[derive(Default)]
+struct Accesses {
+    /// Per thread.
+    writes: Vec<Vec<WriteOf>>,
+    reads: Vec<(EventId, Lit, Word)>,
 }
 
 /// A write of a cell.
@@ -57,12 +67,12 @@ struct Encoder<'a> {
 /// Encodes all interleavings. `at_end`: the literal under which final values matter.
 ///
 /// # Errors
-/// If the caller asks to stop.
+/// If the caller asks to stop, or if it would be too large.
 pub fn encode(
     unrolled: &mut Unrolled,
     at_end: Lit,
     patience: &mut Patience<'_>,
-) -> Result<OrderEncoding, Stopped> {
+) -> Result<OrderEncoding, NoFormula> {
     let program_order = ProgramOrder::new(unrolled);
     let nodes = program_order.add_to(unrolled);
     let mut encoder = Encoder {
@@ -72,46 +82,50 @@ pub fn encode(
         before: FxHashMap::default(),
         observations: Vec::new(),
     };
-    for cell in encoder.cells() {
-        encoder.encode_cell(cell, at_end, patience)?;
+    for (index, accesses) in encoder.accesses().iter().enumerate() {
+        encoder.encode_cell(CellId::new(index), accesses, at_end, patience)?;
     }
     Ok(OrderEncoding { observations: encoder.observations, nodes: encoder.nodes })
 }
 
 impl Encoder<'_> {
-    fn cells(&self) -> Vec<CellId> {
-        let events = self.unrolled.events.iter();
-        let mut cells: Vec<CellId> = events.flat_map(|event| event.reads.keys()).copied().collect();
-        cells.extend(self.unrolled.finals.keys());
-        cells.sort_unstable();
-        cells.dedup();
-        cells
+    /// Per cell.
+    fn accesses(&self) -> Vec<Accesses> {
+        let mut all: Vec<Accesses> = Vec::new();
+        all.resize_with(self.unrolled.cells.len(), Accesses::default);
+        for (number, thread) in self.unrolled.threads.iter().enumerate() {
+            for &id in &thread.events {
+                let event = &self.unrolled.events[id.index()];
+                for (cell, write) in event.writes.iter().filter(|(_, w)| w.guard != Lit::FALSE) {
+                    let writes = &mut all[cell.index()].writes;
+                    if writes.len() <= number {
+                        writes.resize_with(number + 1, Vec::new);
+                    }
+                    let (guard, value) = (write.guard, write.value.clone());
+                    writes[number].push(WriteOf { event: id, guard, value });
+                }
+                for (cell, read) in event.reads.iter().filter(|(_, r)| r.guard != Lit::FALSE) {
+                    all[cell.index()].reads.push((id, read.guard, read.value.clone()));
+                }
+            }
+        }
+        all
     }
 
     fn encode_cell(
         &mut self,
         cell: CellId,
+        Accesses { writes, reads }: &Accesses,
         at_end: Lit,
         patience: &mut Patience<'_>,
-    ) -> Result<(), Stopped> {
-        let mut writes = Vec::new();
-        let mut reads = Vec::new();
-        for (index, event) in self.unrolled.events.iter().enumerate() {
-            let id = EventId::new(index);
-            if let Some(write) = event.writes.get(&cell).filter(|w| w.guard != Lit::FALSE) {
-                writes.push(WriteOf { event: id, guard: write.guard, value: write.value.clone() });
-            }
-            if let Some(read) = event.reads.get(&cell).filter(|r| r.guard != Lit::FALSE) {
-                reads.push((id, read.guard, read.value.clone()));
-            }
-        }
-        for (event, guard, value) in &reads {
+    ) -> Result<(), NoFormula> {
+        for (event, guard, value) in reads {
             let reader = Reader { event: Some(*event), guard: *guard, value };
-            self.encode_read(cell, &writes, &reader, patience)?;
+            self.encode_read(cell, writes, &reader, patience)?;
         }
         if let Some(value) = self.unrolled.finals.get(&cell).cloned() {
             let reader = Reader { event: None, guard: at_end, value: &value };
-            self.encode_read(cell, &writes, &reader, patience)?;
+            self.encode_read(cell, writes, &reader, patience)?;
         }
         Ok(())
     }
@@ -120,14 +134,14 @@ impl Encoder<'_> {
     fn encode_read(
         &mut self,
         cell: CellId,
-        writes: &[WriteOf],
+        writes: &[Vec<WriteOf>],
         reader: &Reader<'_>,
         patience: &mut Patience<'_>,
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), NoFormula> {
         let initial = self.unrolled.cells[cell.index()].initial.clone();
         let mut choices = Vec::new();
-        for source in writes.iter().map(Some).chain([None]) {
-            patience.check()?;
+        for source in writes.iter().flatten().map(Some).chain([None]) {
+            go_on(self.unrolled, patience)?;
             if !self.can_observe(writes, source, reader) {
                 continue;
             }
@@ -146,7 +160,7 @@ impl Encoder<'_> {
                     self.unrolled.circuit.imply(&[lit], &[before]);
                 }
             }
-            self.keep_apart(writes, source, reader, lit);
+            self.keep_apart(writes, source, reader, lit, patience)?;
             if reader.event.is_some() {
                 self.observations.push(lit);
             }
@@ -158,74 +172,84 @@ impl Encoder<'_> {
     /// Whether a write could be the last before a read.
     fn can_observe(
         &self,
-        writes: &[WriteOf],
+        writes: &[Vec<WriteOf>],
         source: Option<&WriteOf>,
         reader: &Reader<'_>,
     ) -> bool {
-        let order = &self.program_order;
         if let (Some(write), Some(event)) = (source, reader.event)
-            && (write.event == event || order.is_before(event, write.event))
+            && (write.event == event || self.program_order.is_before(event, write.event))
         {
             return false;
         }
         // A write that always comes in between hides it.
-        !writes.iter().any(|other| {
-            let before_read = reader.event.is_none_or(|event| order.is_before(other.event, event));
-            let after_write = source.is_none_or(|write| order.is_before(write.event, other.event));
-            before_read && after_write && self.unrolled.circuit.implies(reader.guard, other.guard)
+        !writes.iter().any(|of_thread| {
+            let (after, before) = self.around(of_thread, source, reader);
+            let between = of_thread.get(after..before).unwrap_or_default();
+            between.iter().any(|other| self.unrolled.circuit.implies(reader.guard, other.guard))
         })
+    }
+
+    /// From where on the writes of a thread come after the source in any case, and up to where they
+    /// come before the read.
+    fn around(
+        &self,
+        of_thread: &[WriteOf],
+        source: Option<&WriteOf>,
+        reader: &Reader<'_>,
+    ) -> (usize, usize) {
+        let order = &self.program_order;
+        let after = source.map_or(0, |write| {
+            of_thread.partition_point(|other| !order.is_before(write.event, other.event))
+        });
+        let before = reader.event.map_or(of_thread.len(), |event| {
+            of_thread.partition_point(|other| order.is_before(other.event, event))
+        });
+        (after, before)
     }
 
     /// No other write comes between `source` and the reader, if `lit`.
     fn keep_apart(
         &mut self,
-        writes: &[WriteOf],
+        writes: &[Vec<WriteOf>],
         source: Option<&WriteOf>,
         reader: &Reader<'_>,
         lit: Lit,
-    ) {
-        let threads = self.unrolled.threads.len();
-        let thread_of = |unrolled: &Unrolled, event: EventId| unrolled.events[event.index()].thread;
-        for thread in 0..threads {
-            let of_thread: Vec<&WriteOf> = writes
-                .iter()
-                .filter(|write| thread_of(self.unrolled, write.event) == thread)
-                .collect();
+        patience: &mut Patience<'_>,
+    ) -> Result<(), NoFormula> {
+        for of_thread in writes {
+            let (after, before) = self.around(of_thread, source, reader);
             // Those that must come after the read: once one of them is there for sure, program
             // order says the rest.
-            for other in &of_thread {
-                let after_source = source
-                    .is_none_or(|write| self.program_order.is_before(write.event, other.event));
-                if after_source && source.is_none_or(|write| write.event != other.event) {
-                    self.keep_one_apart(source, reader, other, lit);
-                    if self.unrolled.circuit.implies(lit_guard(source, reader), other.guard) {
-                        break;
-                    }
+            for other in &of_thread[after..] {
+                go_on(self.unrolled, patience)?;
+                self.keep_one_apart(source, reader, other, lit);
+                if self.unrolled.circuit.implies(lit_guard(source, reader), other.guard) {
+                    break;
                 }
             }
+            let Some(write) = source else { continue };
             // Those that must come before the write, from the last one back.
-            for other in of_thread.iter().rev() {
-                let before_read = reader
-                    .event
-                    .is_none_or(|event| self.program_order.is_before(other.event, event));
-                if before_read && source.is_some_and(|write| write.event != other.event) {
-                    self.keep_one_apart(source, reader, other, lit);
-                    if self.unrolled.circuit.implies(reader.guard, other.guard)
-                        && reader.event.is_some()
-                    {
-                        break;
-                    }
+            for other in of_thread[..before].iter().rev() {
+                go_on(self.unrolled, patience)?;
+                if other.event == write.event {
+                    continue;
+                }
+                self.keep_one_apart(source, reader, other, lit);
+                if self.unrolled.circuit.implies(reader.guard, other.guard) {
+                    break;
                 }
             }
-            for other in &of_thread {
-                let Some(write) = source else { break };
-                let ordered = self.program_order.is_before(write.event, other.event)
-                    || reader.event.is_none_or(|e| self.program_order.is_before(other.event, e));
-                if !ordered && write.event != other.event {
-                    self.keep_one_apart(source, reader, other, lit);
-                }
+            // Those of which neither is known; and what comes before the write does no harm.
+            let order = &self.program_order;
+            let harmless = of_thread.partition_point(|other| {
+                other.event == write.event || order.is_before(other.event, write.event)
+            });
+            for other in of_thread.get(before.max(harmless)..after).unwrap_or_default() {
+                go_on(self.unrolled, patience)?;
+                self.keep_one_apart(source, reader, other, lit);
             }
         }
+        Ok(())
     }
 
     fn keep_one_apart(

@@ -84,8 +84,7 @@ impl Passes {
         kept.retain(|pass| {
             pass.allowed != Lit::FALSE && locksets.can_pass(unrolled, steps, pass.from, pass.to)
         });
-        patience.check()?;
-        drop_useless(steps, &mut kept);
+        drop_useless(steps, &locksets, &mut kept, patience)?;
         if kept.len() > MOST_KEPT {
             return Err(NoFormula::TooManyPairs(kept.len()));
         }
@@ -94,28 +93,43 @@ impl Passes {
 }
 
 /// Takes away passes that no execution can use: who passes the token on must get it back before its
-/// next step, and who gets it must have passed it on before, or not have begun.
-fn drop_useless(steps: &Steps, kept: &mut Vec<Pass>) {
+/// next step, from somebody who can have it by then; and who gets it must have passed it on before,
+/// to somebody who can have had it by then, or not have begun.
+fn drop_useless(
+    steps: &Steps,
+    locksets: &Locksets,
+    kept: &mut Vec<Pass>,
+    patience: &mut Patience<'_>,
+) -> Result<(), Stopped> {
     loop {
         let count = steps.is_last.len();
-        let (mut leaves, mut enters) = (vec![false; count], vec![false; count]);
+        let (mut leaves, mut enters) = (vec![Vec::new(); count], vec![Vec::new(); count]);
         for pass in kept.iter() {
-            leaves[pass.from.index()] = true;
-            enters[pass.to.index()] = true;
+            leaves[pass.from.index()].push(pass.to);
+            enters[pass.to.index()].push(pass.from);
         }
-        let before = kept.len();
-        kept.retain(|pass| {
-            let (from, to) = (pass.from.index(), pass.to.index());
-            let can_return = steps.is_last[from] != Lit::FALSE
-                || steps.next[from].iter().any(|(_, next)| enters[next.index()]);
-            let can_come = steps.previous[to]
-                .iter()
-                .any(|(_, previous)| previous.is_none_or(|previous| leaves[previous.index()]));
-            can_return && can_come
-        });
-        if kept.len() == before {
-            return;
+        let mut useful = Vec::with_capacity(kept.len());
+        for &pass in kept.iter() {
+            patience.check()?;
+            let can_return = steps.is_last[pass.from.index()] != Lit::FALSE
+                || steps.next[pass.from.index()].iter().any(|(_, next)| {
+                    let mut from = enters[next.index()].iter();
+                    from.any(|&from| !locksets.is_before(from, pass.to))
+                });
+            let can_come = steps.previous[pass.to.index()].iter().any(|(_, previous)| {
+                previous.is_none_or(|previous| {
+                    let mut to = leaves[previous.index()].iter();
+                    to.any(|&to| !locksets.is_before(pass.from, to))
+                })
+            });
+            if can_return && can_come {
+                useful.push(pass);
+            }
         }
+        if useful.len() == kept.len() {
+            return Ok(());
+        }
+        *kept = useful;
     }
 }
 

@@ -5,8 +5,10 @@ use crate::unroll::{EventId, Unrolled};
 
 /// Orders that always hold, closed under transitivity.
 pub struct ProgramOrder {
-    /// Per node: which nodes come after it, as bits.
-    after: Vec<Vec<u64>>,
+    /// Per node: its thread, and its place there. The end of a thread comes behind its events.
+    places: Vec<(usize, u32)>,
+    /// Per node and thread: the first place there that comes after it.
+    after: Vec<Vec<u32>>,
     /// Edges that hold if the literal is true: the end of a thread and who waits for it.
     joins: Vec<(Lit, usize, usize)>,
     edges: Vec<(usize, usize)>,
@@ -16,10 +18,15 @@ impl ProgramOrder {
     /// Of an unrolled program. Nodes are the events, then one for the end of each thread.
     pub fn new(unrolled: &Unrolled) -> Self {
         let events = unrolled.events.len();
-        let nodes = events + unrolled.threads.len();
+        let threads = unrolled.threads.len();
+        let mut places = vec![(0, 0); events + threads];
         let mut edges = Vec::new();
         for (number, thread) in unrolled.threads.iter().enumerate() {
             let end = events + number;
+            let of_thread = thread.events.iter().map(|event| event.index()).chain([end]);
+            for (node, place) in of_thread.zip(0..) {
+                places[node] = (number, place);
+            }
             let chain: Vec<usize> = thread
                 .parent
                 .iter()
@@ -44,13 +51,14 @@ impl ProgramOrder {
                 }
             }
         }
-        Self { after: closure(nodes, &edges), joins, edges }
+        let after = closure(&places, threads, &edges);
+        Self { places, after, joins, edges }
     }
 
     /// Whether `a` comes before `b` in every execution that has both.
     pub fn is_before(&self, a: EventId, b: EventId) -> bool {
-        let b = b.index();
-        self.after[a.index()][b / 64] >> (b % 64) & 1 == 1
+        let (thread, place) = self.places[b.index()];
+        self.after[a.index()][thread] <= place
     }
 
     /// Gives the solver all nodes and edges.
@@ -67,8 +75,10 @@ impl ProgramOrder {
     }
 }
 
-/// Per node, all nodes that can be reached. The edges have no cycle.
-fn closure(nodes: usize, edges: &[(usize, usize)]) -> Vec<Vec<u64>> {
+/// Per node and thread, the first place that can be reached. The edges have no cycle, and those of a
+/// thread are one chain.
+fn closure(places: &[(usize, u32)], threads: usize, edges: &[(usize, usize)]) -> Vec<Vec<u32>> {
+    let nodes = places.len();
     let mut next = vec![Vec::new(); nodes];
     let mut incoming = vec![0_usize; nodes];
     for &(from, to) in edges {
@@ -86,16 +96,17 @@ fn closure(nodes: usize, edges: &[(usize, usize)]) -> Vec<Vec<u64>> {
             }
         }
     }
-    let mut after = vec![vec![0_u64; nodes.div_ceil(64)]; nodes];
+    let mut after = vec![Vec::new(); nodes];
     for &node in order.iter().rev() {
-        let mut reached = std::mem::take(&mut after[node]);
+        let mut first = vec![u32::MAX; threads];
         for &to in &next[node] {
-            reached[to / 64] |= 1 << (to % 64);
-            for (mine, theirs) in reached.iter_mut().zip(&after[to]) {
-                *mine |= theirs;
+            let (thread, place) = places[to];
+            first[thread] = first[thread].min(place);
+            for (mine, theirs) in first.iter_mut().zip(&after[to]) {
+                *mine = (*mine).min(*theirs);
             }
         }
-        after[node] = reached;
+        after[node] = first;
     }
     after
 }

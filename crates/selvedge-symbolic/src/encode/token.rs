@@ -14,18 +14,22 @@
 //! **Guarantee:** the steps of a model, ordered by the token, are an execution; and every
 //! interleaving that passes the token only as allowed has a model.
 //! **Differs from the paper:** a step that can wait may stay undone, so that executions that do
-//! not come to their end are covered; the last step with the token tells the final values.
+//! not come to their end are covered; the last step with the token tells the final values. That the
+//! token goes in no circle is told to the order theory of the solver too: it follows from the clocks,
+//! but there the solver sees it only when it has chosen all their bits.
 //! **Cost:** per pass, the equality of all shared values and of the clock.
 //! **Tests:** `tests/classes.rs`, `tests/agreement.rs`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::passes::{Pass, Passes};
+use super::program_order::ProgramOrder;
 use super::steps::Steps;
+use super::{NoFormula, go_on};
 use crate::circuit::Word;
-use crate::patience::{Patience, Stopped};
+use crate::patience::Patience;
 use crate::solver::Lit;
-use crate::unroll::{Cell, CellId, EventId, Unrolled};
+use crate::unroll::{Cell, CellId, Event, EventId, Unrolled};
 
 /// What the encoding says about a program.
 pub struct TokenEncoding {
@@ -54,7 +58,7 @@ struct Encoder<'a> {
 /// final values matter.
 ///
 /// # Errors
-/// If the caller asks to stop.
+/// If the caller asks to stop, or if it would be too large.
 pub fn encode(
     unrolled: &mut Unrolled,
     steps: Steps,
@@ -62,7 +66,7 @@ pub fn encode(
     context_bound: Option<u32>,
     at_end: Lit,
     patience: &mut Patience<'_>,
-) -> Result<TokenEncoding, Stopped> {
+) -> Result<TokenEncoding, NoFormula> {
     let mut encoder = Encoder {
         unrolled,
         steps,
@@ -72,18 +76,25 @@ pub fn encode(
         happens: Vec::new(),
         starts: Vec::new(),
     };
-    encoder.localise(context_bound);
+    encoder.localise(&passes, context_bound, patience)?;
     encoder.pass_tokens(&passes, patience)?;
-    encoder.follow_program_order();
+    encoder.follow_program_order(patience)?;
     encoder.create_and_join();
     encoder.end(at_end);
+    encoder.forbid_circles();
     let Encoder { clocks, happens, starts, .. } = encoder;
     Ok(TokenEncoding { happens, starts, clocks, passes })
 }
 
 impl Encoder<'_> {
-    /// Every step has its own shared values, and a clock.
-    fn localise(&mut self, context_bound: Option<u32>) {
+    /// Every step has its own shared values, and a clock: those of the step before it, if it cannot
+    /// have the token from elsewhere.
+    fn localise(
+        &mut self,
+        passes: &Passes,
+        context_bound: Option<u32>,
+        patience: &mut Patience<'_>,
+    ) -> Result<(), NoFormula> {
         let read = self.unrolled.events.iter().flat_map(|event| event.reads.keys());
         let mut cells: Vec<CellId> = read.chain(self.unrolled.finals.keys()).copied().collect();
         cells.sort_unstable();
@@ -91,43 +102,73 @@ impl Encoder<'_> {
         let all: Vec<EventId> = self.steps.all().collect();
         let most = all.len().min(context_bound.map_or(usize::MAX, |bound| bound as usize + 1));
         let width = (usize::BITS - most.leading_zeros()) as usize + 1;
+        let entered: BTreeSet<EventId> = passes.kept.iter().map(|pass| pass.to).collect();
         for event in all {
-            let clock = self.unrolled.circuit.fresh_word(width);
-            if let Some(bound) = context_bound {
-                let most = Word::constant(i32::try_from(bound).unwrap_or(i32::MAX), width);
-                if (bound as usize) < 1 << (width - 1) {
-                    let within = !self.unrolled.circuit.less_unsigned(&most, &clock);
-                    self.unrolled.circuit.require(&[within]);
-                }
-            }
+            go_on(self.unrolled, patience)?;
+            let before = match self.steps.previous[event.index()].as_slice() {
+                [(_, before)] if !entered.contains(&event) => *before,
+                _ => None,
+            };
+            let (found, clock) = match before {
+                Some(before) => (self.left[&before].clone(), self.clocks[&before].clone()),
+                None => (self.any_values(&cells), self.any_clock(width, context_bound)),
+            };
+            let left = self.changed(event, &found);
             self.clocks.insert(event, clock);
-            let mut found = BTreeMap::new();
-            let mut left = BTreeMap::new();
-            for &cell in &cells {
-                let Cell { initial, range, .. } = &self.unrolled.cells[cell.index()];
-                let (range, width) = (*range, initial.width());
-                let value = self.unrolled.circuit.fresh_word_in(range, width);
-                if let Some(read) = self.unrolled.events[event.index()].reads.get(&cell).cloned() {
-                    self.unrolled.circuit.imply_equal(&[read.guard], &read.value, &value);
-                }
-                let write = self.unrolled.events[event.index()].writes.get(&cell).cloned();
-                let after = match write {
-                    Some(write) => {
-                        self.unrolled.circuit.choose_word(write.guard, &write.value, &value)
-                    }
-                    None => value.clone(),
-                };
-                found.insert(cell, value);
-                left.insert(cell, after);
-            }
             self.found.insert(event, found);
             self.left.insert(event, left);
         }
+        Ok(())
     }
 
-    fn pass_tokens(&mut self, passes: &Passes, patience: &mut Patience<'_>) -> Result<(), Stopped> {
+    fn any_clock(&mut self, width: usize, context_bound: Option<u32>) -> Word {
+        let clock = self.unrolled.circuit.fresh_word(width);
+        if let Some(bound) = context_bound
+            && (bound as usize) < 1 << (width - 1)
+        {
+            let most = Word::constant(i32::try_from(bound).unwrap_or(i32::MAX), width);
+            let within = !self.unrolled.circuit.less_unsigned(&most, &clock);
+            self.unrolled.circuit.require(&[within]);
+        }
+        clock
+    }
+
+    fn any_values(&mut self, cells: &[CellId]) -> BTreeMap<CellId, Word> {
+        let mut values = BTreeMap::new();
+        for &cell in cells {
+            let Cell { initial, range, .. } = &self.unrolled.cells[cell.index()];
+            let (range, width) = (*range, initial.width());
+            values.insert(cell, self.unrolled.circuit.fresh_word_in(range, width));
+        }
+        values
+    }
+
+    /// What a step leaves: what it found, but for what it writes.
+    fn changed(
+        &mut self,
+        event: EventId,
+        found: &BTreeMap<CellId, Word>,
+    ) -> BTreeMap<CellId, Word> {
+        let Event { reads, writes, .. } = self.unrolled.events[event.index()].clone();
+        for (cell, read) in &reads {
+            self.unrolled.circuit.imply_equal(&[read.guard], &read.value, &found[cell]);
+        }
+        let mut left = found.clone();
+        for (cell, write) in &writes {
+            if let Some(value) = left.get_mut(cell) {
+                *value = self.unrolled.circuit.choose_word(write.guard, &write.value, value);
+            }
+        }
+        left
+    }
+
+    fn pass_tokens(
+        &mut self,
+        passes: &Passes,
+        patience: &mut Patience<'_>,
+    ) -> Result<(), NoFormula> {
         for &pass in &passes.kept {
-            patience.check()?;
+            go_on(self.unrolled, patience)?;
             let lit = self.unrolled.circuit.fresh();
             self.unrolled.circuit.imply(&[lit], &[pass.allowed]);
             for event in [pass.from, pass.to] {
@@ -153,7 +194,7 @@ impl Encoder<'_> {
 
     /// Each step has the token from one place: the previous step of its thread, a pass, or the
     /// beginning.
-    fn follow_program_order(&mut self) {
+    fn follow_program_order(&mut self, patience: &mut Patience<'_>) -> Result<(), NoFormula> {
         let (mut into, mut out): (BTreeMap<_, Vec<Lit>>, BTreeMap<_, Vec<Lit>>) =
             Default::default();
         for &(lit, pass) in &self.happens {
@@ -171,6 +212,7 @@ impl Encoder<'_> {
             }
         }
         for &event in &all {
+            go_on(self.unrolled, patience)?;
             let guard = self.unrolled.events[event.index()].guard;
             for (condition, previous) in self.steps.previous[event.index()].clone() {
                 let here = [guard, condition];
@@ -184,6 +226,7 @@ impl Encoder<'_> {
         }
         let starts: Vec<Lit> = self.starts.iter().map(|&(lit, _)| lit).collect();
         self.unrolled.circuit.at_most_one(&starts);
+        Ok(())
     }
 
     fn first_step(&mut self, event: EventId, here: &[Lit; 2], received: Lit) {
@@ -258,11 +301,39 @@ impl Encoder<'_> {
         self.unrolled.circuit.imply(premises, &[less]);
     }
 
+    /// Whoever has the token from another has it later, and nothing runs in between.
+    fn forbid_circles(&mut self) {
+        let nodes = ProgramOrder::new(self.unrolled).add_to(self.unrolled);
+        self.unrolled.circuit.solver.imply_order();
+        for &(lit, pass) in &self.happens {
+            let node = |event: EventId| nodes[event.index()];
+            self.unrolled.circuit.solver.add_edge(lit, node(pass.from), node(pass.to));
+            // What is always executed around the two comes after both, or before both.
+            let (guard, circuit) =
+                (self.unrolled.events[pass.from.index()].guard, &self.unrolled.circuit);
+            let after = self.steps.next[pass.from.index()].iter();
+            let after = after.filter(|&&(condition, _)| circuit.implies(guard, condition));
+            let after: Vec<EventId> = after.map(|&(_, event)| event).collect();
+            let before = match self.steps.previous[pass.to.index()].as_slice() {
+                &[(_, before)] => before,
+                _ => None,
+            };
+            let solver = &mut self.unrolled.circuit.solver;
+            for event in after {
+                solver.add_edge(lit, node(pass.to), node(event));
+            }
+            if let Some(before) = before {
+                solver.add_edge(lit, node(before), node(pass.from));
+            }
+        }
+    }
+
     /// The last step of all leaves the final values.
     fn end(&mut self, at_end: Lit) {
         let finals: Vec<(CellId, Word)> =
             self.unrolled.finals.iter().map(|(&cell, word)| (cell, word.clone())).collect();
         let mut executed = Vec::new();
+        let mut ends = Vec::new();
         let mut out: BTreeMap<EventId, Vec<Lit>> = BTreeMap::new();
         for &(lit, pass) in &self.happens {
             out.entry(pass.from).or_default().push(!lit);
@@ -272,11 +343,14 @@ impl Encoder<'_> {
             let mut premises = out.remove(&event).unwrap_or_default();
             premises.push(self.steps.is_last[event.index()]);
             let is_end = self.unrolled.circuit.all(&premises);
+            ends.push(is_end);
             for (cell, word) in &finals {
                 let left = self.left[&event][cell].clone();
                 self.unrolled.circuit.imply_equal(&[at_end, is_end], &left, word);
             }
         }
+        // There is one way through all steps, so one end. The solver need not find that out.
+        self.unrolled.circuit.at_most_one(&ends);
         let any = self.unrolled.circuit.any(&executed);
         for (cell, word) in &finals {
             let initial = self.unrolled.cells[cell.index()].initial.clone();

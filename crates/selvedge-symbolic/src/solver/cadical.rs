@@ -6,15 +6,20 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use cadical_sys::{CaDiCal, ExternalPropagator, Status};
+use cadical_sys::{CaDiCal, ExternalPropagator, Status, Terminator};
 use rustc_hash::FxHashMap;
 
 use super::backend::Backend;
 use super::order::OrderTheory;
 use super::{Answer, Lit};
 
-/// The solver gives up control after so much work (it counts cache lines): less than a second.
-const SLICE: i32 = 8_000_000;
+/// The solver gives up control after so much work of its own (it counts cache lines),
+const TICKS: i32 = 2_000_000;
+/// or after so much that it tells us or asks us: each a small part of a second.
+const CALLS: u64 = 200_000;
+
+/// With fewer conflicts than that, it was interrupted too early.
+const LEAST_LEARNT: u64 = 100;
 
 /// The solver itself.
 pub(super) struct Cadical {
@@ -38,6 +43,8 @@ struct Shared {
     levels: Vec<usize>,
     /// A clause that the solver has still to take, last literal first.
     clause: Option<Vec<i32>>,
+    /// How much the solver may still tell and ask.
+    calls_left: u64,
 }
 
 impl Cadical {
@@ -51,6 +58,7 @@ impl Cadical {
         solver.set("phase", 0);
         let shared = Rc::new(RefCell::new(Shared::default()));
         solver.connect_external_propagator(Propagator(Rc::clone(&shared)));
+        solver.connect_terminator(Patience(Rc::clone(&shared)));
         Self { solver, shared, variables: 0, used: 0, assumed: Vec::new() }
     }
 }
@@ -96,15 +104,22 @@ impl Backend for Cadical {
         self.used = self.variables;
         self.assumed = assumptions.to_vec();
         self.shared.borrow_mut().order = std::mem::take(order);
+        let mut patience = 1;
         let answer = loop {
+            let conflicts = self.conflicts();
             for &lit in assumptions {
                 self.solver.assume(theirs(lit));
             }
-            self.solver.limit("ticks", SLICE);
+            self.solver.limit("ticks", TICKS.saturating_mul(patience));
+            self.shared.borrow_mut().calls_left = CALLS * u64::from(patience.unsigned_abs());
             match self.solver.solve() {
                 Status::SATISFIABLE => break Answer::Sat,
                 Status::UNSATISFIABLE => break Answer::Unsat,
                 Status::UNKNOWN if stop() => break Answer::Stopped,
+                // It begins anew with all that it learnt. It must have learnt something.
+                Status::UNKNOWN if self.conflicts() < conflicts + LEAST_LEARNT => {
+                    patience = patience.saturating_mul(2);
+                }
                 Status::UNKNOWN => {}
             }
         };
@@ -115,6 +130,7 @@ impl Backend for Cadical {
     }
 
     fn propagate(&mut self) {
+        self.shared.borrow_mut().calls_left = u64::MAX;
         self.solver.propagate();
         self.shared.borrow_mut().backtrack(0);
     }
@@ -146,6 +162,10 @@ fn theirs(lit: Lit) -> i32 {
 }
 
 impl Shared {
+    fn called(&mut self, times: usize) {
+        self.calls_left = self.calls_left.saturating_sub(times as u64);
+    }
+
     /// Tells the theory what became true since it was last asked.
     fn check(&mut self) {
         while self.clause.is_none()
@@ -171,12 +191,24 @@ impl Shared {
     }
 }
 
+/// Asked whether to give up control.
+struct Patience(Rc<RefCell<Shared>>);
+
+impl Terminator for Patience {
+    fn terminated(&mut self) -> bool {
+        let mut shared = self.0.borrow_mut();
+        shared.called(1);
+        shared.calls_left == 0
+    }
+}
+
 /// What CaDiCaL calls.
 struct Propagator(Rc<RefCell<Shared>>);
 
 impl ExternalPropagator for Propagator {
     fn notify_assignment(&mut self, lits: &[i32]) {
         let mut shared = self.0.borrow_mut();
+        shared.called(lits.len());
         for &lit in lits {
             // Fixed variables that nobody observes may be told too.
             if let Some(&positive) = shared.observed.get(&lit.abs()) {
@@ -187,6 +219,7 @@ impl ExternalPropagator for Propagator {
 
     fn notify_new_decision_level(&mut self) {
         let mut shared = self.0.borrow_mut();
+        shared.called(1);
         let start = shared.trail.len();
         shared.levels.push(start);
         shared.order.push_level();

@@ -67,6 +67,8 @@ pub struct Solver {
     backend: Box<dyn Backend>,
     order: OrderTheory,
     size: Size,
+    /// Whether the order follows from the clauses.
+    order_is_implied: bool,
     /// The clauses, if somebody wants to export them.
     recorded: Option<Vec<Vec<Lit>>>,
     model: Vec<bool>,
@@ -94,6 +96,7 @@ impl Solver {
             backend: engine.start(),
             order: OrderTheory::default(),
             size: Size::default(),
+            order_is_implied: false,
             recorded: None,
             model: Vec::new(),
             core: Vec::new(),
@@ -152,6 +155,11 @@ impl Solver {
             self.backend.observe(lit);
             self.order.add_atom(lit, from, to);
         }
+    }
+
+    /// Says that the edges follow from the clauses: they help the search, and need not be exported.
+    pub fn imply_order(&mut self) {
+        self.order_is_implied = true;
     }
 
     /// Looks for a model in which all `assumptions` are true. `stop` is asked several times a

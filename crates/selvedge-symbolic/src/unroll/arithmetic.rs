@@ -1,11 +1,10 @@
 //! Operators of the language.
 
 use selvedge_core::ViolationKind;
-use selvedge_lang::ir::{BinaryOp, Operand, SiteId, UnaryOp};
+use selvedge_lang::ir::{BinaryOp, Operand, UnaryOp};
 
 use super::Unrolled;
-use super::run::Runner;
-use super::state::State;
+use super::run::Turn;
 use crate::circuit::Word;
 use crate::solver::Lit;
 
@@ -13,13 +12,11 @@ impl Unrolled {
     /// The result of an operator. Overflow and division by zero are faults.
     pub(super) fn binary(
         &mut self,
-        runner: &mut Runner,
-        state: &mut State,
+        turn: &mut Turn<'_>,
         op: BinaryOp,
         [left, right]: [Operand; 2],
-        site: SiteId,
     ) -> Word {
-        let (a, b) = (state.operand(left, 32), state.operand(right, 32));
+        let (a, b) = (turn.state.operand(left, 32), turn.state.operand(right, 32));
         let circuit = &mut self.circuit;
         let truth = |lit: Lit| (Word::boolean(lit), Lit::FALSE);
         let (word, fault) = match op {
@@ -47,25 +44,18 @@ impl Unrolled {
             BinaryOp::Greater => truth(circuit.less(&b, &a)),
             BinaryOp::GreaterEqual => truth(circuit.at_most(&b, &a)),
         };
-        self.fault(runner, state, fault, ViolationKind::Arithmetic, site);
+        self.fault(turn, fault, ViolationKind::Arithmetic);
         word
     }
 
     /// The result of an operator on one value.
-    pub(super) fn unary(
-        &mut self,
-        runner: &mut Runner,
-        state: &mut State,
-        op: UnaryOp,
-        value: Operand,
-        site: SiteId,
-    ) -> Word {
+    pub(super) fn unary(&mut self, turn: &mut Turn<'_>, op: UnaryOp, value: Operand) -> Word {
         let (word, fault) = match op {
-            UnaryOp::Negate => self.circuit.negate(&state.operand(value, 32)),
-            UnaryOp::Abs => self.circuit.absolute(&state.operand(value, 32)),
-            UnaryOp::Not => (Word::boolean(!state.condition(value)), Lit::FALSE),
+            UnaryOp::Negate => self.circuit.negate(&turn.state.operand(value, 32)),
+            UnaryOp::Abs => self.circuit.absolute(&turn.state.operand(value, 32)),
+            UnaryOp::Not => (Word::boolean(!turn.state.condition(value)), Lit::FALSE),
         };
-        self.fault(runner, state, fault, ViolationKind::Arithmetic, site);
+        self.fault(turn, fault, ViolationKind::Arithmetic);
         word
     }
 }

@@ -12,7 +12,7 @@ use crate::solver::Lit;
 pub struct CellId(u32);
 
 impl CellId {
-    pub(super) fn new(index: usize) -> Self {
+    pub(crate) fn new(index: usize) -> Self {
         Self(u32::try_from(index).expect("internal error: more than 2^32 cells"))
     }
 

@@ -5,7 +5,7 @@ use selvedge_lang::ir::{GlobalId, GlobalKind, ObjectRef, Op, SiteId};
 
 use super::cells::{CellId, CellName};
 use super::events::{EventId, Read, Write};
-use super::run::Runner;
+use super::run::{Runner, Turn};
 use super::state::State;
 use super::{CutReason, Unrolled};
 use crate::circuit::Word;
@@ -36,35 +36,29 @@ fn is_positive(unrolled: &mut Unrolled, word: &Word) -> Lit {
 }
 
 impl Unrolled {
-    pub(super) fn lock_op(
-        &mut self,
-        runner: &mut Runner,
-        state: &mut State,
-        op: &Op,
-        site: SiteId,
-    ) -> Result<(), CutReason> {
+    pub(super) fn lock_op(&mut self, turn: &mut Turn<'_>, op: &Op) -> Result<(), CutReason> {
         match op {
             Op::Lock { mutex: lock }
             | Op::WriteLock { rwlock: lock }
-            | Op::ReadLock { rwlock: lock } => self.acquire(runner, state, op, *lock, site),
+            | Op::ReadLock { rwlock: lock } => self.acquire(turn, op, *lock),
             Op::Unlock { mutex: lock }
             | Op::WriteUnlock { rwlock: lock }
-            | Op::ReadUnlock { rwlock: lock } => self.release(runner, state, op, *lock, site),
+            | Op::ReadUnlock { rwlock: lock } => self.release(turn, op, *lock),
             Op::TryLock { mutex: lock, .. }
             | Op::TryWriteLock { rwlock: lock, .. }
-            | Op::TryReadLock { rwlock: lock, .. } => self.try_lock(runner, state, op, *lock, site),
+            | Op::TryReadLock { rwlock: lock, .. } => self.try_lock(turn, op, *lock),
             Op::Up { semaphore } | Op::TryDown { semaphore, .. } => {
-                self.change_count(runner, state, op, *semaphore, site)
+                self.change_count(turn, op, *semaphore)
             }
-            Op::Down { semaphore } => self.down(runner, state, *semaphore, site),
-            Op::Arrive { barrier } => self.arrive(runner, state, *barrier, site),
-            Op::Wait { cond, mutex } => self.wait(runner, state, *cond, *mutex, site),
+            Op::Down { semaphore } => self.down(turn, *semaphore),
+            Op::Arrive { barrier } => self.arrive(turn, *barrier),
+            Op::Wait { cond, mutex } => self.wait(turn, *cond, *mutex),
             Op::Signal { cond } | Op::Broadcast { cond } => {
-                let conditions = self.elements(state, *cond)?;
+                let conditions = self.elements(turn.state, *cond)?;
                 let conditions =
                     conditions.into_iter().map(|(lit, element)| (lit, cond.global, element));
                 let conditions = conditions.collect();
-                if let Some(event) = self.here(runner, state, site) {
+                if let Some(event) = self.here(turn) {
                     let is_broadcast = matches!(op, Op::Broadcast { .. });
                     self.wakers.push(Waker { event, conditions, is_broadcast });
                 }
@@ -108,22 +102,15 @@ impl Unrolled {
         event
     }
 
-    fn acquire(
-        &mut self,
-        runner: &mut Runner,
-        state: &mut State,
-        op: &Op,
-        lock: ObjectRef,
-        site: SiteId,
-    ) -> Result<(), CutReason> {
-        let Runner::Thread(me) = *runner else { return Ok(()) };
-        let elements = self.elements(state, lock)?;
+    fn acquire(&mut self, turn: &mut Turn<'_>, op: &Op, lock: ObjectRef) -> Result<(), CutReason> {
+        let Runner::Thread(me) = *turn.runner else { return Ok(()) };
+        let elements = self.elements(turn.state, lock)?;
         let is_read = matches!(op, Op::ReadLock { .. });
         let mut wishes = Vec::new();
         let mut misuses = Vec::new();
         for &(condition, element) in &elements {
             let (writer, readers) = self.lock_cells(lock.global, element);
-            let mine = self.holds_any(state, writer, readers);
+            let mine = self.holds_any(turn.state, writer, readers);
             let condition_free = self.circuit.and(condition, !mine);
             misuses.push(self.circuit.and(condition, mine));
             wishes.push(Wish { cell: writer, condition: condition_free, is_met: is_zero });
@@ -133,21 +120,19 @@ impl Unrolled {
                 wishes.push(Wish { cell, condition: condition_free, is_met: is_zero });
             }
         }
-        let event = self.blocking_event(me, state, &wishes, site);
+        let event = self.blocking_event(me, turn.state, &wishes, turn.site);
         let misuse = self.circuit.any(&misuses);
-        self.fault(runner, state, misuse, ViolationKind::Misuse, site);
+        self.fault(turn, misuse, ViolationKind::Misuse);
         for (condition, element) in elements {
-            self.take(runner, state, event, lock.global, element, condition, is_read);
+            self.take(turn, event, lock.global, element, condition, is_read);
         }
         Ok(())
     }
 
     /// The thread now holds a lock, under a condition.
-    #[expect(clippy::too_many_arguments, reason = "the parts of one assignment")]
     fn take(
         &mut self,
-        runner: &mut Runner,
-        state: &mut State,
+        turn: &mut Turn<'_>,
         event: EventId,
         global: GlobalId,
         element: u32,
@@ -155,23 +140,23 @@ impl Unrolled {
         is_read: bool,
     ) {
         let (writer, readers) = self.lock_cells(global, element);
-        let guard = self.circuit.and(state.guard, condition);
+        let guard = self.circuit.and(turn.state.guard, condition);
         let cell = match readers {
             Some(readers) if is_read => {
-                let count = self.read_cell(runner, Some(event), readers, guard);
+                let count = self.read_cell(turn.runner, Some(event), readers, guard);
                 let one = Word::constant(1, count.width());
                 let more = self.circuit.add(&count, &one).0;
-                self.write_cell(runner, Some(event), readers, guard, &more);
+                self.write_cell(turn.runner, Some(event), readers, guard, &more);
                 readers
             }
             _ => {
                 let held = Word::boolean(Lit::TRUE);
-                self.write_cell(runner, Some(event), writer, guard, &held);
+                self.write_cell(turn.runner, Some(event), writer, guard, &held);
                 writer
             }
         };
-        let hold = self.circuit.or(state.hold(cell), condition);
-        state.holds.insert(cell, hold);
+        let hold = self.circuit.or(turn.state.hold(cell), condition);
+        turn.state.holds.insert(cell, hold);
         if condition == Lit::TRUE && cell == writer {
             self.events[event.index()].takes = Some(cell);
         }
@@ -182,141 +167,113 @@ impl Unrolled {
         self.circuit.or(state.hold(writer), reading)
     }
 
-    fn release(
-        &mut self,
-        runner: &mut Runner,
-        state: &mut State,
-        op: &Op,
-        lock: ObjectRef,
-        site: SiteId,
-    ) -> Result<(), CutReason> {
-        let elements = self.elements(state, lock)?;
-        let Some(event) = self.here(runner, state, site) else { return Ok(()) };
+    fn release(&mut self, turn: &mut Turn<'_>, op: &Op, lock: ObjectRef) -> Result<(), CutReason> {
+        let elements = self.elements(turn.state, lock)?;
+        let Some(event) = self.here(turn) else { return Ok(()) };
         let is_read = matches!(op, Op::ReadUnlock { .. });
         let mut misuses = Vec::new();
         let mut held = Vec::new();
         for &(condition, element) in &elements {
             let (writer, readers) = self.lock_cells(lock.global, element);
             let cell = if is_read { readers.unwrap_or(writer) } else { writer };
-            misuses.push(self.circuit.and(condition, !state.hold(cell)));
+            misuses.push(self.circuit.and(condition, !turn.state.hold(cell)));
             held.push((condition, cell));
         }
         let misuse = self.circuit.any(&misuses);
-        self.fault(runner, state, misuse, ViolationKind::Misuse, site);
+        self.fault(turn, misuse, ViolationKind::Misuse);
         for (condition, cell) in held {
-            let guard = self.circuit.and(state.guard, condition);
+            let guard = self.circuit.and(turn.state.guard, condition);
             let value = if is_read {
-                let count = self.read_cell(runner, Some(event), cell, guard);
+                let count = self.read_cell(turn.runner, Some(event), cell, guard);
                 self.circuit.subtract(&count, &Word::constant(1, count.width())).0
             } else {
                 Word::boolean(Lit::FALSE)
             };
-            self.write_cell(runner, Some(event), cell, guard, &value);
-            let hold = self.circuit.and(state.hold(cell), !condition);
-            state.holds.insert(cell, hold);
+            self.write_cell(turn.runner, Some(event), cell, guard, &value);
+            let hold = self.circuit.and(turn.state.hold(cell), !condition);
+            turn.state.holds.insert(cell, hold);
         }
         Ok(())
     }
 
-    fn try_lock(
-        &mut self,
-        runner: &mut Runner,
-        state: &mut State,
-        op: &Op,
-        lock: ObjectRef,
-        site: SiteId,
-    ) -> Result<(), CutReason> {
-        let elements = self.elements(state, lock)?;
-        let Some(event) = self.here(runner, state, site) else { return Ok(()) };
+    fn try_lock(&mut self, turn: &mut Turn<'_>, op: &Op, lock: ObjectRef) -> Result<(), CutReason> {
+        let elements = self.elements(turn.state, lock)?;
+        let Some(event) = self.here(turn) else { return Ok(()) };
         let is_read = matches!(op, Op::TryReadLock { .. });
         let mut results = Vec::new();
         for (condition, element) in elements {
             let (writer, readers) = self.lock_cells(lock.global, element);
-            let guard = self.circuit.and(state.guard, condition);
-            let value = self.read_cell(runner, Some(event), writer, guard);
+            let guard = self.circuit.and(turn.state.guard, condition);
+            let value = self.read_cell(turn.runner, Some(event), writer, guard);
             let mut free = self.circuit.is(&value, 0);
             if let Some(cell) = readers {
                 let fits = if is_read {
-                    !state.hold(cell)
+                    !turn.state.hold(cell)
                 } else {
-                    let count = self.read_cell(runner, Some(event), cell, guard);
+                    let count = self.read_cell(turn.runner, Some(event), cell, guard);
                     self.circuit.is(&count, 0)
                 };
                 free = self.circuit.and(free, fits);
             }
             let taken = self.circuit.and(condition, free);
-            self.take(runner, state, event, lock.global, element, taken, is_read);
+            self.take(turn, event, lock.global, element, taken, is_read);
             results.push(taken);
         }
         let result = self.circuit.any(&results);
-        self.store(state, op, Word::boolean(result));
+        self.store(turn.state, op, Word::boolean(result));
         Ok(())
     }
 
     /// `up` and `try_down`.
     fn change_count(
         &mut self,
-        runner: &mut Runner,
-        state: &mut State,
+        turn: &mut Turn<'_>,
         op: &Op,
         semaphore: ObjectRef,
-        site: SiteId,
     ) -> Result<(), CutReason> {
-        let elements = self.elements(state, semaphore)?;
-        let at = self.here(runner, state, site);
-        let count = self.read(runner, at, state.guard, semaphore.global, &elements);
+        let elements = self.elements(turn.state, semaphore)?;
+        let at = self.here(turn);
+        let count = self.read(turn.runner, at, turn.state.guard, semaphore.global, &elements);
         let one = Word::integer(1);
         let (new, changes) = if matches!(op, Op::Up { .. }) {
             let (more, overflow) = self.circuit.add(&count, &one);
-            self.fault(runner, state, overflow, ViolationKind::Arithmetic, site);
+            self.fault(turn, overflow, ViolationKind::Arithmetic);
             (more, Lit::TRUE)
         } else {
             let possible = is_positive(self, &count);
-            self.store(state, op, Word::boolean(possible));
+            self.store(turn.state, op, Word::boolean(possible));
             (self.circuit.subtract(&count, &one).0, possible)
         };
         for (condition, element) in elements {
             let cell = self.cell(CellName::Value(semaphore.global, element));
-            let guard = self.circuit.all(&[state.guard, condition, changes]);
-            self.write_cell(runner, at, cell, guard, &new);
+            let guard = self.circuit.all(&[turn.state.guard, condition, changes]);
+            self.write_cell(turn.runner, at, cell, guard, &new);
         }
         Ok(())
     }
 
-    fn down(
-        &mut self,
-        runner: &mut Runner,
-        state: &mut State,
-        semaphore: ObjectRef,
-        site: SiteId,
-    ) -> Result<(), CutReason> {
-        let Runner::Thread(me) = *runner else { return Ok(()) };
-        let elements = self.elements(state, semaphore)?;
+    fn down(&mut self, turn: &mut Turn<'_>, semaphore: ObjectRef) -> Result<(), CutReason> {
+        let Runner::Thread(me) = *turn.runner else { return Ok(()) };
+        let elements = self.elements(turn.state, semaphore)?;
         let mut wishes = Vec::new();
         for &(condition, element) in &elements {
             let cell = self.cell(CellName::Value(semaphore.global, element));
             wishes.push(Wish { cell, condition, is_met: is_positive });
         }
-        let event = self.blocking_event(me, state, &wishes, site);
+        let event = self.blocking_event(me, turn.state, &wishes, turn.site);
         for wish in wishes {
-            let guard = self.circuit.and(state.guard, wish.condition);
-            let count = self.read_cell(runner, Some(event), wish.cell, guard);
+            let guard = self.circuit.and(turn.state.guard, wish.condition);
+            let count = self.read_cell(turn.runner, Some(event), wish.cell, guard);
             let less = self.circuit.subtract(&count, &Word::integer(1)).0;
-            self.write_cell(runner, Some(event), wish.cell, guard, &less);
+            self.write_cell(turn.runner, Some(event), wish.cell, guard, &less);
         }
         Ok(())
     }
 
     /// Two steps: arriving, and going on when all have arrived.
-    fn arrive(
-        &mut self,
-        runner: &mut Runner,
-        state: &mut State,
-        barrier: ObjectRef,
-        site: SiteId,
-    ) -> Result<(), CutReason> {
-        let Runner::Thread(me) = *runner else { return Ok(()) };
-        let elements = self.elements(state, barrier)?;
+    fn arrive(&mut self, turn: &mut Turn<'_>, barrier: ObjectRef) -> Result<(), CutReason> {
+        let Runner::Thread(me) = *turn.runner else { return Ok(()) };
+        let elements = self.elements(turn.state, barrier)?;
         let &[(Lit::TRUE, element)] = elements.as_slice() else {
             return Err(CutReason::Unsupported("a barrier with an index that varies".to_owned()));
         };
@@ -327,40 +284,40 @@ impl Unrolled {
         let parties = parties[element as usize] as i32;
         let arrived_cell = self.cell(CellName::Value(barrier.global, element));
         let generation_cell = self.cell(CellName::Generation(barrier.global, element));
-        let event = self.new_event(me, state, site, false);
-        let arrived = self.read_cell(runner, Some(event), arrived_cell, state.guard);
-        let generation = self.read_cell(runner, Some(event), generation_cell, state.guard);
+        let event = self.new_event(me, turn.state, turn.site, false);
+        let arrived = self.read_cell(turn.runner, Some(event), arrived_cell, turn.state.guard);
+        let generation =
+            self.read_cell(turn.runner, Some(event), generation_cell, turn.state.guard);
         let one = Word::constant(1, arrived.width());
         let more = self.circuit.add(&arrived, &one).0;
         let all = self.circuit.is(&more, parties);
         let none = Word::constant(0, arrived.width());
         let now = self.circuit.choose_word(all, &none, &more);
-        self.write_cell(runner, Some(event), arrived_cell, state.guard, &now);
+        self.write_cell(turn.runner, Some(event), arrived_cell, turn.state.guard, &now);
         let next = self.circuit.add(&generation, &one).0;
-        let opens = self.circuit.and(state.guard, all);
-        self.write_cell(runner, Some(event), generation_cell, opens, &next);
+        let opens = self.circuit.and(turn.state.guard, all);
+        self.write_cell(turn.runner, Some(event), generation_cell, opens, &next);
 
-        let pass = self.new_event(me, state, site, true);
+        let pass = self.new_event(me, turn.state, turn.site, true);
         let at_end = self.final_value(generation_cell);
         let closed = self.circuit.equal_words(&at_end, &generation);
         self.set_blocked(closed);
-        let found = self.read_cell(runner, Some(pass), generation_cell, state.guard);
+        let found = self.read_cell(turn.runner, Some(pass), generation_cell, turn.state.guard);
         let still_closed = self.circuit.equal_words(&found, &generation);
-        self.circuit.imply(&[state.guard], &[!still_closed]);
+        self.circuit.imply(&[turn.state.guard], &[!still_closed]);
         Ok(())
     }
 
     /// Two steps: giving the mutex up to wait, and taking it again after a signal.
     fn wait(
         &mut self,
-        runner: &mut Runner,
-        state: &mut State,
+        turn: &mut Turn<'_>,
         cond: ObjectRef,
         mutex: ObjectRef,
-        site: SiteId,
     ) -> Result<(), CutReason> {
-        let Runner::Thread(me) = *runner else { return Ok(()) };
-        let (conds, mutexes) = (self.elements(state, cond)?, self.elements(state, mutex)?);
+        let Runner::Thread(me) = *turn.runner else { return Ok(()) };
+        let (conds, mutexes) =
+            (self.elements(turn.state, cond)?, self.elements(turn.state, mutex)?);
         let (&[(Lit::TRUE, cond_element)], &[(Lit::TRUE, mutex_element)]) =
             (conds.as_slice(), mutexes.as_slice())
         else {
@@ -369,17 +326,17 @@ impl Unrolled {
         };
         let lock = self.cell(CellName::Value(mutex.global, mutex_element));
         let waiting = self.cell(CellName::Waiting(cond.global, cond_element, me));
-        let event = self.new_event(me, state, site, false);
-        self.fault(runner, state, !state.hold(lock), ViolationKind::Misuse, site);
+        let event = self.new_event(me, turn.state, turn.site, false);
+        self.fault(turn, !turn.state.hold(lock), ViolationKind::Misuse);
         let (yes, no) = (Word::boolean(Lit::TRUE), Word::boolean(Lit::FALSE));
-        self.write_cell(runner, Some(event), lock, state.guard, &no);
-        self.write_cell(runner, Some(event), waiting, state.guard, &yes);
+        self.write_cell(turn.runner, Some(event), lock, turn.state.guard, &no);
+        self.write_cell(turn.runner, Some(event), waiting, turn.state.guard, &yes);
         let wishes =
             [waiting, lock].map(|cell| Wish { cell, condition: Lit::TRUE, is_met: is_zero });
-        let again = self.blocking_event(me, state, &wishes, site);
-        self.write_cell(runner, Some(again), lock, state.guard, &yes);
+        let again = self.blocking_event(me, turn.state, &wishes, turn.site);
+        self.write_cell(turn.runner, Some(again), lock, turn.state.guard, &yes);
         self.events[again.index()].takes = Some(lock);
-        state.holds.insert(lock, Lit::TRUE);
+        turn.state.holds.insert(lock, Lit::TRUE);
         Ok(())
     }
 

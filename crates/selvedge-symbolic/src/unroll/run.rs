@@ -9,6 +9,7 @@ use super::events::{Event, EventId};
 use super::state::{Frame, Jump, Key, Section, State};
 use super::{Cut, CutReason, FaultSite, Stop, Unrolled};
 use crate::circuit::Word;
+use crate::encode::MOST_CLAUSES;
 use crate::patience::{Patience, Stopped};
 use crate::solver::Lit;
 
@@ -24,6 +25,13 @@ pub(super) enum Runner {
     Thread(usize),
     /// A look at the final state that changes nothing: `finally`, or whether a section waits.
     Look(Look),
+}
+
+/// Whose turn it is: who runs, what it knows, and which instruction it is at.
+pub(super) struct Turn<'a> {
+    pub(super) runner: &'a mut Runner,
+    pub(super) state: &'a mut State,
+    pub(super) site: SiteId,
 }
 
 /// A look at the final state.
@@ -111,8 +119,11 @@ impl Unrolled {
                 self.program.procedures[frame.procedure.index()].code[frame.pc].clone();
             places += 1;
             self.transitions += 1;
-            if places > MOST_PLACES {
-                let reason = format!("a thread with more than {MOST_PLACES} unrolled instructions");
+            if places > MOST_PLACES || self.circuit.solver.size().clauses > MOST_CLAUSES {
+                let reason = match places > MOST_PLACES {
+                    true => format!("a thread with more than {MOST_PLACES} unrolled instructions"),
+                    false => format!("a formula with more than {MOST_CLAUSES} clauses"),
+                };
                 self.cut(&state, site, CutReason::Unsupported(reason));
                 continue;
             }
@@ -179,7 +190,8 @@ impl Unrolled {
                 self.jump(pending, state, pc + 1, site);
             }
             Op::AtomicBegin { .. } => {
-                self.begin_section(runner, &mut state, site, patience)?;
+                let turn = &mut Turn { runner, state: &mut state, site };
+                self.begin_section(turn, patience)?;
                 self.jump(pending, state, here + 1, site);
             }
             Op::AtomicEnd { .. } => {
@@ -196,11 +208,11 @@ impl Unrolled {
                 self.jump(pending, state, here + 1, site);
             }
             op if !op.is_visible() => {
-                self.local(runner, &mut state, &op, site);
+                self.local(&mut Turn { runner, state: &mut state, site }, &op);
                 self.jump(pending, state, here + 1, site);
             }
             op => {
-                self.visible(runner, &mut state, &op, site)?;
+                self.visible(&mut Turn { runner, state: &mut state, site }, &op)?;
                 self.jump(pending, state, here + 1, site);
             }
         }
@@ -270,25 +282,18 @@ impl Unrolled {
     }
 
     /// Something is wrong if `condition` holds; else the thread goes on.
-    pub(super) fn fault(
-        &mut self,
-        runner: &mut Runner,
-        state: &mut State,
-        condition: Lit,
-        kind: ViolationKind,
-        site: SiteId,
-    ) {
-        let lit = self.circuit.and(state.guard, condition);
+    pub(super) fn fault(&mut self, turn: &mut Turn<'_>, condition: Lit, kind: ViolationKind) {
+        let lit = self.circuit.and(turn.state.guard, condition);
         if lit == Lit::FALSE {
             return;
         }
-        state.guard = self.circuit.and(state.guard, !condition);
-        match runner {
+        turn.state.guard = self.circuit.and(turn.state.guard, !condition);
+        match turn.runner {
             Runner::Thread(thread) => {
-                self.faults.push(FaultSite { lit, site, kind, thread: Some(*thread) });
+                self.faults.push(FaultSite { lit, site: turn.site, kind, thread: Some(*thread) });
             }
             Runner::Look(look) => {
-                look.faults.push(FaultSite { lit, site, kind, thread: None });
+                look.faults.push(FaultSite { lit, site: turn.site, kind, thread: None });
             }
         }
     }
@@ -329,28 +334,26 @@ impl Unrolled {
 
     fn begin_section(
         &mut self,
-        runner: &mut Runner,
-        state: &mut State,
-        site: SiteId,
+        turn: &mut Turn<'_>,
         patience: &mut Patience<'_>,
     ) -> Result<(), Stopped> {
-        if let Some(section) = &mut state.section {
+        if let Some(section) = &mut turn.state.section {
             section.depth += 1;
             return Ok(());
         }
-        let event = match runner {
+        let event = match turn.runner {
             Runner::Look(_) => None,
             Runner::Thread(thread) => {
-                let before = state.clone();
-                let waits = self.section_awaits(state);
-                let event = self.new_event(*thread, state, site, waits);
+                let before = turn.state.clone();
+                let waits = self.section_awaits(turn.state);
+                let event = self.new_event(*thread, turn.state, turn.site, waits);
                 if waits {
                     self.try_section(before, patience)?;
                 }
                 Some(event)
             }
         };
-        state.section = Some(Section { event, depth: 1 });
+        turn.state.section = Some(Section { event, depth: 1 });
         Ok(())
     }
 }

@@ -1,83 +1,73 @@
 //! Visible instructions: variables, choices and threads here, locks in `locks.rs`.
 
 use selvedge_core::ViolationKind;
-use selvedge_lang::ir::{GlobalKind, ObjectRef, Op, Operand, ProcedureId, SiteId, Type};
+use selvedge_lang::ir::{GlobalKind, ObjectRef, Op, Operand, ProcedureId, Type};
 
 use super::cells::{CellId, CellName, width};
 use super::events::{EventId, Read, Write};
-use super::run::Runner;
-use super::state::State;
+use super::run::{Runner, Turn};
 use super::{CutReason, ThreadInstance, Unrolled};
 use crate::circuit::{Range, Word};
 use crate::solver::Lit;
 
 /// More threads than this are not unrolled.
-const MOST_THREADS: usize = 64;
+const MOST_THREADS: usize = 256;
 /// More alternatives than this are a fault of the program.
 const MOST_ALTERNATIVES: i32 = 1_000_000;
 
 impl Unrolled {
     /// One visible instruction: an event of its own, or a part of the section it is in.
-    pub(super) fn visible(
-        &mut self,
-        runner: &mut Runner,
-        state: &mut State,
-        op: &Op,
-        site: SiteId,
-    ) -> Result<(), CutReason> {
+    pub(super) fn visible(&mut self, turn: &mut Turn<'_>, op: &Op) -> Result<(), CutReason> {
         match op {
             Op::Read { variable, .. } => {
-                let elements = self.elements(state, *variable)?;
-                let at = self.here(runner, state, site);
-                let word = self.read(runner, at, state.guard, variable.global, &elements);
-                self.store(state, op, word);
+                let elements = self.elements(turn.state, *variable)?;
+                let at = self.here(turn);
+                let word = self.read(turn.runner, at, turn.state.guard, variable.global, &elements);
+                self.store(turn.state, op, word);
             }
             Op::Write { variable, value } => {
-                let elements = self.elements(state, *variable)?;
-                let at = self.here(runner, state, site);
-                let word = state.operand(*value, self.variable_width(*variable));
+                let elements = self.elements(turn.state, *variable)?;
+                let at = self.here(turn);
+                let word = turn.state.operand(*value, self.variable_width(*variable));
                 for (condition, element) in elements {
                     let cell = self.cell(CellName::Value(variable.global, element));
-                    let guard = self.circuit.and(state.guard, condition);
-                    self.write_cell(runner, at, cell, guard, &word);
+                    let guard = self.circuit.and(turn.state.guard, condition);
+                    self.write_cell(turn.runner, at, cell, guard, &word);
                 }
             }
             Op::CompareExchange { variable, .. }
             | Op::Exchange { variable, .. }
             | Op::FetchAdd { variable, .. } => {
-                self.read_modify_write(runner, state, op, *variable, site)?;
+                self.read_modify_write(turn, op, *variable)?;
             }
-            Op::Choose { low, high, .. } => self.choose(runner, state, op, [*low, *high], site),
+            Op::Choose { low, high, .. } => self.choose(turn, op, [*low, *high]),
             Op::Yield => {
-                self.here(runner, state, site);
+                self.here(turn);
             }
             Op::Spawn { procedure, arguments, .. } => {
-                self.spawn(runner, state, op, *procedure, arguments, site)?;
+                self.spawn(turn, op, *procedure, arguments)?;
             }
-            Op::Join { thread } => self.join(runner, state, *thread, site)?,
+            Op::Join { thread } => self.join(turn, *thread)?,
             Op::Send { .. } | Op::Receive { .. } => {
                 return Err(CutReason::Unsupported("messages".to_owned()));
             }
             Op::ReadContainer { .. } | Op::ChangeContainer { .. } => {
                 return Err(CutReason::Unsupported("lists and maps".to_owned()));
             }
-            op => self.lock_op(runner, state, op, site)?,
+            op => self.lock_op(turn, op)?,
         }
         Ok(())
     }
 
     /// The event that an instruction belongs to; a new one if it is not in a section. `None` in a
     /// look.
-    pub(super) fn here(
-        &mut self,
-        runner: &mut Runner,
-        state: &mut State,
-        site: SiteId,
-    ) -> Option<EventId> {
-        match (state.section, runner) {
+    pub(super) fn here(&mut self, turn: &mut Turn<'_>) -> Option<EventId> {
+        match (turn.state.section, &*turn.runner) {
             (Some(section), _) => section.event,
             (None, Runner::Look(_)) => None,
-            (None, Runner::Thread(thread)) => Some(self.new_event(*thread, state, site, false)),
+            (None, Runner::Thread(thread)) => {
+                Some(self.new_event(*thread, turn.state, turn.site, false))
+            }
         }
     }
 
@@ -110,6 +100,18 @@ impl Unrolled {
         found.unwrap_or_else(|| Word::integer(0))
     }
 
+    /// What the same step wrote to a cell so far, and whether it did.
+    fn written(&self, runner: &Runner, at: Option<EventId>, cell: CellId) -> Option<(Lit, Word)> {
+        match (at, runner) {
+            (Some(event), _) => {
+                let write = self.events[event.index()].writes.get(&cell);
+                write.map(|write| (write.guard, write.value.clone()))
+            }
+            (None, Runner::Look(look)) => look.written.get(&cell).cloned(),
+            (None, Runner::Thread(_)) => None,
+        }
+    }
+
     /// What a cell holds, after what the same step wrote.
     pub(super) fn read_cell(
         &mut self,
@@ -118,14 +120,7 @@ impl Unrolled {
         cell: CellId,
         guard: Lit,
     ) -> Word {
-        let own = match (at, &*runner) {
-            (Some(event), _) => {
-                let write = self.events[event.index()].writes.get(&cell);
-                write.map(|write| (write.guard, write.value.clone()))
-            }
-            (None, Runner::Look(look)) => look.written.get(&cell).cloned(),
-            (None, Runner::Thread(_)) => None,
-        };
+        let own = self.written(runner, at, cell);
         if let Some((written, word)) = &own
             && self.circuit.implies(guard, *written)
         {
@@ -164,14 +159,7 @@ impl Unrolled {
         if guard == Lit::FALSE {
             return;
         }
-        let old = match (at, &*runner) {
-            (Some(event), _) => {
-                let write = self.events[event.index()].writes.get(&cell);
-                write.map(|write| (write.guard, write.value.clone()))
-            }
-            (None, Runner::Look(look)) => look.written.get(&cell).cloned(),
-            (None, Runner::Thread(_)) => None,
-        };
+        let old = self.written(runner, at, cell);
         let (written, word) = match old {
             Some((written, old)) => {
                 (self.circuit.or(written, guard), self.circuit.choose_word(guard, value, &old))
@@ -192,57 +180,48 @@ impl Unrolled {
 
     fn read_modify_write(
         &mut self,
-        runner: &mut Runner,
-        state: &mut State,
+        turn: &mut Turn<'_>,
         op: &Op,
         variable: ObjectRef,
-        site: SiteId,
     ) -> Result<(), CutReason> {
-        let elements = self.elements(state, variable)?;
-        let at = self.here(runner, state, site);
+        let elements = self.elements(turn.state, variable)?;
+        let at = self.here(turn);
         let width = self.variable_width(variable);
-        let old = self.read(runner, at, state.guard, variable.global, &elements);
+        let old = self.read(turn.runner, at, turn.state.guard, variable.global, &elements);
         let (result, new, changes) = match op {
             Op::CompareExchange { expected, new, .. } => {
-                let expected = state.operand(*expected, width);
+                let expected = turn.state.operand(*expected, width);
                 let same = self.circuit.equal_words(&old, &expected);
-                (Word::boolean(same), state.operand(*new, width), same)
+                (Word::boolean(same), turn.state.operand(*new, width), same)
             }
             Op::FetchAdd { delta, .. } => {
-                let (sum, overflow) = self.circuit.add(&old, &state.operand(*delta, width));
-                self.fault(runner, state, overflow, ViolationKind::Arithmetic, site);
+                let (sum, overflow) = self.circuit.add(&old, &turn.state.operand(*delta, width));
+                self.fault(turn, overflow, ViolationKind::Arithmetic);
                 (old, sum, Lit::TRUE)
             }
-            Op::Exchange { new, .. } => (old, state.operand(*new, width), Lit::TRUE),
+            Op::Exchange { new, .. } => (old, turn.state.operand(*new, width), Lit::TRUE),
             _ => return Ok(()),
         };
-        let guard = self.circuit.and(state.guard, changes);
+        let guard = self.circuit.and(turn.state.guard, changes);
         for (condition, element) in elements {
             let cell = self.cell(CellName::Value(variable.global, element));
             let guard = self.circuit.and(guard, condition);
-            self.write_cell(runner, at, cell, guard, &new);
+            self.write_cell(turn.runner, at, cell, guard, &new);
         }
-        self.store(state, op, result);
+        self.store(turn.state, op, result);
         Ok(())
     }
 
     /// A value from outside: any in the range.
-    fn choose(
-        &mut self,
-        runner: &mut Runner,
-        state: &mut State,
-        op: &Op,
-        [low, high]: [Operand; 2],
-        site: SiteId,
-    ) {
-        let (low, high) = (state.operand(low, 32), state.operand(high, 32));
-        let Some(event) = self.here(runner, state, site) else { return };
+    fn choose(&mut self, turn: &mut Turn<'_>, op: &Op, [low, high]: [Operand; 2]) {
+        let (low, high) = (turn.state.operand(low, 32), turn.state.operand(high, 32));
+        let Some(event) = self.here(turn) else { return };
         let some = self.circuit.less(&low, &high);
-        self.fault(runner, state, !some, ViolationKind::Bounds, site);
+        self.fault(turn, !some, ViolationKind::Bounds);
         // One bit more, so that the difference does not overflow.
         let count = self.circuit.subtract(&high.resized(33), &low.resized(33)).0;
         let many = self.circuit.less(&Word::integer(MOST_ALTERNATIVES).resized(33), &count);
-        self.fault(runner, state, many, ViolationKind::Resources, site);
+        self.fault(turn, many, ViolationKind::Resources);
         let range = match (low.as_constant(), high.as_constant()) {
             (Some(low), Some(high)) => Range { low: low.into(), high: i64::from(high) - 1 },
             _ => Range::of_width(32),
@@ -250,22 +229,20 @@ impl Unrolled {
         let value = self.circuit.fresh_word_in(range, 32);
         let least = self.circuit.at_most(&low, &value);
         let most = self.circuit.less(&value, &high);
-        self.circuit.imply(&[state.guard], &[least]);
-        self.circuit.imply(&[state.guard], &[most]);
+        self.circuit.imply(&[turn.state.guard], &[least]);
+        self.circuit.imply(&[turn.state.guard], &[most]);
         self.events[event.index()].input = Some((value.clone(), low));
-        self.store(state, op, value);
+        self.store(turn.state, op, value);
     }
 
     fn spawn(
         &mut self,
-        runner: &mut Runner,
-        state: &mut State,
+        turn: &mut Turn<'_>,
         op: &Op,
         procedure: ProcedureId,
         arguments: &[Operand],
-        site: SiteId,
     ) -> Result<(), CutReason> {
-        let Runner::Thread(parent) = *runner else { return Ok(()) };
+        let Runner::Thread(parent) = *turn.runner else { return Ok(()) };
         let generation = self.threads[parent].generation + 1;
         if generation > self.depth.repetitions + 1 {
             return Err(CutReason::Bound);
@@ -274,7 +251,7 @@ impl Unrolled {
             let reason = format!("more than {MOST_THREADS} threads");
             return Err(CutReason::Unsupported(reason));
         }
-        let Some(event) = self.here(runner, state, site) else { return Ok(()) };
+        let Some(event) = self.here(turn) else { return Ok(()) };
         let child = self.threads.len();
         let name = &self.program.procedures[procedure.index()].name;
         let siblings = self.events.iter().filter(|event| event.thread == parent);
@@ -283,30 +260,24 @@ impl Unrolled {
         let finished = self.circuit.fresh();
         self.threads.push(ThreadInstance {
             parent: Some(event),
-            start: state.guard,
+            start: turn.state.guard,
             daemon: false,
             finished,
             events: Vec::new(),
             name,
             procedure,
-            arguments: arguments.iter().map(|&value| state.operand(value, 32)).collect(),
+            arguments: arguments.iter().map(|&value| turn.state.operand(value, 32)).collect(),
             generation,
         });
-        self.events[event.index()].spawns.push((state.guard, child));
-        self.store(state, op, Word::integer(child as i32));
+        self.events[event.index()].spawns.push((turn.state.guard, child));
+        self.store(turn.state, op, Word::integer(child as i32));
         Ok(())
     }
 
-    fn join(
-        &mut self,
-        runner: &mut Runner,
-        state: &mut State,
-        thread: Operand,
-        site: SiteId,
-    ) -> Result<(), CutReason> {
-        let Runner::Thread(me) = *runner else { return Ok(()) };
-        let handle = state.operand(thread, 32);
-        let event = self.new_event(me, state, site, true);
+    fn join(&mut self, turn: &mut Turn<'_>, thread: Operand) -> Result<(), CutReason> {
+        let Runner::Thread(me) = *turn.runner else { return Ok(()) };
+        let handle = turn.state.operand(thread, 32);
+        let event = self.new_event(me, turn.state, turn.site, true);
         let mut waits = Vec::new();
         for other in 0..self.threads.len() {
             let condition = self.circuit.is(&handle, other as i32);
@@ -314,9 +285,9 @@ impl Unrolled {
                 continue;
             }
             let finished = self.threads[other].finished;
-            self.circuit.imply(&[state.guard, condition], &[finished]);
+            self.circuit.imply(&[turn.state.guard, condition], &[finished]);
             waits.push(self.circuit.and(condition, !finished));
-            let condition = self.circuit.and(state.guard, condition);
+            let condition = self.circuit.and(turn.state.guard, condition);
             self.events[event.index()].joins.push((condition, other));
         }
         let blocked = self.circuit.any(&waits);

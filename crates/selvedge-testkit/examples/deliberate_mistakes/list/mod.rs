@@ -1,6 +1,7 @@
 //! The mistakes, by what they are made in.
 
 mod conditions;
+mod constraints;
 mod library;
 mod observations;
 mod reduction;
@@ -22,7 +23,7 @@ impl Mistake {
     pub(crate) fn home(&self) -> (&'static str, &'static str) {
         match self.name.split_once(": ") {
             Some(("library", _)) => ("crates/selvedge/src", "selvedge"),
-            Some(("symbolic", _)) => ("crates/selvedge-symbolic/src", "selvedge-symbolic"),
+            Some(("symbolic" | "constraints", _)) => ("crates/selvedge-symbolic/src", "selvedge-symbolic"),
             _ => ("crates/selvedge-explore/src", "selvedge-testkit"),
         }
     }
@@ -35,6 +36,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Mistake> {
         observations::MISTAKES,
         unfolding::MISTAKES,
         conditions::MISTAKES,
+        constraints::MISTAKES,
         symbolic::MISTAKES,
         library::MISTAKES,
     ]
