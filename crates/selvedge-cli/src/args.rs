@@ -171,8 +171,9 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     pub(crate) check_constraints: bool,
 
-    /// Independence constraints besides those in the program: `synthesise` them, `declared` for none, or
-    /// a file that `selvedge constraints --write` made
+    /// With `--algorithm constrained`: independence constraints besides those in the program. `synthesise`
+    /// them, `declared` for none, or a file that `selvedge constraints --write` made [default: synthesise
+    /// if the program declares none, else declared]
     #[arg(long, value_name = "FROM", value_parser = values::parse_constraints)]
     pub(crate) constraints: Option<Origin>,
 
@@ -303,6 +304,10 @@ pub(crate) struct CompareArgs {
     /// optimal]
     #[arg(long, value_name = "KS", value_delimiter = ',', value_parser = parse_k)]
     k: Vec<AtMost>,
+
+    /// Independence constraints for `constrained`, as in `selvedge check`
+    #[arg(long, value_name = "FROM", value_parser = values::parse_constraints)]
+    pub(crate) constraints: Option<Origin>,
 
     /// Look for data races too
     #[arg(long)]

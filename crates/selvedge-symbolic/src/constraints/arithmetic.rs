@@ -6,6 +6,7 @@ use super::GiveUp;
 use super::path::Path;
 use super::run::{Halt, Relation, Runner};
 use super::term::{Opaque, Poly};
+use super::witness::Question;
 use crate::solver::Lit;
 
 impl Runner<'_, '_> {
@@ -40,7 +41,8 @@ impl Runner<'_, '_> {
                 let word = self.words.word(value);
                 let overflow = self.words.circuit.negate(&word).1;
                 let result = value.times_constant(-1);
-                self.may_overflow(path, overflow, result, site)
+                let question = Question::Overflows(BinaryOp::Subtract, &zero, value);
+                self.may_overflow(path, (overflow, question), result, site)
             }
         }
     }
@@ -104,7 +106,7 @@ impl Runner<'_, '_> {
             BinaryOp::Subtract => circuit.subtract(&left, &right),
             _ => circuit.multiply(&left, &right),
         };
-        self.may_overflow(path, overflow, result, site)
+        self.may_overflow(path, (overflow, Question::Overflows(op, a, b)), result, site)
     }
 
     fn divide(
@@ -129,18 +131,18 @@ impl Runner<'_, '_> {
             _ => Opaque::Remainder(parts.0, parts.1),
         };
         let result = self.words.opaque(opaque, Type::Int);
-        self.may_overflow(path, overflow, result, site)
+        self.may_overflow(path, (overflow, Question::Overflows(op, a, b)), result, site)
     }
 
     /// The result, unless it overflows.
     fn may_overflow(
         &mut self,
         path: &mut Path,
-        overflow: Lit,
+        (overflow, question): (Lit, Question<'_>),
         result: Poly,
         site: SiteId,
     ) -> Result<Poly, Halt> {
-        if self.settle(path, overflow)? {
+        if self.settle(path, overflow, question)? {
             path.overflows = true;
             return Err(Self::failed(site));
         }

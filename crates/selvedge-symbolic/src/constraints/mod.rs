@@ -39,6 +39,7 @@ mod search;
 mod store;
 mod term;
 mod text;
+mod witness;
 mod words;
 
 use selvedge_lang::ir::{AtomicId, Program};
