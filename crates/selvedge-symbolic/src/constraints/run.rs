@@ -10,6 +10,7 @@ use std::rc::Rc;
 use selvedge_lang::ir::{GlobalId, Label, Op, Operand, ProcedureId, Program, SiteId, Slot, Type};
 
 use super::GiveUp;
+use super::arithmetic::Operation;
 use super::blocks::{Block, Shape, Touched, slot_type};
 use super::path::{Exit, Frame, Path, Task, Unrolling, Value};
 use super::store::Kind;
@@ -302,7 +303,7 @@ impl<'p, 'a> Runner<'p, 'a> {
             }
             Op::Binary { op, target, left, right } => {
                 let (left, right) = (self.number(path, *left), self.number(path, *right));
-                let result = self.binary(path, *op, &left, &right, site)?;
+                let result = self.binary(path, Operation { op: *op, a: &left, b: &right, site })?;
                 self.set(path, *target, Value::Number(result));
             }
             Op::Index { target, global, first, second } => {
