@@ -347,7 +347,7 @@ pub(crate) struct BenchArgs {
     pub(crate) quick: bool,
 
     /// Stop an exploration after S seconds; its numbers are then left out
-    #[arg(long, value_name = "S", value_parser = parse_duration, default_value = "10")]
+    #[arg(long, value_name = "S", value_parser = parse_duration, default_value = "5")]
     pub(crate) seconds: Duration,
 
     /// Write one JSON object in place of tables

@@ -109,7 +109,7 @@ fn json_has_everything() {
 #[test]
 fn constraints_are_looked_for_if_none_are_declared() {
     let adders = "shared x = 0;
-        atomic proc add(v: int) { x = min(x, 99) + v % 2; }
+        atomic proc add(v: int) { if v >= 0 { x = min(x, 99) + 1; } }
         thread t(i in 0..4) { add(i); }
     ";
     let folder = Folder::with("f.sel", adders);

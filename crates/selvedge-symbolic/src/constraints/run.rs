@@ -25,6 +25,7 @@ const MOST_ROUNDS: u32 = 8;
 const MOST_FORKS: u32 = 3;
 /// More paths help nobody.
 const MOST_PATHS: usize = 400;
+const TOO_MANY_PATHS: GiveUp = GiveUp::TooLarge("there are too many ways through the two blocks");
 /// More states are not kept for one path.
 const MOST_WITNESSES: usize = 16;
 /// Deeper calls are not followed.
@@ -99,8 +100,14 @@ impl<'p, 'a> Runner<'p, 'a> {
     /// All ways through both blocks, in this order.
     pub(super) fn run(&mut self, first: Side, start: Path) -> Result<Vec<Path>, GiveUp> {
         let mut ends = Vec::new();
-        for path in self.run_block(first, start)? {
+        let halfway = self.run_block(first, start)?;
+        let count = halfway.len();
+        for (done, path) in (1..).zip(halfway) {
             ends.extend(self.run_block(first.other(), path)?);
+            // A few of them show how many there will be.
+            if done > 3 && ends.len() * count > done * MOST_PATHS {
+                return Err(TOO_MANY_PATHS);
+            }
         }
         Ok(ends)
     }
@@ -128,7 +135,7 @@ impl<'p, 'a> Runner<'p, 'a> {
             }
             self.paths += 1;
             if self.paths > MOST_PATHS {
-                return Err(GiveUp::TooLarge("there are too many ways through the two blocks"));
+                return Err(TOO_MANY_PATHS);
             }
         }
         Ok(done)
