@@ -171,8 +171,9 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     pub(crate) check_constraints: bool,
 
-    /// Independence constraints besides those in the program: `synthesise` them, `declared` for none, or
-    /// a file that `selvedge constraints --write` made
+    /// With `--algorithm constrained`: independence constraints besides those in the program. `synthesise`
+    /// them, `declared` for none, or a file that `selvedge constraints --write` made [default: synthesise
+    /// if the program declares none, else declared]
     #[arg(long, value_name = "FROM", value_parser = values::parse_constraints)]
     pub(crate) constraints: Option<Origin>,
 
@@ -304,6 +305,10 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "KS", value_delimiter = ',', value_parser = parse_k)]
     k: Vec<AtMost>,
 
+    /// Independence constraints for `constrained`, as in `selvedge check`
+    #[arg(long, value_name = "FROM", value_parser = values::parse_constraints)]
+    pub(crate) constraints: Option<Origin>,
+
     /// Look for data races too
     #[arg(long)]
     pub(crate) races: bool,
@@ -342,7 +347,7 @@ pub(crate) struct BenchArgs {
     pub(crate) quick: bool,
 
     /// Stop an exploration after S seconds; its numbers are then left out
-    #[arg(long, value_name = "S", value_parser = parse_duration, default_value = "10")]
+    #[arg(long, value_name = "S", value_parser = parse_duration, default_value = "5")]
     pub(crate) seconds: Duration,
 
     /// Write one JSON object in place of tables

@@ -14,7 +14,7 @@ use selvedge_report::{
 
 use crate::advice::advice;
 use crate::args::{CheckArgs, CyclesArg, SamplingArgs};
-use crate::constraints::{self, Origin};
+use crate::constraints;
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::progress::Watch;
@@ -37,10 +37,13 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
     if let Some(scheme) = args.symbolic.scheme {
         return crate::symbolic::run(args, scheme, screen);
     }
-    let origin = args.constraints.as_ref().unwrap_or(&Origin::Declared);
-    let loaded = constraints::loaded(&args.program, origin, screen)?;
     let quasi = args.quasi.options(args.algorithm)?;
     let method = Method::new(args.algorithm, quasi, &args.sampling);
+    check_constraint_options(args, &method)?;
+    // With `--races` they are of no use.
+    let wanted = method.is_constrained() && !args.races;
+    let (loaded, used) =
+        constraints::loaded(&args.program, args.constraints.as_ref(), wanted, screen)?;
     let options = Options {
         keep_going: args.keep_going,
         data_races: args.races,
@@ -60,13 +63,6 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
         )));
     }
     check_observation_options(args, &method)?;
-    if args.check_constraints && method.name() != Algorithm::Constrained.info().name {
-        return Err(Failure::User(
-            "`--check-constraints` is about independence constraints\n  \
-             add `--algorithm constrained`"
-                .to_owned(),
-        ));
-    }
     let covers = method.covers(&options);
     if args.races && !covers.data_races {
         let name = method.name();
@@ -80,6 +76,9 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
     let mut watch = Watch::start(args.limits.time, !args.quiet, method.name());
     let mut report = method.run(&loaded, &options, &mut watch);
     let time = watch.finish();
+    if wanted {
+        report.facts.splice(0..0, used.facts());
+    }
     explain_disregarded_races(&loaded, &mut report)?;
 
     let outcome = Outcome {
@@ -101,6 +100,21 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
     };
     screen.print(&text)?;
     Ok(outcome.report.verdict().into())
+}
+
+/// Only `constrained` has constraints.
+fn check_constraint_options(args: &CheckArgs, method: &Method) -> Result<(), Failure> {
+    let given = match (&args.constraints, args.check_constraints) {
+        (_, true) => "--check-constraints",
+        (Some(_), false) => "--constraints",
+        (None, false) => return Ok(()),
+    };
+    if method.is_constrained() {
+        return Ok(());
+    }
+    Err(Failure::User(format!(
+        "`{given}` is about independence constraints\n  add `--algorithm constrained`"
+    )))
 }
 
 /// Only `data-centric` observes, and one way at a time.
@@ -194,6 +208,10 @@ impl Method {
                 selvedge_explore::sample(sampling, executions, seed, &make, options, watch)
             }
         }
+    }
+
+    fn is_constrained(self) -> bool {
+        matches!(self, Method::Explore(Algorithm::Constrained, _))
     }
 
     /// Its name in reports.

@@ -15,12 +15,16 @@ use crate::exit::{Exit, Failure};
 use crate::progress::Watch;
 use crate::screen::Screen;
 use crate::source::Loaded;
-use crate::{interrupt, memory};
+use crate::{constraints, interrupt, memory};
 
 /// Runs the algorithms one after the other and shows a table.
 pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
-    let loaded = Loaded::new(&args.program, screen)?;
     let searches = args.searches()?;
+    let has_constraints =
+        searches.iter().any(|(algorithm, _)| *algorithm == Algorithm::Constrained);
+    let wanted = has_constraints && !args.races;
+    let from = args.constraints.as_ref();
+    let (loaded, _) = constraints::loaded(&args.program, from, wanted, screen)?;
     interrupt::install();
     let mut rows = Vec::new();
     for &(algorithm, quasi) in &searches {

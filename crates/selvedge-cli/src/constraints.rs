@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use selvedge_core::{Fact, FactValue};
 use selvedge_lang::ir::{AtomicKind, Program};
 use selvedge_report::{plural, seconds, to_text};
 use selvedge_symbolic::constraints::{Constraint, Found, GiveUp, Synthesis, pairs, synthesise};
@@ -15,10 +16,10 @@ use crate::interrupt;
 use crate::screen::Screen;
 use crate::source::{self, Constants, Loaded};
 
-/// How long one pair may take, unless told otherwise.
-pub(crate) const PAIR_TIME: Duration = Duration::from_secs(1);
-/// How long all pairs together may take, unless told otherwise.
-pub(crate) const TOTAL_TIME: Duration = Duration::from_secs(10);
+/// How long one pair may take before a check.
+const PAIR_TIME: Duration = Duration::from_secs(3);
+/// How long all pairs together may take before a check.
+const TOTAL_TIME: Duration = Duration::from_secs(10);
 
 /// Where independence constraints come from, besides those in the program.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -31,11 +32,27 @@ pub(crate) enum Origin {
     File(PathBuf),
 }
 
+/// So much work a pair is worth before a check: the same on every machine, unless it is very slow. A
+/// pair that can be solved takes a tenth of it.
+const WORK: u32 = 5_000;
+
 /// How much time there is.
 #[derive(Clone, Copy, Debug)]
 struct Times {
     pair: Duration,
     total: Duration,
+    /// How often the solver may ask whether to go on, for one pair.
+    work: u32,
+}
+
+/// The constraints of a check.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Used {
+    declared: usize,
+    /// From a file, or found.
+    added: usize,
+    /// How long it took to find them.
+    time: Option<Duration>,
 }
 
 /// One pair of blocks.
@@ -49,7 +66,10 @@ pub(crate) fn run(args: &ConstraintsArgs, screen: &Screen) -> Result<Exit, Failu
     let loaded = Loaded::new(&args.program, screen)?;
     let started = Instant::now();
     interrupt::install();
-    let all = all_pairs(loaded.program(), Times { pair: args.pair_time, total: args.time });
+    let all = all_pairs(
+        loaded.program(),
+        Times { pair: args.pair_time, total: args.time, work: u32::MAX },
+    );
     let time = started.elapsed();
     if let Some(path) = &args.write {
         write(path, &loaded, &all)?;
@@ -62,33 +82,61 @@ pub(crate) fn run(args: &ConstraintsArgs, screen: &Screen) -> Result<Exit, Failu
     Ok(Exit::Good)
 }
 
-/// The program of `check`, with its constraints.
+/// The program of `check` or `compare`, with its constraints. Unless the user says where from, they are
+/// looked for if the program declares none and `wanted` says that somebody will use them.
 pub(crate) fn loaded(
     args: &ProgramArgs,
-    from: &Origin,
+    from: Option<&Origin>,
+    wanted: bool,
     screen: &Screen,
-) -> Result<Loaded, Failure> {
-    match from {
-        Origin::Declared => Loaded::new(args, screen),
+) -> Result<(Loaded, Used), Failure> {
+    let loaded = Loaded::new(args, screen)?;
+    let declared = loaded.program().independence.len();
+    let from = match from {
+        Some(from) => from,
+        None if wanted && declared == 0 => &Origin::Synthesised,
+        None => &Origin::Declared,
+    };
+    let mut time = None;
+    let loaded = match from {
+        Origin::Declared => loaded,
         Origin::File(path) => {
             let text = source::read_text(path)?;
-            Loaded::new(args, screen)?.with_constraints(
-                path.to_string_lossy().into_owned(),
-                text,
-                screen,
-            )
+            loaded.with_constraints(path.to_string_lossy().into_owned(), text, screen)?
         }
         Origin::Synthesised => {
-            let loaded = Loaded::new(args, screen)?;
+            interrupt::install();
+            let started = Instant::now();
             let text = synthesised(loaded.program());
-            loaded.with_constraints("the synthesised constraints".to_owned(), text, screen)
+            time = Some(started.elapsed());
+            loaded.with_constraints("the synthesised constraints".to_owned(), text, screen)?
         }
+    };
+    let added = loaded.program().independence.len() - declared;
+    Ok((loaded, Used { declared, added, time }))
+}
+
+impl Used {
+    /// For the lines under a verdict.
+    pub(crate) fn facts(&self) -> Vec<Fact> {
+        let count = |name, count: usize| Fact { name, value: FactValue::Count(count as u64) };
+        let mut facts = vec![count("constraints declared", self.declared)];
+        match self.time {
+            Some(time) => {
+                facts.push(count("constraints found", self.added));
+                let value = FactValue::Text(seconds(time));
+                facts.push(Fact { name: "time to find them", value });
+            }
+            None if self.added > 0 => facts.push(count("constraints read", self.added)),
+            None => {}
+        }
+        facts
     }
 }
 
 /// All constraints that can be found in a short time, as text.
 pub(crate) fn synthesised(program: &Program) -> String {
-    let all = all_pairs(program, Times { pair: PAIR_TIME, total: TOTAL_TIME });
+    let all = all_pairs(program, Times { pair: PAIR_TIME, total: TOTAL_TIME, work: WORK });
     all.iter().map(|pair| pair.synthesis.declarations()).collect()
 }
 
@@ -98,7 +146,11 @@ fn all_pairs(program: &Program, times: Times) -> Vec<Pair> {
     for pair in pairs(program) {
         let started = Instant::now();
         let limit = end.min(started + times.pair);
-        let mut stop = || Instant::now() >= limit || interrupt::is_requested();
+        let mut left = times.work;
+        let mut stop = || {
+            left = left.saturating_sub(1);
+            left == 0 || Instant::now() >= limit || interrupt::is_requested()
+        };
         let synthesis = synthesise(program, pair, &mut stop);
         all.push(Pair { synthesis, time: started.elapsed() });
     }

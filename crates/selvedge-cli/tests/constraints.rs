@@ -37,8 +37,8 @@ fn a_file_of_constraints_is_read_again() {
     );
     assert!(file.contains("\nindependent(q, r) if z >= 0 && z <= 2147483646;\n"), "{file}");
     for from in ["found", "synthesise", "declared"] {
-        let run = folder.run(&format!("check f.sel --constraints {from}")).exits(0);
-        run.says("verified: ");
+        let run = folder.run(&format!("check f.sel --algorithm constrained --constraints {from}"));
+        run.exits(0).says("verified: ").says("constraints declared    0");
     }
 }
 
@@ -46,7 +46,7 @@ fn a_file_of_constraints_is_read_again() {
 fn errors_have_a_place_and_a_next_step() {
     let folder = Folder::with("f.sel", FIGURE_1);
     folder
-        .run("check f.sel --constraints none")
+        .run("check f.sel --algorithm constrained --constraints none")
         .exits(2)
         .complains("cannot read none: there is no such file");
     let cases = [
@@ -59,12 +59,17 @@ fn errors_have_a_place_and_a_next_step() {
     ];
     for (text, message, place) in cases {
         folder.write("wrong", text.as_bytes());
-        let run = folder.run("check f.sel --constraints wrong").exits(2);
+        let run = folder.run("check f.sel --algorithm constrained --constraints wrong").exits(2);
         run.complains(message).complains(place);
     }
     // An error of the program is one of the program, also then.
     folder.write("bad.sel", b"thread t { y = 1; }");
-    folder.run("check bad.sel --constraints wrong").exits(2).complains("bad.sel:1:12");
+    let run = folder.run("check bad.sel --algorithm constrained --constraints wrong").exits(2);
+    run.complains("bad.sel:1:12");
+    let run = folder.run("check f.sel --constraints declared").exits(2);
+    run.complains(
+        "`--constraints` is about independence constraints\n  add `--algorithm constrained`",
+    );
 }
 
 #[test]
@@ -98,4 +103,36 @@ fn json_has_everything() {
     let declaration = "independent(q, r) if z >= 0 && z <= 2147483646;";
     assert_eq!(pair["constraints"][0]["declaration"], declaration);
     assert!(json["constants"]["Z"] == -2 && json["seconds"].is_number());
+}
+
+/// Who declares nothing gets what a solver finds; who declares something is believed.
+#[test]
+fn constraints_are_looked_for_if_none_are_declared() {
+    let adders = "shared x = 0;
+        atomic proc add(v: int) { if v >= 0 { x = min(x, 99) + 1; } }
+        thread t(i in 0..4) { add(i); }
+    ";
+    let folder = Folder::with("f.sel", adders);
+    let check = "check f.sel --algorithm constrained";
+    let run = folder.run(check).exits(0);
+    run.says("verified: no violation in 1 execution\n")
+        .says("constraints declared    0\n")
+        .says("time to find them  ");
+    let run = folder.run(&format!("{check} --constraints declared")).exits(0);
+    assert!(!run.out.contains("found") && !run.out.contains("in 1 execution"), "{}", run.out);
+    let json = folder.run(&format!("{check} --json")).exits(0).json();
+    assert!(json["facts"]["constraints found"].as_u64() > Some(0), "{json:#}");
+    // `compare` has the same constraints.
+    for (from, is_one) in [("", true), ("--constraints declared", false)] {
+        let compare = format!("compare f.sel --algorithms constrained --json {from}");
+        let json = folder.run(&compare).exits(0).json();
+        let counted = json["algorithms"][0]["executions"].as_object().expect("an object");
+        let sum: u64 = counted.values().filter_map(serde_json::Value::as_u64).sum();
+        assert_eq!(sum == 1, is_one, "{json:#}");
+    }
+    let declared = format!("{adders} independent(add(v), add(w)) if v == w;");
+    folder.write("g.sel", declared.as_bytes());
+    let run = folder.run("check g.sel --algorithm constrained").exits(0);
+    let run = run.says("constraints declared    1\n");
+    assert!(!run.out.contains("time to find them"), "{}", run.out);
 }

@@ -46,7 +46,7 @@ Examples:
   selvedge check queue.sel --preemptions 2      only executions with few preemptions
   selvedge check queue.sel --algorithm quasi --k 2   unfoldings, looking two sleepers ahead
   selvedge check queue.sel --algorithm quasi --locks-only --stats   for programs without data races
-  selvedge check queue.sel --constraints synthesise   with independence constraints from a solver
+  selvedge check queue.sel --algorithm constrained   atomic tasks that commute, found by a solver
   selvedge check queue.sel --sample 10000 --pct 3   random executions of a program too large
   selvedge check queue.sel --symbolic           all executions as one formula; loops are unrolled
   selvedge check queue.sel --symbolic mat --stats   another encoding, with its sizes
@@ -136,7 +136,7 @@ pub(crate) const CONSTRAINTS_EXAMPLES: &str = "\
 Examples:
   selvedge constraints bank.sel
   selvedge constraints bank.sel --write bank.constraints
-  selvedge check bank.sel --constraints bank.constraints
+  selvedge check bank.sel --algorithm constrained --constraints bank.constraints
   selvedge constraints bank.sel --pair-time 20s --time 5m     for blocks that take long
   selvedge constraints bank.sel --json                        for other programs; see docs/json.md
 

@@ -107,6 +107,7 @@ pub(super) fn measure(
             if round % 2 == 0 { forwards.collect() } else { forwards.rev().collect() };
         for index in order {
             if let Some(run) = &mut runs[index]
+                && run.may_go_on(effort)
                 && !run.add_round(case, &loaded, effort)?
             {
                 runs[index] = None;
@@ -114,6 +115,27 @@ pub(super) fn measure(
         }
     }
     Ok(runs.into_iter().map(|run| run.map(Run::finish)).collect())
+}
+
+/// Measures one exploration of a program that was loaded before. `None`: the time limit was reached, or
+/// the user interrupted.
+pub(super) fn measure_once(
+    case: &Case,
+    loaded: &Loaded,
+    algorithm: Algorithm,
+    effort: &Effort,
+) -> Result<Option<Measurement>, Failure> {
+    let (explored, peak) = memory::peak_of(|| explore(case, loaded, algorithm, effort, true));
+    let Some((report, time)) = explored? else { return Ok(None) };
+    let run = Run {
+        algorithm,
+        counts: report.counts,
+        longest: report.longest,
+        peak,
+        repeat: 1,
+        rounds: vec![time],
+    };
+    Ok(Some(run.finish()))
 }
 
 /// An algorithm while it is measured.
@@ -150,10 +172,18 @@ impl Run {
         }))
     }
 
+    fn spent(&self) -> Duration {
+        self.rounds.iter().sum::<Duration>() * self.repeat
+    }
+
     fn is_enough(&self, effort: &Effort) -> bool {
-        let spent = self.rounds.iter().sum::<Duration>() * self.repeat;
-        let rounds = self.rounds.len();
-        (rounds >= FEWEST_ROUNDS && spent >= effort.enough) || spent >= PATIENCE * effort.enough
+        let enough = self.rounds.len() >= FEWEST_ROUNDS && self.spent() >= effort.enough;
+        enough || !self.may_go_on(effort)
+    }
+
+    /// Whether there is time for a round, also if only another algorithm needs it.
+    fn may_go_on(&self, effort: &Effort) -> bool {
+        self.spent() < PATIENCE * effort.enough
     }
 
     /// Whether it came to its end.

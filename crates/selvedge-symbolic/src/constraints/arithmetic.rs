@@ -6,7 +6,17 @@ use super::GiveUp;
 use super::path::Path;
 use super::run::{Halt, Relation, Runner};
 use super::term::{Opaque, Poly};
+use super::witness::Question;
 use crate::solver::Lit;
+
+/// An operator between two terms, and where it stands.
+#[derive(Clone, Copy)]
+pub(super) struct Operation<'o> {
+    pub(super) op: BinaryOp,
+    pub(super) a: &'o Poly,
+    pub(super) b: &'o Poly,
+    pub(super) site: SiteId,
+}
 
 impl Runner<'_, '_> {
     pub(super) fn require_in_range(
@@ -40,7 +50,8 @@ impl Runner<'_, '_> {
                 let word = self.words.word(value);
                 let overflow = self.words.circuit.negate(&word).1;
                 let result = value.times_constant(-1);
-                self.may_overflow(path, overflow, result, site)
+                let question = Question::Overflows(BinaryOp::Subtract, &zero, value);
+                self.may_overflow(path, (overflow, question), result, site)
             }
         }
     }
@@ -48,11 +59,9 @@ impl Runner<'_, '_> {
     pub(super) fn binary(
         &mut self,
         path: &mut Path,
-        op: BinaryOp,
-        a: &Poly,
-        b: &Poly,
-        site: SiteId,
+        operation: Operation<'_>,
     ) -> Result<Poly, Halt> {
+        let Operation { op, a, b, site } = operation;
         let truth = |value: bool| Poly::constant(i32::from(value));
         match op {
             BinaryOp::Equal => self.decide(path, Relation::Equal, a, b).map(truth),
@@ -75,23 +84,15 @@ impl Runner<'_, '_> {
                 if self.decide(path, Relation::Equal, b, &Poly::constant(0))? {
                     return Err(Self::failed(site));
                 }
-                self.divide(path, op, a, b, site)
+                self.divide(path, operation)
             }
-            BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply => {
-                self.ring(path, op, a, b, site)
-            }
+            BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply => self.ring(path, operation),
         }
     }
 
     /// Addition and its like.
-    pub(super) fn ring(
-        &mut self,
-        path: &mut Path,
-        op: BinaryOp,
-        a: &Poly,
-        b: &Poly,
-        site: SiteId,
-    ) -> Result<Poly, Halt> {
+    pub(super) fn ring(&mut self, path: &mut Path, operation: Operation<'_>) -> Result<Poly, Halt> {
+        let Operation { op, a, b, site } = operation;
         let result = match op {
             BinaryOp::Add => a.plus(b),
             BinaryOp::Subtract => a.minus(b),
@@ -104,17 +105,11 @@ impl Runner<'_, '_> {
             BinaryOp::Subtract => circuit.subtract(&left, &right),
             _ => circuit.multiply(&left, &right),
         };
-        self.may_overflow(path, overflow, result, site)
+        self.may_overflow(path, (overflow, Question::Overflows(op, a, b)), result, site)
     }
 
-    fn divide(
-        &mut self,
-        path: &mut Path,
-        op: BinaryOp,
-        a: &Poly,
-        b: &Poly,
-        site: SiteId,
-    ) -> Result<Poly, Halt> {
+    fn divide(&mut self, path: &mut Path, operation: Operation<'_>) -> Result<Poly, Halt> {
+        let Operation { op, a, b, site } = operation;
         if let (Some(x), Some(y)) = (a.as_constant(), b.as_constant()) {
             let result = if op == BinaryOp::Divide { x.checked_div(y) } else { x.checked_rem(y) };
             if let Some(result) = result {
@@ -129,18 +124,18 @@ impl Runner<'_, '_> {
             _ => Opaque::Remainder(parts.0, parts.1),
         };
         let result = self.words.opaque(opaque, Type::Int);
-        self.may_overflow(path, overflow, result, site)
+        self.may_overflow(path, (overflow, Question::Overflows(op, a, b)), result, site)
     }
 
     /// The result, unless it overflows.
     fn may_overflow(
         &mut self,
         path: &mut Path,
-        overflow: Lit,
+        (overflow, question): (Lit, Question<'_>),
         result: Poly,
         site: SiteId,
     ) -> Result<Poly, Halt> {
-        if self.settle(path, overflow)? {
+        if self.settle(path, overflow, question)? {
             path.overflows = true;
             return Err(Self::failed(site));
         }

@@ -9,6 +9,7 @@ use super::path::{Exit, Path, Task, Value};
 use super::run::{Comparison, Relation, Runner};
 use super::store::Objects;
 use super::term::{Poly, Side};
+use super::witness::Question;
 use crate::solver::Lit;
 
 /// More spawned tasks are compared one by one, not in all orders.
@@ -29,10 +30,11 @@ pub(super) struct Formula {
 impl Runner<'_, '_> {
     /// Runs both orders and compares them.
     pub(super) fn formula(&mut self) -> Result<Formula, GiveUp> {
-        let firsts = self.run(Side::First, Path::new(Vec::new()))?;
+        let firsts = self.run(Side::First, Path::new(Vec::new(), Vec::new()))?;
         let (mut equal, mut overflows) = (Vec::new(), Vec::new());
         for first in &firsts {
-            for second in self.run(Side::Second, Path::new(first.conditions.clone()))? {
+            let start = Path::new(first.conditions.clone(), first.witnesses.clone());
+            for second in self.run(Side::Second, start)? {
                 // Its guard contains that of the other order.
                 let guard = self.words.circuit.all(&second.conditions);
                 let same = self.same_end(first, &second)?;
@@ -85,7 +87,12 @@ impl Runner<'_, '_> {
             }
             let equal = self.words.equal(&a, &b);
             let mut decided = false;
-            for lit in [equal, !equal] {
+            let question = Question::Compare(Relation::Equal, &a, &b);
+            let seen = self.answers(path, question);
+            for (lit, is_seen) in [(equal, seen[1]), (!equal, seen[0])] {
+                if is_seen {
+                    continue;
+                }
                 assumptions.push(lit);
                 decided |= !self.words.possible(&assumptions)?;
                 assumptions.pop();

@@ -91,7 +91,7 @@ impl Runner<'_, '_> {
             calls.push(call.clone());
             calls.len() - 1
         });
-        CallId(u32::try_from(at).unwrap_or(u32::MAX))
+        CallId::new(at)
     }
 
     fn leave_loop(

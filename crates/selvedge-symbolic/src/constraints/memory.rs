@@ -3,6 +3,7 @@
 use selvedge_lang::ir::{BinaryOp, Change, ObjectRef, Op, Operand, Query, SiteId, Type};
 
 use super::GiveUp;
+use super::arithmetic::Operation;
 use super::path::{Exit, Path, Value};
 use super::run::{Halt, Relation, Runner};
 use super::store::{Content, List, Map, Objects};
@@ -78,7 +79,7 @@ impl Runner<'_, '_> {
     ) -> Result<Poly, Halt> {
         let found = self.find(path, object)?;
         let old = number(&found.content);
-        let new = self.ring(path, BinaryOp::Add, &old, delta, site)?;
+        let new = self.ring(path, Operation { op: BinaryOp::Add, a: &old, b: delta, site })?;
         self.put(path, object, found, Content::Number(new));
         Ok(old)
     }

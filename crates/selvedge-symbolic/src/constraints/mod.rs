@@ -6,6 +6,7 @@
 //! | paper | here |
 //! |---|---|
 //! | transition system of a block, `C -> (A, S)` | `path.rs`, made by `run.rs`, `arithmetic.rs`, `memory.rs`, `loops.rs` |
+//! | which guards are satisfiable | `words.rs`, `witness.rs` |
 //! | `F`, definitions 5 and 6 | `formula.rs` |
 //! | loops, definition 7 | `loops.rs` |
 //! | AllSAT, simplification | `search.rs`, `atom.rs` |
@@ -39,6 +40,7 @@ mod search;
 mod store;
 mod term;
 mod text;
+mod witness;
 mod words;
 
 use selvedge_lang::ir::{AtomicId, Program};

@@ -7,6 +7,7 @@ use selvedge_lang::ir::{Label, ProcedureId, SiteId, Slot};
 
 use super::store::Store;
 use super::term::{CallId, Index, Poly};
+use super::witness::Witness;
 use crate::solver::Lit;
 
 /// What a slot holds.
@@ -72,6 +73,8 @@ pub(super) struct Unrolling {
 pub(super) struct Path {
     /// What has been decided on the way; all of it together is the guard.
     pub(super) conditions: Vec<Lit>,
+    /// States in which the guard holds.
+    pub(super) witnesses: Vec<Rc<Witness>>,
     /// What follows from the guard, so as not to ask twice.
     pub(super) known: BTreeSet<Lit>,
     /// What the running block decided so far.
@@ -95,11 +98,12 @@ pub(super) struct Path {
 }
 
 impl Path {
-    /// Before both blocks, where `conditions` hold.
-    pub(super) fn new(conditions: Vec<Lit>) -> Self {
+    /// Before both blocks, where `conditions` hold, as they do in `witnesses`.
+    pub(super) fn new(conditions: Vec<Lit>, witnesses: Vec<Rc<Witness>>) -> Self {
         Self {
             known: conditions.iter().copied().collect(),
             conditions,
+            witnesses,
             own: Vec::new(),
             is_local: true,
             has_effects: false,
@@ -115,9 +119,10 @@ impl Path {
         }
     }
 
-    pub(super) fn take(&mut self, condition: Lit) {
+    pub(super) fn take(&mut self, condition: Lit, witnesses: Vec<Rc<Witness>>) {
         self.conditions.push(condition);
         self.known.insert(condition);
+        self.witnesses = witnesses;
     }
 
     pub(super) fn frame(&mut self) -> &mut Frame {

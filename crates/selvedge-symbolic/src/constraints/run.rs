@@ -10,10 +10,12 @@ use std::rc::Rc;
 use selvedge_lang::ir::{GlobalId, Label, Op, Operand, ProcedureId, Program, SiteId, Slot, Type};
 
 use super::GiveUp;
+use super::arithmetic::Operation;
 use super::blocks::{Block, Shape, Touched, slot_type};
 use super::path::{Exit, Frame, Path, Task, Unrolling, Value};
 use super::store::Kind;
 use super::term::{Opaque, Poly, Side};
+use super::witness::{Question, Witness};
 use super::words::Words;
 use crate::solver::Lit;
 
@@ -22,14 +24,17 @@ const MOST_ROUNDS: u32 = 8;
 /// And only while it forks so often.
 const MOST_FORKS: u32 = 3;
 /// More paths help nobody.
-const MOST_PATHS: usize = 1_000;
+const MOST_PATHS: usize = 400;
+const TOO_MANY_PATHS: GiveUp = GiveUp::TooLarge("there are too many ways through the two blocks");
+/// More states are not kept for one path.
+const MOST_WITNESSES: usize = 16;
 /// Deeper calls are not followed.
 const DEEPEST_CALL: usize = 16;
 
 /// Why an instruction did not just run.
 pub(super) enum Halt {
-    /// It can go both ways.
-    Fork(Lit),
+    /// It can go both ways: where the literal is true, and where it is false.
+    Fork(Lit, [Vec<Rc<Witness>>; 2]),
     /// The block was left.
     Left(Exit),
     /// The loop here is not to be looked into.
@@ -95,8 +100,14 @@ impl<'p, 'a> Runner<'p, 'a> {
     /// All ways through both blocks, in this order.
     pub(super) fn run(&mut self, first: Side, start: Path) -> Result<Vec<Path>, GiveUp> {
         let mut ends = Vec::new();
-        for path in self.run_block(first, start)? {
+        let halfway = self.run_block(first, start)?;
+        let count = halfway.len();
+        for (done, path) in (1..).zip(halfway) {
             ends.extend(self.run_block(first.other(), path)?);
+            // A few of them show how many there will be.
+            if done > 3 && ends.len() * count > done * MOST_PATHS {
+                return Err(TOO_MANY_PATHS);
+            }
         }
         Ok(ends)
     }
@@ -124,7 +135,7 @@ impl<'p, 'a> Runner<'p, 'a> {
             }
             self.paths += 1;
             if self.paths > MOST_PATHS {
-                return Err(GiveUp::TooLarge("there are too many ways through the two blocks"));
+                return Err(TOO_MANY_PATHS);
             }
         }
         Ok(done)
@@ -136,11 +147,11 @@ impl<'p, 'a> Runner<'p, 'a> {
         loop {
             let Err(halt) = self.instruction(path) else { continue };
             match halt {
-                Halt::Fork(lit) => {
+                Halt::Fork(lit, [if_true, if_false]) => {
                     let mut other = path.clone();
-                    other.take(!lit);
+                    other.take(!lit, if_false);
                     open.push(other);
-                    path.take(lit);
+                    path.take(lit, if_true);
                 }
                 Halt::Summarise => {
                     let unrolling = path.unrolling.last().expect("internal error: no loop is open");
@@ -265,13 +276,13 @@ impl<'p, 'a> Runner<'p, 'a> {
             true => Ok(()),
             false => self.execute(path),
         });
-        if let (Err(Halt::Fork(_)), false) = (&result, summarise) {
+        if let (Err(Halt::Fork(..)), false) = (&result, summarise) {
             let too_many = path.unrolling.last().is_some_and(|last| last.forks >= MOST_FORKS);
             if too_many || self.is_exit_test(path) {
                 return Err(Halt::Summarise);
             }
         }
-        if matches!(result, Err(Halt::Fork(_))) {
+        if matches!(result, Err(Halt::Fork(..))) {
             path.unrolling = unrolling;
             path.unrolling.iter_mut().for_each(|unrolling| unrolling.forks += 1);
             path.summarise = summarise;
@@ -299,7 +310,7 @@ impl<'p, 'a> Runner<'p, 'a> {
             }
             Op::Binary { op, target, left, right } => {
                 let (left, right) = (self.number(path, *left), self.number(path, *right));
-                let result = self.binary(path, *op, &left, &right, site)?;
+                let result = self.binary(path, Operation { op: *op, a: &left, b: &right, site })?;
                 self.set(path, *target, Value::Number(result));
             }
             Op::Index { target, global, first, second } => {
@@ -482,15 +493,20 @@ impl<'p, 'a> Runner<'p, 'a> {
             Relation::Equal => self.words.equal(left, right),
             Relation::Less => self.words.less(left, right),
         };
-        let answer = self.settle(path, lit);
-        if let Err(Halt::Fork(_)) = answer {
+        let answer = self.settle(path, lit, Question::Compare(relation, left, right));
+        if let Err(Halt::Fork(..)) = answer {
             self.comparisons.push((relation, left.clone(), right.clone()));
         }
         answer
     }
 
-    /// Whether a literal is true here; a fork if it can be both.
-    pub(super) fn settle(&mut self, path: &mut Path, lit: Lit) -> Result<bool, Halt> {
+    /// Whether a literal, which answers the question, is true here; a fork if it can be both.
+    pub(super) fn settle(
+        &mut self,
+        path: &mut Path,
+        lit: Lit,
+        question: Question<'_>,
+    ) -> Result<bool, Halt> {
         if let Some(constant) = lit.as_constant() {
             return Ok(constant);
         }
@@ -500,8 +516,12 @@ impl<'p, 'a> Runner<'p, 'a> {
                 return Ok(answer);
             }
         }
+        let seen = self.answers(path, question);
         let mut assumptions = path.conditions.clone();
         for (possible, answer) in [(!lit, true), (lit, false)] {
+            if seen[usize::from(!answer)] {
+                continue;
+            }
             assumptions.push(possible);
             if !self.words.possible(&assumptions)? {
                 path.known.insert(!possible);
@@ -509,8 +529,27 @@ impl<'p, 'a> Runner<'p, 'a> {
                 return Ok(answer);
             }
             assumptions.pop();
+            path.witnesses.push(Rc::new(self.words.witness()));
         }
-        Err(Halt::Fork(lit))
+        let extra = path.witnesses.len().saturating_sub(MOST_WITNESSES);
+        path.witnesses.drain(..extra);
+        let words = &self.words;
+        let [if_true, if_false] = [true, false].map(|answer| {
+            let agrees = |it: &&Rc<Witness>| it.answer(words, question) == Some(answer);
+            path.witnesses.iter().filter(agrees).cloned().collect()
+        });
+        Err(Halt::Fork(lit, [if_true, if_false]))
+    }
+
+    /// The answers, false and true, that were seen in states where the guard holds.
+    pub(super) fn answers(&self, path: &Path, question: Question<'_>) -> [bool; 2] {
+        let mut seen = [false; 2];
+        for witness in &path.witnesses {
+            if let Some(answer) = witness.answer(&self.words, question) {
+                seen[usize::from(answer)] = true;
+            }
+        }
+        seen
     }
 
     pub(super) fn kind(&self, global: GlobalId) -> Result<Kind, Halt> {

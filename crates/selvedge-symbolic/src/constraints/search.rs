@@ -19,6 +19,8 @@ use crate::solver::Lit;
 
 /// More models are not looked at.
 const MOST_MODELS: usize = 400;
+/// Nor more in a row that show no constraint.
+const MOST_IN_VAIN: usize = 25;
 /// More constraints help nobody.
 const MOST_CONSTRAINTS: usize = 40;
 /// Pairs of literals are tried only among so many.
@@ -275,6 +277,7 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
         for cube in self.found.clone() {
             self.exclude(searching, &cube.literals);
         }
+        let mut in_vain = 0;
         for _ in 0..MOST_MODELS {
             let goal = [searching, self.formula.commutes, self.formula.no_overflow];
             if !self.words.possible(&goal)? {
@@ -284,13 +287,15 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
             let cube: Vec<Literal> =
                 self.literals.iter().filter(|literal| holding.contains(literal)).cloned().collect();
             if !self.entails(&cube)? {
+                in_vain += 1;
                 self.complete = false;
-                if cube.is_empty() {
+                if cube.is_empty() || in_vain > MOST_IN_VAIN {
                     return Ok(());
                 }
                 self.exclude(searching, &cube);
                 continue;
             }
+            in_vain = 0;
             let cube = self.generalised(cube)?;
             self.exclude(searching, &cube);
             self.add(cube)?;
@@ -376,18 +381,23 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
         if self.entails_exactly(literals, &[])? {
             return Ok(Some(Vec::new()));
         }
-        let mut guard: Vec<Literal> = Vec::new();
-        for result in &self.formula.results {
-            let (names, terms) = (self.names, &self.words.terms);
-            let order = |product: &[_]| names.order(terms, product);
-            for literal in atom::fits(result, &order) {
-                if self.names.literal(terms, &literal).is_some() && !guard.contains(&literal) {
-                    guard.push(literal);
-                }
+        let candidates = self.guard_candidates();
+        // Those that nothing but an overflow makes false come first.
+        let mut harmless = Vec::new();
+        let mut possible = Vec::new();
+        for candidate in candidates {
+            if !self.does_harm(literals, &candidate)? {
+                harmless.push(candidate);
+            } else if self.possible(&[literals, std::slice::from_ref(&candidate)].concat())? {
+                possible.push(candidate);
             }
         }
+        let mut guard = harmless;
         if !self.entails_exactly(literals, &guard)? {
-            return Ok(None);
+            guard.extend(possible);
+            if !self.entails_exactly(literals, &guard)? {
+                return Ok(None);
+            }
         }
         // What is shared goes first: constraints on local variables last longer.
         let mut candidates = guard.clone();
@@ -400,7 +410,32 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
                 guard = fewer;
             }
         }
+        if !self.possible(&[literals, &guard].concat())? {
+            return Ok(None);
+        }
         Ok(Some(atom::simplified(&guard)))
+    }
+
+    /// That every result fits, as far as it can be written.
+    fn guard_candidates(&self) -> Vec<Literal> {
+        let mut candidates: Vec<Literal> = Vec::new();
+        let (names, terms) = (self.names, &self.words.terms);
+        let order = |product: &[_]| names.order(terms, product);
+        for result in &self.formula.results {
+            for literal in atom::fits(result, &order) {
+                if names.literal(terms, &literal).is_some() && !candidates.contains(&literal) {
+                    candidates.push(literal);
+                }
+            }
+        }
+        candidates
+    }
+
+    /// Whether a part of a guard can be false where the literals hold and nothing overflows.
+    fn does_harm(&mut self, literals: &[Literal], part: &Literal) -> Result<bool, GiveUp> {
+        let mut assumptions = self.meanings(literals);
+        assumptions.extend([self.formula.no_overflow, !self.meaning(part)]);
+        self.words.possible(&assumptions)
     }
 
     fn entails_exactly(&mut self, literals: &[Literal], guard: &[Literal]) -> Result<bool, GiveUp> {

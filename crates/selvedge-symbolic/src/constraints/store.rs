@@ -149,22 +149,34 @@ impl Words<'_> {
 
     /// Whether `objects` hold `content` at `index`.
     fn same_at(&mut self, index: &Index, content: &Content, objects: &Objects) -> Lit {
-        let mut all = Vec::new();
-        let mut found = Vec::new();
+        let mut listed = Vec::new();
         for (other, there) in &objects.elements {
             let here = self.same_index(index, other);
             if here != Lit::FALSE {
-                let same = self.same_content(content, there);
-                all.push(self.circuit.or(!here, same));
-                found.push(here);
+                listed.push((here, self.same_content(content, there)));
             }
         }
+        self.same_where(&listed, |words| {
+            let original = words.original(objects, index);
+            words.same_content(content, &original)
+        })
+    }
+
+    /// Whether two things are the same, if each of these says whether it is the place to look, and whether
+    /// they are the same there; `elsewhere` counts if none is.
+    fn same_where(
+        &mut self,
+        listed: &[(Lit, Lit)],
+        elsewhere: impl FnOnce(&mut Self) -> Lit,
+    ) -> Lit {
+        let mut all = Vec::new();
+        for &(here, same) in listed {
+            all.push(self.circuit.or(!here, same));
+        }
+        let mut found: Vec<Lit> = listed.iter().map(|(here, _)| *here).collect();
         if !found.contains(&Lit::TRUE) {
-            let original = self.original(objects, index);
-            let same = self.same_content(content, &original);
-            found.push(same);
-            let found = self.circuit.any(&found);
-            all.push(found);
+            found.push(elsewhere(self));
+            all.push(self.circuit.any(&found));
         }
         self.circuit.all(&all)
     }
@@ -211,30 +223,21 @@ impl Words<'_> {
         let before = self.less(position, &one.low);
         let behind = !self.less(position, &one.high);
         let outside = self.circuit.or(before, behind);
-        let mut all = Vec::new();
-        let mut found = Vec::new();
+        let mut listed = Vec::new();
         for (there, item) in &other.items {
             let here = self.equal(position, there);
             if here != Lit::FALSE {
-                let same = self.equal(value, item);
-                all.push(self.circuit.or(!here, same));
-                found.push(here);
+                listed.push((here, self.equal(value, item)));
             }
         }
-        if !found.contains(&Lit::TRUE) {
-            let same = match &other.origin {
-                None => Lit::FALSE,
-                Some(place) => {
-                    let item =
-                        self.opaque(Opaque::Item(place.clone(), position.clone()), Type::Int);
-                    self.equal(value, &item)
-                }
-            };
-            found.push(same);
-            let found = self.circuit.any(&found);
-            all.push(found);
-        }
-        let same = self.circuit.all(&all);
+        let same = self.same_where(&listed, |words| match &other.origin {
+            None => Lit::FALSE,
+            Some(place) => {
+                let item = Opaque::Item(place.clone(), position.clone());
+                let item = words.opaque(item, Type::Int);
+                words.equal(value, &item)
+            }
+        });
         self.circuit.or(outside, same)
     }
 
@@ -258,8 +261,7 @@ impl Words<'_> {
     }
 
     fn same_entry(&mut self, key: &Poly, value: Option<&Poly>, other: &Map) -> Lit {
-        let mut all = Vec::new();
-        let mut found = Vec::new();
+        let mut listed = Vec::new();
         for (there, entry) in &other.entries {
             let here = self.equal(key, there);
             if here != Lit::FALSE {
@@ -268,20 +270,13 @@ impl Words<'_> {
                     (Some(value), Some(entry)) => self.equal(value, entry),
                     _ => Lit::FALSE,
                 };
-                all.push(self.circuit.or(!here, same));
-                found.push(here);
+                listed.push((here, same));
             }
         }
-        if !found.contains(&Lit::TRUE) {
-            let same = match &other.origin {
-                None => Lit::constant(value.is_none()),
-                Some(place) => self.same_as_original(place, key, value),
-            };
-            found.push(same);
-            let found = self.circuit.any(&found);
-            all.push(found);
-        }
-        self.circuit.all(&all)
+        self.same_where(&listed, |words| match &other.origin {
+            None => Lit::constant(value.is_none()),
+            Some(place) => words.same_as_original(place, key, value),
+        })
     }
 
     fn same_as_original(&mut self, place: &Place, key: &Poly, value: Option<&Poly>) -> Lit {

@@ -80,7 +80,17 @@ pub(super) type Index = Vec<Poly>;
 
 /// One run of a loop that is not looked into.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) struct CallId(pub(super) u32);
+pub(super) struct CallId(u32);
+
+impl CallId {
+    pub(super) fn new(index: usize) -> Self {
+        Self(u32::try_from(index).unwrap_or(u32::MAX))
+    }
+
+    pub(super) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// A loop: where it starts.
 pub(super) type LoopId = (ProcedureId, Label);

@@ -114,9 +114,16 @@ impl<'p> Names<'p> {
     fn sum(&self, terms: &Terms, sum: &Sum) -> Option<String> {
         let mut text = String::new();
         for (product, factor) in &sum.terms {
-            let parts: Option<Vec<String>> =
-                product.iter().map(|&id| self.opaque(terms, id)).collect();
-            let product = parts?.join(" * ");
+            let product = match product.as_slice() {
+                // A quotient that is only added needs no parentheses.
+                [id] if *factor == 1 || *factor == -1 && !text.is_empty() => {
+                    self.opaque(terms, *id)?
+                }
+                product => {
+                    let parts = product.iter().map(|&id| self.factor(terms, id));
+                    parts.collect::<Option<Vec<String>>>()?.join(" * ")
+                }
+            };
             let size =
                 if factor.abs() == 1 { String::new() } else { format!("{} * ", factor.abs()) };
             let sign = match (text.is_empty(), *factor < 0) {
@@ -147,6 +154,13 @@ impl<'p> Names<'p> {
         self.sum(terms, &Sum::of(poly))
     }
 
+    /// As a part of a product.
+    fn factor(&self, terms: &Terms, id: OpaqueId) -> Option<String> {
+        let text = self.opaque(terms, id)?;
+        let is_fraction = matches!(terms.get(id), Opaque::Quotient(..) | Opaque::Remainder(..));
+        Some(if is_fraction { format!("({text})") } else { text })
+    }
+
     fn opaque(&self, terms: &Terms, id: OpaqueId) -> Option<String> {
         let call = |name: &str| self.builtins.contains(name).then(|| name.to_owned());
         match terms.get(id) {
@@ -169,7 +183,7 @@ impl<'p> Names<'p> {
             }
             Opaque::Quotient(a, b) | Opaque::Remainder(a, b) => {
                 let sign = if matches!(terms.get(id), Opaque::Quotient(..)) { '/' } else { '%' };
-                Some(format!("({} {sign} {})", self.operand(terms, a)?, self.operand(terms, b)?))
+                Some(format!("{} {sign} {}", self.operand(terms, a)?, self.operand(terms, b)?))
             }
         }
     }

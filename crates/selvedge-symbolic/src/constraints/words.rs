@@ -63,6 +63,10 @@ impl<'a> Words<'a> {
         }
     }
 
+    pub(super) fn opaque_word(&self, id: OpaqueId) -> &Word {
+        &self.words[id.index()]
+    }
+
     /// Whether all of `assumptions` can be true together.
     pub(super) fn possible(&mut self, assumptions: &[Lit]) -> Result<bool, GiveUp> {
         if assumptions.contains(&Lit::FALSE) {
@@ -184,7 +188,7 @@ impl<'a> Words<'a> {
         if let (Some(&known), None) = (self.call_equalities.get(&key), &self.noted) {
             return known;
         }
-        let (a, b) = (self.calls[a.0 as usize].clone(), self.calls[b.0 as usize].clone());
+        let (a, b) = (self.calls[a.index()].clone(), self.calls[b.index()].clone());
         let lit = if a.run != b.run {
             Lit::FALSE
         } else {

@@ -10,6 +10,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use selvedge_core::{
@@ -32,6 +33,8 @@ pub(super) struct Analysis {
     may: May,
     /// Whether anybody can keep the handle of a spawned thread.
     names_matter: bool,
+    /// The constraints of each pair of sections, the smaller one first.
+    constraints: BTreeMap<(AtomicId, AtomicId), Vec<usize>>,
 }
 
 impl Analysis {
@@ -40,7 +43,14 @@ impl Analysis {
             .code
             .iter()
             .any(|it| matches!(it.op, Op::Spawn { target: Some(_), .. } | Op::Own { .. }));
-        Self { live: Live::new(loaded), may: May::new(loaded), names_matter }
+        let mut constraints: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+        for (number, independence) in loaded.program.independence.iter().enumerate() {
+            constraints
+                .entry(pair(independence.first, independence.second))
+                .or_default()
+                .push(number);
+        }
+        Self { live: Live::new(loaded), may: May::new(loaded), names_matter, constraints }
     }
 }
 
@@ -59,13 +69,14 @@ impl Conditions for Interpreter {
     }
 
     fn constraints(&mut self, first: ThreadId, second: ThreadId) -> Vec<Holding> {
-        let (loaded, machine, _) = self.parts();
+        let (loaded, machine, analysis) = self.parts();
         let threads = [first.index(), second.index()];
         let [Some(a), Some(b)] = threads.map(|thread| machine.section_of(loaded, thread)) else {
             return Vec::new();
         };
         let mut holding = Vec::new();
-        for (constraint, independence) in loaded.program.independence.iter().enumerate() {
+        for &constraint in analysis.constraints.get(&pair(a, b)).into_iter().flatten() {
+            let independence = &loaded.program.independence[constraint];
             let Independence { first, second, .. } = *independence;
             let reads = [((a, b), threads), ((b, a), [threads[1], threads[0]])]
                 .into_iter()
@@ -114,6 +125,10 @@ impl Conditions for Interpreter {
         let (loaded, machine, analysis) = self.parts();
         StateKey(machine.state(loaded, analysis))
     }
+}
+
+fn pair(a: AtomicId, b: AtomicId) -> (AtomicId, AtomicId) {
+    (a.min(b), a.max(b))
 }
 
 /// How messages call an atomic section.

@@ -1,0 +1,168 @@
+//! Programs of atomic blocks, explored with synthesised constraints: the final states, failing steps and
+//! deadlocks are those that a search of the state graph finds, and no constraint is refuted.
+//!
+//! Constraints do not depend on the values at the start, nor on who runs which block: they are looked for
+//! once for a set of blocks, of which many programs are made. `SELVEDGE_FUZZ_SECONDS=100` makes each test a
+//! campaign of that length, `SELVEDGE_FUZZ_SEED` lets it begin elsewhere.
+
+mod random_tasks;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use random_tasks::{Kind, Tasks};
+use selvedge_explore::{Algorithm, Limits, Options, explore};
+use selvedge_lang::ir::Program;
+use selvedge_lang::{Additions, Interpreter, compile, compile_with, render};
+use selvedge_symbolic::constraints::{Synthesis, pairs, synthesise};
+use selvedge_testkit::{Outcomes, Random, search_states};
+
+/// Larger programs are left out.
+const MOST_STATES: usize = 1_000;
+/// Programs with more executions are left out.
+const MOST_EXECUTIONS: u64 = 2_000;
+/// How many programs are made of one set of blocks, and how many in a campaign.
+const PROGRAMS: [usize; 2] = [100, 1_500];
+
+/// What came out of many programs.
+#[derive(Default, Debug)]
+struct Tally {
+    programs: usize,
+    compared: usize,
+    constraints: usize,
+    /// Executions without constraints, and with them.
+    without: u64,
+    with: u64,
+}
+
+#[test]
+fn arithmetic() {
+    campaign("arithmetic", Kind::Arithmetic, 2);
+}
+
+#[test]
+fn arrays() {
+    campaign("arrays", Kind::Arrays, 2);
+}
+
+#[test]
+fn spawned_tasks() {
+    campaign("spawned_tasks", Kind::Spawning, 2);
+}
+
+#[test]
+fn assertions() {
+    campaign("assertions", Kind::Asserting, 2);
+}
+
+#[test]
+fn awaits() {
+    campaign("awaits", Kind::Waiting, 2);
+}
+
+#[test]
+fn lists_and_maps() {
+    campaign("lists_and_maps", Kind::Containers, 2);
+}
+
+#[test]
+fn blocks_with_local_variables() {
+    campaign("blocks_with_local_variables", Kind::Blocks, 3);
+}
+
+#[allow(clippy::print_stderr, reason = "a campaign tells what it did")]
+fn campaign(name: &str, kind: Kind, sets: u64) {
+    let number = |variable: &str| -> Option<u64> {
+        let text = std::env::var(variable).ok()?;
+        Some(text.parse().unwrap_or_else(|_| panic!("{variable} is not a number")))
+    };
+    let limit = number("SELVEDGE_FUZZ_SECONDS").map(Duration::from_secs);
+    let first = number("SELVEDGE_FUZZ_SEED").unwrap_or(0);
+    let started = Instant::now();
+    let mut tally = Tally::default();
+    for seed in first.. {
+        if limit.map_or(seed >= first + sets, |limit| started.elapsed() >= limit) {
+            break;
+        }
+        try_set(kind, seed, PROGRAMS[usize::from(limit.is_some())], &mut tally);
+    }
+    if limit.is_some() {
+        eprintln!("{name}: {tally:?}");
+    }
+    // The test would be worth little if most were left out, or if constraints saved nothing.
+    assert!(10 * tally.compared > 6 * tally.programs, "{tally:?}");
+    assert!(tally.with < tally.without, "{tally:?}");
+}
+
+/// Looks for the constraints of a set of blocks and explores programs made of them.
+fn try_set(kind: Kind, seed: u64, programs: usize, tally: &mut Tally) {
+    let mut random = Random::new(seed);
+    let tasks = Tasks::new(kind, &mut random);
+    let program = compiled(&tasks.program(&mut random), "");
+    let end = Instant::now() + Duration::from_secs(4);
+    let found = pairs(&program).into_iter().map(|pair| {
+        let limit = end.min(Instant::now() + Duration::from_millis(400));
+        synthesise(&program, pair, &mut || Instant::now() > limit)
+    });
+    let declarations: String = found.map(|found: Synthesis| found.declarations()).collect();
+    tally.constraints += declarations.lines().count();
+    for _ in 0..programs {
+        let text = tasks.program(&mut random);
+        tally.programs += 1;
+        if compare(&text, &declarations, seed, tally) {
+            tally.compared += 1;
+        }
+    }
+}
+
+/// The program with constraints, as if they came from a file.
+fn compiled(text: &str, declarations: &str) -> Arc<Program> {
+    let additions = Additions { name: "found", text: declarations };
+    match compile_with("random.sel", text, &[], Some(additions)) {
+        Ok(compiled) => compiled.program,
+        Err(rejected) => {
+            let found = render(&rejected.additions, "found", declarations, false);
+            panic!("{}{found}\n{text}", render(&rejected.program, "random.sel", text, false))
+        }
+    }
+}
+
+/// Explores a program with its constraints; `false` if it is too large.
+fn compare(text: &str, declarations: &str, seed: u64, tally: &mut Tally) -> bool {
+    // Every second program has them in its own text.
+    let program = match tally.programs.is_multiple_of(2) {
+        true => compiled(text, declarations),
+        false => match compile("random.sel", &format!("{text}{declarations}"), &[]) {
+            Ok(compiled) => compiled.program,
+            Err(errors) => panic!("{}", render(&errors, "random.sel", text, false)),
+        },
+    };
+    let make = || Interpreter::new(program.clone());
+    let Some(expected) = search_states(&mut make(), MOST_STATES) else { return false };
+    let limits = Limits { executions: Some(MOST_EXECUTIONS), ..Limits::default() };
+    let options = Options { keep_going: true, limits, ..Options::default() };
+    let bare = compiled(text, "");
+    let bare = || Interpreter::new(bare.clone());
+    let mut found = Outcomes::default();
+    let report = explore(Algorithm::Constrained, &bare, &options, &mut found);
+    if !report.inconclusive.is_empty() {
+        return false;
+    }
+    tally.without += report.counts.total();
+    for check_constraints in [false, true] {
+        let options = Options { check_constraints, keep_going: true, ..Options::default() };
+        let mut found = Outcomes::default();
+        let report = explore(Algorithm::Constrained, &make, &options, &mut found);
+        let found = found.with(&report);
+        let context = || format!("seed {seed}, checked: {check_constraints}\n{text}{declarations}");
+        assert_eq!(found.violations, expected.violations, "{}", context());
+        for state in &expected.states {
+            assert!(found.states.contains(state), "{state:?} is missed: {}", context());
+        }
+        assert_eq!(found.states.len(), expected.states.len(), "{}", context());
+        if !check_constraints {
+            tally.with += report.counts.total();
+        }
+    }
+    true
+}
