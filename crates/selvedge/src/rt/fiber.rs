@@ -172,6 +172,7 @@ pub(crate) unsafe fn resume(rt: *mut Runtime, number: usize) {
 ///
 /// # Safety
 /// As for [`resume`].
+#[inline(never)]
 unsafe fn ended(rt: *mut Runtime, number: usize, outcome: Outcome) {
     // SAFETY: the caller promises that `rt` is valid; no code runs here.
     let rt = unsafe { &mut *rt };

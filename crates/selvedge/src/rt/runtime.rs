@@ -213,9 +213,8 @@ pub(crate) struct Runtime {
     /// Steps to follow, and how many were taken.
     pub(crate) script: *const [Step],
     pub(crate) scripted: usize,
+    /// The steps taken; while a script is followed, also those that are to come again.
     pub(crate) log: Vec<Logged>,
-    /// The log of the time before, to compare with.
-    pub(crate) expected: Vec<Logged>,
     /// Whether texts of steps are asked for.
     pub(crate) tracing: bool,
     pub(crate) last: Option<(String, Spot)>,
@@ -259,7 +258,6 @@ impl Runtime {
             script: &raw const *<&[Step]>::default(),
             scripted: 0,
             log: Vec::new(),
-            expected: Vec::new(),
             tracing,
             last: None,
             extra: Footprint::new(),

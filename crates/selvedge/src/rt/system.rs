@@ -117,7 +117,6 @@ impl Program {
         rt.last = None;
         rt.leaks.clear();
         rt.values.clear();
-        rt.log.clear();
         rt.extra.clear();
         for thread in &mut rt.threads {
             if thread.state != State::Absent {
@@ -153,7 +152,7 @@ impl Program {
     }
 
     /// What a step would do now. Gives whether it can run.
-    #[inline]
+    #[inline(always)]
     fn announced(&mut self, step: Step, effect: &mut Effect) -> bool {
         let number = step.thread.index();
         let rt = self.rt_mut();
@@ -198,7 +197,7 @@ impl System for Program {
     fn restart(&mut self) {
         self.finish();
         let rt = self.rt_mut();
-        rt.expected.clear();
+        rt.log.clear();
         rt.scripted = 0;
         self.begin();
     }
@@ -209,8 +208,7 @@ impl System for Program {
         }
         self.finish();
         let rt = self.rt_mut();
-        std::mem::swap(&mut rt.expected, &mut rt.log);
-        rt.expected.truncate(kept.len());
+        rt.log.truncate(kept.len());
         rt.script = &raw const *kept;
         rt.scripted = 0;
         // The start runs up to the first operation, and as many steps as are its own.
