@@ -4,6 +4,7 @@ use std::panic::resume_unwind;
 
 use selvedge_core::{Effect, Fault, ObjectId, Step, ViolationKind};
 
+use super::alone::Decided;
 use super::arena::{self, Arena};
 use super::fiber::Abort;
 use super::operation::{Operation, Running, Spot};
@@ -82,12 +83,21 @@ impl Engine {
         match rt.next_of_script() {
             Some(step) if step.thread.index() == me && operation.is_enabled(rt, me) => {
                 if rt.take_scripted(me, step.choice, spot) {
-                    return step.choice;
+                    return self.taken(step.choice);
                 }
             }
             _ => {}
         }
-        self.announce(operation, spot)
+        let choice = self.announce(operation, spot);
+        self.taken(choice)
+    }
+
+    #[inline]
+    fn taken(&self, choice: u32) -> u32 {
+        if choice > 0 {
+            self.chose(choice);
+        }
+        choice
     }
 
     /// Stands at an operation until it is chosen.
@@ -108,13 +118,16 @@ impl Engine {
         if rt.way == Way::Close || thread.aborting || std::thread::panicking() {
             return;
         }
+        if rt.way == Way::Alone {
+            return self.end_alone(Decided::GivesUp);
+        }
         thread.state = State::Parked;
         rt.stand_at(operation, spot);
         self.suspend();
     }
 
     /// Back to the scheduler; returns when this thread is chosen.
-    fn suspend(&self) {
+    pub(super) fn suspend(&self) {
         let rt = self.rt();
         let thread = &rt.threads[rt.current];
         // SAFETY: the yielder lives at the bottom of the stack that runs.
@@ -153,6 +166,14 @@ impl Engine {
             self.unwind();
         }
         rt.stand_at(operation, spot);
+        if rt.way == Way::Alone && !std::thread::panicking() {
+            let is_free = operation.is_enabled(rt, me) && operation.choices(rt, me) == 1;
+            rt.threads[me].pending = Running::ONE;
+            if !is_free || !self.is_turn() {
+                self.end_alone(Decided::GivesUp);
+            }
+            return 0;
+        }
         if operation.is_enabled(rt, me) {
             rt.threads[me].pending = Running::ONE;
             if rt.way == Way::Announce {

@@ -146,6 +146,9 @@ impl Lock {
         self.take(hold, me);
         engine.rt().leaks.hold(object, me, spot);
         engine.looked(object, Mode::Probe);
+        if self.is_poisoned() {
+            engine.heard(object, 1);
+        }
     }
 
     #[cold]
@@ -180,6 +183,7 @@ impl Lock {
             engine.rt().leaks.hold(object, me, spot);
         }
         engine.looked(object, Mode::Probe);
+        engine.heard(object, u64::from(free) + 2 * u64::from(self.is_poisoned()));
         engine.note(|rt| {
             let result = if free { "taken" } else { "would wait" };
             format!("try_{} {} → {result}", hold.verb(), rt.object_name(object))

@@ -182,6 +182,7 @@ impl<T: Value> Core<T> {
             Touch { object, mode: Mode::Read, plain: true, verb: "unsync_load", order: None };
         engine.visible(&touch, spot);
         let value = self.value.get();
+        engine.saw(object, Mode::Probe, value.bits(), value.bits());
         engine.note(|rt| format!("unsync_load {} → {value:?}", rt.object_name(object)));
         value
     }
