@@ -265,6 +265,7 @@ impl Builder {
             stack_size: self.stack_size,
             panics_are_results: self.panics_are_results,
             spin_turns: self.spin_turns,
+            ends_loops: self.options.limits.steps == Self::default().options.limits.steps,
             learned: Learned::default(),
             weak: Cell::new(false),
             spun: Cell::new(false),

@@ -191,3 +191,24 @@ fn a_value_that_comes_and_goes() {
     assert_eq!(outcome.verdict(), Verdict::Violated);
     assert!(outcome.messages()[0].contains("main waits for ever"), "{}", outcome.text());
 }
+
+#[test]
+fn a_loop_that_does_not_say_that_it_waits() {
+    let run = || {
+        let flag = Arc::new(AtomicBool::new(false));
+        let other = Arc::clone(&flag);
+        let thread = thread::spawn(move || other.store(true, SeqCst));
+        while !flag.load(SeqCst) {}
+        thread.join().unwrap();
+    };
+    let outcome = Builder::new().explore(run);
+    assert_eq!(outcome.verdict(), Verdict::Inconclusive);
+    let text = outcome.text();
+    assert!(text.contains("2000 times in a row at crates/selvedge/tests/spin.rs:"), "{text}");
+    assert!(text.contains("hint::spin_loop"), "{text}");
+    assert_eq!(Builder::new().max_steps(500).explore(run).verdict(), Verdict::Inconclusive);
+    Builder::new().max_steps(50_000).check(|| {
+        let x = AtomicUsize::new(0);
+        (0..5_000).for_each(|_| assert_eq!(x.load(SeqCst), 0));
+    });
+}

@@ -232,6 +232,18 @@ impl Engine {
         }
     }
 
+    /// Stops the running thread: nobody can tell how it goes on.
+    #[cold]
+    pub(crate) fn give_up(&self, reason: String) -> ! {
+        let rt = self.rt();
+        let thread = &mut rt.threads[rt.current];
+        thread.fault = Some(Fault::GaveUp(reason));
+        thread.state = State::Failed;
+        loop {
+            self.suspend();
+        }
+    }
+
     /// Dropping the last `Arc` did something visible: from now on its count matters.
     #[cold]
     fn note_visible_drop(&self) {

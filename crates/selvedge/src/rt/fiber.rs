@@ -205,6 +205,10 @@ fn panicked(rt: &Runtime, number: usize) -> Fault {
         }
         None => violation.message = format!("{name} panicked"),
     }
+    if number != 0 {
+        let hint = "if it is meant to, and `join` gives it: Builder::panics_are_results(true)";
+        violation.notes.push(hint.to_owned());
+    }
     Fault::Violation(violation)
 }
 

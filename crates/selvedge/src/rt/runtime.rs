@@ -31,6 +31,8 @@ pub(crate) struct Shared {
     pub(crate) panics_are_results: bool,
     /// How far a spin loop is followed to see whether it gives up.
     pub(crate) spin_turns: u32,
+    /// Whether a loop that only reads is given up, since the user did not say how long it may be.
+    pub(crate) ends_loops: bool,
     pub(crate) learned: Learned,
     /// Whether an ordering weaker than sequential consistency was asked for.
     pub(crate) weak: Cell<bool>,

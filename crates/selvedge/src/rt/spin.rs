@@ -25,6 +25,9 @@ const MOST_FREE_TURNS: u32 = 8;
 /// After so many turns in a row nobody asks any more whether a loop gives up.
 const MOST_TRIED_TURNS: u32 = 1_000;
 
+/// A thread that does nothing but read, so often at one place, is in a loop that does not say so.
+const MOST_READS: u32 = 2_000;
+
 /// What a thread touched since it last spun.
 #[derive(Default)]
 pub(crate) struct Touched {
@@ -41,6 +44,9 @@ pub(crate) struct Touched {
     pub(super) turn: u64,
     /// All that it came to know so far, as one number: with the same it is in the same state.
     history: u64,
+    /// Where it last read something, after how many visible operations, and how often in a row.
+    read: Option<(Spot, u64)>,
+    reads: u32,
     /// Where it stands in a loop of which nobody knows whether it gives up.
     pub(super) undecided: Option<Key>,
 }
@@ -135,6 +141,29 @@ impl Engine {
         if rt.shared.learned.spins.get() {
             let value = rt.value(object);
             rt.threads[rt.current].touched.learn(value, more);
+        }
+    }
+
+    /// The running thread read something at `spot`. If it does so again and again, with nothing visible in
+    /// between, the number of executions has no end: it is better to say so soon.
+    #[inline]
+    pub(crate) fn read_at(&self, object: ObjectId, spot: Spot) {
+        let rt = self.rt();
+        let thread = &mut rt.threads[rt.current];
+        let operations = thread.operations;
+        let touched = &mut thread.touched;
+        let again = touched
+            .read
+            .replace((spot, operations))
+            .is_some_and(|(place, before)| std::ptr::eq(place, spot) && before + 1 == operations);
+        touched.reads = if again { touched.reads + 1 } else { 0 };
+        if touched.reads >= MOST_READS && rt.shared.ends_loops && rt.way == Way::Announce {
+            let (name, object) = (rt.thread_name(rt.current), rt.object_name(object));
+            self.give_up(format!(
+                "{name} read {object} {MOST_READS} times in a row at {spot}; a loop that waits for \
+                 another thread needs `hint::spin_loop()` or `thread::yield_now()` in it, and one \
+                 that ends by itself `Builder::max_steps`"
+            ));
         }
     }
 

@@ -52,6 +52,7 @@ fn run(algorithm: Algorithm, program: impl Fn() -> Vec<usize> + Clone + 'static)
         stack_size: 64 << 10,
         panics_are_results: false,
         spin_turns: 10,
+        ends_loops: true,
         learned,
         weak: Cell::new(false),
         spun: Cell::new(false),
