@@ -416,6 +416,14 @@ const MISTAKES: &[Mistake] = &[
         test: "conditions",
     },
     Mistake {
+        name: "library: a spin loop never gives up",
+        file: "rt/alone.rs",
+        right: "decided.unwrap_or(Decided::GivesUp)",
+        wrong: "decided.map_or(Decided::Waits, |_| Decided::Waits)",
+        suite: "spin",
+        test: "a_loop_that_gives_up",
+    },
+    Mistake {
         name: "library: unpark leaves no token",
         file: "thread/handle.rs",
         right: "engine.rt().threads[number].token = true;",

@@ -80,13 +80,12 @@ impl Engine {
         }
         thread.spot = spot;
         // The next step of a script may be this one: then nobody needs to know that it stands here.
-        match rt.next_of_script() {
-            Some(step) if step.thread.index() == me && operation.is_enabled(rt, me) => {
-                if rt.take_scripted(me, step.choice, spot) {
-                    return self.taken(step.choice);
-                }
-            }
-            _ => {}
+        if let Some(step) = rt.next_of_script()
+            && step.thread.index() == me
+            && operation.is_enabled(rt, me)
+            && rt.take_scripted(me, step.choice, spot)
+        {
+            return self.taken(step.choice);
         }
         let choice = self.announce(operation, spot);
         self.taken(choice)
