@@ -94,18 +94,18 @@ impl Engine {
         let rt = self.rt();
         let me = rt.current;
         rt.alone.as_ref().is_some_and(|alone| {
-            alone.key.thread as usize == me && rt.threads[me].operations <= alone.operations
+            let is_it = alone.key.thread as usize == me && alone.decided.is_none();
+            is_it && rt.threads[me].operations <= alone.operations
         })
     }
 
-    /// Enough is known. The thread stands still until the execution is taken down.
+    /// Enough is known. The thread goes on when what is left of the execution is run to its end.
     #[cold]
     pub(super) fn end_alone(&self, decided: Decided) {
         let rt = self.rt();
         if let Some(alone) = &mut rt.alone {
             alone.decided.get_or_insert(decided);
         }
-        rt.threads[rt.current].aborting = true;
         self.suspend();
     }
 }

@@ -117,12 +117,12 @@ impl Engine {
         if rt.way == Way::Close || thread.aborting || std::thread::panicking() {
             return;
         }
-        if rt.way == Way::Alone {
-            return self.end_alone(Decided::GivesUp);
-        }
         thread.state = State::Parked;
         rt.stand_at(operation, spot);
-        self.suspend();
+        match rt.way {
+            Way::Alone => self.end_alone(Decided::GivesUp),
+            _ => self.suspend(),
+        }
     }
 
     /// Back to the scheduler; returns when this thread is chosen.
@@ -167,10 +167,10 @@ impl Engine {
         rt.stand_at(operation, spot);
         if rt.way == Way::Alone && !std::thread::panicking() {
             let is_free = operation.is_enabled(rt, me) && operation.choices(rt, me) == 1;
-            rt.threads[me].pending = Running::ONE;
             if !is_free || !self.is_turn() {
                 self.end_alone(Decided::GivesUp);
             }
+            self.rt().threads[me].pending = Running::ONE;
             return 0;
         }
         if operation.is_enabled(rt, me) {
