@@ -76,7 +76,9 @@ impl Engine {
         let operations = thread.operations;
         let touched = thread.touched.seen.iter().map(|&(object, ..)| object);
         let Some(alone) = &mut rt.alone else { return };
-        let is_same = std::ptr::eq(spot, alone.key.spot) && touched.eq(alone.seen.iter().copied());
+        // A turn may use memory of its own.
+        let touched_same = thread.touched.varies || touched.eq(alone.seen.iter().copied());
+        let is_same = std::ptr::eq(spot, alone.key.spot) && touched_same;
         if !is_same || made_a_change {
             return self.end_alone(Decided::GivesUp);
         }

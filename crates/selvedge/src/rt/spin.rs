@@ -39,6 +39,8 @@ pub(crate) struct Touched {
     last: Option<(Spot, Vec<ObjectId>)>,
     /// How often it went round at that place before it was known to be a loop.
     free: u32,
+    /// Whether it touched something else than in the turn before.
+    pub(super) varies: bool,
     /// Its visible operations up to the last turn, and how many there were in that turn.
     operations: u64,
     pub(super) turn: u64,
@@ -86,6 +88,7 @@ impl Touched {
         let at_same_place = last.as_ref().is_some_and(|(place, _)| std::ptr::eq(*place, spot));
         let touched_same = last.is_some_and(|(_, before)| before == *objects);
         self.free = if at_same_place { self.free + 1 } else { 0 };
+        self.varies = !touched_same;
         at_same_place && !self.too_many && (touched_same || self.free > MOST_FREE_TURNS)
     }
 }
