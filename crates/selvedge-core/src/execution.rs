@@ -52,6 +52,9 @@ impl Event {
     }
 }
 
+/// Clocks are a multiple of so many numbers long.
+const LANES: usize = 4;
+
 /// Index of an access in [`Execution::accesses`].
 type AccessIndex = u32;
 
@@ -221,6 +224,24 @@ impl Execution {
         .skip_while(move |&(event, _)| event >= before)
     }
 
+    /// The accesses to the object of the event's `nth` access that come before it, latest first, each with
+    /// its event. As [`history`](Self::history), without a walk over what comes later.
+    #[inline]
+    pub fn history_of_access(
+        &self,
+        position: Position,
+        nth: usize,
+    ) -> impl Iterator<Item = (Position, Access)> + '_ {
+        let link = &self.links[self.event(position).first_access as usize + nth];
+        let mut next = link.peer.or(link.below);
+        std::iter::from_fn(move || {
+            let index = next?;
+            let link = &self.links[index as usize];
+            next = link.peer.or(link.below);
+            Some((link.event, self.accesses[index as usize]))
+        })
+    }
+
     /// The accesses that the event's `nth` access depends on: those to its object before it with which it does
     /// not commute, latest first, each with its event.
     #[inline]
@@ -251,6 +272,7 @@ impl Execution {
     }
 
     /// Adds the event that `step` was.
+    #[inline]
     pub fn push(&mut self, step: Step, effect: &Effect) {
         if self.is_relaxed() {
             return self.push_with(step, effect, &Edges::default());
@@ -319,7 +341,7 @@ impl Execution {
     }
 
     /// Adds the event with the clock of its thread before it; gives where it and its clock stand.
-    #[inline]
+    #[inline(always)]
     fn start_event(&mut self, step: Step, effect: &Effect) -> (Position, usize) {
         let thread = step.thread;
         self.make_room_for(thread);
@@ -339,14 +361,19 @@ impl Execution {
         match self.threads[thread.index()].last() {
             Some(previous) => {
                 let start = previous.index() * self.stride;
-                self.clocks.extend_from_within(start..start + self.stride);
+                // In pieces of a known size: mostly there is one.
+                for nth in 0..self.stride / LANES {
+                    let mut piece = [0; LANES];
+                    piece.copy_from_slice(&self.clocks[start + nth * LANES..][..LANES]);
+                    self.clocks.extend_from_slice(&piece);
+                }
             }
             None => self.clocks.resize(base + self.stride, 0),
         }
         (position, base)
     }
 
-    #[inline]
+    #[inline(always)]
     fn finish_event(&mut self, thread: ThreadId, position: Position, base: usize) {
         self.clocks[base + thread.index()] = self.threads[thread.index()].len() as u32 + 1;
         self.threads[thread.index()].push(position);
@@ -378,7 +405,7 @@ impl Execution {
     }
 
     /// Hangs the access into its object's history; gives the last access of the epoch below.
-    #[inline]
+    #[inline(always)]
     fn add_access(&mut self, event: Position, access: Access) -> Option<AccessIndex> {
         let object = access.object.index();
         if self.heads.len() <= object {
@@ -425,18 +452,24 @@ impl Execution {
     fn join_clock(&mut self, base: usize, event: Position) {
         let (before, new) = self.clocks.split_at_mut(base);
         let other = &before[event.index() * self.stride..][..self.stride];
-        for (mine, theirs) in new.iter_mut().zip(other) {
-            *mine = (*mine).max(*theirs);
+        let (mine, theirs) = (new.as_chunks_mut::<LANES>().0, other.as_chunks::<LANES>().0);
+        for (mine, theirs) in mine.iter_mut().zip(theirs) {
+            *mine = std::array::from_fn(|i| mine[i].max(theirs[i]));
         }
     }
 
+    #[inline]
     fn make_room_for(&mut self, thread: ThreadId) {
-        let needed = thread.index() + 1;
-        if self.threads.len() < needed {
-            self.threads.resize_with(needed, Vec::new);
+        if self.threads.len() <= thread.index() {
+            self.make_room(thread.index() + 1);
         }
+    }
+
+    #[cold]
+    fn make_room(&mut self, needed: usize) {
+        self.threads.resize_with(needed, Vec::new);
         if self.stride < needed {
-            let stride = needed.next_power_of_two().max(4);
+            let stride = needed.next_power_of_two().max(LANES);
             let mut clocks = Vec::with_capacity(stride * self.events.len().max(16));
             for event in 0..self.events.len() {
                 clocks.extend_from_slice(&self.clocks[event * self.stride..][..self.stride]);

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `E` | `Run::execution` |
 //! | `Sleep`, `sleep(E')` | [`SleepSets`] |
-//! | `WuT`, `wut(E')` | `Node::tree` and [`WakeupTrees`] |
+//! | `WuT`, `wut(E')` | `Node::tree` and [`WakeupTrees`], without the branch that is being explored |
 //! | `insert_[E'](v, wut(E'))` | [`WakeupTrees::insert`] |
 //! | `pre(E,e)`, `notdep(e,E)`, `WI` | `races.rs` |
 //!
@@ -33,7 +33,7 @@
 //! **Tests:** `selvedge-testkit/tests/`: comparison with the oracle on all small and on random
 //! programs, golden programs, deliberate mistakes.
 
-use selvedge_core::{Effect, Footprint, Position, Report, Status, Step, System, ThreadId};
+use selvedge_core::{Effect, Position, Report, Status, Step, System, ThreadId};
 
 use crate::algorithm::{Covers, Equivalence, Info};
 use crate::options::{Observer, Options};
@@ -92,10 +92,16 @@ struct Search<'a, S> {
 /// A state on the current path.
 #[derive(Default)]
 struct Node {
-    /// `wut(E)`: the branches to explore. The first one leads to the next node.
+    /// `wut(E)`: the branches still to explore, beside the one that leads to the next node.
     tree: Option<NodeId>,
     /// How many branches were explored.
     explored: u32,
+}
+
+/// A step to take, and what was put below it.
+struct Branch {
+    step: Step,
+    below: Option<NodeId>,
 }
 
 impl<S: System> Search<'_, S> {
@@ -103,16 +109,24 @@ impl<S: System> Search<'_, S> {
     /// races there.
     fn descend(&mut self) {
         while !self.run.is_stopped() {
-            if self.last_node().tree.is_none()
-                && let Err(maximal) = self.choose_any()
-            {
-                return self.look_for_races(maximal);
-            }
+            let first = self.last_node().tree;
+            let branch = match first {
+                None => match self.choose_any() {
+                    Ok(branch) => branch,
+                    Err(maximal) => return self.look_for_races(maximal),
+                },
+                Some(first) if self.can_take(first) => self.take_branch(first),
+                Some(first) => {
+                    self.drop_branch(first);
+                    continue;
+                }
+            };
             if self.run.is_at_step_limit() {
+                self.trees.drop_tree(branch.below);
                 self.run.finish_cut();
                 return self.look_for_races(false);
             }
-            self.take_branch();
+            self.descend_by(branch);
         }
     }
 
@@ -120,9 +134,9 @@ impl<S: System> Search<'_, S> {
         self.nodes.last_mut().expect("internal error: the root is never popped")
     }
 
-    /// At a node without branches: makes one of any enabled thread that does not sleep. If there is
+    /// At a node without branches: a step of any enabled thread that does not sleep. If there is
     /// none, the execution has ended; the error says whether it is maximal.
-    fn choose_any(&mut self) -> Result<(), bool> {
+    fn choose_any(&mut self) -> Result<Branch, bool> {
         let mut maximal = true;
         let mut cut = false;
         let mut chosen = None;
@@ -141,12 +155,10 @@ impl<S: System> Search<'_, S> {
             }
         }
         if let Some(step) = chosen {
-            let node = self.nodes.last_mut().expect("internal error: no root");
-            let branch = self.trees.add_leaf(&mut node.tree, None, step, Footprint::new());
             if choices > 1 {
-                self.add_alternatives(branch, step);
+                self.add_alternatives(step);
             }
-            return Ok(());
+            return Ok(Branch { step, below: None });
         }
         if maximal {
             self.run.finish();
@@ -162,40 +174,46 @@ impl<S: System> Search<'_, S> {
         Err(maximal)
     }
 
-    /// Takes the first branch of the last node, or drops it if that is not possible.
-    fn take_branch(&mut self) {
-        let depth = self.run.execution.len();
-        let branch = self.nodes[depth].tree.expect("internal error: the node has no branch");
-        let step = self.trees.step(branch);
-        let known = step.thread.index() < self.run.system.thread_count();
-        if !known || !self.run.is_enabled(step.thread) {
+    /// Whether the first branch of the last node can be taken.
+    fn can_take(&mut self, branch: NodeId) -> bool {
+        let thread = self.trees.step(branch).thread;
+        let known = thread.index() < self.run.system.thread_count();
+        if !known || !self.run.is_enabled(thread) {
             self.run.give_up(NOT_REPRODUCIBLE.to_owned());
-            return self.drop_branch();
+            return false;
         }
-        if !self.run.is_within_preemptions(step.thread) {
+        let is_within = self.run.is_within_preemptions(thread);
+        if !is_within {
             self.run.note_preemption_cut(false);
-            return self.drop_branch();
         }
-        self.run.step(step);
-        let accesses = self.run.execution.accesses(Position::new(depth));
-        self.sleep.descend(step, accesses);
-        let tree = self.trees.take_children(branch);
-        self.nodes.push(Node { tree, explored: 0 });
-        self.run.after_step(&|| fraction(&self.trees, &self.nodes));
+        is_within
+    }
+
+    /// Takes the first branch of the last node out of its tree.
+    fn take_branch(&mut self, first: NodeId) -> Branch {
+        let (step, below) = (self.trees.step(first), self.trees.take_children(first));
+        self.last_node().tree = self.trees.drop_branch(first);
+        Branch { step, below }
     }
 
     /// Drops the first branch of the last node and all below it.
-    fn drop_branch(&mut self) {
-        let node = self.nodes.last_mut().expect("internal error: no root");
-        let branch = node.tree.expect("internal error: the node has no branch");
-        let below = self.trees.take_children(branch);
-        self.trees.drop_tree(below);
-        node.tree = self.trees.drop_branch(branch);
+    fn drop_branch(&mut self, first: NodeId) {
+        let branch = self.take_branch(first);
+        self.trees.drop_tree(branch.below);
+    }
+
+    /// Runs the step that leads to the next node.
+    fn descend_by(&mut self, Branch { step, below }: Branch) {
+        let depth = Position::new(self.run.execution.len());
+        self.run.step(step);
+        self.sleep.descend(step, self.run.execution.accesses(depth));
+        self.nodes.push(Node { tree: below, explored: 0 });
+        self.run.after_step(&|| fraction(&self.trees, &self.nodes));
     }
 
     /// Adds the other alternatives of `step`, which was chosen freely, unless they sleep.
-    fn add_alternatives(&mut self, branch: NodeId, step: Step) {
-        let mut behind = branch;
+    fn add_alternatives(&mut self, step: Step) {
+        let mut behind = None;
         let mut effect = Effect::default();
         for choice in 0..self.run.system.choices(step.thread) {
             let other = Step { choice, ..step };
@@ -203,7 +221,7 @@ impl<S: System> Search<'_, S> {
             if other != step && !self.sleep.contains(other) {
                 self.run.system.pending(other, &mut effect);
                 let footprint = effect.footprint.clone();
-                behind = self.trees.add_leaf(&mut node.tree, Some(behind), other, footprint);
+                behind = Some(self.trees.add_leaf(&mut node.tree, behind, other, footprint));
             }
         }
     }
@@ -215,7 +233,6 @@ impl<S: System> Search<'_, S> {
             self.trees.drop_tree(done.tree);
             let Some(depth) = self.nodes.len().checked_sub(1) else { return false };
             self.last_node().explored += 1;
-            self.drop_branch();
             // Mostly there is no other, and nobody needs to know what goes to sleep here.
             if self.last_node().tree.is_none() {
                 continue;
@@ -229,7 +246,7 @@ impl<S: System> Search<'_, S> {
             while let Some(branch) = self.last_node().tree
                 && self.sleep.contains(self.trees.step(branch))
             {
-                self.drop_branch();
+                self.drop_branch(branch);
             }
             if self.last_node().tree.is_some() {
                 self.run.backtrack(depth);
@@ -250,6 +267,10 @@ impl<S: System> Search<'_, S> {
         // The latest first: to decide a step anew, the system then mostly goes back.
         let older = self.unsettled.len();
         for position in (self.fresh..self.run.execution.len()).rev().map(Position::new) {
+            // All that it depends on happens before it anyway: program order.
+            if self.run.execution.predecessors(position).is_empty() {
+                continue;
+            }
             if !self.settle(Later::Event(position), maximal) {
                 self.unsettled.push(position);
             }
@@ -269,16 +290,15 @@ impl<S: System> Search<'_, S> {
         let mut settled = true;
         let expand = reversals(run, later, reversal, &mut |execution, reversal| {
             let depth = reversal.at.index();
-            let current = nodes[depth].tree.expect("internal error: nothing is explored");
-            let sleepers = sleep.at(depth);
+            let (tree, sleepers) = (&mut nodes[depth].tree, sleep.at(depth));
             if reversal.stable {
-                if schedule(trees, current, sleepers, &reversal.sequence, Absent::Undecided) {
+                if schedule(trees, tree, sleepers, &reversal.sequence, Absent::Undecided) {
                     return;
                 }
                 reversal.load_rest(execution);
             }
             settled = false;
-            schedule(trees, current, sleepers, &reversal.sequence, full);
+            schedule(trees, tree, sleepers, &reversal.sequence, full);
         });
         for at in expand {
             self.expand(at);
@@ -289,7 +309,8 @@ impl<S: System> Search<'_, S> {
     /// Makes a branch of every step that can be taken before the event at `at`.
     fn expand(&mut self, at: Position) {
         self.run.sync_to(at.index());
-        let current = self.nodes[at.index()].tree.expect("internal error: nothing is explored");
+        let explored = self.run.execution.event(at).step();
+        let tree = &mut self.nodes[at.index()].tree;
         let mut effect = Effect::default();
         for thread in self.run.threads() {
             let choices = match self.run.is_enabled(thread) {
@@ -298,12 +319,12 @@ impl<S: System> Search<'_, S> {
             };
             for choice in 0..choices {
                 let step = Step { thread, choice };
-                let known =
-                    self.trees.branches(Some(current)).any(|node| self.trees.step(node) == step);
+                let known = step == explored
+                    || self.trees.branches(*tree).any(|node| self.trees.step(node) == step);
                 let sleeps = self.sleep.at(at.index()).iter().any(|other| other.contains(step));
                 if !known && !sleeps {
                     self.run.system.pending(step, &mut effect);
-                    self.trees.add_last(current, step, effect.footprint.clone());
+                    self.trees.add_last(tree, step, effect.footprint.clone());
                 }
             }
         }
@@ -314,7 +335,7 @@ impl<S: System> Search<'_, S> {
 /// nothing, if that is not decided.
 fn schedule(
     trees: &mut WakeupTrees,
-    current: NodeId,
+    tree: &mut Option<NodeId>,
     sleepers: &[Move],
     sequence: &Sequence,
     absent: Absent,
@@ -327,12 +348,12 @@ fn schedule(
             (Initial::Absent, Absent::Undecided) => undecided = true,
         }
     }
-    !undecided && trees.insert(current, sequence, absent)
+    !undecided && trees.insert(tree, sequence, absent)
 }
 
 fn fraction(trees: &WakeupTrees, nodes: &[Node]) -> f64 {
     share_done(nodes.iter().map(|node| {
         let left = trees.branches(node.tree).count();
-        (node.explored as usize + 1, node.explored as usize + left)
+        (node.explored as usize + 1, node.explored as usize + 1 + left)
     }))
 }

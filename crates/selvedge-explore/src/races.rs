@@ -455,23 +455,26 @@ impl Waiting {
 
     /// Events of other threads, latest first, that it conflicts with and that it could run without.
     fn candidates(&self, execution: &Execution) -> SmallVec<[Position; 8]> {
-        let end = match self.later {
-            Later::Event(position) => position,
-            Later::Pending(_) => Position::new(execution.len()),
-        };
         let mut candidates: SmallVec<[Position; 8]> = SmallVec::new();
-        for access in self.accesses.iter().filter(|access| !access.mode.is_cause()) {
-            for (position, other) in execution.history(access.object, end) {
+        for (nth, access) in self.accesses.iter().enumerate() {
+            let mut look_at = |(position, other): (Position, Access)| {
                 if self.knows(execution, position) {
-                    if !commute(other.mode, other.mode) && !execution.is_relaxed() {
-                        break; // and so everything before it is known
-                    }
-                } else if !commute(other.mode, access.mode)
-                    && !may_enable_only(other.mode, access.mode)
-                {
+                    // If nothing commutes with it, everything before it is known too.
+                    return commute(other.mode, other.mode) || execution.is_relaxed();
+                }
+                if !commute(other.mode, access.mode) && !may_enable_only(other.mode, access.mode) {
                     candidates.push(position);
                 }
-            }
+                true
+            };
+            let _known = match self.later {
+                _ if access.mode.is_cause() => continue,
+                Later::Event(event) => execution.history_of_access(event, nth).all(&mut look_at),
+                Later::Pending(_) => {
+                    let end = Position::new(execution.len());
+                    execution.history(access.object, end).all(&mut look_at)
+                }
+            };
         }
         if let Later::Event(position) = self.later
             && execution.is_relaxed()

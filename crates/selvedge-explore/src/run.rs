@@ -79,9 +79,9 @@ impl<'a, S: System> Run<'a, S> {
             Some(last) if self.has_switch_bound() => last.thread.index(),
             _ => self.tired().map_or(0, |thread| thread.index() + 1),
         };
-        (first..count)
-            .chain(0..first.min(count))
-            .map(ThreadId::new)
+        let around = move |index| if index < count { index } else { index - count };
+        (first..first + count)
+            .map(move |index| ThreadId::new(around(index)))
             .filter(|&thread| self.is_enabled(thread))
     }
 

@@ -80,6 +80,7 @@ impl WakeupTrees {
     }
 
     /// Adds a branch of one step behind `behind`, or as the first one.
+    #[inline]
     pub(crate) fn add_leaf(
         &mut self,
         first: &mut Option<NodeId>,
@@ -99,10 +100,15 @@ impl WakeupTrees {
         node
     }
 
-    /// Adds a branch of one step as the last of the tree that contains the branch `current`.
-    pub(crate) fn add_last(&mut self, current: NodeId, step: Step, footprint: Footprint) {
-        let last = self.branches(Some(current)).last();
-        self.add_leaf(&mut Some(current), last, step, footprint);
+    /// Adds a branch of one step as the last of a tree.
+    pub(crate) fn add_last(
+        &mut self,
+        first: &mut Option<NodeId>,
+        step: Step,
+        footprint: Footprint,
+    ) -> NodeId {
+        let last = self.branches(*first).last();
+        self.add_leaf(first, last, step, footprint)
     }
 
     /// Takes the children of `node` away, to be the tree of the node it leads to.
@@ -134,23 +140,28 @@ impl WakeupTrees {
         }
     }
 
-    /// Inserts the sequence into a tree whose first branch is `current`, the one being explored.
-    /// That one never fits: the sequence contains an event that depends on it.
+    /// Inserts the sequence into a tree of branches that are not being explored. The one that is
+    /// would never fit: the sequence contains an event that depends on it.
     ///
     /// Gives false, and does nothing, if a step that the sequence does not contain would be taken
     /// for a weak initial of it, and `absent` does not allow that.
-    pub(crate) fn insert(&mut self, current: NodeId, sequence: &Sequence, absent: Absent) -> bool {
+    pub(crate) fn insert(
+        &mut self,
+        tree: &mut Option<NodeId>,
+        sequence: &Sequence,
+        absent: Absent,
+    ) -> bool {
         let mut items = std::mem::take(&mut self.items);
         items.clear();
         items.extend(0..sequence.len());
-        let inserted = self.insert_items(current, sequence, &mut items, absent);
+        let inserted = self.insert_items(tree, sequence, &mut items, absent);
         self.items = items;
         inserted
     }
 
     fn insert_items(
         &mut self,
-        current: NodeId,
+        tree: &mut Option<NodeId>,
         sequence: &Sequence,
         items: &mut Vec<usize>,
         absent: Absent,
@@ -158,7 +169,7 @@ impl WakeupTrees {
         let mut parent: Option<NodeId> = None;
         loop {
             let children = match parent {
-                None => self.next(current),
+                None => *tree,
                 // A leaf that was itself inserted: whatever follows it will be explored.
                 Some(node) if self.children(node).is_none() => return true,
                 Some(node) => self.children(node),
@@ -175,7 +186,7 @@ impl WakeupTrees {
                 break;
             }
             let Some((child, index)) = fits else {
-                self.append(current, parent, sequence, items);
+                self.append(tree, parent, sequence, items);
                 return true;
             };
             if let Some(index) = index {
@@ -185,10 +196,10 @@ impl WakeupTrees {
         }
     }
 
-    /// Appends the items as a new last branch below `parent`, or beside `current`.
+    /// Appends the items as a new last branch below `parent`, or of the tree itself.
     fn append(
         &mut self,
-        current: NodeId,
+        tree: &mut Option<NodeId>,
         parent: Option<NodeId>,
         sequence: &Sequence,
         items: &[usize],
@@ -196,19 +207,20 @@ impl WakeupTrees {
         let mut parent = parent;
         for &index in items {
             let footprint = Footprint::of_event(sequence.accesses(index));
-            let mut children = match parent {
-                None => Some(current),
-                Some(parent) => self.children(parent),
-            };
-            let last = self.branches(children).last();
-            let node = self.add_leaf(&mut children, last, sequence.step(index), footprint);
-            if let Some(parent) = parent {
-                self.nodes[parent.index()].first_child = children;
-            }
-            parent = Some(node);
+            let step = sequence.step(index);
+            parent = Some(match parent {
+                None => self.add_last(tree, step, footprint),
+                Some(parent) => {
+                    let mut children = self.children(parent);
+                    let node = self.add_last(&mut children, step, footprint);
+                    self.nodes[parent.index()].first_child = children;
+                    node
+                }
+            });
         }
     }
 
+    #[inline]
     fn allocate(&mut self, node: Node) -> NodeId {
         match self.free.pop() {
             Some(id) => {

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 /// Checks all executions of `f`, one per class.
+#[track_caller]
 pub fn model<F>(f: F)
 where
     F: Fn() + Sync + Send + 'static,
@@ -65,6 +66,7 @@ impl Builder {
     ///
     /// # Panics
     /// If something is wrong in one of them, with a report.
+    #[track_caller]
     pub fn check<F>(&self, f: F)
     where
         F: Fn() + Sync + Send + 'static,

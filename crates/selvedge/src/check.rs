@@ -74,7 +74,7 @@ impl Default for Builder {
             time: None,
             stack_size: 256 << 10,
             panics_are_results: false,
-            spin_turns: 0,
+            spin_turns: 100,
             report_file: None,
             replay: None,
             sample: None,
@@ -144,8 +144,9 @@ impl Builder {
         self
     }
 
-    /// How often a spin loop goes round although nothing it read has changed; 0 unless said
-    /// otherwise. For loops that do something else after some turns.
+    /// How many turns a spin loop is followed to see whether it gives up by itself although nothing
+    /// it read has changed; 100 unless said otherwise. One that does not is taken to wait for a
+    /// change. With 0 all loops are.
     pub fn spin_turns(mut self, turns: u32) -> Self {
         self.spin_turns = turns;
         self
@@ -244,7 +245,7 @@ impl Builder {
             file: Location::caller().file(),
             data_races: self.options.data_races,
             seed: self.sample.map(|(_, seed)| seed),
-            spun: shared.spun.get() && self.spin_turns == 0,
+            spun: shared.spun.get().then_some(self.spin_turns),
             weak: shared.weak.get(),
             unsteady,
             time,
@@ -264,6 +265,7 @@ impl Builder {
             stack_size: self.stack_size,
             panics_are_results: self.panics_are_results,
             spin_turns: self.spin_turns,
+            ends_loops: self.options.limits.steps == Self::default().options.limits.steps,
             learned: Learned::default(),
             weak: Cell::new(false),
             spun: Cell::new(false),
@@ -370,8 +372,8 @@ pub struct Outcome {
     seed: Option<u64>,
     failures: Vec<TraceView>,
     weak: bool,
-    /// Whether a thread waited in a spin loop that might have given up.
-    spun: bool,
+    /// If a thread waited in a spin loop: after so many turns it might have given up.
+    spun: Option<u32>,
     unsteady: Option<String>,
     time: Duration,
 }

@@ -71,7 +71,7 @@ pub(crate) fn replay_command(view: &TraceView) -> String {
 }
 
 /// One line about how much was run, and what was not looked at.
-pub(crate) fn summary(report: &Report, how: &str, weak: bool, spun: bool) -> String {
+pub(crate) fn summary(report: &Report, how: &str, weak: bool, spun: Option<u32>) -> String {
     let counts = report.counts;
     let mut text = format!(
         "selvedge: {} ({how}), {}, longest {}, {}\n",
@@ -86,11 +86,11 @@ pub(crate) fn summary(report: &Report, how: &str, weak: bool, spun: bool) -> Str
              shows were not explored\n",
         );
     }
-    if spun {
-        text.push_str(
-            "selvedge: spin loops wait for a change; executions in which one gives up by itself were \
-             not explored (Builder::spin_turns)\n",
-        );
+    if let Some(turns) = spun {
+        text.push_str(&format!(
+            "selvedge: spin loops wait for a change; whether one gives up after more than {turns} turns \
+             was not explored (Builder::spin_turns)\n",
+        ));
     }
     text
 }

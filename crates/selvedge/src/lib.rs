@@ -143,8 +143,10 @@
 //! * `compare_exchange_weak`, `park` and waits do not fail or end without reason. Timeouts are tried
 //!   both ways.
 //! * A spin loop with [`hint::spin_loop`] or [`thread::yield_now`] waits in its second turn until
-//!   something it read has changed. One that gives up after some turns needs [`Builder::spin_turns`];
-//!   the report says if that may matter.
+//!   something it read has changed. Before it does, it is followed to see whether it gives up by
+//!   itself; then its turns are steps like all others. One that gives up after more than 100 turns
+//!   needs [`Builder::spin_turns`]. How many turns a loop made before a change is not explored
+//!   if it never gives up.
 //! * A compare-exchange that fails is a read, so that there are fewer classes than in tools that take
 //!   it for a write: 40 in place of 62 for two threads that push and pop on a Treiber stack.
 //! * [`sync::Arc`] must be this crate's if dropping the last reference does something visible. For

@@ -11,7 +11,7 @@ use super::hard_causes;
 pub(super) fn lock_races(execution: &Execution, later: Position) -> SmallVec<[Position; 4]> {
     let mut races = SmallVec::new();
     let accesses = execution.accesses(later);
-    let Some(access) = accesses.iter().find(|access| access.mode == Mode::Acquire) else {
+    let Some(nth) = accesses.iter().position(|access| access.mode == Mode::Acquire) else {
         return races;
     };
     let thread = execution.event(later).thread();
@@ -22,7 +22,7 @@ pub(super) fn lock_races(execution: &Execution, later: Position) -> SmallVec<[Po
             && !hard_causes(execution, accesses, later).any(before)
     };
     let (mut looked, mut released) = (false, false);
-    for (e, other) in execution.history(access.object, later) {
+    for (e, other) in execution.history_of_access(later, nth) {
         match other.mode {
             // While it was held, the way to come before the look is to come before the acquire.
             Mode::Probe if released => continue,

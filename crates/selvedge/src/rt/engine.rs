@@ -2,8 +2,9 @@
 
 use std::panic::resume_unwind;
 
-use selvedge_core::{Effect, Fault, ObjectId, ViolationKind};
+use selvedge_core::{Effect, Fault, ObjectId, Step, ViolationKind};
 
+use super::alone::Decided;
 use super::arena::{self, Arena};
 use super::fiber::Abort;
 use super::operation::{Operation, Running, Spot};
@@ -66,31 +67,44 @@ impl Engine {
     /// Announces an operation and comes back when it is chosen: the caller then performs it. Gives
     /// the alternative to take.
     #[inline]
-    pub(crate) fn visible(&self, operation: &dyn Operation, spot: Spot) -> u32 {
+    pub(crate) fn visible(&self, operation: &impl Operation, spot: Spot) -> u32 {
         let rt = self.rt();
         let me = rt.current;
-        let thread = &mut rt.threads[me];
-        thread.operations += 1;
-        if !thread.dropping.is_empty() {
+        if !rt.threads[me].dropping.is_empty() {
             self.note_visible_drop();
         }
         let thread = &mut rt.threads[me];
+        thread.operations += 1;
         if rt.way != Way::Announce || thread.aborting || std::thread::panicking() {
             return self.at_once(operation, spot);
         }
-        // SAFETY: only the lifetime changes: the operation is looked at only while this thread
-        // stands here.
-        thread.pending = unsafe {
-            std::mem::transmute::<*const dyn Operation, *const dyn Operation>(
-                operation as *const dyn Operation,
-            )
-        };
         thread.spot = spot;
-        rt.note_next(me, spot);
-        // The next step of a script may be this one.
-        if rt.scripted < rt.script.len() && rt.take_scripted(me) {
-            return rt.choice;
+        // The next step of a script may be this one: then nobody needs to know that it stands here.
+        if let Some(step) = rt.next_of_script()
+            && step.thread.index() == me
+            && operation.is_enabled(rt, me)
+            && rt.take_scripted(me, step.choice, spot)
+        {
+            return self.taken(step.choice);
         }
+        let choice = self.announce(operation, spot);
+        self.taken(choice)
+    }
+
+    #[inline]
+    fn taken(&self, choice: u32) -> u32 {
+        if choice > 0 {
+            self.chose(choice);
+        }
+        choice
+    }
+
+    /// Stands at an operation until it is chosen.
+    #[inline(never)]
+    fn announce(&self, operation: &dyn Operation, spot: Spot) -> u32 {
+        let rt = self.rt();
+        rt.stand_at(operation, spot);
+        rt.note_next(rt.current, spot);
         self.suspend();
         self.rt().choice
     }
@@ -103,19 +117,16 @@ impl Engine {
         if rt.way == Way::Close || thread.aborting || std::thread::panicking() {
             return;
         }
-        // SAFETY: as in `visible`.
-        thread.pending = unsafe {
-            std::mem::transmute::<*const dyn Operation, *const dyn Operation>(
-                operation as *const dyn Operation,
-            )
-        };
-        thread.spot = spot;
         thread.state = State::Parked;
-        self.suspend();
+        rt.stand_at(operation, spot);
+        match rt.way {
+            Way::Alone => self.end_alone(Decided::GivesUp),
+            _ => self.suspend(),
+        }
     }
 
     /// Back to the scheduler; returns when this thread is chosen.
-    fn suspend(&self) {
+    pub(super) fn suspend(&self) {
         let rt = self.rt();
         let thread = &rt.threads[rt.current];
         // SAFETY: the yielder lives at the bottom of the stack that runs.
@@ -153,13 +164,15 @@ impl Engine {
             rt.threads[me].aborting = true;
             self.unwind();
         }
-        rt.threads[me].spot = spot;
-        // SAFETY: as in `visible`.
-        rt.threads[me].pending = unsafe {
-            std::mem::transmute::<*const dyn Operation, *const dyn Operation>(
-                operation as *const dyn Operation,
-            )
-        };
+        rt.stand_at(operation, spot);
+        if rt.way == Way::Alone && !std::thread::panicking() {
+            let is_free = operation.is_enabled(rt, me) && operation.choices(rt, me) == 1;
+            if !is_free || !self.is_turn() {
+                self.end_alone(Decided::GivesUp);
+            }
+            self.rt().threads[me].pending = Running::ONE;
+            return 0;
+        }
         if operation.is_enabled(rt, me) {
             rt.threads[me].pending = Running::ONE;
             if rt.way == Way::Announce {
@@ -190,7 +203,9 @@ impl Engine {
     pub(crate) fn found(&self, object: ObjectId, found: Found) {
         let rt = self.rt();
         // While a thread unwinds its operations are no steps of their own.
-        if let Some(step) = rt.log.last_mut()
+        if rt.way == Way::Announce
+            && let Some(last) = rt.threads[rt.current].last_step
+            && let Some(step) = rt.log.get_mut(last)
             && !std::thread::panicking()
         {
             step.found = Some((object, found));
@@ -216,6 +231,18 @@ impl Engine {
         }
     }
 
+    /// Stops the running thread: nobody can tell how it goes on.
+    #[cold]
+    pub(crate) fn give_up(&self, reason: String) -> ! {
+        let rt = self.rt();
+        let thread = &mut rt.threads[rt.current];
+        thread.fault = Some(Fault::GaveUp(reason));
+        thread.state = State::Failed;
+        loop {
+            self.suspend();
+        }
+    }
+
     /// Dropping the last `Arc` did something visible: from now on its count matters.
     #[cold]
     fn note_visible_drop(&self) {
@@ -224,59 +251,80 @@ impl Engine {
 }
 
 impl Runtime {
-    /// Whether the next step of the script is one of `me`; then it is taken.
-    #[inline]
-    pub(crate) fn take_scripted(&mut self, me: usize) -> bool {
-        // SAFETY: the script is valid while it is followed; see `System::rewind`.
-        let step = unsafe { (&*self.script)[self.scripted] };
-        if step.thread.index() != me {
-            return false;
-        }
-        self.begin_scripted(me, step.choice)
+    /// The running thread now stands at `operation`.
+    fn stand_at(&mut self, operation: &dyn Operation, spot: Spot) {
+        let thread = &mut self.threads[self.current];
+        // SAFETY: only the lifetime changes: the operation is looked at only while its thread
+        // stands there.
+        thread.pending = unsafe {
+            std::mem::transmute::<*const dyn Operation, *const dyn Operation>(
+                operation as *const dyn Operation,
+            )
+        };
+        thread.spot = spot;
     }
 
-    /// Takes a step of the script; false if the code does not do the same as before.
+    /// The step of the script that comes next.
     #[inline]
+    fn next_of_script(&self) -> Option<Step> {
+        // SAFETY: the script is valid while it is followed; see `System::rewind`.
+        unsafe { &*self.script }.get(self.scripted).copied()
+    }
+
+    /// Takes the pending step of a thread, which the script wants next; false if the code does not do
+    /// the same as before.
     pub(crate) fn begin_scripted(&mut self, me: usize, choice: u32) -> bool {
-        let thread = &mut self.threads[me];
-        thread.begun = true;
-        let spot = thread.spot;
-        let same = self
-            .expected
-            .get(self.scripted)
-            .is_none_or(|logged| logged.thread as usize == me && std::ptr::eq(logged.spot, spot));
-        if !same || !self.is_enabled(me) {
+        let spot = self.threads[me].spot;
+        if !self.is_enabled(me) {
             self.note_difference(me, spot);
             return false;
         }
-        self.threads[me].pending = Running::ONE;
-        self.threads[me].last_step = Some(self.log.len());
-        self.log.push(Logged::new(me, choice, spot));
+        self.take_scripted(me, choice, spot)
+    }
+
+    /// Takes the step at `spot`, which can run and which the script wants next; false if the code does
+    /// not do the same as before.
+    #[inline]
+    fn take_scripted(&mut self, me: usize, choice: u32, spot: Spot) -> bool {
+        match self.log.get(self.scripted) {
+            Some(logged) if logged.thread as usize == me && std::ptr::eq(logged.spot, spot) => {}
+            Some(_) => {
+                self.note_difference(me, spot);
+                return false;
+            }
+            None => self.log.push(Logged::new(me, choice, spot)),
+        }
+        let thread = &mut self.threads[me];
+        thread.begun = true;
+        thread.pending = Running::ONE;
+        thread.last_step = Some(self.scripted);
         self.scripted += 1;
         self.choice = choice;
         true
     }
 
     /// A thread came to its next operation: after the same steps it must be the same.
-    #[inline]
     fn note_next(&mut self, me: usize, spot: Spot) {
-        let Some(last) = self.threads[me].last_step else { return };
-        if let Some(next) = self.expected.get(last).and_then(|logged| logged.next)
-            && !std::ptr::eq(next, spot)
-        {
-            let name = self.thread_name(me);
-            self.note_unsteady(format!(
-                "after the same steps {name} was at {next}, and now it is at {spot}"
-            ));
-        }
-        if let Some(logged) = self.log.get_mut(last) {
-            logged.next = Some(spot);
+        let last = self.threads[me].last_step;
+        if let Some(logged) = last.and_then(|last| self.log.get_mut(last)) {
+            match logged.next {
+                Some(next) if !std::ptr::eq(next, spot) => self.note_other_next(me, next, spot),
+                _ => logged.next = Some(spot),
+            }
         }
     }
 
     #[cold]
+    fn note_other_next(&mut self, me: usize, next: Spot, spot: Spot) {
+        let name = self.thread_name(me);
+        self.note_unsteady(format!(
+            "after the same steps {name} was at {next}, and now it is at {spot}"
+        ));
+    }
+
+    #[cold]
     fn note_difference(&mut self, me: usize, spot: Spot) {
-        let then = match self.expected.get(self.scripted) {
+        let then = match self.log.get(self.scripted) {
             Some(logged) => logged.spot.to_string(),
             None => "could go on".to_owned(),
         };
@@ -285,7 +333,7 @@ impl Runtime {
         self.note_unsteady(format!(
             "step {step} of the same schedule was at {then}, and now {name} is at {spot}"
         ));
-        self.script = &raw const *<&[selvedge_core::Step]>::default();
+        self.script = &raw const *<&[Step]>::default();
     }
 }
 

@@ -172,6 +172,7 @@ pub(crate) unsafe fn resume(rt: *mut Runtime, number: usize) {
 ///
 /// # Safety
 /// As for [`resume`].
+#[inline(never)]
 unsafe fn ended(rt: *mut Runtime, number: usize, outcome: Outcome) {
     // SAFETY: the caller promises that `rt` is valid; no code runs here.
     let rt = unsafe { &mut *rt };
@@ -203,6 +204,10 @@ fn panicked(rt: &Runtime, number: usize) -> Fault {
             violation.places.extend(panic.place.clone());
         }
         None => violation.message = format!("{name} panicked"),
+    }
+    if number != 0 {
+        let hint = "if it is meant to, and `join` gives it: Builder::panics_are_results(true)";
+        violation.notes.push(hint.to_owned());
     }
     Fault::Violation(violation)
 }

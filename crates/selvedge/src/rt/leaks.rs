@@ -30,6 +30,11 @@ impl Leaks {
 
     pub(crate) fn let_go(&mut self, object: ObjectId, thread: usize) {
         let is_it = |held: &(ObjectId, u32, Spot)| held.0 == object && held.1 == thread as u32;
+        // Mostly the last one that was taken.
+        if self.held.last().is_some_and(is_it) {
+            self.held.pop();
+            return;
+        }
         let position = self
             .held
             .iter()

@@ -1,5 +1,6 @@
 //! The engine: threads of checked code as coroutines, driven as a `System`.
 
+pub(crate) mod alone;
 pub(crate) mod arena;
 mod deadlock;
 pub(crate) mod engine;

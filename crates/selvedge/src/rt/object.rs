@@ -36,13 +36,13 @@ impl Header {
         &self,
         engine: &Engine,
         kind: &'static str,
-        restorer: impl FnOnce() -> Restorer,
+        restorer: impl Fn() -> Restorer,
     ) -> ObjectId {
         let stamp = self.stamp.get();
         if stamp >> NUMBER_BITS == engine.rt().epoch {
             return ObjectId::new((stamp & ((1 << NUMBER_BITS) - 1)) as usize);
         }
-        self.register(engine, kind, restorer())
+        self.register(engine, kind, &restorer)
     }
 
     /// Another object that belongs to it.
@@ -53,12 +53,17 @@ impl Header {
     }
 
     #[cold]
-    fn register(&self, engine: &Engine, kind: &'static str, restorer: Restorer) -> ObjectId {
+    fn register(
+        &self,
+        engine: &Engine,
+        kind: &'static str,
+        restorer: &dyn Fn() -> Restorer,
+    ) -> ObjectId {
         let rt = engine.rt();
         let (place, outlives) = self.lies(rt);
         if outlives {
             rt.shared.claim_statics();
-            match restorer.reset(self.stamp.get() == 0, &raw const *self as usize) {
+            match restorer().reset(self.stamp.get() == 0, &raw const *self as usize) {
                 Ok(reset) => rt.resets.push(reset),
                 Err(()) => self.refuse(engine, kind),
             }

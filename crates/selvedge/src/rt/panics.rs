@@ -68,7 +68,8 @@ fn double_panic(rt: &Runtime) {
         }
     }
     if rt.way == Way::Announce {
-        let steps = rt.log.iter().map(|logged| Step {
+        let taken = if rt.scripted < rt.script.len() { rt.scripted } else { rt.log.len() };
+        let steps = rt.log[..taken].iter().map(|logged| Step {
             thread: ThreadId::new(logged.thread as usize),
             choice: logged.choice,
         });

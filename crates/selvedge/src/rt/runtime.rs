@@ -11,6 +11,7 @@ use selvedge_core::{
     Access, Fault, Footprint, Mode, ObjectId, Place, Step, ThreadId, Violation, ViolationKind,
 };
 
+use super::alone::{Alone, Loops};
 use super::arena::Arena;
 use super::fiber::{Fiber, Stacks, Yielder};
 use super::leaks::Leaks;
@@ -28,8 +29,10 @@ pub(crate) struct Shared {
     pub(crate) stack_size: usize,
     /// Whether a panic in a spawned thread is only what `join` gives.
     pub(crate) panics_are_results: bool,
-    /// How often a spin loop may go round although nothing it read has changed.
+    /// How far a spin loop is followed to see whether it gives up.
     pub(crate) spin_turns: u32,
+    /// Whether a loop that only reads is given up, since the user did not say how long it may be.
+    pub(crate) ends_loops: bool,
     pub(crate) learned: Learned,
     /// Whether an ordering weaker than sequential consistency was asked for.
     pub(crate) weak: Cell<bool>,
@@ -60,6 +63,8 @@ impl Shared {
 pub(crate) struct Learned {
     /// Whether there are spin loops, so that what each thread reads must be kept in mind.
     pub(crate) spins: Cell<bool>,
+    /// Which of them give up by themselves.
+    pub(crate) loops: RefCell<Loops>,
     /// Contents of `Arc`s whose counts matter: someone looks at them, or dropping the last one does
     /// something visible.
     pub(crate) counted: RefCell<BTreeSet<&'static str>>,
@@ -74,6 +79,8 @@ pub(crate) enum Way {
     Announce,
     /// It runs at once if it can: what is left of an execution is run to its end.
     Drain,
+    /// It runs at once if it is part of a turn: a thread shows whether it gives up a spin loop.
+    Alone,
     /// It runs at once: everything is taken down.
     Close,
 }
@@ -210,12 +217,13 @@ pub(crate) struct Runtime {
     pub(crate) epoch: u64,
     /// Per object, its value or how often it was changed; see `spin.rs`.
     pub(crate) values: Vec<u64>,
+    /// A thread that runs alone to see whether it gives up a spin loop.
+    pub(crate) alone: Option<Alone>,
     /// Steps to follow, and how many were taken.
     pub(crate) script: *const [Step],
     pub(crate) scripted: usize,
+    /// The steps taken; while a script is followed, also those that are to come again.
     pub(crate) log: Vec<Logged>,
-    /// The log of the time before, to compare with.
-    pub(crate) expected: Vec<Logged>,
     /// Whether texts of steps are asked for.
     pub(crate) tracing: bool,
     pub(crate) last: Option<(String, Spot)>,
@@ -256,10 +264,10 @@ impl Runtime {
             names: Names::default(),
             epoch: 0,
             values: Vec::new(),
+            alone: None,
             script: &raw const *<&[Step]>::default(),
             scripted: 0,
             log: Vec::new(),
-            expected: Vec::new(),
             tracing,
             last: None,
             extra: Footprint::new(),

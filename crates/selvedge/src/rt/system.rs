@@ -32,14 +32,18 @@ impl Program {
         Self { rt: Box::into_raw(Runtime::new(shared, tracing)), steps: 0, started: false }
     }
 
+    pub(super) fn raw(&self) -> *mut Runtime {
+        self.rt
+    }
+
     #[inline]
-    fn rt(&self) -> &Runtime {
+    pub(super) fn rt(&self) -> &Runtime {
         // SAFETY: the runtime lives as long as this, and no thread of it runs now.
         unsafe { &*self.rt }
     }
 
     #[inline]
-    fn rt_mut(&mut self) -> &mut Runtime {
+    pub(super) fn rt_mut(&mut self) -> &mut Runtime {
         // SAFETY: as above, and the borrow of `self` is exclusive.
         unsafe { &mut *self.rt }
     }
@@ -108,6 +112,32 @@ impl Program {
         set_running(before);
     }
 
+    /// Starts again and takes the steps `kept`, which were taken before.
+    pub(super) fn replay(&mut self, kept: &[Step]) {
+        self.finish();
+        let rt = self.rt_mut();
+        rt.log.truncate(kept.len());
+        rt.script = &raw const *kept;
+        rt.scripted = 0;
+        // The start runs up to the first operation, and as many steps as are its own.
+        self.begin();
+        while self.rt().scripted < self.rt().script.len() {
+            let step = kept[self.rt().scripted];
+            let number = step.thread.index();
+            if number >= self.rt().threads.len()
+                || !self.rt_mut().begin_scripted(number, step.choice)
+            {
+                break;
+            }
+            // SAFETY: no reference into the runtime is held.
+            unsafe { resume(self.rt, number) };
+        }
+        let rt = self.rt_mut();
+        // Threads before the step at which it is noticed ran as they do.
+        rt.script = &raw const *<&[Step]>::default();
+        self.steps = kept.len();
+    }
+
     fn begin(&mut self) {
         let rt = self.rt_mut();
         rt.way = Way::Announce;
@@ -117,7 +147,7 @@ impl Program {
         rt.last = None;
         rt.leaks.clear();
         rt.values.clear();
-        rt.log.clear();
+        rt.alone = None;
         rt.extra.clear();
         for thread in &mut rt.threads {
             if thread.state != State::Absent {
@@ -153,7 +183,7 @@ impl Program {
     }
 
     /// What a step would do now. Gives whether it can run.
-    #[inline]
+    #[inline(always)]
     fn announced(&mut self, step: Step, effect: &mut Effect) -> bool {
         let number = step.thread.index();
         let rt = self.rt_mut();
@@ -198,38 +228,15 @@ impl System for Program {
     fn restart(&mut self) {
         self.finish();
         let rt = self.rt_mut();
-        rt.expected.clear();
+        rt.log.clear();
         rt.scripted = 0;
         self.begin();
     }
 
     fn rewind(&mut self, kept: &[Step]) {
-        if self.started && kept.len() == self.steps {
-            return;
+        if !self.started || kept.len() != self.steps {
+            self.replay(kept);
         }
-        self.finish();
-        let rt = self.rt_mut();
-        std::mem::swap(&mut rt.expected, &mut rt.log);
-        rt.expected.truncate(kept.len());
-        rt.script = &raw const *kept;
-        rt.scripted = 0;
-        // The start runs up to the first operation, and as many steps as are its own.
-        self.begin();
-        while self.rt().scripted < self.rt().script.len() {
-            let step = kept[self.rt().scripted];
-            let number = step.thread.index();
-            if number >= self.rt().threads.len()
-                || !self.rt_mut().begin_scripted(number, step.choice)
-            {
-                break;
-            }
-            // SAFETY: no reference into the runtime is held.
-            unsafe { resume(self.rt, number) };
-        }
-        let rt = self.rt_mut();
-        // Threads before the step at which it is noticed ran as they do.
-        rt.script = &raw const *<&[Step]>::default();
-        self.steps = kept.len();
     }
 
     fn thread_count(&self) -> usize {
@@ -294,6 +301,7 @@ impl System for Program {
         if rt.threads[number].state == State::Failed {
             effect.fault = rt.threads[number].fault.take();
         }
+        self.decide_loops();
     }
 
     fn instead(&self, object: ObjectId, earlier: usize, later: usize) -> Option<Mode> {

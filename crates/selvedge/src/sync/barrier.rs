@@ -83,6 +83,7 @@ impl Barrier {
             engine.visible(&Pass { object, state: &self.state, round }, spot);
             engine.note(|rt| format!("pass {}", rt.object_name(first)));
         }
+        engine.heard(first, u64::from(leads));
         BarrierWaitResult(leads)
     }
 }

@@ -6,6 +6,7 @@ use std::panic::Location;
 use std::time::Duration;
 
 use selvedge_core::{Effect, Flexibility, Mode, ObjectId, ViolationKind};
+use smallvec::SmallVec;
 
 use super::lock::{Acquire, Hold, Lock};
 use super::mutex::{Mutex, MutexGuard};
@@ -17,8 +18,11 @@ use crate::rt::{Engine, Header, Operation, Restorer, Spot};
 pub struct Condvar {
     header: Header,
     /// Who waits, in ascending order of their numbers, and with which mutex.
-    waiters: RefCell<Vec<(usize, ObjectId)>>,
+    waiters: RefCell<Waiters>,
 }
+
+/// Threads that wait, and the mutex that each waits with.
+type Waiters = SmallVec<[(usize, ObjectId); 2]>;
 
 // SAFETY: all threads of checked code run on one thread of the system, by turns.
 unsafe impl Send for Condvar {}
@@ -42,12 +46,15 @@ impl Condvar {
     /// Nobody waits.
     #[track_caller]
     pub const fn new() -> Self {
-        Self { header: Header::new(Location::caller()), waiters: RefCell::new(Vec::new()) }
+        Self {
+            header: Header::new(Location::caller()),
+            waiters: RefCell::new(SmallVec::new_const()),
+        }
     }
 
     fn object(&self, engine: &Engine) -> ObjectId {
         self.header.object(engine, "Condvar", || {
-            let waiters: *const RefCell<Vec<(usize, ObjectId)>> = &self.waiters;
+            let waiters: *const RefCell<Waiters> = &self.waiters;
             Restorer::With(Box::new(move || {
                 // SAFETY: what outlives an execution is not freed before the check is over.
                 unsafe { (*waiters).borrow_mut().clear() };
@@ -157,7 +164,7 @@ impl Condvar {
             self.waiters.borrow_mut().sort_unstable();
             engine.note(|rt| format!("wait {}", rt.object_name(condition)));
             engine.park(&Woken { condition, mutex: object, lock, timed }, spot);
-            self.waiters.borrow_mut().retain(|&(waiter, _)| waiter != me);
+            self.waiters.borrow_mut().retain(|&mut (waiter, _)| waiter != me);
             lock.acquired(&engine, object, Hold::Alone, spot);
             engine.note(|rt| {
                 let (condition, mutex) = (rt.object_name(condition), rt.object_name(object));
@@ -208,7 +215,7 @@ impl Condvar {
 }
 
 /// Whom a notification wakes.
-fn chosen(waiters: &RefCell<Vec<(usize, ObjectId)>>, all: bool, choice: u32) -> Vec<usize> {
+fn chosen(waiters: &RefCell<Waiters>, all: bool, choice: u32) -> SmallVec<[usize; 4]> {
     let waiters = waiters.borrow();
     let numbers = waiters.iter().map(|&(waiter, _)| waiter);
     match all {
@@ -293,7 +300,7 @@ impl Operation for Woken<'_> {
 
 struct Notify<'a> {
     condition: ObjectId,
-    waiters: &'a RefCell<Vec<(usize, ObjectId)>>,
+    waiters: &'a RefCell<Waiters>,
     all: bool,
 }
 

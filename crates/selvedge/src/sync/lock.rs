@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 
 use selvedge_core::{Effect, Flexibility, Mode, ObjectId, ViolationKind};
+use smallvec::SmallVec;
 
 use crate::rt::runtime::{Found, Runtime, Wants};
 use crate::rt::{Engine, Operation, Spot, Touch};
@@ -12,7 +13,7 @@ pub(crate) struct Lock {
     /// Who holds it for writing.
     owner: Cell<Option<u32>>,
     /// Who holds it for reading, as often as they do.
-    readers: RefCell<Vec<u32>>,
+    readers: RefCell<SmallVec<[u32; 4]>>,
     poisoned: Cell<bool>,
 }
 
@@ -48,7 +49,7 @@ impl Lock {
     pub(crate) const fn new() -> Self {
         Self {
             owner: Cell::new(None),
-            readers: RefCell::new(Vec::new()),
+            readers: RefCell::new(SmallVec::new_const()),
             poisoned: Cell::new(false),
         }
     }
@@ -56,7 +57,7 @@ impl Lock {
     /// As it was made: for static locks.
     pub(crate) fn reset(&self) {
         self.owner.set(None);
-        *self.readers.borrow_mut() = Vec::new();
+        *self.readers.borrow_mut() = SmallVec::new();
         self.poisoned.set(false);
     }
 
@@ -72,11 +73,13 @@ impl Lock {
         self.poisoned.set(false);
     }
 
+    #[inline]
     fn is_free(&self, hold: Hold) -> bool {
-        self.owner.get().is_none() && (hold == Hold::Read || self.readers.borrow().is_empty())
+        self.owner.get().is_none() && (hold != Hold::Write || self.readers.borrow().is_empty())
     }
 
     /// Whether taking it would wait for the thread itself.
+    #[inline]
     fn is_own(&self, hold: Hold, me: usize) -> bool {
         self.owner.get() == Some(me as u32)
             || (hold == Hold::Write && self.readers.borrow().contains(&(me as u32)))
@@ -117,6 +120,7 @@ impl Lock {
     }
 
     /// What an operation that wants this finds.
+    #[inline]
     fn found(&self, wants: Wants) -> Found {
         let (written, read) = (self.owner.get().is_some(), !self.readers.borrow().is_empty());
         Found::Lock { written, read, wants }
@@ -132,6 +136,7 @@ impl Lock {
     }
 
     /// The lock was waited for and is free.
+    #[inline]
     pub(crate) fn acquired(&self, engine: &Engine, object: ObjectId, hold: Hold, spot: Spot) {
         let me = engine.me();
         if self.is_own(hold, me) && !std::thread::panicking() {
@@ -141,6 +146,9 @@ impl Lock {
         self.take(hold, me);
         engine.rt().leaks.hold(object, me, spot);
         engine.looked(object, Mode::Probe);
+        if self.is_poisoned() {
+            engine.heard(object, 1);
+        }
     }
 
     #[cold]
@@ -175,6 +183,7 @@ impl Lock {
             engine.rt().leaks.hold(object, me, spot);
         }
         engine.looked(object, Mode::Probe);
+        engine.heard(object, u64::from(free) + 2 * u64::from(self.is_poisoned()));
         engine.note(|rt| {
             let result = if free { "taken" } else { "would wait" };
             format!("try_{} {} → {result}", hold.verb(), rt.object_name(object))

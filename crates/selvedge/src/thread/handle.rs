@@ -64,6 +64,7 @@ impl<T> fmt::Debug for JoinHandle<T> {
 pub(super) fn join(number: usize, spot: Spot) {
     let engine = Engine::enter();
     engine.visible(&Join { number }, spot);
+    engine.heard(engine.rt().threads[number].life, 0);
     engine.note(|rt| format!("join {}", rt.thread_name(number)));
 }
 

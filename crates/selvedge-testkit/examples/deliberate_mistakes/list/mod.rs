@@ -23,7 +23,9 @@ impl Mistake {
     pub(crate) fn home(&self) -> (&'static str, &'static str) {
         match self.name.split_once(": ") {
             Some(("library", _)) => ("crates/selvedge/src", "selvedge"),
-            Some(("symbolic" | "constraints", _)) => ("crates/selvedge-symbolic/src", "selvedge-symbolic"),
+            Some(("symbolic" | "constraints", _)) => {
+                ("crates/selvedge-symbolic/src", "selvedge-symbolic")
+            }
             _ => ("crates/selvedge-explore/src", "selvedge-testkit"),
         }
     }

@@ -69,6 +69,7 @@ impl<T: Value> Core<T> {
         let value = self.value.get();
         engine.found(object, found(value, None));
         engine.saw(object, Mode::Read, value.bits(), value.bits());
+        engine.read_at(object, spot);
         engine.note(|rt| {
             format!("load {}{} → {value:?}", rt.object_name(object), ordering(Some(order)))
         });
@@ -144,8 +145,9 @@ impl<T: Value> Core<T> {
         engine.visible(&compare, spot);
         let old = self.value.get();
         let succeeds = old == expected;
-        if succeeds {
-            self.value.set(new);
+        match succeeds {
+            true => self.value.set(new),
+            false => engine.read_at(object, spot),
         }
         engine.found(object, found(old, Some(expected)));
         engine.saw(object, Mode::Read, old.bits(), self.value.get().bits());
@@ -182,6 +184,7 @@ impl<T: Value> Core<T> {
             Touch { object, mode: Mode::Read, plain: true, verb: "unsync_load", order: None };
         engine.visible(&touch, spot);
         let value = self.value.get();
+        engine.saw(object, Mode::Probe, value.bits(), value.bits());
         engine.note(|rt| format!("unsync_load {} → {value:?}", rt.object_name(object)));
         value
     }

@@ -71,6 +71,7 @@ impl<T> Unbounded<T> {
         let me = rt.current;
         let object = rt.names.message(me, rt.threads[me].sent);
         rt.threads[me].sent += 1;
+        engine.looked(objects.receiver, Mode::Alive);
         if !self.receiver.get() {
             engine.note(|rt| {
                 format!("send {}: the receiver is gone", rt.object_name(objects.mailbox))
@@ -93,6 +94,7 @@ impl<T> Unbounded<T> {
             let verb = "drop a sender of";
             let touch = Touch { object, mode: Mode::Arrive, plain: false, verb, order: None };
             engine.visible(&touch, spot);
+            engine.changed(object, Mode::Pass);
         }
         self.senders.set(self.senders.get() - 1);
     }
@@ -103,6 +105,7 @@ impl<T> Unbounded<T> {
             let verb = "drop the receiver of";
             let touch = Touch { object, mode: Mode::End, plain: false, verb, order: None };
             engine.visible(&touch, spot);
+            engine.changed(object, Mode::Alive);
         }
         self.receiver.set(false);
         let rest = std::mem::take(&mut *self.queue.borrow_mut());
@@ -124,6 +127,9 @@ impl<T> Unbounded<T> {
 
     fn take(&self, engine: &Engine, objects: Objects, verb: &str) -> Option<T> {
         let message = self.queue.borrow_mut().pop_front();
+        if let Some((sent, _)) = &message {
+            engine.heard(objects.mailbox, sent.index() as u64);
+        }
         engine.note(|rt| {
             let name = rt.object_name(objects.mailbox);
             let what = match (&message, self.senders.get()) {
@@ -153,6 +159,7 @@ impl<T> Unbounded<T> {
             None if self.senders.get() == 0 => Err(TryRecvError::Disconnected),
             None => {
                 engine.looked(objects.mailbox, Mode::Timeout);
+                engine.looked(objects.senders, Mode::Pass);
                 Err(TryRecvError::Empty)
             }
         }
