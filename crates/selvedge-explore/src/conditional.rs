@@ -14,6 +14,7 @@
 //! What is pruned for one of the three reasons leads to states that are seen elsewhere; but the races that it would
 //! have shown are not. `lost.rs` looks for them. The paper does not, and misses states.
 
+mod fragile;
 mod independence;
 mod lost;
 mod sleepers;
@@ -28,6 +29,7 @@ use crate::options::{Observer, Options};
 use crate::races::{Later, Reversal, reversals};
 use crate::run::{Run, share_done};
 use crate::source::ask_for;
+use fragile::Fragile;
 use sleepers::{Reason, Sleepers};
 
 /// How it is found out that two steps commute.
@@ -57,6 +59,7 @@ pub(crate) fn explore<S: System>(
         reversal: Reversal::new(),
         unstable: Vec::new(),
         left_out: BTreeMap::new(),
+        fragile: Vec::new(),
         caused: Vec::new(),
         pruned: false,
         has_left_out: false,
@@ -81,6 +84,8 @@ struct Search<'a, S> {
     unstable: Vec<Position>,
     /// Events, each with those behind it that it commutes with for good: pairs without an edge.
     left_out: BTreeMap<Position, Vec<Position>>,
+    /// Those of them that act differently in the other order.
+    fragile: Vec<Fragile>,
     /// Threads that exist only because of two events that commute: the second of them, the thread,
     /// and the first.
     caused: Vec<(Position, ThreadId, Position)>,
@@ -154,6 +159,7 @@ impl<S: System> Search<'_, S> {
         for thread in self.run.threads() {
             self.run.sync_to(self.run.execution.len());
             if self.run.system.status(thread) == Status::Blocked {
+                self.meet_fragile_waiting(thread);
                 self.reverse_races(Later::Pending(thread));
             }
         }
@@ -174,6 +180,7 @@ impl<S: System> Search<'_, S> {
             }
             self.run.execution.truncate(depth);
             self.caused.retain(|(second, ..)| second.index() < depth);
+            self.fragile.retain(|pair| pair.is_before(depth));
             self.left_out.retain(|_, seconds| {
                 seconds.retain(|second| second.index() < depth);
                 !seconds.is_empty()
@@ -227,6 +234,8 @@ impl<S: System> Search<'_, S> {
         if !self.reverse_races(Later::Event(position)) {
             self.unstable.push(position);
         }
+        self.meet_fragile(position);
+        self.fragile.extend(known.fragile);
         self.run.sync_to(self.run.execution.len());
         self.run.after_step(&|| fraction(&self.nodes));
     }

@@ -218,6 +218,36 @@ fn steps_that_wait_are_ordered() {
     assert!(check(text, 0, &mut [0; 4]));
 }
 
+/// Steps that act differently in the order that is left out: what they touch in one order only neither hides races nor
+/// is hidden.
+#[test]
+fn steps_that_act_differently_hide_nothing() {
+    let programs = [
+        "shared x = 1; shared y = 0; shared z = -1; mutex m;
+         thread t0 { atomic { x = x + 1; } lock m { atomic { if x >= -1 { z = x + 1; } } } }
+         thread t1 { lock m { atomic { y = z + 1; } } }
+         thread t2 { atomic { if y >= 1 { z = z; } } atomic { x = z + 1; } }",
+        "shared x = -1; shared y = 0; shared z = 1;
+         atomic proc swap() { let old = x; x = y; y = old; }
+         atomic proc add(v: int) { if y == 0 { z = z + v; } }
+         atomic proc move(v: int) { if v >= y { y = x; } x = z; }
+         thread a { add(-1); move(-1); }
+         thread b { swap(); add(1); }
+         independent(swap, move(v)) if x <= v && y > v && y == z;",
+        "shared x = 1; shared y = -1; shared z = 0;
+         atomic proc both(v: int) { x = min(x, 5) + 1; z = max(z, v); }
+         atomic proc enough(v: int) { if z < v { z = v; } }
+         independent(both(v), enough(u));
+         thread t0 { both(1); atomic { assert z == 0; } }
+         thread t1 { atomic { await z >= 1; x = x + 1; y = y + 1; if y >= 1 { y = x + 1; } } }
+         thread t2 { atomic { y = y + 2; } }
+         thread t3 { enough(1); }",
+    ];
+    for text in programs {
+        assert!(check(text, 0, &mut [0; 4]));
+    }
+}
+
 /// Two tasks that meet make the third one together, whichever comes last.
 #[test]
 fn tasks_make_a_task_together() {

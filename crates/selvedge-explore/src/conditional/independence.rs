@@ -20,6 +20,7 @@ use crate::clock::{Clock, join};
 use crate::races::hard_causes;
 use crate::sequence::Move;
 
+use super::fragile::Fragile;
 use super::sleepers::{Sleeper, SleepsOn};
 use super::{Means, Search};
 
@@ -32,6 +33,8 @@ pub(super) struct Known {
     pub(super) edges: Edges,
     /// Those of the events without an edge that commute with it for a conditional reason.
     pub(super) uniform: Vec<Position>,
+    /// Pairs with it that act differently in the order that is left out.
+    pub(super) fragile: Vec<Fragile>,
     /// Threads that it will make together with an event that is left out.
     pub(super) caused: Vec<(ThreadId, Position)>,
 }
@@ -64,6 +67,8 @@ enum Judged {
     Uniform {
         /// The threads that both make.
         caused: Vec<ThreadId>,
+        /// What each touches in one order or the other, if that is not the same.
+        differs: Option<[Vec<Access>; 2]>,
     },
 }
 
@@ -115,10 +120,11 @@ impl<S: System> Search<'_, S> {
             self.run.system.rewind(&self.run.execution.steps()[..e.index()]);
             match judged {
                 Judged::Apart => {}
-                Judged::Uniform { caused } => {
+                Judged::Uniform { caused, differs } => {
                     self.pruned = true;
                     known.edges.left_out.push(e);
                     known.uniform.push(e);
+                    known.fragile.extend(differs.map(|touched| Fragile::new([e, end], touched)));
                     known.caused.extend(caused.into_iter().map(|child| (child, e)));
                 }
                 Judged::Race { touched } => {
@@ -194,7 +200,7 @@ impl<S: System> Search<'_, S> {
         });
         let mut uniform = self.is_uniform(&holding, [first.thread, n.thread]);
         let mut commutes = !holding.is_empty();
-        let mut caused = Vec::new();
+        let (mut caused, mut differs) = (Vec::new(), None);
         let spawns = accesses.iter().any(|access| access.mode == Mode::Spawn);
         if !commutes || uniform && spawns {
             let Some(conditions) = self.run.system.conditions() else { return unknown() };
@@ -233,12 +239,16 @@ impl<S: System> Search<'_, S> {
                 let is_own = execution.event(f).thread() == first.thread;
                 uniform &= is_own || self.knows(clock, f);
             });
-            uniform = uniform && !self.may_others_touch(&less.concat(), [first.thread, n.thread]);
+            let behind = effect.footprint.accesses();
+            if alone != accesses || behind != execution.accesses(e) {
+                differs =
+                    Some([[behind, execution.accesses(e)].concat(), [alone, accesses].concat()]);
+            }
             moves.push(Move::new(first, effect.footprint.clone()));
             self.pruned = true;
             self.sleep.add_sequence(e.index(), moves);
         }
-        if uniform { Judged::Uniform { caused } } else { Judged::Race { touched } }
+        if uniform { Judged::Uniform { caused, differs } } else { Judged::Race { touched } }
     }
 
     /// The sleepers of the last node that go on sleeping behind a step although they depend on it.
@@ -341,17 +351,6 @@ impl<S: System> Search<'_, S> {
             }
         }
         stable.contains(&true)
-    }
-
-    /// Whether a thread other than these two may depend on one of the accesses.
-    fn may_others_touch(&mut self, accesses: &[Access], sides: [ThreadId; 2]) -> bool {
-        let accesses: Vec<Access> =
-            accesses.iter().filter(|access| access.mode.is_memory()).copied().collect();
-        !accesses.is_empty()
-            && self.run.threads().filter(|thread| !sides.contains(thread)).any(|thread| {
-                let conditions = self.run.system.conditions();
-                conditions.is_none_or(|it| it.may_access(thread).may_depend_on(&accesses))
-            })
     }
 
     pub(super) fn can_take(&self, step: Step) -> bool {

@@ -27,6 +27,7 @@ impl<S: System> Search<'_, S> {
             let clock = self.known_to(thread, status, depth);
             let Some(conditions) = self.run.system.conditions() else { return };
             let may = conditions.may_access(thread);
+            self.may_meet_fragile(thread, &may);
             for e in (0..depth).rev().map(Position::new) {
                 let id = self.run.execution.event(e).id;
                 let known = clock.get(id.thread.index()).is_some_and(|&count| count > id.nth);
