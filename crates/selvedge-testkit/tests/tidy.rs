@@ -94,6 +94,7 @@ fn deliberate_mistakes_can_be_made_and_are_listed() {
         let (folder, package) = mistake.home();
         let text = read(&root().join(folder).join(mistake.file));
         assert_eq!(text.matches(mistake.right).count(), 1, "“{name}” has no place");
+        assert_ne!(mistake.right, mistake.wrong, "“{name}” changes nothing");
         let suite = root().join(format!("crates/{package}/tests/{}.rs", mistake.suite));
         assert!(read(&suite).contains(&format!("fn {}(", mistake.test)), "“{name}” has no test");
         let row = page.lines().find(|line| line.starts_with(&format!("| {name} |")));

@@ -29,11 +29,19 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "conditions: a step acts the same in the order that is left out",
-        file: "conditional/independence.rs",
-        right: "uniform &= self.knows(clock, f) || self.run.execution.happens_before(f, e);",
-        wrong: "uniform &= self.knows(clock, f) || f <= e;",
+        file: "conditional/fragile.rs",
+        right: "if others.any(|(_, touched)| meets(touched)) {",
+        wrong: "if false && others.any(|(_, touched)| meets(touched)) {",
         suite: "constrained",
-        test: "arrays",
+        test: "steps_that_act_differently_hide_nothing",
+    },
+    Mistake {
+        name: "conditions: steps that wait commute like others",
+        file: "conditional/independence.rs",
+        right: "        Flexibility::Lock | Flexibility::Blocking => true,",
+        wrong: "        Flexibility::Lock | Flexibility::Blocking => false,",
+        suite: "constrained",
+        test: "steps_that_wait_are_ordered",
     },
     Mistake {
         name: "conditions: others may change what is private",
