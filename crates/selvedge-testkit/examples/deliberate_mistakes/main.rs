@@ -13,8 +13,13 @@ mod list;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use list::Mistake;
+
+/// Tests that take longer do not come to an end.
+const LONGEST: Duration = Duration::from_secs(900);
 
 fn main() -> ExitCode {
     let word = std::env::args().nth(1).unwrap_or_default();
@@ -52,8 +57,9 @@ fn is_noticed(copy: &Path, mistake: &Mistake) -> bool {
     !passed
 }
 
+/// Whether cargo succeeds. A mistake may make a test run for ever: that is not a success.
 fn cargo(copy: &Path, mistake: &Mistake, more: &[&str]) -> bool {
-    Command::new(env!("CARGO"))
+    let mut child = Command::new(env!("CARGO"))
         .args(["test", "--quiet", "-p", mistake.home().1, "--test", mistake.suite])
         .args(more)
         .current_dir(copy)
@@ -61,9 +67,19 @@ fn cargo(copy: &Path, mistake: &Mistake, more: &[&str]) -> bool {
         .env_remove("RUSTFLAGS")
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        .status()
-        .expect("cargo can be run")
-        .success()
+        .spawn()
+        .expect("cargo can be run");
+    let end = Instant::now() + LONGEST;
+    while Instant::now() < end {
+        if let Some(status) = child.try_wait().expect("cargo can be waited for") {
+            return status.success();
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    // It may have ended just now.
+    let _ = child.kill();
+    let _ = child.wait();
+    false
 }
 
 /// Copies what a build needs.
