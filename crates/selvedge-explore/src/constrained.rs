@@ -5,7 +5,7 @@
 //!
 //! | paper | here |
 //! |---|---|
-//! | `back(E)`, `sleep(E)` | `Node::backtrack` and `Sleepers` in `conditional/` |
+//! | `back(E)`, `sleep(E)` | `Node::frontier` and `Sleepers` in `conditional/` |
 //! | `I_{e,n}`, `C(S)` | [`Conditions::constraints`](selvedge_core::Conditions::constraints) |
 //! | `U⇒`, `W(b)`, `G(C)` | `is_uniform` in `conditional/independence.rs`, `MayAccess`, `Holding::reads` |
 //! | `updateSleepCS` | [`Conditions::try_both_orders`](selvedge_core::Conditions::try_both_orders) |
@@ -20,7 +20,8 @@
 //! 3. Tasks that commute may make a thread together: see `conditional/independence.rs`.
 //! 4. Steps that are not atomic sections take part too, by comparing states; whatever waits, locks or sends does not.
 //! 5. Steps that commute wherever they meet are not ordered at all: see `conditional/unordered.rs`.
-//! 6. Everything that `source.rs` says about steps that wait or act differently.
+//! 6. Steps that commute but act differently in the other order: see `conditional/fragile.rs`.
+//! 7. Everything that `source.rs` says about steps that wait or act differently.
 //!
 //! **Cost:** as `source`; and per race, the steps from its first to its second event are taken again.
 //! **Tests:** `selvedge-testkit/tests/constrained.rs`: states of random programs against a search of the state graph.

@@ -90,7 +90,7 @@ are known, and a wrong one is an error of the tool.";
 
 pub(crate) const BENCH_EXAMPLES: &str = "\
 Examples:
-  selvedge bench                 all, in about a minute and a half
+  selvedge bench                 all, in about three minutes
   selvedge bench --quick         the short programs only
   selvedge bench --seconds 60    also what takes up to a minute
   selvedge bench --json          for other programs; see docs/benchmarks.md
