@@ -34,10 +34,10 @@
 //!    nothing is proved.
 //! 5. A clue is followed in the order of the sizes of the events' histories.
 //!
-//! **Cost:** per new event, a look-up by name, and for each usable event one or two ancestor queries; per
-//! race, time linear in the length of the execution. A search for alternatives is exponential in `k`
-//! at worst. Memory: `U`, that is, all events in `C` and `D`, what is kept with them, and their
-//! causes; the rest is dropped whenever it is as much again.
+//! **Cost:** per new event, a look-up by name, and for each usable event that touches the same one or two
+//! ancestor queries; per race, time linear in the length of the execution. A search for alternatives
+//! is exponential in `k` at worst. Memory: `U`, that is, all events in `C` and `D`, what is kept with
+//! them, and their causes; the rest is dropped whenever it is as much again.
 //! **Tests:** `selvedge-testkit/tests/`: comparison with the oracle on all small and on random
 //! programs for several `k`, golden programs, deliberate mistakes; `unfolding/tests.rs`: causality and
 //! conflict against the definitions.
@@ -45,9 +45,7 @@
 use std::cmp::Reverse;
 use std::num::NonZeroU32;
 
-use selvedge_core::{Event, Footprint, Position, Report, Status, Step, System, ThreadId};
-
-use smallvec::SmallVec;
+use selvedge_core::{Footprint, Position, Report, Status, Step, System, ThreadId};
 
 use crate::algorithm::{Covers, Equivalence, Info};
 use crate::options::{Independence, Observer, Options};
@@ -151,10 +149,10 @@ struct Search<'a, S> {
     sleepers: Sleepers,
     /// One per prefix of the execution: `nodes[i]` is the state before the event at `i`.
     nodes: Vec<Node>,
-    /// `A`: steps to take, the next one last.
-    clue: Vec<Step>,
+    /// `A`: events to execute, the next one last.
+    clue: Vec<EventRef>,
     comb: Comb,
-    /// How many steps each thread took before a node: a buffer.
+    /// How many steps each thread took before the last node.
     taken: Vec<u32>,
     /// The events that race with another: a buffer.
     races: Vec<Position>,
@@ -204,9 +202,12 @@ impl<S: System> Search<'_, S> {
                 self.run.finish_cut();
                 return self.look_for_races();
             }
-            match self.follow_clue().or_else(|| self.choose_any()) {
-                Some(step) => self.take(step),
-                None => return self.look_for_races(),
+            if let Some((step, event)) = self.follow_clue() {
+                self.take(step, Some(event));
+            } else if let Some(step) = self.choose_any() {
+                self.take(step, None);
+            } else {
+                return self.look_for_races();
             }
         }
     }
@@ -221,16 +222,17 @@ impl<S: System> Search<'_, S> {
         (0..self.run.system.choices(thread)).all(|choice| self.is_asleep(Step { thread, choice }))
     }
 
-    /// The next step of the clue, if it can be taken.
-    fn follow_clue(&mut self) -> Option<Step> {
-        let step = self.clue.pop()?;
+    /// The next event of the clue with its step, if that can be taken.
+    fn follow_clue(&mut self) -> Option<(Step, EventRef)> {
+        let event = self.clue.pop()?;
+        let step = self.extensions.unfolding.step(event);
         let known = step.thread.index() < self.run.system.thread_count();
         if !known || !self.run.is_enabled(step.thread) {
             self.run.give_up(NOT_REPRODUCIBLE.to_owned());
         } else if !self.run.is_within_preemptions(step.thread) {
             self.run.note_preemption_cut(false);
         } else {
-            return Some(step);
+            return Some((step, event));
         }
         self.clue.clear();
         None
@@ -272,8 +274,8 @@ impl<S: System> Search<'_, S> {
         self.sleepers.find(here, step).is_some()
     }
 
-    /// Takes a step: a new node.
-    fn take(&mut self, step: Step) {
+    /// Takes a step: a new node. `event` is what it is, if that is known.
+    fn take(&mut self, step: Step, event: Option<EventRef>) {
         let position = Position::new(self.run.execution.len());
         let others = match self.run.system.choices(step.thread) {
             1 => Vec::new(),
@@ -281,7 +283,14 @@ impl<S: System> Search<'_, S> {
         };
         self.run.step(step);
         self.enter(Phase::Adding);
-        self.extensions.path.push(None);
+        self.count(step.thread);
+        self.extensions.path.push(event);
+        debug_assert!(
+            event.is_none_or(
+                |event| event == self.extensions.give_name(&self.run.execution, position)
+            ),
+            "an event of a clue is another one when it is executed"
+        );
         self.nodes.push(Node::default());
         if self.kept.len() <= position.index() {
             self.kept.push(Kept::default());
@@ -296,6 +305,13 @@ impl<S: System> Search<'_, S> {
         }
         self.enter(Phase::Running);
         self.run.after_step(&|| fraction(&self.nodes, &self.kept));
+    }
+
+    fn count(&mut self, thread: ThreadId) {
+        if self.taken.len() <= thread.index() {
+            self.taken.resize(thread.index() + 1, 0);
+        }
+        self.taken[thread.index()] += 1;
     }
 
     /// Keeps other alternatives of the event at `at` with it.
@@ -314,6 +330,7 @@ impl<S: System> Search<'_, S> {
         self.enter(Phase::Building);
         while let Some(depth) = self.extensions.path.len().checked_sub(1) {
             self.nodes.pop();
+            self.taken[self.run.execution.steps()[depth].thread.index()] -= 1;
             let lost = self.sleepers.ascend();
             let worth_it = lost || self.nodes[depth].in_full || !self.kept[depth].is_empty();
             let found = worth_it && self.find_branch(depth);
@@ -337,12 +354,12 @@ impl<S: System> Search<'_, S> {
     fn find_branch(&mut self, depth: usize) -> bool {
         let Self { run, extensions, kept, sleepers, nodes, taken, .. } = self;
         let event = extensions.executed(&run.execution, Position::new(depth));
-        let (unfolding, kept, node) = (&extensions.unfolding, &mut kept[depth], &mut nodes[depth]);
+        let (unfolding, kept, node) =
+            (&mut extensions.unfolding, &mut kept[depth], &mut nodes[depth]);
         if kept.is_empty() && !node.in_full && !sleepers.is_anything_excluded(unfolding, event) {
             return false;
         }
         node.explored += 1;
-        count_steps(&run.execution.events()[..depth], taken);
         sleepers.add(unfolding, event, kept.drain(), taken);
         self.enter(Phase::Searching);
         let found = self.search_comb();
@@ -377,6 +394,10 @@ impl<S: System> Search<'_, S> {
         // The latest first: to decide a step anew, the system then mostly goes back.
         let older = self.unsettled.len();
         for position in (self.fresh..self.run.execution.len()).rev().map(Position::new) {
+            // All that it depends on happens before it anyway: program order.
+            if self.run.execution.predecessors(position).is_empty() {
+                continue;
+            }
             if !self.reverse_event(position) {
                 self.unsettled.push(position);
             }
@@ -439,32 +460,24 @@ impl<S: System> Search<'_, S> {
         };
         self.kept.iter_mut().for_each(|kept| kept.rename(rename));
         path.iter_mut().flatten().for_each(rename);
+        self.clue.iter_mut().for_each(rename);
         self.sleepers.rename(rename);
         self.next_pruning = (2 * unfolding.len()).max(WORTH_PRUNING);
     }
 }
 
-/// Counts the steps of each thread.
-fn count_steps(events: &[Event], taken: &mut Vec<u32>) {
-    taken.clear();
-    for event in events {
-        let thread = event.thread().index();
-        taken.resize(taken.len().max(thread + 1), 0);
-        taken[thread] += 1;
-    }
-}
-
-/// Writes down the steps to the events `found` after the steps that are taken, the next one last.
-fn clue(unfolding: &Unfolding, taken: &[u32], found: &[EventRef], steps: &mut Vec<Step>) {
-    let mut events: SmallVec<[EventRef; 16]> = SmallVec::new();
+/// Writes down what leads to the events `found` after the steps that are taken, the next one last.
+fn clue(unfolding: &Unfolding, taken: &[u32], found: &[EventRef], clue: &mut Vec<EventRef>) {
+    clue.clear();
     for &event in found {
-        unfolding.for_each_after(taken, event, |other| events.push(other));
+        unfolding.for_each_after(taken, event, |other| clue.push(other));
     }
-    // Causes have smaller histories. Numbers would do too, but they depend on what was pruned.
-    events.sort_unstable_by_key(|&event| Reverse((unfolding.size(event), unfolding.thread(event))));
-    events.dedup();
-    steps.clear();
-    steps.extend(events.into_iter().map(|event| unfolding.step(event)));
+    if clue.len() > 1 {
+        // Causes have smaller histories. Numbers would do too, but they depend on what was pruned.
+        let key = |&event: &EventRef| Reverse((unfolding.size(event), unfolding.thread(event)));
+        clue.sort_by_cached_key(key);
+        clue.dedup();
+    }
 }
 
 fn fraction(nodes: &[Node], kept: &[Kept]) -> f64 {

@@ -11,7 +11,7 @@
 //! | `[e]` | [`Unfolding::is_before`], from `tmax` |
 //! | thread tree | one [`Forest`] for all threads; the node of an event has its number |
 //! | lock tree | `objects.rs`: a tree for every object, in which commuting accesses are one node |
-//! | `tmax`, `lmax` | [`Unfolding::latest`], `maxima.rs` |
+//! | `tmax`, `lmax` | [`Unfolding::latest`]; `maxima.rs`, for the events that need it: `places.rs` |
 //! | `e < e'`, `e # e'` | [`Unfolding::is_before`], [`Unfolding::are_in_conflict`] |
 //!
 //! Invariants, recomputed from the definitions in the tests:
@@ -25,14 +25,14 @@ use selvedge_core::{Access, Step, ThreadId};
 mod forest;
 mod maxima;
 mod objects;
+mod places;
 mod rows;
 mod table;
 mod touched;
 
 pub(crate) use forest::DISTANCES;
 use forest::{Forest, NodeRef};
-use maxima::Maxima;
-use objects::ObjectTrees;
+use places::Places;
 use rows::Rows;
 pub(crate) use table::Table;
 use table::hash;
@@ -85,19 +85,10 @@ impl Name<'_> {
     }
 }
 
-/// An access with the place that it leads to in the tree of the object.
-#[derive(Clone, Copy, Debug)]
-struct Placed {
-    access: Access,
-    place: NodeRef,
-}
-
 #[derive(Clone, Copy, Debug)]
 struct Event {
     step: Step,
     touched: Touched,
-    /// How many events are in its history, with itself.
-    size: u32,
 }
 
 /// All events that are known.
@@ -106,12 +97,13 @@ pub(crate) struct Unfolding {
     events: Vec<Event>,
     by_name: Table,
     threads: Forest,
-    objects: ObjectTrees,
     /// Of each event: its immediate predecessors in other threads, its accesses, and `tmax`.
     predecessors: Rows<EventRef>,
-    accesses: Rows<Placed>,
+    accesses: Rows<Access>,
     latest: Rows<Option<EventRef>>,
-    maxima: Maxima,
+    places: Places,
+    /// Events that must get their places: a buffer.
+    unplaced: Vec<EventRef>,
     /// The `tmax` of the event that is being added.
     row: Vec<Option<EventRef>>,
     /// What the trees look like, if someone wants to know.
@@ -156,11 +148,11 @@ impl Unfolding {
             events: Vec::new(),
             by_name: Table::default(),
             threads: Forest::new(step),
-            objects: ObjectTrees::new(step),
             predecessors: Rows::new(),
             accesses: Rows::new(),
             latest: Rows::new(),
-            maxima: Maxima::new(),
+            places: Places::new(step),
+            unplaced: Vec::new(),
             row: Vec::new(),
             statistics: None,
         }
@@ -170,7 +162,7 @@ impl Unfolding {
     pub(crate) fn collect_statistics(&mut self) {
         self.statistics = Some(Box::default());
         self.threads.count_distances();
-        self.objects.forest_mut().count_distances();
+        self.places.objects.forest_mut().count_distances();
     }
 
     /// What the trees look like. Only objects that were accessed have a tree.
@@ -183,7 +175,7 @@ impl Unfolding {
 
     /// How many queries had which distance, by powers of two: in thread trees and in object trees.
     pub(crate) fn distances(&self) -> (Vec<u64>, Vec<u64>) {
-        (self.threads.distances(), self.objects.forest().distances())
+        (self.threads.distances(), self.places.objects.forest().distances())
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -201,9 +193,8 @@ impl Unfolding {
     }
 
     /// How many events are in its history, with itself: more than in the history of any of them.
-    #[inline]
     pub(crate) fn size(&self, event: EventRef) -> u32 {
-        self.events[event.index()].size
+        self.latest(event).iter().flatten().map(|&other| self.depth(other)).sum()
     }
 
     /// The event of the thread before it.
@@ -224,7 +215,7 @@ impl Unfolding {
     }
 
     #[inline]
-    fn placed(&self, event: EventRef) -> &[Placed] {
+    fn accesses(&self, event: EventRef) -> &[Access] {
         self.accesses.get(event.index())
     }
 
@@ -263,30 +254,17 @@ impl Unfolding {
         let mut row = std::mem::take(&mut self.row);
         row.clear();
         let mut causes = name.previous.into_iter().chain(name.predecessors.iter().copied());
-        let first = causes.next();
-        self.maxima.begin(first.map(EventRef::index));
-        row.extend_from_slice(first.map_or(&[], |first| self.latest(first)));
-        for cause in causes {
-            self.maxima.join(cause.index(), &mut self.objects);
-            self.join_latest(&mut row, cause);
-        }
-        self.accesses.begin();
-        for &access in accesses {
-            let object = access.object.index();
-            let place = self.objects.access(self.maxima.get_new(object), access, event);
-            self.maxima.set_new(object, place);
-            self.accesses.push(Placed { access, place });
-        }
-        self.maxima.end();
-        let size = self.size_after(&name, &row);
+        row.extend_from_slice(causes.next().map_or(&[], |first| self.latest(first)));
+        causes.for_each(|cause| self.join_latest(&mut row, cause));
         let thread = name.step.thread.index();
         if row.len() <= thread {
             row.resize(thread + 1, None);
         }
         row[thread] = Some(event);
         let touched = Touched::by(name.step.thread, accesses);
-        self.events.push(Event { step: name.step, touched, size });
+        self.events.push(Event { step: name.step, touched });
         self.predecessors.push_row(name.predecessors);
+        self.accesses.push_row(accesses);
         self.latest.push_row(&row);
         self.row = row;
         self.threads.push(name.previous.map(|previous| previous.0));
@@ -296,25 +274,45 @@ impl Unfolding {
         event
     }
 
-    /// The size of the event with this name, whose causes know these events as the latest of their threads.
-    fn size_after(&self, name: &Name<'_>, latest: &[Option<EventRef>]) -> u32 {
-        let before = match (name.previous, name.predecessors) {
-            (None, []) => 0,
-            (Some(cause), []) | (None, &[cause]) => self.size(cause),
-            _ => latest.iter().flatten().map(|&other| self.depth(other)).sum(),
-        };
-        before + 1
+    /// Gives an event its places in the object trees, unless it has them.
+    #[inline]
+    fn place(&mut self, event: EventRef) {
+        if !self.places.has(event) {
+            self.place_after_causes(event);
+        }
+    }
+
+    fn place_after_causes(&mut self, event: EventRef) {
+        let mut unplaced = std::mem::take(&mut self.unplaced);
+        unplaced.push(event);
+        while let Some(&event) = unplaced.last() {
+            let causes = || {
+                let others = self.predecessors.get(event.index()).iter().copied();
+                self.threads.parent(event.0).map(EventRef).into_iter().chain(others)
+            };
+            let known = unplaced.len();
+            unplaced.extend(causes().filter(|&cause| !self.places.has(cause)));
+            if unplaced.len() > known {
+                continue;
+            }
+            unplaced.pop();
+            if !self.places.has(event) {
+                self.places.add(event, causes(), self.accesses.get(event.index()));
+            }
+        }
+        self.unplaced = unplaced;
     }
 
     #[cold]
     fn count_nodes(&mut self, event: EventRef) {
+        self.place(event);
         let Some(mut statistics) = self.statistics.take() else { return };
         statistics.events += 1;
         statistics.most_events = statistics.most_events.max(self.events.len());
         statistics.threads.count(self.thread(event).index(), self.depth(event));
-        for placed in self.placed(event) {
-            let depth = self.objects.forest().depth(placed.place);
-            statistics.objects.count(placed.access.object.index(), depth);
+        for (access, &place) in self.accesses(event).iter().zip(self.places.of(event)) {
+            let depth = self.places.objects.forest().depth(place);
+            statistics.objects.count(access.object.index(), depth);
         }
         self.statistics = Some(statistics);
     }
@@ -339,27 +337,43 @@ impl Unfolding {
     }
 
     /// Whether no execution contains both.
-    pub(crate) fn are_in_conflict(&self, a: EventRef, b: EventRef) -> bool {
+    pub(crate) fn are_in_conflict(&mut self, a: EventRef, b: EventRef) -> bool {
         let threads = self.latest(a).iter().zip(self.latest(b));
         let mut threads = threads.filter_map(|(a, b)| Some(((*a)?, (*b)?)));
-        threads.any(|(a, b)| !self.threads.are_comparable(a.0, b.0))
-            || !self.maxima.are_compatible(a.index(), b.index(), &self.objects)
+        if threads.any(|(a, b)| !self.threads.are_comparable(a.0, b.0)) {
+            return true;
+        }
+        self.place(a);
+        self.place(b);
+        !self.places.are_compatible(a, b)
     }
 
     /// Whether no execution contains both. All that is before `new` is compatible with `event`. So only
     /// the thread and the objects of `new` need to be looked at, and of these only what `event` knows
     /// of them from the place just before `new` on.
     #[inline]
-    pub(crate) fn excludes(&self, new: EventRef, event: EventRef) -> bool {
-        let depth = self.depth(new);
-        if let Some(latest) = self.latest_of(event, self.thread(new))
+    pub(crate) fn excludes(&mut self, new: EventRef, event: EventRef) -> bool {
+        let (thread, depth) = (self.thread(new), self.depth(new));
+        if let Some(latest) = self.latest_of(event, thread)
             && self.depth(latest) >= depth
         {
             return self.threads.ancestor(latest.0, depth) != new.0;
         }
-        self.placed(new).iter().any(|placed| {
-            let known = self.maxima.get(event.index(), placed.access.object.index());
-            known.is_some_and(|known| !self.objects.can_continue(known, placed.place))
+        // It is not before `event`. Mostly they clash themselves.
+        if self.depends_on(event, thread, self.accesses(new)) {
+            return !self.is_before(event, new);
+        }
+        self.excludes_history(new, event)
+    }
+
+    /// As [`Unfolding::excludes`], with the history of `event` in mind.
+    fn excludes_history(&mut self, new: EventRef, event: EventRef) -> bool {
+        self.place(new);
+        self.place(event);
+        let mut accesses = self.accesses(new).iter().zip(self.places.of(new));
+        accesses.any(|(&access, &place)| {
+            let known = self.places.known(event, access);
+            known.is_some_and(|known| !self.places.objects.can_continue(known, place))
         })
     }
 
@@ -371,9 +385,8 @@ impl Unfolding {
         thread: ThreadId,
         accesses: &[Access],
     ) -> bool {
-        let clash =
-            |placed: &Placed| accesses.iter().any(|&access| placed.access.dependent(access));
-        self.thread(event) == thread || self.placed(event).iter().any(clash)
+        let clash = |mine: &Access| accesses.iter().any(|&access| mine.dependent(access));
+        self.thread(event) == thread || self.accesses(event).iter().any(clash)
     }
 
     /// Calls `each` with the events of `event`'s history, and itself, that come after the steps that each
@@ -421,14 +434,7 @@ impl Unfolding {
         self.latest.retain(&keep);
         self.latest.items_mut().iter_mut().flatten().for_each(rename);
         self.accesses.retain(&keep);
-        let mut used = self.maxima.retain(&keep, self.objects.forest().len());
-        self.accesses.items_mut().iter().for_each(|placed| used[placed.place.index()] = true);
-        let places = self.objects.retain(used, &names);
-        self.maxima.rename(&places);
-        for placed in self.accesses.items_mut() {
-            placed.place =
-                places[placed.place.index()].expect("internal error: a place was dropped");
-        }
+        self.places.retain(&keep, &names);
         if let Some(statistics) = &mut self.statistics {
             statistics.prunings += 1;
         }

@@ -43,7 +43,7 @@ impl Comb {
     /// events of the alternative.
     pub(super) fn search(
         &mut self,
-        unfolding: &Unfolding,
+        unfolding: &mut Unfolding,
         disabled: impl Iterator<Item = EventRef>,
         usable: impl Iterator<Item = EventRef>,
         k: Option<NonZeroU32>,
@@ -89,7 +89,7 @@ impl Comb {
     }
 
     /// The latest event of `D` that nothing chosen is in conflict with.
-    fn first_open(&self, unfolding: &Unfolding) -> Option<EventRef> {
+    fn first_open(&self, unfolding: &mut Unfolding) -> Option<EventRef> {
         let is_open =
             |&event: &EventRef| !self.chosen.iter().any(|&other| unfolding.excludes(event, other));
         self.disabled.iter().copied().find(is_open)

@@ -63,6 +63,12 @@ impl Extensions {
         }
     }
 
+    /// The event at `position`, whether it has its name or not.
+    pub(super) fn give_name(&mut self, execution: &Execution, position: Position) -> EventRef {
+        self.path[position.index()] = None;
+        self.executed(execution, position)
+    }
+
     fn give_names(&mut self, execution: &Execution, position: Position) -> EventRef {
         self.unnamed.push(position);
         loop {

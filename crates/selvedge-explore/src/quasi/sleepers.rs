@@ -16,15 +16,17 @@ pub(super) struct Sleepers {
     /// For each node: the events kept with those asleep that are compatible with `C`, in the order of
     /// those asleep.
     usable: Vec<Usable>,
-    /// Where what belongs to each node begins.
-    nodes: Vec<Start>,
+    nodes: Vec<Node>,
 }
 
+/// Where what belongs to a node begins.
 #[derive(Clone, Copy, Debug, Default)]
-struct Start {
+struct Node {
     disabled: usize,
     asleep: usize,
     usable: usize,
+    /// Whether less was usable here than at the node above when this one was made.
+    lost: bool,
 }
 
 /// An event that was explored, with what is asked of it again and again.
@@ -49,10 +51,10 @@ impl Sleepers {
     /// At the root, where nobody sleeps.
     pub(super) fn new() -> Self {
         let (disabled, asleep, usable) = (Vec::new(), Vec::new(), Vec::new());
-        Self { disabled, asleep, usable, nodes: vec![Start::default()] }
+        Self { disabled, asleep, usable, nodes: vec![Node::default()] }
     }
 
-    fn last(&self) -> Start {
+    fn last(&self) -> Node {
         *self.nodes.last().expect("internal error: the root is never left")
     }
 
@@ -84,12 +86,12 @@ impl Sleepers {
         position: Position,
     ) {
         let above = self.last();
-        let new = Start {
+        let mut new = Node {
             disabled: self.disabled.len(),
             asleep: self.asleep.len(),
             usable: self.usable.len(),
+            lost: false,
         };
-        self.nodes.push(new);
         let (thread, accesses) = (execution.event(position).thread(), execution.accesses(position));
         let touched = Touched::by(thread, accesses);
         let mut usable = above.usable;
@@ -113,15 +115,16 @@ impl Sleepers {
                 usable += 1;
             }
         }
+        new.lost = self.usable.len() - new.usable < new.usable - above.usable;
+        self.nodes.push(new);
     }
 
     /// Goes back to the node above. Tells whether less was usable at the last one.
     pub(super) fn ascend(&mut self) -> bool {
         let below = self.nodes.pop().expect("internal error: a node for each event");
-        let lost = self.usable.len() - below.usable < below.usable - self.last().usable;
         self.asleep.truncate(below.asleep);
         self.usable.truncate(below.usable);
-        lost
+        below.lost
     }
 
     /// Forgets all that belongs to the last node.
@@ -133,7 +136,7 @@ impl Sleepers {
     }
 
     /// Whether something usable at the last node is in conflict with `event`, which is enabled there.
-    pub(super) fn is_anything_excluded(&self, unfolding: &Unfolding, event: EventRef) -> bool {
+    pub(super) fn is_anything_excluded(&self, unfolding: &mut Unfolding, event: EventRef) -> bool {
         let touched = unfolding.touched(event);
         self.usable[self.last().usable..].iter().any(|usable| {
             !touched.is_disjoint(usable.touched) && unfolding.excludes(event, usable.event)
@@ -156,7 +159,8 @@ impl Sleepers {
         let start = self.last().usable;
         let mut left = start;
         for index in start..self.usable.len() {
-            if !unfolding.is_before(event, self.usable[index].event) {
+            let usable = self.usable[index];
+            if !usable.touched.is_by(step.thread) || !unfolding.is_before(event, usable.event) {
                 self.usable[left] = self.usable[index];
                 left += 1;
             }

@@ -14,7 +14,7 @@ type Chunk = [Option<NodeRef>; CHUNK];
 /// The chunk with this number; 0 is the empty one.
 type ChunkRef = u32;
 
-/// The rows of all events, in the order of the events.
+/// One row per event that was added, in the order in which they were added.
 #[derive(Debug)]
 pub(crate) struct Maxima {
     chunks: Vec<Chunk>,
@@ -30,34 +30,35 @@ impl Maxima {
         Self { chunks: vec![[None; CHUNK]], rows: Rows::new(), row: Vec::new(), shared: 1 }
     }
 
-    fn row(&self, event: usize) -> &[ChunkRef] {
-        self.rows.get(event)
+    /// How many rows there are.
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
     }
 
-    /// What the event knows of the object.
+    /// What the event of a row knows of the object.
     #[inline]
-    pub(crate) fn get(&self, event: usize, object: usize) -> Option<NodeRef> {
-        let chunk = *self.row(event).get(object / CHUNK)?;
+    pub(crate) fn get(&self, row: usize, object: usize) -> Option<NodeRef> {
+        let chunk = *self.rows.get(row).get(object / CHUNK)?;
         self.chunks[chunk as usize][object % CHUNK]
     }
 
-    /// Begins the row of a new event, with what one of its predecessors knows.
-    pub(crate) fn begin(&mut self, predecessor: Option<usize>) {
+    /// Begins the row of a new event.
+    pub(crate) fn begin(&mut self) {
         self.shared = self.chunks.len();
-        let mut row = std::mem::take(&mut self.row);
-        row.clear();
-        if let Some(predecessor) = predecessor {
-            row.extend_from_slice(self.row(predecessor));
-        }
-        self.row = row;
+        self.row.clear();
     }
 
-    /// Adds what another predecessor knows.
-    pub(crate) fn join(&mut self, predecessor: usize, trees: &mut ObjectTrees) {
-        let other_len = self.row(predecessor).len();
+    /// Begins with what the event of a row knows, its first cause.
+    pub(crate) fn copy(&mut self, row: usize) {
+        self.row.extend_from_slice(self.rows.get(row));
+    }
+
+    /// Adds what the event of a row knows, another cause.
+    pub(crate) fn join(&mut self, row: usize, trees: &mut ObjectTrees) {
+        let other_len = self.rows.get(row).len();
         self.row.resize(self.row.len().max(other_len), 0);
         for index in 0..other_len {
-            let (mine, theirs) = (self.row[index], self.row(predecessor)[index]);
+            let (mine, theirs) = (self.row[index], self.rows.get(row)[index]);
             if mine == theirs || theirs == 0 {
                 continue;
             }
@@ -109,14 +110,15 @@ impl Maxima {
         }
     }
 
-    /// The new event is complete.
-    pub(crate) fn end(&mut self) {
+    /// The new event is complete. Gives its row.
+    pub(crate) fn end(&mut self) -> usize {
         self.rows.push_row(&self.row);
+        self.rows.len() - 1
     }
 
-    /// Whether all that two events know of objects fits together.
+    /// Whether all that the events of two rows know of objects fits together.
     pub(crate) fn are_compatible(&self, a: usize, b: usize, trees: &ObjectTrees) -> bool {
-        let pairs = self.row(a).iter().zip(self.row(b)).filter(|(a, b)| a != b);
+        let pairs = self.rows.get(a).iter().zip(self.rows.get(b)).filter(|(a, b)| a != b);
         pairs.into_iter().all(|(&a, &b)| {
             let (a, b) = (&self.chunks[a as usize], &self.chunks[b as usize]);
             a.iter().zip(b).all(|(a, b)| match (a, b) {
@@ -126,7 +128,7 @@ impl Maxima {
         })
     }
 
-    /// Keeps the rows of some events; gives the nodes that they name.
+    /// Keeps some rows; gives the nodes that they name.
     pub(crate) fn retain(&mut self, keep: &[bool], nodes: usize) -> Vec<bool> {
         let mut used = vec![false; nodes];
         self.rows.retain(keep);

@@ -80,7 +80,7 @@ impl ObjectTrees {
             }
             place => place,
         };
-        // It is the newest event of all.
+        // It is later than its causes.
         members.push(event);
         let node = self.intern(parent, access, &members);
         self.buffer = members;

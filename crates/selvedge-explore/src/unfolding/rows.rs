@@ -13,6 +13,11 @@ impl<T: Copy> Rows<T> {
         Self { items: Vec::new(), starts: Vec::new() }
     }
 
+    /// How many lists there are.
+    pub(super) fn len(&self) -> usize {
+        self.starts.len()
+    }
+
     /// Begins a new list.
     #[inline]
     pub(super) fn begin(&mut self) {

@@ -98,7 +98,7 @@ fn are_in_conflict(known: &BTreeMap<EventRef, Known>, a: EventRef, b: EventRef) 
     })
 }
 
-fn check(unfolding: &Unfolding, known: &BTreeMap<EventRef, Known>) {
+fn check(unfolding: &mut Unfolding, known: &BTreeMap<EventRef, Known>) {
     for (&a, one) in known {
         assert_eq!(unfolding.thread(a), one.thread);
         assert_eq!(unfolding.size(a) as usize, one.history.len() + 1);
@@ -137,13 +137,16 @@ fn causality_and_conflict_are_those_of_the_definitions() {
         for _ in 0..6 {
             run(&program, &mut extensions, &mut known, &mut random);
         }
-        check(&extensions.unfolding, &known);
+        // Events have places only once someone asked about conflicts.
+        if number % 2 == 0 {
+            check(&mut extensions.unfolding, &known);
+        }
         known = forget_some(&mut extensions.unfolding, known, &mut random);
-        check(&extensions.unfolding, &known);
+        check(&mut extensions.unfolding, &known);
         for _ in 0..4 {
             run(&program, &mut extensions, &mut known, &mut random);
         }
-        check(&extensions.unfolding, &known);
+        check(&mut extensions.unfolding, &known);
     }
 }
 

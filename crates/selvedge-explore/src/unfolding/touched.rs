@@ -26,6 +26,12 @@ impl Touched {
         touched
     }
 
+    /// Whether `thread` may be among the threads.
+    #[inline]
+    pub(crate) fn is_by(self, thread: ThreadId) -> bool {
+        self.threads & Self::by(thread, &[]).threads != 0
+    }
+
     #[inline]
     pub(super) fn and(self, other: Self) -> Self {
         Self {
