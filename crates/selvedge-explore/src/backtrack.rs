@@ -124,17 +124,8 @@ impl<S: System> Search<'_, S> {
     fn next_step(&mut self) -> Option<Step> {
         while !self.run.is_stopped() {
             let depth = self.nodes.len().checked_sub(1)?;
-            self.sleep.ascend(depth);
-            if std::mem::take(&mut self.nodes[depth].taken) {
-                let explored = Position::new(depth);
-                self.sleep.add(
-                    self.run.execution.event(explored).step(),
-                    self.run.execution.accesses(explored),
-                );
-            }
-            self.run.execution.truncate(depth);
             if self.nodes[depth].frontier.has_more() {
-                self.run.backtrack(depth);
+                self.go_back_to(depth);
                 if let Some(step) = self.next_of_last() {
                     return Some(step);
                 }
@@ -142,6 +133,19 @@ impl<S: System> Search<'_, S> {
             self.nodes.pop();
         }
         None
+    }
+
+    /// Goes back to the node at `depth`, where what was explored from it sleeps from now on.
+    fn go_back_to(&mut self, depth: usize) {
+        self.sleep.ascend(depth);
+        if std::mem::take(&mut self.nodes[depth].taken) {
+            let explored = Position::new(depth);
+            self.sleep.add(
+                self.run.execution.event(explored).step(),
+                self.run.execution.accesses(explored),
+            );
+        }
+        self.run.backtrack(depth);
     }
 
     /// The next step of the last node that does not sleep.

@@ -1,13 +1,14 @@
 //! The threads to explore from a state: a backtrack set, and how much of it is done.
 
 use selvedge_core::{Step, System, ThreadId};
+use smallvec::{SmallVec, smallvec};
 
 use crate::run::Run;
 
 /// A backtrack set.
 pub(crate) struct Frontier {
     /// The threads to explore, in the order in which they were asked for.
-    pub(crate) threads: Vec<ThreadId>,
+    pub(crate) threads: SmallVec<[ThreadId; 4]>,
     /// How many of them are done.
     done: usize,
     /// How many alternatives of the next one are done.
@@ -17,7 +18,7 @@ pub(crate) struct Frontier {
 impl Frontier {
     /// Begins with one thread.
     pub(crate) fn new(first: ThreadId) -> Self {
-        Self { threads: vec![first], done: 0, choices_done: 0 }
+        Self { threads: smallvec![first], done: 0, choices_done: 0 }
     }
 
     /// Adds all threads that are enabled. The run is in the state.
@@ -29,7 +30,7 @@ impl Frontier {
         }
     }
 
-    /// Whether a thread may be left.
+    /// Whether something is left.
     pub(crate) fn has_more(&self) -> bool {
         self.threads.len() > self.done
     }
@@ -42,17 +43,21 @@ impl Frontier {
             if !within {
                 run.note_preemption_cut(false);
             }
-            if within && self.choices_done < run.system.choices(thread) {
-                self.choices_done += 1;
-                return Some(Step { thread, choice: self.choices_done - 1 });
+            let choices = if within { run.system.choices(thread) } else { 0 };
+            let choice = self.choices_done;
+            self.choices_done += 1;
+            if self.choices_done >= choices {
+                self.done += 1;
+                self.choices_done = 0;
             }
-            self.done += 1;
-            self.choices_done = 0;
+            if choice < choices {
+                return Some(Step { thread, choice });
+            }
         }
     }
 
     /// How many threads were begun, and how many there are.
     pub(crate) fn progress(&self) -> (usize, usize) {
-        (self.done + 1, self.threads.len())
+        (self.done + usize::from(self.choices_done > 0), self.threads.len())
     }
 }

@@ -63,6 +63,10 @@ struct SourceSets {
 impl<S: System> Rule<S> for SourceSets {
     fn after_step(&mut self, search: &mut Search<'_, S>, position: Position) {
         self.unstable.retain(|&older| older < position);
+        // All that it depends on happens before it anyway: program order.
+        if search.run.execution.predecessors(position).is_empty() {
+            return;
+        }
         if !self.reverse_races(search, Later::Event(position)) {
             self.unstable.push(position);
         }
