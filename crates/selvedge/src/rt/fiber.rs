@@ -1,5 +1,6 @@
 //! Threads of checked code: coroutines on pooled stacks.
 
+use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
@@ -62,10 +63,47 @@ impl Stacks {
     }
 
     fn take(&mut self) -> Result<DefaultStack, std::io::Error> {
-        match self.free.pop() {
+        let spare = || SPARE.with_borrow_mut(|spare| spare.take(self.size));
+        match self.free.pop().or_else(spare) {
             Some(stack) => Ok(stack),
             None => DefaultStack::new(self.size),
         }
+    }
+}
+
+impl Drop for Stacks {
+    fn drop(&mut self) {
+        // Nothing is spared at the end of the thread.
+        let _ = SPARE.try_with(|spare| spare.borrow_mut().put(self.size, &mut self.free));
+    }
+}
+
+thread_local! {
+    /// For the next check of this thread: a short one takes no longer than to map its stacks.
+    static SPARE: RefCell<Spare> = const { RefCell::new(Spare { size: 0, stacks: Vec::new() }) };
+}
+
+/// Some stacks of one size.
+struct Spare {
+    size: usize,
+    stacks: Vec<DefaultStack>,
+}
+
+impl Spare {
+    /// More are given back to the system.
+    const MOST: usize = 16;
+
+    fn take(&mut self, size: usize) -> Option<DefaultStack> {
+        if self.size == size { self.stacks.pop() } else { None }
+    }
+
+    fn put(&mut self, size: usize, stacks: &mut Vec<DefaultStack>) {
+        if self.size != size {
+            self.stacks.clear();
+            self.size = size;
+        }
+        let room = Self::MOST - self.stacks.len();
+        self.stacks.extend(stacks.drain(..room.min(stacks.len())));
     }
 }
 
