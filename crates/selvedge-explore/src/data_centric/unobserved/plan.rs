@@ -223,6 +223,7 @@ impl<S: System> Search<'_, S> {
         let is_disturbed = |claim: &Claim| {
             claim.source == last && claim.read != me && claim.read.nth >= done(claim.read.thread)
         };
+        // The read would show it too, but late.
         !(access.mode.writes() && claims.iter().any(is_disturbed))
     }
 
