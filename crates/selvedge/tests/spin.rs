@@ -149,9 +149,220 @@ fn a_long_way_to_giving_up() {
         });
         assert_eq!(turns, None);
     };
+    // Nobody knows, so that it is no deadlock either.
     let outcome = Builder::new().explore(run);
-    assert!(outcome.messages()[0].contains("deadlock"), "{}", outcome.text());
+    assert_eq!(outcome.verdict(), Verdict::Inconclusive, "{}", outcome.text());
+    let text = outcome.text();
+    assert!(text.contains("the spin loop at crates/selvedge/tests/spin.rs:"), "{text}");
+    assert!(text.contains("`Builder::spin_turns(1000)` follows it further"), "{text}");
+    assert!(outcome.json().contains("came to a new state in each of 100 turns"));
+    let failed = std::panic::catch_unwind(|| check(run)).unwrap_err();
+    assert!(failed.downcast_ref::<String>().unwrap().contains("follows it further"));
     Builder::new().spin_turns(300).check(run);
+    assert_eq!(Builder::new().spin_turns(300).explore(run).verdict(), Verdict::Verified);
+}
+
+/// A flag that another thread sets, and how to wait for it.
+fn wait_with(wait: fn(&AtomicBool)) -> impl Fn() {
+    move || {
+        let flag = Arc::new(AtomicBool::new(false));
+        let other = Arc::clone(&flag);
+        let thread = thread::spawn(move || other.store(true, SeqCst));
+        wait(&flag);
+        thread.join().unwrap();
+    }
+}
+
+#[test]
+fn a_loop_that_counts_without_end() {
+    // It may give up at any number, or never: so it is not shown that nothing is wrong behind it.
+    let counts = wait_with(|flag| {
+        let mut turns = 0_u64;
+        while !flag.load(SeqCst) {
+            turns += 1;
+            assert!(turns < 1_000_000, "gave up");
+            hint::spin_loop();
+        }
+    });
+    let counts = std::rc::Rc::new(counts);
+    let run = |builder: Builder| {
+        let counts = std::rc::Rc::clone(&counts);
+        builder.explore(move || counts())
+    };
+    assert_eq!(run(Builder::new()).verdict(), Verdict::Inconclusive);
+    // Who says that no loop gives up has no failing test, but no proof either.
+    let outcome = run(Builder::new().spin_turns(0));
+    assert_eq!(outcome.verdict(), Verdict::Inconclusive);
+    assert!(outcome.text().contains("as `Builder::spin_turns(0)` asks"), "{}", outcome.text());
+    let counts = std::rc::Rc::clone(&counts);
+    Builder::new().spin_turns(0).check(move || counts());
+    // What is wrong elsewhere is wrong.
+    let outcome = Builder::new().explore(|| {
+        wait_with(|flag| {
+            let mut turns = 0_u64;
+            while !flag.load(SeqCst) {
+                turns += std::hint::black_box(1);
+                hint::spin_loop();
+            }
+            panic!("after {} turns", turns.min(1));
+        })();
+    });
+    assert_eq!(outcome.verdict(), Verdict::Violated);
+}
+
+#[test]
+fn loops_that_wait_are_known_to() {
+    let waits: [fn(&AtomicBool); 8] = [
+        |flag| {
+            while !flag.load(SeqCst) {
+                hint::spin_loop()
+            }
+        },
+        |flag| {
+            while !flag.load(SeqCst) {
+                thread::yield_now()
+            }
+        },
+        |flag| {
+            while flag.compare_exchange(true, false, SeqCst, SeqCst).is_err() {
+                hint::spin_loop()
+            }
+        },
+        // It allocates in each turn, and frees it.
+        |flag| {
+            while !flag.load(SeqCst) {
+                assert_eq!(format!("{:?}", vec![1, 2]), "[1, 2]");
+                thread::yield_now();
+            }
+        },
+        // It counts up to something.
+        |flag| {
+            let mut pauses = 1;
+            while !flag.load(SeqCst) {
+                (0..pauses).for_each(|_| hint::spin_loop());
+                pauses = (pauses * 2).min(64);
+            }
+        },
+        // It goes round in three states.
+        |flag| {
+            let mut phase = 0;
+            while !flag.load(SeqCst) {
+                phase = (phase + 1) % 3;
+                assert!(std::hint::black_box(phase) < 3);
+                hint::spin_loop();
+            }
+        },
+        // What it keeps in mind lies in the heap.
+        |flag| {
+            let mut last = Vec::new();
+            while !flag.load(SeqCst) {
+                last.clear();
+                last.push(7);
+                hint::spin_loop();
+            }
+        },
+        // Another loop in it.
+        |flag| {
+            let lock = AtomicBool::new(false);
+            loop {
+                while lock.swap(true, SeqCst) {
+                    hint::spin_loop();
+                }
+                let done = flag.load(SeqCst);
+                lock.store(false, SeqCst);
+                if done {
+                    break;
+                }
+                thread::yield_now();
+            }
+        },
+    ];
+    for (number, wait) in waits.into_iter().enumerate() {
+        let outcome = Builder::new().explore(wait_with(wait));
+        assert_eq!(outcome.verdict(), Verdict::Verified, "{number}: {}", outcome.text());
+        assert!(outcome.executions() < 20, "{number}: {}", outcome.executions());
+    }
+}
+
+#[test]
+fn loops_that_count_elsewhere_are_not() {
+    selvedge::thread_local! {
+        static TURNS: std::cell::Cell<u32> = std::cell::Cell::new(0);
+    }
+    let waits: [fn(&AtomicBool); 4] = [
+        |flag| {
+            let turns = Box::new(std::cell::Cell::new(0));
+            while !flag.load(SeqCst) && turns.get() < 150 {
+                turns.set(turns.get() + 1);
+                hint::spin_loop();
+            }
+        },
+        |flag| {
+            while !flag.load(SeqCst) && TURNS.get() < 150 {
+                TURNS.set(TURNS.get() + 1);
+                hint::spin_loop();
+            }
+        },
+        |flag| {
+            let mut turns = Vec::new();
+            while !flag.load(SeqCst) && turns.len() < 150 {
+                turns.push(0);
+                hint::spin_loop();
+            }
+        },
+        // In an atomic of `std`, which this crate does not see, on the stack of another thread.
+        |flag| {
+            let turns = std::sync::atomic::AtomicUsize::new(0);
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    while !flag.load(SeqCst) && turns.fetch_add(1, SeqCst) < 150 {
+                        hint::spin_loop();
+                    }
+                });
+            });
+        },
+    ];
+    for (number, wait) in waits.into_iter().enumerate() {
+        let outcome = Builder::new().explore(wait_with(wait));
+        assert_eq!(outcome.verdict(), Verdict::Inconclusive, "{number}: {}", outcome.text());
+        let outcome = Builder::new().spin_turns(200).explore(wait_with(wait));
+        assert_eq!(outcome.verdict(), Verdict::Verified, "{number}: {}", outcome.text());
+        assert!(outcome.executions() > 150, "{number}: {}", outcome.executions());
+    }
+}
+
+#[test]
+fn every_state_of_a_loop_is_explored() {
+    // Which of three states it is in when the flag is set shows afterwards.
+    let found = outcomes(|| {
+        let flag = Arc::new(AtomicBool::new(false));
+        let other = Arc::clone(&flag);
+        let thread = thread::spawn(move || other.store(true, SeqCst));
+        let mut phase = 0;
+        while !flag.load(SeqCst) {
+            phase = (phase + 1) % 3;
+            hint::spin_loop();
+        }
+        thread.join().unwrap();
+        phase
+    });
+    assert_eq!(found.0, BTreeSet::from([0, 1, 2]));
+    // It looks at two things by turns: it waits for both.
+    for set in 0..2 {
+        let found = outcomes(move || {
+            let flags = Arc::new([AtomicBool::new(false), AtomicBool::new(false)]);
+            let other = Arc::clone(&flags);
+            let thread = thread::spawn(move || other[set].store(true, SeqCst));
+            let mut i = 0;
+            while !flags[i].load(SeqCst) {
+                i = 1 - i;
+                thread::yield_now();
+            }
+            thread.join().unwrap();
+            i
+        });
+        assert_eq!(found.0, BTreeSet::from([set]));
+    }
 }
 
 #[test]
@@ -164,7 +375,29 @@ fn channels_that_close_end_a_loop() {
         }
         thread.join().unwrap();
     });
-    check(|| {
+}
+
+#[test]
+fn a_loop_that_changes_something_is_no_wait() {
+    // Others may wait for what it does in its next turn.
+    let found = outcomes(|| {
+        let (sender, receiver) = mpsc::channel();
+        let turns = thread::spawn(move || {
+            (0..6)
+                .take_while(|_| {
+                    let is_open = sender.send(1).is_ok();
+                    thread::yield_now();
+                    is_open
+                })
+                .count()
+        });
+        (0..3).for_each(|_| _ = receiver.recv().unwrap());
+        drop(receiver);
+        turns.join().unwrap()
+    });
+    assert_eq!(found.0, BTreeSet::from([3, 4, 5, 6]));
+    // Without an end of its own there is no end to the executions.
+    let outcome = Builder::new().explore(|| {
         let (sender, receiver) = mpsc::channel();
         let thread = thread::spawn(move || drop(receiver));
         while sender.send(1).is_ok() {
@@ -172,6 +405,9 @@ fn channels_that_close_end_a_loop() {
         }
         thread.join().unwrap();
     });
+    assert_eq!(outcome.verdict(), Verdict::Inconclusive);
+    let text = outcome.text();
+    assert!(text.contains("main went round 1000 times in a row at crates/selvedge"), "{text}");
 }
 
 #[test]

@@ -1,9 +1,14 @@
 //! Tries a spin loop out: does it give up, or does it wait for ever if nothing changes?
 //!
 //! The thread goes on alone, from where it would stand still: its operations run at once, and find what
-//! they found before. If it comes back to the same place and touched the same, again and again
-//! ([`Builder::spin_turns`](crate::Builder::spin_turns) times), it waits. If it does anything else, it
-//! gives up. Then the execution is run again up to where it was.
+//! they found before. After each turn all that the next one depends on is made into a number
+//! (`state.rs`). If it comes to a state again, it goes round for ever: it waits. If it leaves the loop
+//! or changes something, it gives up. If neither comes to pass in as many turns as
+//! [`Builder::spin_turns`](crate::Builder::spin_turns) allows, it is taken to wait, and the verdict says
+//! so. Then the execution is run again up to where it was.
+//!
+//! A thread stands still only when it was in all states between which it goes round: what happens if
+//! something changes in any of them is then explored.
 //!
 //! The answer depends on the state of the thread and on the values that it saw, and on nothing else. It is
 //! kept with a number for all that the thread came to know so far, so that no state is tried twice.
@@ -11,10 +16,12 @@
 use rustc_hash::FxHashMap;
 use selvedge_core::{ObjectId, Step, ThreadId};
 
+use super::arena::Filled;
 use super::engine::Engine;
 use super::fiber::resume;
 use super::operation::Spot;
 use super::runtime::{Runtime, State, Way};
+use super::state::Registers;
 use super::system::Program;
 
 /// A thread in a loop, in one state.
@@ -25,10 +32,16 @@ pub(crate) struct Key {
     pub(crate) history: u64,
 }
 
-/// What a loop does if nothing changes.
+/// What a thread does in a loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Decided {
+    /// If nothing changes, it is in this state, or in one that it was in before, for ever.
     Waits,
+    /// Nobody knows, but it was followed for long.
+    Assumed,
+    /// It will wait, but there are states that it was not in. The history after the next turn, if
+    /// nothing changes.
+    GoesOn(u64),
     GivesUp,
 }
 
@@ -51,43 +64,67 @@ impl Loops {
     /// Gives whether executions so far took it for something else.
     fn decide(&mut self, key: Key, decided: Decided) -> bool {
         let before = self.known.insert(key, Some(decided));
-        before == Some(None) && decided == Decided::GivesUp
+        let stands_still = matches!(decided, Decided::Waits | Decided::Assumed);
+        before == Some(None) && !stands_still
+    }
+
+    /// The states up to which a thread goes on, and the last one, in which it waits.
+    fn decide_all(&mut self, keys: &[Key]) -> bool {
+        let mut is_news = false;
+        for (index, &key) in keys.iter().enumerate() {
+            if index > 0 && self.decided(key, false).is_some() {
+                break;
+            }
+            let next = keys.get(index + 1);
+            let decided = next.map_or(Decided::Waits, |next| Decided::GoesOn(next.history));
+            is_news |= self.decide(key, decided);
+        }
+        is_news
     }
 }
 
 /// A thread that runs alone.
 pub(crate) struct Alone {
-    key: Key,
-    /// What it touches in each turn.
+    thread: usize,
+    spot: Spot,
+    /// What it touches in each turn, and whether that is so.
     seen: Vec<ObjectId>,
-    turns: u32,
-    /// It comes back to the loop before it did so many visible operations.
+    varies: bool,
+    /// Values of all objects. At the end of a turn they are what they were.
+    values: Vec<u64>,
+    /// Its visible operations up to a turn. Each turn begins with the same, so that nothing differs
+    /// from turn to turn but what the code itself does.
+    before: u64,
+    /// It comes back to the loop before it did so many.
     operations: u64,
+    /// What it had allocated before a turn.
+    filled: Filled,
+    /// The states that it was in.
+    path: Vec<(Key, Option<u128>)>,
     /// What came out.
-    decided: Option<Decided>,
+    end: Option<End>,
+}
+
+/// How a thread that ran alone came to an end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum End {
+    /// In a state that it was in before.
+    Returned,
+    /// After too many turns.
+    Lasted,
+    /// It left the loop.
+    Left,
 }
 
 impl Engine {
     /// The thread that runs alone comes to a spin loop.
-    pub(super) fn turn_alone(&self, spot: Spot) {
+    pub(super) fn turn_alone(&self, spot: Spot, registers: Option<Registers>) {
         let rt = self.rt();
-        let made_a_change = rt.has_changed(rt.current);
-        let thread = &mut rt.threads[rt.current];
-        let operations = thread.operations;
-        let touched = thread.touched.seen.iter().map(|&(object, ..)| object);
-        let Some(alone) = &mut rt.alone else { return };
-        // A turn may use memory of its own.
-        let touched_same = thread.touched.varies || touched.eq(alone.seen.iter().copied());
-        let is_same = std::ptr::eq(spot, alone.key.spot) && touched_same;
-        if !is_same || made_a_change {
-            return self.end_alone(Decided::GivesUp);
-        }
-        alone.turns += 1;
-        alone.operations = operations + thread.touched.turn;
-        let is_enough = alone.turns >= rt.shared.spin_turns;
-        thread.touched.start_turn();
-        if is_enough {
-            self.end_alone(Decided::Waits);
+        let Some(mut alone) = rt.alone.take() else { return };
+        let end = rt.end_turn(&mut alone, spot, registers);
+        rt.alone = Some(alone);
+        if let Some(end) = end {
+            self.end_alone(end);
         }
     }
 
@@ -96,19 +133,53 @@ impl Engine {
         let rt = self.rt();
         let me = rt.current;
         rt.alone.as_ref().is_some_and(|alone| {
-            let is_it = alone.key.thread as usize == me && alone.decided.is_none();
+            let is_it = alone.thread == me && alone.end.is_none();
             is_it && rt.threads[me].operations <= alone.operations
         })
     }
 
     /// Enough is known. The thread goes on when what is left of the execution is run to its end.
     #[cold]
-    pub(super) fn end_alone(&self, decided: Decided) {
+    pub(super) fn end_alone(&self, end: End) {
         let rt = self.rt();
         if let Some(alone) = &mut rt.alone {
-            alone.decided.get_or_insert(decided);
+            alone.end.get_or_insert(end);
         }
         self.suspend();
+    }
+}
+
+impl Runtime {
+    /// The thread that runs alone came to the end of a turn. Gives what is known then.
+    fn end_turn(
+        &mut self,
+        alone: &mut Alone,
+        spot: Spot,
+        registers: Option<Registers>,
+    ) -> Option<End> {
+        let me = self.current;
+        let thread = &mut self.threads[me];
+        let touched = thread.touched.seen.iter().map(|seen| seen.object);
+        let touched_same = touched.eq(alone.seen.iter().copied());
+        let is_same = std::ptr::eq(spot, alone.spot) && (touched_same || thread.touched.varies);
+        let acted = alone.values.iter().zip(&self.values).any(|(before, now)| before != now);
+        if !is_same || acted {
+            return Some(End::Left);
+        }
+        alone.varies |= !touched_same;
+        if !thread.arena.take_back(alone.filled) {
+            alone.filled = thread.arena.set_apart();
+        }
+        thread.operations = alone.before;
+        thread.touched.start_turn();
+        let key = Key { thread: me as u32, spot, history: thread.touched.history() };
+        let state = self.state_of(me, registers);
+        let was_there = state.is_some() && alone.path.iter().any(|(_, before)| *before == state);
+        alone.path.push((key, state));
+        match was_there {
+            true => Some(End::Returned),
+            false => (alone.path.len() > self.shared.spin_turns as usize).then_some(End::Lasted),
+        }
     }
 }
 
@@ -126,29 +197,45 @@ impl Program {
 
     #[cold]
     fn try_alone(&mut self, number: usize, key: Key) {
+        let kept: Vec<Step> = self.rt().log.iter().map(|logged| logged.step()).collect();
+        let last = self.rt_mut().last.take();
+        // One step at a time and without texts, whatever way led here: what is left on the stack is then
+        // the same, and so is the answer.
+        let tracing = std::mem::replace(&mut self.rt_mut().tracing, false);
+        self.replay_with(&kept, &[]);
         let rt = self.rt_mut();
+        let registers = rt.threads[number].touched.undecided.and_then(|(_, registers)| registers);
+        let state = rt.state_of(number, registers);
+        let values = rt.values.clone();
         let thread = &mut rt.threads[number];
-        let seen = thread.touched.seen.iter().map(|&(object, ..)| object).collect();
-        let operations = thread.operations + thread.touched.turn;
-        let thread_step = thread.last_step;
-        rt.alone = Some(Alone { key, seen, turns: 0, operations, decided: None });
-        rt.way = Way::Alone;
+        let (before, operations) = thread.touched.last_turn();
+        let alone = Alone {
+            thread: number,
+            spot: key.spot,
+            seen: thread.touched.seen.iter().map(|seen| seen.object).collect(),
+            varies: false,
+            values,
+            before,
+            operations,
+            filled: thread.arena.set_apart(),
+            path: vec![(key, state)],
+            end: None,
+        };
+        thread.operations = before;
         // It may be elsewhere when the same steps are taken again.
-        if let Some(step) = thread_step {
+        let last_step = thread.last_step;
+        if let Some(step) = last_step {
             rt.log[step].next = None;
         }
+        rt.alone = Some(alone);
+        rt.way = Way::Alone;
         // SAFETY: no reference into the runtime is held.
         unsafe { resume(self.raw(), number) };
         let rt = self.rt_mut();
         // If it came to its end, or failed, it left the loop.
-        let decided = rt.alone.take().and_then(|alone| alone.decided);
-        let decided = decided.unwrap_or(Decided::GivesUp);
-        if decided == Decided::Waits {
-            rt.shared.spun.set(true);
-        }
-        let is_news = rt.shared.learned.loops.borrow_mut().decide(key, decided);
-        let kept: Vec<Step> = rt.log.iter().map(|logged| logged.step()).collect();
-        let last = rt.last.take();
+        let alone = rt.alone.take().filter(|alone| alone.end.is_some());
+        let is_news = decide(&mut rt.shared.learned.loops.borrow_mut(), key, alone);
+        rt.tracing = tracing;
         self.replay(&kept);
         let rt = self.rt_mut();
         rt.last = last;
@@ -158,11 +245,26 @@ impl Program {
     }
 }
 
+/// Keeps what came out. Gives whether executions so far took it for something else.
+fn decide(loops: &mut Loops, key: Key, alone: Option<Alone>) -> bool {
+    let end = alone.as_ref().and_then(|alone| alone.end);
+    match (end, alone) {
+        (Some(End::Returned), Some(alone)) => {
+            let keys: Vec<Key> = alone.path.iter().map(|&(key, _)| key).collect();
+            // The last turn touched what the ones before it did, or it must be made, too.
+            let passed = if alone.varies { keys.len() } else { keys.len() - 1 };
+            loops.decide_all(&keys[..passed])
+        }
+        (Some(End::Lasted), _) => loops.decide(key, Decided::Assumed),
+        _ => loops.decide(key, Decided::GivesUp),
+    }
+}
+
 /// A thread that stands still, and should be tried.
 fn undecided(rt: &Runtime) -> Option<(usize, Key)> {
     let stands = |number: usize| {
         let thread = &rt.threads[number];
-        let key = thread.touched.undecided?;
+        let (key, _) = thread.touched.undecided?;
         let is_still = thread.state == State::Ready && !rt.has_changed(number);
         let is_known = rt.shared.learned.loops.borrow_mut().decided(key, false).is_some();
         (is_still && !is_known && !rt.shared.is_unsteady.get()).then_some((number, key))

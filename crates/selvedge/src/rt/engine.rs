@@ -4,7 +4,7 @@ use std::panic::resume_unwind;
 
 use selvedge_core::{Effect, Fault, ObjectId, Step, ViolationKind};
 
-use super::alone::Decided;
+use super::alone::End;
 use super::arena::{self, Arena};
 use super::fiber::Abort;
 use super::operation::{Operation, Running, Spot};
@@ -120,7 +120,7 @@ impl Engine {
         thread.state = State::Parked;
         rt.stand_at(operation, spot);
         match rt.way {
-            Way::Alone => self.end_alone(Decided::GivesUp),
+            Way::Alone => self.end_alone(End::Left),
             _ => self.suspend(),
         }
     }
@@ -168,7 +168,7 @@ impl Engine {
         if rt.way == Way::Alone && !std::thread::panicking() {
             let is_free = operation.is_enabled(rt, me) && operation.choices(rt, me) == 1;
             if !is_free || !self.is_turn() {
-                self.end_alone(Decided::GivesUp);
+                self.end_alone(End::Left);
             }
             self.rt().threads[me].pending = Running::ONE;
             return 0;

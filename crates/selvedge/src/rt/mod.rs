@@ -14,6 +14,7 @@ mod overflow;
 mod panics;
 pub(crate) mod runtime;
 mod spin;
+mod state;
 pub(crate) mod system;
 
 #[cfg(test)]

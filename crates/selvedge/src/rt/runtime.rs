@@ -36,8 +36,8 @@ pub(crate) struct Shared {
     pub(crate) learned: Learned,
     /// Whether an ordering weaker than sequential consistency was asked for.
     pub(crate) weak: Cell<bool>,
-    /// Whether a thread waited in a spin loop.
-    pub(crate) spun: Cell<bool>,
+    /// Where a thread stood still in a spin loop that may give up after many turns.
+    pub(crate) assumed: Cell<Option<Spot>>,
     /// Why the search makes no sense any more: the code does not do the same every time.
     pub(crate) unsteady: RefCell<Option<String>>,
     /// Static data belongs to one check at a time: tests run side by side.

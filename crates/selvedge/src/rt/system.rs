@@ -114,14 +114,19 @@ impl Program {
 
     /// Starts again and takes the steps `kept`, which were taken before.
     pub(super) fn replay(&mut self, kept: &[Step]) {
+        // The start runs up to the first operation, and as many steps as are its own.
+        self.replay_with(kept, kept);
+    }
+
+    /// `script`: the steps that threads take by themselves if they come to them.
+    pub(super) fn replay_with(&mut self, kept: &[Step], script: &[Step]) {
         self.finish();
         let rt = self.rt_mut();
         rt.log.truncate(kept.len());
-        rt.script = &raw const *kept;
+        rt.script = &raw const *script;
         rt.scripted = 0;
-        // The start runs up to the first operation, and as many steps as are its own.
         self.begin();
-        while self.rt().scripted < self.rt().script.len() {
+        while self.rt().scripted < kept.len() {
             let step = kept[self.rt().scripted];
             let number = step.thread.index();
             if number >= self.rt().threads.len()
@@ -318,7 +323,7 @@ impl System for Program {
             return (Ending::Complete, None);
         }
         if any(State::Ready) || any(State::Parked) {
-            if rt.someone_waits_for_time() {
+            if rt.someone_may_go_on() {
                 return (Ending::Blocked, None);
             }
             return (Ending::Deadlocked, Some(rt.deadlock()));

@@ -55,7 +55,7 @@ fn run(algorithm: Algorithm, program: impl Fn() -> Vec<usize> + Clone + 'static)
         ends_loops: true,
         learned,
         weak: Cell::new(false),
-        spun: Cell::new(false),
+        assumed: Cell::new(None),
         unsteady: RefCell::new(None),
         statics: RefCell::new(None),
         is_unsteady: Cell::new(false),
