@@ -10,6 +10,9 @@
 //! A thread stands still only when it was in all states between which it goes round: what happens if
 //! something changes in any of them is then explored.
 //!
+//! In the same way a thread is tried that stands still and saw what a lock guards, when others had the lock:
+//! if a turn changes nothing, not even its own state, it need not be made.
+//!
 //! The answer depends on the state of the thread and on the values that it saw, and on nothing else. It is
 //! kept with a number for all that the thread came to know so far, so that no state is tried twice.
 
@@ -21,7 +24,7 @@ use super::engine::Engine;
 use super::fiber::resume;
 use super::operation::Spot;
 use super::runtime::{Runtime, State, Way};
-use super::state::Registers;
+use super::state::{self, Registers};
 use super::system::Program;
 
 /// A thread in a loop, in one state.
@@ -45,9 +48,18 @@ pub(crate) enum Decided {
     GivesUp,
 }
 
+/// What a turn does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Turn {
+    Nothing,
+    Something,
+}
+
 /// What is known about loops.
 #[derive(Default)]
 pub(crate) struct Loops {
+    /// Of threads that saw other values of what locks guard: their state, and a number for the values.
+    turns: FxHashMap<(Key, u64), Turn>,
     /// `None`: the loop went on before anybody knew, since something had changed.
     known: FxHashMap<Key, Option<Decided>>,
 }
@@ -61,11 +73,38 @@ impl Loops {
         }
     }
 
+    /// What is known about the next turn, with these values of what locks guard.
+    pub(crate) fn turn(&self, key: Key, inside: u64) -> Option<Turn> {
+        self.turns.get(&(key, inside)).copied()
+    }
+
     /// Gives whether executions so far took it for something else.
     fn decide(&mut self, key: Key, decided: Decided) -> bool {
         let before = self.known.insert(key, Some(decided));
         let stands_still = matches!(decided, Decided::Waits | Decided::Assumed);
         before == Some(None) && !stands_still
+    }
+
+    /// Keeps what came out about a turn. Executions so far made it, which was not wrong.
+    fn decide_turn(&mut self, key: Key, inside: u64, alone: &Option<Alone>) -> bool {
+        let is_back = alone.as_ref().is_some_and(|alone| alone.end == Some(End::Returned));
+        let turn = if is_back { Turn::Nothing } else { Turn::Something };
+        self.turns.insert((key, inside), turn);
+        false
+    }
+
+    /// Keeps what came out about a loop. Gives whether executions so far took it for something else.
+    fn decide_loop(&mut self, key: Key, alone: &Option<Alone>) -> bool {
+        match alone.as_ref().map(|alone| (alone, alone.end)) {
+            Some((alone, Some(End::Returned))) => {
+                let keys: Vec<Key> = alone.path.iter().map(|&(key, _)| key).collect();
+                // The last turn touched what the ones before it did, or it must be made, too.
+                let passed = if alone.varies { keys.len() } else { keys.len() - 1 };
+                self.decide_all(&keys[..passed])
+            }
+            Some((_, Some(End::Lasted))) => self.decide(key, Decided::Assumed),
+            _ => self.decide(key, Decided::GivesUp),
+        }
     }
 
     /// The states up to which a thread goes on, and the last one, in which it waits.
@@ -97,8 +136,12 @@ pub(crate) struct Alone {
     before: u64,
     /// It comes back to the loop before it did so many.
     operations: u64,
+    /// How many turns it makes at most.
+    turns: usize,
     /// What it had allocated before a turn.
     filled: Filled,
+    /// Locks that it took, with a number for all memory at that time.
+    pub(super) memory: Vec<(ObjectId, Option<u128>)>,
     /// The states that it was in.
     path: Vec<(Key, Option<u128>)>,
     /// What came out.
@@ -123,8 +166,9 @@ impl Engine {
         let Some(mut alone) = rt.alone.take() else { return };
         let end = rt.end_turn(&mut alone, spot, registers);
         rt.alone = Some(alone);
-        if let Some(end) = end {
-            self.end_alone(end);
+        match end {
+            Some(end) => self.end_alone(end),
+            None => state::clear_stack_below(rt.threads[rt.current].fiber.as_ref()),
         }
     }
 
@@ -171,40 +215,61 @@ impl Runtime {
             alone.filled = thread.arena.set_apart();
         }
         thread.operations = alone.before;
-        thread.touched.start_turn();
-        let key = Key { thread: me as u32, spot, history: thread.touched.history() };
+        self.drained = 0;
+        let (first, last) = (alone.path[0].0, alone.path[alone.path.len() - 1].0);
+        let history = thread.touched.forget_turn(first.history, last.history);
+        let key = Key { thread: me as u32, spot, history };
         let state = self.state_of(me, registers);
         let was_there = state.is_some() && alone.path.iter().any(|(_, before)| *before == state);
         alone.path.push((key, state));
         match was_there {
             true => Some(End::Returned),
-            false => (alone.path.len() > self.shared.spin_turns as usize).then_some(End::Lasted),
+            false => (alone.path.len() > alone.turns).then_some(End::Lasted),
         }
     }
 }
 
 impl Program {
-    /// Tries out threads that stand still in a loop of which nobody knows whether it gives up. The state
-    /// is then what it was, but that a thread whose loop gives up goes on.
+    /// Tries out threads that stand still in a loop of which nobody knows whether it gives up, or whether
+    /// the next turn does something. The state is then what it was, but that a thread whose loop gives up
+    /// goes on.
     #[inline]
     pub(super) fn decide_loops(&mut self) {
         while self.rt().shared.learned.spins.get()
-            && let Some((number, key)) = undecided(self.rt())
+            && let Some((number, key, inside)) = undecided(self.rt())
         {
-            self.try_alone(number, key);
+            let kept: Vec<Step> = self.rt().log.iter().map(|logged| logged.step()).collect();
+            let alone = match inside {
+                // When the lock was given up, before somebody else took it.
+                Some(_) => self.try_alone(number, key, 1, &kept[..self.rt().changed_after(number)]),
+                None => self.try_alone(number, key, self.rt().shared.spin_turns as usize, &kept),
+            };
+            let mut loops = self.rt().shared.learned.loops.borrow_mut();
+            let is_news = match inside {
+                Some(inside) => loops.decide_turn(key, inside, &alone),
+                None => loops.decide_loop(key, &alone),
+            };
+            drop(loops);
+            let last = self.rt_mut().last.take();
+            self.replay(&kept);
+            let rt = self.rt_mut();
+            rt.last = last;
+            if is_news {
+                rt.learn();
+            }
         }
     }
 
+    /// Lets a thread that stands still after the steps `kept` run alone.
     #[cold]
-    fn try_alone(&mut self, number: usize, key: Key) {
-        let kept: Vec<Step> = self.rt().log.iter().map(|logged| logged.step()).collect();
-        let last = self.rt_mut().last.take();
+    fn try_alone(&mut self, number: usize, key: Key, turns: usize, kept: &[Step]) -> Option<Alone> {
         // One step at a time and without texts, whatever way led here: what is left on the stack is then
         // the same, and so is the answer.
+        let last = self.rt_mut().last.take();
         let tracing = std::mem::replace(&mut self.rt_mut().tracing, false);
-        self.replay_with(&kept, &[]);
+        self.replay_with(kept, &[]);
         let rt = self.rt_mut();
-        let registers = rt.threads[number].touched.undecided.and_then(|(_, registers)| registers);
+        let registers = rt.threads[number].touched.stands.and_then(|(_, registers)| registers);
         let state = rt.state_of(number, registers);
         let values = rt.values.clone();
         let thread = &mut rt.threads[number];
@@ -217,57 +282,44 @@ impl Program {
             values,
             before,
             operations,
+            turns,
             filled: thread.arena.set_apart(),
+            memory: Vec::new(),
             path: vec![(key, state)],
             end: None,
         };
         thread.operations = before;
+        thread.touched.forget_turns();
         // It may be elsewhere when the same steps are taken again.
         let last_step = thread.last_step;
         if let Some(step) = last_step {
             rt.log[step].next = None;
         }
-        rt.alone = Some(alone);
-        rt.way = Way::Alone;
+        (rt.alone, rt.way) = (Some(alone), Way::Alone);
         // SAFETY: no reference into the runtime is held.
         unsafe { resume(self.raw(), number) };
         let rt = self.rt_mut();
+        (rt.tracing, rt.last) = (tracing, last);
         // If it came to its end, or failed, it left the loop.
-        let alone = rt.alone.take().filter(|alone| alone.end.is_some());
-        let is_news = decide(&mut rt.shared.learned.loops.borrow_mut(), key, alone);
-        rt.tracing = tracing;
-        self.replay(&kept);
-        let rt = self.rt_mut();
-        rt.last = last;
-        if is_news {
-            rt.learn();
-        }
+        rt.alone.take().filter(|alone| alone.end.is_some())
     }
 }
 
-/// Keeps what came out. Gives whether executions so far took it for something else.
-fn decide(loops: &mut Loops, key: Key, alone: Option<Alone>) -> bool {
-    let end = alone.as_ref().and_then(|alone| alone.end);
-    match (end, alone) {
-        (Some(End::Returned), Some(alone)) => {
-            let keys: Vec<Key> = alone.path.iter().map(|&(key, _)| key).collect();
-            // The last turn touched what the ones before it did, or it must be made, too.
-            let passed = if alone.varies { keys.len() } else { keys.len() - 1 };
-            loops.decide_all(&keys[..passed])
-        }
-        (Some(End::Lasted), _) => loops.decide(key, Decided::Assumed),
-        _ => loops.decide(key, Decided::GivesUp),
-    }
-}
-
-/// A thread that stands still, and should be tried.
-fn undecided(rt: &Runtime) -> Option<(usize, Key)> {
+/// A thread that stands still, and should be tried: with nothing changed, or with these values of what locks
+/// guard.
+fn undecided(rt: &Runtime) -> Option<(usize, Key, Option<u64>)> {
     let stands = |number: usize| {
         let thread = &rt.threads[number];
-        let (key, _) = thread.touched.undecided?;
-        let is_still = thread.state == State::Ready && !rt.has_changed(number);
-        let is_known = rt.shared.learned.loops.borrow_mut().decided(key, false).is_some();
-        (is_still && !is_known && !rt.shared.is_unsteady.get()).then_some((number, key))
+        let (key, _) = thread.touched.stands?;
+        if thread.state != State::Ready || rt.shared.is_unsteady.get() {
+            return None;
+        }
+        let mut loops = rt.shared.learned.loops.borrow_mut();
+        if let Some(inside) = rt.changed_inside(number) {
+            return loops.turn(key, inside).is_none().then_some((number, key, Some(inside)));
+        }
+        let is_open = thread.touched.undecided && loops.decided(key, false).is_none();
+        (is_open && !rt.has_changed(number)).then_some((number, key, None))
     };
     (0..rt.threads.len()).find_map(stands)
 }

@@ -7,6 +7,7 @@ use std::panic::Location;
 use std::rc::Rc;
 use std::sync::{Mutex, MutexGuard};
 
+use rustc_hash::FxHashMap;
 use selvedge_core::{
     Access, Fault, Footprint, Mode, ObjectId, Place, Step, ThreadId, Violation, ViolationKind,
 };
@@ -217,6 +218,8 @@ pub(crate) struct Runtime {
     pub(crate) epoch: u64,
     /// Per object, its value or how often it was changed; see `spin.rs`.
     pub(crate) values: Vec<u64>,
+    /// Per object, how many steps were taken when it was last changed so that its value does not show it.
+    pub(crate) changed_at: FxHashMap<ObjectId, usize>,
     /// A thread that runs alone to see whether it gives up a spin loop.
     pub(crate) alone: Option<Alone>,
     /// Steps to follow, and how many were taken.
@@ -264,6 +267,7 @@ impl Runtime {
             names: Names::default(),
             epoch: 0,
             values: Vec::new(),
+            changed_at: FxHashMap::default(),
             alone: None,
             script: &raw const *<&[Step]>::default(),
             scripted: 0,

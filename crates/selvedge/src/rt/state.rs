@@ -5,7 +5,13 @@
 //! lies outside of that memory is not seen: statics of other types than this crate's, and what the
 //! closure captured. Such code would also not do the same in every execution.
 
-use super::runtime::{Runtime, Thread};
+use std::mem::MaybeUninit;
+
+use selvedge_core::ObjectId;
+
+use super::engine::Engine;
+use super::fiber::Fiber;
+use super::runtime::{Runtime, Thread, Way};
 
 /// How many registers a function gives back as it found them.
 #[cfg(target_arch = "x86_64")]
@@ -95,6 +101,10 @@ impl Sum {
         self.1 = (self.1.rotate_left(11) ^ word).wrapping_mul(0xd6e8_feb8_6659_fd93);
     }
 
+    fn number(&self) -> u128 {
+        u128::from(self.0) << 64 | u128::from(self.1)
+    }
+
     /// All words between two addresses.
     ///
     /// # Safety
@@ -136,7 +146,85 @@ impl Runtime {
                 unsafe { sum.add_memory(from, to) };
             }
         }
-        Some(u128::from(sum.0) << 64 | u128::from(sum.1))
+        Some(sum.number())
+    }
+}
+
+impl Engine {
+    /// The running thread took a lock that guards `content`.
+    #[inline]
+    pub(crate) fn took(&self, lock: ObjectId, content: *const impl ?Sized) {
+        // The same way through the code whether it runs alone or not: see `Registers`.
+        if self.rt().shared.learned.spins.get() {
+            self.keep_memory(lock, content);
+        }
+    }
+
+    /// Whether the running thread may have changed what a lock guards since it took it. That is known
+    /// only if the thread runs alone.
+    #[inline]
+    pub(crate) fn may_have_changed(&self, lock: ObjectId, content: *const impl ?Sized) -> bool {
+        !self.rt().shared.learned.spins.get() || self.has_changed_memory(lock, content)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn keep_memory(&self, lock: ObjectId, content: *const impl ?Sized) {
+        let rt = self.rt();
+        if rt.way == Way::Alone {
+            let memory = rt.memory(content);
+            rt.alone.iter_mut().for_each(|alone| alone.memory.push((lock, memory)));
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn has_changed_memory(&self, lock: ObjectId, content: *const impl ?Sized) -> bool {
+        let rt = self.rt();
+        if rt.way != Way::Alone {
+            return true;
+        }
+        let now = rt.memory(content);
+        let Some(alone) = &mut rt.alone else { return true };
+        let before = alone.memory.iter().rposition(|(other, _)| *other == lock);
+        let before = before.and_then(|position| alone.memory.swap_remove(position).1);
+        before.is_none() || before != now
+    }
+}
+
+impl Runtime {
+    /// A number for what lies at `content` and in the memory of checked code.
+    fn memory<T: ?Sized>(&self, content: *const T) -> Option<u128> {
+        let mut sum = Sum(1, 2);
+        let from = content.cast::<u8>() as usize;
+        // SAFETY: the thread holds the lock that it lies in.
+        let length = unsafe { size_of_val(&*content) };
+        // SAFETY: as above.
+        unsafe { sum.add_memory(from, from + length) };
+        for thread in &self.threads {
+            for (from, to) in thread.arena.blocks()? {
+                // SAFETY: memory of an arena is never unmapped.
+                unsafe { sum.add_memory(from, to) };
+            }
+        }
+        Some(sum.number())
+    }
+}
+
+/// Writes over what functions that have returned left on a stack: values that nobody set may become
+/// visible in what is put there next, and would seem to be a new state.
+#[inline(never)]
+pub(super) fn clear_stack_below(fiber: Option<&Fiber>) {
+    const WORDS: usize = 1 << 10;
+    let mut words = [const { MaybeUninit::<u64>::uninit() }; WORDS];
+    let is_room = fiber.is_some_and(|fiber| {
+        (&raw const words as usize).saturating_sub(fiber.limit) > size_of::<[u64; WORDS]>()
+    });
+    if is_room {
+        for word in &mut words {
+            // SAFETY: it is a variable. Volatile, since nobody reads it.
+            unsafe { std::ptr::write_volatile(word.as_mut_ptr(), 0) };
+        }
     }
 }
 

@@ -152,6 +152,7 @@ impl Program {
         rt.last = None;
         rt.leaks.clear();
         rt.values.clear();
+        rt.changed_at.clear();
         rt.alone = None;
         rt.extra.clear();
         for thread in &mut rt.threads {
@@ -241,6 +242,7 @@ impl System for Program {
     fn rewind(&mut self, kept: &[Step]) {
         if !self.started || kept.len() != self.steps {
             self.replay(kept);
+            self.decide_loops();
         }
     }
 
@@ -310,6 +312,10 @@ impl System for Program {
     }
 
     fn instead(&self, object: ObjectId, earlier: usize, later: usize) -> Option<Mode> {
+        if self.rt().shared.is_unsteady.get() {
+            // Nothing runs any more: to try it out would show something else.
+            return None;
+        }
         let log = &self.rt().log;
         let (of_earlier, before) = log.get(earlier)?.found?;
         let (of_later, then) = log.get(later)?.found?;

@@ -1,6 +1,7 @@
 //! Taking and giving up locks: the operations behind mutexes and reader-writer locks.
 
 use std::cell::{Cell, RefCell};
+use std::num::NonZero;
 
 use selvedge_core::{Effect, Flexibility, Mode, ObjectId, ViolationKind};
 use smallvec::SmallVec;
@@ -10,11 +11,15 @@ use crate::rt::{Engine, Operation, Spot, Touch};
 
 /// The state of a lock. It lives in the lock itself.
 pub(crate) struct Lock {
-    /// Who holds it for writing.
-    owner: Cell<Option<u32>>,
+    /// Who holds it for writing, counted from 1: nothing is left of who held it before.
+    owner: Cell<Option<NonZero<u32>>>,
     /// Who holds it for reading, as often as they do.
     readers: RefCell<SmallVec<[u32; 4]>>,
     poisoned: Cell<bool>,
+}
+
+fn owner(thread: usize) -> Option<NonZero<u32>> {
+    NonZero::new(thread as u32 + 1)
 }
 
 /// How a lock is taken.
@@ -81,7 +86,7 @@ impl Lock {
     /// Whether taking it would wait for the thread itself.
     #[inline]
     fn is_own(&self, hold: Hold, me: usize) -> bool {
-        self.owner.get() == Some(me as u32)
+        self.owner.get() == owner(me)
             || (hold == Hold::Write && self.readers.borrow().contains(&(me as u32)))
     }
 
@@ -89,6 +94,7 @@ impl Lock {
         let mut holders: Vec<usize> = self
             .owner
             .get()
+            .map(|owner| owner.get() - 1)
             .into_iter()
             .chain(self.readers.borrow().iter().copied())
             .map(|holder| holder as usize)
@@ -100,7 +106,7 @@ impl Lock {
 
     fn take(&self, hold: Hold, me: usize) {
         match hold {
-            Hold::Alone | Hold::Write => self.owner.set(Some(me as u32)),
+            Hold::Alone | Hold::Write => self.owner.set(owner(me)),
             Hold::Read => self.readers.borrow_mut().push(me as u32),
         }
     }
@@ -112,8 +118,11 @@ impl Lock {
                 let mut readers = self.readers.borrow_mut();
                 // A guard may end in another thread than it began.
                 let mine = readers.iter().position(|&reader| reader == me as u32).unwrap_or(0);
-                if mine < readers.len() {
-                    readers.swap_remove(mine);
+                if let Some(last) = readers.len().checked_sub(1) {
+                    readers.swap(mine, last);
+                    // Nothing is left of it.
+                    readers[last] = 0;
+                    readers.pop();
                 }
             }
         }
@@ -144,8 +153,9 @@ impl Lock {
         }
         engine.found(object, self.found(Wants::Lock(hold.mode())));
         self.take(hold, me);
+        self.note_state(engine, object);
         engine.rt().leaks.hold(object, me, spot);
-        engine.looked(object, Mode::Probe);
+        engine.looked_inside(object);
         if self.is_poisoned() {
             engine.heard(object, 1);
         }
@@ -177,12 +187,16 @@ impl Lock {
         engine.visible(&operation, spot);
         let free = self.is_free(hold);
         engine.found(object, self.found(Wants::Try(hold.mode())));
+        let me = engine.me();
         if free {
-            let me = engine.me();
             self.take(hold, me);
+            self.note_state(engine, object);
             engine.rt().leaks.hold(object, me, spot);
         }
-        engine.looked(object, Mode::Probe);
+        match free || self.is_own(hold, me) {
+            true => engine.looked_inside(object),
+            false => engine.looked(object, Mode::Probe),
+        }
         engine.heard(object, u64::from(free) + 2 * u64::from(self.is_poisoned()));
         engine.note(|rt| {
             let result = if free { "taken" } else { "would wait" };
@@ -213,11 +227,19 @@ impl Lock {
         let me = engine.me();
         engine.found(object, self.found(Wants::Nothing));
         self.give_up(hold, me);
+        self.note_state(engine, object);
         engine.rt().leaks.let_go(object, me);
         match changed {
             true => engine.changed(object, Mode::Probe),
-            false => engine.looked(object, Mode::Probe),
+            false => engine.looked_inside(object),
         }
+    }
+
+    /// For those who tried to take it in vain, in a loop.
+    #[inline]
+    fn note_state(&self, engine: &Engine, object: ObjectId) {
+        let (written, read) = (self.owner.get().is_some(), !self.readers.borrow().is_empty());
+        engine.is_held(object, written, read);
     }
 }
 

@@ -23,8 +23,8 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "library: a spin loop never gives up",
         file: "rt/alone.rs",
-        right: "_ => loops.decide(key, Decided::GivesUp),",
-        wrong: "_ => loops.decide(key, Decided::Waits),",
+        right: "_ => self.decide(key, Decided::GivesUp),",
+        wrong: "_ => self.decide(key, Decided::Waits),",
         suite: "spin",
         test: "a_loop_that_gives_up",
     },
@@ -39,8 +39,8 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "library: a spin loop waits in the first state that comes again",
         file: "rt/alone.rs",
-        right: "loops.decide_all(&keys[..passed])",
-        wrong: "loops.decide_all(&keys[..passed.min(1)])",
+        right: "self.decide_all(&keys[..passed])",
+        wrong: "self.decide_all(&keys[..passed.min(1)])",
         suite: "spin",
         test: "every_state_of_a_loop_is_explored",
     },
