@@ -2,11 +2,12 @@
 
 use std::cell::UnsafeCell;
 use std::fmt;
+use std::ops::Deref;
 
 use selvedge_core::{Mode, ObjectId};
 
 use super::lock::{Hold, Lock, TouchPoison};
-use super::{LockResult, PoisonError};
+use super::{LockResult, PoisonError, TryLockError, TryLockResult};
 use crate::rt::{Engine, Header, Restorer, Spot};
 
 /// Data behind a lock.
@@ -96,6 +97,16 @@ impl<T: ?Sized> Guarded<T> {
         }
     }
 
+    /// Goes on reading; no writer comes in between.
+    pub(super) fn downgrade(&self, spot: Spot) -> Taken {
+        if let Some(engine) = Engine::try_enter() {
+            let object = self.object(&engine);
+            let changed = engine.may_have_changed(object, self.data.get());
+            self.lock.downgrade(&engine, object, changed, spot);
+        }
+        Taken::new(Hold::Read, spot)
+    }
+
     /// A guard, or an error with it.
     #[inline]
     pub(super) fn result<G>(&self, guard: G) -> LockResult<G> {
@@ -132,11 +143,24 @@ impl<T: ?Sized> Guarded<T> {
     }
 }
 
-impl<T: ?Sized> fmt::Debug for Guarded<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct(self.kind)
-            .field("poisoned", &self.lock.is_poisoned())
-            .finish_non_exhaustive()
+impl<T: ?Sized + fmt::Debug> Guarded<T> {
+    /// Shows the lock with its data, which is looked at with `try_lock` unless the check is over.
+    pub(super) fn show<G: Deref<Target = T>>(
+        &self,
+        try_lock: impl FnOnce() -> TryLockResult<G>,
+        f: &mut fmt::Formatter<'_>,
+    ) -> fmt::Result {
+        let taken = Engine::try_enter().is_some().then(try_lock);
+        let mut text = f.debug_struct(self.kind);
+        match &taken {
+            Some(Ok(guard)) => _ = text.field("data", &&**guard),
+            Some(Err(TryLockError::Poisoned(error))) => _ = text.field("data", &&**error.get_ref()),
+            Some(Err(TryLockError::WouldBlock)) => {
+                _ = text.field("data", &format_args!("<locked>"))
+            }
+            None => {}
+        }
+        text.field("poisoned", &self.lock.is_poisoned()).finish_non_exhaustive()
     }
 }
 
@@ -209,6 +233,8 @@ macro_rules! changes_data {
                 unsafe { &mut *self.lock.inner.data() }
             }
         }
+
+        impl<T: ?Sized> std::panic::RefUnwindSafe for $guard<'_, T> {}
     };
 }
 

@@ -118,9 +118,10 @@ impl<T> From<T> for Mutex<T> {
     }
 }
 
-impl<T: ?Sized> fmt::Debug for Mutex<T> {
+/// Looks at the data as `try_lock` does.
+impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.inner.fmt(f)
+        self.inner.show(|| self.try_lock(), f)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
 
@@ -126,9 +127,10 @@ impl<T> From<T> for RwLock<T> {
     }
 }
 
-impl<T: ?Sized> fmt::Debug for RwLock<T> {
+/// Looks at the data as `try_read` does.
+impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.inner.fmt(f)
+        self.inner.show(|| self.try_read(), f)
     }
 }
 
@@ -152,3 +154,13 @@ pub struct RwLockWriteGuard<'a, T: ?Sized> {
 
 shows_data!(RwLockWriteGuard);
 changes_data!(RwLockWriteGuard);
+
+impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
+    /// Goes on reading; no writer comes in between.
+    #[track_caller]
+    pub fn downgrade(this: Self) -> RwLockReadGuard<'a, T> {
+        let lock = ManuallyDrop::new(this).lock;
+        let taken = lock.inner.downgrade(Location::caller());
+        RwLockReadGuard { lock, taken, not_send: PhantomData }
+    }
+}
