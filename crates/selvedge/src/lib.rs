@@ -157,7 +157,8 @@
 //! * [`cell::UnsafeCell`] gives guarded pointers, as loom's, not bare ones.
 //! * What lives longer than an execution and is not a static (a `Mutex` captured by the closure) is
 //!   set back only if it owns no memory.
-//! * Operations of a thread that is unwinding belong to the step in which it panicked.
+//! * A thread that has caught a panic of its own while another unwinds may still count as panicking, until
+//!   the other has ended.
 //! * A second panic while a thread unwinds ends the process, as always in Rust. Who panicked, where and
 //!   with which schedule is printed first.
 //! * Unix only. Stack overflows are reported on Linux on x86-64.

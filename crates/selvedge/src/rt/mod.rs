@@ -20,6 +20,6 @@ pub(crate) mod system;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use engine::Engine;
+pub(crate) use engine::{Engine, is_unwinding};
 pub(crate) use object::{Header, Restorer};
 pub(crate) use operation::{Await, Compare, Operation, Spot, Touch};

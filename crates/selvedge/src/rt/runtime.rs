@@ -8,9 +8,7 @@ use std::rc::Rc;
 use std::sync::{Mutex, MutexGuard};
 
 use rustc_hash::FxHashMap;
-use selvedge_core::{
-    Access, Fault, Footprint, Mode, ObjectId, Place, Step, ThreadId, Violation, ViolationKind,
-};
+use selvedge_core::{Fault, Mode, ObjectId, Place, Step, ThreadId, Violation, ViolationKind};
 
 use super::alone::{Alone, Loops};
 use super::arena::Arena;
@@ -118,6 +116,8 @@ pub(crate) struct Thread {
     pub(crate) spawned_at: Spot,
     /// Whether its stack is being taken down.
     pub(crate) aborting: bool,
+    /// Whether it unwound when it last stood still, or has panicked since.
+    pub(crate) unwinding: bool,
     /// Whether somebody unparked it.
     pub(crate) token: bool,
     pub(crate) fault: Option<Fault>,
@@ -230,8 +230,8 @@ pub(crate) struct Runtime {
     /// Whether texts of steps are asked for.
     pub(crate) tracing: bool,
     pub(crate) last: Option<(String, Spot)>,
-    /// What a thread touched while it unwinds.
-    pub(crate) extra: Footprint,
+    /// How many threads stand still while they unwind.
+    pub(crate) unwinding: u32,
     /// Static data that was touched, and how to set it back.
     pub(crate) resets: Vec<Reset>,
     pub(crate) leaks: Leaks,
@@ -274,7 +274,7 @@ impl Runtime {
             log: Vec::new(),
             tracing,
             last: None,
-            extra: Footprint::new(),
+            unwinding: 0,
             resets: Vec::new(),
             leaks: Leaks::default(),
             stacks,
@@ -305,6 +305,7 @@ impl Runtime {
             spawned: 0,
             spawned_at: Location::caller(),
             aborting: false,
+            unwinding: false,
             token: false,
             fault: None,
             panic: None,
@@ -387,13 +388,6 @@ impl Runtime {
     pub(crate) fn learn(&self) {
         self.shared.learned.news.set(true);
         self.shared.is_unsteady.set(true);
-    }
-
-    /// Adds what an operation that runs during unwinding touches to the step that runs.
-    pub(crate) fn add_extra(&mut self, accesses: &[Access]) {
-        for access in accesses {
-            self.extra.add(access.object, access.mode);
-        }
     }
 
     /// A violation that a thread's step shows.

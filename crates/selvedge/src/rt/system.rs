@@ -154,7 +154,7 @@ impl Program {
         rt.values.clear();
         rt.changed_at.clear();
         rt.alone = None;
-        rt.extra.clear();
+        rt.unwinding = 0;
         for thread in &mut rt.threads {
             if thread.state != State::Absent {
                 thread.state = State::Absent;
@@ -163,6 +163,7 @@ impl Program {
                 thread.begun = false;
                 thread.spawned = 0;
                 thread.aborting = false;
+                thread.unwinding = false;
                 thread.token = false;
                 thread.fault = None;
                 thread.panic = None;
@@ -300,11 +301,6 @@ impl System for Program {
         }
         self.run(number);
         let rt = self.rt_mut();
-        if !rt.extra.is_empty() {
-            for access in std::mem::take(&mut rt.extra).accesses() {
-                effect.footprint.add(access.object, access.mode);
-            }
-        }
         if rt.threads[number].state == State::Failed {
             effect.fault = rt.threads[number].fault.take();
         }

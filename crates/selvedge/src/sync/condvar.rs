@@ -179,7 +179,7 @@ impl Condvar {
     /// All who wait must wait with the same mutex.
     fn check_mutex(&self, engine: &Engine, condition: ObjectId, mutex: ObjectId, spot: Spot) {
         let other = self.waiters.borrow().iter().map(|&(_, mutex)| mutex).find(|&m| m != mutex);
-        if other.is_some() && !std::thread::panicking() {
+        if other.is_some() && !crate::rt::is_unwinding() {
             let name = engine.rt().object_name(condition);
             let message = format!("{name} is used with two mutexes");
             engine.fail(ViolationKind::Misuse, message, &[spot]);

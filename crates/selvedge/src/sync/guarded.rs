@@ -6,9 +6,9 @@ use std::ops::Deref;
 
 use selvedge_core::{Mode, ObjectId};
 
-use super::lock::{Hold, Lock, TouchPoison};
+use super::lock::{After, Hold, Lock, TouchPoison};
 use super::{LockResult, PoisonError, TryLockError, TryLockResult};
-use crate::rt::{Engine, Header, Restorer, Spot};
+use crate::rt::{Engine, Header, Restorer, Spot, is_unwinding};
 
 /// Data behind a lock.
 pub(super) struct Guarded<T: ?Sized> {
@@ -30,7 +30,7 @@ pub(super) struct Taken {
 
 impl Taken {
     pub(super) fn new(hold: Hold, spot: Spot) -> Self {
-        Self { hold, spot, panicking: std::thread::panicking() }
+        Self { hold, spot, panicking: is_unwinding() }
     }
 }
 
@@ -86,15 +86,12 @@ impl<T: ?Sized> Guarded<T> {
     /// Gives the lock up. A thread that panicked while it had it alone leaves poison.
     #[inline]
     pub(super) fn release(&self, taken: Taken) {
-        if taken.hold != Hold::Read && !taken.panicking && std::thread::panicking() {
-            self.lock.poison();
-        }
-        if let Some(engine) = Engine::try_enter() {
-            let object = self.object(&engine);
-            let changed =
-                taken.hold != Hold::Read && engine.may_have_changed(object, self.data.get());
-            self.lock.release(&engine, object, taken.hold, changed, taken.spot);
-        }
+        let poisons = taken.hold != Hold::Read && !taken.panicking && is_unwinding();
+        let Some(engine) = Engine::try_enter() else { return };
+        let object = self.object(&engine);
+        let changed = taken.hold != Hold::Read && engine.may_have_changed(object, self.data.get());
+        let after = After { changed, poisons };
+        self.lock.release(&engine, object, taken.hold, after, taken.spot);
     }
 
     /// Goes on reading; no writer comes in between.

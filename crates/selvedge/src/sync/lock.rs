@@ -7,7 +7,7 @@ use selvedge_core::{Effect, Flexibility, Mode, ObjectId, ViolationKind};
 use smallvec::SmallVec;
 
 use crate::rt::runtime::{Found, Runtime, Wants};
-use crate::rt::{Engine, Operation, Spot, Touch};
+use crate::rt::{Engine, Operation, Spot, Touch, is_unwinding};
 
 /// The state of a lock. It lives in the lock itself.
 pub(crate) struct Lock {
@@ -20,6 +20,15 @@ pub(crate) struct Lock {
 
 fn owner(thread: usize) -> Option<NonZero<u32>> {
     NonZero::new(thread as u32 + 1)
+}
+
+/// What whoever held a lock leaves behind.
+#[derive(Clone, Copy)]
+pub(crate) struct After {
+    /// Whether what it guards may have been changed.
+    pub(crate) changed: bool,
+    /// Whether the thread panicked.
+    pub(crate) poisons: bool,
 }
 
 /// How a lock is taken.
@@ -70,7 +79,7 @@ impl Lock {
         self.poisoned.get()
     }
 
-    pub(crate) fn poison(&self) {
+    fn poison(&self) {
         self.poisoned.set(true);
     }
 
@@ -148,7 +157,7 @@ impl Lock {
     #[inline]
     pub(crate) fn acquired(&self, engine: &Engine, object: ObjectId, hold: Hold, spot: Spot) {
         let me = engine.me();
-        if self.is_own(hold, me) && !std::thread::panicking() {
+        if self.is_own(hold, me) && !is_unwinding() {
             self.refuse(engine, object, hold, spot);
         }
         engine.found(object, self.found(Wants::Lock(hold.mode())));
@@ -205,14 +214,14 @@ impl Lock {
         free
     }
 
-    /// Gives it up. `changed`: whether what it guards may have been changed.
+    /// Gives it up.
     #[inline]
     pub(crate) fn release(
         &self,
         engine: &Engine,
         object: ObjectId,
         hold: Hold,
-        changed: bool,
+        after: After,
         spot: Spot,
     ) {
         let (mode, verb) = match hold {
@@ -220,7 +229,10 @@ impl Lock {
             Hold::Read => (Mode::ShareRelease, "unlock (read)"),
         };
         engine.visible(&Touch { object, mode, plain: false, verb, order: None }, spot);
-        self.released(engine, object, hold, changed);
+        if after.poisons {
+            self.poison();
+        }
+        self.released(engine, object, hold, after.changed);
     }
 
     /// Goes on with it for reading, in one step.
