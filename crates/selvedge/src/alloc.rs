@@ -41,7 +41,7 @@ pub unsafe fn alloc_zeroed(layout: Layout) -> *mut u8 {
 pub unsafe fn dealloc(block: *mut u8, layout: Layout) {
     if let Some(engine) = Engine::try_enter()
         && !engine.rt().leaks.remove(block as usize)
-        && !std::thread::panicking()
+        && !crate::rt::is_unwinding()
     {
         let message = "this memory was freed before, or is not from `selvedge::alloc`".to_owned();
         engine.fail(ViolationKind::Misuse, message, &[Location::caller()]);

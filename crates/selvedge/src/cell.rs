@@ -138,7 +138,7 @@ impl Drop for Access {
         let now = operations();
         if now != 0
             && now != self.operations
-            && !std::thread::panicking()
+            && !crate::rt::is_unwinding()
             && let Some(engine) = Engine::try_enter()
         {
             touch(&engine, self.object, self.mode, self.spot);

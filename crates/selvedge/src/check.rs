@@ -47,6 +47,9 @@ pub fn replay(f: impl Fn() + 'static, schedule: &str) {
     Builder::new().replay(schedule).check(f);
 }
 
+/// How far a spin loop is followed unless the user says otherwise.
+const SPIN_TURNS: u32 = 100;
+
 /// A check with options.
 #[derive(Clone, Debug)]
 pub struct Builder {
@@ -74,7 +77,7 @@ impl Default for Builder {
             time: None,
             stack_size: 256 << 10,
             panics_are_results: false,
-            spin_turns: 100,
+            spin_turns: SPIN_TURNS,
             report_file: None,
             replay: None,
             sample: None,
@@ -145,8 +148,9 @@ impl Builder {
     }
 
     /// How many turns a spin loop is followed to see whether it gives up by itself although nothing
-    /// it read has changed; 100 unless said otherwise. One that does not is taken to wait for a
-    /// change. With 0 all loops are.
+    /// it read has changed; 100 unless said otherwise. One that does not, and comes to a new state in
+    /// each turn (it counts them, for example), is taken to wait for a change, and the verdict is
+    /// [`Verdict::Inconclusive`]. With 0 all loops are taken to wait.
     pub fn spin_turns(mut self, turns: u32) -> Self {
         self.spin_turns = turns;
         self
@@ -198,7 +202,10 @@ impl Builder {
             Verdict::Violated => false,
             Verdict::Inconclusive => {
                 let asked = |reason| self.asked_for(reason);
-                outcome.unsteady.is_none() && outcome.report.inconclusive.iter().all(asked)
+                let assumed = outcome.assumed.is_some() && self.spin_turns == SPIN_TURNS;
+                outcome.unsteady.is_none()
+                    && !assumed
+                    && outcome.report.inconclusive.iter().all(asked)
             }
         };
         if !fine {
@@ -245,7 +252,7 @@ impl Builder {
             file: Location::caller().file(),
             data_races: self.options.data_races,
             seed: self.sample.map(|(_, seed)| seed),
-            spun: shared.spun.get().then_some(self.spin_turns),
+            assumed: shared.assumed.get().map(|spot| assumption(spot, self.spin_turns)),
             weak: shared.weak.get(),
             unsteady,
             time,
@@ -268,7 +275,7 @@ impl Builder {
             ends_loops: self.options.limits.steps == Self::default().options.limits.steps,
             learned: Learned::default(),
             weak: Cell::new(false),
-            spun: Cell::new(false),
+            assumed: Cell::new(None),
             statics: RefCell::new(None),
             is_unsteady: Cell::new(false),
             unsteady: RefCell::new(None),
@@ -345,6 +352,21 @@ impl Builder {
     }
 }
 
+/// What was taken to be so about the loop at `spot`.
+fn assumption(spot: Spot, turns: u32) -> String {
+    match turns {
+        0 => format!(
+            "the spin loop at {spot} is taken to wait for a change, as `Builder::spin_turns(0)` asks"
+        ),
+        _ => format!(
+            "the spin loop at {spot} is taken to wait for a change: it came to a new state in each of \
+             {turns} turns, so it may give up later; `Builder::spin_turns({})` follows it further, and \
+             `Builder::spin_turns(0)` says that no loop gives up",
+            turns.saturating_mul(10)
+        ),
+    }
+}
+
 /// Ends a search that makes no sense any more, or takes too long.
 struct Watch<'a> {
     shared: &'a Shared,
@@ -372,8 +394,8 @@ pub struct Outcome {
     seed: Option<u64>,
     failures: Vec<TraceView>,
     weak: bool,
-    /// If a thread waited in a spin loop: after so many turns it might have given up.
-    spun: Option<u32>,
+    /// What was taken to be so about a spin loop.
+    assumed: Option<String>,
     unsteady: Option<String>,
     time: Duration,
 }
@@ -381,7 +403,11 @@ pub struct Outcome {
 impl Outcome {
     /// The answer in one word.
     pub fn verdict(&self) -> Verdict {
-        if self.unsteady.is_some() { Verdict::Inconclusive } else { self.report.verdict() }
+        match self.report.verdict() {
+            _ if self.unsteady.is_some() => Verdict::Inconclusive,
+            Verdict::Verified if self.assumed.is_some() => Verdict::Inconclusive,
+            verdict => verdict,
+        }
     }
 
     /// Counts, and what was found before it was replayed.
@@ -427,9 +453,10 @@ impl Outcome {
             &self.report,
             &self.failures,
             self.unsteady.as_deref(),
+            self.assumed.as_deref(),
             self.verdict(),
         );
-        text.push_str(&failure::summary(&self.report, self.how(), self.weak, self.spun));
+        text.push_str(&failure::summary(&self.report, self.how(), self.weak));
         text
     }
 
@@ -442,6 +469,9 @@ impl Outcome {
         let info = self.algorithm.info();
         let mut inconclusive: Vec<InconclusiveJson> =
             self.report.inconclusive.iter().map(Into::into).collect();
+        if let Some(message) = self.assumed.clone() {
+            inconclusive.push(InconclusiveJson { reason: "gave-up", message });
+        }
         if let Some(difference) = &self.unsteady {
             let message = format!("the closure does not do the same every time: {difference}");
             inconclusive.push(InconclusiveJson { reason: "gave-up", message });

@@ -13,6 +13,7 @@ pub(crate) fn of_outcome(
     report: &Report,
     failures: &[TraceView],
     unsteady: Option<&str>,
+    assumed: Option<&str>,
     verdict: Verdict,
 ) -> String {
     let mut text = String::new();
@@ -30,6 +31,9 @@ pub(crate) fn of_outcome(
     if verdict == Verdict::Inconclusive {
         for reason in &report.inconclusive {
             text.push_str(&format!("selvedge: inconclusive: {reason}\n"));
+        }
+        if let Some(assumed) = assumed {
+            text.push_str(&format!("selvedge: inconclusive: {assumed}\n"));
         }
     }
     text
@@ -71,7 +75,7 @@ pub(crate) fn replay_command(view: &TraceView) -> String {
 }
 
 /// One line about how much was run, and what was not looked at.
-pub(crate) fn summary(report: &Report, how: &str, weak: bool, spun: Option<u32>) -> String {
+pub(crate) fn summary(report: &Report, how: &str, weak: bool) -> String {
     let counts = report.counts;
     let mut text = format!(
         "selvedge: {} ({how}), {}, longest {}, {}\n",
@@ -85,12 +89,6 @@ pub(crate) fn summary(report: &Report, how: &str, weak: bool, spun: Option<u32>)
             "selvedge: orderings weaker than SeqCst are used; behaviours that only weak memory \
              shows were not explored\n",
         );
-    }
-    if let Some(turns) = spun {
-        text.push_str(&format!(
-            "selvedge: spin loops wait for a change; whether one gives up after more than {turns} turns \
-             was not explored (Builder::spin_turns)\n",
-        ));
     }
     text
 }

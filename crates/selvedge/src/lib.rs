@@ -142,11 +142,14 @@
 //!   `std`. If it does not, the report says where it differed.
 //! * `compare_exchange_weak`, `park` and waits do not fail or end without reason. Timeouts are tried
 //!   both ways.
-//! * A spin loop with [`hint::spin_loop`] or [`thread::yield_now`] waits in its second turn until
-//!   something it read has changed. Before it does, it is followed to see whether it gives up by
-//!   itself; then its turns are steps like all others. One that gives up after more than 100 turns
-//!   needs [`Builder::spin_turns`]. How many turns a loop made before a change is not explored
-//!   if it never gives up.
+//! * A spin loop with [`hint::spin_loop`] or [`thread::yield_now`] waits until something it read has
+//!   changed, once it has come back to a state it was in before. To see whether it does, it is
+//!   followed for a while; if it gives up by itself, or changes something, its turns are steps like
+//!   all others. One that does neither in 100 turns, since it counts them for example, is taken to
+//!   wait, and the verdict is inconclusive: see [`Builder::spin_turns`]. The state of a loop is what
+//!   lies on the stacks and in the heap; what it counts in a static of another type than this
+//!   crate's, or in something that the closure captured, is not seen. On other machines than x86-64
+//!   and AArch64 no state is known.
 //! * A compare-exchange that fails is a read, so that there are fewer classes than in tools that take
 //!   it for a write: 40 in place of 62 for two threads that push and pop on a Treiber stack.
 //! * [`sync::Arc`] must be this crate's if dropping the last reference does something visible. For
@@ -154,7 +157,8 @@
 //! * [`cell::UnsafeCell`] gives guarded pointers, as loom's, not bare ones.
 //! * What lives longer than an execution and is not a static (a `Mutex` captured by the closure) is
 //!   set back only if it owns no memory.
-//! * Operations of a thread that is unwinding belong to the step in which it panicked.
+//! * A thread that has caught a panic of its own while another unwinds may still count as panicking, until
+//!   the other has ended.
 //! * A second panic while a thread unwinds ends the process, as always in Rust. Who panicked, where and
 //!   with which schedule is printed first.
 //! * Unix only. Stack overflows are reported on Linux on x86-64.

@@ -24,14 +24,21 @@ impl Observer for Keys {
     }
 }
 
-/// The classes of a model, by brute force.
+/// The classes of a model, by brute force and by the best explorer.
 fn classes(model: &str) -> u64 {
     let program = compile("model.sel", model, &[]).expect("a correct model").program;
     let make = || Interpreter::new(Arc::clone(&program));
     let mut keys = Keys::default();
     let report = explore(Algorithm::Oracle, &make, &Options::default(), &mut keys);
     assert!(report.violations.is_empty() && report.inconclusive.is_empty(), "{report:?}");
-    keys.0.len() as u64
+    let classes = keys.0.len() as u64;
+    let report = explore(Algorithm::Optimal, &make, &Options::default(), &mut Keys::default());
+    assert_eq!(
+        (report.counts.maximal(), report.counts.redundant),
+        (classes, 0),
+        "optimal: {model}"
+    );
+    classes
 }
 
 /// Runs the closures, the first one in main.

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use common::{outcomes, outcomes_with};
 use selvedge::sync::atomic::Ordering::SeqCst;
 use selvedge::sync::atomic::{AtomicBool, AtomicUsize};
-use selvedge::sync::{Arc, Mutex, mpsc};
+use selvedge::sync::{Arc, Condvar, Mutex, RwLock, mpsc};
 use selvedge::{Algorithm, Builder, Verdict, check, hint, thread};
 
 /// The same results as without a pause in the loop, where every turn is a step like any other, and as
@@ -149,9 +149,220 @@ fn a_long_way_to_giving_up() {
         });
         assert_eq!(turns, None);
     };
+    // Nobody knows, so that it is no deadlock either.
     let outcome = Builder::new().explore(run);
-    assert!(outcome.messages()[0].contains("deadlock"), "{}", outcome.text());
+    assert_eq!(outcome.verdict(), Verdict::Inconclusive, "{}", outcome.text());
+    let text = outcome.text();
+    assert!(text.contains("the spin loop at crates/selvedge/tests/spin.rs:"), "{text}");
+    assert!(text.contains("`Builder::spin_turns(1000)` follows it further"), "{text}");
+    assert!(outcome.json().contains("came to a new state in each of 100 turns"));
+    let failed = std::panic::catch_unwind(|| check(run)).unwrap_err();
+    assert!(failed.downcast_ref::<String>().unwrap().contains("follows it further"));
     Builder::new().spin_turns(300).check(run);
+    assert_eq!(Builder::new().spin_turns(300).explore(run).verdict(), Verdict::Verified);
+}
+
+/// A flag that another thread sets, and how to wait for it.
+fn wait_with(wait: fn(&AtomicBool)) -> impl Fn() {
+    move || {
+        let flag = Arc::new(AtomicBool::new(false));
+        let other = Arc::clone(&flag);
+        let thread = thread::spawn(move || other.store(true, SeqCst));
+        wait(&flag);
+        thread.join().unwrap();
+    }
+}
+
+#[test]
+fn a_loop_that_counts_without_end() {
+    // It may give up at any number, or never: so it is not shown that nothing is wrong behind it.
+    let counts = wait_with(|flag| {
+        let mut turns = 0_u64;
+        while !flag.load(SeqCst) {
+            turns += 1;
+            assert!(turns < 1_000_000, "gave up");
+            hint::spin_loop();
+        }
+    });
+    let counts = std::rc::Rc::new(counts);
+    let run = |builder: Builder| {
+        let counts = std::rc::Rc::clone(&counts);
+        builder.explore(move || counts())
+    };
+    assert_eq!(run(Builder::new()).verdict(), Verdict::Inconclusive);
+    // Who says that no loop gives up has no failing test, but no proof either.
+    let outcome = run(Builder::new().spin_turns(0));
+    assert_eq!(outcome.verdict(), Verdict::Inconclusive);
+    assert!(outcome.text().contains("as `Builder::spin_turns(0)` asks"), "{}", outcome.text());
+    let counts = std::rc::Rc::clone(&counts);
+    Builder::new().spin_turns(0).check(move || counts());
+    // What is wrong elsewhere is wrong.
+    let outcome = Builder::new().explore(|| {
+        wait_with(|flag| {
+            let mut turns = 0_u64;
+            while !flag.load(SeqCst) {
+                turns += std::hint::black_box(1);
+                hint::spin_loop();
+            }
+            panic!("after {} turns", turns.min(1));
+        })();
+    });
+    assert_eq!(outcome.verdict(), Verdict::Violated);
+}
+
+#[test]
+fn loops_that_wait_are_known_to() {
+    let waits: [fn(&AtomicBool); 8] = [
+        |flag| {
+            while !flag.load(SeqCst) {
+                hint::spin_loop()
+            }
+        },
+        |flag| {
+            while !flag.load(SeqCst) {
+                thread::yield_now()
+            }
+        },
+        |flag| {
+            while flag.compare_exchange(true, false, SeqCst, SeqCst).is_err() {
+                hint::spin_loop()
+            }
+        },
+        // It allocates in each turn, and frees it.
+        |flag| {
+            while !flag.load(SeqCst) {
+                assert_eq!(format!("{:?}", vec![1, 2]), "[1, 2]");
+                thread::yield_now();
+            }
+        },
+        // It counts up to something.
+        |flag| {
+            let mut pauses = 1;
+            while !flag.load(SeqCst) {
+                (0..pauses).for_each(|_| hint::spin_loop());
+                pauses = (pauses * 2).min(64);
+            }
+        },
+        // It goes round in three states.
+        |flag| {
+            let mut phase = 0;
+            while !flag.load(SeqCst) {
+                phase = (phase + 1) % 3;
+                assert!(std::hint::black_box(phase) < 3);
+                hint::spin_loop();
+            }
+        },
+        // What it keeps in mind lies in the heap.
+        |flag| {
+            let mut last = Vec::new();
+            while !flag.load(SeqCst) {
+                last.clear();
+                last.push(7);
+                hint::spin_loop();
+            }
+        },
+        // Another loop in it.
+        |flag| {
+            let lock = AtomicBool::new(false);
+            loop {
+                while lock.swap(true, SeqCst) {
+                    hint::spin_loop();
+                }
+                let done = flag.load(SeqCst);
+                lock.store(false, SeqCst);
+                if done {
+                    break;
+                }
+                thread::yield_now();
+            }
+        },
+    ];
+    for (number, wait) in waits.into_iter().enumerate() {
+        let outcome = Builder::new().explore(wait_with(wait));
+        assert_eq!(outcome.verdict(), Verdict::Verified, "{number}: {}", outcome.text());
+        assert!(outcome.executions() < 20, "{number}: {}", outcome.executions());
+    }
+}
+
+#[test]
+fn loops_that_count_elsewhere_are_not() {
+    selvedge::thread_local! {
+        static TURNS: std::cell::Cell<u32> = std::cell::Cell::new(0);
+    }
+    let waits: [fn(&AtomicBool); 4] = [
+        |flag| {
+            let turns = Box::new(std::cell::Cell::new(0));
+            while !flag.load(SeqCst) && turns.get() < 150 {
+                turns.set(turns.get() + 1);
+                hint::spin_loop();
+            }
+        },
+        |flag| {
+            while !flag.load(SeqCst) && TURNS.get() < 150 {
+                TURNS.set(TURNS.get() + 1);
+                hint::spin_loop();
+            }
+        },
+        |flag| {
+            let mut turns = Vec::new();
+            while !flag.load(SeqCst) && turns.len() < 150 {
+                turns.push(0);
+                hint::spin_loop();
+            }
+        },
+        // In an atomic of `std`, which this crate does not see, on the stack of another thread.
+        |flag| {
+            let turns = std::sync::atomic::AtomicUsize::new(0);
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    while !flag.load(SeqCst) && turns.fetch_add(1, SeqCst) < 150 {
+                        hint::spin_loop();
+                    }
+                });
+            });
+        },
+    ];
+    for (number, wait) in waits.into_iter().enumerate() {
+        let outcome = Builder::new().explore(wait_with(wait));
+        assert_eq!(outcome.verdict(), Verdict::Inconclusive, "{number}: {}", outcome.text());
+        let outcome = Builder::new().spin_turns(200).explore(wait_with(wait));
+        assert_eq!(outcome.verdict(), Verdict::Verified, "{number}: {}", outcome.text());
+        assert!(outcome.executions() > 150, "{number}: {}", outcome.executions());
+    }
+}
+
+#[test]
+fn every_state_of_a_loop_is_explored() {
+    // Which of three states it is in when the flag is set shows afterwards.
+    let found = outcomes(|| {
+        let flag = Arc::new(AtomicBool::new(false));
+        let other = Arc::clone(&flag);
+        let thread = thread::spawn(move || other.store(true, SeqCst));
+        let mut phase = 0;
+        while !flag.load(SeqCst) {
+            phase = (phase + 1) % 3;
+            hint::spin_loop();
+        }
+        thread.join().unwrap();
+        phase
+    });
+    assert_eq!(found.0, BTreeSet::from([0, 1, 2]));
+    // It looks at two things by turns: it waits for both.
+    for set in 0..2 {
+        let found = outcomes(move || {
+            let flags = Arc::new([AtomicBool::new(false), AtomicBool::new(false)]);
+            let other = Arc::clone(&flags);
+            let thread = thread::spawn(move || other[set].store(true, SeqCst));
+            let mut i = 0;
+            while !flags[i].load(SeqCst) {
+                i = 1 - i;
+                thread::yield_now();
+            }
+            thread.join().unwrap();
+            i
+        });
+        assert_eq!(found.0, BTreeSet::from([set]));
+    }
 }
 
 #[test]
@@ -164,7 +375,29 @@ fn channels_that_close_end_a_loop() {
         }
         thread.join().unwrap();
     });
-    check(|| {
+}
+
+#[test]
+fn a_loop_that_changes_something_is_no_wait() {
+    // Others may wait for what it does in its next turn.
+    let found = outcomes(|| {
+        let (sender, receiver) = mpsc::channel();
+        let turns = thread::spawn(move || {
+            (0..6)
+                .take_while(|_| {
+                    let is_open = sender.send(1).is_ok();
+                    thread::yield_now();
+                    is_open
+                })
+                .count()
+        });
+        (0..3).for_each(|_| _ = receiver.recv().unwrap());
+        drop(receiver);
+        turns.join().unwrap()
+    });
+    assert_eq!(found.0, BTreeSet::from([3, 4, 5, 6]));
+    // Without an end of its own there is no end to the executions.
+    let outcome = Builder::new().explore(|| {
         let (sender, receiver) = mpsc::channel();
         let thread = thread::spawn(move || drop(receiver));
         while sender.send(1).is_ok() {
@@ -172,6 +405,184 @@ fn channels_that_close_end_a_loop() {
         }
         thread.join().unwrap();
     });
+    assert_eq!(outcome.verdict(), Verdict::Inconclusive);
+    let text = outcome.text();
+    assert!(
+        text.contains("main went round 1000 times in spin loops, now at crates/selvedge"),
+        "{text}"
+    );
+}
+
+/// Runs `wait` beside a thread that does `act`.
+fn beside<S: Sync + Send + 'static>(
+    state: impl Fn() -> S + 'static,
+    act: fn(&S),
+    wait: fn(&S),
+) -> selvedge::Outcome {
+    Builder::new().explore(move || {
+        let state = Arc::new(state());
+        let other = Arc::clone(&state);
+        let thread = thread::spawn(move || act(&other));
+        wait(&state);
+        thread.join().unwrap();
+    })
+}
+
+#[test]
+fn what_a_lock_guards_wakes_who_looked_at_it() {
+    use std::cell::{Cell, RefCell};
+    let verified = [
+        // Changed through a shared reference, in the lock itself and elsewhere.
+        beside(
+            || Mutex::new(Cell::new(0)),
+            |lock| lock.lock().unwrap().set(1),
+            |lock| {
+                while lock.lock().unwrap().get() == 0 {
+                    hint::spin_loop();
+                }
+            },
+        ),
+        beside(
+            || Mutex::new(Box::new(RefCell::new(0))),
+            |lock| *lock.lock().unwrap().borrow_mut() = 1,
+            |lock| {
+                while lock.try_lock().is_err() || *lock.lock().unwrap().borrow() == 0 {
+                    hint::spin_loop();
+                }
+            },
+        ),
+        // Not changed at all, but given up.
+        beside(
+            || Mutex::new(0),
+            |lock| drop(lock.lock().unwrap()),
+            |lock| {
+                while lock.try_lock().is_err() {
+                    hint::spin_loop();
+                }
+            },
+        ),
+        beside(
+            || RwLock::new(0),
+            |lock| drop(lock.read().unwrap()),
+            |lock| {
+                while lock.try_write().is_err() {
+                    hint::spin_loop();
+                }
+            },
+        ),
+        beside(
+            || RwLock::new(0),
+            |lock| *lock.write().unwrap() = 1,
+            |lock| {
+                while lock.try_read().map_or(0, |value| *value) == 0 {
+                    hint::spin_loop();
+                }
+            },
+        ),
+    ];
+    for (number, outcome) in verified.iter().enumerate() {
+        assert_eq!(outcome.verdict(), Verdict::Verified, "{number}: {}", outcome.text());
+    }
+    // Who gives it up and has changed nothing is not what it waits for.
+    let outcome = beside(
+        || Mutex::new(0),
+        |lock| drop(lock.lock().unwrap()),
+        |lock| {
+            while *lock.lock().unwrap() == 0 {
+                hint::spin_loop();
+            }
+        },
+    );
+    assert!(outcome.messages()[0].contains("main waits for ever"), "{}", outcome.text());
+}
+
+#[test]
+fn two_who_look_do_not_wake_each_other() {
+    // Before main comes each looks at most twice, and afterwards once.
+    type Look = fn(&Mutex<Vec<u32>>) -> bool;
+    let looks: [Look; 3] = [
+        |queue| queue.lock().unwrap().is_empty(),
+        |queue| queue.lock().unwrap().pop().is_none(),
+        |queue| queue.try_lock().map_or(true, |mut queue| queue.pop().is_none()),
+    ];
+    for (look, executions) in looks.into_iter().zip([Some(78), Some(78), None]) {
+        let outcome = Builder::new().explore(move || {
+            let queue = Arc::new(Mutex::new(Vec::new()));
+            let threads = [(); 2].map(|()| {
+                let queue = Arc::clone(&queue);
+                thread::spawn(move || {
+                    while look(&queue) {
+                        thread::yield_now();
+                    }
+                })
+            });
+            queue.lock().unwrap().extend([1, 2]);
+            _ = threads.map(|thread| thread.join().unwrap());
+        });
+        assert_eq!(outcome.verdict(), Verdict::Verified, "{}", outcome.text());
+        assert_eq!(outcome.executions(), executions.unwrap_or(outcome.executions()));
+    }
+}
+
+#[test]
+fn a_loop_that_wakes_others_again_and_again() {
+    let unparks = beside(
+        || (AtomicBool::new(false), thread::current()),
+        |(done, main)| {
+            while !done.load(SeqCst) {
+                main.unpark();
+                thread::yield_now();
+            }
+        },
+        |(done, _)| {
+            (0..3).for_each(|_| thread::park());
+            done.store(true, SeqCst);
+        },
+    );
+    assert_eq!(unparks.verdict(), Verdict::Verified, "{}", unparks.text());
+    let notifies = beside(
+        || (AtomicBool::new(false), Mutex::new(()), Condvar::new()),
+        |(done, _, condition)| {
+            while !done.load(SeqCst) {
+                condition.notify_all();
+                thread::yield_now();
+            }
+        },
+        |(done, lock, condition)| {
+            for _ in 0..2 {
+                let guard = lock.lock().unwrap();
+                drop(condition.wait(guard).unwrap());
+            }
+            done.store(true, SeqCst);
+        },
+    );
+    assert_eq!(notifies.verdict(), Verdict::Verified, "{}", notifies.text());
+}
+
+#[test]
+fn what_two_threads_write_is_told_apart() {
+    // Both know the same when they write; whether the loop gives up depends on who did.
+    let found = outcomes(|| {
+        let limit = Arc::new(Mutex::new(0));
+        let threads = [2, 3].map(|most| {
+            let limit = Arc::clone(&limit);
+            thread::spawn(move || {
+                let mut limit = limit.lock().unwrap();
+                if *limit == 0 {
+                    *limit = most;
+                }
+            })
+        });
+        _ = threads.map(|thread| thread.join().unwrap());
+        let most = *limit.lock().unwrap();
+        let flag = AtomicBool::new(false);
+        let turns = (0..most).take_while(|_| {
+            hint::spin_loop();
+            !flag.load(SeqCst)
+        });
+        turns.count()
+    });
+    assert_eq!(found.0, BTreeSet::from([2, 3]));
 }
 
 #[test]

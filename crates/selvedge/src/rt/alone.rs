@@ -1,9 +1,17 @@
 //! Tries a spin loop out: does it give up, or does it wait for ever if nothing changes?
 //!
 //! The thread goes on alone, from where it would stand still: its operations run at once, and find what
-//! they found before. If it comes back to the same place and touched the same, again and again
-//! ([`Builder::spin_turns`](crate::Builder::spin_turns) times), it waits. If it does anything else, it
-//! gives up. Then the execution is run again up to where it was.
+//! they found before. After each turn all that the next one depends on is made into a number
+//! (`state.rs`). If it comes to a state again, it goes round for ever: it waits. If it leaves the loop
+//! or changes something, it gives up. If neither comes to pass in as many turns as
+//! [`Builder::spin_turns`](crate::Builder::spin_turns) allows, it is taken to wait, and the verdict says
+//! so. Then the execution is run again up to where it was.
+//!
+//! A thread stands still only when it was in all states between which it goes round: what happens if
+//! something changes in any of them is then explored.
+//!
+//! In the same way a thread is tried that stands still and saw what a lock guards, when others had the lock:
+//! if a turn changes nothing, not even its own state, it need not be made.
 //!
 //! The answer depends on the state of the thread and on the values that it saw, and on nothing else. It is
 //! kept with a number for all that the thread came to know so far, so that no state is tried twice.
@@ -11,10 +19,12 @@
 use rustc_hash::FxHashMap;
 use selvedge_core::{ObjectId, Step, ThreadId};
 
+use super::arena::Filled;
 use super::engine::Engine;
 use super::fiber::resume;
 use super::operation::Spot;
 use super::runtime::{Runtime, State, Way};
+use super::state::{self, Registers};
 use super::system::Program;
 
 /// A thread in a loop, in one state.
@@ -25,16 +35,31 @@ pub(crate) struct Key {
     pub(crate) history: u64,
 }
 
-/// What a loop does if nothing changes.
+/// What a thread does in a loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Decided {
+    /// If nothing changes, it is in this state, or in one that it was in before, for ever.
     Waits,
+    /// Nobody knows, but it was followed for long.
+    Assumed,
+    /// It will wait, but there are states that it was not in. The history after the next turn, if
+    /// nothing changes.
+    GoesOn(u64),
     GivesUp,
+}
+
+/// What a turn does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Turn {
+    Nothing,
+    Something,
 }
 
 /// What is known about loops.
 #[derive(Default)]
 pub(crate) struct Loops {
+    /// Of threads that saw other values of what locks guard: their state, and a number for the values.
+    turns: FxHashMap<(Key, u64), Turn>,
     /// `None`: the loop went on before anybody knew, since something had changed.
     known: FxHashMap<Key, Option<Decided>>,
 }
@@ -48,46 +73,102 @@ impl Loops {
         }
     }
 
+    /// What is known about the next turn, with these values of what locks guard.
+    pub(crate) fn turn(&self, key: Key, inside: u64) -> Option<Turn> {
+        self.turns.get(&(key, inside)).copied()
+    }
+
     /// Gives whether executions so far took it for something else.
     fn decide(&mut self, key: Key, decided: Decided) -> bool {
         let before = self.known.insert(key, Some(decided));
-        before == Some(None) && decided == Decided::GivesUp
+        let stands_still = matches!(decided, Decided::Waits | Decided::Assumed);
+        before == Some(None) && !stands_still
+    }
+
+    /// Keeps what came out about a turn. Executions so far made it, which was not wrong.
+    fn decide_turn(&mut self, key: Key, inside: u64, alone: &Option<Alone>) -> bool {
+        let is_back = alone.as_ref().is_some_and(|alone| alone.end == Some(End::Returned));
+        let turn = if is_back { Turn::Nothing } else { Turn::Something };
+        self.turns.insert((key, inside), turn);
+        false
+    }
+
+    /// Keeps what came out about a loop. Gives whether executions so far took it for something else.
+    fn decide_loop(&mut self, key: Key, alone: &Option<Alone>) -> bool {
+        match alone.as_ref().map(|alone| (alone, alone.end)) {
+            Some((alone, Some(End::Returned))) => {
+                let keys: Vec<Key> = alone.path.iter().map(|&(key, _)| key).collect();
+                // The last turn touched what the ones before it did, or it must be made, too.
+                let passed = if alone.varies { keys.len() } else { keys.len() - 1 };
+                self.decide_all(&keys[..passed])
+            }
+            Some((_, Some(End::Lasted))) => self.decide(key, Decided::Assumed),
+            _ => self.decide(key, Decided::GivesUp),
+        }
+    }
+
+    /// The states up to which a thread goes on, and the last one, in which it waits.
+    fn decide_all(&mut self, keys: &[Key]) -> bool {
+        let mut is_news = false;
+        for (index, &key) in keys.iter().enumerate() {
+            if index > 0 && self.decided(key, false).is_some() {
+                break;
+            }
+            let next = keys.get(index + 1);
+            let decided = next.map_or(Decided::Waits, |next| Decided::GoesOn(next.history));
+            is_news |= self.decide(key, decided);
+        }
+        is_news
     }
 }
 
 /// A thread that runs alone.
 pub(crate) struct Alone {
-    key: Key,
-    /// What it touches in each turn.
+    thread: usize,
+    spot: Spot,
+    /// What it touches in each turn, and whether that is so.
     seen: Vec<ObjectId>,
-    turns: u32,
-    /// It comes back to the loop before it did so many visible operations.
+    varies: bool,
+    /// Values of all objects. At the end of a turn they are what they were.
+    values: Vec<u64>,
+    /// Its visible operations up to a turn. Each turn begins with the same, so that nothing differs
+    /// from turn to turn but what the code itself does.
+    before: u64,
+    /// It comes back to the loop before it did so many.
     operations: u64,
+    /// How many turns it makes at most.
+    turns: usize,
+    /// What it had allocated before a turn.
+    filled: Filled,
+    /// Locks that it took, with a number for all memory at that time.
+    pub(super) memory: Vec<(ObjectId, Option<u128>)>,
+    /// The states that it was in.
+    path: Vec<(Key, Option<u128>)>,
     /// What came out.
-    decided: Option<Decided>,
+    end: Option<End>,
+}
+
+/// How a thread that ran alone came to an end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum End {
+    /// In a state that it was in before.
+    Returned,
+    /// After too many turns.
+    Lasted,
+    /// It left the loop.
+    Left,
 }
 
 impl Engine {
     /// The thread that runs alone comes to a spin loop.
-    pub(super) fn turn_alone(&self, spot: Spot) {
+    pub(super) fn turn_alone(&self, spot: Spot, registers: Option<Registers>) {
         let rt = self.rt();
-        let made_a_change = rt.has_changed(rt.current);
-        let thread = &mut rt.threads[rt.current];
-        let operations = thread.operations;
-        let touched = thread.touched.seen.iter().map(|&(object, ..)| object);
-        let Some(alone) = &mut rt.alone else { return };
-        // A turn may use memory of its own.
-        let touched_same = thread.touched.varies || touched.eq(alone.seen.iter().copied());
-        let is_same = std::ptr::eq(spot, alone.key.spot) && touched_same;
-        if !is_same || made_a_change {
-            return self.end_alone(Decided::GivesUp);
-        }
-        alone.turns += 1;
-        alone.operations = operations + thread.touched.turn;
-        let is_enough = alone.turns >= rt.shared.spin_turns;
-        thread.touched.start_turn();
-        if is_enough {
-            self.end_alone(Decided::Waits);
+        let Some(mut alone) = rt.alone.take() else { return };
+        let end = rt.end_turn(&mut alone, spot, registers);
+        rt.alone = Some(alone);
+        match end {
+            Some(end) => self.end_alone(end),
+            None => state::clear_stack_below(rt.threads[rt.current].fiber.as_ref()),
         }
     }
 
@@ -96,76 +177,149 @@ impl Engine {
         let rt = self.rt();
         let me = rt.current;
         rt.alone.as_ref().is_some_and(|alone| {
-            let is_it = alone.key.thread as usize == me && alone.decided.is_none();
+            let is_it = alone.thread == me && alone.end.is_none();
             is_it && rt.threads[me].operations <= alone.operations
         })
     }
 
     /// Enough is known. The thread goes on when what is left of the execution is run to its end.
     #[cold]
-    pub(super) fn end_alone(&self, decided: Decided) {
+    pub(super) fn end_alone(&self, end: End) {
         let rt = self.rt();
         if let Some(alone) = &mut rt.alone {
-            alone.decided.get_or_insert(decided);
+            alone.end.get_or_insert(end);
         }
         self.suspend();
     }
 }
 
-impl Program {
-    /// Tries out threads that stand still in a loop of which nobody knows whether it gives up. The state
-    /// is then what it was, but that a thread whose loop gives up goes on.
-    #[inline]
-    pub(super) fn decide_loops(&mut self) {
-        while self.rt().shared.learned.spins.get()
-            && let Some((number, key)) = undecided(self.rt())
-        {
-            self.try_alone(number, key);
+impl Runtime {
+    /// The thread that runs alone came to the end of a turn. Gives what is known then.
+    fn end_turn(
+        &mut self,
+        alone: &mut Alone,
+        spot: Spot,
+        registers: Option<Registers>,
+    ) -> Option<End> {
+        let me = self.current;
+        let thread = &mut self.threads[me];
+        let touched = thread.touched.seen.iter().map(|seen| seen.object);
+        let touched_same = touched.eq(alone.seen.iter().copied());
+        let is_same = std::ptr::eq(spot, alone.spot) && (touched_same || thread.touched.varies);
+        let acted = alone.values.iter().zip(&self.values).any(|(before, now)| before != now);
+        if !is_same || acted {
+            return Some(End::Left);
         }
-    }
-
-    #[cold]
-    fn try_alone(&mut self, number: usize, key: Key) {
-        let rt = self.rt_mut();
-        let thread = &mut rt.threads[number];
-        let seen = thread.touched.seen.iter().map(|&(object, ..)| object).collect();
-        let operations = thread.operations + thread.touched.turn;
-        let thread_step = thread.last_step;
-        rt.alone = Some(Alone { key, seen, turns: 0, operations, decided: None });
-        rt.way = Way::Alone;
-        // It may be elsewhere when the same steps are taken again.
-        if let Some(step) = thread_step {
-            rt.log[step].next = None;
+        alone.varies |= !touched_same;
+        if !thread.arena.take_back(alone.filled) {
+            alone.filled = thread.arena.set_apart();
         }
-        // SAFETY: no reference into the runtime is held.
-        unsafe { resume(self.raw(), number) };
-        let rt = self.rt_mut();
-        // If it came to its end, or failed, it left the loop.
-        let decided = rt.alone.take().and_then(|alone| alone.decided);
-        let decided = decided.unwrap_or(Decided::GivesUp);
-        if decided == Decided::Waits {
-            rt.shared.spun.set(true);
-        }
-        let is_news = rt.shared.learned.loops.borrow_mut().decide(key, decided);
-        let kept: Vec<Step> = rt.log.iter().map(|logged| logged.step()).collect();
-        let last = rt.last.take();
-        self.replay(&kept);
-        let rt = self.rt_mut();
-        rt.last = last;
-        if is_news {
-            rt.learn();
+        thread.operations = alone.before;
+        self.drained = 0;
+        let (first, last) = (alone.path[0].0, alone.path[alone.path.len() - 1].0);
+        let history = thread.touched.forget_turn(first.history, last.history);
+        let key = Key { thread: me as u32, spot, history };
+        let state = self.state_of(me, registers);
+        let was_there = state.is_some() && alone.path.iter().any(|(_, before)| *before == state);
+        alone.path.push((key, state));
+        match was_there {
+            true => Some(End::Returned),
+            false => (alone.path.len() > alone.turns).then_some(End::Lasted),
         }
     }
 }
 
-/// A thread that stands still, and should be tried.
-fn undecided(rt: &Runtime) -> Option<(usize, Key)> {
+impl Program {
+    /// Tries out threads that stand still in a loop of which nobody knows whether it gives up, or whether
+    /// the next turn does something. The state is then what it was, but that a thread whose loop gives up
+    /// goes on.
+    #[inline]
+    pub(super) fn decide_loops(&mut self) {
+        while self.rt().shared.learned.spins.get()
+            && let Some((number, key, inside)) = undecided(self.rt())
+        {
+            let kept: Vec<Step> = self.rt().log.iter().map(|logged| logged.step()).collect();
+            let alone = match inside {
+                // When the lock was given up, before somebody else took it.
+                Some(_) => self.try_alone(number, key, 1, &kept[..self.rt().changed_after(number)]),
+                None => self.try_alone(number, key, self.rt().shared.spin_turns as usize, &kept),
+            };
+            let mut loops = self.rt().shared.learned.loops.borrow_mut();
+            let is_news = match inside {
+                Some(inside) => loops.decide_turn(key, inside, &alone),
+                None => loops.decide_loop(key, &alone),
+            };
+            drop(loops);
+            let last = self.rt_mut().last.take();
+            self.replay(&kept);
+            let rt = self.rt_mut();
+            rt.last = last;
+            if is_news {
+                rt.learn();
+            }
+        }
+    }
+
+    /// Lets a thread that stands still after the steps `kept` run alone.
+    #[cold]
+    fn try_alone(&mut self, number: usize, key: Key, turns: usize, kept: &[Step]) -> Option<Alone> {
+        // One step at a time and without texts, whatever way led here: what is left on the stack is then
+        // the same, and so is the answer.
+        let last = self.rt_mut().last.take();
+        let tracing = std::mem::replace(&mut self.rt_mut().tracing, false);
+        self.replay_with(kept, &[]);
+        let rt = self.rt_mut();
+        let registers = rt.threads[number].touched.stands.and_then(|(_, registers)| registers);
+        let state = rt.state_of(number, registers);
+        let values = rt.values.clone();
+        let thread = &mut rt.threads[number];
+        let (before, operations) = thread.touched.last_turn();
+        let alone = Alone {
+            thread: number,
+            spot: key.spot,
+            seen: thread.touched.seen.iter().map(|seen| seen.object).collect(),
+            varies: false,
+            values,
+            before,
+            operations,
+            turns,
+            filled: thread.arena.set_apart(),
+            memory: Vec::new(),
+            path: vec![(key, state)],
+            end: None,
+        };
+        thread.operations = before;
+        thread.touched.forget_turns();
+        // It may be elsewhere when the same steps are taken again.
+        let last_step = thread.last_step;
+        if let Some(step) = last_step {
+            rt.log[step].next = None;
+        }
+        (rt.alone, rt.way) = (Some(alone), Way::Alone);
+        // SAFETY: no reference into the runtime is held.
+        unsafe { resume(self.raw(), number) };
+        let rt = self.rt_mut();
+        (rt.tracing, rt.last) = (tracing, last);
+        // If it came to its end, or failed, it left the loop.
+        rt.alone.take().filter(|alone| alone.end.is_some())
+    }
+}
+
+/// A thread that stands still, and should be tried: with nothing changed, or with these values of what locks
+/// guard.
+fn undecided(rt: &Runtime) -> Option<(usize, Key, Option<u64>)> {
     let stands = |number: usize| {
         let thread = &rt.threads[number];
-        let key = thread.touched.undecided?;
-        let is_still = thread.state == State::Ready && !rt.has_changed(number);
-        let is_known = rt.shared.learned.loops.borrow_mut().decided(key, false).is_some();
-        (is_still && !is_known && !rt.shared.is_unsteady.get()).then_some((number, key))
+        let (key, _) = thread.touched.stands?;
+        if thread.state != State::Ready || rt.shared.is_unsteady.get() {
+            return None;
+        }
+        let mut loops = rt.shared.learned.loops.borrow_mut();
+        if let Some(inside) = rt.changed_inside(number) {
+            return loops.turn(key, inside).is_none().then_some((number, key, Some(inside)));
+        }
+        let is_open = thread.touched.undecided && loops.decided(key, false).is_none();
+        (is_open && !rt.has_changed(number)).then_some((number, key, None))
     };
     (0..rt.threads.len()).find_map(stands)
 }

@@ -76,6 +76,15 @@ pub(crate) struct Arena {
     kept: Vec<*mut Span>,
     /// When to look at those again.
     most_kept: usize,
+    /// Whether a block of this execution had to come from the system.
+    elsewhere: bool,
+}
+
+/// How far an arena was filled.
+#[derive(Clone, Copy)]
+pub(crate) struct Filled {
+    used: usize,
+    bump: usize,
 }
 
 impl Arena {
@@ -88,6 +97,7 @@ impl Arena {
             used: 0,
             kept: Vec::new(),
             most_kept: 16,
+            elsewhere: false,
         }
     }
 
@@ -109,9 +119,38 @@ impl Arena {
             }
         }
         (self.used, self.bump, self.end) = (0, 0, 0);
+        self.elsewhere = false;
         if self.kept.len() > self.most_kept {
             self.look_at_kept();
         }
+    }
+
+    /// What this execution filled, as pairs of addresses; `None` if not all of it lies here.
+    pub(crate) fn blocks(&self) -> Option<impl Iterator<Item = (usize, usize)> + '_> {
+        let block = |(index, &span): (usize, &*mut Span)| {
+            // SAFETY: spans are never unmapped.
+            let span = unsafe { &*span };
+            let is_last = index + 1 == self.used;
+            (span.start, if is_last { self.bump } else { span.end() })
+        };
+        (!self.elsewhere).then(|| self.spans[..self.used].iter().enumerate().map(block))
+    }
+
+    /// From now on blocks come from spans of their own.
+    pub(crate) fn set_apart(&mut self) -> Filled {
+        self.end = self.bump;
+        Filled { used: self.used, bump: self.bump }
+    }
+
+    /// Whether everything was freed that was allocated since; then the next blocks lie where those did.
+    pub(crate) fn take_back(&mut self, filled: Filled) -> bool {
+        // SAFETY: spans are never unmapped.
+        let live = |&span: &*mut Span| unsafe { (*span).live.load(Ordering::Relaxed) };
+        let is_free = self.spans[filled.used..self.used].iter().all(|span| live(span) == 0);
+        if is_free {
+            (self.used, self.bump, self.end) = (filled.used, filled.bump, filled.bump);
+        }
+        is_free
     }
 
     fn look_at_kept(&mut self) {
@@ -146,9 +185,11 @@ impl Arena {
     fn allocate_in_next_span(&mut self, layout: Layout) -> *mut u8 {
         // The list of spans is not memory of checked code.
         let me = switch(ptr::null_mut());
-        let found = self.next_span(layout.size().max(1) + layout.align());
+        let found =
+            layout.size() <= LARGEST && self.next_span(layout.size().max(1) + layout.align());
         switch(me);
         if !found {
+            self.elsewhere = true;
             return ptr::null_mut();
         }
         let start = self.bump.next_multiple_of(layout.align());
@@ -336,7 +377,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let arena = CURRENT.with(Cell::get);
-        if arena.is_null() || layout.size() > LARGEST {
+        if arena.is_null() {
             // SAFETY: the caller keeps the contract of `GlobalAlloc`.
             return unsafe { self.inner.alloc(layout) };
         }

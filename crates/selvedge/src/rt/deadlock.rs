@@ -5,12 +5,13 @@ use selvedge_core::{Description, Violation, ViolationKind};
 use super::runtime::{Runtime, State, place};
 
 impl Runtime {
-    /// Whether a thread waits for something that time alone would end. Then the execution in which
-    /// its time is up covers this one.
-    pub(crate) fn someone_waits_for_time(&self) -> bool {
+    /// Whether a thread waits for something that time alone would end: then the execution in which
+    /// its time is up covers this one. Or it is only taken to wait: then the verdict says so.
+    pub(crate) fn someone_may_go_on(&self) -> bool {
         self.waiting().any(|number| {
+            let thread = &self.threads[number];
             // SAFETY: a thread that waits stands at its operation, which is on its stack.
-            unsafe { (*self.threads[number].pending).is_timed() }
+            thread.touched.assumed || unsafe { (*thread.pending).is_timed() }
         })
     }
 

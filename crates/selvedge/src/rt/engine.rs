@@ -2,9 +2,9 @@
 
 use std::panic::resume_unwind;
 
-use selvedge_core::{Effect, Fault, ObjectId, Step, ViolationKind};
+use selvedge_core::{Fault, ObjectId, Step, ViolationKind};
 
-use super::alone::Decided;
+use super::alone::End;
 use super::arena::{self, Arena};
 use super::fiber::Abort;
 use super::operation::{Operation, Running, Spot};
@@ -75,7 +75,7 @@ impl Engine {
         }
         let thread = &mut rt.threads[me];
         thread.operations += 1;
-        if rt.way != Way::Announce || thread.aborting || std::thread::panicking() {
+        if rt.way != Way::Announce || thread.aborting {
             return self.at_once(operation, spot);
         }
         thread.spot = spot;
@@ -114,13 +114,13 @@ impl Engine {
         let rt = self.rt();
         let me = rt.current;
         let thread = &mut rt.threads[me];
-        if rt.way == Way::Close || thread.aborting || std::thread::panicking() {
+        if rt.way == Way::Close || thread.aborting {
             return;
         }
         thread.state = State::Parked;
         rt.stand_at(operation, spot);
         match rt.way {
-            Way::Alone => self.end_alone(Decided::GivesUp),
+            Way::Alone => self.end_alone(End::Left),
             _ => self.suspend(),
         }
     }
@@ -128,12 +128,16 @@ impl Engine {
     /// Back to the scheduler; returns when this thread is chosen.
     pub(super) fn suspend(&self) {
         let rt = self.rt();
-        let thread = &rt.threads[rt.current];
+        let is_unwinding = is_unwinding();
+        rt.unwinding += u32::from(is_unwinding);
+        let thread = &mut rt.threads[rt.current];
+        thread.unwinding = is_unwinding;
         // SAFETY: the yielder lives at the bottom of the stack that runs.
         unsafe { (*thread.yielder).suspend(()) };
         arena::switch(std::ptr::null_mut());
         let rt = self.rt();
-        if rt.threads[rt.current].aborting && !std::thread::panicking() {
+        rt.unwinding -= u32::from(is_unwinding);
+        if rt.threads[rt.current].aborting && !is_unwinding {
             self.unwind();
         }
     }
@@ -152,7 +156,7 @@ impl Engine {
         let me = rt.current;
         rt.drained += 1;
         if rt.threads[me].aborting {
-            if !std::thread::panicking() {
+            if !is_unwinding() {
                 self.unwind();
             }
             return 0;
@@ -160,26 +164,21 @@ impl Engine {
         if rt.way == Way::Close {
             return 0;
         }
-        if rt.way == Way::Drain && rt.drained > MOST_DRAINED && !std::thread::panicking() {
+        if rt.way == Way::Drain && rt.drained > MOST_DRAINED && !is_unwinding() {
             rt.threads[me].aborting = true;
             self.unwind();
         }
         rt.stand_at(operation, spot);
-        if rt.way == Way::Alone && !std::thread::panicking() {
+        if rt.way == Way::Alone {
             let is_free = operation.is_enabled(rt, me) && operation.choices(rt, me) == 1;
             if !is_free || !self.is_turn() {
-                self.end_alone(Decided::GivesUp);
+                self.end_alone(End::Left);
             }
             self.rt().threads[me].pending = Running::ONE;
             return 0;
         }
         if operation.is_enabled(rt, me) {
             rt.threads[me].pending = Running::ONE;
-            if rt.way == Way::Announce {
-                let mut effect = Effect::default();
-                operation.effect(rt, me, 0, &mut effect);
-                rt.add_extra(effect.footprint.accesses());
-            }
             return 0;
         }
         self.suspend();
@@ -202,11 +201,9 @@ impl Engine {
     #[inline]
     pub(crate) fn found(&self, object: ObjectId, found: Found) {
         let rt = self.rt();
-        // While a thread unwinds its operations are no steps of their own.
         if rt.way == Way::Announce
             && let Some(last) = rt.threads[rt.current].last_step
             && let Some(step) = rt.log.get_mut(last)
-            && !std::thread::panicking()
         {
             step.found = Some((object, found));
         }
@@ -335,6 +332,20 @@ impl Runtime {
         ));
         self.script = &raw const *<&[Step]>::default();
     }
+}
+
+/// Whether the running thread unwinds. Others may have been stopped while they did, and the system counts
+/// all of them as one thread.
+#[inline]
+pub(crate) fn is_unwinding() -> bool {
+    std::thread::panicking() && unwinds_itself()
+}
+
+#[cold]
+fn unwinds_itself() -> bool {
+    let rt = running();
+    // SAFETY: the runtime is alive while its code runs.
+    rt.is_null() || unsafe { (*rt).unwinding == 0 || (&(*rt).threads)[(*rt).current].unwinding }
 }
 
 #[cold]

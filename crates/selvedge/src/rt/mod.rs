@@ -14,11 +14,12 @@ mod overflow;
 mod panics;
 pub(crate) mod runtime;
 mod spin;
+mod state;
 pub(crate) mod system;
 
 #[cfg(test)]
 mod tests;
 
-pub(crate) use engine::Engine;
+pub(crate) use engine::{Engine, is_unwinding};
 pub(crate) use object::{Header, Restorer};
 pub(crate) use operation::{Await, Compare, Operation, Spot, Touch};

@@ -43,6 +43,7 @@ fn note(rt: &mut Runtime, info: &PanicHookInfo<'_>) {
         return double_panic(rt);
     }
     let thread = &mut rt.threads[rt.current];
+    thread.unwinding = true;
     thread.panic_before = thread.panic.replace(Panicked { message, place });
 }
 

@@ -7,9 +7,8 @@ use std::panic::Location;
 use std::rc::Rc;
 use std::sync::{Mutex, MutexGuard};
 
-use selvedge_core::{
-    Access, Fault, Footprint, Mode, ObjectId, Place, Step, ThreadId, Violation, ViolationKind,
-};
+use rustc_hash::FxHashMap;
+use selvedge_core::{Fault, Mode, ObjectId, Place, Step, ThreadId, Violation, ViolationKind};
 
 use super::alone::{Alone, Loops};
 use super::arena::Arena;
@@ -36,8 +35,8 @@ pub(crate) struct Shared {
     pub(crate) learned: Learned,
     /// Whether an ordering weaker than sequential consistency was asked for.
     pub(crate) weak: Cell<bool>,
-    /// Whether a thread waited in a spin loop.
-    pub(crate) spun: Cell<bool>,
+    /// Where a thread stood still in a spin loop that may give up after many turns.
+    pub(crate) assumed: Cell<Option<Spot>>,
     /// Why the search makes no sense any more: the code does not do the same every time.
     pub(crate) unsteady: RefCell<Option<String>>,
     /// Static data belongs to one check at a time: tests run side by side.
@@ -117,6 +116,8 @@ pub(crate) struct Thread {
     pub(crate) spawned_at: Spot,
     /// Whether its stack is being taken down.
     pub(crate) aborting: bool,
+    /// Whether it unwound when it last stood still, or has panicked since.
+    pub(crate) unwinding: bool,
     /// Whether somebody unparked it.
     pub(crate) token: bool,
     pub(crate) fault: Option<Fault>,
@@ -217,6 +218,8 @@ pub(crate) struct Runtime {
     pub(crate) epoch: u64,
     /// Per object, its value or how often it was changed; see `spin.rs`.
     pub(crate) values: Vec<u64>,
+    /// Per object, how many steps were taken when it was last changed so that its value does not show it.
+    pub(crate) changed_at: FxHashMap<ObjectId, usize>,
     /// A thread that runs alone to see whether it gives up a spin loop.
     pub(crate) alone: Option<Alone>,
     /// Steps to follow, and how many were taken.
@@ -227,8 +230,8 @@ pub(crate) struct Runtime {
     /// Whether texts of steps are asked for.
     pub(crate) tracing: bool,
     pub(crate) last: Option<(String, Spot)>,
-    /// What a thread touched while it unwinds.
-    pub(crate) extra: Footprint,
+    /// How many threads stand still while they unwind.
+    pub(crate) unwinding: u32,
     /// Static data that was touched, and how to set it back.
     pub(crate) resets: Vec<Reset>,
     pub(crate) leaks: Leaks,
@@ -264,13 +267,14 @@ impl Runtime {
             names: Names::default(),
             epoch: 0,
             values: Vec::new(),
+            changed_at: FxHashMap::default(),
             alone: None,
             script: &raw const *<&[Step]>::default(),
             scripted: 0,
             log: Vec::new(),
             tracing,
             last: None,
-            extra: Footprint::new(),
+            unwinding: 0,
             resets: Vec::new(),
             leaks: Leaks::default(),
             stacks,
@@ -301,6 +305,7 @@ impl Runtime {
             spawned: 0,
             spawned_at: Location::caller(),
             aborting: false,
+            unwinding: false,
             token: false,
             fault: None,
             panic: None,
@@ -383,13 +388,6 @@ impl Runtime {
     pub(crate) fn learn(&self) {
         self.shared.learned.news.set(true);
         self.shared.is_unsteady.set(true);
-    }
-
-    /// Adds what an operation that runs during unwinding touches to the step that runs.
-    pub(crate) fn add_extra(&mut self, accesses: &[Access]) {
-        for access in accesses {
-            self.extra.add(access.object, access.mode);
-        }
     }
 
     /// A violation that a thread's step shows.

@@ -7,14 +7,15 @@
 //!
 //! But a loop may count its turns, and give up. So before a thread stands still for the first time, it
 //! is tried out (`alone.rs`): left alone, does it leave the loop? If so, it does not stand still
-//! here: its turns are steps like all others.
+//! here: its turns are steps like all others. They are also as long as it comes to new states.
 
 use selvedge_core::{Effect, Flexibility, Mode, ObjectId};
 
-use super::alone::{Decided, Key};
+use super::alone::{Decided, Key, Turn};
 use super::engine::Engine;
 use super::operation::{Operation, Spot};
 use super::runtime::{Runtime, Way};
+use super::state::Registers;
 
 /// A thread that touches more objects than this in one turn does not stand still.
 const MOST_OBJECTS: usize = 64;
@@ -22,47 +23,88 @@ const MOST_OBJECTS: usize = 64;
 /// So many turns at one place are a loop, whatever they touch.
 const MOST_FREE_TURNS: u32 = 8;
 
-/// After so many turns in a row nobody asks any more whether a loop gives up.
-const MOST_TRIED_TURNS: u32 = 1_000;
+/// A thread that goes round so often, and changes something or comes to a new state each time, has no end
+/// that anybody knows of.
+const MOST_TURNS: u32 = 1_000;
 
 /// A thread that does nothing but read, so often at one place, is in a loop that does not say so.
 const MOST_READS: u32 = 2_000;
 
+/// The bits of a lock's value that say who has it. The others stand for what it guards.
+const HELD: u64 = 0b11;
+
+/// Something that a thread saw.
+#[derive(Clone, Copy)]
+pub(super) struct Seen {
+    pub(super) object: ObjectId,
+    /// How to look at it.
+    look: Mode,
+    value: u64,
+    /// The bits of the value that matter.
+    bits: u64,
+}
+
+impl Seen {
+    fn differs_from(&self, now: u64) -> bool {
+        (self.value ^ now) & self.bits != 0
+    }
+
+    /// Whether this is what a lock guards: it may be the same as before although somebody had the lock.
+    fn is_guarded(&self) -> bool {
+        self.bits == !HELD
+    }
+}
+
 /// What a thread touched since it last spun.
 #[derive(Default)]
 pub(crate) struct Touched {
-    /// The object, how to look at it, and the value seen.
-    pub(super) seen: Vec<(ObjectId, Mode, u64)>,
+    pub(super) seen: Vec<Seen>,
     /// Whether there was more than can be kept in mind.
     too_many: bool,
     /// Where it last spun, and what it had touched before.
     last: Option<(Spot, Vec<ObjectId>)>,
     /// How often it went round at that place before it was known to be a loop.
     free: u32,
+    /// How often it went round anywhere.
+    turns: u32,
     /// Whether it touched something else than in the turn before.
     pub(super) varies: bool,
     /// Its visible operations up to the last turn, and how many there were in that turn.
     operations: u64,
-    pub(super) turn: u64,
+    turn: u64,
     /// All that it came to know so far, as one number: with the same it is in the same state.
     history: u64,
+    /// While it runs alone: what it learned in this turn.
+    learned: Option<Vec<(u64, u64)>>,
     /// Where it last read something, after how many visible operations, and how often in a row.
     read: Option<(Spot, u64)>,
     reads: u32,
-    /// Where it stands in a loop of which nobody knows whether it gives up.
-    pub(super) undecided: Option<Key>,
+    /// Where it stands in a loop.
+    pub(super) stands: Option<(Key, Option<Registers>)>,
+    /// Whether nobody knows if that loop gives up.
+    pub(super) undecided: bool,
+    /// Whether it stands in a loop that is only taken to wait.
+    pub(super) assumed: bool,
+    /// The history at the end of this turn if it goes round. Then what it touched before counts, too.
+    expected: Option<u64>,
 }
 
 impl Touched {
     /// Keeps what was seen first in this turn: if it changes within the turn, the next one differs.
-    fn keep(&mut self, object: ObjectId, look: Mode, value: u64) {
-        let known = self.seen.iter().any(|(other, ..)| *other == object);
-        if known {
-            return;
-        }
-        match self.seen.len() < MOST_OBJECTS {
-            true => self.seen.push((object, look, value)),
-            false => self.too_many = true,
+    fn keep(&mut self, new: Seen) {
+        match self.seen.iter_mut().find(|seen| seen.object == new.object) {
+            Some(known) => {
+                // It may have seen what a lock guards, and then that another has it.
+                let more = new.bits & !known.bits;
+                known.value = (known.value & !more) | (new.value & more);
+                known.bits |= more;
+            }
+            None => {
+                self.too_many |= self.seen.len() >= MOST_OBJECTS;
+                if !self.too_many {
+                    self.seen.push(new);
+                }
+            }
         }
     }
 
@@ -71,18 +113,51 @@ impl Touched {
         self.seen.clear();
     }
 
-    pub(super) fn start_turn(&mut self) {
+    fn start_turn(&mut self) {
         self.seen.clear();
         self.too_many = false;
     }
 
+    /// The thread's visible operations before and after its last turn.
+    pub(super) fn last_turn(&self) -> (u64, u64) {
+        (self.operations - self.turn, self.operations)
+    }
+
     fn learn(&mut self, what: u64, value: u64) {
         self.history = mix(mix(self.history, what), value);
+        if let Some(turn) = &mut self.learned {
+            turn.push((what, value));
+        }
+    }
+
+    /// From now on keeps in mind what is learned in a turn, and forgets it at its end: then nothing in the
+    /// engine differs from turn to turn.
+    pub(super) fn forget_turns(&mut self) {
+        self.learned = Some(Vec::new());
+    }
+
+    /// Forgets what was learned in a turn that began with `before`. Gives the history that would begin
+    /// the next one after `so_far`.
+    pub(super) fn forget_turn(&mut self, before: u64, so_far: u64) -> u64 {
+        self.start_turn();
+        self.history = before;
+        let turn = self.learned.iter_mut().flat_map(|turn| turn.drain(..));
+        turn.fold(so_far, |history, (what, value)| mix(mix(history, what), value))
+    }
+
+    /// Whether this is the end of a turn of a loop.
+    fn ends_turn(&mut self, spot: Spot, operations: u64) -> bool {
+        self.turn = operations - self.operations;
+        self.operations = operations;
+        match self.expected.take() {
+            Some(history) => history == self.history && !self.too_many,
+            None => self.is_loop(spot),
+        }
     }
 
     /// Whether the turn that ends at `spot` is one of a loop.
     fn is_loop(&mut self, spot: Spot) -> bool {
-        let objects: Vec<ObjectId> = self.seen.iter().map(|&(object, ..)| object).collect();
+        let objects: Vec<ObjectId> = self.seen.iter().map(|seen| seen.object).collect();
         let last = self.last.replace((spot, objects));
         let (_, objects) = self.last.as_ref().expect("it was just set");
         let at_same_place = last.as_ref().is_some_and(|(place, _)| std::ptr::eq(*place, spot));
@@ -91,6 +166,13 @@ impl Touched {
         self.varies = !touched_same;
         at_same_place && !self.too_many && (touched_same || self.free > MOST_FREE_TURNS)
     }
+}
+
+fn endless(thread: &str, spot: Spot) -> String {
+    format!(
+        "{thread} went round {MOST_TURNS} times in spin loops, now at {spot}, and changed something, or came to \
+         a new state, each time; let the loop end sooner, or set `Builder::max_steps` if it ends by itself"
+    )
 }
 
 /// One number for two, such that others give others.
@@ -107,10 +189,27 @@ impl Engine {
     pub(crate) fn saw(&self, object: ObjectId, look: Mode, found: u64, now: u64) {
         let rt = self.rt();
         if rt.shared.learned.spins.get() {
+            rt.note_seen(object, look, found, !0);
             rt.note_value(object, now);
-            let touched = &mut rt.threads[rt.current].touched;
-            touched.keep(object, look, found);
-            touched.learn(object.index() as u64, found);
+        }
+    }
+
+    /// Somebody has a lock now, or nobody.
+    #[inline]
+    pub(crate) fn is_held(&self, object: ObjectId, written: bool, read: bool) {
+        let rt = self.rt();
+        if rt.shared.learned.spins.get() {
+            let held = u64::from(written) | u64::from(read) << 1;
+            rt.note_value(object, (rt.value(object) & !HELD) | held);
+        }
+    }
+
+    /// The running thread looked at what a lock guards.
+    #[inline]
+    pub(crate) fn looked_inside(&self, object: ObjectId) {
+        let rt = self.rt();
+        if rt.shared.learned.spins.get() {
+            rt.note_seen(object, Mode::Probe, rt.value(object) & !HELD, !HELD);
         }
     }
 
@@ -129,10 +228,7 @@ impl Engine {
     pub(crate) fn looked(&self, object: ObjectId, look: Mode) {
         let rt = self.rt();
         if rt.shared.learned.spins.get() {
-            let value = rt.value(object);
-            let touched = &mut rt.threads[rt.current].touched;
-            touched.keep(object, look, value);
-            touched.learn(object.index() as u64, value);
+            rt.note_seen(object, look, rt.value(object), !0);
         }
     }
 
@@ -142,8 +238,7 @@ impl Engine {
     pub(crate) fn heard(&self, object: ObjectId, more: u64) {
         let rt = self.rt();
         if rt.shared.learned.spins.get() {
-            let value = rt.value(object);
-            rt.threads[rt.current].touched.learn(value, more);
+            rt.note_heard(object, more);
         }
     }
 
@@ -178,7 +273,15 @@ impl Engine {
     }
 
     /// One turn of a spin loop.
+    #[inline(always)]
     pub(crate) fn spin(&self, verb: &'static str, spot: Spot) {
+        // Not further down, where the engine has something else on the stack each time.
+        let registers = Registers::here();
+        self.turn(verb, spot, registers);
+    }
+
+    #[inline(never)]
+    fn turn(&self, verb: &'static str, spot: Spot, registers: Option<Registers>) {
         let rt = self.rt();
         let me = rt.current;
         if !rt.shared.learned.spins.replace(true) {
@@ -186,43 +289,69 @@ impl Engine {
             rt.learn();
             return;
         }
-        if rt.threads[me].touched.seen.is_empty() {
+        let operations = rt.threads[me].operations;
+        let touched = &mut rt.threads[me].touched;
+        (touched.read, touched.reads) = (None, 0);
+        if touched.seen.is_empty() {
             return;
         }
         if rt.way == Way::Alone {
-            return self.turn_alone(spot);
+            return self.turn_alone(spot, registers);
         }
-        let operations = rt.threads[me].operations;
-        let touched = &mut rt.threads[me].touched;
-        touched.turn = operations - touched.operations;
-        touched.operations = operations;
-        if !touched.is_loop(spot) {
+        touched.turns += 1;
+        if touched.turns > MOST_TURNS && rt.shared.ends_loops {
+            self.give_up(endless(&rt.thread_name(me), spot));
+        }
+        if !touched.ends_turn(spot, operations) {
             return touched.start_turn();
         }
         let key = Key { thread: me as u32, spot, history: touched.history };
         let decided = match rt.shared.spin_turns {
             0 => Some(Decided::Waits),
-            // It does something else in each turn: it is left to the limit of steps.
-            _ if touched.free > MOST_TRIED_TURNS => Some(Decided::GivesUp),
+            // It is left to the limit of steps that was asked for.
+            _ if touched.turns > MOST_TURNS => Some(Decided::GivesUp),
             _ => rt.shared.learned.loops.borrow_mut().decided(key, rt.has_changed(me)),
         };
+        let touched = &mut rt.threads[me].touched;
         match decided {
-            Some(Decided::GivesUp) => return rt.threads[me].touched.start_turn(),
-            Some(Decided::Waits) => rt.shared.spun.set(true),
-            None => rt.threads[me].touched.undecided = Some(key),
+            Some(Decided::GivesUp) => return touched.start_turn(),
+            Some(Decided::GoesOn(history)) => return touched.expected = Some(history),
+            Some(Decided::Waits) => {}
+            Some(Decided::Assumed) => touched.assumed = true,
+            None => touched.undecided = true,
+        }
+        touched.stands = Some((key, registers));
+        if touched.assumed || rt.shared.spin_turns == 0 {
+            rt.shared.assumed.set(Some(spot));
         }
         self.visible(&Spin { verb }, spot);
         let touched = &mut self.rt().threads[me].touched;
-        touched.undecided = None;
+        (touched.stands, touched.undecided, touched.assumed) = (None, false, false);
         touched.start_turn();
     }
 }
 
+// Not part of the functions that call them: there, numbers that differ from turn to turn would be left
+// in registers and on the stack, and the code would seem to come to a new state each time.
 impl Runtime {
+    #[inline(never)]
+    fn note_seen(&mut self, object: ObjectId, look: Mode, value: u64, bits: u64) {
+        let touched = &mut self.threads[self.current].touched;
+        touched.keep(Seen { object, look, value, bits });
+        touched.learn(object.index() as u64, value);
+    }
+
+    #[inline(never)]
+    fn note_heard(&mut self, object: ObjectId, more: u64) {
+        let value = self.value(object) & !HELD;
+        self.threads[self.current].touched.learn(value, more);
+    }
+
     fn value(&self, object: ObjectId) -> u64 {
         self.values.get(object.index()).copied().unwrap_or(0)
     }
 
+    #[inline(never)]
     fn note_value(&mut self, object: ObjectId, value: u64) {
         if self.values.len() <= object.index() {
             self.values.resize(self.names.len().max(object.index() + 1), 0);
@@ -230,24 +359,58 @@ impl Runtime {
         self.values[object.index()] = value;
     }
 
-    /// The new value stands for all that the running thread knew when it changed the object.
+    /// The new value stands for the running thread and all that it knew when it changed the object.
+    #[inline(never)]
     fn note_change(&mut self, object: ObjectId, look: Mode) {
         let before = self.value(object);
+        let me = self.current as u64 + 1;
         let touched = &mut self.threads[self.current].touched;
-        touched.learn(object.index() as u64, before);
-        let now = mix(before, touched.history);
-        match touched.seen.iter_mut().find(|(other, ..)| *other == object) {
-            Some((.., value)) if *value == before => *value = now,
+        touched.learn(object.index() as u64, before & !HELD);
+        let now = (mix(mix(before & !HELD, me), touched.history) & !HELD) | (before & HELD);
+        match touched.seen.iter_mut().find(|seen| seen.object == object) {
+            Some(seen) if !seen.differs_from(before) => seen.value = now,
             Some(_) => {}
-            None => touched.keep(object, look, now),
+            None => touched.keep(Seen { object, look, value: now, bits: !HELD }),
         }
         self.note_value(object, now);
+        if let Some(step) = self.threads[self.current].last_step {
+            self.changed_at.insert(object, step + 1);
+        }
     }
 
     /// Whether something that the thread saw differs now.
     pub(super) fn has_changed(&self, thread: usize) -> bool {
         let seen = &self.threads[thread].touched.seen;
-        seen.iter().any(|&(object, _, value)| self.value(object) != value)
+        seen.iter().any(|seen| seen.differs_from(self.value(seen.object)))
+    }
+
+    /// If nothing differs but what locks guard, a number for that: others had the locks, but they may
+    /// have changed nothing.
+    pub(super) fn changed_inside(&self, thread: usize) -> Option<u64> {
+        let seen = &self.threads[thread].touched.seen;
+        let differs = |seen: &&Seen| seen.differs_from(self.value(seen.object));
+        let only_inside = seen.iter().filter(differs).all(Seen::is_guarded);
+        let number = |number, seen: &Seen| mix(number, self.value(seen.object) & seen.bits);
+        (only_inside && self.has_changed(thread)).then(|| seen.iter().fold(0, number))
+    }
+
+    /// How many steps were taken when a thread had come to stand still and all that it saw was last changed.
+    pub(super) fn changed_after(&self, thread: usize) -> usize {
+        let thread = &self.threads[thread];
+        let changed =
+            thread.touched.seen.iter().filter_map(|seen| self.changed_at.get(&seen.object));
+        let stood = thread.last_step.map_or(0, |step| step + 1);
+        changed.copied().fold(stood, usize::max)
+    }
+
+    /// Whether a thread that stands still in a loop goes on.
+    fn is_woken(&self, thread: usize) -> bool {
+        let Some((key, _)) = self.threads[thread].touched.stands else { return true };
+        self.has_changed(thread)
+            && !self.changed_inside(thread).is_some_and(|inside| {
+                let loops = self.shared.learned.loops.borrow();
+                loops.turn(key, inside) == Some(Turn::Nothing)
+            })
     }
 }
 
@@ -258,12 +421,12 @@ struct Spin {
 
 impl Operation for Spin {
     fn is_enabled(&self, rt: &Runtime, me: usize) -> bool {
-        rt.has_changed(me)
+        rt.is_woken(me)
     }
 
     fn effect(&self, rt: &mut Runtime, me: usize, _choice: u32, effect: &mut Effect) {
-        for &(object, look, _) in &rt.threads[me].touched.seen {
-            effect.footprint.add(object, look);
+        for seen in &rt.threads[me].touched.seen {
+            effect.footprint.add(seen.object, seen.look);
         }
         effect.flexibility = Flexibility::Blocking;
     }
@@ -274,11 +437,7 @@ impl Operation for Spin {
 
     fn waits_for(&self, rt: &Runtime, me: usize) -> Option<(String, Vec<usize>)> {
         let seen = &rt.threads[me].touched.seen;
-        let names: Vec<_> = seen.iter().map(|&(object, ..)| rt.object_name(object)).collect();
-        let what = names.join(", ");
-        let turns = rt.shared.spin_turns;
-        let hint =
-            format!("if the loop gives up after more than {turns} turns: Builder::spin_turns");
-        Some((format!("spins, and waits for a change of {what} ({hint})"), Vec::new()))
+        let names: Vec<_> = seen.iter().map(|seen| rt.object_name(seen.object)).collect();
+        Some((format!("spins, and waits for a change of {}", names.join(", ")), Vec::new()))
     }
 }

@@ -114,14 +114,19 @@ impl Program {
 
     /// Starts again and takes the steps `kept`, which were taken before.
     pub(super) fn replay(&mut self, kept: &[Step]) {
+        // The start runs up to the first operation, and as many steps as are its own.
+        self.replay_with(kept, kept);
+    }
+
+    /// `script`: the steps that threads take by themselves if they come to them.
+    pub(super) fn replay_with(&mut self, kept: &[Step], script: &[Step]) {
         self.finish();
         let rt = self.rt_mut();
         rt.log.truncate(kept.len());
-        rt.script = &raw const *kept;
+        rt.script = &raw const *script;
         rt.scripted = 0;
-        // The start runs up to the first operation, and as many steps as are its own.
         self.begin();
-        while self.rt().scripted < self.rt().script.len() {
+        while self.rt().scripted < kept.len() {
             let step = kept[self.rt().scripted];
             let number = step.thread.index();
             if number >= self.rt().threads.len()
@@ -147,8 +152,9 @@ impl Program {
         rt.last = None;
         rt.leaks.clear();
         rt.values.clear();
+        rt.changed_at.clear();
         rt.alone = None;
-        rt.extra.clear();
+        rt.unwinding = 0;
         for thread in &mut rt.threads {
             if thread.state != State::Absent {
                 thread.state = State::Absent;
@@ -157,6 +163,7 @@ impl Program {
                 thread.begun = false;
                 thread.spawned = 0;
                 thread.aborting = false;
+                thread.unwinding = false;
                 thread.token = false;
                 thread.fault = None;
                 thread.panic = None;
@@ -236,6 +243,7 @@ impl System for Program {
     fn rewind(&mut self, kept: &[Step]) {
         if !self.started || kept.len() != self.steps {
             self.replay(kept);
+            self.decide_loops();
         }
     }
 
@@ -293,11 +301,6 @@ impl System for Program {
         }
         self.run(number);
         let rt = self.rt_mut();
-        if !rt.extra.is_empty() {
-            for access in std::mem::take(&mut rt.extra).accesses() {
-                effect.footprint.add(access.object, access.mode);
-            }
-        }
         if rt.threads[number].state == State::Failed {
             effect.fault = rt.threads[number].fault.take();
         }
@@ -305,6 +308,10 @@ impl System for Program {
     }
 
     fn instead(&self, object: ObjectId, earlier: usize, later: usize) -> Option<Mode> {
+        if self.rt().shared.is_unsteady.get() {
+            // Nothing runs any more: to try it out would show something else.
+            return None;
+        }
         let log = &self.rt().log;
         let (of_earlier, before) = log.get(earlier)?.found?;
         let (of_later, then) = log.get(later)?.found?;
@@ -318,7 +325,7 @@ impl System for Program {
             return (Ending::Complete, None);
         }
         if any(State::Ready) || any(State::Parked) {
-            if rt.someone_waits_for_time() {
+            if rt.someone_may_go_on() {
                 return (Ending::Blocked, None);
             }
             return (Ending::Deadlocked, Some(rt.deadlock()));

@@ -146,14 +146,14 @@ impl Condvar {
         timed: bool,
         spot: Spot,
     ) -> (&'a Mutex<T>, bool) {
-        let (mutex, changed) = (guard.mutex(), guard.may_have_changed());
+        let mutex = guard.mutex();
         std::mem::forget(guard);
         let engine = Engine::enter();
         let (object, lock) = (mutex.object(&engine), mutex.state());
         let condition = self.object(&engine);
         let choice = engine.visible(&Wait { condition, mutex: object, timed }, spot);
         self.check_mutex(&engine, condition, object, spot);
-        lock.released(&engine, object, Hold::Alone, changed);
+        lock.released(&engine, object, Hold::Alone, true);
         let timed_out = choice == 1;
         if timed_out {
             engine.note(|rt| format!("wait {}: the time will be up", rt.object_name(condition)));
@@ -162,6 +162,8 @@ impl Condvar {
             let me = engine.me();
             self.waiters.borrow_mut().push((me, object));
             self.waiters.borrow_mut().sort_unstable();
+            // For those who notify in a loop.
+            engine.changed(condition, Mode::Probe);
             engine.note(|rt| format!("wait {}", rt.object_name(condition)));
             engine.park(&Woken { condition, mutex: object, lock, timed }, spot);
             self.waiters.borrow_mut().retain(|&mut (waiter, _)| waiter != me);
@@ -177,7 +179,7 @@ impl Condvar {
     /// All who wait must wait with the same mutex.
     fn check_mutex(&self, engine: &Engine, condition: ObjectId, mutex: ObjectId, spot: Spot) {
         let other = self.waiters.borrow().iter().map(|&(_, mutex)| mutex).find(|&m| m != mutex);
-        if other.is_some() && !std::thread::panicking() {
+        if other.is_some() && !crate::rt::is_unwinding() {
             let name = engine.rt().object_name(condition);
             let message = format!("{name} is used with two mutexes");
             engine.fail(ViolationKind::Misuse, message, &[spot]);
@@ -202,6 +204,10 @@ impl Condvar {
         let choice = engine.visible(&Notify { condition, waiters: &self.waiters, all }, spot);
         let woken = chosen(&self.waiters, all, choice);
         self.waiters.borrow_mut().retain(|(waiter, _)| !woken.contains(waiter));
+        match woken.is_empty() {
+            true => engine.looked(condition, Mode::Probe),
+            false => engine.changed(condition, Mode::Probe),
+        }
         for &waiter in &woken {
             engine.rt().threads[waiter].state = State::Ready;
         }

@@ -1,20 +1,34 @@
 //! Taking and giving up locks: the operations behind mutexes and reader-writer locks.
 
 use std::cell::{Cell, RefCell};
+use std::num::NonZero;
 
 use selvedge_core::{Effect, Flexibility, Mode, ObjectId, ViolationKind};
 use smallvec::SmallVec;
 
 use crate::rt::runtime::{Found, Runtime, Wants};
-use crate::rt::{Engine, Operation, Spot, Touch};
+use crate::rt::{Engine, Operation, Spot, Touch, is_unwinding};
 
 /// The state of a lock. It lives in the lock itself.
 pub(crate) struct Lock {
-    /// Who holds it for writing.
-    owner: Cell<Option<u32>>,
+    /// Who holds it for writing, counted from 1: nothing is left of who held it before.
+    owner: Cell<Option<NonZero<u32>>>,
     /// Who holds it for reading, as often as they do.
     readers: RefCell<SmallVec<[u32; 4]>>,
     poisoned: Cell<bool>,
+}
+
+fn owner(thread: usize) -> Option<NonZero<u32>> {
+    NonZero::new(thread as u32 + 1)
+}
+
+/// What whoever held a lock leaves behind.
+#[derive(Clone, Copy)]
+pub(crate) struct After {
+    /// Whether what it guards may have been changed.
+    pub(crate) changed: bool,
+    /// Whether the thread panicked.
+    pub(crate) poisons: bool,
 }
 
 /// How a lock is taken.
@@ -65,7 +79,7 @@ impl Lock {
         self.poisoned.get()
     }
 
-    pub(crate) fn poison(&self) {
+    fn poison(&self) {
         self.poisoned.set(true);
     }
 
@@ -81,7 +95,7 @@ impl Lock {
     /// Whether taking it would wait for the thread itself.
     #[inline]
     fn is_own(&self, hold: Hold, me: usize) -> bool {
-        self.owner.get() == Some(me as u32)
+        self.owner.get() == owner(me)
             || (hold == Hold::Write && self.readers.borrow().contains(&(me as u32)))
     }
 
@@ -89,6 +103,7 @@ impl Lock {
         let mut holders: Vec<usize> = self
             .owner
             .get()
+            .map(|owner| owner.get() - 1)
             .into_iter()
             .chain(self.readers.borrow().iter().copied())
             .map(|holder| holder as usize)
@@ -100,7 +115,7 @@ impl Lock {
 
     fn take(&self, hold: Hold, me: usize) {
         match hold {
-            Hold::Alone | Hold::Write => self.owner.set(Some(me as u32)),
+            Hold::Alone | Hold::Write => self.owner.set(owner(me)),
             Hold::Read => self.readers.borrow_mut().push(me as u32),
         }
     }
@@ -112,8 +127,11 @@ impl Lock {
                 let mut readers = self.readers.borrow_mut();
                 // A guard may end in another thread than it began.
                 let mine = readers.iter().position(|&reader| reader == me as u32).unwrap_or(0);
-                if mine < readers.len() {
-                    readers.swap_remove(mine);
+                if let Some(last) = readers.len().checked_sub(1) {
+                    readers.swap(mine, last);
+                    // Nothing is left of it.
+                    readers[last] = 0;
+                    readers.pop();
                 }
             }
         }
@@ -139,13 +157,14 @@ impl Lock {
     #[inline]
     pub(crate) fn acquired(&self, engine: &Engine, object: ObjectId, hold: Hold, spot: Spot) {
         let me = engine.me();
-        if self.is_own(hold, me) && !std::thread::panicking() {
+        if self.is_own(hold, me) && !is_unwinding() {
             self.refuse(engine, object, hold, spot);
         }
         engine.found(object, self.found(Wants::Lock(hold.mode())));
         self.take(hold, me);
+        self.note_state(engine, object);
         engine.rt().leaks.hold(object, me, spot);
-        engine.looked(object, Mode::Probe);
+        engine.looked_inside(object);
         if self.is_poisoned() {
             engine.heard(object, 1);
         }
@@ -177,12 +196,16 @@ impl Lock {
         engine.visible(&operation, spot);
         let free = self.is_free(hold);
         engine.found(object, self.found(Wants::Try(hold.mode())));
+        let me = engine.me();
         if free {
-            let me = engine.me();
             self.take(hold, me);
+            self.note_state(engine, object);
             engine.rt().leaks.hold(object, me, spot);
         }
-        engine.looked(object, Mode::Probe);
+        match free || self.is_own(hold, me) {
+            true => engine.looked_inside(object),
+            false => engine.looked(object, Mode::Probe),
+        }
         engine.heard(object, u64::from(free) + 2 * u64::from(self.is_poisoned()));
         engine.note(|rt| {
             let result = if free { "taken" } else { "would wait" };
@@ -191,14 +214,14 @@ impl Lock {
         free
     }
 
-    /// Gives it up. `changed`: whether what it guards may have been changed.
+    /// Gives it up.
     #[inline]
     pub(crate) fn release(
         &self,
         engine: &Engine,
         object: ObjectId,
         hold: Hold,
-        changed: bool,
+        after: After,
         spot: Spot,
     ) {
         let (mode, verb) = match hold {
@@ -206,18 +229,39 @@ impl Lock {
             Hold::Read => (Mode::ShareRelease, "unlock (read)"),
         };
         engine.visible(&Touch { object, mode, plain: false, verb, order: None }, spot);
-        self.released(engine, object, hold, changed);
+        if after.poisons {
+            self.poison();
+        }
+        self.released(engine, object, hold, after.changed);
+    }
+
+    /// Goes on with it for reading, in one step.
+    pub(crate) fn downgrade(&self, engine: &Engine, object: ObjectId, changed: bool, spot: Spot) {
+        let (mode, verb) = (Mode::Update, "downgrade");
+        engine.visible(&Touch { object, mode, plain: false, verb, order: None }, spot);
+        self.released(engine, object, Hold::Write, changed);
+        self.take(Hold::Read, engine.me());
+        self.note_state(engine, object);
+        engine.rt().leaks.hold(object, engine.me(), spot);
     }
 
     pub(crate) fn released(&self, engine: &Engine, object: ObjectId, hold: Hold, changed: bool) {
         let me = engine.me();
         engine.found(object, self.found(Wants::Nothing));
         self.give_up(hold, me);
+        self.note_state(engine, object);
         engine.rt().leaks.let_go(object, me);
         match changed {
             true => engine.changed(object, Mode::Probe),
-            false => engine.looked(object, Mode::Probe),
+            false => engine.looked_inside(object),
         }
+    }
+
+    /// For those who tried to take it in vain, in a loop.
+    #[inline]
+    fn note_state(&self, engine: &Engine, object: ObjectId) {
+        let (written, read) = (self.owner.get().is_some(), !self.readers.borrow().is_empty());
+        engine.is_held(object, written, read);
     }
 }
 

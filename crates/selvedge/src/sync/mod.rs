@@ -4,6 +4,7 @@ pub(crate) mod arc;
 pub mod atomic;
 mod barrier;
 mod condvar;
+mod guarded;
 mod lazy;
 pub(crate) mod lock;
 pub mod mpsc;

@@ -126,7 +126,7 @@ impl Once {
         let before = self.progress.get();
         engine.looked(object, Mode::Read);
         match before {
-            Progress::Running(by) if by == me && !std::thread::panicking() => {
+            Progress::Running(by) if by == me && !crate::rt::is_unwinding() => {
                 let name = engine.rt().object_name(object);
                 let message = format!("the initialisation of {name} needs itself: it never ends");
                 engine.fail(ViolationKind::Misuse, message, &[spot])

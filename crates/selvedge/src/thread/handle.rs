@@ -134,7 +134,8 @@ impl Thread {
         let object = engine.rt().token_object(number);
         let touch = Touch { object, mode: Mode::Up, plain: false, verb: "unpark", order: None };
         engine.visible(&touch, spot);
-        engine.rt().threads[number].token = true;
+        let before = std::mem::replace(&mut engine.rt().threads[number].token, true);
+        engine.saw(object, Mode::Probe, u64::from(before), 1);
         engine.note(|rt| format!("unpark {}", rt.thread_name(number)));
     }
 }

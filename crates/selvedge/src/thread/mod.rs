@@ -34,5 +34,5 @@ pub fn sleep(_duration: std::time::Duration) {
 
 /// Whether the thread is unwinding because of a panic.
 pub fn panicking() -> bool {
-    std::thread::panicking()
+    crate::rt::is_unwinding()
 }

@@ -34,6 +34,9 @@ fn take_token(engine: &Engine, timed: bool, spot: crate::rt::Spot) {
     let rt = engine.rt();
     let me = rt.current;
     rt.threads[me].token = false;
+    // For those who unpark it in a loop.
+    let token = rt.token_object(me);
+    engine.saw(token, Mode::Probe, 1, 0);
     engine.note(|_| "park: unparked".to_owned());
 }
 

@@ -23,10 +23,26 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "library: a spin loop never gives up",
         file: "rt/alone.rs",
-        right: "decided.unwrap_or(Decided::GivesUp)",
-        wrong: "decided.map_or(Decided::Waits, |_| Decided::Waits)",
+        right: "_ => self.decide(key, Decided::GivesUp),",
+        wrong: "_ => self.decide(key, Decided::Waits),",
         suite: "spin",
         test: "a_loop_that_gives_up",
+    },
+    Mistake {
+        name: "library: a spin loop is always in the same state",
+        file: "rt/alone.rs",
+        right: "let was_there = state.is_some() && ",
+        wrong: "let was_there = state.is_some() || ",
+        suite: "spin",
+        test: "loops_that_count_elsewhere_are_not",
+    },
+    Mistake {
+        name: "library: a spin loop waits in the first state that comes again",
+        file: "rt/alone.rs",
+        right: "self.decide_all(&keys[..passed])",
+        wrong: "self.decide_all(&keys[..passed.min(1)])",
+        suite: "spin",
+        test: "every_state_of_a_loop_is_explored",
     },
     Mistake {
         name: "library: unpark leaves no token",

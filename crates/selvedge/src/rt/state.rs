@@ -1,0 +1,237 @@
+//! All that the next turn of a loop depends on, as one number: what a thread has in its registers and on
+//! its stack, and what lies in the memory of checked code.
+//!
+//! If a thread that runs alone comes to the same number again, it will do the same again, for ever. What
+//! lies outside of that memory is not seen: statics of other types than this crate's, and what the
+//! closure captured. Such code would also not do the same in every execution.
+
+use std::mem::MaybeUninit;
+
+use selvedge_core::ObjectId;
+
+use super::engine::Engine;
+use super::fiber::Fiber;
+use super::runtime::{Runtime, Thread, Way};
+
+/// How many registers a function gives back as it found them.
+#[cfg(target_arch = "x86_64")]
+const SAVED: usize = 6;
+#[cfg(target_arch = "aarch64")]
+const SAVED: usize = 20;
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+const SAVED: usize = 0;
+
+/// What a running function and its callers have in registers, and where its stack ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Registers {
+    saved: [usize; SAVED],
+    stack: usize,
+}
+
+impl Registers {
+    /// Nothing of value is in any other register, since the code that reads them may use all others.
+    #[inline(always)]
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn here() -> Option<Self> {
+        let mut all = [0; SAVED + 1];
+        // SAFETY: it writes to the array, which is long enough, and to registers that it names.
+        unsafe {
+            std::arch::asm!(
+                "mov [rax], rbx",
+                "mov [rax + 8], rbp",
+                "mov [rax + 16], r12",
+                "mov [rax + 24], r13",
+                "mov [rax + 32], r14",
+                "mov [rax + 40], r15",
+                "mov [rax + 48], rsp",
+                inout("rax") all.as_mut_ptr() => _,
+                clobber_abi("C"),
+            );
+        }
+        Some(Self::of(&all))
+    }
+
+    /// As above.
+    #[inline(always)]
+    #[cfg(target_arch = "aarch64")]
+    pub(crate) fn here() -> Option<Self> {
+        let mut all = [0; SAVED + 1];
+        // SAFETY: it writes to the array, which is long enough, and to registers that it names.
+        unsafe {
+            std::arch::asm!(
+                "stp x19, x20, [x0]",
+                "stp x21, x22, [x0, #16]",
+                "stp x23, x24, [x0, #32]",
+                "stp x25, x26, [x0, #48]",
+                "stp x27, x28, [x0, #64]",
+                "stp x29, x30, [x0, #80]",
+                "stp d8, d9, [x0, #96]",
+                "stp d10, d11, [x0, #112]",
+                "stp d12, d13, [x0, #128]",
+                "stp d14, d15, [x0, #144]",
+                "mov x1, sp",
+                "str x1, [x0, #160]",
+                inout("x0") all.as_mut_ptr() => _,
+                clobber_abi("C"),
+            );
+        }
+        Some(Self::of(&all))
+    }
+
+    /// Elsewhere nobody knows.
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    pub(crate) fn here() -> Option<Self> {
+        None
+    }
+
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    fn of(all: &[usize; SAVED + 1]) -> Self {
+        let mut saved = [0; SAVED];
+        saved.copy_from_slice(&all[..SAVED]);
+        Self { saved, stack: all[SAVED] }
+    }
+}
+
+/// Takes in words, and gives a number for all of them.
+struct Sum(u64, u64);
+
+impl Sum {
+    fn add(&mut self, word: u64) {
+        self.0 = (self.0 ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+        self.1 = (self.1.rotate_left(11) ^ word).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    }
+
+    fn number(&self) -> u128 {
+        u128::from(self.0) << 64 | u128::from(self.1)
+    }
+
+    /// All words between two addresses.
+    ///
+    /// # Safety
+    /// What lies there can be read.
+    unsafe fn add_memory(&mut self, from: usize, to: usize) {
+        self.add((to - from) as u64);
+        let mut at = from & !7;
+        while at < to {
+            // SAFETY: the caller promises that it can be read; both ends lie in memory that is made of
+            // whole pages. Volatile: there may be bytes that were never written.
+            self.add(unsafe { std::ptr::read_volatile(at as *const u64) });
+            at += 8;
+        }
+    }
+}
+
+impl Runtime {
+    /// A number for all that a thread's next turn depends on; it stands, or runs, where `registers` are
+    /// from. `None` if that is not known.
+    pub(super) fn state_of(&self, thread: usize, registers: Option<Registers>) -> Option<u128> {
+        let registers = registers?;
+        let mut sum = Sum(1, 2);
+        for &register in &registers.saved {
+            sum.add(register as u64);
+        }
+        sum.add(self.threads.len() as u64);
+        for (number, other) in self.threads.iter().enumerate() {
+            let from = match number == thread {
+                true => registers.stack,
+                // What it announced lies at the end of what others can know of its stack.
+                false => other.pending.cast::<u8>() as usize,
+            };
+            if let Some((from, to)) = frames(other, from) {
+                // SAFETY: a stack is mapped as long as there is code on it.
+                unsafe { sum.add_memory(from, to) };
+            }
+            for (from, to) in other.arena.blocks()? {
+                // SAFETY: memory of an arena is never unmapped.
+                unsafe { sum.add_memory(from, to) };
+            }
+        }
+        Some(sum.number())
+    }
+}
+
+impl Engine {
+    /// The running thread took a lock that guards `content`.
+    #[inline]
+    pub(crate) fn took(&self, lock: ObjectId, content: *const impl ?Sized) {
+        // The same way through the code whether it runs alone or not: see `Registers`.
+        if self.rt().shared.learned.spins.get() {
+            self.keep_memory(lock, content);
+        }
+    }
+
+    /// Whether the running thread may have changed what a lock guards since it took it. That is known
+    /// only if the thread runs alone.
+    #[inline]
+    pub(crate) fn may_have_changed(&self, lock: ObjectId, content: *const impl ?Sized) -> bool {
+        !self.rt().shared.learned.spins.get() || self.has_changed_memory(lock, content)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn keep_memory(&self, lock: ObjectId, content: *const impl ?Sized) {
+        let rt = self.rt();
+        if rt.way == Way::Alone {
+            let memory = rt.memory(content);
+            rt.alone.iter_mut().for_each(|alone| alone.memory.push((lock, memory)));
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn has_changed_memory(&self, lock: ObjectId, content: *const impl ?Sized) -> bool {
+        let rt = self.rt();
+        if rt.way != Way::Alone {
+            return true;
+        }
+        let now = rt.memory(content);
+        let Some(alone) = &mut rt.alone else { return true };
+        let before = alone.memory.iter().rposition(|(other, _)| *other == lock);
+        let before = before.and_then(|position| alone.memory.swap_remove(position).1);
+        before.is_none() || before != now
+    }
+}
+
+impl Runtime {
+    /// A number for what lies at `content` and in the memory of checked code.
+    fn memory<T: ?Sized>(&self, content: *const T) -> Option<u128> {
+        let mut sum = Sum(1, 2);
+        let from = content.cast::<u8>() as usize;
+        // SAFETY: the thread holds the lock that it lies in.
+        let length = unsafe { size_of_val(&*content) };
+        // SAFETY: as above.
+        unsafe { sum.add_memory(from, from + length) };
+        for thread in &self.threads {
+            for (from, to) in thread.arena.blocks()? {
+                // SAFETY: memory of an arena is never unmapped.
+                unsafe { sum.add_memory(from, to) };
+            }
+        }
+        Some(sum.number())
+    }
+}
+
+/// Writes over what functions that have returned left on a stack: values that nobody set may become
+/// visible in what is put there next, and would seem to be a new state.
+#[inline(never)]
+pub(super) fn clear_stack_below(fiber: Option<&Fiber>) {
+    const WORDS: usize = 1 << 10;
+    let mut words = [const { MaybeUninit::<u64>::uninit() }; WORDS];
+    let is_room = fiber.is_some_and(|fiber| {
+        (&raw const words as usize).saturating_sub(fiber.limit) > size_of::<[u64; WORDS]>()
+    });
+    if is_room {
+        for word in &mut words {
+            // SAFETY: it is a variable. Volatile, since nobody reads it.
+            unsafe { std::ptr::write_volatile(word.as_mut_ptr(), 0) };
+        }
+    }
+}
+
+/// The frames of a thread's code from an address on. Behind them lies what the switch of stacks needs.
+fn frames(thread: &Thread, from: usize) -> Option<(usize, usize)> {
+    let fiber = thread.fiber.as_ref()?;
+    let end = thread.yielder as usize;
+    let is_inside = (fiber.limit..fiber.base).contains(&from) && (from..fiber.base).contains(&end);
+    is_inside.then_some((from, end))
+}

@@ -1,0 +1,238 @@
+//! What a mutex and a reader-writer lock have in common: a lock, and the data that it guards.
+
+use std::cell::UnsafeCell;
+use std::fmt;
+use std::ops::Deref;
+
+use selvedge_core::{Mode, ObjectId};
+
+use super::lock::{After, Hold, Lock, TouchPoison};
+use super::{LockResult, PoisonError, TryLockError, TryLockResult};
+use crate::rt::{Engine, Header, Restorer, Spot, is_unwinding};
+
+/// Data behind a lock.
+pub(super) struct Guarded<T: ?Sized> {
+    header: Header,
+    /// What it is called.
+    kind: &'static str,
+    lock: Lock,
+    data: UnsafeCell<T>,
+}
+
+/// What a guard knows about how it was taken.
+#[derive(Clone, Copy)]
+pub(super) struct Taken {
+    hold: Hold,
+    spot: Spot,
+    /// Whether the thread was unwinding.
+    panicking: bool,
+}
+
+impl Taken {
+    pub(super) fn new(hold: Hold, spot: Spot) -> Self {
+        Self { hold, spot, panicking: is_unwinding() }
+    }
+}
+
+impl<T> Guarded<T> {
+    pub(super) const fn new(value: T, kind: &'static str, created: Spot) -> Self {
+        let header = Header::new(created);
+        Self { header, kind, lock: Lock::new(), data: UnsafeCell::new(value) }
+    }
+
+    pub(super) fn into_inner(self) -> LockResult<T> {
+        let poisoned = self.lock.is_poisoned();
+        result(self.data.into_inner(), poisoned)
+    }
+}
+
+impl<T: ?Sized> Guarded<T> {
+    #[inline]
+    pub(super) fn object(&self, engine: &Engine) -> ObjectId {
+        self.header.object(engine, self.kind, || restorer(&self.lock, self.data.get()))
+    }
+
+    pub(super) fn lock(&self) -> &Lock {
+        &self.lock
+    }
+
+    /// Whoever uses it holds the lock.
+    #[inline]
+    pub(super) fn data(&self) -> *mut T {
+        self.data.get()
+    }
+
+    /// Waits for the lock and takes it.
+    #[inline]
+    pub(super) fn acquire(&self, hold: Hold, spot: Spot) -> Taken {
+        let engine = Engine::enter();
+        let object = self.object(&engine);
+        self.lock.acquire(&engine, object, hold, spot);
+        engine.took(object, self.data.get());
+        Taken::new(hold, spot)
+    }
+
+    /// Takes the lock if it is free.
+    pub(super) fn try_acquire(&self, hold: Hold, spot: Spot) -> Option<Taken> {
+        let engine = Engine::enter();
+        let object = self.object(&engine);
+        let is_free = self.lock.try_acquire(&engine, object, hold, spot);
+        is_free.then(|| {
+            engine.took(object, self.data.get());
+            Taken::new(hold, spot)
+        })
+    }
+
+    /// Gives the lock up. A thread that panicked while it had it alone leaves poison.
+    #[inline]
+    pub(super) fn release(&self, taken: Taken) {
+        let poisons = taken.hold != Hold::Read && !taken.panicking && is_unwinding();
+        let Some(engine) = Engine::try_enter() else { return };
+        let object = self.object(&engine);
+        let changed = taken.hold != Hold::Read && engine.may_have_changed(object, self.data.get());
+        let after = After { changed, poisons };
+        self.lock.release(&engine, object, taken.hold, after, taken.spot);
+    }
+
+    /// Goes on reading; no writer comes in between.
+    pub(super) fn downgrade(&self, spot: Spot) -> Taken {
+        if let Some(engine) = Engine::try_enter() {
+            let object = self.object(&engine);
+            let changed = engine.may_have_changed(object, self.data.get());
+            self.lock.downgrade(&engine, object, changed, spot);
+        }
+        Taken::new(Hold::Read, spot)
+    }
+
+    /// A guard, or an error with it.
+    #[inline]
+    pub(super) fn result<G>(&self, guard: G) -> LockResult<G> {
+        result(guard, self.lock.is_poisoned())
+    }
+
+    pub(super) fn is_poisoned(&self, spot: Spot) -> bool {
+        self.touch_poison(Mode::Read, "is_poisoned", spot);
+        self.lock.is_poisoned()
+    }
+
+    pub(super) fn clear_poison(&self, spot: Spot) {
+        self.touch_poison(Mode::Write, "clear_poison", spot);
+        self.lock.clear_poison();
+    }
+
+    /// A step that looks at the poison, or takes it away.
+    fn touch_poison(&self, mode: Mode, verb: &'static str, spot: Spot) {
+        if let Some(engine) = Engine::try_enter() {
+            let lock = self.object(&engine);
+            let poison = self.header.part(&engine, "poison", 1);
+            engine.visible(&TouchPoison { lock, poison, mode, verb }, spot);
+            // It comes when somebody gives the lock up.
+            match mode {
+                Mode::Read => engine.looked_inside(lock),
+                _ => engine.changed(lock, Mode::Probe),
+            }
+        }
+    }
+
+    pub(super) fn get_mut(&mut self) -> LockResult<&mut T> {
+        let poisoned = self.lock.is_poisoned();
+        result(self.data.get_mut(), poisoned)
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> Guarded<T> {
+    /// Shows the lock with its data, which is looked at with `try_lock` unless the check is over.
+    pub(super) fn show<G: Deref<Target = T>>(
+        &self,
+        try_lock: impl FnOnce() -> TryLockResult<G>,
+        f: &mut fmt::Formatter<'_>,
+    ) -> fmt::Result {
+        let taken = Engine::try_enter().is_some().then(try_lock);
+        let mut text = f.debug_struct(self.kind);
+        match &taken {
+            Some(Ok(guard)) => _ = text.field("data", &&**guard),
+            Some(Err(TryLockError::Poisoned(error))) => _ = text.field("data", &&**error.get_ref()),
+            Some(Err(TryLockError::WouldBlock)) => {
+                _ = text.field("data", &format_args!("<locked>"))
+            }
+            None => {}
+        }
+        text.field("poisoned", &self.lock.is_poisoned()).finish_non_exhaustive()
+    }
+}
+
+/// How a static lock and what it guards are set back.
+fn restorer<T: ?Sized>(lock: &Lock, data: *mut T) -> Restorer {
+    let lock: *const Lock = lock;
+    // SAFETY: the data lies in the lock, which outlives the execution, and no thread is left when it
+    // is set back.
+    match unsafe { Restorer::of(data) } {
+        Restorer::Bytes { content, length, drop, owns } => {
+            let reset: Box<dyn FnOnce()> = Box::new(move || {
+                // SAFETY: as above.
+                unsafe { (*lock).reset() };
+                drop();
+            });
+            Restorer::Bytes { content, length, drop: reset, owns }
+        }
+        other => other,
+    }
+}
+
+fn result<T>(value: T, poisoned: bool) -> LockResult<T> {
+    if poisoned { Err(PoisonError::new(value)) } else { Ok(value) }
+}
+
+/// What guards have in common: they show the data.
+macro_rules! shows_data {
+    ($guard:ident) => {
+        impl<T: ?Sized> Deref for $guard<'_, T> {
+            type Target = T;
+
+            #[inline]
+            fn deref(&self) -> &T {
+                // SAFETY: whoever has the guard holds the lock, so that nobody else writes.
+                unsafe { &*self.lock.inner.data() }
+            }
+        }
+
+        impl<T: ?Sized> Drop for $guard<'_, T> {
+            #[inline]
+            fn drop(&mut self) {
+                self.lock.inner.release(self.taken);
+            }
+        }
+
+        // SAFETY: it only gives access to the data.
+        unsafe impl<T: ?Sized + Sync> Sync for $guard<'_, T> {}
+
+        impl<T: ?Sized + fmt::Display> fmt::Display for $guard<'_, T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                (**self).fmt(f)
+            }
+        }
+
+        impl<T: ?Sized + fmt::Debug> fmt::Debug for $guard<'_, T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                (**self).fmt(f)
+            }
+        }
+    };
+}
+
+/// What guards that can change the data have in common.
+macro_rules! changes_data {
+    ($guard:ident) => {
+        impl<T: ?Sized> DerefMut for $guard<'_, T> {
+            #[inline]
+            fn deref_mut(&mut self) -> &mut T {
+                // SAFETY: whoever has the guard holds the lock alone, and has borrowed the guard alone.
+                unsafe { &mut *self.lock.inner.data() }
+            }
+        }
+
+        impl<T: ?Sized> std::panic::RefUnwindSafe for $guard<'_, T> {}
+    };
+}
+
+pub(super) use {changes_data, shows_data};
