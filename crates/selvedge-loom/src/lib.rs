@@ -39,9 +39,10 @@
 
 pub mod lazy_static;
 pub mod model;
+pub mod thread;
 
 pub use model::model;
-pub use selvedge::{alloc, cell, future, hint, sync, thread, thread_local};
+pub use selvedge::{alloc, cell, future, hint, sync, thread_local};
 
 /// loom's limit on threads. There is none here; the constant is kept for code that uses it.
 pub const MAX_THREADS: usize = usize::MAX;

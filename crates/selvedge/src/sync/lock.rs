@@ -209,6 +209,15 @@ impl Lock {
         self.released(engine, object, hold, changed);
     }
 
+    /// Goes on with it for reading, in one step.
+    pub(crate) fn downgrade(&self, engine: &Engine, object: ObjectId, changed: bool, spot: Spot) {
+        let (mode, verb) = (Mode::Update, "downgrade");
+        engine.visible(&Touch { object, mode, plain: false, verb, order: None }, spot);
+        self.released(engine, object, Hold::Write, changed);
+        self.take(Hold::Read, engine.me());
+        engine.rt().leaks.hold(object, engine.me(), spot);
+    }
+
     pub(crate) fn released(&self, engine: &Engine, object: ObjectId, hold: Hold, changed: bool) {
         let me = engine.me();
         engine.found(object, self.found(Wants::Nothing));

@@ -170,10 +170,29 @@ impl<T> From<T> for Mutex<T> {
     }
 }
 
-impl<T: ?Sized> fmt::Debug for Mutex<T> {
+/// Looks at the data as `try_lock` does.
+impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Mutex").field("poisoned", &self.lock.is_poisoned()).finish_non_exhaustive()
+        let checked = Engine::try_enter().is_some();
+        show("Mutex", checked.then(|| self.try_lock()), &self.lock, f)
     }
+}
+
+/// A lock with its data; `taken` is nothing if the check is over.
+pub(super) fn show<T: ?Sized + fmt::Debug, G: Deref<Target = T>>(
+    name: &str,
+    taken: Option<TryLockResult<G>>,
+    lock: &Lock,
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    let mut text = f.debug_struct(name);
+    match &taken {
+        Some(Ok(guard)) => _ = text.field("data", &&**guard),
+        Some(Err(TryLockError::Poisoned(error))) => _ = text.field("data", &&**error.get_ref()),
+        Some(Err(TryLockError::WouldBlock)) => _ = text.field("data", &format_args!("<locked>")),
+        None => {}
+    }
+    text.field("poisoned", &lock.is_poisoned()).finish_non_exhaustive()
 }
 
 /// A mutex that is held; dropping it gives the mutex up.
@@ -190,6 +209,7 @@ pub struct MutexGuard<'a, T: ?Sized> {
 
 // SAFETY: it only gives access to the data.
 unsafe impl<T: ?Sized + Sync> Sync for MutexGuard<'_, T> {}
+impl<T: ?Sized> std::panic::RefUnwindSafe for MutexGuard<'_, T> {}
 
 impl<'a, T: ?Sized> MutexGuard<'a, T> {
     pub(super) fn mutex(&self) -> &'a Mutex<T> {

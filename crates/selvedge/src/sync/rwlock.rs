@@ -3,13 +3,14 @@
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
 
 use selvedge_core::{Mode, ObjectId};
 
 use super::lock::{Hold, Lock, TouchPoison};
-use super::mutex::{restorer, result};
+use super::mutex::{restorer, result, show};
 use super::{LockResult, TryLockError, TryLockResult};
 use crate::rt::{Engine, Header, Spot};
 
@@ -183,9 +184,11 @@ impl<T> From<T> for RwLock<T> {
     }
 }
 
-impl<T: ?Sized> fmt::Debug for RwLock<T> {
+/// Looks at the data as `try_read` does.
+impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RwLock").field("poisoned", &self.lock.is_poisoned()).finish_non_exhaustive()
+        let checked = Engine::try_enter().is_some();
+        show("RwLock", checked.then(|| self.try_read()), &self.lock, f)
     }
 }
 
@@ -240,6 +243,21 @@ pub struct RwLockWriteGuard<'a, T: ?Sized> {
 
 // SAFETY: it only gives access to the data.
 unsafe impl<T: ?Sized + Sync> Sync for RwLockWriteGuard<'_, T> {}
+impl<T: ?Sized> std::panic::RefUnwindSafe for RwLockWriteGuard<'_, T> {}
+
+impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
+    /// Goes on reading; no writer comes in between.
+    #[track_caller]
+    pub fn downgrade(this: Self) -> RwLockReadGuard<'a, T> {
+        let spot = Location::caller();
+        let this = ManuallyDrop::new(this);
+        if let Some(engine) = Engine::try_enter() {
+            let object = this.lock.object(&engine);
+            this.lock.lock.downgrade(&engine, object, this.changed.get(), spot);
+        }
+        RwLockReadGuard { lock: this.lock, spot, not_send: PhantomData }
+    }
+}
 
 impl<T: ?Sized> Deref for RwLockWriteGuard<'_, T> {
     type Target = T;

@@ -161,16 +161,35 @@ impl<T: Value> Core<T> {
         if succeeds { Ok(old) } else { Err(old) }
     }
 
+    /// Replaces the value by what `f` makes of it, trying again if it changes meanwhile.
+    #[track_caller]
+    pub(super) fn try_update(
+        &self,
+        verb: &'static str,
+        set: Ordering,
+        fetch: Ordering,
+        mut f: impl FnMut(T) -> Option<T>,
+    ) -> Result<T, T> {
+        let mut old = self.load(fetch);
+        while let Some(new) = f(old) {
+            match self.compare_exchange(verb, old, new, (set, fetch)) {
+                Ok(found) => return Ok(found),
+                Err(found) => old = found,
+            }
+        }
+        Err(old)
+    }
+
     /// The value, to those who own it.
     pub(super) fn get_mut(&mut self) -> &mut T {
         self.value.get_mut()
     }
 
-    pub(super) fn into_inner(self) -> T {
-        self.value.get()
+    pub(super) const fn into_inner(self) -> T {
+        self.value.into_inner()
     }
 
-    pub(super) fn as_ptr(&self) -> *mut T {
+    pub(super) const fn as_ptr(&self) -> *mut T {
         self.value.as_ptr()
     }
 
@@ -189,9 +208,11 @@ impl<T: Value> Core<T> {
         value
     }
 
-    /// The value without a step: for `Debug`.
-    pub(super) fn peek(&self) -> T {
-        self.value.get()
+    /// The value, to show it: a load like others, but also possible when the check is over.
+    #[track_caller]
+    pub(super) fn look(&self) -> T {
+        let checked = Engine::try_enter().is_some();
+        if checked { self.load(Ordering::SeqCst) } else { self.value.get() }
     }
 }
 

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::sync_channel::{Bounded, Full};
+use crate::rt::Spot;
 use unbounded::Unbounded;
 
 pub use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
@@ -15,20 +16,25 @@ pub use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, 
 /// A channel without a bound.
 #[track_caller]
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
-    let channel = Rc::new(Unbounded::new(Location::caller()));
-    (Sender { channel: Rc::clone(&channel) }, Receiver { flavour: Flavour::Unbounded(channel) })
+    let spot = Location::caller();
+    let channel = Rc::new(Unbounded::new(spot));
+    let (sending, flavour) = (Rc::clone(&channel), Flavour::Unbounded(channel));
+    (Sender { channel: sending, spot }, Receiver { flavour, spot })
 }
 
 /// A channel that holds at most `bound` messages; with 0, sender and receiver meet.
 #[track_caller]
 pub fn sync_channel<T>(bound: usize) -> (SyncSender<T>, Receiver<T>) {
     let channel = Rc::new(Bounded::new(bound));
-    (SyncSender { channel: Rc::clone(&channel) }, Receiver { flavour: Flavour::Bounded(channel) })
+    let (sending, flavour) = (Rc::clone(&channel), Flavour::Bounded(channel));
+    (SyncSender { channel: sending }, Receiver { flavour, spot: Location::caller() })
 }
 
 /// The sending half of [`channel`].
 pub struct Sender<T> {
     channel: Rc<Unbounded<T>>,
+    /// Where this one was made.
+    spot: Spot,
 }
 
 // SAFETY: all threads of checked code run on one thread of the system, by turns.
@@ -50,15 +56,16 @@ impl<T> Sender<T> {
 }
 
 impl<T> Clone for Sender<T> {
+    #[track_caller]
     fn clone(&self) -> Self {
         self.channel.add_sender();
-        Self { channel: Rc::clone(&self.channel) }
+        Self { channel: Rc::clone(&self.channel), spot: Location::caller() }
     }
 }
 
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
-        self.channel.drop_sender(Location::caller());
+        self.channel.drop_sender(self.spot);
     }
 }
 
@@ -125,6 +132,8 @@ impl<T> fmt::Debug for SyncSender<T> {
 /// The receiving half of a channel.
 pub struct Receiver<T> {
     flavour: Flavour<T>,
+    /// Where it was made.
+    spot: Spot,
 }
 
 enum Flavour<T> {
@@ -191,7 +200,7 @@ impl<T> Receiver<T> {
 impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
         match &self.flavour {
-            Flavour::Unbounded(channel) => channel.drop_receiver(Location::caller()),
+            Flavour::Unbounded(channel) => channel.drop_receiver(self.spot),
             Flavour::Bounded(channel) => channel.drop_receiver(),
         }
     }
