@@ -6,9 +6,9 @@ use std::collections::VecDeque;
 
 use selvedge_core::{Effect, Flexibility, Mode, ObjectId};
 
-use super::{RecvTimeoutError, TryRecvError};
+use super::{RecvTimeoutError, TryRecvError, refuse};
 use crate::rt::runtime::Runtime;
-use crate::rt::{Engine, Header, Operation, Restorer, Spot, Touch};
+use crate::rt::{Engine, Header, Operation, Spot, Touch};
 
 pub(super) struct Unbounded<T> {
     header: Header,
@@ -47,13 +47,6 @@ impl<T> Unbounded<T> {
         {
             return known;
         }
-        // One that outlives an execution cannot be set back.
-        let refuse = || Restorer::Bytes {
-            content: std::ptr::null_mut(),
-            length: 0,
-            drop: Box::new(|| ()),
-            owns: true,
-        };
         let objects = Objects {
             mailbox: self.header.object(engine, "channel", refuse),
             senders: self.header.part(engine, "channel", 1),
