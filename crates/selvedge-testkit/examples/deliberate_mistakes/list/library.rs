@@ -76,4 +76,12 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         suite: "std_surface",
         test: "a_scope_waits_for_its_threads",
     },
+    Mistake {
+        name: "library: an empty channel with a bound does not ask who is left",
+        file: "sync/mpsc/bounded.rs",
+        right: "        if !has {",
+        wrong: "        if false {",
+        suite: "channels",
+        test: "one_of_each",
+    },
 ];

@@ -48,7 +48,7 @@ impl<T> Bounded<T> {
     fn objects(&self, engine: &Engine) -> Objects {
         Objects {
             channel: self.header.object(engine, "sync_channel", refuse),
-            senders: self.header.part(engine, "sync_channel", 1),
+            senders: self.header.part(engine, "senders", 1),
         }
     }
 
@@ -126,9 +126,10 @@ impl<T> Bounded<T> {
 
     pub(super) fn drop_sender(&self, spot: Spot) {
         if let Some(engine) = Engine::try_enter() {
-            let object = self.objects(&engine).senders;
-            let (mode, verb) = (Mode::Arrive, "drop a sender of");
+            let Objects { channel, senders: object } = self.objects(&engine);
+            let (mode, verb) = (Mode::Arrive, "drop one of");
             engine.visible(&Touch { object, mode, plain: false, verb, order: None }, spot);
+            engine.note(|rt| format!("drop a sender of {}", rt.object_name(channel)));
             engine.changed(object, Mode::Pass);
         }
         self.senders.set(self.senders.get() - 1);

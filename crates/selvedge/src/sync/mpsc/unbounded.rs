@@ -49,8 +49,8 @@ impl<T> Unbounded<T> {
         }
         let objects = Objects {
             mailbox: self.header.object(engine, "channel", refuse),
-            senders: self.header.part(engine, "channel", 1),
-            receiver: self.header.part(engine, "channel", 2),
+            senders: self.header.part(engine, "senders", 1),
+            receiver: self.header.part(engine, "receiver", 2),
         };
         self.objects.set(Some((epoch, objects)));
         objects
@@ -83,22 +83,24 @@ impl<T> Unbounded<T> {
 
     pub(super) fn drop_sender(&self, spot: Spot) {
         if let Some(engine) = Engine::try_enter() {
-            let object = self.objects(&engine).senders;
-            let verb = "drop a sender of";
+            let Objects { mailbox, senders: object, .. } = self.objects(&engine);
+            let verb = "drop one of";
             let touch = Touch { object, mode: Mode::Arrive, plain: false, verb, order: None };
             engine.visible(&touch, spot);
             engine.changed(object, Mode::Pass);
+            engine.note(|rt| format!("drop a sender of {}", rt.object_name(mailbox)));
         }
         self.senders.set(self.senders.get() - 1);
     }
 
     pub(super) fn drop_receiver(&self, spot: Spot) {
         if let Some(engine) = Engine::try_enter() {
-            let object = self.objects(&engine).receiver;
-            let verb = "drop the receiver of";
+            let Objects { mailbox, receiver: object, .. } = self.objects(&engine);
+            let verb = "drop";
             let touch = Touch { object, mode: Mode::End, plain: false, verb, order: None };
             engine.visible(&touch, spot);
             engine.changed(object, Mode::Alive);
+            engine.note(|rt| format!("drop the receiver of {}", rt.object_name(mailbox)));
         }
         self.receiver.set(false);
         let rest = std::mem::take(&mut *self.queue.borrow_mut());
