@@ -2,13 +2,14 @@
 
 mod common;
 
+use std::cell::UnsafeCell;
 use std::collections::BTreeSet;
 
 use common::outcomes;
 use selvedge::sync::atomic::AtomicUsize;
 use selvedge::sync::atomic::Ordering::SeqCst;
 use selvedge::sync::{Arc, Mutex, Weak};
-use selvedge::thread;
+use selvedge::{Builder, Verdict, ViolationKind, thread};
 
 #[test]
 fn references_are_counted_when_it_matters() {
@@ -99,4 +100,27 @@ fn a_visible_destructor_is_tried_in_every_thread() {
         who.load(SeqCst)
     });
     assert_eq!(found, BTreeSet::from([1, 2]));
+}
+
+/// Whoever owns an atomic may access it without synchronising. That it owns it is a promise of unsafe
+/// code here, which does not keep it.
+#[test]
+fn owning_an_atomic_is_checked() {
+    struct Shared(UnsafeCell<AtomicUsize>);
+    // SAFETY: it is wrong, and the check must say so.
+    unsafe impl Sync for Shared {}
+    let run = |join: bool| {
+        let shared = Arc::new(Shared(UnsafeCell::new(AtomicUsize::new(0))));
+        let other = Arc::clone(&shared);
+        // SAFETY: as above.
+        let thread = thread::spawn(move || unsafe { (*other.0.get()).load(SeqCst) });
+        if join {
+            thread.join().unwrap();
+        }
+        // SAFETY: as above.
+        unsafe { (*shared.0.get()).with_mut(|value| *value += 1) };
+    };
+    assert_eq!(Builder::new().explore(move || run(true)).verdict(), Verdict::Verified);
+    let outcome = Builder::new().explore(move || run(false));
+    assert_eq!(outcome.kinds(), [ViolationKind::DataRace], "{}", outcome.text());
 }

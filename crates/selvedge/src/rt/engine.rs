@@ -243,6 +243,11 @@ impl Engine {
         }
     }
 
+    /// Whether the running thread takes down an `Arc` whose count does not matter so far.
+    pub(crate) fn is_dropping(&self) -> bool {
+        !self.rt().threads[self.me()].dropping.is_empty()
+    }
+
     /// Dropping the last `Arc` did something visible: from now on its count matters.
     #[cold]
     fn note_visible_drop(&self) {

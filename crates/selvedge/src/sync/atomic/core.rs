@@ -9,7 +9,7 @@ use selvedge_core::{Mode, ObjectId};
 use super::Ordering;
 use crate::rt::operation::ordering;
 use crate::rt::runtime::Found;
-use crate::rt::{Compare, Engine, Header, Restorer, Touch};
+use crate::rt::{Compare, Engine, Header, Restorer, Spot, Touch};
 
 /// A value as bits, to see whether it has changed.
 pub(super) trait Value: Copy + PartialEq + Debug {
@@ -180,9 +180,23 @@ impl<T: Value> Core<T> {
         Err(old)
     }
 
-    /// The value, to those who own it.
-    pub(super) fn get_mut(&mut self) -> &mut T {
+    /// The value, to those who own it: a race with any other access.
+    #[track_caller]
+    pub(super) fn get_mut(&mut self, verb: &'static str) -> &mut T {
+        self.own(verb, Location::caller());
         self.value.get_mut()
+    }
+
+    fn own(&self, verb: &'static str, spot: Spot) {
+        let Some(engine) = Engine::try_enter() else { return };
+        // Whoever drops the last reference is alone: that is no reason to count them.
+        if engine.is_dropping() || std::thread::panicking() {
+            return;
+        }
+        let object = self.object(&engine);
+        let touch = Touch { object, mode: Mode::Update, plain: true, verb, order: None };
+        engine.visible(&touch, spot);
+        engine.changed(object, Mode::Probe);
     }
 
     pub(super) const fn into_inner(self) -> T {

@@ -113,14 +113,17 @@ macro_rules! atomic_common {
                 updated.unwrap_or_else(|old| old)
             }
 
-            /// The value, to those who own the atomic: no step.
+            /// The value, to those who own the atomic: a data race with any other access that is
+            /// not ordered otherwise.
+            #[track_caller]
             pub fn get_mut(&mut self) -> &mut $type {
-                self.core.get_mut()
+                self.core.get_mut("get_mut")
             }
 
-            /// The value, to those who own the atomic: no step.
+            /// As [`Self::get_mut`].
+            #[track_caller]
             pub fn with_mut<R>(&mut self, f: impl FnOnce(&mut $type) -> R) -> R {
-                f(self.core.get_mut())
+                f(self.core.get_mut("with_mut"))
             }
 
             /// Takes the value out.
