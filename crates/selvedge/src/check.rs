@@ -179,9 +179,11 @@ impl Builder {
     /// bound that was asked for is the reason.
     #[track_caller]
     pub fn check(&self, f: impl Fn() + 'static) {
+        let here = Location::caller();
         let variable = std::env::var("SELVEDGE_REPLAY").ok();
-        if let Some(schedule) = variable.or_else(|| self.replay.clone()) {
-            return self.follow(Rc::new(f), &schedule, Location::caller());
+        let asked = variable.as_deref().and_then(|variable| failure::schedule_of(variable, here));
+        if let Some(schedule) = asked.or(self.replay.as_deref()) {
+            return self.follow(Rc::new(f), schedule, here);
         }
         let outcome = self.explore(f);
         let text = outcome.text();
@@ -242,7 +244,7 @@ impl Builder {
             report,
             algorithm: self.algorithm,
             failures,
-            file: Location::caller().file(),
+            checked_at: Location::caller(),
             data_races: self.options.data_races,
             seed: self.sample.map(|(_, seed)| seed),
             spun: shared.spun.get().then_some(self.spin_turns),
@@ -320,9 +322,11 @@ impl Builder {
             replayed = self.follow_once(&shared, &steps);
         }
         match replayed {
-            Ok(view) if !view.violations.is_empty() => panic!("{}", failure::of_view(&view)),
+            Ok(view) if !view.violations.is_empty() => {
+                panic!("{}", failure::of_view(checked_at, &view))
+            }
             Ok(view) => {
-                eprintln!("{}", failure::of_view(&view));
+                eprintln!("{}", failure::of_view(checked_at, &view));
                 eprintln!("selvedge: nothing is wrong in this execution");
             }
             Err(reason) => {
@@ -365,8 +369,7 @@ impl Observer for Watch<'_> {
 pub struct Outcome {
     report: Report,
     algorithm: Algorithm,
-    /// The file in which the check stands.
-    file: &'static str,
+    checked_at: Spot,
     data_races: bool,
     /// Of a sample.
     seed: Option<u64>,
@@ -424,6 +427,7 @@ impl Outcome {
     /// The report as text.
     pub fn text(&self) -> String {
         let mut text = failure::of_outcome(
+            self.checked_at,
             &self.report,
             &self.failures,
             self.unsteady.as_deref(),
@@ -448,12 +452,12 @@ impl Outcome {
         }
         let violation = |trace: &TraceView| {
             let json = ViolationJson::new(&trace.violations[0], trace);
-            json.replayed_by(failure::replay_command(trace))
+            json.replayed_by(failure::replay_command(self.checked_at, trace))
         };
         to_text(&CheckJson {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             command: "check",
-            file: self.file.to_owned(),
+            file: self.checked_at.file().to_owned(),
             constants: BTreeMap::new(),
             verdict: self.verdict().name(),
             algorithm: self.how().to_owned(),
