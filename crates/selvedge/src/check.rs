@@ -16,7 +16,7 @@ use selvedge_report::{
 };
 
 use crate::failure;
-use crate::rt::runtime::{Learned, Shared};
+use crate::rt::runtime::{Learned, Shared, running};
 use crate::rt::system::Program;
 use crate::rt::{Spot, arena};
 
@@ -254,7 +254,9 @@ impl Builder {
         }
     }
 
+    #[track_caller]
     fn shared(&self, program: Rc<dyn Fn()>, checked_at: Spot) -> Rc<Shared> {
+        assert!(running().is_null(), "selvedge: a check cannot run inside of checked code");
         assert!(
             arena::is_installed(),
             "selvedge: this test binary has an allocator of its own, or the feature `allocator` is \
@@ -310,6 +312,7 @@ impl Builder {
     }
 
     /// Follows a schedule.
+    #[track_caller]
     #[allow(clippy::print_stderr, reason = "who replays an execution wants to see it")]
     fn follow(&self, f: Rc<dyn Fn()>, schedule: &str, checked_at: Spot) {
         let steps: Schedule = match schedule.parse() {

@@ -190,7 +190,8 @@ impl Engine {
     #[inline]
     pub(crate) fn note(&self, text: impl FnOnce(&Runtime) -> String) {
         let rt = self.rt();
-        if rt.tracing && rt.way == Way::Announce {
+        // While a thread unwinds its operations are no steps of their own.
+        if rt.tracing && rt.way == Way::Announce && !std::thread::panicking() {
             let text = text(rt);
             if let Some(last) = &mut rt.last {
                 last.0 = text;

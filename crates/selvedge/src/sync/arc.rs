@@ -33,8 +33,9 @@ pub use weak::Weak;
 /// `Arc::from(Box<dyn Trait>)`.
 pub struct Arc<T: ?Sized> {
     inner: ManuallyDrop<Std<T>>,
-    /// Where this reference was made.
+    /// Where this reference was made, and where the first one was.
     spot: Spot,
+    made: Spot,
 }
 
 /// Dropping an [`Arc`] did something visible.
@@ -61,20 +62,20 @@ fn is_counted<T: ?Sized>(rt: &Runtime) -> bool {
 
 /// A step on the count, if it matters.
 #[inline]
-fn count<T: ?Sized>(content: *const T, mode: Mode, verb: &'static str, spot: Spot) {
+fn count<T: ?Sized>(content: *const T, made: Spot, mode: Mode, verb: &'static str, spot: Spot) {
     let Some(engine) = Engine::try_enter() else { return };
     if is_counted::<T>(engine.rt()) {
-        let object = content_object(&engine, content.cast::<u8>() as usize, "Arc", spot);
+        let object = content_object(&engine, content.cast::<u8>() as usize, "Arc", made);
         engine.visible(&Touch { object, mode, plain: false, verb, order: None }, spot);
     }
 }
 
 /// A look at the count: from now on it matters.
-fn look<T: ?Sized>(content: *const T, mode: Mode, verb: &'static str, spot: Spot) {
+fn look<T: ?Sized>(content: *const T, made: Spot, mode: Mode, verb: &'static str, spot: Spot) {
     if let Some(engine) = Engine::try_enter() {
         learn(engine.rt(), std::any::type_name::<T>());
     }
-    count(content, mode, verb, spot);
+    count(content, made, mode, verb, spot);
 }
 
 impl<T> Arc<T> {
@@ -96,7 +97,7 @@ impl<T> Arc<T> {
     #[track_caller]
     pub fn new_cyclic(make: impl FnOnce(&Weak<T>) -> T) -> Self {
         let spot = Location::caller();
-        let new = Std::new_cyclic(|weak| make(&Weak::of(weak.clone(), spot)));
+        let new = Std::new_cyclic(|weak| make(&Weak::of(weak.clone(), spot, spot)));
         Self::tracked(new, spot)
     }
 
@@ -106,9 +107,10 @@ impl<T> Arc<T> {
     /// Itself, if it is not.
     #[track_caller]
     pub fn try_unwrap(this: Self) -> Result<T, Self> {
-        look(this.pointer(), Mode::Update, "Arc::try_unwrap", Location::caller());
-        let (spot, address) = (this.spot, this.address());
-        let value = Std::try_unwrap(this.into_std()).map_err(|inner| Self::of(inner, spot))?;
+        this.look(Mode::Update, "Arc::try_unwrap", Location::caller());
+        let (spot, made, address) = (this.spot, this.made, this.address());
+        let value =
+            Std::try_unwrap(this.into_std()).map_err(|inner| Self::of(inner, spot, made))?;
         freed(address);
         Ok(value)
     }
@@ -116,7 +118,7 @@ impl<T> Arc<T> {
     /// The value, if this is the only reference.
     #[track_caller]
     pub fn into_inner(this: Self) -> Option<T> {
-        look(this.pointer(), Mode::Update, "Arc::into_inner", Location::caller());
+        this.look(Mode::Update, "Arc::into_inner", Location::caller());
         let address = this.address();
         let value = Std::into_inner(this.into_std())?;
         freed(address);
@@ -130,7 +132,7 @@ impl<T> Arc<T> {
         T: Clone,
     {
         let spot = Location::caller();
-        look(this.pointer(), Mode::Update, "Arc::make_mut", spot);
+        this.look(Mode::Update, "Arc::make_mut", spot);
         if Std::strong_count(&this.inner) > 1 {
             *this = Self::tracked(Std::new((**this).clone()), spot);
         }
@@ -175,7 +177,9 @@ impl<T: ?Sized> Arc<T> {
     #[track_caller]
     pub unsafe fn from_raw(pointer: *const T) -> Self {
         // SAFETY: the caller promises that it came from `into_raw`.
-        Self::of(unsafe { Std::from_raw(pointer) }, Location::caller())
+        let inner = unsafe { Std::from_raw(pointer) };
+        let spot = Location::caller();
+        Self::of(inner, spot, made_at(pointer.cast::<u8>() as usize).unwrap_or(spot))
     }
 
     /// One more reference to what [`Arc::into_raw`] gave.
@@ -184,7 +188,9 @@ impl<T: ?Sized> Arc<T> {
     /// As for [`std::sync::Arc::increment_strong_count`].
     #[track_caller]
     pub unsafe fn increment_strong_count(pointer: *const T) {
-        count(pointer, Mode::Up, "Arc::clone", Location::caller());
+        let spot = Location::caller();
+        let made = made_at(pointer.cast::<u8>() as usize).unwrap_or(spot);
+        count(pointer, made, Mode::Up, "Arc::clone", spot);
         // SAFETY: the caller promises that it came from `into_raw`.
         unsafe { Std::increment_strong_count(pointer) };
     }
@@ -200,13 +206,18 @@ impl<T: ?Sized> Arc<T> {
     }
 
     fn tracked(inner: Std<T>, spot: Spot) -> Self {
-        let new = Self::of(inner, spot);
+        let new = Self::of(inner, spot, spot);
         track(new.address(), spot);
         new
     }
 
-    fn of(inner: Std<T>, spot: Spot) -> Self {
-        Self { inner: ManuallyDrop::new(inner), spot }
+    fn of(inner: Std<T>, spot: Spot, made: Spot) -> Self {
+        Self { inner: ManuallyDrop::new(inner), spot, made }
+    }
+
+    /// A look at the count: from now on it matters.
+    fn look(&self, mode: Mode, verb: &'static str, spot: Spot) {
+        look(self.pointer(), self.made, mode, verb, spot);
     }
 
     /// The same reference, and not counted as dropped.
@@ -227,21 +238,21 @@ impl<T: ?Sized> Arc<T> {
     /// How many references there are.
     #[track_caller]
     pub fn strong_count(this: &Self) -> usize {
-        look(this.pointer(), Mode::Read, "Arc::strong_count", Location::caller());
+        this.look(Mode::Read, "Arc::strong_count", Location::caller());
         Std::strong_count(&this.inner)
     }
 
     /// How many weak references there are.
     #[track_caller]
     pub fn weak_count(this: &Self) -> usize {
-        look(this.pointer(), Mode::Read, "Arc::weak_count", Location::caller());
+        this.look(Mode::Read, "Arc::weak_count", Location::caller());
         Std::weak_count(&this.inner)
     }
 
     /// The value, if this is the only reference.
     #[track_caller]
     pub fn get_mut(this: &mut Self) -> Option<&mut T> {
-        look(this.pointer(), Mode::Update, "Arc::get_mut", Location::caller());
+        this.look(Mode::Update, "Arc::get_mut", Location::caller());
         Std::get_mut(&mut this.inner)
     }
 
@@ -259,8 +270,8 @@ impl<T: ?Sized> Arc<T> {
     #[track_caller]
     pub fn downgrade(this: &Self) -> Weak<T> {
         let spot = Location::caller();
-        count(this.pointer(), Mode::Up, "Arc::downgrade", spot);
-        Weak::of(Std::downgrade(&this.inner), spot)
+        count(this.pointer(), this.made, Mode::Up, "Arc::downgrade", spot);
+        Weak::of(Std::downgrade(&this.inner), spot, this.made)
     }
 }
 
@@ -268,6 +279,11 @@ fn track(address: usize, spot: Spot) {
     if let Some(engine) = Engine::try_enter() {
         engine.rt().leaks.add(address, "an Arc", spot);
     }
+}
+
+/// Where the first reference to the content at an address was made.
+fn made_at(address: usize) -> Option<Spot> {
+    Engine::try_enter()?.rt().leaks.made_at(address)
 }
 
 fn freed(address: usize) {
@@ -280,8 +296,8 @@ impl<T: ?Sized> Clone for Arc<T> {
     #[track_caller]
     fn clone(&self) -> Self {
         let spot = Location::caller();
-        count(self.pointer(), Mode::Up, "Arc::clone", spot);
-        Self::of(Std::clone(&self.inner), spot)
+        count(self.pointer(), self.made, Mode::Up, "Arc::clone", spot);
+        Self::of(Std::clone(&self.inner), spot, self.made)
     }
 }
 
@@ -293,7 +309,7 @@ impl<T: ?Sized> Drop for Arc<T> {
         if Engine::try_enter().is_none() {
             return;
         }
-        count(pointer, Mode::Update, "Arc::drop", self.spot);
+        count(pointer, self.made, Mode::Update, "Arc::drop", self.spot);
         if Std::strong_count(&inner) > 1 {
             return;
         }

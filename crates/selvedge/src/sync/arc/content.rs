@@ -72,8 +72,8 @@ impl<T: ?Sized> Arc<T> {
     /// The same reference to the same content, seen as something else.
     pub(super) fn recast<U: ?Sized>(self, cast: impl FnOnce(Std<T>) -> Std<U>) -> Arc<U> {
         same_content::<T, U>();
-        let spot = self.spot;
-        Arc::of(cast(self.into_std()), spot)
+        let (spot, made) = (self.spot, self.made);
+        Arc::of(cast(self.into_std()), spot, made)
     }
 
     /// As [`Arc::recast`], unless `cast` gives it back.
@@ -82,9 +82,9 @@ impl<T: ?Sized> Arc<T> {
         cast: impl FnOnce(Std<T>) -> Result<Std<U>, Std<T>>,
     ) -> Result<Arc<U>, Self> {
         same_content::<T, U>();
-        let spot = self.spot;
-        let cast = cast(self.into_std()).map_err(|inner| Self::of(inner, spot))?;
-        Ok(Arc::of(cast, spot))
+        let (spot, made) = (self.spot, self.made);
+        let cast = cast(self.into_std()).map_err(|inner| Self::of(inner, spot, made))?;
+        Ok(Arc::of(cast, spot, made))
     }
 }
 

@@ -7,28 +7,30 @@ use std::sync::Weak as Std;
 
 use selvedge_core::Mode;
 
-use super::{Arc, count, learn, look};
+use super::{Arc, count, learn, look, made_at};
 use crate::rt::object::content_object;
 use crate::rt::{Compare, Engine, Spot};
 
 /// A reference that does not keep the value, as [`std::sync::Weak`].
 pub struct Weak<T: ?Sized> {
     inner: ManuallyDrop<Std<T>>,
-    /// Where this reference was made.
+    /// Where this reference was made, and where the first one to the value was.
     spot: Spot,
+    made: Spot,
 }
 
 impl<T> Weak<T> {
     /// Refers to nothing.
     #[track_caller]
     pub const fn new() -> Self {
-        Self { inner: ManuallyDrop::new(Std::new()), spot: Location::caller() }
+        let spot = Location::caller();
+        Self { inner: ManuallyDrop::new(Std::new()), spot, made: spot }
     }
 }
 
 impl<T: ?Sized> Weak<T> {
-    pub(super) fn of(inner: Std<T>, spot: Spot) -> Self {
-        Self { inner: ManuallyDrop::new(inner), spot }
+    pub(super) fn of(inner: Std<T>, spot: Spot, made: Spot) -> Self {
+        Self { inner: ManuallyDrop::new(inner), spot, made }
     }
 
     /// A reference that keeps the value, if it is still there.
@@ -40,12 +42,12 @@ impl<T: ?Sized> Weak<T> {
         {
             learn(engine.rt(), std::any::type_name::<T>());
             let address = self.inner.as_ptr().cast::<u8>() as usize;
-            let object = content_object(&engine, address, "Arc", spot);
+            let object = content_object(&engine, address, "Arc", self.made);
             let alive = || self.inner.strong_count() > 0;
             let verb = "Weak::upgrade";
             engine.visible(&Compare { object, writes: &alive, verb, order: None }, spot);
         }
-        self.inner.upgrade().map(|inner| Arc::of(inner, spot))
+        self.inner.upgrade().map(|inner| Arc::of(inner, spot, self.made))
     }
 
     /// How many references keep the value.
@@ -86,7 +88,9 @@ impl<T: ?Sized> Weak<T> {
     #[track_caller]
     pub unsafe fn from_raw(pointer: *const T) -> Self {
         // SAFETY: the caller promises that it came from `into_raw`.
-        Self::of(unsafe { Std::from_raw(pointer) }, Location::caller())
+        let inner = unsafe { Std::from_raw(pointer) };
+        let spot = Location::caller();
+        Self::of(inner, spot, made_at(pointer.cast::<u8>() as usize).unwrap_or(spot))
     }
 
     /// Whether it came from [`Weak::new`].
@@ -96,14 +100,14 @@ impl<T: ?Sized> Weak<T> {
 
     fn look(&self, verb: &'static str, spot: Spot) {
         if !self.is_dangling() {
-            look(self.inner.as_ptr(), Mode::Read, verb, spot);
+            look(self.inner.as_ptr(), self.made, Mode::Read, verb, spot);
         }
     }
 
     /// A step on the counts, if they matter: those who look at them see weak references too.
     fn count(&self, mode: Mode, verb: &'static str, spot: Spot) {
         if !self.is_dangling() {
-            count(self.inner.as_ptr(), mode, verb, spot);
+            count(self.inner.as_ptr(), self.made, mode, verb, spot);
         }
     }
 }
@@ -113,7 +117,7 @@ impl<T: ?Sized> Clone for Weak<T> {
     fn clone(&self) -> Self {
         let spot = Location::caller();
         self.count(Mode::Up, "Weak::clone", spot);
-        Self { inner: self.inner.clone(), spot }
+        Self { inner: self.inner.clone(), spot, made: self.made }
     }
 }
 
