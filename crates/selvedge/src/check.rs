@@ -179,12 +179,6 @@ impl Builder {
     /// bound that was asked for is the reason.
     #[track_caller]
     pub fn check(&self, f: impl Fn() + 'static) {
-        let here = Location::caller();
-        let variable = std::env::var("SELVEDGE_REPLAY").ok();
-        let asked = variable.as_deref().and_then(|variable| failure::schedule_of(variable, here));
-        if let Some(schedule) = asked.or(self.replay.as_deref()) {
-            return self.follow(Rc::new(f), schedule, here);
-        }
         let outcome = self.explore(f);
         let text = outcome.text();
         if let Some(path) = &self.report_file
@@ -211,20 +205,51 @@ impl Builder {
     /// Checks `f` and gives all that was found out.
     ///
     /// # Panics
-    /// If the allocator of this crate is not installed.
+    /// If the allocator of this crate is not installed, or a schedule does not fit.
     #[track_caller]
     pub fn explore(&self, f: impl Fn() + 'static) -> Outcome {
-        let shared = self.shared(Rc::new(f), Location::caller());
+        let here = Location::caller();
+        let shared = self.shared(Rc::new(f), here);
         let start = Instant::now();
-        let mut report = self.search(&shared, start);
+        let schedule = self.schedule(here);
+        let (report, failures) = match &schedule {
+            Some(schedule) => self.follow(&shared, schedule),
+            None => self.search_and_confirm(&shared, start),
+        };
+        let time = start.elapsed();
+        let unsteady = shared.unsteady.borrow().clone();
+        Outcome {
+            report,
+            algorithm: self.algorithm,
+            failures,
+            checked_at: here,
+            replayed: schedule.is_some(),
+            data_races: self.options.data_races,
+            seed: self.sample.map(|(_, seed)| seed),
+            spun: shared.spun.get().then_some(self.spin_turns),
+            weak: shared.weak.get(),
+            unsteady,
+            time,
+        }
+    }
+
+    /// The schedule to follow, if one was asked for.
+    fn schedule(&self, checked_at: Spot) -> Option<String> {
+        let variable = std::env::var("SELVEDGE_REPLAY").ok();
+        let asked = variable.and_then(|variable| failure::schedule_of(&variable, checked_at));
+        asked.or_else(|| self.replay.clone())
+    }
+
+    /// All executions, and those that show what is wrong.
+    fn search_and_confirm(&self, shared: &Rc<Shared>, start: Instant) -> (Report, Vec<TraceView>) {
+        let mut report = self.search(shared, start);
         // What was learned matters from the first step on.
         while shared.learned.news.replace(false) {
-            report = self.search(&shared, start);
+            report = self.search(shared, start);
         }
-        let time = start.elapsed();
         let mut failures = Vec::new();
         for (violation, schedule) in &report.violations {
-            let make = || Program::new(Rc::clone(&shared), true);
+            let make = || Program::new(Rc::clone(shared), true);
             match confirm(&make, violation, schedule) {
                 Ok(confirmed) => failures.push(TraceView::new(
                     &confirmed.replay,
@@ -239,19 +264,7 @@ impl Builder {
                 }
             }
         }
-        let unsteady = shared.unsteady.borrow().clone();
-        Outcome {
-            report,
-            algorithm: self.algorithm,
-            failures,
-            checked_at: Location::caller(),
-            data_races: self.options.data_races,
-            seed: self.sample.map(|(_, seed)| seed),
-            spun: shared.spun.get().then_some(self.spin_turns),
-            weak: shared.weak.get(),
-            unsteady,
-            time,
-        }
+        (report, failures)
     }
 
     #[track_caller]
@@ -311,34 +324,37 @@ impl Builder {
         }
     }
 
-    /// Follows a schedule.
+    /// The one execution that a schedule gives. If nothing is wrong in it, it is printed.
     #[track_caller]
     #[allow(clippy::print_stderr, reason = "who replays an execution wants to see it")]
-    fn follow(&self, f: Rc<dyn Fn()>, schedule: &str, checked_at: Spot) {
+    fn follow(&self, shared: &Rc<Shared>, schedule: &str) -> (Report, Vec<TraceView>) {
         let steps: Schedule = match schedule.parse() {
             Ok(steps) => steps,
             Err(error) => panic!("selvedge: `{schedule}` is no schedule: {error}"),
         };
-        let shared = self.shared(f, checked_at);
-        let mut replayed = self.follow_once(&shared, &steps);
+        let mut replayed = self.follow_once(shared, &steps);
         while shared.learned.news.replace(false) {
-            replayed = self.follow_once(&shared, &steps);
+            replayed = self.follow_once(shared, &steps);
         }
-        match replayed {
-            Ok(view) if !view.violations.is_empty() => {
-                panic!("{}", failure::of_view(checked_at, &view))
-            }
-            Ok(view) => {
-                eprintln!("{}", failure::of_view(checked_at, &view));
-                eprintln!("selvedge: nothing is wrong in this execution");
-            }
+        let (report, view) = match replayed {
+            Ok(replayed) => replayed,
             Err(reason) => {
                 panic!("selvedge: the schedule does not fit this code, or not any more: {reason}")
             }
+        };
+        if view.violations.is_empty() {
+            eprintln!("{}", failure::of_view(shared.checked_at, &view));
+            eprintln!("selvedge: nothing is wrong in this execution");
+            return (report, Vec::new());
         }
+        (report, vec![view])
     }
 
-    fn follow_once(&self, shared: &Rc<Shared>, steps: &Schedule) -> Result<TraceView, String> {
+    fn follow_once(
+        &self,
+        shared: &Rc<Shared>,
+        steps: &Schedule,
+    ) -> Result<(Report, TraceView), String> {
         shared.is_unsteady.set(false);
         let mut system = Program::new(Rc::clone(shared), true);
         let replay =
@@ -347,8 +363,19 @@ impl Builder {
         if self.options.data_races {
             violations.extend(selvedge_explore::data_races(&system, &replay));
         }
-        let violations: Vec<_> = violations.iter().collect();
-        Ok(TraceView::new(&replay, &violations, &failure::source_line))
+        let view =
+            TraceView::new(&replay, &violations.iter().collect::<Vec<_>>(), &failure::source_line);
+        let mut report = Report {
+            steps: replay.steps.len() as u64,
+            longest: replay.steps.len(),
+            threads: replay.thread_names.len(),
+            ..Report::default()
+        };
+        report.counts.complete = 1;
+        report.note(Inconclusive::Bound(Bound::Executions(1)));
+        let found = violations.into_iter().map(|violation| (violation, steps.clone()));
+        report.violations = found.collect();
+        Ok((report, view))
     }
 }
 
@@ -373,6 +400,8 @@ pub struct Outcome {
     report: Report,
     algorithm: Algorithm,
     checked_at: Spot,
+    /// Whether it is one execution that was asked for.
+    replayed: bool,
     data_races: bool,
     /// Of a sample.
     seed: Option<u64>,
@@ -441,7 +470,11 @@ impl Outcome {
     }
 
     fn how(&self) -> &'static str {
-        if self.seed.is_some() { "sample" } else { self.algorithm.info().name }
+        match self.seed {
+            _ if self.replayed => "replay",
+            Some(_) => "sample",
+            None => self.algorithm.info().name,
+        }
     }
 
     /// The report as JSON, with the fields of `selvedge check --json`.
@@ -464,7 +497,7 @@ impl Outcome {
             constants: BTreeMap::new(),
             verdict: self.verdict().name(),
             algorithm: self.how().to_owned(),
-            equivalence: self.seed.is_none().then(|| info.equivalence.name()),
+            equivalence: (!self.replayed && self.seed.is_none()).then(|| info.equivalence.name()),
             covers: CoversJson {
                 assertions: info.covers.assertions,
                 deadlocks: info.covers.deadlocks,

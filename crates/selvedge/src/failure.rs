@@ -65,12 +65,11 @@ pub(crate) fn of_view(checked_at: Spot, view: &TraceView) -> String {
 
 /// What shows an execution of the check at `checked_at` again.
 pub(crate) fn replay_command(checked_at: Spot, view: &TraceView) -> String {
-    let current = std::thread::current();
-    let test = match current.name() {
-        Some(name) if name != "main" => format!("cargo test {name}"),
-        _ => "and the same command".to_owned(),
-    };
-    format!("SELVEDGE_REPLAY={} {test}", replay_variable(checked_at, &view.schedule))
+    let variable = replay_variable(checked_at, &view.schedule);
+    match std::thread::current().name() {
+        Some(name) if name != "main" => format!("SELVEDGE_REPLAY={variable} cargo test {name}"),
+        _ => format!("set SELVEDGE_REPLAY={variable} and run the same command"),
+    }
 }
 
 /// Which check, and which of its executions: a test may have several checks.
@@ -86,11 +85,14 @@ fn short(checked_at: Spot) -> String {
 /// The schedule that a replay variable has for the check at `checked_at`. Without a place it is for
 /// all checks.
 #[allow(clippy::print_stderr, reason = "who replays an execution wants to know why it is not")]
-pub(crate) fn schedule_of(variable: &str, checked_at: Spot) -> Option<&str> {
-    let Some((place, schedule)) = variable.rsplit_once('/') else { return Some(variable) };
+pub(crate) fn schedule_of(variable: &str, checked_at: Spot) -> Option<String> {
+    let (place, schedule) = match variable.rsplit_once('/') {
+        None => return Some(variable.to_owned()),
+        Some(parts) => parts,
+    };
     let here = short(checked_at);
     if place == here {
-        return Some(schedule);
+        return Some(schedule.to_owned());
     }
     eprintln!(
         "selvedge: SELVEDGE_REPLAY is for the check at {place}; this one, at {here}, is explored"
