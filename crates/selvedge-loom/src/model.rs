@@ -35,7 +35,7 @@ pub struct Builder {
     pub expect_explicit_explore: bool,
     /// No effect: reports always name places.
     pub location: bool,
-    /// No effect.
+    /// Prints a line about each check: verdict, executions, time; from `LOOM_LOG`.
     pub log: bool,
 }
 
@@ -71,7 +71,7 @@ impl Builder {
     where
         F: Fn() + Sync + Send + 'static,
     {
-        let mut builder = selvedge::Builder::new();
+        let mut builder = selvedge::Builder::new().statistics(self.log);
         if let Some(most) = self.max_permutations {
             builder = builder.max_executions(most as u64);
         }
@@ -99,6 +99,6 @@ fn variable<T: FromStr>(name: &str) -> Option<T> {
     let text = std::env::var(name).ok()?;
     match text.parse() {
         Ok(value) => Some(value),
-        Err(_) => panic!("{name} is `{text}`, which is not what it should be"),
+        Err(_) => panic!("{name} is `{text}`, and should be a number"),
     }
 }

@@ -57,6 +57,7 @@ pub struct Builder {
     panics_are_results: bool,
     spin_turns: u32,
     report_file: Option<PathBuf>,
+    statistics: bool,
     replay: Option<String>,
     sample: Option<(u64, u64)>,
 }
@@ -76,6 +77,7 @@ impl Default for Builder {
             panics_are_results: false,
             spin_turns: 100,
             report_file: None,
+            statistics: false,
             replay: None,
             sample: None,
         }
@@ -159,6 +161,12 @@ impl Builder {
         self
     }
 
+    /// Prints a line about each check: verdict, executions, time. So does `SELVEDGE_STATISTICS=1`.
+    pub fn statistics(mut self, on: bool) -> Self {
+        self.statistics = on;
+        self
+    }
+
     /// Runs only the execution that a report gave as this schedule.
     pub fn replay(mut self, schedule: &str) -> Self {
         self.replay = Some(schedule.to_owned());
@@ -186,7 +194,7 @@ impl Builder {
         {
             panic!("selvedge: cannot write the report to {}: {error}", path.display());
         }
-        if std::env::var_os("SELVEDGE_STATISTICS").is_some() {
+        if self.statistics || std::env::var_os("SELVEDGE_STATISTICS").is_some() {
             failure::print_statistics(outcome.verdict(), outcome.executions(), outcome.time);
         }
         let fine = match outcome.verdict() {
