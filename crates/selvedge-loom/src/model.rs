@@ -41,6 +41,10 @@ pub struct Builder {
 
 impl Builder {
     /// As the environment says.
+    ///
+    /// # Panics
+    /// If a variable that should be a number is none.
+    #[track_caller]
     pub fn new() -> Self {
         Self {
             max_threads: crate::MAX_THREADS,
@@ -86,6 +90,7 @@ impl Builder {
 }
 
 impl Default for Builder {
+    #[track_caller]
     fn default() -> Self {
         Self::new()
     }
@@ -95,6 +100,7 @@ impl Default for Builder {
 ///
 /// # Panics
 /// If it is set to something else.
+#[track_caller]
 fn variable<T: FromStr>(name: &str) -> Option<T> {
     let text = std::env::var(name).ok()?;
     match text.parse() {

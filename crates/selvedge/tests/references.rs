@@ -124,3 +124,31 @@ fn owning_an_atomic_is_checked() {
     let outcome = Builder::new().explore(move || run(false));
     assert_eq!(outcome.kinds(), [ViolationKind::DataRace], "{}", outcome.text());
 }
+
+/// A spin loop on a count waits until it changes.
+#[test]
+fn spin_loops_end_when_a_count_changes() {
+    let (_, executions) = outcomes(|| {
+        let mut mine = Arc::new(7);
+        let (other, weak) = (Arc::clone(&mine), Arc::downgrade(&mine));
+        let thread = thread::spawn(move || drop((other, weak)));
+        while Arc::strong_count(&mine) > 1 {
+            thread::yield_now();
+        }
+        while Arc::get_mut(&mut mine).is_none() {
+            thread::yield_now();
+        }
+        thread.join().unwrap();
+    });
+    assert!(executions < 20, "{executions}");
+    let (_, executions) = outcomes(|| {
+        let mine = Arc::new(7);
+        let weak = Arc::downgrade(&mine);
+        let thread = thread::spawn(move || drop(mine));
+        while weak.upgrade().is_some() {
+            thread::yield_now();
+        }
+        thread.join().unwrap();
+    });
+    assert!(executions < 20, "{executions}");
+}

@@ -489,6 +489,20 @@ fn spin_loops_end_on_messages_and_ends_of_threads() {
         }
         thread.join().unwrap();
     });
+    check(|| {
+        let (sender, receiver) = mpsc::sync_channel(1);
+        let thread = thread::spawn(move || {
+            for i in 0..2 {
+                while sender.try_send(i).is_err() {
+                    thread::yield_now();
+                }
+            }
+        });
+        while receiver.try_recv() != Ok(1) {
+            thread::yield_now();
+        }
+        thread.join().unwrap();
+    });
 }
 
 #[test]

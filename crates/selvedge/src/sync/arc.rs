@@ -54,28 +54,39 @@ fn learn(rt: &Runtime, content: &'static str) {
     }
 }
 
+/// From now on the count of this content matters.
+fn learn_of<T: ?Sized>() {
+    if let Some(engine) = Engine::try_enter() {
+        learn(engine.rt(), std::any::type_name::<T>());
+    }
+}
+
 /// Whether the count of this content is part of the search.
 fn is_counted<T: ?Sized>(rt: &Runtime) -> bool {
     let counted = rt.shared.learned.counted.borrow();
     !counted.is_empty() && counted.contains(std::any::type_name::<T>())
 }
 
-/// A step on the count, if it matters.
+/// A step that changes the count, if it matters.
 #[inline]
 fn count<T: ?Sized>(content: *const T, made: Spot, mode: Mode, verb: &'static str, spot: Spot) {
-    let Some(engine) = Engine::try_enter() else { return };
-    if is_counted::<T>(engine.rt()) {
+    if let Some(engine) = Engine::try_enter()
+        && is_counted::<T>(engine.rt())
+    {
         let object = content_object(&engine, content.cast::<u8>() as usize, "Arc", made);
         engine.visible(&Touch { object, mode, plain: false, verb, order: None }, spot);
+        engine.changed(object, Mode::Read);
     }
 }
 
-/// A look at the count: from now on it matters.
+/// A look at the count: from now on it matters. `mode`: what depends on it.
 fn look<T: ?Sized>(content: *const T, made: Spot, mode: Mode, verb: &'static str, spot: Spot) {
     if let Some(engine) = Engine::try_enter() {
         learn(engine.rt(), std::any::type_name::<T>());
+        let object = content_object(&engine, content.cast::<u8>() as usize, "Arc", made);
+        engine.visible(&Touch { object, mode, plain: false, verb, order: None }, spot);
+        engine.looked(object, Mode::Read);
     }
-    count(content, made, mode, verb, spot);
 }
 
 impl<T> Arc<T> {
@@ -118,7 +129,9 @@ impl<T> Arc<T> {
     /// The value, if this is the only reference.
     #[track_caller]
     pub fn into_inner(this: Self) -> Option<T> {
-        this.look(Mode::Update, "Arc::into_inner", Location::caller());
+        let spot = Location::caller();
+        learn_of::<T>();
+        count(this.pointer(), this.made, Mode::Update, "Arc::into_inner", spot);
         let address = this.address();
         let value = Std::into_inner(this.into_std())?;
         freed(address);

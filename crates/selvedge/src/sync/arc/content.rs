@@ -5,8 +5,7 @@ use std::mem::MaybeUninit;
 use std::panic::Location;
 use std::sync::Arc as Std;
 
-use super::{Arc, learn};
-use crate::rt::Engine;
+use super::{Arc, learn_of};
 
 impl<T> Arc<T> {
     /// The first reference to a value that is yet to be written.
@@ -90,8 +89,6 @@ impl<T: ?Sized> Arc<T> {
 
 /// Which counts matter is known by type. One count that goes by two types matters.
 fn same_content<T: ?Sized, U: ?Sized>() {
-    if let Some(engine) = Engine::try_enter() {
-        learn(engine.rt(), std::any::type_name::<T>());
-        learn(engine.rt(), std::any::type_name::<U>());
-    }
+    learn_of::<T>();
+    learn_of::<U>();
 }

@@ -46,6 +46,10 @@ impl<T: ?Sized> Weak<T> {
             let alive = || self.inner.strong_count() > 0;
             let verb = "Weak::upgrade";
             engine.visible(&Compare { object, writes: &alive, verb, order: None }, spot);
+            match alive() {
+                true => engine.changed(object, Mode::Read),
+                false => engine.looked(object, Mode::Read),
+            }
         }
         self.inner.upgrade().map(|inner| Arc::of(inner, spot, self.made))
     }
