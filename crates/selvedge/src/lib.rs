@@ -323,8 +323,8 @@
 //! * [`sync::Arc`] must be this crate's if dropping the last reference does something visible. Only
 //!   `std`'s can be the type of `self` (also in `impl Wake`), and turn into an `Arc<dyn Trait>` by
 //!   itself: here that takes [`sync::Arc::from_std`]. `Arc::make_mut` needs contents of known size.
-//! * [`cell::UnsafeCell`] gives guarded pointers, as loom's, not bare ones. Accesses to a
-//!   [`RefCell`](std::cell::RefCell), or to memory without a cell around it, are not seen.
+//! * [`cell::UnsafeCell`] gives guarded pointers, as loom's, not bare ones. Accesses to the other cells
+//!   of [`std::cell`], or to memory without a cell around it, are not seen.
 //! * The types are larger than `std`'s, so there is no way to make one of what is no such type:
 //!   `Atomic*::from_ptr`, `Cell::from_mut`, `Cell::as_slice_of_cells`, `UnsafeCell::raw_get`.
 //! * To show an atomic, a cell or a lock with `{:?}` is a step: it looks at the value, as in `std`.

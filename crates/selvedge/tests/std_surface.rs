@@ -346,60 +346,6 @@ fn parking_waits_for_the_token() {
 }
 
 #[test]
-fn scoped_threads_borrow() {
-    check(|| {
-        let mut values = [1, 2];
-        let total = AtomicUsize::new(0);
-        thread::scope(|scope| {
-            let (first, second) = values.split_at_mut(1);
-            let handle = scope.spawn(|| {
-                first[0] += 10;
-                total.fetch_add(first[0], SeqCst)
-            });
-            scope.spawn(|| total.fetch_add(second[0], SeqCst));
-            assert!(matches!(handle.join(), Ok(0 | 2)));
-        });
-        assert_eq!((values, total.load(SeqCst)), ([11, 2], 13));
-    });
-}
-
-/// The end of a scope comes after the end of its threads, whoever ran first.
-#[test]
-fn a_scope_waits_for_its_threads() {
-    struct Shared(selvedge::cell::Cell<u32>);
-    // SAFETY: only one thread at a time uses it, and the check must see that.
-    unsafe impl Sync for Shared {}
-    let run = || {
-        let (shared, x) = (Shared(selvedge::cell::Cell::new(0)), AtomicUsize::new(0));
-        thread::scope(|scope| {
-            let shared = &shared;
-            let first = scope.spawn(move || shared.0.set(1));
-            scope.spawn(move || {
-                first.join().unwrap();
-                shared.0.set(2);
-            });
-            x.load(SeqCst);
-        });
-        shared.0.get()
-    };
-    for builder in [Builder::new(), Builder::new().algorithm(selvedge::Algorithm::Oracle)] {
-        assert_eq!(common::outcomes_with(&builder, run).0, BTreeSet::from([2]));
-    }
-}
-
-#[test]
-fn a_scope_tells_of_a_panic_that_nobody_joined() {
-    Builder::new().panics_are_results(true).check(|| {
-        let joined = thread::scope(|scope| scope.spawn(|| panic!("on purpose")).join().is_err());
-        assert!(joined);
-        let unknown = std::panic::catch_unwind(|| {
-            thread::scope(|scope| _ = scope.spawn(|| panic!("on purpose")));
-        });
-        assert_eq!(unknown.unwrap_err().downcast_ref(), Some(&"a scoped thread panicked"));
-    });
-}
-
-#[test]
 fn a_thread_is_finished_or_not() {
     let (found, _) = outcomes(|| {
         let thread = thread::spawn(|| ());
@@ -582,6 +528,31 @@ fn a_notification_is_not_lost() {
         notify.wait();
         thread.join().unwrap();
     });
+}
+
+#[test]
+fn memory_is_allocated_as_in_std() {
+    use selvedge::alloc::{Layout, alloc_zeroed, dealloc, realloc};
+    check(|| {
+        let (small, large) = (Layout::new::<[u64; 1]>(), Layout::new::<[u64; 100]>());
+        // SAFETY: each block is freed once, with its layout.
+        unsafe {
+            let block = alloc_zeroed(small);
+            block.write(7);
+            let block = realloc(block, small, large.size());
+            assert_eq!((block.read(), block.add(1).read()), (7, 0));
+            dealloc(block, large);
+        }
+    });
+}
+
+#[test]
+fn hints_that_promise_are_checked() {
+    let outcome = Builder::new().explore(|| {
+        // SAFETY: it is wrong, and the check must say so before anything happens.
+        unsafe { hint::assert_unchecked(thread::current().name().is_none()) };
+    });
+    assert!(outcome.messages()[0].contains("`assert_unchecked` of a condition"), "{outcome:?}");
 }
 
 #[test]

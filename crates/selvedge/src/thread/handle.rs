@@ -87,7 +87,7 @@ impl Operation for Join {
 /// A handle to a thread.
 #[derive(Clone, Debug)]
 pub struct Thread {
-    number: usize,
+    pub(super) number: usize,
     name: Option<String>,
 }
 

@@ -58,15 +58,31 @@ where
 impl Scope<'_, '_> {
     /// Waits for all threads. Only what this thread joined itself it knows to have ended: whether
     /// others have is nothing that it may look at without a step.
+    ///
+    /// Threads may spawn others while we wait, in any order. Whoever is spawned has a larger number
+    /// than who spawned it, so that the one with the least number does not depend on that order.
     fn join_all(&self, spot: Spot) {
         let me = Engine::enter().me();
-        // Threads may spawn others while we wait.
-        for next in 0.. {
-            let Some((thread, fate)) = self.threads.borrow().get(next).cloned() else { break };
+        let mut last = None;
+        while let Some((thread, fate)) = self.first_after(last) {
             if fate.joined_by.get() != Some(me) {
                 thread.join(spot);
             }
+            last = Some(thread.number);
         }
+    }
+
+    fn add(&self, thread: &Thread, fate: &Rc<Fate>) {
+        // The list belongs to no thread: when it grows, the memory must not be that of who comes last.
+        let _engine = Engine::enter();
+        self.threads.borrow_mut().push((thread.clone(), Rc::clone(fate)));
+    }
+
+    /// The thread with the least number above `last`.
+    fn first_after(&self, last: Option<usize>) -> Option<(Thread, Rc<Fate>)> {
+        let threads = self.threads.borrow();
+        let rest = threads.iter().filter(|(thread, _)| Some(thread.number) > last);
+        rest.min_by_key(|(thread, _)| thread.number).cloned()
     }
 }
 
@@ -100,7 +116,7 @@ impl<'scope> Scope<'scope, '_> {
         };
         // SAFETY: the scope does not end before the thread has.
         let handle = JoinHandle::new(unsafe { start_thread(name, code, spot) });
-        self.threads.borrow_mut().push((handle.thread().clone(), Rc::clone(&fate)));
+        self.add(handle.thread(), &fate);
         ScopedJoinHandle { handle, fate, scope: PhantomData }
     }
 }

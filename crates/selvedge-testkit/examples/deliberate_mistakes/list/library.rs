@@ -73,7 +73,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         file: "thread/scoped.rs",
         right: "fate.joined_by.get() != Some(me)",
         wrong: "!fate.succeeded.get() && fate.joined_by.get() != Some(me)",
-        suite: "std_surface",
+        suite: "scopes",
         test: "a_scope_waits_for_its_threads",
     },
     Mistake {
