@@ -167,7 +167,8 @@ impl Builder {
         self
     }
 
-    /// Runs only the execution that a report gave as this schedule.
+    /// Runs only the execution that a report gave as this schedule. `SELVEDGE_REPLAY` comes first, if
+    /// it is for this check.
     pub fn replay(mut self, schedule: &str) -> Self {
         self.replay = Some(schedule.to_owned());
         self

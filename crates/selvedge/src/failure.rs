@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use selvedge_core::{Place, Report, Schedule, Verdict};
-use selvedge_report::{TextOptions, TraceView, execution, line_of, plural, violation};
+use selvedge_report::{TextOptions, TraceView, execution, grouped, line_of, plural, violation};
 
 use crate::rt::Spot;
 
@@ -107,7 +107,7 @@ pub(crate) fn summary(report: &Report, how: &str, weak: bool, spun: Option<u32>)
         "selvedge: {} ({how}), {}, longest {}, {}\n",
         plural(counts.maximal(), "execution", "executions"),
         plural(report.steps, "step", "steps"),
-        report.longest,
+        grouped(report.longest as u64),
         plural(report.threads as u64, "thread", "threads"),
     );
     if weak {
