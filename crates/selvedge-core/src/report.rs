@@ -66,6 +66,7 @@ pub enum Bound {
 impl fmt::Display for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Bound::Executions(1) => f.write_str("stopped after 1 execution"),
             Bound::Executions(most) => write!(f, "stopped after {most} executions"),
             Bound::Steps(most) => write!(f, "executions were cut after {most} steps"),
             Bound::Preemptions { most, exact: true } => {

@@ -1,9 +1,45 @@
 //! Static values that are made at their first use.
 
-pub use selvedge::thread::AccessError;
+use std::fmt;
+use std::ops::Deref;
+
+use selvedge::sync::LazyLock;
+
+pub use selvedge::thread::{AccessError, panicking, yield_now};
 
 /// A static value that is made at its first use, anew in every execution.
-pub type Lazy<T> = selvedge::sync::LazyLock<T>;
+pub struct Lazy<T> {
+    value: LazyLock<T>,
+}
+
+impl<T> Lazy<T> {
+    #[doc(hidden)]
+    #[track_caller]
+    pub const fn new(init: fn() -> T) -> Self {
+        Self { value: LazyLock::new(init) }
+    }
+
+    /// The value.
+    #[track_caller]
+    pub fn get(&'static self) -> &'static T {
+        &self.value
+    }
+}
+
+impl<T> Deref for Lazy<T> {
+    type Target = T;
+
+    #[track_caller]
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T> fmt::Debug for Lazy<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lazy").finish_non_exhaustive()
+    }
+}
 
 /// Declares static values that are made at their first use, as the crate `lazy_static` does.
 #[macro_export]

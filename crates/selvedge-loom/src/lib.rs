@@ -15,11 +15,21 @@
 //! ```
 //!
 //! What differs: every class of interleavings is run once, and none is left out; memory is
-//! sequentially consistent; there is no limit on threads or branches. `LOOM_MAX_PREEMPTIONS`,
-//! `LOOM_MAX_PERMUTATIONS` and `LOOM_MAX_DURATION` bound the search as they do in loom.
-//! `LOOM_MAX_BRANCHES`, `LOOM_CHECKPOINT_*`, `LOOM_LOG` and `LOOM_LOCATION` are accepted and have no
-//! effect: steps are not limited, a failure is replayed with `SELVEDGE_REPLAY`, and reports always
-//! name places.
+//! sequentially consistent; there is no limit on threads or branches. The fields of
+//! [`model::Builder`] and the variables of the environment:
+//!
+//! | variable | here |
+//! |---|---|
+//! | `LOOM_MAX_PREEMPTIONS` | at most so many preemptions |
+//! | `LOOM_MAX_PERMUTATIONS` | at most so many executions, exactly |
+//! | `LOOM_MAX_DURATION` | at most so many seconds |
+//! | `LOOM_LOG` | whatever its value, a line for each model: verdict, executions, time |
+//! | `LOOM_MAX_BRANCHES` | no effect: there is no limit |
+//! | `LOOM_CHECKPOINT_FILE`, `LOOM_CHECKPOINT_INTERVAL` | no effect: a report says how to see it again |
+//! | `LOOM_LOCATION` | no effect: reports always name places |
+//!
+//! As in loom, a bound that was reached does not fail the test. What loom does differently, and what
+//! that means for existing tests, is in `docs/loom.md`.
 //!
 //! ```
 //! use loom::sync::Arc;
@@ -39,9 +49,10 @@
 
 pub mod lazy_static;
 pub mod model;
+pub mod thread;
 
 pub use model::model;
-pub use selvedge::{alloc, cell, future, hint, sync, thread, thread_local};
+pub use selvedge::{alloc, cell, future, hint, sync, thread_local};
 
 /// loom's limit on threads. There is none here; the constant is kept for code that uses it.
 pub const MAX_THREADS: usize = usize::MAX;

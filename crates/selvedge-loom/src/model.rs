@@ -35,12 +35,16 @@ pub struct Builder {
     pub expect_explicit_explore: bool,
     /// No effect: reports always name places.
     pub location: bool,
-    /// No effect.
+    /// Prints a line about each check: verdict, executions, time; from `LOOM_LOG`.
     pub log: bool,
 }
 
 impl Builder {
     /// As the environment says.
+    ///
+    /// # Panics
+    /// If a variable that should be a number is none.
+    #[track_caller]
     pub fn new() -> Self {
         Self {
             max_threads: crate::MAX_THREADS,
@@ -71,7 +75,7 @@ impl Builder {
     where
         F: Fn() + Sync + Send + 'static,
     {
-        let mut builder = selvedge::Builder::new();
+        let mut builder = selvedge::Builder::new().statistics(self.log);
         if let Some(most) = self.max_permutations {
             builder = builder.max_executions(most as u64);
         }
@@ -86,6 +90,7 @@ impl Builder {
 }
 
 impl Default for Builder {
+    #[track_caller]
     fn default() -> Self {
         Self::new()
     }
@@ -95,10 +100,11 @@ impl Default for Builder {
 ///
 /// # Panics
 /// If it is set to something else.
+#[track_caller]
 fn variable<T: FromStr>(name: &str) -> Option<T> {
     let text = std::env::var(name).ok()?;
     match text.parse() {
         Ok(value) => Some(value),
-        Err(_) => panic!("{name} is `{text}`, which is not what it should be"),
+        Err(_) => panic!("{name} is `{text}`, and should be a number"),
     }
 }

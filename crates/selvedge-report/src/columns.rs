@@ -176,7 +176,9 @@ impl<'v> Grid<'v> {
         if let Some(why) = &step.stopped {
             let indent = " ".repeat(self.gutter());
             let room = self.width.saturating_sub(self.gutter() + 2).max(LEAST_COLUMN);
-            let message = format!("{}: {why}", self.view.name(step.thread));
+            let name = self.view.name(step.thread);
+            let is_named = why.strip_prefix(&name).is_some_and(|rest| rest.starts_with(' '));
+            let message = if is_named { why.clone() } else { format!("{name}: {why}") };
             for (i, part) in wrap(&message, room).iter().enumerate() {
                 let sign = if i == 0 { "✗ " } else { "  " };
                 push_line(out, &[&indent, &self.paint.style(Style::Bad, &format!("{sign}{part}"))]);

@@ -35,6 +35,7 @@ impl Cache {
     }
 }
 
+#[track_caller]
 fn explore(again: bool) -> Outcome {
     Builder::new().explore(move || {
         let cache = Arc::new(Cache::default());

@@ -59,6 +59,7 @@ enum Order {
     AnnounceFirst,
 }
 
+#[track_caller]
 fn explore(order: Order) -> Outcome {
     Builder::new().explore(move || {
         let channel = Arc::new(OneShot::new());

@@ -72,6 +72,7 @@ impl Ring {
     }
 }
 
+#[track_caller]
 fn explore(publish: Publish) -> Outcome {
     Builder::new().explore(move || {
         let ring = Arc::new(Ring::new(publish));

@@ -7,7 +7,7 @@ use selvedge_core::ViolationKind;
 
 use crate::rt::{Engine, Spot};
 
-pub use std::alloc::Layout;
+pub use std::alloc::{GlobalAlloc, Layout, LayoutError, System, handle_alloc_error};
 
 /// Allocates memory, as [`std::alloc::alloc`]; not to free it is a leak.
 ///
@@ -17,7 +17,7 @@ pub use std::alloc::Layout;
 pub unsafe fn alloc(layout: Layout) -> *mut u8 {
     // SAFETY: the caller keeps the contract.
     let block = unsafe { std::alloc::alloc(layout) };
-    track(block as usize, Location::caller());
+    track(block, Location::caller());
     block
 }
 
@@ -29,7 +29,7 @@ pub unsafe fn alloc(layout: Layout) -> *mut u8 {
 pub unsafe fn alloc_zeroed(layout: Layout) -> *mut u8 {
     // SAFETY: the caller keeps the contract.
     let block = unsafe { std::alloc::alloc_zeroed(layout) };
-    track(block as usize, Location::caller());
+    track(block, Location::caller());
     block
 }
 
@@ -39,20 +39,42 @@ pub unsafe fn alloc_zeroed(layout: Layout) -> *mut u8 {
 /// As for [`std::alloc::dealloc`].
 #[track_caller]
 pub unsafe fn dealloc(block: *mut u8, layout: Layout) {
+    untrack(block, Location::caller());
+    // SAFETY: the caller keeps the contract.
+    unsafe { std::alloc::dealloc(block, layout) };
+}
+
+/// Changes the size of memory that [`alloc`] gave, as [`std::alloc::realloc`]; anything else is
+/// reported.
+///
+/// # Safety
+/// As for [`std::alloc::realloc`].
+#[track_caller]
+pub unsafe fn realloc(block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+    let spot = Location::caller();
+    untrack(block, spot);
+    // SAFETY: the caller keeps the contract.
+    let new = unsafe { std::alloc::realloc(block, layout, size) };
+    // If there is no room for more, the old block is kept.
+    track(if new.is_null() { block } else { new }, spot);
+    new
+}
+
+fn untrack(block: *mut u8, spot: Spot) {
     if let Some(engine) = Engine::try_enter()
         && !engine.rt().leaks.remove(block as usize)
         && !crate::rt::is_unwinding()
     {
         let message = "this memory was freed before, or is not from `selvedge::alloc`".to_owned();
-        engine.fail(ViolationKind::Misuse, message, &[Location::caller()]);
+        engine.fail(ViolationKind::Misuse, message, &[spot]);
     }
-    // SAFETY: the caller keeps the contract.
-    unsafe { std::alloc::dealloc(block, layout) };
 }
 
-fn track(address: usize, spot: Spot) {
-    if let Some(engine) = Engine::try_enter() {
-        engine.rt().leaks.add(address, "memory from `alloc`", spot);
+fn track(block: *mut u8, spot: Spot) {
+    if let Some(engine) = Engine::try_enter()
+        && !block.is_null()
+    {
+        engine.rt().leaks.add(block as usize, "memory from `alloc`", spot);
     }
 }
 
@@ -86,7 +108,7 @@ impl<T> Track<T> {
     }
 
     /// Stops tracking.
-    pub fn into_value(self) -> T {
+    pub fn into_inner(self) -> T {
         self.untrack();
         let this = std::mem::ManuallyDrop::new(self);
         // SAFETY: `this` is not dropped, so each field is moved out once.

@@ -1,5 +1,6 @@
 //! Cells whose accesses are seen: two that conflict and are not ordered are a data race.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::panic::Location;
 
@@ -184,7 +185,7 @@ pub struct MutPtr<T: ?Sized> {
 
 impl<T: ?Sized> MutPtr<T> {
     /// Calls `f` with the pointer.
-    pub fn with<R>(&mut self, f: impl FnOnce(*mut T) -> R) -> R {
+    pub fn with<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
         f(self.pointer)
     }
 
@@ -256,6 +257,15 @@ impl<T> Cell<T> {
         self.replace(T::default())
     }
 
+    /// Replaces the value by what `f` makes of it: a read and a write.
+    #[track_caller]
+    pub fn update(&self, f: impl FnOnce(T) -> T)
+    where
+        T: Copy,
+    {
+        self.set(f(self.get()));
+    }
+
     /// Swaps the values of two cells.
     #[track_caller]
     pub fn swap(&self, other: &Self) {
@@ -299,8 +309,38 @@ impl<T> From<T> for Cell<T> {
     }
 }
 
-impl<T: ?Sized> fmt::Debug for Cell<T> {
+impl<T: Copy> Clone for Cell<T> {
+    #[track_caller]
+    fn clone(&self) -> Self {
+        Self::new(self.get())
+    }
+}
+
+impl<T: Copy + PartialEq> PartialEq for Cell<T> {
+    #[track_caller]
+    fn eq(&self, other: &Self) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl<T: Copy + Eq> Eq for Cell<T> {}
+
+impl<T: Copy + PartialOrd> PartialOrd for Cell<T> {
+    #[track_caller]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        self.get().partial_cmp(&other.get())
+    }
+}
+
+impl<T: Copy + Ord> Ord for Cell<T> {
+    #[track_caller]
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.get().cmp(&other.get())
+    }
+}
+
+impl<T: Copy + fmt::Debug> fmt::Debug for Cell<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cell").finish_non_exhaustive()
+        f.debug_struct("Cell").field("value", &self.get()).finish()
     }
 }

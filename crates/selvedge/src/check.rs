@@ -16,7 +16,7 @@ use selvedge_report::{
 };
 
 use crate::failure;
-use crate::rt::runtime::{Learned, Shared};
+use crate::rt::runtime::{Learned, Shared, running};
 use crate::rt::system::Program;
 use crate::rt::{Spot, arena};
 
@@ -60,6 +60,7 @@ pub struct Builder {
     panics_are_results: bool,
     spin_turns: u32,
     report_file: Option<PathBuf>,
+    statistics: bool,
     replay: Option<String>,
     sample: Option<(u64, u64)>,
 }
@@ -79,6 +80,7 @@ impl Default for Builder {
             panics_are_results: false,
             spin_turns: SPIN_TURNS,
             report_file: None,
+            statistics: false,
             replay: None,
             sample: None,
         }
@@ -163,7 +165,14 @@ impl Builder {
         self
     }
 
-    /// Runs only the execution that a report gave as this schedule.
+    /// Prints a line about each check: verdict, executions, time. So does `SELVEDGE_STATISTICS=1`.
+    pub fn statistics(mut self, on: bool) -> Self {
+        self.statistics = on;
+        self
+    }
+
+    /// Runs only the execution that a report gave as this schedule. `SELVEDGE_REPLAY` comes first, if
+    /// it is for this check.
     pub fn replay(mut self, schedule: &str) -> Self {
         self.replay = Some(schedule.to_owned());
         self
@@ -183,10 +192,6 @@ impl Builder {
     /// bound that was asked for is the reason.
     #[track_caller]
     pub fn check(&self, f: impl Fn() + 'static) {
-        let variable = std::env::var("SELVEDGE_REPLAY").ok();
-        if let Some(schedule) = variable.or_else(|| self.replay.clone()) {
-            return self.follow(Rc::new(f), &schedule, Location::caller());
-        }
         let outcome = self.explore(f);
         let text = outcome.text();
         if let Some(path) = &self.report_file
@@ -194,7 +199,7 @@ impl Builder {
         {
             panic!("selvedge: cannot write the report to {}: {error}", path.display());
         }
-        if std::env::var_os("SELVEDGE_STATISTICS").is_some() {
+        if self.statistics || std::env::var_os("SELVEDGE_STATISTICS").is_some() {
             failure::print_statistics(outcome.verdict(), outcome.executions(), outcome.time);
         }
         let fine = match outcome.verdict() {
@@ -216,20 +221,51 @@ impl Builder {
     /// Checks `f` and gives all that was found out.
     ///
     /// # Panics
-    /// If the allocator of this crate is not installed.
+    /// If the allocator of this crate is not installed, or a schedule does not fit.
     #[track_caller]
     pub fn explore(&self, f: impl Fn() + 'static) -> Outcome {
-        let shared = self.shared(Rc::new(f), Location::caller());
+        let here = Location::caller();
+        let shared = self.shared(Rc::new(f), here);
         let start = Instant::now();
-        let mut report = self.search(&shared, start);
+        let schedule = self.schedule(here);
+        let (report, failures) = match &schedule {
+            Some(schedule) => self.follow(&shared, schedule),
+            None => self.search_and_confirm(&shared, start),
+        };
+        let time = start.elapsed();
+        let unsteady = shared.unsteady.borrow().clone();
+        Outcome {
+            report,
+            algorithm: self.algorithm,
+            failures,
+            checked_at: here,
+            replayed: schedule.is_some(),
+            data_races: self.options.data_races,
+            seed: self.sample.map(|(_, seed)| seed),
+            assumed: shared.assumed.get().map(|spot| assumption(spot, self.spin_turns)),
+            weak: shared.weak.get(),
+            unsteady,
+            time,
+        }
+    }
+
+    /// The schedule to follow, if one was asked for.
+    fn schedule(&self, checked_at: Spot) -> Option<String> {
+        let variable = std::env::var("SELVEDGE_REPLAY").ok();
+        let asked = variable.and_then(|variable| failure::schedule_of(&variable, checked_at));
+        asked.or_else(|| self.replay.clone())
+    }
+
+    /// All executions, and those that show what is wrong.
+    fn search_and_confirm(&self, shared: &Rc<Shared>, start: Instant) -> (Report, Vec<TraceView>) {
+        let mut report = self.search(shared, start);
         // What was learned matters from the first step on.
         while shared.learned.news.replace(false) {
-            report = self.search(&shared, start);
+            report = self.search(shared, start);
         }
-        let time = start.elapsed();
         let mut failures = Vec::new();
         for (violation, schedule) in &report.violations {
-            let make = || Program::new(Rc::clone(&shared), true);
+            let make = || Program::new(Rc::clone(shared), true);
             match confirm(&make, violation, schedule) {
                 Ok(confirmed) => failures.push(TraceView::new(
                     &confirmed.replay,
@@ -244,22 +280,12 @@ impl Builder {
                 }
             }
         }
-        let unsteady = shared.unsteady.borrow().clone();
-        Outcome {
-            report,
-            algorithm: self.algorithm,
-            failures,
-            file: Location::caller().file(),
-            data_races: self.options.data_races,
-            seed: self.sample.map(|(_, seed)| seed),
-            assumed: shared.assumed.get().map(|spot| assumption(spot, self.spin_turns)),
-            weak: shared.weak.get(),
-            unsteady,
-            time,
-        }
+        (report, failures)
     }
 
+    #[track_caller]
     fn shared(&self, program: Rc<dyn Fn()>, checked_at: Spot) -> Rc<Shared> {
+        assert!(running().is_null(), "selvedge: a check cannot run inside of checked code");
         assert!(
             arena::is_installed(),
             "selvedge: this test binary has an allocator of its own, or the feature `allocator` is \
@@ -314,31 +340,37 @@ impl Builder {
         }
     }
 
-    /// Follows a schedule.
+    /// The one execution that a schedule gives. If nothing is wrong in it, it is printed.
+    #[track_caller]
     #[allow(clippy::print_stderr, reason = "who replays an execution wants to see it")]
-    fn follow(&self, f: Rc<dyn Fn()>, schedule: &str, checked_at: Spot) {
+    fn follow(&self, shared: &Rc<Shared>, schedule: &str) -> (Report, Vec<TraceView>) {
         let steps: Schedule = match schedule.parse() {
             Ok(steps) => steps,
             Err(error) => panic!("selvedge: `{schedule}` is no schedule: {error}"),
         };
-        let shared = self.shared(f, checked_at);
-        let mut replayed = self.follow_once(&shared, &steps);
+        let mut replayed = self.follow_once(shared, &steps);
         while shared.learned.news.replace(false) {
-            replayed = self.follow_once(&shared, &steps);
+            replayed = self.follow_once(shared, &steps);
         }
-        match replayed {
-            Ok(view) if !view.violations.is_empty() => panic!("{}", failure::of_view(&view)),
-            Ok(view) => {
-                eprintln!("{}", failure::of_view(&view));
-                eprintln!("selvedge: nothing is wrong in this execution");
-            }
+        let (report, view) = match replayed {
+            Ok(replayed) => replayed,
             Err(reason) => {
                 panic!("selvedge: the schedule does not fit this code, or not any more: {reason}")
             }
+        };
+        if view.violations.is_empty() {
+            eprintln!("{}", failure::of_view(shared.checked_at, &view));
+            eprintln!("selvedge: nothing is wrong in this execution");
+            return (report, Vec::new());
         }
+        (report, vec![view])
     }
 
-    fn follow_once(&self, shared: &Rc<Shared>, steps: &Schedule) -> Result<TraceView, String> {
+    fn follow_once(
+        &self,
+        shared: &Rc<Shared>,
+        steps: &Schedule,
+    ) -> Result<(Report, TraceView), String> {
         shared.is_unsteady.set(false);
         let mut system = Program::new(Rc::clone(shared), true);
         let replay =
@@ -347,8 +379,19 @@ impl Builder {
         if self.options.data_races {
             violations.extend(selvedge_explore::data_races(&system, &replay));
         }
-        let violations: Vec<_> = violations.iter().collect();
-        Ok(TraceView::new(&replay, &violations, &failure::source_line))
+        let view =
+            TraceView::new(&replay, &violations.iter().collect::<Vec<_>>(), &failure::source_line);
+        let mut report = Report {
+            steps: replay.steps.len() as u64,
+            longest: replay.steps.len(),
+            threads: replay.thread_names.len(),
+            ..Report::default()
+        };
+        report.counts.complete = 1;
+        report.note(Inconclusive::Bound(Bound::Executions(1)));
+        let found = violations.into_iter().map(|violation| (violation, steps.clone()));
+        report.violations = found.collect();
+        Ok((report, view))
     }
 }
 
@@ -387,8 +430,9 @@ impl Observer for Watch<'_> {
 pub struct Outcome {
     report: Report,
     algorithm: Algorithm,
-    /// The file in which the check stands.
-    file: &'static str,
+    checked_at: Spot,
+    /// Whether it is one execution that was asked for.
+    replayed: bool,
     data_races: bool,
     /// Of a sample.
     seed: Option<u64>,
@@ -450,6 +494,7 @@ impl Outcome {
     /// The report as text.
     pub fn text(&self) -> String {
         let mut text = failure::of_outcome(
+            self.checked_at,
             &self.report,
             &self.failures,
             self.unsteady.as_deref(),
@@ -461,7 +506,11 @@ impl Outcome {
     }
 
     fn how(&self) -> &'static str {
-        if self.seed.is_some() { "sample" } else { self.algorithm.info().name }
+        match self.seed {
+            _ if self.replayed => "replay",
+            Some(_) => "sample",
+            None => self.algorithm.info().name,
+        }
     }
 
     /// The report as JSON, with the fields of `selvedge check --json`.
@@ -478,16 +527,16 @@ impl Outcome {
         }
         let violation = |trace: &TraceView| {
             let json = ViolationJson::new(&trace.violations[0], trace);
-            json.replayed_by(failure::replay_command(trace))
+            json.replayed_by(failure::replay_command(self.checked_at, trace))
         };
         to_text(&CheckJson {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             command: "check",
-            file: self.file.to_owned(),
+            file: self.checked_at.file().to_owned(),
             constants: BTreeMap::new(),
             verdict: self.verdict().name(),
             algorithm: self.how().to_owned(),
-            equivalence: self.seed.is_none().then(|| info.equivalence.name()),
+            equivalence: (!self.replayed && self.seed.is_none()).then(|| info.equivalence.name()),
             covers: CoversJson {
                 assertions: info.covers.assertions,
                 deadlocks: info.covers.deadlocks,

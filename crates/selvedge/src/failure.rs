@@ -2,14 +2,17 @@
 
 use std::time::Duration;
 
-use selvedge_core::{Place, Report, Verdict};
-use selvedge_report::{TextOptions, TraceView, execution, line_of, plural, violation};
+use selvedge_core::{Place, Report, Schedule, Verdict};
+use selvedge_report::{TextOptions, TraceView, execution, grouped, line_of, plural, violation};
+
+use crate::rt::Spot;
 
 /// Columns of a text that may go to any terminal or log.
 const WIDTH: usize = 110;
 
 /// The text for a check.
 pub(crate) fn of_outcome(
+    checked_at: Spot,
     report: &Report,
     failures: &[TraceView],
     unsteady: Option<&str>,
@@ -26,7 +29,7 @@ pub(crate) fn of_outcome(
         return text;
     }
     for failure in failures {
-        text.push_str(&of_view(failure));
+        text.push_str(&of_view(checked_at, failure));
     }
     if verdict == Verdict::Inconclusive {
         for reason in &report.inconclusive {
@@ -40,7 +43,7 @@ pub(crate) fn of_outcome(
 }
 
 /// The text for one execution and what is wrong in it.
-pub(crate) fn of_view(view: &TraceView) -> String {
+pub(crate) fn of_view(checked_at: Spot, view: &TraceView) -> String {
     let options = TextOptions {
         width: WIDTH,
         colour: false,
@@ -55,7 +58,7 @@ pub(crate) fn of_view(view: &TraceView) -> String {
     }
     text.push_str(&execution(view, &options));
     if !view.violations.is_empty() {
-        let (schedule, command) = (&view.schedule, replay_command(view));
+        let (schedule, command) = (&view.schedule, replay_command(checked_at, view));
         text.push_str(&format!(
             "\nto see it again: {command}\n\
              or in code:      selvedge::Builder::new().replay(\"{schedule}\").check(…)\n\n"
@@ -64,14 +67,41 @@ pub(crate) fn of_view(view: &TraceView) -> String {
     text
 }
 
-/// What shows an execution again.
-pub(crate) fn replay_command(view: &TraceView) -> String {
-    let current = std::thread::current();
-    let test = match current.name() {
-        Some(name) if name != "main" => format!("cargo test {name}"),
-        _ => "and the same command".to_owned(),
+/// What shows an execution of the check at `checked_at` again.
+pub(crate) fn replay_command(checked_at: Spot, view: &TraceView) -> String {
+    let variable = replay_variable(checked_at, &view.schedule);
+    match std::thread::current().name() {
+        Some(name) if name != "main" => format!("SELVEDGE_REPLAY={variable} cargo test {name}"),
+        _ => format!("set SELVEDGE_REPLAY={variable} and run the same command"),
+    }
+}
+
+/// Which check, and which of its executions: a test may have several checks.
+pub(crate) fn replay_variable(checked_at: Spot, schedule: &Schedule) -> String {
+    format!("{}/{schedule}", short(checked_at))
+}
+
+fn short(checked_at: Spot) -> String {
+    let file = checked_at.file().rsplit(['/', '\\']).next().unwrap_or_default();
+    format!("{file}:{}", checked_at.line())
+}
+
+/// The schedule that a replay variable has for the check at `checked_at`. Without a place it is for
+/// all checks.
+#[allow(clippy::print_stderr, reason = "who replays an execution wants to know why it is not")]
+pub(crate) fn schedule_of(variable: &str, checked_at: Spot) -> Option<String> {
+    let (place, schedule) = match variable.rsplit_once('/') {
+        None => return Some(variable.to_owned()),
+        Some(parts) => parts,
     };
-    format!("SELVEDGE_REPLAY={} {test}", view.schedule)
+    let here = short(checked_at);
+    if place == here {
+        return Some(schedule.to_owned());
+    }
+    eprintln!(
+        "selvedge: SELVEDGE_REPLAY is for the check at {place}; this one, at {here}, is explored"
+    );
+    None
 }
 
 /// One line about how much was run, and what was not looked at.
@@ -81,7 +111,7 @@ pub(crate) fn summary(report: &Report, how: &str, weak: bool) -> String {
         "selvedge: {} ({how}), {}, longest {}, {}\n",
         plural(counts.maximal(), "execution", "executions"),
         plural(report.steps, "step", "steps"),
-        report.longest,
+        grouped(report.longest as u64),
         plural(report.threads as u64, "thread", "threads"),
     );
     if weak {

@@ -1,53 +1,97 @@
 //! Futures: each task is a thread of its own that polls, and waits until it is woken.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::future::Future;
+use std::panic::Location;
 use std::pin::{Pin, pin};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
-use crate::sync::{Mutex, Notify};
+use selvedge_core::Mode;
+
+use crate::rt::{Engine, Header, Restorer, Spot, Touch};
+use crate::sync::Notify;
 use crate::thread;
 
 struct WakeUp {
     notify: Notify,
+    /// Where the future is polled: nobody knows where its waker is used.
+    spot: Spot,
 }
 
 impl Wake for WakeUp {
-    #[track_caller]
     fn wake(self: Arc<Self>) {
-        self.notify.notify();
+        self.wake_by_ref();
     }
 
-    #[track_caller]
     fn wake_by_ref(self: &Arc<Self>) {
-        self.notify.notify();
+        self.notify.notify_at("wake", self.spot);
     }
 }
 
 /// Runs a future to its end on this thread.
 #[track_caller]
 pub fn block_on<F: Future>(future: F) -> F::Output {
+    block_on_at(future, Location::caller())
+}
+
+fn block_on_at<F: Future>(future: F, spot: Spot) -> F::Output {
     let mut future = pin!(future);
-    let wake_up = Arc::new(WakeUp { notify: Notify::new() });
+    let wake_up = Arc::new(WakeUp { notify: Notify::named("waker", spot), spot });
     let waker = Waker::from(Arc::clone(&wake_up));
     let mut context = Context::from_waker(&waker);
     loop {
         match future.as_mut().poll(&mut context) {
             Poll::Ready(value) => return value,
-            Poll::Pending => wake_up.notify.wait(),
+            Poll::Pending => wake_up.notify.wait_at(spot),
         }
     }
 }
 
 /// What a task and its handle share.
 struct Shared<T> {
+    header: Header,
+    state: RefCell<State<T>>,
+}
+
+struct State<T> {
     result: Option<Result<T, JoinError>>,
+    ended: bool,
     /// Who waits for the result.
     waiting: Option<Waker>,
     /// How to wake the task.
     task: Option<Waker>,
     aborted: bool,
+}
+
+impl<T> Shared<T> {
+    fn new(spot: Spot) -> Self {
+        let state = State { result: None, ended: false, waiting: None, task: None, aborted: false };
+        Self { header: Header::new(spot), state: RefCell::new(state) }
+    }
+
+    /// A step that looks at the task or changes it. If it has no place of its own, that is where the
+    /// task was spawned.
+    fn step<R>(
+        &self,
+        mode: Mode,
+        verb: &'static str,
+        spot: Option<Spot>,
+        f: impl FnOnce(&mut State<T>) -> R,
+    ) -> R {
+        let (engine, spot) = (Engine::enter(), spot.unwrap_or(self.header.created));
+        // A task belongs to the execution that spawned it.
+        let object = self.header.object(&engine, "task", || Restorer::With(Box::new(|| ())));
+        engine.visible(&Touch { object, mode, plain: false, verb, order: None }, spot);
+        match mode {
+            Mode::Read => engine.looked(object, Mode::Read),
+            _ => engine.changed(object, Mode::Read),
+        }
+        drop(engine);
+        f(&mut self.state.borrow_mut())
+    }
 }
 
 /// Why a task has no result.
@@ -73,8 +117,13 @@ impl std::error::Error for JoinError {}
 
 /// Owned permission to wait for a task.
 pub struct JoinHandle<T> {
-    shared: Arc<Mutex<Shared<T>>>,
+    shared: Rc<Shared<T>>,
 }
+
+// SAFETY: all threads of checked code run on one thread of the system, by turns.
+unsafe impl<T: Send> Send for JoinHandle<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Sync for JoinHandle<T> {}
 
 /// Starts a task.
 #[track_caller]
@@ -83,42 +132,42 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    let new = Shared { result: None, waiting: None, task: None, aborted: false };
-    let shared = Arc::new(Mutex::new(new));
-    let task = Arc::clone(&shared);
-    drop(thread::spawn(move || {
-        let result = block_on(Task { future: Box::pin(future), shared: Arc::clone(&task) });
-        let waiting = {
-            let mut shared = task.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            shared.result = Some(result.ok_or(JoinError { cancelled: true }));
-            shared.task = None;
-            shared.waiting.take()
-        };
+    let spot = Location::caller();
+    let shared = Rc::new(Shared::new(spot));
+    let task = Rc::clone(&shared);
+    let code = move || {
+        let result = block_on_at(Task { future: Box::pin(future), shared: Rc::clone(&task) }, spot);
+        let waiting = task.step(Mode::Update, "finish", None, |state| {
+            state.result = Some(result.ok_or(JoinError { cancelled: true }));
+            (state.ended, state.task) = (true, None);
+            state.waiting.take()
+        });
         if let Some(waiting) = waiting {
             waiting.wake();
         }
-    }));
+    };
+    drop(thread::Builder::new().spawn_local(code));
     JoinHandle { shared }
 }
 
 /// A future that can be aborted between polls.
 struct Task<F: Future> {
     future: Pin<Box<F>>,
-    shared: Arc<Mutex<Shared<F::Output>>>,
+    shared: Rc<Shared<F::Output>>,
 }
 
 impl<F: Future> Future for Task<F> {
     type Output = Option<F::Output>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        {
-            let mut shared = self.shared.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            if shared.aborted {
-                return Poll::Ready(None);
-            }
-            shared.task = Some(context.waker().clone());
+        let aborted = self.shared.step(Mode::Update, "poll", None, |state| {
+            state.task = Some(context.waker().clone());
+            state.aborted
+        });
+        match aborted {
+            true => Poll::Ready(None),
+            false => self.future.as_mut().poll(context).map(Some),
         }
-        self.future.as_mut().poll(context).map(Some)
     }
 }
 
@@ -126,11 +175,11 @@ impl<T> JoinHandle<T> {
     /// Ends the task before its next poll.
     #[track_caller]
     pub fn abort(&self) {
-        let task = {
-            let mut shared = self.shared.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            shared.aborted = true;
-            shared.task.take()
-        };
+        let here = Some(Location::caller());
+        let task = self.shared.step(Mode::Update, "abort", here, |state| {
+            state.aborted = true;
+            state.task.take()
+        });
         if let Some(task) = task {
             task.wake();
         }
@@ -139,7 +188,8 @@ impl<T> JoinHandle<T> {
     /// Whether the task has ended.
     #[track_caller]
     pub fn is_finished(&self) -> bool {
-        self.shared.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).result.is_some()
+        let here = Some(Location::caller());
+        self.shared.step(Mode::Read, "is_finished", here, |state| state.ended)
     }
 }
 
@@ -147,14 +197,13 @@ impl<T> Future for JoinHandle<T> {
     type Output = Result<T, JoinError>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut shared = self.shared.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        match shared.result.take() {
+        self.shared.step(Mode::Update, "await", None, |state| match state.result.take() {
             Some(result) => Poll::Ready(result),
             None => {
-                shared.waiting = Some(context.waker().clone());
+                state.waiting = Some(context.waker().clone());
                 Poll::Pending
             }
-        }
+        })
     }
 }
 
@@ -165,34 +214,40 @@ impl<T> fmt::Debug for JoinHandle<T> {
 }
 
 /// A waker that one task registers and others wake.
-#[derive(Debug)]
 pub struct AtomicWaker {
-    waker: Mutex<Option<Waker>>,
+    header: Header,
+    waker: RefCell<Option<Waker>>,
 }
+
+// SAFETY: all threads of checked code run on one thread of the system, by turns.
+unsafe impl Send for AtomicWaker {}
+// SAFETY: as above.
+unsafe impl Sync for AtomicWaker {}
+impl std::panic::RefUnwindSafe for AtomicWaker {}
 
 impl AtomicWaker {
     /// Nobody is registered.
     #[track_caller]
     pub const fn new() -> Self {
-        Self { waker: Mutex::new(None) }
+        Self { header: Header::new(Location::caller()), waker: RefCell::new(None) }
     }
 
     /// Registers a waker in place of the one before.
     #[track_caller]
     pub fn register(&self, waker: Waker) {
-        *self.lock() = Some(waker);
+        drop(self.replace("register", Some(waker), Location::caller()));
     }
 
     /// Registers a waker in place of the one before.
     #[track_caller]
     pub fn register_by_ref(&self, waker: &Waker) {
-        *self.lock() = Some(waker.clone());
+        drop(self.replace("register", Some(waker.clone()), Location::caller()));
     }
 
     /// Wakes who is registered.
     #[track_caller]
     pub fn wake(&self) {
-        if let Some(waker) = self.take_waker() {
+        if let Some(waker) = self.replace("wake", None, Location::caller()) {
             waker.wake();
         }
     }
@@ -200,12 +255,20 @@ impl AtomicWaker {
     /// Takes who is registered.
     #[track_caller]
     pub fn take_waker(&self) -> Option<Waker> {
-        self.lock().take()
+        self.replace("take_waker", None, Location::caller())
     }
 
-    #[track_caller]
-    fn lock(&self) -> crate::sync::MutexGuard<'_, Option<Waker>> {
-        self.waker.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    fn replace(&self, verb: &'static str, new: Option<Waker>, spot: Spot) -> Option<Waker> {
+        let engine = Engine::enter();
+        let object = self.header.object(&engine, "AtomicWaker", || {
+            let waker: *const RefCell<Option<Waker>> = &self.waker;
+            // SAFETY: what outlives an execution is not freed before the check is over.
+            Restorer::With(Box::new(move || drop(unsafe { (*waker).take() })))
+        });
+        let touch = Touch { object, mode: Mode::Update, plain: false, verb, order: None };
+        engine.visible(&touch, spot);
+        engine.changed(object, Mode::Read);
+        self.waker.replace(new)
     }
 }
 
@@ -213,5 +276,11 @@ impl Default for AtomicWaker {
     #[track_caller]
     fn default() -> Self {
         Self::new()
+    }
+}
+
+impl fmt::Debug for AtomicWaker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AtomicWaker").finish_non_exhaustive()
     }
 }

@@ -3,28 +3,39 @@
 //!
 //! # A first test
 //!
-//! Use this crate's types in place of those of `std`, and put the code into [`check`]:
+//! Add the crate to the dependencies of your tests:
+//!
+//! ```toml
+//! [dev-dependencies]
+//! selvedge = { path = "…/selvedge/crates/selvedge" }
+//! ```
+//!
+//! Use its types in place of those of `std`, and put the code into [`check`], in an ordinary test:
 //!
 //! ```
 //! use selvedge::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 //! use selvedge::sync::Arc;
 //! use selvedge::thread;
 //!
-//! selvedge::check(|| {
-//!     let count = Arc::new(AtomicUsize::new(0));
-//!     let other = {
-//!         let count = Arc::clone(&count);
-//!         thread::spawn(move || count.fetch_add(1, SeqCst))
-//!     };
-//!     count.fetch_add(1, SeqCst);
-//!     other.join().unwrap();
-//!     assert_eq!(count.load(SeqCst), 2);
-//! });
+//! // #[test]
+//! fn both_are_counted() {
+//!     selvedge::check(|| {
+//!         let count = Arc::new(AtomicUsize::new(0));
+//!         let other = {
+//!             let count = Arc::clone(&count);
+//!             thread::spawn(move || count.fetch_add(1, SeqCst))
+//!         };
+//!         count.fetch_add(1, SeqCst);
+//!         other.join().unwrap();
+//!         assert_eq!(count.load(SeqCst), 2);
+//!     });
+//! }
+//! # both_are_counted();
 //! ```
 //!
 //! The closure runs once per class of executions: two executions are in one class if swapping steps
 //! that do not touch the same thing turns one into the other. Here there are two classes, one for each
-//! order of the additions. [`Builder::explore`] gives the numbers:
+//! order of the additions. [`Builder::explore`] gives the numbers in place of a panic:
 //!
 //! ```
 //! # use selvedge::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -39,7 +50,23 @@
 //! assert_eq!((outcome.verdict(), outcome.executions()), (Verdict::Verified, 2));
 //! ```
 //!
-//! In a crate that should use `std` otherwise, one module decides, and a flag says which:
+//! What is to be checked must be made inside of the closure, since it runs many times. Statics are set
+//! back by themselves:
+//!
+//! ```
+//! use selvedge::sync::{LazyLock, Mutex};
+//!
+//! static NAMES: LazyLock<Mutex<Vec<&str>>> = LazyLock::new(|| Mutex::new(vec!["first"]));
+//!
+//! selvedge::check(|| {
+//!     let thread = selvedge::thread::spawn(|| NAMES.lock().unwrap().push("second"));
+//!     NAMES.lock().unwrap().push("third");
+//!     thread.join().unwrap();
+//!     assert_eq!(NAMES.lock().unwrap().len(), 3);
+//! });
+//! ```
+//!
+//! In a crate that uses `std` otherwise, one module decides, and a flag says which:
 //!
 //! ```
 //! mod sync {
@@ -48,6 +75,17 @@
 //!     #[cfg(not(selvedge))]
 //!     pub(crate) use std::sync::{Arc, Mutex};
 //! }
+//! ```
+//!
+//! Then the library itself depends on this crate, but only with the flag; run the tests with
+//! `RUSTFLAGS="--cfg selvedge" cargo test --release`:
+//!
+//! ```toml
+//! [target.'cfg(selvedge)'.dependencies]
+//! selvedge = { path = "…/selvedge/crates/selvedge" }
+//!
+//! [lints.rust]
+//! unexpected_cfgs = { level = "warn", check-cfg = ["cfg(selvedge)"] }
 //! ```
 //!
 //! # Reading a failure
@@ -71,23 +109,40 @@
 //! });
 //! assert_eq!(outcome.verdict(), Verdict::Violated);
 //! assert!(outcome.messages()[0].contains("an update was lost"));
+//! assert_eq!(outcome.schedules(), ["0@2.1.0.1@2.0@2"]);
 //! ```
 //!
-//! The report has the failing line, and the execution with the fewest switches between threads that
-//! shows it: a column per thread, the line of each step, the values. Objects are named after the line
-//! that created them.
+//! The report has the failing line, and an execution that shows the failure, brought to as few switches
+//! between threads as its class has: a column per thread, the line of each step, the values. Objects
+//! are named after the line that created them.
 //!
 //! ```text
-//! step  line    main                                  thread 1
+//! selvedge: main panicked: assertion `left == right` failed: an update was lost   left: 1  right: 2
+//!   --> tests/count.rs:50:9
+//!    |
+//! 50 |         assert_eq!(count.load(SeqCst), 2, "an update was lost");
+//!    |         ^
+//!
+//! the execution: 8 steps, 4 context switches
+//!
+//! step  line    main                                 thread 1
 //!    1    43    spawn thread 1
-//!    2    47    load AtomicUsize@errors.rs:41 → 0
-//!    3    44  │                                     ▸ load AtomicUsize@errors.rs:41 → 0
-//!    4    48  ▸ store AtomicUsize@errors.rs:41 ← 1  │
-//!    5    45  │                                     ▸ store AtomicUsize@errors.rs:41 ← 1
+//!    2    47    load AtomicUsize@count.rs:41 → 0
+//!    3    44  │                                    ▸ load AtomicUsize@count.rs:41 → 0
+//!    4    48  ▸ store AtomicUsize@count.rs:41 ← 1  │
+//!    5    45  │                                    ▸ store AtomicUsize@count.rs:41 ← 1
+//!    6    43  │                                      end
+//!    7    49  ▸ join thread 1
+//!    8    50    load AtomicUsize@count.rs:41 → 1
+//!             ✗ main panicked: assertion `left == right` failed: an update was lost left: 1 right: 2
+//!
+//! to see it again: SELVEDGE_REPLAY=count.rs:40/0@2.1.0.1@2.0@2 cargo test an_update
+//! or in code:      selvedge::Builder::new().replay("0@2.1.0.1@2.0@2").check(…)
 //! ```
 //!
-//! Below it stands how to see it again, for example under a debugger: an environment variable
-//! (`SELVEDGE_REPLAY=0@2.1.0.1@2.0@2`) for the same test, or a line of code:
+//! Step 3 is the mistake: the other thread reads before step 4 has written. The last lines say how to
+//! see it again, for example under a debugger: with an environment variable that names the check and
+//! the schedule, or with a line of code.
 //!
 //! ```should_panic
 //! # use selvedge::sync::Mutex;
@@ -99,40 +154,156 @@
 //! });
 //! ```
 //!
-//! A deadlock says who waits for what and who holds it; a data race shows both accesses; a leak says
-//! where the memory was made. `SELVEDGE_FULL=1` shows long executions whole.
+//! A panic in any thread is a failure, also if nobody joins it. So are a deadlock, with who waits for
+//! what and who holds it; a data race on a [`cell`], with both accesses; a leak of an [`sync::Arc`], of
+//! [memory](alloc) or of a lock's guard, with the place where it was made; and misuse, such as taking a
+//! mutex twice. A panic that is meant is a result, if you say so:
+//!
+//! ```
+//! use selvedge::{Builder, thread};
+//!
+//! Builder::new().panics_are_results(true).check(|| {
+//!     let result = thread::spawn(|| panic!("on purpose")).join();
+//!     assert!(result.is_err());
+//! });
+//! ```
+//!
+//! [`Builder::keep_going`] does not stop at the first failure, and [`Builder::report_file`] writes the
+//! report to a file, too, as JSON if its name ends in `.json`:
+//!
+//! ```
+//! # use selvedge::{Builder, sync::{Arc, Mutex}, thread};
+//! # let path = std::env::temp_dir().join(format!("selvedge-{}.json", std::process::id()));
+//! let builder = Builder::new().keep_going(true).report_file(&path);
+//! builder.check(|| {
+//!     let lock = Arc::new(Mutex::new(0));
+//!     let other = Arc::clone(&lock);
+//!     let thread = thread::spawn(move || *other.lock().unwrap() += 1);
+//!     *lock.lock().unwrap() += 1;
+//!     thread.join().unwrap();
+//! });
+//! assert!(std::fs::read_to_string(&path).unwrap().contains(r#""verdict": "verified""#));
+//! # std::fs::remove_file(&path).unwrap();
+//! ```
+//!
+//! Three variables of the environment change what is shown: `SELVEDGE_REPLAY`, see above;
+//! `SELVEDGE_FULL=1`, which shows long executions whole; and `SELVEDGE_STATISTICS=1`, which prints a
+//! line for each check, with its verdict, executions and time (`cargo test -- --nocapture`), as
+//! [`Builder::statistics`] does.
 //!
 //! # Choosing bounds
 //!
-//! Without a bound the verdict is a proof. With too many classes, bound the search; what was asked
-//! for does not fail the test, but the verdict is then [`Verdict::Inconclusive`]:
+//! Without a bound the verdict is a proof. With too many classes, bound the search. A bound that was
+//! asked for does not fail the test, but if it was reached, the verdict is [`Verdict::Inconclusive`]:
 //!
 //! ```
+//! # use selvedge::{Builder, Verdict, sync::{Arc, Mutex}, thread};
+//! # fn many() {
+//! #     let lock = Arc::new(Mutex::new(0));
+//! #     let threads = [1, 2, 3].map(|i| {
+//! #         let lock = Arc::clone(&lock);
+//! #         thread::spawn(move || *lock.lock().unwrap() += i)
+//! #     });
+//! #     threads.into_iter().for_each(|thread| thread.join().unwrap());
+//! # }
 //! use std::time::Duration;
 //!
-//! selvedge::Builder::new()
-//!     .preemptions(2)
-//!     .max_executions(10_000)
-//!     .max_time(Duration::from_secs(10))
-//!     .check(|| { /* … */ });
+//! let bounded = Builder::new()
+//!     .preemptions(2)                         // switches away from a thread that could go on
+//!     .max_executions(5)
+//!     .max_steps(1_000)                       // in one execution
+//!     .max_time(Duration::from_secs(10));
+//! bounded.check(many);
+//! assert_eq!(bounded.explore(many).verdict(), Verdict::Inconclusive);
+//! assert_eq!(Builder::new().explore(many).executions(), 6);
 //! ```
 //!
-//! [`Builder::report_file`] also writes the report to a file, as JSON if its name ends in `.json`.
+//! Few preemptions find most mistakes. Smaller tests are the better bound still: two threads and two
+//! operations each, with a proof. For code that is too large for that, [`check_random`] samples;
+//! [`Builder::sample`] also takes the seed.
 //!
-//! Smaller tests are the better bound: two threads and two operations each find most mistakes. For
-//! code that is too large for that, [`check_random`] samples.
+//! Other [algorithms](Algorithm) count other things as the same: [`Algorithm::DataCentric`] only what
+//! reads observe, so that it has fewer executions. It does not look for data races, and so wants to
+//! be told that it need not:
+//!
+//! ```
+//! # use selvedge::{Algorithm, Builder, sync::{Arc, atomic::{AtomicUsize, Ordering::SeqCst}}, thread};
+//! let writes = || {
+//!     let x = Arc::new(AtomicUsize::new(0));
+//!     let threads = [1, 2, 3].map(|i| {
+//!         let x = Arc::clone(&x);
+//!         thread::spawn(move || x.store(i, SeqCst))
+//!     });
+//!     threads.into_iter().for_each(|thread| thread.join().unwrap());
+//! };
+//! assert_eq!(Builder::new().explore(writes).executions(), 6);
+//! let observing = Builder::new().algorithm(Algorithm::DataCentric).data_races(false);
+//! assert_eq!(observing.explore(writes).executions(), 1);
+//! ```
 //!
 //! # Coming from loom
 //!
-//! The crate in `crates/selvedge-loom` is named `loom` and has loom's paths: rename the dependency, or
-//! give cargo a patch entry, and existing tests run unchanged. What differs: no execution is missed
-//! and none is repeated; `SeqCst` is exact; any number of threads; `const fn new` and statics.
+//! The crate in `crates/selvedge-loom` is named `loom` and has loom's paths: give the dependency
+//! its path, or cargo a patch entry, and existing tests run unchanged, `LOOM_*` variables included
+//! (`docs/loom.md` says how, and what became of the tests of eight crates and of loom's own). To go
+//! further, replace `loom` by `selvedge`:
+//!
+//! ```
+//! // Was loom::model(…).
+//! selvedge::check(|| {
+//!     use selvedge::sync::{Arc, Condvar, Mutex};
+//!
+//!     let pair = Arc::new((Mutex::new(false), Condvar::new()));
+//!     let other = Arc::clone(&pair);
+//!     let thread = selvedge::thread::spawn(move || {
+//!         *other.0.lock().unwrap() = true;
+//!         other.1.notify_one();
+//!     });
+//!     drop(pair.1.wait_while(pair.0.lock().unwrap(), |ready| !*ready).unwrap());
+//!     thread.join().unwrap();
+//! });
+//! ```
+//!
+//! | loom | here |
+//! |---|---|
+//! | misses executions, and repeats others | each class once |
+//! | `SeqCst` is taken for acquire and release: false alarms | exact |
+//! | weaker orderings have their own behaviours | they are taken for `SeqCst`, and the report says so |
+//! | at most 5 threads and 1,000 branches | no limit |
+//! | no `const fn new`, `Weak`, `scope`, `OnceLock`, `sync_channel` … | all there |
+//! | a lock is never poisoned | it is, as in `std` |
+//! | `LOOM_CHECKPOINT_FILE` and `LOOM_LOG` to see a failure again | the report has it all |
 //!
 //! # Coming from shuttle
 //!
-//! `shuttle::check_dfs(f, None)` is [`check`], which runs one execution per class in place of one per
-//! interleaving; `check_random(f, n)` is [`check_random`]; `replay(f, schedule)` is [`replay`].
-//! Accesses to [`cell`]s are steps, and races on them are found.
+//! Replace `shuttle` by `selvedge` in paths; then:
+//!
+//! | shuttle | here |
+//! |---|---|
+//! | `check_dfs(f, None)` | [`check`]`(f)`: one execution per class in place of one per interleaving |
+//! | `check_dfs(f, Some(n))` | [`Builder::max_executions`]`(n)` |
+//! | `check_random(f, n)` | [`check_random`]`(f, n)` |
+//! | `check_random_with_seed(f, seed, n)` | [`Builder::sample`]`(n, seed)` |
+//! | `check_pct(f, n, depth)` | [`Builder::preemptions`]`(depth)`: it does not guess where they are |
+//! | `replay(f, schedule)` | [`replay`]`(f, schedule)`, with schedules of their own form |
+//! | `Config::stack_size`, `max_steps` | [`Builder::stack_size`], [`Builder::max_steps`] |
+//! | `future::{block_on, spawn}` | [`future::block_on`], [`future::spawn`]: a task is a thread |
+//! | `rand` | none: a check must do the same every time |
+//!
+//! Accesses to [`cell`]s are steps here, and races on them are found; leaks are.
+//!
+//! ```
+//! // Was shuttle::check_random(…, 100).
+//! selvedge::check_random(
+//!     || {
+//!         let (sender, receiver) = selvedge::sync::mpsc::channel();
+//!         let thread = selvedge::thread::spawn(move || sender.send(1).unwrap());
+//!         assert_eq!(receiver.recv(), Ok(1));
+//!         thread.join().unwrap();
+//!     },
+//!     100,
+//! );
+//! ```
 //!
 //! # Limits
 //!
@@ -152,9 +323,17 @@
 //!   and AArch64 no state is known.
 //! * A compare-exchange that fails is a read, so that there are fewer classes than in tools that take
 //!   it for a write: 40 in place of 62 for two threads that push and pop on a Treiber stack.
-//! * [`sync::Arc`] must be this crate's if dropping the last reference does something visible. For
-//!   contents of unknown size (`Arc<dyn Trait>`): [`sync::Arc::from_std`].
-//! * [`cell::UnsafeCell`] gives guarded pointers, as loom's, not bare ones.
+//! * [`sync::Arc`] must be this crate's if dropping the last reference does something visible. Only
+//!   `std`'s can be the type of `self` (also in `impl Wake`), and turn into an `Arc<dyn Trait>` by
+//!   itself: here that takes [`sync::Arc::from_std`]. `Arc::make_mut` needs contents of known size.
+//! * [`cell::UnsafeCell`] gives guarded pointers, as loom's, not bare ones. Accesses to the other cells
+//!   of [`std::cell`], or to memory without a cell around it, are not seen.
+//! * The types are larger than `std`'s, so there is no way to make one of what is no such type:
+//!   `Atomic*::from_ptr`, `Cell::from_mut`, `Cell::as_slice_of_cells`, `UnsafeCell::raw_get`.
+//! * To show an atomic, a cell or a lock with `{:?}` is a step: it looks at the value, as in `std`.
+//! * Beyond that, of what `std` 1.95 has stable, only what is deprecated and what belongs to files and
+//!   sockets is left out. [`thread::available_parallelism`] is 2, a thread's own stack size has no
+//!   effect, and no time passes: [`thread::sleep`] lets others run.
 //! * What lives longer than an execution and is not a static (a `Mutex` captured by the closure) is
 //!   set back only if it owns no memory.
 //! * A thread that has caught a panic of its own while another unwinds may still count as panicking, until

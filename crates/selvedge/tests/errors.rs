@@ -3,12 +3,12 @@
 
 use std::path::Path;
 
-use selvedge::alloc::Track;
-use selvedge::cell::Cell;
+use selvedge::alloc::{Layout, Track, alloc, dealloc};
+use selvedge::cell::{Cell, UnsafeCell};
 use selvedge::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
 use selvedge::sync::atomic::{AtomicBool, AtomicUsize};
-use selvedge::sync::{Arc, Barrier, Condvar, Mutex, RwLock, mpsc};
-use selvedge::{Builder, Verdict, thread};
+use selvedge::sync::{Arc, Barrier, Condvar, Mutex, Once, RwLock, mpsc};
+use selvedge::{Algorithm, Builder, Verdict, thread};
 
 /// Checks that the report of `f` is what the snapshot says, and that its schedule shows it again.
 #[track_caller]
@@ -285,5 +285,154 @@ fn a_report_file_is_text_or_json() {
     assert_eq!((&violation["kind"], &violation["schedule"]), (&"misuse".into(), &"0@2".into()));
     assert_eq!(violation["trace"].as_array().unwrap().len(), 2);
     let replay = violation["replay"].as_str().unwrap();
-    assert_eq!(replay, "SELVEDGE_REPLAY=0@2 cargo test a_report_file_is_text_or_json");
+    let (before, after) = replay.split_once(".rs:").unwrap();
+    assert_eq!(before, "SELVEDGE_REPLAY=errors");
+    assert!(after.ends_with("/0@2 cargo test a_report_file_is_text_or_json"), "{replay}");
+}
+
+#[test]
+fn a_data_race_on_an_unsafe_cell() {
+    expect("unsafe-cell", || {
+        struct Shared(UnsafeCell<u32>);
+        // SAFETY: it is wrong, and the check must say so.
+        unsafe impl Sync for Shared {}
+        let shared = Arc::new(Shared(UnsafeCell::new(0)));
+        let other = Arc::clone(&shared);
+        let thread = thread::spawn(move || {
+            // SAFETY: as above.
+            other.0.with_mut(|value| unsafe { *value = 1 });
+        });
+        // SAFETY: as above.
+        shared.0.with(|value| unsafe { *value });
+        thread.join().unwrap();
+    });
+}
+
+#[test]
+fn memory_that_is_not_freed_or_freed_twice() {
+    let layout = Layout::new::<u64>();
+    expect("alloc", move || {
+        // SAFETY: the layout is not empty.
+        unsafe { alloc(layout) };
+    });
+    expect("free", move || {
+        // SAFETY: it is wrong, and the check must say so before it happens.
+        unsafe {
+            let block = alloc(layout);
+            dealloc(block, layout);
+            dealloc(block, layout);
+        }
+    });
+}
+
+#[test]
+fn a_condition_with_two_mutexes() {
+    expect("two-mutexes", || {
+        let shared = Arc::new((Mutex::new(0), Mutex::new(0), Condvar::new()));
+        let other = Arc::clone(&shared);
+        let thread = thread::spawn(move || drop(other.2.wait(other.0.lock().unwrap())));
+        drop(shared.2.wait(shared.1.lock().unwrap()));
+        thread.join().unwrap();
+    });
+}
+
+#[test]
+fn a_notification_that_comes_too_early() {
+    expect("notification", || {
+        let shared = Arc::new((Mutex::new(false), Condvar::new()));
+        let other = Arc::clone(&shared);
+        let thread = thread::spawn(move || {
+            *other.0.lock().unwrap() = true;
+            other.1.notify_one();
+        });
+        let guard = shared.0.lock().unwrap();
+        drop(shared.1.wait(guard));
+        thread.join().unwrap();
+    });
+}
+
+#[test]
+fn an_initialisation_that_needs_itself() {
+    expect("once", || {
+        let once = Once::new();
+        once.call_once(|| once.call_once(|| ()));
+    });
+}
+
+#[test]
+fn a_bounded_channel_that_nobody_empties() {
+    expect("bounded", || {
+        let (sender, receiver) = mpsc::sync_channel(1);
+        let thread = thread::spawn(move || (0..2).for_each(|i| sender.send(i).unwrap()));
+        thread.join().unwrap();
+        drop(receiver);
+    });
+}
+
+#[test]
+fn a_receiver_that_is_gone() {
+    expect("receiver", || {
+        let (sender, receiver) = mpsc::channel();
+        thread::spawn(move || sender.send(1).unwrap());
+        drop(receiver);
+    });
+}
+
+#[test]
+fn a_future_that_nobody_wakes() {
+    use selvedge::future::{block_on, spawn};
+    expect("future", || {
+        let task = spawn(std::future::pending::<()>());
+        block_on(task).unwrap();
+    });
+}
+
+/// Reports name an object after the place that created it, whoever uses it.
+#[test]
+fn a_destructor_that_comes_too_late() {
+    expect("destructor", || {
+        struct Last(std::sync::Arc<AtomicBool>);
+        impl Drop for Last {
+            fn drop(&mut self) {
+                self.0.store(true, SeqCst);
+            }
+        }
+        let dropped = std::sync::Arc::new(AtomicBool::new(false));
+        let mine = Arc::new(Last(std::sync::Arc::clone(&dropped)));
+        let other = Arc::clone(&mine);
+        thread::spawn(move || drop(other));
+        drop(mine);
+        assert!(dropped.load(SeqCst), "not dropped yet");
+    });
+}
+
+#[test]
+fn a_check_inside_of_a_check() {
+    expect("nested", || selvedge::check(|| ()));
+}
+
+#[test]
+fn what_was_not_explored_is_told() {
+    let many = || {
+        let x = Arc::new(AtomicUsize::new(0));
+        let y = Arc::clone(&x);
+        thread::spawn(move || y.store(1, SeqCst));
+        x.store(2, SeqCst);
+    };
+    expect_with("max-steps", &Builder::new().max_steps(2), many);
+    expect_with("max-executions", &Builder::new().max_executions(1), many);
+    expect_with("preemptions", &Builder::new().preemptions(0), many);
+    let observation = Builder::new().algorithm(Algorithm::DataCentric);
+    expect_with("no-data-races", &observation, many);
+}
+
+#[test]
+fn a_schedule_that_does_not_fit() {
+    let fails = |schedule: &str| {
+        let builder = Builder::new().replay(schedule);
+        let error = std::panic::catch_unwind(|| builder.check(|| ())).unwrap_err();
+        error.downcast_ref::<String>().unwrap().clone()
+    };
+    assert!(fails("0@2").contains("the schedule does not fit this code, or not any more"));
+    assert!(fails("zero").contains("`zero` is no schedule"), "{}", fails("zero"));
 }

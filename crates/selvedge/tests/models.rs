@@ -318,30 +318,13 @@ fn channels() {
 #[test]
 fn bounded_channels() {
     let model = "
-        mutex m;
-        cond filled;
-        cond emptied;
         shared length = 0;
-        thread receiver {
-            for i in 0..2 {
-                lock m {
-                    while length == 0 { wait(filled, m); }
-                    length -= 1;
-                    signal(emptied);
-                }
-            }
-        }
-        thread sender(i in 0..2) {
-            lock m {
-                while length == 1 { wait(emptied, m); }
-                length += 1;
-                signal(filled);
-            }
-        }
+        thread receiver { for i in 0..2 { atomic { await length > 0; length -= 1; } } }
+        thread sender(i in 0..2) { atomic { await length < 1; length += 1; } }
     ";
     let run = || {
         let (sender, receiver) = mpsc::sync_channel(1);
-        // To make one more and to drop one are steps, too: not while others run.
+        // To drop one is a step, too: not while others run.
         let senders = [sender.clone(), sender];
         let threads = senders.map(|sender| {
             thread::spawn(move || {

@@ -16,8 +16,8 @@ macro_rules! same_text {
             };
             use ::$library::sync::mpsc::{self, RecvTimeoutError, TryRecvError, TrySendError};
             use ::$library::sync::{
-                Arc, Barrier, Condvar, LazyLock, Mutex, Once, OnceLock, PoisonError, RwLock,
-                TryLockError, Weak,
+                Arc, Barrier, Condvar, LazyLock, Mutex, MutexGuard, Once, OnceLock, PoisonError,
+                RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError, Weak,
             };
             use ::$library::thread;
 
@@ -92,6 +92,10 @@ macro_rules! same_text {
                 let _: *mut *mut i32 = p.as_ptr();
                 assert!(p.into_inner().is_null());
                 let _ = (AtomicPtr::<u8>::default(), AtomicPtr::from(&raw mut a));
+                let p = AtomicPtr::new(&raw mut a);
+                assert_eq!(format!("{p:?} {p:p}"), format!("{0:?} {0:?}", &raw mut a));
+                const FOUR: u32 = AtomicU32::new(4).into_inner();
+                assert_eq!(FOUR, 4);
                 fence(SeqCst);
                 compiler_fence(SeqCst);
                 hint::spin_loop();
@@ -109,7 +113,10 @@ macro_rules! same_text {
                 assert!(!m.is_poisoned());
                 m.clear_poison();
                 *m.get_mut().unwrap() = 8;
-                assert!(format!("{m:?}").starts_with("Mutex"));
+                assert_eq!(format!("{m:?}"), "Mutex { data: 8, poisoned: false, .. }");
+                let held = m.lock().unwrap();
+                assert!(format!("{m:?}").contains("<locked>"));
+                drop(held);
                 assert_eq!(m.into_inner().unwrap(), 8);
                 let _ = (Mutex::<u32>::default(), Mutex::from(2));
                 let unsized_one: Box<Mutex<[u32]>> = Box::new(Mutex::new([1, 2]));
@@ -127,7 +134,7 @@ macro_rules! same_text {
                 assert!(!rw.is_poisoned());
                 rw.clear_poison();
                 rw.get_mut().unwrap().push('d');
-                assert!(format!("{rw:?}").starts_with("RwLock"));
+                assert_eq!(format!("{rw:?}"), "RwLock { data: \"abcd\", poisoned: false, .. }");
                 assert_eq!(rw.into_inner().unwrap_or_else(PoisonError::into_inner), "abcd");
                 let _ = (RwLock::<u32>::default(), RwLock::from(2));
 
@@ -165,6 +172,29 @@ macro_rules! same_text {
                 let lazy = LazyLock::new(|| 4);
                 assert_eq!((*lazy, *LazyLock::force(&lazy)), (4, 4));
                 let _: LazyLock<u32> = LazyLock::default();
+                let lazy: LazyLock<u32> = LazyLock::new(|| 5);
+                assert_eq!(format!("{lazy:?}"), "LazyLock(<uninit>)");
+                LazyLock::force(&lazy);
+                assert_eq!(format!("{lazy:?}"), "LazyLock(5)");
+                let once = Once::new();
+                assert!(attempt(|| once.call_once(|| panic!("on purpose"))));
+                assert!(attempt(|| once.wait()), "it is poisoned");
+                once.call_once_force(|state| assert!(state.is_poisoned()));
+                once.wait_force();
+                let turns = ::std::cell::Cell::new(0);
+                let lazy = LazyLock::new(|| {
+                    turns.set(turns.get() + 1);
+                    assert!(turns.get() == 2, "on purpose");
+                });
+                assert!(attempt(|| *lazy) && attempt(|| *lazy), "it is poisoned");
+                let cell = OnceLock::new();
+                assert!(attempt(|| _ = cell.get_or_init(|| panic!("on purpose"))));
+                assert_eq!((*cell.get_or_init(|| 1), *cell.wait()), (1, 1), "it is not");
+            }
+
+            /// Whether it panics.
+            fn attempt(f: impl FnOnce()) -> bool {
+                ::std::panic::catch_unwind(::std::panic::AssertUnwindSafe(f)).is_err()
             }
 
             fn arcs() {
@@ -210,6 +240,74 @@ macro_rules! same_text {
                 let _ = (Arc::<u32>::default(), Arc::from(3), Arc::pin(3), Arc::<u32>::new(1));
             }
 
+            fn arcs_of_other_contents() {
+                use ::std::any::Any;
+                use ::std::borrow::Cow;
+                let weak = {
+                    let mut moved = Arc::new(String::from("moved"));
+                    let weak = Arc::downgrade(&moved);
+                    Arc::make_mut(&mut moved).push('!');
+                    assert!(weak.upgrade().is_none() && *moved == "moved!");
+                    weak
+                };
+                assert_eq!((weak.strong_count(), weak.weak_count()), (0, 0));
+                let keep = Arc::new(6);
+                let raw = Arc::downgrade(&keep).into_raw();
+                // SAFETY: the pointer came from `into_raw`.
+                let weak = unsafe { Weak::from_raw(raw) };
+                assert!(weak.as_ptr() == Arc::as_ptr(&keep) && weak.upgrade().is_some());
+                let text: Arc<str> = Arc::from("text");
+                let raw = Arc::into_raw(text);
+                // SAFETY: the pointer came from `into_raw`.
+                let text = unsafe { Arc::from_raw(raw) };
+                let bytes: Arc<[u8]> = Arc::from(text);
+                assert_eq!(&*bytes, b"text");
+                let array: Arc<[u8; 4]> = bytes.try_into().unwrap();
+                assert_eq!(array[0], b't');
+                let list: Arc<[u32]> = Arc::from([1, 2]);
+                assert!(<Arc<[u32; 3]>>::try_from(list).is_err());
+                let cow: Arc<str> = Arc::from(Cow::Borrowed("cow"));
+                let path: Arc<::std::path::Path> = Arc::from(::std::path::Path::new("a"));
+                let c: Arc<::std::ffi::CStr> = Arc::from(c"c");
+                assert!(&*cow == "cow" && path.exists() != path.is_absolute() || c.count_bytes() == 1);
+                let _ = (Arc::<str>::default(), Arc::<[u32]>::default());
+                let any: Arc<dyn Any + Send + Sync> = Arc::from(Box::new(3) as Box<dyn Any + Send + Sync>);
+                let any = any.downcast::<u8>().unwrap_err();
+                assert_eq!(*any.downcast::<i32>().unwrap(), 3);
+                let mut new = Arc::<u32>::new_uninit();
+                Arc::get_mut(&mut new).unwrap().write(9);
+                // SAFETY: it was written.
+                assert_eq!(*unsafe { new.assume_init() }, 9);
+                let mut new = Arc::<[u32]>::new_uninit_slice(2);
+                Arc::get_mut(&mut new).unwrap().iter_mut().for_each(|value| _ = value.write(1));
+                // SAFETY: all were written.
+                assert_eq!(*unsafe { new.assume_init() }, [1, 1]);
+                let error: Arc<dyn ::std::error::Error> = Arc::from(Box::from("wrong"));
+                assert_eq!(error.to_string(), "wrong");
+            }
+
+            /// What can be sent, shared and caught.
+            fn marks() {
+                use ::std::panic::{RefUnwindSafe, UnwindSafe};
+                fn shared<T: Send + Sync>() {}
+                fn sent<T: Send>() {}
+                fn looked_at<T: Sync>() {}
+                fn caught<T: UnwindSafe + RefUnwindSafe>() {}
+                shared::<(AtomicBool, AtomicPtr<u8>, AtomicI64, Arc<u8>, Weak<u8>)>();
+                shared::<(Mutex<Cell<u8>>, RwLock<u8>, Condvar, Barrier, Once, OnceLock<u8>)>();
+                shared::<(LazyLock<u8>, mpsc::Sender<u8>, mpsc::SyncSender<u8>, thread::Thread)>();
+                shared::<(thread::JoinHandle<u8>, thread::ScopedJoinHandle<'_, u8>)>();
+                shared::<(thread::ThreadId, thread::Scope<'_, '_>, thread::LocalKey<u8>)>();
+                sent::<(mpsc::Receiver<u8>, Cell<u8>, UnsafeCell<u8>)>();
+                looked_at::<(MutexGuard<'_, u8>, RwLockReadGuard<'_, u8>)>();
+                looked_at::<RwLockWriteGuard<'_, u8>>();
+                caught::<(AtomicBool, AtomicPtr<u8>, Mutex<&mut u8>, RwLock<&mut u8>, Arc<u8>)>();
+                caught::<(Condvar, Barrier, Once, OnceLock<u8>, LazyLock<u8>, Weak<u8>)>();
+                caught::<(mpsc::Sender<u8>, mpsc::SyncSender<u8>, mpsc::Receiver<u8>)>();
+                caught::<(MutexGuard<'_, u8>, RwLockReadGuard<'_, u8>, RwLockWriteGuard<'_, u8>)>();
+                caught::<thread::Thread>();
+            }
+
             fn channels() {
                 let (sender, receiver) = mpsc::channel();
                 assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
@@ -248,6 +346,7 @@ macro_rules! same_text {
             ::$library::thread_local! {
                 static LOCAL: Cell<u32> = Cell::new(1);
                 static TEXT: ::std::cell::RefCell<String> = const { ::std::cell::RefCell::new(String::new()) };
+                static SET_FIRST: Cell<u32> = unreachable!("it is set before it is used");
             }
 
             fn threads() {
@@ -274,6 +373,13 @@ macro_rules! same_text {
                 assert_eq!(numbers, [3, 2]);
                 LOCAL.with(|local| local.set(local.get() + 1));
                 assert_eq!(LOCAL.try_with(Cell::get).ok(), Some(2));
+                LOCAL.set(LOCAL.get() + 1);
+                assert_eq!((LOCAL.replace(5), LOCAL.take()), (3, 5));
+                SET_FIRST.set(7);
+                assert_eq!(SET_FIRST.get(), 7);
+                // SAFETY: it borrows nothing.
+                let thread = unsafe { thread::Builder::new().spawn_unchecked(|| 1) };
+                assert_eq!(thread.unwrap().join().unwrap(), 1);
                 TEXT.set(String::from("a"));
                 TEXT.with_borrow_mut(|text| text.push('b'));
                 assert_eq!(TEXT.with_borrow(String::len), 2);
@@ -300,11 +406,14 @@ macro_rules! same_text {
                 cell.set(2);
                 assert_eq!((cell.get(), cell.replace(3), cell.take()), (2, 2, 3));
                 *cell.get_mut() = 4;
-                assert_eq!(cell.into_inner(), 4);
+                cell.update(|value| value + 1);
+                assert!(cell == cell.clone() && cell <= Cell::new(6));
+                assert_eq!(format!("{cell:?}"), "Cell { value: 5 }");
+                assert_eq!(cell.into_inner(), 5);
             }
 
             pub(crate) const PARTS: &[fn()] =
-                &[atomics, locks, once, arcs, channels, threads, statics, cells];
+                &[atomics, locks, once, arcs, arcs_of_other_contents, marks, channels, threads, statics, cells];
         }
     };
 }

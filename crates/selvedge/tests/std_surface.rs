@@ -12,7 +12,7 @@ use selvedge::sync::atomic::{
 };
 use selvedge::sync::mpsc::{self, RecvTimeoutError, TryRecvError, TrySendError};
 use selvedge::sync::{
-    Arc, Barrier, Condvar, LazyLock, Mutex, Notify, Once, OnceLock, RwLock, Weak,
+    Arc, Barrier, Condvar, LazyLock, Mutex, Notify, Once, OnceLock, RwLock, RwLockWriteGuard,
 };
 use selvedge::{Builder, Verdict, check, hint, thread};
 
@@ -44,6 +44,29 @@ fn atomics_have_all_operations() {
         assert_eq!(pointer.load(SeqCst), &raw mut value);
         fence(SeqCst);
         assert_eq!(AtomicI64::from(3).load(SeqCst), 3);
+    });
+}
+
+/// What `std` has only had since Rust 1.91.
+#[test]
+fn atomics_have_new_operations() {
+    check(|| {
+        let x = AtomicUsize::new(1);
+        assert_eq!(x.try_update(SeqCst, SeqCst, |x| x.checked_sub(1)), Ok(1));
+        assert_eq!(x.try_update(SeqCst, SeqCst, |x| x.checked_sub(1)), Err(0));
+        assert_eq!((x.update(SeqCst, SeqCst, |x| x + 3), x.load(SeqCst)), (0, 3));
+        let mut values = [1_u32, 2];
+        let first = &raw mut values[0];
+        let pointer = AtomicPtr::new(first);
+        assert_eq!(pointer.fetch_ptr_add(1, SeqCst), first);
+        // SAFETY: it points to the second value.
+        assert_eq!(unsafe { *pointer.load(SeqCst) }, 2);
+        assert_eq!(pointer.fetch_byte_sub(4, SeqCst), first.wrapping_add(1));
+        assert_eq!(pointer.fetch_or(1, SeqCst), first);
+        assert_eq!(pointer.fetch_xor(1, SeqCst).addr(), first.addr() | 1);
+        assert_eq!(pointer.fetch_and(!1, SeqCst), first);
+        assert_eq!(pointer.fetch_byte_add(4, SeqCst), first);
+        assert_eq!(pointer.fetch_ptr_sub(1, SeqCst), first.wrapping_add(1));
     });
 }
 
@@ -90,6 +113,31 @@ fn readers_share_and_writers_do_not() {
     });
     assert_eq!(found, BTreeSet::from([[1, 2], [1, 12], [11, 2], [11, 12]]));
     assert_eq!(executions, 4);
+}
+
+/// Nobody writes between the end of writing and the begin of reading.
+#[test]
+fn a_writer_that_goes_on_reading() {
+    let run = || {
+        let lock = Arc::new(RwLock::new(0));
+        let writer = Arc::clone(&lock);
+        let writer = thread::spawn(move || *writer.write().unwrap() += 10);
+        let reader = Arc::clone(&lock);
+        let reader = thread::spawn(move || reader.try_read().map_or(5, |value| *value));
+        let mut writing = lock.write().unwrap();
+        *writing += 1;
+        let written = *writing;
+        let reading = RwLockWriteGuard::downgrade(writing);
+        assert_eq!(*reading, written);
+        drop(reading);
+        writer.join().unwrap();
+        (written, reader.join().unwrap())
+    };
+    let (found, _) = outcomes(run);
+    let oracle = Builder::new().algorithm(selvedge::Algorithm::Oracle);
+    assert_eq!(found, common::outcomes_with(&oracle, run).0);
+    let all = [(1, 0), (1, 1), (1, 5), (1, 11), (11, 0), (11, 5), (11, 10), (11, 11)];
+    assert_eq!(found, BTreeSet::from(all));
 }
 
 #[test]
@@ -207,59 +255,6 @@ fn thread_locals_belong_to_their_thread() {
 }
 
 #[test]
-fn references_are_counted_when_it_matters() {
-    let (found, _) = outcomes(|| {
-        let mine = Arc::new(7);
-        let other = Arc::clone(&mine);
-        let thread = thread::spawn(move || drop(other));
-        let count = Arc::strong_count(&mine);
-        thread.join().unwrap();
-        count
-    });
-    assert_eq!(found, BTreeSet::from([1, 2]));
-    let (found, _) = outcomes(|| {
-        let mine = Arc::new(7);
-        let weak: Weak<i32> = Arc::downgrade(&mine);
-        let thread = thread::spawn(move || drop(mine));
-        let seen = weak.upgrade().map(|value| *value);
-        thread.join().unwrap();
-        seen
-    });
-    assert_eq!(found, BTreeSet::from([None, Some(7)]));
-    let (_, executions) = outcomes(|| {
-        let shared = Arc::new(Mutex::new(0));
-        let threads = [1, 2, 3].map(|_| {
-            let shared = Arc::clone(&shared);
-            thread::spawn(move || drop(shared))
-        });
-        _ = threads.map(|thread| thread.join().unwrap());
-    });
-    assert_eq!(executions, 1, "counts that nobody looks at order nothing");
-}
-
-/// Who drops the last reference runs a destructor that does something visible.
-#[test]
-fn a_visible_destructor_is_tried_in_every_thread() {
-    struct Last(std::sync::Arc<AtomicUsize>);
-    impl Drop for Last {
-        fn drop(&mut self) {
-            let me = if thread::current().name() == Some("main") { 1 } else { 2 };
-            self.0.store(me, SeqCst);
-        }
-    }
-    let (found, _) = outcomes(|| {
-        let who = std::sync::Arc::new(AtomicUsize::new(0));
-        let mine = Arc::new(Last(std::sync::Arc::clone(&who)));
-        let other = Arc::clone(&mine);
-        let thread = thread::spawn(move || drop(other));
-        drop(mine);
-        thread.join().unwrap();
-        who.load(SeqCst)
-    });
-    assert_eq!(found, BTreeSet::from([1, 2]));
-}
-
-#[test]
 fn channels_disconnect() {
     let (found, _) = outcomes(|| {
         let (sender, receiver) = mpsc::channel();
@@ -348,24 +343,6 @@ fn parking_waits_for_the_token() {
         seen
     });
     assert_eq!(found, BTreeSet::from([false, true]));
-}
-
-#[test]
-fn scoped_threads_borrow() {
-    check(|| {
-        let mut values = [1, 2];
-        let total = AtomicUsize::new(0);
-        thread::scope(|scope| {
-            let (first, second) = values.split_at_mut(1);
-            let handle = scope.spawn(|| {
-                first[0] += 10;
-                total.fetch_add(first[0], SeqCst)
-            });
-            scope.spawn(|| total.fetch_add(second[0], SeqCst));
-            assert!(matches!(handle.join(), Ok(0 | 2)));
-        });
-        assert_eq!((values, total.load(SeqCst)), ([11, 2], 13));
-    });
 }
 
 #[test]
@@ -465,6 +442,20 @@ fn spin_loops_end_on_messages_and_ends_of_threads() {
         }
         thread.join().unwrap();
     });
+    check(|| {
+        let (sender, receiver) = mpsc::sync_channel(1);
+        let thread = thread::spawn(move || {
+            for i in 0..2 {
+                while sender.try_send(i).is_err() {
+                    thread::yield_now();
+                }
+            }
+        });
+        while receiver.try_recv() != Ok(1) {
+            thread::yield_now();
+        }
+        thread.join().unwrap();
+    });
 }
 
 #[test]
@@ -544,6 +535,31 @@ fn a_notification_is_not_lost() {
         notify.wait();
         thread.join().unwrap();
     });
+}
+
+#[test]
+fn memory_is_allocated_as_in_std() {
+    use selvedge::alloc::{Layout, alloc_zeroed, dealloc, realloc};
+    check(|| {
+        let (small, large) = (Layout::new::<[u64; 1]>(), Layout::new::<[u64; 100]>());
+        // SAFETY: each block is freed once, with its layout.
+        unsafe {
+            let block = alloc_zeroed(small);
+            block.write(7);
+            let block = realloc(block, small, large.size());
+            assert_eq!((block.read(), block.add(1).read()), (7, 0));
+            dealloc(block, large);
+        }
+    });
+}
+
+#[test]
+fn hints_that_promise_are_checked() {
+    let outcome = Builder::new().explore(|| {
+        // SAFETY: it is wrong, and the check must say so before anything happens.
+        unsafe { hint::assert_unchecked(thread::current().name().is_none()) };
+    });
+    assert!(outcome.messages()[0].contains("`assert_unchecked` of a condition"), "{outcome:?}");
 }
 
 #[test]

@@ -189,7 +189,8 @@ impl Engine {
     #[inline]
     pub(crate) fn note(&self, text: impl FnOnce(&Runtime) -> String) {
         let rt = self.rt();
-        if rt.tracing && rt.way == Way::Announce {
+        // While a thread unwinds its operations are no steps of their own.
+        if rt.tracing && rt.way == Way::Announce && !std::thread::panicking() {
             let text = text(rt);
             if let Some(last) = &mut rt.last {
                 last.0 = text;
@@ -238,6 +239,11 @@ impl Engine {
         loop {
             self.suspend();
         }
+    }
+
+    /// Whether the running thread takes down an `Arc` whose count does not matter so far.
+    pub(crate) fn is_dropping(&self) -> bool {
+        !self.rt().threads[self.me()].dropping.is_empty()
     }
 
     /// Dropping the last `Arc` did something visible: from now on its count matters.

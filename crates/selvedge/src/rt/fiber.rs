@@ -269,10 +269,10 @@ fn overflowed(rt: &Runtime, number: usize) -> Fault {
 }
 
 /// A body that runs `code` and tells how it ended; `result` takes what came out.
-pub(crate) fn body<T: 'static>(
-    code: impl FnOnce() -> T + 'static,
-    result: impl FnOnce(std::thread::Result<T>) + 'static,
-) -> Body {
+pub(crate) fn body<'a, T: 'a>(
+    code: impl FnOnce() -> T + 'a,
+    result: impl FnOnce(std::thread::Result<T>) + 'a,
+) -> Box<dyn FnOnce() -> Outcome + 'a> {
     Box::new(move || match catch_unwind(AssertUnwindSafe(code)) {
         Ok(value) => {
             result(Ok(value));

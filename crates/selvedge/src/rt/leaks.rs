@@ -24,6 +24,11 @@ impl Leaks {
         self.live.remove(&address).is_some()
     }
 
+    /// Where what is at this address was made.
+    pub(crate) fn made_at(&self, address: usize) -> Option<Spot> {
+        self.live.get(&address).map(|&(_, spot)| spot)
+    }
+
     pub(crate) fn hold(&mut self, object: ObjectId, thread: usize, spot: Spot) {
         self.held.push((object, thread as u32, spot));
     }

@@ -7,6 +7,7 @@ use selvedge_core::{Place, Schedule, Step, ThreadId};
 
 use super::arena;
 use super::runtime::{Panicked, Runtime, Way, running};
+use crate::failure::replay_variable;
 
 /// Keeps the message of a panic in checked code; all others go to the hook that was there.
 pub(crate) fn install() {
@@ -75,6 +76,7 @@ fn double_panic(rt: &Runtime) {
             choice: logged.choice,
         });
         let schedule = Schedule { steps: steps.collect() };
-        eprintln!("  to see it again: SELVEDGE_REPLAY={schedule} and the same test");
+        let variable = replay_variable(rt.shared.checked_at, &schedule);
+        eprintln!("  to see it again: SELVEDGE_REPLAY={variable} and the same test");
     }
 }

@@ -4,10 +4,15 @@
 //! dropping the last reference does something visible. Which contents those are is learned while the
 //! code runs; then the search starts again, and the counts of these are objects like others.
 
+mod content;
+mod convert;
+mod weak;
+
 use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::panic::Location;
 use std::pin::Pin;
@@ -17,11 +22,20 @@ use selvedge_core::Mode;
 
 use crate::rt::object::content_object;
 use crate::rt::runtime::Runtime;
-use crate::rt::{Compare, Engine, Spot, Touch};
+use crate::rt::{Engine, Spot, Touch};
+
+pub use weak::Weak;
 
 /// A shared reference that counts, as [`std::sync::Arc`]; one that is never dropped is a leak.
+///
+/// Two things only the compiler can give to an `Arc`: methods with `self: Arc<Self>`, and turning
+/// an `Arc<T>` into an `Arc<dyn Trait>` by itself. For the latter there are [`Arc::from_std`] and
+/// `Arc::from(Box<dyn Trait>)`.
 pub struct Arc<T: ?Sized> {
-    inner: Option<Std<T>>,
+    inner: ManuallyDrop<Std<T>>,
+    /// Where this reference was made, and where the first one was.
+    spot: Spot,
+    made: Spot,
 }
 
 /// Dropping an [`Arc`] did something visible.
@@ -40,28 +54,39 @@ fn learn(rt: &Runtime, content: &'static str) {
     }
 }
 
+/// From now on the count of this content matters.
+fn learn_of<T: ?Sized>() {
+    if let Some(engine) = Engine::try_enter() {
+        learn(engine.rt(), std::any::type_name::<T>());
+    }
+}
+
 /// Whether the count of this content is part of the search.
 fn is_counted<T: ?Sized>(rt: &Runtime) -> bool {
     let counted = rt.shared.learned.counted.borrow();
     !counted.is_empty() && counted.contains(std::any::type_name::<T>())
 }
 
-/// A step on the count, if it matters.
+/// A step that changes the count, if it matters.
 #[inline]
-fn count<T: ?Sized>(content: *const T, mode: Mode, verb: &'static str, spot: Spot) {
-    let Some(engine) = Engine::try_enter() else { return };
-    if is_counted::<T>(engine.rt()) {
-        let object = content_object(&engine, content.cast::<u8>() as usize, "Arc", spot);
+fn count<T: ?Sized>(content: *const T, made: Spot, mode: Mode, verb: &'static str, spot: Spot) {
+    if let Some(engine) = Engine::try_enter()
+        && is_counted::<T>(engine.rt())
+    {
+        let object = content_object(&engine, content.cast::<u8>() as usize, "Arc", made);
         engine.visible(&Touch { object, mode, plain: false, verb, order: None }, spot);
+        engine.changed(object, Mode::Read);
     }
 }
 
-/// A look at the count: from now on it matters.
-fn look<T: ?Sized>(content: *const T, mode: Mode, verb: &'static str, spot: Spot) {
+/// A look at the count: from now on it matters. `mode`: what depends on it.
+fn look<T: ?Sized>(content: *const T, made: Spot, mode: Mode, verb: &'static str, spot: Spot) {
     if let Some(engine) = Engine::try_enter() {
         learn(engine.rt(), std::any::type_name::<T>());
+        let object = content_object(&engine, content.cast::<u8>() as usize, "Arc", made);
+        engine.visible(&Touch { object, mode, plain: false, verb, order: None }, spot);
+        engine.looked(object, Mode::Read);
     }
-    count(content, mode, verb, spot);
 }
 
 impl<T> Arc<T> {
@@ -83,7 +108,7 @@ impl<T> Arc<T> {
     #[track_caller]
     pub fn new_cyclic(make: impl FnOnce(&Weak<T>) -> T) -> Self {
         let spot = Location::caller();
-        let new = Std::new_cyclic(|weak| make(&Weak { inner: weak.clone() }));
+        let new = Std::new_cyclic(|weak| make(&Weak::of(weak.clone(), spot, spot)));
         Self::tracked(new, spot)
     }
 
@@ -92,47 +117,82 @@ impl<T> Arc<T> {
     /// # Errors
     /// Itself, if it is not.
     #[track_caller]
-    pub fn try_unwrap(mut this: Self) -> Result<T, Self> {
-        look(this.pointer(), Mode::Update, "Arc::try_unwrap", Location::caller());
-        let Some(inner) = this.inner.take() else { return Err(this) };
-        let address = Std::as_ptr(&inner) as usize;
-        match Std::try_unwrap(inner) {
-            Ok(value) => {
-                freed(address);
-                Ok(value)
-            }
-            Err(inner) => Err(Self { inner: Some(inner) }),
-        }
+    pub fn try_unwrap(this: Self) -> Result<T, Self> {
+        this.look(Mode::Update, "Arc::try_unwrap", Location::caller());
+        let (spot, made, address) = (this.spot, this.made, this.address());
+        let value =
+            Std::try_unwrap(this.into_std()).map_err(|inner| Self::of(inner, spot, made))?;
+        freed(address);
+        Ok(value)
     }
 
     /// The value, if this is the only reference.
     #[track_caller]
-    pub fn into_inner(mut this: Self) -> Option<T> {
-        look(this.pointer(), Mode::Update, "Arc::into_inner", Location::caller());
-        let inner = this.inner.take()?;
-        let address = Std::as_ptr(&inner) as usize;
-        let value = Std::into_inner(inner);
-        if value.is_some() {
-            freed(address);
+    pub fn into_inner(this: Self) -> Option<T> {
+        let spot = Location::caller();
+        learn_of::<T>();
+        count(this.pointer(), this.made, Mode::Update, "Arc::into_inner", spot);
+        let address = this.address();
+        let value = Std::into_inner(this.into_std())?;
+        freed(address);
+        Some(value)
+    }
+
+    /// The value, to change it: of this reference alone, if need be a copy.
+    #[track_caller]
+    pub fn make_mut(this: &mut Self) -> &mut T
+    where
+        T: Clone,
+    {
+        let spot = Location::caller();
+        this.look(Mode::Update, "Arc::make_mut", spot);
+        if Std::strong_count(&this.inner) > 1 {
+            *this = Self::tracked(Std::new((**this).clone()), spot);
+        }
+        let before = this.address();
+        let value = Std::make_mut(&mut this.inner);
+        let after = &raw const *value as usize;
+        // Weak references keep the old place, and the value is moved to a new one.
+        if before != after {
+            freed(before);
+            track(after, spot);
         }
         value
     }
 
+    /// The value, or a copy of it.
+    #[track_caller]
+    pub fn unwrap_or_clone(this: Self) -> T
+    where
+        T: Clone,
+    {
+        Self::try_unwrap(this).unwrap_or_else(|shared| (*shared).clone())
+    }
+}
+
+impl<T: ?Sized> Arc<T> {
+    /// The same as a reference of `std`, for contents of unknown size. It should be the only one:
+    /// what is done with others is not seen.
+    #[track_caller]
+    pub fn from_std(inner: Std<T>) -> Self {
+        Self::tracked(inner, Location::caller())
+    }
+
     /// A pointer that keeps the reference.
-    pub fn into_raw(mut this: Self) -> *const T {
-        match this.inner.take() {
-            Some(inner) => Std::into_raw(inner),
-            None => std::ptr::null(),
-        }
+    pub fn into_raw(this: Self) -> *const T {
+        Std::into_raw(this.into_std())
     }
 
     /// The reference that [`Arc::into_raw`] kept.
     ///
     /// # Safety
     /// As for [`std::sync::Arc::from_raw`].
+    #[track_caller]
     pub unsafe fn from_raw(pointer: *const T) -> Self {
         // SAFETY: the caller promises that it came from `into_raw`.
-        Self { inner: Some(unsafe { Std::from_raw(pointer) }) }
+        let inner = unsafe { Std::from_raw(pointer) };
+        let spot = Location::caller();
+        Self::of(inner, spot, made_at(pointer.cast::<u8>() as usize).unwrap_or(spot))
     }
 
     /// One more reference to what [`Arc::into_raw`] gave.
@@ -141,7 +201,9 @@ impl<T> Arc<T> {
     /// As for [`std::sync::Arc::increment_strong_count`].
     #[track_caller]
     pub unsafe fn increment_strong_count(pointer: *const T) {
-        count(pointer, Mode::Up, "Arc::clone", Location::caller());
+        let spot = Location::caller();
+        let made = made_at(pointer.cast::<u8>() as usize).unwrap_or(spot);
+        count(pointer, made, Mode::Up, "Arc::clone", spot);
         // SAFETY: the caller promises that it came from `into_raw`.
         unsafe { Std::increment_strong_count(pointer) };
     }
@@ -156,78 +218,60 @@ impl<T> Arc<T> {
         drop(unsafe { Self::from_raw(pointer) });
     }
 
-    /// The value, or the only reference to a copy of it.
-    #[track_caller]
-    pub fn unwrap_or_clone(this: Self) -> T
-    where
-        T: Clone,
-    {
-        Self::try_unwrap(this).unwrap_or_else(|shared| (*shared).clone())
-    }
-}
-
-impl<T: ?Sized> Arc<T> {
-    /// The same as a reference of `std`, for contents of unknown size.
-    #[track_caller]
-    pub fn from_std(inner: Std<T>) -> Self {
-        Self::tracked(inner, Location::caller())
-    }
-
     fn tracked(inner: Std<T>, spot: Spot) -> Self {
-        if let Some(engine) = Engine::try_enter() {
-            let address = Std::as_ptr(&inner).cast::<u8>() as usize;
-            engine.rt().leaks.add(address, "an Arc", spot);
-        }
-        Self { inner: Some(inner) }
+        let new = Self::of(inner, spot, spot);
+        track(new.address(), spot);
+        new
     }
 
-    fn get(&self) -> &Std<T> {
-        self.inner.as_ref().expect("internal error: an Arc was used after it was taken apart")
+    fn of(inner: Std<T>, spot: Spot, made: Spot) -> Self {
+        Self { inner: ManuallyDrop::new(inner), spot, made }
+    }
+
+    /// A look at the count: from now on it matters.
+    fn look(&self, mode: Mode, verb: &'static str, spot: Spot) {
+        look(self.pointer(), self.made, mode, verb, spot);
+    }
+
+    /// The same reference, and not counted as dropped.
+    fn into_std(self) -> Std<T> {
+        let mut this = ManuallyDrop::new(self);
+        // SAFETY: `this` is not dropped, so the reference is taken out once.
+        unsafe { ManuallyDrop::take(&mut this.inner) }
     }
 
     fn pointer(&self) -> *const T {
-        Std::as_ptr(self.get())
+        Std::as_ptr(&self.inner)
+    }
+
+    fn address(&self) -> usize {
+        self.pointer().cast::<u8>() as usize
     }
 
     /// How many references there are.
     #[track_caller]
     pub fn strong_count(this: &Self) -> usize {
-        look(this.pointer(), Mode::Read, "Arc::strong_count", Location::caller());
-        Std::strong_count(this.get())
+        this.look(Mode::Read, "Arc::strong_count", Location::caller());
+        Std::strong_count(&this.inner)
     }
 
     /// How many weak references there are.
     #[track_caller]
     pub fn weak_count(this: &Self) -> usize {
-        look(this.pointer(), Mode::Read, "Arc::weak_count", Location::caller());
-        Std::weak_count(this.get())
+        this.look(Mode::Read, "Arc::weak_count", Location::caller());
+        Std::weak_count(&this.inner)
     }
 
     /// The value, if this is the only reference.
     #[track_caller]
     pub fn get_mut(this: &mut Self) -> Option<&mut T> {
-        look(this.pointer(), Mode::Update, "Arc::get_mut", Location::caller());
-        this.inner.as_mut().and_then(Std::get_mut)
-    }
-
-    /// The value, or first a copy of it.
-    #[track_caller]
-    pub fn make_mut(this: &mut Self) -> &mut T
-    where
-        T: Clone,
-    {
-        look(this.pointer(), Mode::Update, "Arc::make_mut", Location::caller());
-        if this.inner.as_mut().and_then(Std::get_mut).is_none() {
-            let copy = Self::new((**this).clone());
-            *this = copy;
-        }
-        let inner = this.inner.as_mut().and_then(Std::get_mut);
-        inner.expect("internal error: a fresh Arc is shared")
+        this.look(Mode::Update, "Arc::get_mut", Location::caller());
+        Std::get_mut(&mut this.inner)
     }
 
     /// Whether both refer to the same value.
     pub fn ptr_eq(this: &Self, other: &Self) -> bool {
-        Std::ptr_eq(this.get(), other.get())
+        Std::ptr_eq(&this.inner, &other.inner)
     }
 
     /// Where the value is.
@@ -238,9 +282,21 @@ impl<T: ?Sized> Arc<T> {
     /// A weak reference.
     #[track_caller]
     pub fn downgrade(this: &Self) -> Weak<T> {
-        count(this.pointer(), Mode::Up, "Arc::downgrade", Location::caller());
-        Weak { inner: Std::downgrade(this.get()) }
+        let spot = Location::caller();
+        count(this.pointer(), this.made, Mode::Up, "Arc::downgrade", spot);
+        Weak::of(Std::downgrade(&this.inner), spot, this.made)
     }
+}
+
+fn track(address: usize, spot: Spot) {
+    if let Some(engine) = Engine::try_enter() {
+        engine.rt().leaks.add(address, "an Arc", spot);
+    }
+}
+
+/// Where the first reference to the content at an address was made.
+fn made_at(address: usize) -> Option<Spot> {
+    Engine::try_enter()?.rt().leaks.made_at(address)
 }
 
 fn freed(address: usize) {
@@ -252,19 +308,21 @@ fn freed(address: usize) {
 impl<T: ?Sized> Clone for Arc<T> {
     #[track_caller]
     fn clone(&self) -> Self {
-        count(self.pointer(), Mode::Up, "Arc::clone", Location::caller());
-        Self { inner: Some(Std::clone(self.get())) }
+        let spot = Location::caller();
+        count(self.pointer(), self.made, Mode::Up, "Arc::clone", spot);
+        Self::of(Std::clone(&self.inner), spot, self.made)
     }
 }
 
 impl<T: ?Sized> Drop for Arc<T> {
     fn drop(&mut self) {
-        let Some(inner) = self.inner.take() else { return };
+        // SAFETY: it is dropped once.
+        let inner = unsafe { ManuallyDrop::take(&mut self.inner) };
         let pointer = Std::as_ptr(&inner);
         if Engine::try_enter().is_none() {
             return;
         }
-        count(pointer, Mode::Update, "Arc::drop", Location::caller());
+        count(pointer, self.made, Mode::Update, "Arc::drop", self.spot);
         if Std::strong_count(&inner) > 1 {
             return;
         }
@@ -294,7 +352,7 @@ impl<T: ?Sized> Deref for Arc<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        self.get()
+        &self.inner
     }
 }
 
@@ -307,62 +365,6 @@ impl<T: ?Sized> AsRef<T> for Arc<T> {
 impl<T: ?Sized> Borrow<T> for Arc<T> {
     fn borrow(&self) -> &T {
         self
-    }
-}
-
-impl<T: Default> Default for Arc<T> {
-    #[track_caller]
-    fn default() -> Self {
-        Self::new(T::default())
-    }
-}
-
-impl<T> From<T> for Arc<T> {
-    #[track_caller]
-    fn from(value: T) -> Self {
-        Self::new(value)
-    }
-}
-
-impl<T: ?Sized> From<Box<T>> for Arc<T> {
-    #[track_caller]
-    fn from(value: Box<T>) -> Self {
-        Self::from_std(Std::from(value))
-    }
-}
-
-impl From<&str> for Arc<str> {
-    #[track_caller]
-    fn from(value: &str) -> Self {
-        Self::from_std(Std::from(value))
-    }
-}
-
-impl From<String> for Arc<str> {
-    #[track_caller]
-    fn from(value: String) -> Self {
-        Self::from_std(Std::from(value))
-    }
-}
-
-impl<T> From<Vec<T>> for Arc<[T]> {
-    #[track_caller]
-    fn from(value: Vec<T>) -> Self {
-        Self::from_std(Std::from(value))
-    }
-}
-
-impl<T: Clone> From<&[T]> for Arc<[T]> {
-    #[track_caller]
-    fn from(value: &[T]) -> Self {
-        Self::from_std(Std::from(value))
-    }
-}
-
-impl<T> FromIterator<T> for Arc<[T]> {
-    #[track_caller]
-    fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
-        Self::from_std(values.into_iter().collect())
     }
 }
 
@@ -410,71 +412,8 @@ impl<T: ?Sized> fmt::Pointer for Arc<T> {
     }
 }
 
-/// A reference that does not keep the value, as [`std::sync::Weak`].
-pub struct Weak<T: ?Sized> {
-    inner: std::sync::Weak<T>,
-}
-
-impl<T> Weak<T> {
-    /// Refers to nothing.
-    pub const fn new() -> Self {
-        Self { inner: std::sync::Weak::new() }
-    }
-}
-
-impl<T: ?Sized> Weak<T> {
-    /// A reference that keeps the value, if it is still there.
-    #[track_caller]
-    pub fn upgrade(&self) -> Option<Arc<T>> {
-        let spot = Location::caller();
-        if let Some(engine) = Engine::try_enter() {
-            learn(engine.rt(), std::any::type_name::<T>());
-            let object = content_object(&engine, self.address(), "Arc", spot);
-            let alive = || self.inner.strong_count() > 0;
-            let verb = "Weak::upgrade";
-            engine.visible(&Compare { object, writes: &alive, verb, order: None }, spot);
-        }
-        self.inner.upgrade().map(|inner| Arc { inner: Some(inner) })
-    }
-
-    fn address(&self) -> usize {
-        self.inner.as_ptr().cast::<u8>() as usize
-    }
-
-    /// How many references keep the value.
-    #[track_caller]
-    pub fn strong_count(&self) -> usize {
-        look(self.inner.as_ptr(), Mode::Read, "Weak::strong_count", Location::caller());
-        self.inner.strong_count()
-    }
-
-    /// How many weak references there are.
-    #[track_caller]
-    pub fn weak_count(&self) -> usize {
-        look(self.inner.as_ptr(), Mode::Read, "Weak::weak_count", Location::caller());
-        self.inner.weak_count()
-    }
-
-    /// Whether both refer to the same value.
-    pub fn ptr_eq(&self, other: &Self) -> bool {
-        self.inner.ptr_eq(&other.inner)
-    }
-}
-
-impl<T: ?Sized> Clone for Weak<T> {
-    fn clone(&self) -> Self {
-        Self { inner: self.inner.clone() }
-    }
-}
-
-impl<T> Default for Weak<T> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl<T: ?Sized> fmt::Debug for Weak<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("(Weak)")
+impl<T: ?Sized + std::error::Error> std::error::Error for Arc<T> {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        (**self).source()
     }
 }

@@ -3,7 +3,8 @@
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
 use std::mem::ManuallyDrop;
-use std::ops::Deref;
+use std::ops::{Deref, DerefMut};
+use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use super::once_lock::OnceLock;
 
@@ -23,7 +24,8 @@ pub struct LazyLock<T, F = fn() -> T> {
 unsafe impl<T: Send, F: Send> Send for LazyLock<T, F> {}
 // SAFETY: as above.
 unsafe impl<T: Send + Sync, F: Send> Sync for LazyLock<T, F> {}
-impl<T, F> std::panic::RefUnwindSafe for LazyLock<T, F> {}
+impl<T: UnwindSafe, F: UnwindSafe> UnwindSafe for LazyLock<T, F> {}
+impl<T: RefUnwindSafe + UnwindSafe, F: UnwindSafe> RefUnwindSafe for LazyLock<T, F> {}
 
 impl<T, F: FnOnce() -> T> LazyLock<T, F> {
     /// To be made by `make`.
@@ -34,16 +36,43 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
     }
 
     /// The value.
+    ///
+    /// # Panics
+    /// If an earlier attempt to make it panicked.
     #[track_caller]
     pub fn force(this: &Self) -> &T {
-        this.value.get_or_init(|| {
-            // SAFETY: one thread initialises at a time. A second initialisation happens only to a
-            // static after it was set back; what its initialiser owns was made by the compiler, so
-            // that a copy of its bytes is as good as the original.
+        this.value.get_or_init_once(|| {
+            // SAFETY: it is initialised once. A second time happens only to a static after it was
+            // set back; what its initialiser owns was made by the compiler, so that a copy of its
+            // bytes is as good as the original.
             let make = unsafe { std::ptr::read(this.make.get()) };
             this.used.set(true);
             ManuallyDrop::into_inner(make)()
         })
+    }
+
+    /// The value, to those who own it.
+    ///
+    /// # Panics
+    /// As [`LazyLock::force`].
+    #[track_caller]
+    pub fn force_mut(this: &mut Self) -> &mut T {
+        Self::force(this);
+        let value = this.value.get_mut();
+        value.expect("internal error: a value that was made is not there")
+    }
+}
+
+impl<T, F> LazyLock<T, F> {
+    /// The value, if it was made.
+    #[track_caller]
+    pub fn get(this: &Self) -> Option<&T> {
+        this.value.get()
+    }
+
+    /// The value, if it was made, to those who own it.
+    pub fn get_mut(this: &mut Self) -> Option<&mut T> {
+        this.value.get_mut()
     }
 }
 
@@ -65,6 +94,13 @@ impl<T, F: FnOnce() -> T> Deref for LazyLock<T, F> {
     }
 }
 
+impl<T, F: FnOnce() -> T> DerefMut for LazyLock<T, F> {
+    #[track_caller]
+    fn deref_mut(&mut self) -> &mut T {
+        Self::force_mut(self)
+    }
+}
+
 impl<T: Default> Default for LazyLock<T> {
     #[track_caller]
     fn default() -> Self {
@@ -72,8 +108,11 @@ impl<T: Default> Default for LazyLock<T> {
     }
 }
 
-impl<T, F> fmt::Debug for LazyLock<T, F> {
+impl<T: fmt::Debug, F> fmt::Debug for LazyLock<T, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LazyLock").finish_non_exhaustive()
+        match Self::get(self) {
+            Some(value) => f.debug_tuple("LazyLock").field(value).finish(),
+            None => f.write_str("LazyLock(<uninit>)"),
+        }
     }
 }

@@ -13,7 +13,6 @@ mod notify;
 mod once;
 mod once_lock;
 mod rwlock;
-mod sync_channel;
 
 pub use arc::{Arc, Weak};
 pub use barrier::{Barrier, BarrierWaitResult};

@@ -7,11 +7,13 @@ use std::panic::Location;
 use selvedge_core::{Effect, Flexibility, Mode, ObjectId};
 
 use crate::rt::runtime::Runtime;
-use crate::rt::{Engine, Header, Operation, Restorer, Touch};
+use crate::rt::{Engine, Header, Operation, Restorer, Spot, Touch};
 
 /// A flag that is raised by some and waited for by others, who take it down.
 pub struct Notify {
     header: Header,
+    /// What reports call it.
+    kind: &'static str,
     raised: Cell<bool>,
 }
 
@@ -24,11 +26,15 @@ impl Notify {
     /// Not raised.
     #[track_caller]
     pub const fn new() -> Self {
-        Self { header: Header::new(Location::caller()), raised: Cell::new(false) }
+        Self::named("Notify", Location::caller())
+    }
+
+    pub(crate) const fn named(kind: &'static str, created: Spot) -> Self {
+        Self { header: Header::new(created), kind, raised: Cell::new(false) }
     }
 
     fn object(&self, engine: &Engine) -> ObjectId {
-        self.header.object(engine, "Notify", || {
+        self.header.object(engine, self.kind, || {
             let raised: *const Cell<bool> = &self.raised;
             // SAFETY: what outlives an execution is not freed before the check is over.
             Restorer::With(Box::new(move || unsafe { (*raised).set(false) }))
@@ -38,10 +44,13 @@ impl Notify {
     /// Raises the flag.
     #[track_caller]
     pub fn notify(&self) {
-        let spot = Location::caller();
+        self.notify_at("notify", Location::caller());
+    }
+
+    pub(crate) fn notify_at(&self, verb: &'static str, spot: Spot) {
         let engine = Engine::enter();
         let object = self.object(&engine);
-        let touch = Touch { object, mode: Mode::Up, plain: false, verb: "notify", order: None };
+        let touch = Touch { object, mode: Mode::Up, plain: false, verb, order: None };
         engine.visible(&touch, spot);
         self.raised.set(true);
     }
@@ -49,7 +58,10 @@ impl Notify {
     /// Waits for the flag and takes it down.
     #[track_caller]
     pub fn wait(&self) {
-        let spot = Location::caller();
+        self.wait_at(Location::caller());
+    }
+
+    pub(crate) fn wait_at(&self, spot: Spot) {
         let engine = Engine::enter();
         let object = self.object(&engine);
         engine.visible(&Wait { object, raised: &self.raised }, spot);

@@ -89,15 +89,31 @@ impl Once {
     }
 
     /// Waits until something has run to its end.
+    ///
+    /// # Panics
+    /// If an attempt panicked.
     #[track_caller]
     pub fn wait(&self) {
-        let spot = Location::caller();
+        let ends = |progress| matches!(progress, Progress::Complete | Progress::Poisoned);
+        if self.wait_until(ends, Location::caller()) == Progress::Poisoned {
+            panic!("Once instance has previously been poisoned");
+        }
+    }
+
+    /// Like [`Once::wait`], also through attempts that panic.
+    #[track_caller]
+    pub fn wait_force(&self) {
+        self.wait_until(|progress| progress == Progress::Complete, Location::caller());
+    }
+
+    fn wait_until(&self, ends: impl Fn(Progress) -> bool, spot: Spot) -> Progress {
         let engine = Engine::enter();
         let object = self.object(&engine);
-        let ready = || matches!(self.progress.get(), Progress::Complete | Progress::Poisoned);
+        let ready = || ends(self.progress.get());
         let never = || false;
         let (verb, waits) = ("wait", "to be complete");
         engine.visible(&Await { object, ready: &ready, writes: &never, verb, waits }, spot);
+        self.progress.get()
     }
 
     fn call(&self, force: bool, f: impl FnOnce(&OnceState), spot: Spot) {

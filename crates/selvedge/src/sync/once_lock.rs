@@ -2,7 +2,7 @@
 
 use std::cell::UnsafeCell;
 use std::fmt;
-use std::panic::Location;
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 
 use super::once::Once;
 use crate::rt::{Engine, Header, Restorer};
@@ -19,7 +19,8 @@ pub struct OnceLock<T> {
 unsafe impl<T: Send> Send for OnceLock<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send + Sync> Sync for OnceLock<T> {}
-impl<T> std::panic::RefUnwindSafe for OnceLock<T> {}
+impl<T: UnwindSafe> UnwindSafe for OnceLock<T> {}
+impl<T: RefUnwindSafe + UnwindSafe> RefUnwindSafe for OnceLock<T> {}
 
 impl<T> OnceLock<T> {
     /// Empty.
@@ -72,21 +73,32 @@ impl<T> OnceLock<T> {
     #[track_caller]
     pub fn get_or_init(&self, f: impl FnOnce() -> T) -> &T {
         self.register();
-        self.once.call_once_force(|_| {
-            let value = f();
-            // SAFETY: nobody can see the value before the initialisation is complete.
-            unsafe { *self.value.get() = Some(value) };
-        });
-        // SAFETY: once complete, the value does not change while it is shared.
-        let value = unsafe { (*self.value.get()).as_ref() };
-        value.expect("internal error: a complete cell is empty")
+        self.once.call_once_force(|_| self.write(f()));
+        self.written()
+    }
+
+    /// As [`OnceLock::get_or_init`], but a panic of `f` is the end of it.
+    #[track_caller]
+    pub(super) fn get_or_init_once(&self, f: impl FnOnce() -> T) -> &T {
+        self.register();
+        self.once.call_once(|| self.write(f()));
+        self.written()
     }
 
     /// Waits until somebody has written the value.
     #[track_caller]
     pub fn wait(&self) -> &T {
         self.register();
-        self.once.wait();
+        self.once.wait_force();
+        self.written()
+    }
+
+    fn write(&self, value: T) {
+        // SAFETY: nobody can see the value before the initialisation is complete.
+        unsafe { *self.value.get() = Some(value) };
+    }
+
+    fn written(&self) -> &T {
         // SAFETY: once complete, the value does not change while it is shared.
         let value = unsafe { (*self.value.get()).as_ref() };
         value.expect("internal error: a complete cell is empty")

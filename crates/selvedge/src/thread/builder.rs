@@ -8,7 +8,7 @@ use std::rc::Rc;
 use selvedge_core::{Effect, Mode};
 
 use super::handle::{JoinHandle, Packet};
-use crate::rt::fiber::{body, start};
+use crate::rt::fiber::{Body, Outcome, body, start};
 use crate::rt::runtime::Runtime;
 use crate::rt::{Engine, Operation, Spot};
 
@@ -19,7 +19,8 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    JoinHandle::new(start_thread(None, Box::new(f), Location::caller()))
+    // SAFETY: it borrows nothing.
+    JoinHandle::new(unsafe { start_thread(None, f, Location::caller()) })
 }
 
 /// A thread to be, with a name.
@@ -55,7 +56,41 @@ impl Builder {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        Ok(JoinHandle::new(start_thread(self.name, Box::new(f), Location::caller())))
+        // SAFETY: it borrows nothing.
+        unsafe { self.spawn_unchecked(f) }
+    }
+
+    /// Spawns it, whatever it borrows.
+    ///
+    /// # Errors
+    /// As [`Builder::spawn`].
+    ///
+    /// # Safety
+    /// As for [`std::thread::Builder::spawn_unchecked`]: what it borrows must outlive it.
+    #[track_caller]
+    pub unsafe fn spawn_unchecked<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send,
+        T: Send,
+    {
+        // SAFETY: the caller promises that what it borrows outlives it.
+        let started = unsafe { start_thread(self.name, f, Location::caller()) };
+        Ok(JoinHandle::new(started))
+    }
+
+    /// Spawns it, also if it cannot be sent: all threads of checked code run on one thread of the
+    /// system. `std` would refuse it.
+    ///
+    /// # Errors
+    /// As [`Builder::spawn`].
+    #[track_caller]
+    pub fn spawn_local<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + 'static,
+        T: 'static,
+    {
+        // SAFETY: it borrows nothing.
+        Ok(JoinHandle::new(unsafe { start_thread(self.name, f, Location::caller()) }))
     }
 
     /// Spawns it in a scope.
@@ -83,14 +118,20 @@ pub(super) struct Started<T> {
     pub(super) packet: Packet<T>,
 }
 
-pub(super) fn start_thread<T: 'static>(
+/// Starts a thread.
+///
+/// # Safety
+/// What `code` and its result borrow outlives the thread.
+pub(super) unsafe fn start_thread<'a, T: 'a>(
     name: Option<String>,
-    code: Box<dyn FnOnce() -> T>,
+    code: impl FnOnce() -> T + 'a,
     spot: Spot,
 ) -> Started<T> {
     let packet: Packet<T> = Rc::new(RefCell::new(None));
     let result = Rc::clone(&packet);
     let body = body(code, move |value| *result.borrow_mut() = Some(value));
+    // SAFETY: only the lifetime changes; the caller promises that the thread ends before it.
+    let body = unsafe { std::mem::transmute::<Box<dyn FnOnce() -> Outcome + 'a>, Body>(body) };
     let engine = Engine::enter();
     engine.visible(&Spawn, spot);
     let rt = engine.rt();

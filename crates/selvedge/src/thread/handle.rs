@@ -37,7 +37,7 @@ impl<T> JoinHandle<T> {
     /// If it panicked, and [`crate::Builder::panics_are_results`] lets the check go on.
     #[track_caller]
     pub fn join(self) -> std::thread::Result<T> {
-        join(self.thread.number, Location::caller());
+        self.thread.join(Location::caller());
         let result = self.packet.borrow_mut().take();
         result.unwrap_or_else(|| Err(Box::new("the thread was taken down")))
     }
@@ -50,7 +50,7 @@ impl<T> JoinHandle<T> {
     /// Whether the thread has ended.
     #[track_caller]
     pub fn is_finished(&self) -> bool {
-        is_finished(self.thread.number, Location::caller())
+        self.thread.is_finished(Location::caller())
     }
 }
 
@@ -58,26 +58,6 @@ impl<T> fmt::Debug for JoinHandle<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("JoinHandle").finish_non_exhaustive()
     }
-}
-
-/// Waits for the end of a thread.
-pub(super) fn join(number: usize, spot: Spot) {
-    let engine = Engine::enter();
-    engine.visible(&Join { number }, spot);
-    engine.heard(engine.rt().threads[number].life, 0);
-    engine.note(|rt| format!("join {}", rt.thread_name(number)));
-}
-
-pub(super) fn is_finished(number: usize, spot: Spot) -> bool {
-    let engine = Engine::enter();
-    let object = engine.rt().threads[number].life;
-    let verb = "is it finished:";
-    let touch = Touch { object, mode: Mode::Alive, plain: false, verb, order: None };
-    engine.visible(&touch, spot);
-    let finished = engine.rt().threads[number].state == State::Finished;
-    engine.looked(object, Mode::Alive);
-    engine.note(|rt| format!("is {} finished → {finished}", rt.thread_name(number)));
-    finished
 }
 
 /// Waits for the end of a thread.
@@ -108,10 +88,31 @@ impl Operation for Join {
 #[derive(Clone, Debug)]
 pub struct Thread {
     pub(super) number: usize,
-    pub(super) name: Option<String>,
+    name: Option<String>,
 }
 
 impl Thread {
+    /// Waits for its end.
+    pub(super) fn join(&self, spot: Spot) {
+        let (engine, number) = (Engine::enter(), self.number);
+        engine.visible(&Join { number }, spot);
+        engine.heard(engine.rt().threads[number].life, 0);
+        engine.note(|rt| format!("join {}", rt.thread_name(number)));
+    }
+
+    /// Whether it has ended.
+    fn is_finished(&self, spot: Spot) -> bool {
+        let (engine, number) = (Engine::enter(), self.number);
+        let object = engine.rt().threads[number].life;
+        let verb = "is it finished:";
+        let touch = Touch { object, mode: Mode::Alive, plain: false, verb, order: None };
+        engine.visible(&touch, spot);
+        let finished = engine.rt().threads[number].state == State::Finished;
+        engine.looked(object, Mode::Alive);
+        engine.note(|rt| format!("is {} finished → {finished}", rt.thread_name(number)));
+        finished
+    }
+
     /// Its number, the same in every execution.
     pub fn id(&self) -> ThreadId {
         ThreadId(self.number)
@@ -141,7 +142,7 @@ impl Thread {
 }
 
 /// The number of a thread, the same in every execution.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ThreadId(usize);
 
 /// The thread that runs.

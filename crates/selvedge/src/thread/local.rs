@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::cell::Cell as CheckedCell;
 use crate::rt::Engine;
 use crate::rt::runtime::Runtime;
 
@@ -62,6 +63,18 @@ impl<T: 'static> LocalKey<T> {
         Ok(f(unsafe { &*value }))
     }
 
+    /// Makes the value of `value` if it is not there yet, and else sets it.
+    ///
+    /// # Panics
+    /// If the value was dropped already.
+    #[track_caller]
+    fn set_or<V>(&'static self, value: V, make: impl FnOnce(V) -> T, set: impl FnOnce(&T, V)) {
+        match self.find() {
+            None => _ = self.insert(Box::new(make(value))),
+            Some(_) => self.with(|found| set(found, value)),
+        }
+    }
+
     fn key(&'static self) -> usize {
         &raw const *self as usize
     }
@@ -85,51 +98,67 @@ impl<T: 'static> LocalKey<T> {
     }
 }
 
-impl<T: 'static> LocalKey<Cell<T>> {
-    /// Sets the value.
-    pub fn set(&'static self, value: T) {
-        self.with(|cell| cell.set(value));
-    }
+/// Of cells: those of `std`, and this crate's.
+macro_rules! local_cell {
+    ($cell:ident) => {
+        impl<T: 'static> LocalKey<$cell<T>> {
+            /// Sets the value; if it is the first use, in place of the initial one.
+            #[track_caller]
+            pub fn set(&'static self, value: T) {
+                self.set_or(value, $cell::new, |cell, value| cell.set(value));
+            }
 
-    /// A copy of the value.
-    pub fn get(&'static self) -> T
-    where
-        T: Copy,
-    {
-        self.with(Cell::get)
-    }
+            /// A copy of the value.
+            #[track_caller]
+            pub fn get(&'static self) -> T
+            where
+                T: Copy,
+            {
+                self.with($cell::get)
+            }
 
-    /// Takes the value and leaves the default one.
-    pub fn take(&'static self) -> T
-    where
-        T: Default,
-    {
-        self.with(Cell::take)
-    }
+            /// Takes the value and leaves the default one.
+            #[track_caller]
+            pub fn take(&'static self) -> T
+            where
+                T: Default,
+            {
+                self.with($cell::take)
+            }
 
-    /// Replaces the value.
-    pub fn replace(&'static self, value: T) -> T {
-        self.with(|cell| cell.replace(value))
-    }
+            /// Replaces the value.
+            #[track_caller]
+            pub fn replace(&'static self, value: T) -> T {
+                self.with(|cell| cell.replace(value))
+            }
+        }
+    };
 }
+
+local_cell!(Cell);
+local_cell!(CheckedCell);
 
 impl<T: 'static> LocalKey<RefCell<T>> {
     /// Calls `f` with the value.
+    #[track_caller]
     pub fn with_borrow<R>(&'static self, f: impl FnOnce(&T) -> R) -> R {
         self.with(|cell| f(&cell.borrow()))
     }
 
     /// Calls `f` with the value, to change it.
+    #[track_caller]
     pub fn with_borrow_mut<R>(&'static self, f: impl FnOnce(&mut T) -> R) -> R {
         self.with(|cell| f(&mut cell.borrow_mut()))
     }
 
-    /// Sets the value.
+    /// Sets the value; if it is the first use, in place of the initial one.
+    #[track_caller]
     pub fn set(&'static self, value: T) {
-        self.with(|cell| *cell.borrow_mut() = value);
+        self.set_or(value, RefCell::new, |cell, value| *cell.borrow_mut() = value);
     }
 
     /// Takes the value and leaves the default one.
+    #[track_caller]
     pub fn take(&'static self) -> T
     where
         T: Default,
@@ -138,6 +167,7 @@ impl<T: 'static> LocalKey<RefCell<T>> {
     }
 
     /// Replaces the value.
+    #[track_caller]
     pub fn replace(&'static self, value: T) -> T {
         self.with(|cell| cell.replace(value))
     }

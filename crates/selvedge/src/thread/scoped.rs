@@ -1,29 +1,41 @@
 //! Threads that may borrow.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::rc::Rc;
 
 use super::builder::start_thread;
-use super::handle::{Packet, Thread, is_finished, join};
-use crate::rt::Spot;
+use super::handle::{JoinHandle, Thread};
+use crate::rt::{Engine, Spot};
 
-/// Whether the end of a thread is known to somebody.
-type IsKnown = Box<dyn Fn() -> bool>;
+/// What a scope wants to know of one of its threads when it has ended.
+#[derive(Default)]
+struct Fate {
+    /// Whether it came to its end without a panic.
+    succeeded: Cell<bool>,
+    /// Who joined it.
+    joined_by: Cell<Option<usize>>,
+}
 
 /// A scope to spawn threads in.
 pub struct Scope<'scope, 'env: 'scope> {
-    /// Threads of the scope: number, and whether somebody has joined it or will know of its panic.
-    threads: RefCell<Vec<(usize, IsKnown)>>,
+    threads: RefCell<Vec<(Thread, Rc<Fate>)>>,
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
 }
 
 // SAFETY: all threads of checked code run on one thread of the system, by turns.
+unsafe impl Send for Scope<'_, '_> {}
+// SAFETY: as above.
 unsafe impl Sync for Scope<'_, '_> {}
+impl std::panic::RefUnwindSafe for Scope<'_, '_> {}
 
 /// Runs `f` with a scope, and waits for all threads that were spawned in it.
+///
+/// # Panics
+/// If a thread panicked that nobody joined.
 #[track_caller]
 pub fn scope<'env, F, T>(f: F) -> T
 where
@@ -32,23 +44,45 @@ where
     let spot = Location::caller();
     let scope = Scope { threads: RefCell::new(Vec::new()), scope: PhantomData, env: PhantomData };
     let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
-    let mut panicked = false;
-    // Threads may spawn others while we wait.
-    let mut next = 0;
-    loop {
-        let Some(number) = scope.threads.borrow().get(next).map(|&(number, _)| number) else {
-            break;
-        };
-        if !scope.threads.borrow()[next].1() {
-            join(number, spot);
-            panicked |= !scope.threads.borrow()[next].1();
-        }
-        next += 1;
-    }
+    scope.join_all(spot);
+    let is_unknown = |fate: &Fate| !fate.succeeded.get() && fate.joined_by.get().is_none();
     match result {
         Err(payload) => resume_unwind(payload),
-        Ok(_) if panicked => panic!("a scoped thread panicked"),
+        Ok(_) if scope.threads.borrow().iter().any(|(_, fate)| is_unknown(fate)) => {
+            panic!("a scoped thread panicked")
+        }
         Ok(value) => value,
+    }
+}
+
+impl Scope<'_, '_> {
+    /// Waits for all threads. Only what this thread joined itself it knows to have ended: whether
+    /// others have is nothing that it may look at without a step.
+    ///
+    /// Threads may spawn others while we wait, in any order. Whoever is spawned has a larger number
+    /// than who spawned it, so that the one with the least number does not depend on that order.
+    fn join_all(&self, spot: Spot) {
+        let me = Engine::enter().me();
+        let mut last = None;
+        while let Some((thread, fate)) = self.first_after(last) {
+            if fate.joined_by.get() != Some(me) {
+                thread.join(spot);
+            }
+            last = Some(thread.number);
+        }
+    }
+
+    fn add(&self, thread: &Thread, fate: &Rc<Fate>) {
+        // The list belongs to no thread: when it grows, the memory must not be that of who comes last.
+        let _engine = Engine::enter();
+        self.threads.borrow_mut().push((thread.clone(), Rc::clone(fate)));
+    }
+
+    /// The thread with the least number above `last`.
+    fn first_after(&self, last: Option<usize>) -> Option<(Thread, Rc<Fate>)> {
+        let threads = self.threads.borrow();
+        let rest = threads.iter().filter(|(thread, _)| Some(thread.number) > last);
+        rest.min_by_key(|(thread, _)| thread.number).cloned()
     }
 }
 
@@ -73,26 +107,17 @@ impl<'scope> Scope<'scope, '_> {
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,
     {
-        // The result travels on the side, so that only the code must pretend to live long.
-        let packet: Packet<T> = Packet::default();
-        let done: Packet<()> = Packet::default();
-        let (result, finished) = (packet.clone(), done.clone());
-        let code: Box<dyn FnOnce() + 'scope> = Box::new(move || {
+        let fate = Rc::new(Fate::default());
+        let told = Rc::clone(&fate);
+        let code = move || {
             let value = f();
-            *result.borrow_mut() = Some(Ok(value));
-            *finished.borrow_mut() = Some(Ok(()));
-        });
-        // SAFETY: only the lifetime changes: the scope does not end before the thread has.
-        let code = unsafe {
-            std::mem::transmute::<Box<dyn FnOnce() + 'scope>, Box<dyn FnOnce() + 'static>>(code)
+            told.succeeded.set(true);
+            value
         };
-        let started = start_thread(name, code, spot);
-        let joined = done.clone();
-        self.threads
-            .borrow_mut()
-            .push((started.number, Box::new(move || joined.borrow().is_some())));
-        let thread = Thread { number: started.number, name: started.name };
-        ScopedJoinHandle { packet, failure: started.packet, done, thread, scope: PhantomData }
+        // SAFETY: the scope does not end before the thread has.
+        let handle = JoinHandle::new(unsafe { start_thread(name, code, spot) });
+        self.add(handle.thread(), &fate);
+        ScopedJoinHandle { handle, fate, scope: PhantomData }
     }
 }
 
@@ -104,17 +129,15 @@ impl fmt::Debug for Scope<'_, '_> {
 
 /// Owned permission to join on a thread of a scope.
 pub struct ScopedJoinHandle<'scope, T> {
-    packet: Packet<T>,
-    failure: Packet<()>,
-    done: Packet<()>,
-    thread: Thread,
+    handle: JoinHandle<T>,
+    fate: Rc<Fate>,
     scope: PhantomData<&'scope ()>,
 }
 
 // SAFETY: all threads of checked code run on one thread of the system, by turns.
-unsafe impl<T> Send for ScopedJoinHandle<'_, T> {}
+unsafe impl<T: Send> Send for ScopedJoinHandle<'_, T> {}
 // SAFETY: as above.
-unsafe impl<T> Sync for ScopedJoinHandle<'_, T> {}
+unsafe impl<T: Send> Sync for ScopedJoinHandle<'_, T> {}
 
 impl<T> ScopedJoinHandle<'_, T> {
     /// Waits for the thread to end.
@@ -123,27 +146,20 @@ impl<T> ScopedJoinHandle<'_, T> {
     /// As [`super::JoinHandle::join`].
     #[track_caller]
     pub fn join(self) -> std::thread::Result<T> {
-        join(self.thread.number, Location::caller());
-        let value = self.packet.borrow_mut().take();
-        if value.is_none() {
-            // Whoever joins knows of the panic.
-            *self.done.borrow_mut() = Some(Ok(()));
-        }
-        value.unwrap_or_else(|| match self.failure.borrow_mut().take() {
-            Some(Err(payload)) => Err(payload),
-            _ => Err(Box::new("the thread was taken down")),
-        })
+        let result = self.handle.join();
+        self.fate.joined_by.set(Some(Engine::enter().me()));
+        result
     }
 
     /// The thread.
     pub fn thread(&self) -> &Thread {
-        &self.thread
+        self.handle.thread()
     }
 
     /// Whether the thread has ended.
     #[track_caller]
     pub fn is_finished(&self) -> bool {
-        is_finished(self.thread.number, Location::caller())
+        self.handle.is_finished()
     }
 }
 

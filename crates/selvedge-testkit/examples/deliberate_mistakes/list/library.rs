@@ -76,4 +76,28 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         suite: "errors",
         test: "a_leak",
     },
+    Mistake {
+        name: "library: weak references go without a step",
+        file: "sync/arc/weak.rs",
+        right: "self.count(Mode::Update, \"Weak::drop\", self.spot);",
+        wrong: "",
+        suite: "references",
+        test: "weak_references_are_counted_when_it_matters",
+    },
+    Mistake {
+        name: "library: a scope looks whether a thread has ended, without a step",
+        file: "thread/scoped.rs",
+        right: "fate.joined_by.get() != Some(me)",
+        wrong: "!fate.succeeded.get() && fate.joined_by.get() != Some(me)",
+        suite: "scopes",
+        test: "a_scope_waits_for_its_threads",
+    },
+    Mistake {
+        name: "library: an empty channel with a bound does not ask who is left",
+        file: "sync/mpsc/bounded.rs",
+        right: "        if !has {",
+        wrong: "        if false {",
+        suite: "channels",
+        test: "one_of_each",
+    },
 ];

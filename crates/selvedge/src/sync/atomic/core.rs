@@ -9,7 +9,7 @@ use selvedge_core::{Mode, ObjectId};
 use super::Ordering;
 use crate::rt::operation::ordering;
 use crate::rt::runtime::Found;
-use crate::rt::{Compare, Engine, Header, Restorer, Touch};
+use crate::rt::{Compare, Engine, Header, Restorer, Spot, Touch};
 
 /// A value as bits, to see whether it has changed.
 pub(super) trait Value: Copy + PartialEq + Debug {
@@ -161,16 +161,49 @@ impl<T: Value> Core<T> {
         if succeeds { Ok(old) } else { Err(old) }
     }
 
-    /// The value, to those who own it.
-    pub(super) fn get_mut(&mut self) -> &mut T {
+    /// Replaces the value by what `f` makes of it, trying again if it changes meanwhile.
+    #[track_caller]
+    pub(super) fn try_update(
+        &self,
+        verb: &'static str,
+        set: Ordering,
+        fetch: Ordering,
+        mut f: impl FnMut(T) -> Option<T>,
+    ) -> Result<T, T> {
+        let mut old = self.load(fetch);
+        while let Some(new) = f(old) {
+            match self.compare_exchange(verb, old, new, (set, fetch)) {
+                Ok(found) => return Ok(found),
+                Err(found) => old = found,
+            }
+        }
+        Err(old)
+    }
+
+    /// The value, to those who own it: a race with any other access.
+    #[track_caller]
+    pub(super) fn get_mut(&mut self, verb: &'static str) -> &mut T {
+        self.own(verb, Location::caller());
         self.value.get_mut()
     }
 
-    pub(super) fn into_inner(self) -> T {
-        self.value.get()
+    fn own(&self, verb: &'static str, spot: Spot) {
+        let Some(engine) = Engine::try_enter() else { return };
+        // Whoever drops the last reference is alone: that is no reason to count them.
+        if engine.is_dropping() || std::thread::panicking() {
+            return;
+        }
+        let object = self.object(&engine);
+        let touch = Touch { object, mode: Mode::Update, plain: true, verb, order: None };
+        engine.visible(&touch, spot);
+        engine.changed(object, Mode::Probe);
     }
 
-    pub(super) fn as_ptr(&self) -> *mut T {
+    pub(super) const fn into_inner(self) -> T {
+        self.value.into_inner()
+    }
+
+    pub(super) const fn as_ptr(&self) -> *mut T {
         self.value.as_ptr()
     }
 
@@ -189,9 +222,11 @@ impl<T: Value> Core<T> {
         value
     }
 
-    /// The value without a step: for `Debug`.
-    pub(super) fn peek(&self) -> T {
-        self.value.get()
+    /// The value, to show it: a load like others, but also possible when the check is over.
+    #[track_caller]
+    pub(super) fn look(&self) -> T {
+        let checked = Engine::try_enter().is_some();
+        if checked { self.load(Ordering::SeqCst) } else { self.value.get() }
     }
 }
 

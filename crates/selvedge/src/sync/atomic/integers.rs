@@ -107,7 +107,7 @@ macro_rules! atomic_integer {
 
         impl fmt::Debug for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.core.peek().fmt(f)
+                self.core.look().fmt(f)
             }
         }
     };

@@ -81,36 +81,58 @@ macro_rules! atomic_common {
                 &self,
                 set: Ordering,
                 fetch: Ordering,
-                mut f: impl FnMut($type) -> Option<$type>,
+                f: impl FnMut($type) -> Option<$type>,
             ) -> Result<$type, $type> {
-                let mut old = self.core.load(fetch);
-                while let Some(new) = f(old) {
-                    let orders = (set, fetch);
-                    match self.core.compare_exchange("fetch_update", old, new, orders) {
-                        Ok(found) => return Ok(found),
-                        Err(found) => old = found,
-                    }
-                }
-                Err(old)
+                self.core.try_update("fetch_update", set, fetch, f)
             }
 
-            /// The value, to those who own the atomic: no step.
+            /// As [`Self::fetch_update`].
+            ///
+            /// # Errors
+            /// The value, if `f` gives nothing.
+            #[track_caller]
+            pub fn try_update(
+                &self,
+                set: Ordering,
+                fetch: Ordering,
+                f: impl FnMut($type) -> Option<$type>,
+            ) -> Result<$type, $type> {
+                self.core.try_update("try_update", set, fetch, f)
+            }
+
+            /// Replaces the value by what `f` makes of it, trying again if it changes meanwhile;
+            /// gives the value before.
+            #[track_caller]
+            pub fn update(
+                &self,
+                set: Ordering,
+                fetch: Ordering,
+                mut f: impl FnMut($type) -> $type,
+            ) -> $type {
+                let updated = self.core.try_update("update", set, fetch, |old| Some(f(old)));
+                updated.unwrap_or_else(|old| old)
+            }
+
+            /// The value, to those who own the atomic: a data race with any other access that is
+            /// not ordered otherwise.
+            #[track_caller]
             pub fn get_mut(&mut self) -> &mut $type {
-                self.core.get_mut()
+                self.core.get_mut("get_mut")
             }
 
-            /// The value, to those who own the atomic: no step.
+            /// As [`Self::get_mut`].
+            #[track_caller]
             pub fn with_mut<R>(&mut self, f: impl FnOnce(&mut $type) -> R) -> R {
-                f(self.core.get_mut())
+                f(self.core.get_mut("with_mut"))
             }
 
             /// Takes the value out.
-            pub fn into_inner(self) -> $type {
+            pub const fn into_inner(self) -> $type {
                 self.core.into_inner()
             }
 
             /// A pointer to the value. What is done through it is not seen.
-            pub fn as_ptr(&self) -> *mut $type {
+            pub const fn as_ptr(&self) -> *mut $type {
                 self.core.as_ptr()
             }
 
@@ -203,7 +225,7 @@ impl From<bool> for AtomicBool {
 
 impl fmt::Debug for AtomicBool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.core.peek().fmt(f)
+        self.core.look().fmt(f)
     }
 }
 
@@ -230,6 +252,48 @@ impl<T> AtomicPtr<T> {
     pub const fn new(value: *mut T) -> Self {
         Self { core: Core::new(value, "AtomicPtr") }
     }
+
+    /// Moves it `count` values on, wrapping round; gives the value before.
+    #[track_caller]
+    pub fn fetch_ptr_add(&self, count: usize, order: Ordering) -> *mut T {
+        self.core.modify("fetch_ptr_add", order, |old| old.wrapping_add(count))
+    }
+
+    /// Moves it `count` values back, wrapping round; gives the value before.
+    #[track_caller]
+    pub fn fetch_ptr_sub(&self, count: usize, order: Ordering) -> *mut T {
+        self.core.modify("fetch_ptr_sub", order, |old| old.wrapping_sub(count))
+    }
+
+    /// Moves it `count` bytes on, wrapping round; gives the value before.
+    #[track_caller]
+    pub fn fetch_byte_add(&self, count: usize, order: Ordering) -> *mut T {
+        self.core.modify("fetch_byte_add", order, |old| old.wrapping_byte_add(count))
+    }
+
+    /// Moves it `count` bytes back, wrapping round; gives the value before.
+    #[track_caller]
+    pub fn fetch_byte_sub(&self, count: usize, order: Ordering) -> *mut T {
+        self.core.modify("fetch_byte_sub", order, |old| old.wrapping_byte_sub(count))
+    }
+
+    /// Sets its address to `self | value`, for tags in low bits; gives the value before.
+    #[track_caller]
+    pub fn fetch_or(&self, value: usize, order: Ordering) -> *mut T {
+        self.core.modify("fetch_or", order, |old| old.map_addr(|old| old | value))
+    }
+
+    /// Sets its address to `self & value`, for tags in low bits; gives the value before.
+    #[track_caller]
+    pub fn fetch_and(&self, value: usize, order: Ordering) -> *mut T {
+        self.core.modify("fetch_and", order, |old| old.map_addr(|old| old & value))
+    }
+
+    /// Sets its address to `self ^ value`, for tags in low bits; gives the value before.
+    #[track_caller]
+    pub fn fetch_xor(&self, value: usize, order: Ordering) -> *mut T {
+        self.core.modify("fetch_xor", order, |old| old.map_addr(|old| old ^ value))
+    }
 }
 
 atomic_common!(AtomicPtr<T>, *mut T);
@@ -250,6 +314,12 @@ impl<T> From<*mut T> for AtomicPtr<T> {
 
 impl<T> fmt::Debug for AtomicPtr<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.core.peek().fmt(f)
+        self.core.look().fmt(f)
+    }
+}
+
+impl<T> fmt::Pointer for AtomicPtr<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Pointer::fmt(&self.core.look(), f)
     }
 }

@@ -1,5 +1,6 @@
 //! Channels with many senders and one receiver, as in [`std::sync::mpsc`].
 
+mod bounded;
 mod unbounded;
 
 use std::fmt;
@@ -7,7 +8,8 @@ use std::panic::Location;
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::sync_channel::{Bounded, Full};
+use crate::rt::{Restorer, Spot};
+use bounded::Bounded;
 use unbounded::Unbounded;
 
 pub use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
@@ -15,20 +17,32 @@ pub use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, 
 /// A channel without a bound.
 #[track_caller]
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
-    let channel = Rc::new(Unbounded::new(Location::caller()));
-    (Sender { channel: Rc::clone(&channel) }, Receiver { flavour: Flavour::Unbounded(channel) })
+    let spot = Location::caller();
+    let channel = Rc::new(Unbounded::new(spot));
+    let (sending, flavour) = (Rc::clone(&channel), Flavour::Unbounded(channel));
+    (Sender { channel: sending, spot }, Receiver { flavour, spot })
 }
 
 /// A channel that holds at most `bound` messages; with 0, sender and receiver meet.
 #[track_caller]
 pub fn sync_channel<T>(bound: usize) -> (SyncSender<T>, Receiver<T>) {
-    let channel = Rc::new(Bounded::new(bound));
-    (SyncSender { channel: Rc::clone(&channel) }, Receiver { flavour: Flavour::Bounded(channel) })
+    let spot = Location::caller();
+    let channel = Rc::new(Bounded::new(bound, spot));
+    let (sending, flavour) = (Rc::clone(&channel), Flavour::Bounded(channel));
+    (SyncSender { channel: sending, spot }, Receiver { flavour, spot })
+}
+
+/// A channel that outlives an execution cannot be set back.
+fn refuse() -> Restorer {
+    let (content, drop) = (std::ptr::null_mut(), Box::new(|| ()));
+    Restorer::Bytes { content, length: 0, drop, owns: true }
 }
 
 /// The sending half of [`channel`].
 pub struct Sender<T> {
     channel: Rc<Unbounded<T>>,
+    /// Where this one was made.
+    spot: Spot,
 }
 
 // SAFETY: all threads of checked code run on one thread of the system, by turns.
@@ -50,15 +64,16 @@ impl<T> Sender<T> {
 }
 
 impl<T> Clone for Sender<T> {
+    #[track_caller]
     fn clone(&self) -> Self {
         self.channel.add_sender();
-        Self { channel: Rc::clone(&self.channel) }
+        Self { channel: Rc::clone(&self.channel), spot: Location::caller() }
     }
 }
 
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
-        self.channel.drop_sender(Location::caller());
+        self.channel.drop_sender(self.spot);
     }
 }
 
@@ -71,6 +86,8 @@ impl<T> fmt::Debug for Sender<T> {
 /// The sending half of [`sync_channel`].
 pub struct SyncSender<T> {
     channel: Rc<Bounded<T>>,
+    /// Where this one was made.
+    spot: Spot,
 }
 
 // SAFETY: all threads of checked code run on one thread of the system, by turns.
@@ -87,7 +104,7 @@ impl<T> SyncSender<T> {
     /// With the message, if the receiver is gone.
     #[track_caller]
     pub fn send(&self, message: T) -> Result<(), SendError<T>> {
-        self.channel.send(message).map_err(SendError)
+        self.channel.send(message, Location::caller()).map_err(SendError)
     }
 
     /// Sends a message if the channel is not full.
@@ -96,23 +113,21 @@ impl<T> SyncSender<T> {
     /// With the message, if it is, or if the receiver is gone.
     #[track_caller]
     pub fn try_send(&self, message: T) -> Result<(), TrySendError<T>> {
-        self.channel.try_send(message).map_err(|full| match full {
-            Full::Full(message) => TrySendError::Full(message),
-            Full::Gone(message) => TrySendError::Disconnected(message),
-        })
+        self.channel.try_send(message, Location::caller())
     }
 }
 
 impl<T> Clone for SyncSender<T> {
+    #[track_caller]
     fn clone(&self) -> Self {
         self.channel.add_sender();
-        Self { channel: Rc::clone(&self.channel) }
+        Self { channel: Rc::clone(&self.channel), spot: Location::caller() }
     }
 }
 
 impl<T> Drop for SyncSender<T> {
     fn drop(&mut self) {
-        self.channel.drop_sender();
+        self.channel.drop_sender(self.spot);
     }
 }
 
@@ -125,6 +140,8 @@ impl<T> fmt::Debug for SyncSender<T> {
 /// The receiving half of a channel.
 pub struct Receiver<T> {
     flavour: Flavour<T>,
+    /// Where it was made.
+    spot: Spot,
 }
 
 enum Flavour<T> {
@@ -147,7 +164,7 @@ impl<T> Receiver<T> {
         let spot = Location::caller();
         match &self.flavour {
             Flavour::Unbounded(channel) => channel.receive(spot).ok_or(RecvError),
-            Flavour::Bounded(channel) => channel.receive().ok_or(RecvError),
+            Flavour::Bounded(channel) => channel.receive(false, spot).map_err(|_| RecvError),
         }
     }
 
@@ -160,7 +177,7 @@ impl<T> Receiver<T> {
         let spot = Location::caller();
         match &self.flavour {
             Flavour::Unbounded(channel) => channel.try_receive(spot),
-            Flavour::Bounded(channel) => channel.try_receive(),
+            Flavour::Bounded(channel) => channel.try_receive(spot),
         }
     }
 
@@ -173,7 +190,7 @@ impl<T> Receiver<T> {
         let spot = Location::caller();
         match &self.flavour {
             Flavour::Unbounded(channel) => channel.receive_timed(spot),
-            Flavour::Bounded(channel) => channel.receive_timed(),
+            Flavour::Bounded(channel) => channel.receive(true, spot),
         }
     }
 
@@ -191,8 +208,8 @@ impl<T> Receiver<T> {
 impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
         match &self.flavour {
-            Flavour::Unbounded(channel) => channel.drop_receiver(Location::caller()),
-            Flavour::Bounded(channel) => channel.drop_receiver(),
+            Flavour::Unbounded(channel) => channel.drop_receiver(self.spot),
+            Flavour::Bounded(channel) => channel.drop_receiver(self.spot),
         }
     }
 }

@@ -6,9 +6,9 @@ use std::collections::VecDeque;
 
 use selvedge_core::{Effect, Flexibility, Mode, ObjectId};
 
-use super::{RecvTimeoutError, TryRecvError};
+use super::{RecvTimeoutError, TryRecvError, refuse};
 use crate::rt::runtime::Runtime;
-use crate::rt::{Engine, Header, Operation, Restorer, Spot, Touch};
+use crate::rt::{Engine, Header, Operation, Spot, Touch};
 
 pub(super) struct Unbounded<T> {
     header: Header,
@@ -47,17 +47,10 @@ impl<T> Unbounded<T> {
         {
             return known;
         }
-        // One that outlives an execution cannot be set back.
-        let refuse = || Restorer::Bytes {
-            content: std::ptr::null_mut(),
-            length: 0,
-            drop: Box::new(|| ()),
-            owns: true,
-        };
         let objects = Objects {
             mailbox: self.header.object(engine, "channel", refuse),
-            senders: self.header.part(engine, "channel", 1),
-            receiver: self.header.part(engine, "channel", 2),
+            senders: self.header.part(engine, "senders", 1),
+            receiver: self.header.part(engine, "receiver", 2),
         };
         self.objects.set(Some((epoch, objects)));
         objects
@@ -90,22 +83,24 @@ impl<T> Unbounded<T> {
 
     pub(super) fn drop_sender(&self, spot: Spot) {
         if let Some(engine) = Engine::try_enter() {
-            let object = self.objects(&engine).senders;
-            let verb = "drop a sender of";
+            let Objects { mailbox, senders: object, .. } = self.objects(&engine);
+            let verb = "drop one of";
             let touch = Touch { object, mode: Mode::Arrive, plain: false, verb, order: None };
             engine.visible(&touch, spot);
             engine.changed(object, Mode::Pass);
+            engine.note(|rt| format!("drop a sender of {}", rt.object_name(mailbox)));
         }
         self.senders.set(self.senders.get() - 1);
     }
 
     pub(super) fn drop_receiver(&self, spot: Spot) {
         if let Some(engine) = Engine::try_enter() {
-            let object = self.objects(&engine).receiver;
-            let verb = "drop the receiver of";
+            let Objects { mailbox, receiver: object, .. } = self.objects(&engine);
+            let verb = "drop";
             let touch = Touch { object, mode: Mode::End, plain: false, verb, order: None };
             engine.visible(&touch, spot);
             engine.changed(object, Mode::Alive);
+            engine.note(|rt| format!("drop the receiver of {}", rt.object_name(mailbox)));
         }
         self.receiver.set(false);
         let rest = std::mem::take(&mut *self.queue.borrow_mut());

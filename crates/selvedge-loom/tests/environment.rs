@@ -1,0 +1,73 @@
+//! `LOOM_*` variables: each is tried on a model with 24 classes, in a process of its own.
+
+use std::process::Command;
+
+use loom::sync::Arc;
+use loom::sync::atomic::AtomicUsize;
+use loom::sync::atomic::Ordering::SeqCst;
+use loom::thread;
+
+/// Set for the process that runs the model.
+const VICTIM: &str = "SELVEDGE_TEST_VICTIM";
+
+#[test]
+fn victim() {
+    if std::env::var_os(VICTIM).is_none() {
+        return;
+    }
+    loom::model(|| {
+        let x = Arc::new(AtomicUsize::new(0));
+        let threads = [1, 2, 3].map(|i| {
+            let x = Arc::clone(&x);
+            thread::spawn(move || x.store(i, SeqCst))
+        });
+        x.store(4, SeqCst);
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    });
+}
+
+/// Whether the model passes with these variables, and what it prints.
+fn run(variables: &[(&str, &str)]) -> (bool, String) {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "victim", "--nocapture"]).env(VICTIM, "1");
+    let output = command.envs(variables.iter().copied()).output().unwrap();
+    (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[track_caller]
+fn prints(variables: &[(&str, &str)], line: &str) {
+    let all = [&[("LOOM_LOG", "info")], variables].concat();
+    let (passes, text) = run(&all);
+    assert!(passes && text.contains(line), "{text}");
+}
+
+#[test]
+fn bounds() {
+    prints(&[], "selvedge: victim: verified, 24 executions");
+    prints(&[("LOOM_MAX_PERMUTATIONS", "5")], "selvedge: victim: inconclusive, 5 executions");
+    prints(&[("LOOM_MAX_PREEMPTIONS", "0")], "selvedge: victim: inconclusive, 6 executions");
+    prints(&[("LOOM_MAX_DURATION", "0")], "selvedge: victim: inconclusive, ");
+}
+
+#[test]
+fn those_without_effect() {
+    for (variable, value) in [
+        ("LOOM_MAX_BRANCHES", "1"),
+        ("LOOM_CHECKPOINT_FILE", "/nowhere/at/all.json"),
+        ("LOOM_CHECKPOINT_INTERVAL", "1"),
+        ("LOOM_LOCATION", "1"),
+    ] {
+        prints(&[(variable, value)], "selvedge: victim: verified, 24 executions");
+    }
+    let (passes, text) = run(&[]);
+    assert!(passes && !text.contains("selvedge: victim"), "nobody asked: {text}");
+}
+
+#[test]
+fn a_value_that_is_none() {
+    let (passes, text) = run(&[("LOOM_MAX_PREEMPTIONS", "many")]);
+    assert!(
+        !passes && text.contains("LOOM_MAX_PREEMPTIONS is `many`, and should be a number"),
+        "{text}"
+    );
+}

@@ -1,0 +1,147 @@
+//! References that do not keep the value.
+
+use std::fmt;
+use std::mem::ManuallyDrop;
+use std::panic::Location;
+use std::sync::Weak as Std;
+
+use selvedge_core::Mode;
+
+use super::{Arc, count, learn, look, made_at};
+use crate::rt::object::content_object;
+use crate::rt::{Compare, Engine, Spot};
+
+/// A reference that does not keep the value, as [`std::sync::Weak`].
+pub struct Weak<T: ?Sized> {
+    inner: ManuallyDrop<Std<T>>,
+    /// Where this reference was made, and where the first one to the value was.
+    spot: Spot,
+    made: Spot,
+}
+
+impl<T> Weak<T> {
+    /// Refers to nothing.
+    #[track_caller]
+    pub const fn new() -> Self {
+        let spot = Location::caller();
+        Self { inner: ManuallyDrop::new(Std::new()), spot, made: spot }
+    }
+}
+
+impl<T: ?Sized> Weak<T> {
+    pub(super) fn of(inner: Std<T>, spot: Spot, made: Spot) -> Self {
+        Self { inner: ManuallyDrop::new(inner), spot, made }
+    }
+
+    /// A reference that keeps the value, if it is still there.
+    #[track_caller]
+    pub fn upgrade(&self) -> Option<Arc<T>> {
+        let spot = Location::caller();
+        if let Some(engine) = Engine::try_enter()
+            && !self.is_dangling()
+        {
+            learn(engine.rt(), std::any::type_name::<T>());
+            let address = self.inner.as_ptr().cast::<u8>() as usize;
+            let object = content_object(&engine, address, "Arc", self.made);
+            let alive = || self.inner.strong_count() > 0;
+            let verb = "Weak::upgrade";
+            engine.visible(&Compare { object, writes: &alive, verb, order: None }, spot);
+            match alive() {
+                true => engine.changed(object, Mode::Read),
+                false => engine.looked(object, Mode::Read),
+            }
+        }
+        self.inner.upgrade().map(|inner| Arc::of(inner, spot, self.made))
+    }
+
+    /// How many references keep the value.
+    #[track_caller]
+    pub fn strong_count(&self) -> usize {
+        self.look("Weak::strong_count", Location::caller());
+        self.inner.strong_count()
+    }
+
+    /// How many weak references there are; none if nothing keeps the value.
+    #[track_caller]
+    pub fn weak_count(&self) -> usize {
+        self.look("Weak::weak_count", Location::caller());
+        self.inner.weak_count()
+    }
+
+    /// Whether both refer to the same value.
+    pub fn ptr_eq(&self, other: &Self) -> bool {
+        self.inner.ptr_eq(&other.inner)
+    }
+
+    /// Where the value is, or was.
+    pub fn as_ptr(&self) -> *const T {
+        self.inner.as_ptr()
+    }
+
+    /// A pointer that keeps the weak reference.
+    pub fn into_raw(self) -> *const T {
+        let mut this = ManuallyDrop::new(self);
+        // SAFETY: `this` is not dropped, so the reference is taken out once.
+        unsafe { ManuallyDrop::take(&mut this.inner) }.into_raw()
+    }
+
+    /// The weak reference that [`Weak::into_raw`] kept.
+    ///
+    /// # Safety
+    /// As for [`std::sync::Weak::from_raw`].
+    #[track_caller]
+    pub unsafe fn from_raw(pointer: *const T) -> Self {
+        // SAFETY: the caller promises that it came from `into_raw`.
+        let inner = unsafe { Std::from_raw(pointer) };
+        let spot = Location::caller();
+        Self::of(inner, spot, made_at(pointer.cast::<u8>() as usize).unwrap_or(spot))
+    }
+
+    /// Whether it came from [`Weak::new`].
+    fn is_dangling(&self) -> bool {
+        self.inner.as_ptr().cast::<()>() == Std::<()>::new().as_ptr()
+    }
+
+    fn look(&self, verb: &'static str, spot: Spot) {
+        if !self.is_dangling() {
+            look(self.inner.as_ptr(), self.made, Mode::Read, verb, spot);
+        }
+    }
+
+    /// A step on the counts, if they matter: those who look at them see weak references too.
+    fn count(&self, mode: Mode, verb: &'static str, spot: Spot) {
+        if !self.is_dangling() {
+            count(self.inner.as_ptr(), self.made, mode, verb, spot);
+        }
+    }
+}
+
+impl<T: ?Sized> Clone for Weak<T> {
+    #[track_caller]
+    fn clone(&self) -> Self {
+        let spot = Location::caller();
+        self.count(Mode::Up, "Weak::clone", spot);
+        Self { inner: self.inner.clone(), spot, made: self.made }
+    }
+}
+
+impl<T: ?Sized> Drop for Weak<T> {
+    fn drop(&mut self) {
+        self.count(Mode::Update, "Weak::drop", self.spot);
+        // SAFETY: it is dropped once.
+        unsafe { ManuallyDrop::drop(&mut self.inner) };
+    }
+}
+
+impl<T> Default for Weak<T> {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for Weak<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(Weak)")
+    }
+}

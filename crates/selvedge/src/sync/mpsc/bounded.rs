@@ -1,0 +1,313 @@
+//! A channel with a bound. Whoever sends or takes a message touches the whole channel: with a bound,
+//! each decides whether others can.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+
+use selvedge_core::{Effect, Flexibility, Mode, ObjectId};
+
+use super::{RecvTimeoutError, TryRecvError, TrySendError, refuse};
+use crate::rt::runtime::Runtime;
+use crate::rt::{Engine, Header, Operation, Spot, Touch};
+
+pub(super) struct Bounded<T> {
+    header: Header,
+    bound: usize,
+    queue: RefCell<VecDeque<T>>,
+    /// How many messages were put in, and how many taken out.
+    sent: Cell<u64>,
+    taken: Cell<u64>,
+    senders: Cell<usize>,
+    receiver: Cell<bool>,
+    /// Without room, whether the receiver is there to meet a sender.
+    meets: Cell<bool>,
+}
+
+/// The objects of a channel.
+#[derive(Clone, Copy)]
+struct Objects {
+    channel: ObjectId,
+    /// How many senders there are: each that goes arrives here.
+    senders: ObjectId,
+}
+
+impl<T> Bounded<T> {
+    pub(super) fn new(bound: usize, created: Spot) -> Self {
+        Self {
+            header: Header::new(created),
+            bound,
+            queue: RefCell::new(VecDeque::new()),
+            sent: Cell::new(0),
+            taken: Cell::new(0),
+            senders: Cell::new(1),
+            receiver: Cell::new(true),
+            meets: Cell::new(false),
+        }
+    }
+
+    fn objects(&self, engine: &Engine) -> Objects {
+        Objects {
+            channel: self.header.object(engine, "sync_channel", refuse),
+            senders: self.header.part(engine, "senders", 1),
+        }
+    }
+
+    fn has_message(&self) -> bool {
+        !self.queue.borrow().is_empty()
+    }
+
+    fn is_gone(&self) -> bool {
+        self.senders.get() == 0
+    }
+
+    /// Waits for room; without any, waits until the message was taken.
+    pub(super) fn send(&self, message: T, spot: Spot) -> Result<(), T> {
+        let engine = Engine::enter();
+        let channel = self.objects(&engine).channel;
+        let room = || !self.receiver.get() || self.queue.borrow().len() < self.bound.max(1);
+        let (puts, waits) = (|| self.receiver.get(), Some("to have room"));
+        engine.visible(&Put { channel, ready: &room, writes: &puts, verb: "send", waits }, spot);
+        if !self.receiver.get() {
+            self.refused(&engine, channel, "send", "the receiver is gone");
+            return Err(message);
+        }
+        let ticket = self.put(&engine, channel, "send", message);
+        if self.bound > 0 {
+            return Ok(());
+        }
+        let over = || self.taken.get() > ticket || !self.receiver.get();
+        let (takes_back, waits) = (|| self.taken.get() <= ticket, Some("to be received from"));
+        let meet = Put { channel, ready: &over, writes: &takes_back, verb: "meet at", waits };
+        engine.visible(&meet, spot);
+        if self.taken.get() > ticket {
+            engine.looked(channel, Mode::Read);
+            return Ok(());
+        }
+        self.refused(&engine, channel, "meet at", "the receiver is gone");
+        self.queue.borrow_mut().pop_back().map_or(Ok(()), Err)
+    }
+
+    pub(super) fn try_send(&self, message: T, spot: Spot) -> Result<(), TrySendError<T>> {
+        let engine = Engine::enter();
+        let channel = self.objects(&engine).channel;
+        let has_room = || match self.bound {
+            0 => self.meets.get() && !self.has_message(),
+            bound => self.queue.borrow().len() < bound,
+        };
+        let puts = || self.receiver.get() && has_room();
+        let (verb, always) = ("try_send", || true);
+        engine.visible(&Put { channel, ready: &always, writes: &puts, verb, waits: None }, spot);
+        if puts() {
+            self.put(&engine, channel, verb, message);
+            return Ok(());
+        }
+        let gone = !self.receiver.get();
+        self.refused(&engine, channel, verb, if gone { "the receiver is gone" } else { "full" });
+        Err(if gone { TrySendError::Disconnected(message) } else { TrySendError::Full(message) })
+    }
+
+    /// Puts a message in; gives its number.
+    fn put(&self, engine: &Engine, channel: ObjectId, verb: &str, message: T) -> u64 {
+        self.queue.borrow_mut().push_back(message);
+        engine.changed(channel, Mode::Read);
+        engine.note(|rt| format!("{verb} {}", rt.object_name(channel)));
+        self.sent.replace(self.sent.get() + 1)
+    }
+
+    fn refused(&self, engine: &Engine, channel: ObjectId, verb: &str, why: &str) {
+        engine.looked(channel, Mode::Read);
+        engine.note(|rt| format!("{verb} {}: {why}", rt.object_name(channel)));
+    }
+
+    /// One more: whoever makes it has one, so nobody can tell the difference.
+    pub(super) fn add_sender(&self) {
+        self.senders.set(self.senders.get() + 1);
+    }
+
+    pub(super) fn drop_sender(&self, spot: Spot) {
+        if let Some(engine) = Engine::try_enter() {
+            let Objects { channel, senders: object } = self.objects(&engine);
+            let (mode, verb) = (Mode::Arrive, "drop one of");
+            engine.visible(&Touch { object, mode, plain: false, verb, order: None }, spot);
+            engine.note(|rt| format!("drop a sender of {}", rt.object_name(channel)));
+            engine.changed(object, Mode::Pass);
+        }
+        self.senders.set(self.senders.get() - 1);
+    }
+
+    pub(super) fn drop_receiver(&self, spot: Spot) {
+        if let Some(engine) = Engine::try_enter() {
+            let object = self.objects(&engine).channel;
+            let (mode, verb) = (Mode::Update, "drop the receiver of");
+            engine.visible(&Touch { object, mode, plain: false, verb, order: None }, spot);
+            engine.changed(object, Mode::Read);
+        }
+        self.receiver.set(false);
+        // Those who wait for their message to be taken get it back.
+        if self.bound > 0 {
+            let rest = std::mem::take(&mut *self.queue.borrow_mut());
+            drop(rest);
+        }
+    }
+
+    /// The oldest message. With `timed`, the time may be up before one comes.
+    pub(super) fn receive(&self, timed: bool, spot: Spot) -> Result<T, RecvTimeoutError> {
+        let engine = Engine::enter();
+        let objects = self.objects(&engine);
+        let (has, gone) = (|| self.has_message(), || self.is_gone());
+        let take = Take { objects, has: &has, gone: &gone, kind: Kind::Waits { timed } };
+        if timed || self.bound == 0 {
+            let kind = Kind::Begins { timed, meets: self.bound == 0 };
+            if engine.visible(&Take { kind, ..take }, spot) == 1 {
+                engine.note(|rt| {
+                    format!("recv_timeout {}: time is up", rt.object_name(objects.channel))
+                });
+                return Err(RecvTimeoutError::Timeout);
+            }
+        }
+        if self.bound == 0 {
+            if has() || gone() {
+                return self.take(&engine, objects, "recv").ok_or(RecvTimeoutError::Disconnected);
+            }
+            self.meets.set(true);
+            engine.changed(objects.channel, Mode::Read);
+        }
+        engine.visible(&take, spot);
+        self.meets.set(false);
+        self.take(&engine, objects, "recv").ok_or(RecvTimeoutError::Disconnected)
+    }
+
+    pub(super) fn try_receive(&self, spot: Spot) -> Result<T, TryRecvError> {
+        let engine = Engine::enter();
+        let objects = self.objects(&engine);
+        let (has, gone) = (|| self.has_message(), || self.is_gone());
+        engine.visible(&Take { objects, has: &has, gone: &gone, kind: Kind::Tries }, spot);
+        let empty = if gone() { TryRecvError::Disconnected } else { TryRecvError::Empty };
+        self.take(&engine, objects, "try_recv").ok_or(empty)
+    }
+
+    fn take(&self, engine: &Engine, objects: Objects, verb: &str) -> Option<T> {
+        let message = self.queue.borrow_mut().pop_front();
+        match message {
+            Some(_) => {
+                self.taken.set(self.taken.get() + 1);
+                engine.changed(objects.channel, Mode::Read);
+            }
+            None => {
+                engine.looked(objects.channel, Mode::Read);
+                engine.looked(objects.senders, Mode::Pass);
+            }
+        }
+        engine.note(|rt| {
+            let what = match (&message, self.is_gone()) {
+                (Some(_), _) => "a message",
+                (None, true) => "all senders are gone",
+                (None, false) => "nothing",
+            };
+            format!("{verb} {} → {what}", rt.object_name(objects.channel))
+        });
+        message
+    }
+}
+
+/// What a sender does. It changes the channel if `writes`, and else looks at it.
+struct Put<'a> {
+    channel: ObjectId,
+    ready: &'a dyn Fn() -> bool,
+    writes: &'a dyn Fn() -> bool,
+    verb: &'static str,
+    /// What it waits for, if it does.
+    waits: Option<&'static str>,
+}
+
+impl Operation for Put<'_> {
+    fn is_enabled(&self, _rt: &Runtime, _me: usize) -> bool {
+        (self.ready)()
+    }
+
+    fn effect(&self, _rt: &mut Runtime, _me: usize, _choice: u32, effect: &mut Effect) {
+        let writes = (self.ready)() && (self.writes)();
+        effect.footprint.add(self.channel, if writes { Mode::Update } else { Mode::Read });
+        effect.flexibility = match self.waits {
+            Some(_) => Flexibility::Blocking,
+            None => Flexibility::Conditional,
+        };
+    }
+
+    fn text(&self, rt: &Runtime, _me: usize) -> String {
+        format!("{} {}", self.verb, rt.object_name(self.channel))
+    }
+
+    fn waits_for(&self, rt: &Runtime, _me: usize) -> Option<(String, Vec<usize>)> {
+        let name = rt.object_name(self.channel);
+        Some((format!("waits for {name} {}", self.waits?), Vec::new()))
+    }
+}
+
+/// What the receiver does. If there is no message, it looks whether senders are left.
+struct Take<'a> {
+    objects: Objects,
+    has: &'a dyn Fn() -> bool,
+    gone: &'a dyn Fn() -> bool,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Tries,
+    Waits {
+        timed: bool,
+    },
+    /// Decides whether the time will be up first (if something is there, it cannot be), and without
+    /// room takes what is there or is there to meet a sender.
+    Begins {
+        timed: bool,
+        meets: bool,
+    },
+}
+
+impl Operation for Take<'_> {
+    fn is_enabled(&self, _rt: &Runtime, _me: usize) -> bool {
+        !matches!(self.kind, Kind::Waits { .. }) || (self.has)() || (self.gone)()
+    }
+
+    fn choices(&self, _rt: &Runtime, _me: usize) -> u32 {
+        let may_be_up = matches!(self.kind, Kind::Begins { timed: true, .. });
+        if may_be_up && !(self.has)() && !(self.gone)() { 2 } else { 1 }
+    }
+
+    fn effect(&self, _rt: &mut Runtime, _me: usize, _choice: u32, effect: &mut Effect) {
+        let has = (self.has)();
+        let changes = match self.kind {
+            Kind::Tries | Kind::Waits { .. } => has,
+            Kind::Begins { meets, .. } => meets,
+        };
+        let mode = if changes { Mode::Update } else { Mode::Read };
+        effect.footprint.add(self.objects.channel, mode);
+        if !has {
+            effect.footprint.add(self.objects.senders, Mode::Pass);
+        }
+        effect.flexibility = match self.kind {
+            Kind::Waits { .. } => Flexibility::Blocking,
+            Kind::Tries | Kind::Begins { .. } => Flexibility::Conditional,
+        };
+    }
+
+    fn text(&self, rt: &Runtime, _me: usize) -> String {
+        let verb = match self.kind {
+            Kind::Tries => "try_recv",
+            Kind::Waits { timed: false } | Kind::Begins { timed: false, .. } => "recv",
+            Kind::Waits { timed: true } | Kind::Begins { timed: true, .. } => "recv_timeout",
+        };
+        format!("{verb} {}", rt.object_name(self.objects.channel))
+    }
+
+    fn waits_for(&self, rt: &Runtime, _me: usize) -> Option<(String, Vec<usize>)> {
+        let name = rt.object_name(self.objects.channel);
+        Some((format!("waits for a message in {name}; some sender still exists"), Vec::new()))
+    }
+
+    fn is_timed(&self) -> bool {
+        self.kind == Kind::Waits { timed: true }
+    }
+}
