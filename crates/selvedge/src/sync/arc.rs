@@ -67,15 +67,40 @@ fn is_counted<T: ?Sized>(rt: &Runtime) -> bool {
     !counted.is_empty() && counted.contains(std::any::type_name::<T>())
 }
 
+/// By how much a count changes.
+#[derive(Clone, Copy)]
+enum By {
+    /// The references that keep the value.
+    Strong(i64),
+    Weak(i64),
+}
+
+impl By {
+    fn mode(self) -> Mode {
+        match self {
+            By::Strong(by) | By::Weak(by) if by > 0 => Mode::Up,
+            _ => Mode::Update,
+        }
+    }
+
+    /// Both counts as one number: this is added to it.
+    fn number(self) -> u64 {
+        match self {
+            By::Strong(by) => by as u64,
+            By::Weak(by) => (by << 32) as u64,
+        }
+    }
+}
+
 /// A step that changes the count, if it matters.
 #[inline]
-fn count<T: ?Sized>(content: *const T, made: Spot, mode: Mode, verb: &'static str, spot: Spot) {
+fn count<T: ?Sized>(content: *const T, made: Spot, by: By, verb: &'static str, spot: Spot) {
     if let Some(engine) = Engine::try_enter()
         && is_counted::<T>(engine.rt())
     {
         let object = content_object(&engine, content.cast::<u8>() as usize, "Arc", made);
-        engine.visible(&Touch { object, mode, plain: false, verb, order: None }, spot);
-        engine.changed(object, Mode::Read);
+        engine.visible(&Touch { object, mode: by.mode(), plain: false, verb, order: None }, spot);
+        engine.added(object, Mode::Read, by.number());
     }
 }
 
@@ -131,7 +156,7 @@ impl<T> Arc<T> {
     pub fn into_inner(this: Self) -> Option<T> {
         let spot = Location::caller();
         learn_of::<T>();
-        count(this.pointer(), this.made, Mode::Update, "Arc::into_inner", spot);
+        count(this.pointer(), this.made, By::Strong(-1), "Arc::into_inner", spot);
         let address = this.address();
         let value = Std::into_inner(this.into_std())?;
         freed(address);
@@ -203,7 +228,7 @@ impl<T: ?Sized> Arc<T> {
     pub unsafe fn increment_strong_count(pointer: *const T) {
         let spot = Location::caller();
         let made = made_at(pointer.cast::<u8>() as usize).unwrap_or(spot);
-        count(pointer, made, Mode::Up, "Arc::clone", spot);
+        count(pointer, made, By::Strong(1), "Arc::clone", spot);
         // SAFETY: the caller promises that it came from `into_raw`.
         unsafe { Std::increment_strong_count(pointer) };
     }
@@ -283,7 +308,7 @@ impl<T: ?Sized> Arc<T> {
     #[track_caller]
     pub fn downgrade(this: &Self) -> Weak<T> {
         let spot = Location::caller();
-        count(this.pointer(), this.made, Mode::Up, "Arc::downgrade", spot);
+        count(this.pointer(), this.made, By::Weak(1), "Arc::downgrade", spot);
         Weak::of(Std::downgrade(&this.inner), spot, this.made)
     }
 }
@@ -309,7 +334,7 @@ impl<T: ?Sized> Clone for Arc<T> {
     #[track_caller]
     fn clone(&self) -> Self {
         let spot = Location::caller();
-        count(self.pointer(), self.made, Mode::Up, "Arc::clone", spot);
+        count(self.pointer(), self.made, By::Strong(1), "Arc::clone", spot);
         Self::of(Std::clone(&self.inner), spot, self.made)
     }
 }
@@ -322,7 +347,7 @@ impl<T: ?Sized> Drop for Arc<T> {
         if Engine::try_enter().is_none() {
             return;
         }
-        count(pointer, self.made, Mode::Update, "Arc::drop", self.spot);
+        count(pointer, self.made, By::Strong(-1), "Arc::drop", self.spot);
         if Std::strong_count(&inner) > 1 {
             return;
         }

@@ -7,7 +7,7 @@ use std::sync::Weak as Std;
 
 use selvedge_core::Mode;
 
-use super::{Arc, count, learn, look, made_at};
+use super::{Arc, By, count, learn, look, made_at};
 use crate::rt::object::content_object;
 use crate::rt::{Compare, Engine, Spot};
 
@@ -47,7 +47,7 @@ impl<T: ?Sized> Weak<T> {
             let verb = "Weak::upgrade";
             engine.visible(&Compare { object, writes: &alive, verb, order: None }, spot);
             match alive() {
-                true => engine.changed(object, Mode::Read),
+                true => engine.added(object, Mode::Read, By::Strong(1).number()),
                 false => engine.looked(object, Mode::Read),
             }
         }
@@ -109,9 +109,9 @@ impl<T: ?Sized> Weak<T> {
     }
 
     /// A step on the counts, if they matter: those who look at them see weak references too.
-    fn count(&self, mode: Mode, verb: &'static str, spot: Spot) {
+    fn count(&self, by: By, verb: &'static str, spot: Spot) {
         if !self.is_dangling() {
-            count(self.inner.as_ptr(), self.made, mode, verb, spot);
+            count(self.inner.as_ptr(), self.made, by, verb, spot);
         }
     }
 }
@@ -120,14 +120,14 @@ impl<T: ?Sized> Clone for Weak<T> {
     #[track_caller]
     fn clone(&self) -> Self {
         let spot = Location::caller();
-        self.count(Mode::Up, "Weak::clone", spot);
+        self.count(By::Weak(1), "Weak::clone", spot);
         Self { inner: self.inner.clone(), spot, made: self.made }
     }
 }
 
 impl<T: ?Sized> Drop for Weak<T> {
     fn drop(&mut self) {
-        self.count(Mode::Update, "Weak::drop", self.spot);
+        self.count(By::Weak(-1), "Weak::drop", self.spot);
         // SAFETY: it is dropped once.
         unsafe { ManuallyDrop::drop(&mut self.inner) };
     }
