@@ -5,11 +5,12 @@ mod common;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use common::{outcomes, outcomes_with};
 use selvedge::sync::atomic::AtomicUsize;
 use selvedge::sync::atomic::Ordering::SeqCst;
-use selvedge::sync::{Barrier, Condvar, Mutex, OnceLock, RwLock, mpsc};
+use selvedge::sync::{Barrier, Condvar, Mutex, OnceLock, RwLock, RwLockWriteGuard, mpsc};
 use selvedge::{Algorithm, Builder, Verdict, thread};
 use selvedge_explore::{Observer, Options, explore};
 use selvedge_lang::{Interpreter, compile};
@@ -282,5 +283,172 @@ fn parking() {
         let seen = x.load(SeqCst);
         other.join().unwrap();
         vec![seen]
+    });
+}
+
+#[test]
+fn parking_for_a_time() {
+    let model = "
+        shared atomic x = 0;
+        shared atomic token = 0;
+        thread parked {
+            if choose() { atomic { await token == 1; token = 0; } }
+            let v = x;
+            r0 = v;
+        }
+        thread other { x = 1; token = 1; x = 2; }
+    ";
+    compare(model, 3, || {
+        let x = Arc::new(AtomicUsize::new(0));
+        let (main, y) = (thread::current(), Arc::clone(&x));
+        let other = thread::spawn(move || {
+            y.store(1, SeqCst);
+            main.unpark();
+            y.store(2, SeqCst);
+        });
+        thread::park_timeout(Duration::from_secs(1));
+        let seen = x.load(SeqCst);
+        other.join().unwrap();
+        vec![seen]
+    });
+}
+
+#[test]
+fn waiting_for_a_time() {
+    let model = "
+        mutex m;
+        cond ready;
+        shared items = 0;
+        thread consumer {
+            let up = 0;
+            lock m;
+            if items == 0 {
+                if choose() { up = 1; unlock m; lock m; } else { wait(ready, m); }
+            }
+            let v = items;
+            unlock m;
+            r0 = v * 2 + up;
+        }
+        thread producer(i in 0..2) { lock m { items += 1; } signal(ready); }
+    ";
+    fn produce((m, ready): &(Mutex<usize>, Condvar)) -> usize {
+        *m.lock().unwrap() += 1;
+        ready.notify_one();
+        0
+    }
+    compare(model, 6, || {
+        let consume: fn(&(Mutex<usize>, Condvar)) -> usize = |(m, ready)| {
+            let (mut items, mut up) = (m.lock().unwrap(), false);
+            if *items == 0 {
+                let (guard, result) = ready.wait_timeout(items, Duration::ZERO).unwrap();
+                (items, up) = (guard, result.timed_out());
+            }
+            *items * 2 + usize::from(up)
+        };
+        together((Mutex::new(0), Condvar::new()), &[consume, produce, produce])[..1].to_vec()
+    });
+}
+
+#[test]
+fn write_locks_that_are_downgraded() {
+    // -1: it is written; else so many read.
+    let model = "
+        shared atomic state = 0;
+        shared x = 0;
+        thread a {
+            atomic { await state == 0; state = -1; }
+            x = 1;
+            state = 1;
+            let v = x;
+            atomic { state -= 1; }
+            r0 = v;
+        }
+        thread b { atomic { await state == 0; state = -1; } x = 2; state = 0; }
+        thread c {
+            r2 = 3;
+            let mine = false;
+            atomic { if state >= 0 { state += 1; mine = true; } }
+            if mine { let v = x; r2 = v; atomic { state -= 1; } }
+        }
+    ";
+    compare(model, 4, || {
+        together(
+            RwLock::new(0),
+            &[
+                |rw| {
+                    let mut guard = rw.write().unwrap();
+                    *guard = 1;
+                    *RwLockWriteGuard::downgrade(guard)
+                },
+                |rw| {
+                    *rw.write().unwrap() = 2;
+                    0
+                },
+                |rw| rw.try_read().map_or(3, |x| *x),
+            ],
+        )
+    });
+}
+
+#[test]
+fn ends_of_threads() {
+    let model = "
+        shared atomic x = 0;
+        shared atomic done = 0;
+        thread looks { let d = done; let v = x; r0 = d * 2 + v; }
+        thread other { x = 1; done = 1; }
+    ";
+    compare(model, 4, || {
+        let x = Arc::new(AtomicUsize::new(0));
+        let y = Arc::clone(&x);
+        let other = thread::spawn(move || y.store(1, SeqCst));
+        let finished = other.is_finished();
+        let seen = x.load(SeqCst);
+        other.join().unwrap();
+        vec![usize::from(finished) * 2 + seen]
+    });
+}
+
+#[test]
+fn spin_loops() {
+    let model = "
+        shared atomic x = 0;
+        thread a { await x != 0; let v = x; r0 = v; }
+        thread b { x = 1; x = 2; }
+    ";
+    compare(model, 3, || {
+        let look: fn(&AtomicUsize) -> usize = |x| {
+            while x.load(SeqCst) == 0 {
+                thread::yield_now();
+            }
+            x.load(SeqCst)
+        };
+        let write: fn(&AtomicUsize) -> usize = |x| {
+            x.store(1, SeqCst);
+            x.store(2, SeqCst);
+            0
+        };
+        together(AtomicUsize::new(0), &[look, write])
+    });
+    let model = "
+        mutex m;
+        shared y = 0;
+        thread a { atomic { await y != 0; } lock m; let v = y; unlock m; r0 = v; }
+        thread b { lock m; y = 1; unlock m; lock m; y = 2; unlock m; }
+    ";
+    compare(model, 3, || {
+        let poll: fn(&Mutex<usize>) -> usize = |y| loop {
+            let seen = *y.lock().unwrap();
+            if seen != 0 {
+                return seen;
+            }
+            thread::yield_now();
+        };
+        let write: fn(&Mutex<usize>) -> usize = |y| {
+            *y.lock().unwrap() = 1;
+            *y.lock().unwrap() = 2;
+            0
+        };
+        together(Mutex::new(0), &[poll, write])
     });
 }

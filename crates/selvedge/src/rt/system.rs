@@ -84,13 +84,14 @@ impl Program {
 
     /// Takes down the stacks of threads that wait for ever.
     fn abort(&mut self) {
-        // Those that were spawned last may use what is on the stacks of the others.
-        for number in (0..self.rt().threads.len()).rev() {
+        // Those that were spawned last may use what is on the stacks of the others. One that was not spawned
+        // in this execution may be in the next.
+        let is_alive = |rt: &Runtime, number: &usize| rt.threads[*number].fiber.is_some();
+        let last = |rt: &Runtime| (0..rt.threads.len()).rev().find(|number| is_alive(rt, number));
+        while let Some(number) = last(self.rt()) {
             self.rt_mut().threads[number].aborting = true;
-            if self.rt().threads[number].fiber.is_some() {
-                // SAFETY: no reference into the runtime is held.
-                unsafe { resume(self.rt, number) };
-            }
+            // SAFETY: no reference into the runtime is held.
+            unsafe { resume(self.rt, number) };
             if let Some(fiber) = self.rt_mut().threads[number].fiber.take() {
                 // It came back although it is taken down: leave it alone.
                 fiber.forget();

@@ -364,3 +364,11 @@ fn random_programs_agree_with_brute_force() {
         eprintln!("{compared} programs compared");
     }
 }
+
+/// Programs that once went wrong.
+#[test]
+fn earlier_mistakes() {
+    // A thread that was not spawned in an execution that had to be taken down ended at once in the next.
+    assert!(compare(vec![vec![Step::ParkTimed, Step::Spawn], vec![Step::Load(0)]]));
+    assert!(compare(vec![vec![Step::WaitTimed, Step::Spawn], vec![Step::Send, Step::TryLock]]));
+}

@@ -47,8 +47,8 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "library: unpark leaves no token",
         file: "thread/handle.rs",
-        right: "engine.rt().threads[number].token = true;",
-        wrong: "engine.rt().threads[number].token = false;",
+        right: "std::mem::replace(&mut engine.rt().threads[number].token, true);",
+        wrong: "std::mem::replace(&mut engine.rt().threads[number].token, false);",
         suite: "models",
         test: "parking",
     },
@@ -62,9 +62,9 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "library: a panic does not poison",
-        file: "sync/mutex.rs",
-        right: "            lock.poison();",
-        wrong: "            let _ = lock;",
+        file: "sync/lock.rs",
+        right: "        if after.poisons {",
+        wrong: "        if false && after.poisons {",
         suite: "std_surface",
         test: "a_poisoned_mutex_says_so",
     },
