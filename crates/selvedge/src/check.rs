@@ -289,8 +289,8 @@ impl Builder {
         assert!(
             arena::is_installed(),
             "selvedge: this test binary has an allocator of its own, or the feature `allocator` is \
-             off; wrap the allocator: static A: selvedge::Allocator<Mine> = \
-             selvedge::Allocator::new(Mine)"
+             off; wrap the allocator: #[global_allocator] static A: \
+             selvedge::Allocator<Mine> = selvedge::Allocator::new(Mine);"
         );
         Rc::new(Shared {
             program,

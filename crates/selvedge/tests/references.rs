@@ -5,11 +5,11 @@ mod common;
 use std::cell::UnsafeCell;
 use std::collections::BTreeSet;
 
-use common::outcomes;
+use common::{outcomes, outcomes_with};
 use selvedge::sync::atomic::AtomicUsize;
 use selvedge::sync::atomic::Ordering::SeqCst;
 use selvedge::sync::{Arc, Mutex, Weak};
-use selvedge::{Builder, Verdict, ViolationKind, thread};
+use selvedge::{Algorithm, Builder, Verdict, ViolationKind, thread};
 
 #[test]
 fn references_are_counted_when_it_matters() {
@@ -151,4 +151,78 @@ fn spin_loops_end_when_a_count_changes() {
         thread.join().unwrap();
     });
     assert!(executions < 20, "{executions}");
+}
+
+/// What a thread does with its references.
+#[derive(Clone, Copy, Debug)]
+enum Do {
+    Clone,
+    Drop,
+    Downgrade,
+    DropWeak,
+    Upgrade,
+    Strong,
+    Weak,
+    GetMut,
+}
+
+/// Runs the operations on references of its own; gives what it saw.
+fn run(all: &[Do], mut strong: Vec<Arc<u32>>, mut weak: Vec<Weak<u32>>) -> Vec<usize> {
+    let mut seen = Vec::new();
+    for &next in all {
+        match next {
+            Do::Clone => strong.extend(strong.first().cloned()),
+            Do::Drop => drop(strong.pop()),
+            Do::Downgrade => weak.extend(strong.first().map(Arc::downgrade)),
+            Do::DropWeak => drop(weak.pop()),
+            Do::Upgrade => {
+                let upgraded = weak.first().and_then(Weak::upgrade);
+                seen.push(usize::from(upgraded.is_some()));
+                strong.extend(upgraded);
+            }
+            Do::Strong => seen.extend(strong.first().map(Arc::strong_count)),
+            Do::Weak => seen.extend(weak.first().map(Weak::weak_count)),
+            Do::GetMut => {
+                seen.extend(
+                    strong.first_mut().map(|mine| usize::from(Arc::get_mut(mine).is_some())),
+                );
+            }
+        }
+    }
+    seen
+}
+
+/// Counts are found in the same states by the best explorer and by brute force.
+#[test]
+fn random_programs() {
+    use Do::{Clone, Downgrade, Drop, DropWeak, GetMut, Strong, Upgrade};
+    let kinds = [Clone, Drop, Downgrade, DropWeak, Upgrade, Strong, Do::Weak, GetMut];
+    let mut seed = 7_u64;
+    let mut next = |below: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % below
+    };
+    for _ in 0..150 {
+        let mut list = || -> Vec<Do> { (0..3).map(|_| kinds[next(8) as usize]).collect() };
+        let scripts = [list(), list()];
+        let code = {
+            let scripts = scripts.clone();
+            move || {
+                let mine = Arc::new(7);
+                let weak = Arc::downgrade(&mine);
+                let (theirs, their_weak) = (Arc::clone(&mine), weak.clone());
+                let script = scripts[1].clone();
+                let thread = thread::spawn(move || run(&script, vec![theirs], vec![their_weak]));
+                let seen = run(&scripts[0], vec![mine], vec![weak]);
+                (seen, thread.join().unwrap())
+            }
+        };
+        let found = outcomes(code.clone()).0;
+        let oracle = Builder::new().algorithm(Algorithm::Oracle);
+        assert_eq!(
+            found,
+            outcomes_with(&oracle, code).0,
+            "{scripts:?}: all interleavings on the right"
+        );
+    }
 }

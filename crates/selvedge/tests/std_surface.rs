@@ -494,39 +494,6 @@ fn a_spin_lock_excludes() {
 }
 
 #[test]
-fn futures_are_woken() {
-    use selvedge::future::{AtomicWaker, block_on, spawn};
-    use std::future::poll_fn;
-    use std::task::Poll;
-    check(|| {
-        let shared = Arc::new((AtomicWaker::new(), AtomicBool::new(false)));
-        let other = Arc::clone(&shared);
-        let thread = thread::spawn(move || {
-            other.1.store(true, SeqCst);
-            other.0.wake();
-        });
-        block_on(poll_fn(|context| {
-            shared.0.register_by_ref(context.waker());
-            match shared.1.load(SeqCst) {
-                true => Poll::Ready(()),
-                false => Poll::Pending,
-            }
-        }));
-        thread.join().unwrap();
-    });
-    check(|| {
-        let task = spawn(async { 7 });
-        assert_eq!(block_on(task), Ok(7));
-    });
-    let (found, _) = outcomes(|| {
-        let task = spawn(std::future::ready(7));
-        task.abort();
-        block_on(task).ok()
-    });
-    assert_eq!(found, BTreeSet::from([None, Some(7)]));
-}
-
-#[test]
 fn a_notification_is_not_lost() {
     check(|| {
         let notify = Arc::new(Notify::new());

@@ -189,8 +189,7 @@ impl Engine {
     #[inline]
     pub(crate) fn note(&self, text: impl FnOnce(&Runtime) -> String) {
         let rt = self.rt();
-        // While a thread unwinds its operations are no steps of their own.
-        if rt.tracing && rt.way == Way::Announce && !std::thread::panicking() {
+        if rt.tracing && rt.way == Way::Announce {
             let text = text(rt);
             if let Some(last) = &mut rt.last {
                 last.0 = text;

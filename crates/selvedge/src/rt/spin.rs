@@ -194,16 +194,6 @@ impl Engine {
         }
     }
 
-    /// The running thread added something to the number in `object`. `look`: as above.
-    #[inline]
-    pub(crate) fn added(&self, object: ObjectId, look: Mode, more: u64) {
-        let rt = self.rt();
-        if rt.shared.learned.spins.get() {
-            rt.note_seen(object, look, rt.value(object), !0);
-            rt.note_value(object, rt.value(object).wrapping_add(more));
-        }
-    }
-
     /// Somebody has a lock now, or nobody.
     #[inline]
     pub(crate) fn is_held(&self, object: ObjectId, written: bool, read: bool) {

@@ -18,7 +18,7 @@ use std::panic::Location;
 use std::pin::Pin;
 use std::sync::Arc as Std;
 
-use selvedge_core::Mode;
+use selvedge_core::{Mode, ObjectId};
 
 use crate::rt::object::content_object;
 use crate::rt::runtime::Runtime;
@@ -67,50 +67,57 @@ fn is_counted<T: ?Sized>(rt: &Runtime) -> bool {
     !counted.is_empty() && counted.contains(std::any::type_name::<T>())
 }
 
-/// By how much a count changes.
-#[derive(Clone, Copy)]
-enum By {
-    /// The references that keep the value.
-    Strong(i64),
-    Weak(i64),
+/// Both counts as one number. Once nothing keeps the content, nobody can tell its weak references.
+fn packed(strong: usize, weak: usize) -> u64 {
+    if strong == 0 { 0 } else { (strong as u64) << 32 | weak as u64 }
 }
 
-impl By {
-    fn mode(self) -> Mode {
-        match self {
-            By::Strong(by) | By::Weak(by) if by > 0 => Mode::Up,
-            _ => Mode::Update,
+/// What a step adds to the counts.
+const STRONG: i64 = 1 << 32;
+const WEAK: i64 = 1;
+
+/// A content whose references are counted.
+struct Counted<'a, T: ?Sized> {
+    content: *const T,
+    /// Where its first reference was made.
+    made: Spot,
+    counts: &'a dyn Fn() -> u64,
+}
+
+impl<T: ?Sized> Counted<'_, T> {
+    /// A step that changes the counts, if they matter.
+    fn change(&self, by: i64, mode: Mode, verb: &'static str, spot: Spot) {
+        if let Some(engine) = Engine::try_enter()
+            && is_counted::<T>(engine.rt())
+        {
+            self.touch(&engine, by, mode, verb, spot);
         }
     }
 
-    /// Both counts as one number: this is added to it.
-    fn number(self) -> u64 {
-        match self {
-            By::Strong(by) => by as u64,
-            By::Weak(by) => (by << 32) as u64,
+    /// A look at the counts: from now on they matter. `mode`: what depends on them.
+    fn look(&self, mode: Mode, verb: &'static str, spot: Spot) {
+        if let Some(engine) = Engine::try_enter() {
+            learn(engine.rt(), std::any::type_name::<T>());
+            self.touch(&engine, 0, mode, verb, spot);
         }
     }
-}
 
-/// A step that changes the count, if it matters.
-#[inline]
-fn count<T: ?Sized>(content: *const T, made: Spot, by: By, verb: &'static str, spot: Spot) {
-    if let Some(engine) = Engine::try_enter()
-        && is_counted::<T>(engine.rt())
-    {
-        let object = content_object(&engine, content.cast::<u8>() as usize, "Arc", made);
-        engine.visible(&Touch { object, mode: by.mode(), plain: false, verb, order: None }, spot);
-        engine.added(object, Mode::Read, by.number());
-    }
-}
-
-/// A look at the count: from now on it matters. `mode`: what depends on it.
-fn look<T: ?Sized>(content: *const T, made: Spot, mode: Mode, verb: &'static str, spot: Spot) {
-    if let Some(engine) = Engine::try_enter() {
-        learn(engine.rt(), std::any::type_name::<T>());
-        let object = content_object(&engine, content.cast::<u8>() as usize, "Arc", made);
+    fn touch(&self, engine: &Engine, by: i64, mode: Mode, verb: &'static str, spot: Spot) {
+        let object = self.object(engine);
         engine.visible(&Touch { object, mode, plain: false, verb, order: None }, spot);
-        engine.looked(object, Mode::Read);
+        self.saw(engine, object, by);
+    }
+
+    fn object(&self, engine: &Engine) -> ObjectId {
+        content_object(engine, self.content.cast::<u8>() as usize, "Arc", self.made)
+    }
+
+    /// For those who wait in a loop for a change.
+    fn saw(&self, engine: &Engine, object: ObjectId, by: i64) {
+        let found = (self.counts)();
+        let now = found.saturating_add_signed(by);
+        let now = if now >> 32 == 0 { 0 } else { now };
+        engine.saw(object, Mode::Read, found, now);
     }
 }
 
@@ -156,7 +163,7 @@ impl<T> Arc<T> {
     pub fn into_inner(this: Self) -> Option<T> {
         let spot = Location::caller();
         learn_of::<T>();
-        count(this.pointer(), this.made, By::Strong(-1), "Arc::into_inner", spot);
+        this.change(-STRONG, Mode::Update, "Arc::into_inner", spot);
         let address = this.address();
         let value = Std::into_inner(this.into_std())?;
         freed(address);
@@ -226,9 +233,9 @@ impl<T: ?Sized> Arc<T> {
     /// As for [`std::sync::Arc::increment_strong_count`].
     #[track_caller]
     pub unsafe fn increment_strong_count(pointer: *const T) {
-        let spot = Location::caller();
-        let made = made_at(pointer.cast::<u8>() as usize).unwrap_or(spot);
-        count(pointer, made, By::Strong(1), "Arc::clone", spot);
+        // SAFETY: the caller promises that it came from `into_raw`; the reference is not dropped.
+        let shared = ManuallyDrop::new(unsafe { Self::from_raw(pointer) });
+        shared.change(STRONG, Mode::Up, "Arc::clone", Location::caller());
         // SAFETY: the caller promises that it came from `into_raw`.
         unsafe { Std::increment_strong_count(pointer) };
     }
@@ -253,9 +260,17 @@ impl<T: ?Sized> Arc<T> {
         Self { inner: ManuallyDrop::new(inner), spot, made }
     }
 
-    /// A look at the count: from now on it matters.
     fn look(&self, mode: Mode, verb: &'static str, spot: Spot) {
-        look(self.pointer(), self.made, mode, verb, spot);
+        let counts = || counts_of(&self.inner);
+        Counted { content: self.pointer(), made: self.made, counts: &counts }
+            .look(mode, verb, spot);
+    }
+
+    #[inline]
+    fn change(&self, by: i64, mode: Mode, verb: &'static str, spot: Spot) {
+        let counts = || counts_of(&self.inner);
+        let counted = Counted { content: self.pointer(), made: self.made, counts: &counts };
+        counted.change(by, mode, verb, spot);
     }
 
     /// The same reference, and not counted as dropped.
@@ -308,7 +323,7 @@ impl<T: ?Sized> Arc<T> {
     #[track_caller]
     pub fn downgrade(this: &Self) -> Weak<T> {
         let spot = Location::caller();
-        count(this.pointer(), this.made, By::Weak(1), "Arc::downgrade", spot);
+        this.change(WEAK, Mode::Up, "Arc::downgrade", spot);
         Weak::of(Std::downgrade(&this.inner), spot, this.made)
     }
 }
@@ -317,6 +332,10 @@ fn track(address: usize, spot: Spot) {
     if let Some(engine) = Engine::try_enter() {
         engine.rt().leaks.add(address, "an Arc", spot);
     }
+}
+
+fn counts_of<T: ?Sized>(inner: &Std<T>) -> u64 {
+    packed(Std::strong_count(inner), Std::weak_count(inner))
 }
 
 /// Where the first reference to the content at an address was made.
@@ -334,20 +353,21 @@ impl<T: ?Sized> Clone for Arc<T> {
     #[track_caller]
     fn clone(&self) -> Self {
         let spot = Location::caller();
-        count(self.pointer(), self.made, By::Strong(1), "Arc::clone", spot);
+        self.change(STRONG, Mode::Up, "Arc::clone", spot);
         Self::of(Std::clone(&self.inner), spot, self.made)
     }
 }
 
 impl<T: ?Sized> Drop for Arc<T> {
     fn drop(&mut self) {
+        let checked = Engine::try_enter().is_some();
+        self.change(-STRONG, Mode::Update, "Arc::drop", self.spot);
         // SAFETY: it is dropped once.
         let inner = unsafe { ManuallyDrop::take(&mut self.inner) };
-        let pointer = Std::as_ptr(&inner);
-        if Engine::try_enter().is_none() {
+        if !checked {
             return;
         }
-        count(pointer, self.made, By::Strong(-1), "Arc::drop", self.spot);
+        let pointer = Std::as_ptr(&inner);
         if Std::strong_count(&inner) > 1 {
             return;
         }

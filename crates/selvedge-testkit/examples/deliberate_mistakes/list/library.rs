@@ -79,7 +79,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "library: weak references go without a step",
         file: "sync/arc/weak.rs",
-        right: "self.count(Mode::Update, \"Weak::drop\", self.spot);",
+        right: "self.change(-WEAK, Mode::Update, \"Weak::drop\", self.spot);",
         wrong: "",
         suite: "references",
         test: "weak_references_are_counted_when_it_matters",

@@ -7,8 +7,7 @@ use std::sync::Weak as Std;
 
 use selvedge_core::Mode;
 
-use super::{Arc, By, count, learn, look, made_at};
-use crate::rt::object::content_object;
+use super::{Arc, Counted, STRONG, WEAK, learn, made_at, packed};
 use crate::rt::{Compare, Engine, Spot};
 
 /// A reference that does not keep the value, as [`std::sync::Weak`].
@@ -41,15 +40,13 @@ impl<T: ?Sized> Weak<T> {
             && !self.is_dangling()
         {
             learn(engine.rt(), std::any::type_name::<T>());
-            let address = self.inner.as_ptr().cast::<u8>() as usize;
-            let object = content_object(&engine, address, "Arc", self.made);
+            let counts = || self.counts();
+            let counted = self.counted(&counts);
+            let object = counted.object(&engine);
             let alive = || self.inner.strong_count() > 0;
             let verb = "Weak::upgrade";
             engine.visible(&Compare { object, writes: &alive, verb, order: None }, spot);
-            match alive() {
-                true => engine.added(object, Mode::Read, By::Strong(1).number()),
-                false => engine.looked(object, Mode::Read),
-            }
+            counted.saw(&engine, object, if alive() { STRONG } else { 0 });
         }
         self.inner.upgrade().map(|inner| Arc::of(inner, spot, self.made))
     }
@@ -104,15 +101,23 @@ impl<T: ?Sized> Weak<T> {
 
     fn look(&self, verb: &'static str, spot: Spot) {
         if !self.is_dangling() {
-            look(self.inner.as_ptr(), self.made, Mode::Read, verb, spot);
+            self.counted(&|| self.counts()).look(Mode::Read, verb, spot);
         }
     }
 
     /// A step on the counts, if they matter: those who look at them see weak references too.
-    fn count(&self, by: By, verb: &'static str, spot: Spot) {
+    fn change(&self, by: i64, mode: Mode, verb: &'static str, spot: Spot) {
         if !self.is_dangling() {
-            count(self.inner.as_ptr(), self.made, by, verb, spot);
+            self.counted(&|| self.counts()).change(by, mode, verb, spot);
         }
+    }
+
+    fn counted<'a>(&self, counts: &'a dyn Fn() -> u64) -> Counted<'a, T> {
+        Counted { content: self.inner.as_ptr(), made: self.made, counts }
+    }
+
+    fn counts(&self) -> u64 {
+        packed(self.inner.strong_count(), self.inner.weak_count())
     }
 }
 
@@ -120,14 +125,14 @@ impl<T: ?Sized> Clone for Weak<T> {
     #[track_caller]
     fn clone(&self) -> Self {
         let spot = Location::caller();
-        self.count(By::Weak(1), "Weak::clone", spot);
+        self.change(WEAK, Mode::Up, "Weak::clone", spot);
         Self { inner: self.inner.clone(), spot, made: self.made }
     }
 }
 
 impl<T: ?Sized> Drop for Weak<T> {
     fn drop(&mut self) {
-        self.count(By::Weak(-1), "Weak::drop", self.spot);
+        self.change(-WEAK, Mode::Update, "Weak::drop", self.spot);
         // SAFETY: it is dropped once.
         unsafe { ManuallyDrop::drop(&mut self.inner) };
     }

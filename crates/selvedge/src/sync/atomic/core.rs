@@ -190,7 +190,7 @@ impl<T: Value> Core<T> {
     fn own(&self, verb: &'static str, spot: Spot) {
         let Some(engine) = Engine::try_enter() else { return };
         // Whoever drops the last reference is alone: that is no reason to count them.
-        if engine.is_dropping() || std::thread::panicking() {
+        if engine.is_dropping() {
             return;
         }
         let object = self.object(&engine);
