@@ -16,7 +16,7 @@ use selvedge_report::{Align, Paint, Table, grouped};
 /// Peers are stopped after so many runs.
 const MOST_RUNS: u64 = 100_000;
 
-const TURNS: usize = 3;
+const TURNS: usize = 5;
 
 /// A check that is over sooner is repeated, so that its rate can be told.
 const LEAST_SECONDS: f64 = 0.3;
