@@ -161,24 +161,31 @@ fn a_loop_that_wakes_others_again_and_again() {
 fn what_two_threads_write_is_told_apart() {
     // Both know the same when they write; whether the loop gives up depends on who did.
     let found = outcomes(|| {
-        let limit = Arc::new(Mutex::new(0));
-        let threads = [2, 3].map(|most| {
-            let limit = Arc::clone(&limit);
-            thread::spawn(move || {
-                let mut limit = limit.lock().unwrap();
-                if *limit == 0 {
-                    *limit = most;
-                }
-            })
+        let patient = Arc::new(Mutex::new(None));
+        let threads = [false, true].map(|is_patient| {
+            let patient = Arc::clone(&patient);
+            thread::spawn(move || _ = patient.lock().unwrap().get_or_insert(is_patient))
         });
-        _ = threads.map(|thread| thread.join().unwrap());
-        let most = *limit.lock().unwrap();
-        let flag = AtomicBool::new(false);
-        let turns = (0..most).take_while(|_| {
+        let patient = loop {
+            let seen = *patient.lock().unwrap();
+            match seen {
+                Some(patient) => break patient,
+                None => thread::yield_now(),
+            }
+        };
+        let flag = Arc::new(AtomicBool::new(false));
+        let other = Arc::clone(&flag);
+        let sets = thread::spawn(move || other.store(true, SeqCst));
+        let mut turns = 0;
+        let mut set = flag.load(SeqCst);
+        while !set && turns < 2 {
+            turns += u32::from(!patient);
             hint::spin_loop();
-            !flag.load(SeqCst)
-        });
-        turns.count()
+            set = flag.load(SeqCst);
+        }
+        sets.join().unwrap();
+        _ = threads.map(|thread| thread.join().unwrap());
+        (patient, set)
     });
-    assert_eq!(found.0, BTreeSet::from([2, 3]));
+    assert_eq!(found.0, BTreeSet::from([(false, false), (false, true), (true, true)]));
 }
