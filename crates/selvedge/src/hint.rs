@@ -35,6 +35,7 @@ pub const fn cold_path() {}
 
 /// One turn of a spin loop: the thread goes on when something that it read since it last came here
 /// has changed.
+#[inline(always)]
 #[track_caller]
 pub fn spin_loop() {
     let spot = Location::caller();

@@ -209,7 +209,7 @@ impl Engine {
     pub(crate) fn looked_inside(&self, object: ObjectId) {
         let rt = self.rt();
         if rt.shared.learned.spins.get() {
-            rt.note_seen(object, Mode::Probe, rt.value(object) & !HELD, !HELD);
+            rt.note_look(object, Mode::Probe, !HELD);
         }
     }
 
@@ -228,7 +228,7 @@ impl Engine {
     pub(crate) fn looked(&self, object: ObjectId, look: Mode) {
         let rt = self.rt();
         if rt.shared.learned.spins.get() {
-            rt.note_seen(object, look, rt.value(object), !0);
+            rt.note_look(object, look, !0);
         }
     }
 
@@ -272,7 +272,8 @@ impl Engine {
         rt.threads[rt.current].touched.learn(u64::MAX, u64::from(choice));
     }
 
-    /// One turn of a spin loop.
+    /// One turn of a spin loop. Part of the function with the loop, as are those that call it: the frame
+    /// of a function that is called anew in each turn has in it what others left there.
     #[inline(always)]
     pub(crate) fn spin(&self, verb: &'static str, spot: Spot) {
         // Not further down, where the engine has something else on the stack each time.
@@ -339,6 +340,11 @@ impl Runtime {
         let touched = &mut self.threads[self.current].touched;
         touched.keep(Seen { object, look, value, bits });
         touched.learn(object.index() as u64, value);
+    }
+
+    #[inline(never)]
+    fn note_look(&mut self, object: ObjectId, look: Mode, bits: u64) {
+        self.note_seen(object, look, self.value(object) & bits, bits);
     }
 
     #[inline(never)]

@@ -62,8 +62,11 @@ impl<T: ?Sized> Guarded<T> {
         self.data.get()
     }
 
+    // As the functions in `rt/spin.rs`: what differs from turn to turn of a loop must not be left in the
+    // frame of its function.
+
     /// Waits for the lock and takes it.
-    #[inline]
+    #[inline(never)]
     pub(super) fn acquire(&self, hold: Hold, spot: Spot) -> Taken {
         let engine = Engine::enter();
         let object = self.object(&engine);
@@ -73,6 +76,7 @@ impl<T: ?Sized> Guarded<T> {
     }
 
     /// Takes the lock if it is free.
+    #[inline(never)]
     pub(super) fn try_acquire(&self, hold: Hold, spot: Spot) -> Option<Taken> {
         let engine = Engine::enter();
         let object = self.object(&engine);
@@ -84,7 +88,7 @@ impl<T: ?Sized> Guarded<T> {
     }
 
     /// Gives the lock up. A thread that panicked while it had it alone leaves poison.
-    #[inline]
+    #[inline(never)]
     pub(super) fn release(&self, taken: Taken) {
         let poisons = taken.hold != Hold::Read && !taken.panicking && is_unwinding();
         let Some(engine) = Engine::try_enter() else { return };

@@ -21,6 +21,7 @@ pub use std::thread::Result;
 
 /// Lets other threads run, as in a loop that waits for something: the thread goes on when something
 /// that it read since it last came here has changed.
+#[inline(always)]
 #[track_caller]
 pub fn yield_now() {
     let spot = Location::caller();
@@ -28,6 +29,7 @@ pub fn yield_now() {
 }
 
 /// Like [`yield_now`]: time does not pass in checked code.
+#[inline(always)]
 #[track_caller]
 pub fn sleep(_duration: std::time::Duration) {
     let spot = Location::caller();
