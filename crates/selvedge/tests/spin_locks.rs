@@ -104,7 +104,8 @@ fn two_who_look_do_not_wake_each_other() {
         |queue| queue.try_lock().map_or(true, |mut queue| queue.pop().is_none()),
     ];
     for (look, executions) in looks.into_iter().zip([Some(78), Some(78), None]) {
-        let outcome = Builder::new().explore(move || {
+        // If they did, there would be no end.
+        let outcome = Builder::new().max_executions(10_000).explore(move || {
             let queue = Arc::new(Mutex::new(Vec::new()));
             let threads = [(); 2].map(|()| {
                 let queue = Arc::clone(&queue);
