@@ -162,6 +162,19 @@ pub trait System {
     /// Takes the pending step of `step.thread`, which is enabled, with alternative `step.choice`.
     fn step(&mut self, step: Step, effect: &mut Effect);
 
+    /// Takes a step as [`System::step`] does and, if the system likes, further ones of the same thread, up
+    /// to `most` in all: each of them is enabled and has one alternative, and no thread with a lower
+    /// number is enabled. That is how a search goes on that is free to choose; it is asked only when it
+    /// would do so. Gives how many steps were taken; their effects are the first of `effects`.
+    fn step_on(&mut self, step: Step, most: usize, effects: &mut Vec<Effect>) -> usize {
+        let _ = most;
+        if effects.is_empty() {
+            effects.push(Effect::default());
+        }
+        self.step(step, &mut effects[0]);
+        1
+    }
+
     /// How the step at `later` would touch `object`, which is all that it touches, if it found it as
     /// the step at `earlier` did. Both positions count the steps taken since `restart`. `None` if
     /// that is not known, or if it could not run then: the caller then tries it out.

@@ -202,13 +202,21 @@ impl<S: System> Search<'_, S> {
         self.trees.drop_tree(branch.below);
     }
 
-    /// Runs the step that leads to the next node.
+    /// Runs the step that leads to the next node. If there is nothing to follow there, its thread may go
+    /// on: no step of it sleeps.
     fn descend_by(&mut self, Branch { step, below }: Branch) {
-        let depth = Position::new(self.run.execution.len());
-        self.run.step(step);
-        self.sleep.descend(step, self.run.execution.accesses(depth));
-        self.nodes.push(Node { tree: below, explored: 0 });
-        self.run.after_step(&|| fraction(&self.trees, &self.nodes));
+        let depth = self.run.execution.len();
+        match below {
+            None => self.run.step_on(step),
+            Some(_) => self.run.step(step),
+        }
+        let execution = &self.run.execution;
+        for position in (depth..execution.len()).map(Position::new) {
+            self.sleep.descend(execution.event(position).step(), execution.accesses(position));
+            self.nodes.push(Node { tree: below, explored: 0 });
+        }
+        let taken = execution.len() - depth;
+        self.run.after_steps(taken, &|| fraction(&self.trees, &self.nodes));
     }
 
     /// Adds the other alternatives of `step`, which was chosen freely, unless they sleep.

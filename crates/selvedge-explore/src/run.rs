@@ -16,6 +16,9 @@ const STEPS_BETWEEN_POLLS: u32 = 512;
 /// A thread that takes so many steps in a row lets another go first.
 const TIRING: usize = 200;
 
+/// So many steps of one thread are taken at most before others are asked.
+const MOST_AHEAD: usize = 32;
+
 /// An exploration under way.
 pub(crate) struct Run<'a, S> {
     pub(crate) system: S,
@@ -24,6 +27,8 @@ pub(crate) struct Run<'a, S> {
     pub(crate) options: &'a Options,
     observer: &'a mut dyn Observer,
     effect: Effect,
+    /// Of steps that are taken together.
+    effects: Vec<Effect>,
     /// The system has taken this many steps of `execution`, and no others. Less than all of them
     /// only while races are looked at.
     synced: usize,
@@ -50,6 +55,7 @@ impl<'a, S: System> Run<'a, S> {
             options,
             observer,
             effect: Effect::default(),
+            effects: Vec::new(),
             synced: 0,
             strayed: false,
             switches: Vec::new(),
@@ -126,8 +132,29 @@ impl<'a, S: System> Run<'a, S> {
         }
         self.synced += 1;
         self.report.steps += 1;
-        if self.effect.fault.is_some() {
-            self.note_fault();
+        if let Some(fault) = self.effect.fault.take() {
+            self.note_fault(fault);
+        }
+    }
+
+    /// Takes a step, and those of its thread that [`enabled_in_order`](Self::enabled_in_order) would choose
+    /// next anyway; adds their events to the execution.
+    #[inline]
+    pub(crate) fn step_on(&mut self, step: Step) {
+        if self.has_switch_bound() {
+            return self.step(step);
+        }
+        debug_assert_eq!((self.synced, self.strayed), (self.execution.len(), false));
+        let most = self.options.limits.steps.saturating_sub(self.execution.len());
+        let taken = self.system.step_on(step, most.clamp(1, MOST_AHEAD), &mut self.effects);
+        self.execution.push(step, &self.effects[0]);
+        for effect in &self.effects[1..taken] {
+            self.execution.push(Step::of(step.thread), effect);
+        }
+        self.synced += taken;
+        self.report.steps += taken as u64;
+        if let Some(fault) = self.effects[taken - 1].fault.take() {
+            self.note_fault(fault);
         }
     }
 
@@ -251,7 +278,13 @@ impl<'a, S: System> Run<'a, S> {
     /// Looks at the limits after a step, now and then.
     #[inline]
     pub(crate) fn after_step(&mut self, fraction: &dyn Fn() -> f64) {
-        self.steps_to_poll -= 1;
+        self.after_steps(1, fraction);
+    }
+
+    /// Looks at the limits after some steps, now and then.
+    #[inline]
+    pub(crate) fn after_steps(&mut self, taken: usize, fraction: &dyn Fn() -> f64) {
+        self.steps_to_poll = self.steps_to_poll.saturating_sub(taken as u32);
         if self.steps_to_poll == 0 {
             self.poll(fraction);
         }
@@ -292,9 +325,9 @@ impl<'a, S: System> Run<'a, S> {
     }
 
     #[cold]
-    fn note_fault(&mut self) {
-        match self.effect.fault.take() {
-            Some(Fault::Violation(violation)) => {
+    fn note_fault(&mut self, fault: Fault) {
+        match fault {
+            Fault::Violation(violation) => {
                 self.note_violation(violation, self.execution.len());
                 if self.stopped {
                     // It ends here and will not be judged as a maximal one.
@@ -302,8 +335,7 @@ impl<'a, S: System> Run<'a, S> {
                     self.report.counts.complete += 1;
                 }
             }
-            Some(Fault::GaveUp(reason)) => self.report.note(Inconclusive::GaveUp(reason)),
-            None => {}
+            Fault::GaveUp(reason) => self.report.note(Inconclusive::GaveUp(reason)),
         }
     }
 

@@ -229,6 +229,23 @@ impl System for ScriptSystem {
         self.next[thread.index()] += 1 + skip;
     }
 
+    /// As far as it may, so that explorers are tried with it.
+    fn step_on(&mut self, step: Step, most: usize, effects: &mut Vec<Effect>) -> usize {
+        effects.resize_with(effects.len().max(most), Effect::default);
+        self.step(step, &mut effects[0]);
+        let is_enabled = |system: &Self, index| system.status(index) == Status::Enabled;
+        let mut taken = 1;
+        while taken < most
+            && is_enabled(self, step.thread)
+            && self.choices(step.thread) == 1
+            && !(0..step.thread.index()).any(|lower| is_enabled(self, ThreadId::new(lower)))
+        {
+            self.step(Step::of(step.thread), &mut effects[taken]);
+            taken += 1;
+        }
+        taken
+    }
+
     fn end(&mut self) -> (Ending, Option<Violation>) {
         let blocked =
             (0..self.script.len()).filter(|&thread| self.op(ThreadId::new(thread)).is_some());

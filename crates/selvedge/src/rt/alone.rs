@@ -235,9 +235,14 @@ impl Program {
     /// goes on.
     #[inline]
     pub(super) fn decide_loops(&mut self) {
-        while self.rt().shared.learned.spins.get()
-            && let Some((number, key, inside)) = undecided(self.rt())
-        {
+        if self.rt().shared.learned.spins.get() {
+            self.decide_open_loops();
+        }
+    }
+
+    #[inline(never)]
+    fn decide_open_loops(&mut self) {
+        while let Some((number, key, inside)) = undecided(self.rt()) {
             let kept: Vec<Step> = self.rt().log.iter().map(|logged| logged.step()).collect();
             let alone = match inside {
                 // When the lock was given up, before somebody else took it.

@@ -7,7 +7,7 @@ use selvedge_core::{Fault, ObjectId, Step, ViolationKind};
 use super::alone::End;
 use super::arena::{self, Arena};
 use super::fiber::Abort;
-use super::operation::{Operation, Running, Spot};
+use super::operation::{Operation, Running, Spot, Subject};
 use super::runtime::{Found, Logged, Runtime, State, Way, running};
 
 /// After so many operations that run at once, a thread that is still busy is taken down.
@@ -75,7 +75,7 @@ impl Engine {
         }
         let thread = &mut rt.threads[me];
         thread.operations += 1;
-        if rt.way != Way::Announce || thread.aborting {
+        if rt.way != Way::Announce {
             return self.at_once(operation, spot);
         }
         thread.spot = spot;
@@ -87,7 +87,10 @@ impl Engine {
         {
             return self.taken(step.choice);
         }
-        let choice = self.announce(operation, spot);
+        if rt.ahead.is_allowed(me) && self.goes_on(operation, operation.is_subject_to(), spot) {
+            return 0;
+        }
+        let choice = self.announce(operation, operation.is_subject_to(), spot);
         self.taken(choice)
     }
 
@@ -101,9 +104,9 @@ impl Engine {
 
     /// Stands at an operation until it is chosen.
     #[inline(never)]
-    fn announce(&self, operation: &dyn Operation, spot: Spot) -> u32 {
+    fn announce(&self, operation: &dyn Operation, subject: Subject, spot: Spot) -> u32 {
         let rt = self.rt();
-        rt.stand_at(operation, spot);
+        rt.stand_at(operation, subject, spot);
         rt.note_next(rt.current, spot);
         self.suspend();
         self.rt().choice
@@ -118,7 +121,7 @@ impl Engine {
             return;
         }
         thread.state = State::Parked;
-        rt.stand_at(operation, spot);
+        rt.stand_at(operation, Subject::Both, spot);
         match rt.way {
             Way::Alone => self.end_alone(End::Left),
             _ => self.suspend(),
@@ -168,7 +171,7 @@ impl Engine {
             rt.threads[me].aborting = true;
             self.unwind();
         }
-        rt.stand_at(operation, spot);
+        rt.stand_at(operation, Subject::Both, spot);
         if rt.way == Way::Alone {
             let is_free = operation.is_enabled(rt, me) && operation.choices(rt, me) == 1;
             if !is_free || !self.is_turn() {
@@ -254,7 +257,7 @@ impl Engine {
 
 impl Runtime {
     /// The running thread now stands at `operation`.
-    fn stand_at(&mut self, operation: &dyn Operation, spot: Spot) {
+    fn stand_at(&mut self, operation: &dyn Operation, subject: Subject, spot: Spot) {
         let thread = &mut self.threads[self.current];
         // SAFETY: only the lifetime changes: the operation is looked at only while its thread
         // stands there.
@@ -263,6 +266,7 @@ impl Runtime {
                 operation as *const dyn Operation,
             )
         };
+        thread.subject = subject;
         thread.spot = spot;
     }
 
@@ -305,8 +309,18 @@ impl Runtime {
         true
     }
 
+    /// A thread takes its next step, which is new.
+    #[inline]
+    pub(super) fn take(&mut self, me: usize, choice: u32) {
+        let thread = &mut self.threads[me];
+        thread.begun = true;
+        thread.last_step = Some(self.log.len());
+        self.log.push(Logged::new(me, choice, thread.spot));
+        self.choice = choice;
+    }
+
     /// A thread came to its next operation: after the same steps it must be the same.
-    fn note_next(&mut self, me: usize, spot: Spot) {
+    pub(super) fn note_next(&mut self, me: usize, spot: Spot) {
         let last = self.threads[me].last_step;
         if let Some(logged) = last.and_then(|last| self.log.get_mut(last)) {
             match logged.next {

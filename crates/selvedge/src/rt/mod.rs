@@ -1,6 +1,7 @@
 //! The engine: threads of checked code as coroutines, driven as a `System`.
 
-pub(crate) mod alone;
+pub(crate) mod ahead;
+mod alone;
 pub(crate) mod arena;
 mod deadlock;
 pub(crate) mod engine;
@@ -22,4 +23,4 @@ mod tests;
 
 pub(crate) use engine::{Engine, is_unwinding};
 pub(crate) use object::{Header, Restorer};
-pub(crate) use operation::{Await, Compare, Operation, Spot, Touch};
+pub(crate) use operation::{Await, Compare, Operation, Spot, Subject, Touch};

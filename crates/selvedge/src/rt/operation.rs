@@ -23,6 +23,11 @@ pub(crate) trait Operation {
         1
     }
 
+    /// What others can do to it: it is asked only for that.
+    fn is_subject_to(&self) -> Subject {
+        Subject::Both
+    }
+
     /// What it would touch now; if it cannot run, what decides when it can.
     fn effect(&self, rt: &mut Runtime, me: usize, choice: u32, effect: &mut Effect);
 
@@ -40,6 +45,17 @@ pub(crate) trait Operation {
     }
 }
 
+/// What may differ from state to state while a thread stands at an operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Subject {
+    /// It can always run, in one way.
+    Nothing,
+    /// Whether it can run; there is one way.
+    Waiting,
+    /// Whether it can run, and in how many ways.
+    Both,
+}
+
 /// Reads or writes one object, always in the same way.
 pub(crate) struct Touch {
     pub(crate) object: ObjectId,
@@ -52,6 +68,11 @@ pub(crate) struct Touch {
 }
 
 impl Operation for Touch {
+    #[inline]
+    fn is_subject_to(&self) -> Subject {
+        Subject::Nothing
+    }
+
     #[inline]
     fn effect(&self, _rt: &mut Runtime, _me: usize, _choice: u32, effect: &mut Effect) {
         effect.footprint.add(self.object, self.mode);
@@ -80,6 +101,11 @@ pub(crate) struct Compare<'a> {
 }
 
 impl Operation for Compare<'_> {
+    #[inline]
+    fn is_subject_to(&self) -> Subject {
+        Subject::Nothing
+    }
+
     #[inline]
     fn effect(&self, _rt: &mut Runtime, _me: usize, _choice: u32, effect: &mut Effect) {
         let mode = if (self.writes)() { Mode::Update } else { Mode::Read };

@@ -10,13 +10,14 @@ use std::sync::{Mutex, MutexGuard};
 use rustc_hash::FxHashMap;
 use selvedge_core::{Fault, Mode, ObjectId, Place, Step, ThreadId, Violation, ViolationKind};
 
+use super::ahead::Ahead;
 use super::alone::{Alone, Loops};
 use super::arena::Arena;
 use super::fiber::{Fiber, Stacks, Yielder};
 use super::leaks::Leaks;
 use super::names::Names;
 use super::object::Reset;
-use super::operation::{Operation, Spot};
+use super::operation::{Operation, Spot, Subject};
 use super::spin::Touched;
 
 /// What all systems of one check share.
@@ -101,6 +102,7 @@ pub(crate) struct Thread {
     pub(crate) state: State,
     /// The operation it stands at: on its own stack, so valid as long as it stands there.
     pub(crate) pending: *const dyn Operation,
+    pub(crate) subject: Subject,
     pub(crate) spot: Spot,
     pub(crate) begun: bool,
     pub(crate) life: ObjectId,
@@ -225,6 +227,7 @@ pub(crate) struct Runtime {
     /// Steps to follow, and how many were taken.
     pub(crate) script: *const [Step],
     pub(crate) scripted: usize,
+    pub(crate) ahead: Ahead,
     /// The steps taken; while a script is followed, also those that are to come again.
     pub(crate) log: Vec<Logged>,
     /// Whether texts of steps are asked for.
@@ -271,6 +274,7 @@ impl Runtime {
             alone: None,
             script: &raw const *<&[Step]>::default(),
             scripted: 0,
+            ahead: Ahead::default(),
             log: Vec::new(),
             tracing,
             last: None,
@@ -292,6 +296,7 @@ impl Runtime {
         self.threads.push(Box::new(Thread {
             state: State::Absent,
             pending: super::operation::Running::ONE,
+            subject: Subject::Nothing,
             spot: Location::caller(),
             begun: false,
             life,
@@ -342,10 +347,28 @@ impl Runtime {
         new
     }
 
+    #[inline]
     pub(crate) fn is_enabled(&self, thread: usize) -> bool {
         let it = &self.threads[thread];
+        it.state == State::Ready && self.can_run(it, thread)
+    }
+
+    /// Whether a thread that is ready can go on.
+    #[inline]
+    pub(crate) fn can_run(&self, it: &Thread, thread: usize) -> bool {
         // SAFETY: a thread that is ready stands at its operation, which is on its stack.
-        it.state == State::Ready && unsafe { (*it.pending).is_enabled(self, thread) }
+        it.subject == Subject::Nothing || unsafe { (*it.pending).is_enabled(self, thread) }
+    }
+
+    /// In how many ways a thread that can run can do so.
+    #[inline]
+    pub(crate) fn choices(&self, thread: usize) -> u32 {
+        let it = &self.threads[thread];
+        match it.subject {
+            Subject::Nothing | Subject::Waiting => 1,
+            // SAFETY: the thread stands at its operation, which is on its stack.
+            Subject::Both => unsafe { (*it.pending).choices(self, thread) },
+        }
     }
 
     pub(crate) fn object_name(&self, object: ObjectId) -> String {

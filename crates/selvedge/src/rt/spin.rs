@@ -183,12 +183,18 @@ fn mix(a: u64, b: u64) -> u64 {
 }
 
 impl Engine {
+    /// Whether there are spin loops, so that it matters what threads touch.
+    #[inline]
+    pub(crate) fn watches(&self) -> bool {
+        self.rt().shared.learned.spins.get()
+    }
+
     /// The running thread found `found` in `object` and left `now` there. `look`: the mode in which
     /// it would look again.
     #[inline]
     pub(crate) fn saw(&self, object: ObjectId, look: Mode, found: u64, now: u64) {
-        let rt = self.rt();
-        if rt.shared.learned.spins.get() {
+        if self.watches() {
+            let rt = self.rt();
             rt.note_seen(object, look, found, !0);
             rt.note_value(object, now);
         }
@@ -197,8 +203,8 @@ impl Engine {
     /// Somebody has a lock now, or nobody.
     #[inline]
     pub(crate) fn is_held(&self, object: ObjectId, written: bool, read: bool) {
-        let rt = self.rt();
-        if rt.shared.learned.spins.get() {
+        if self.watches() {
+            let rt = self.rt();
             let held = u64::from(written) | u64::from(read) << 1;
             rt.note_value(object, (rt.value(object) & !HELD) | held);
         }
@@ -207,8 +213,8 @@ impl Engine {
     /// The running thread looked at what a lock guards.
     #[inline]
     pub(crate) fn looked_inside(&self, object: ObjectId) {
-        let rt = self.rt();
-        if rt.shared.learned.spins.get() {
+        if self.watches() {
+            let rt = self.rt();
             rt.note_look(object, Mode::Probe, !HELD);
         }
     }
@@ -217,8 +223,8 @@ impl Engine {
     /// itself is no reason to look again.
     #[inline]
     pub(crate) fn changed(&self, object: ObjectId, look: Mode) {
-        let rt = self.rt();
-        if rt.shared.learned.spins.get() {
+        if self.watches() {
+            let rt = self.rt();
             rt.note_change(object, look);
         }
     }
@@ -226,8 +232,8 @@ impl Engine {
     /// The running thread looked at `object`.
     #[inline]
     pub(crate) fn looked(&self, object: ObjectId, look: Mode) {
-        let rt = self.rt();
-        if rt.shared.learned.spins.get() {
+        if self.watches() {
+            let rt = self.rt();
             rt.note_look(object, look, !0);
         }
     }
@@ -236,8 +242,8 @@ impl Engine {
     /// others left in `object`, and `more`.
     #[inline]
     pub(crate) fn heard(&self, object: ObjectId, more: u64) {
-        let rt = self.rt();
-        if rt.shared.learned.spins.get() {
+        if self.watches() {
+            let rt = self.rt();
             rt.note_heard(object, more);
         }
     }

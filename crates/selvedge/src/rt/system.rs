@@ -5,12 +5,12 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use selvedge_core::{
-    Describe, Description, Effect, Ending, Mode, ObjectId, Status, Step, System, ThreadId,
+    Describe, Description, Effect, Ending, Fault, Mode, ObjectId, Status, Step, System, ThreadId,
     Violation, ViolationKind,
 };
 
 use super::fiber::{body, resume, start};
-use super::runtime::{Logged, Runtime, Shared, State, Way, place, set_running};
+use super::runtime::{Runtime, Shared, State, Way, place, set_running};
 
 /// Executions of the whole process. A stamp of 0 means: never used.
 static EPOCHS: AtomicU64 = AtomicU64::new(1);
@@ -199,28 +199,53 @@ impl Program {
         let operation = rt.threads[number].pending;
         let is_enabled = rt.is_enabled(number);
         // SAFETY: the thread stands at its operation, which is on its stack.
-        unsafe {
-            (*operation).effect(rt, number, step.choice, effect);
-            if is_enabled {
-                effect.choices = (*operation).choices(rt, number);
-            }
+        unsafe { (*operation).effect(rt, number, step.choice, effect) };
+        if is_enabled {
+            effect.choices = rt.choices(number);
         }
         add_begin(rt, number, effect);
         is_enabled
     }
 
-    /// Takes the pending step of a thread.
-    #[inline]
-    fn run(&mut self, number: usize) {
+    /// Notes that a step comes next, and what it does. False if it cannot.
+    #[inline(always)]
+    fn prepare(&mut self, step: Step, effect: &mut Effect) -> bool {
+        let number = step.thread.index();
+        let is_enabled = self.announced(step, effect);
+        let rt = self.rt_mut();
+        if !is_enabled {
+            rt.note_unsteady(format!(
+                "{} could run before, and cannot now",
+                rt.thread_name(number)
+            ));
+            return false;
+        }
+        rt.take(number, step.choice);
+        if rt.tracing {
+            let operation = rt.threads[number].pending;
+            // SAFETY: the thread stands at its operation, which is on its stack.
+            let text = unsafe { (*operation).text(rt, number) };
+            rt.last = Some((text, rt.threads[number].spot));
+        }
+        true
+    }
+
+    /// Takes the pending step of a thread. Gives the fault that it shows.
+    #[inline(always)]
+    fn run(&mut self, number: usize) -> Option<Fault> {
         self.steps += 1;
         let thread = &mut self.rt_mut().threads[number];
         if thread.fault.is_some() {
             // It failed before its first step.
             thread.state = State::Failed;
-            return;
+        } else {
+            // SAFETY: no reference into the runtime is held.
+            unsafe { resume(self.rt, number) };
         }
-        // SAFETY: no reference into the runtime is held.
-        unsafe { resume(self.rt, number) };
+        let thread = &mut self.rt_mut().threads[number];
+        let fault = if thread.state == State::Failed { thread.fault.take() } else { None };
+        self.decide_loops();
+        fault
     }
 }
 
@@ -259,7 +284,7 @@ impl System for Program {
         match it.state {
             State::Absent => Status::Absent,
             State::Ready if rt.shared.is_unsteady.get() => Status::Finished,
-            State::Ready if rt.is_enabled(thread.index()) => Status::Enabled,
+            State::Ready if rt.can_run(it, thread.index()) => Status::Enabled,
             State::Ready => Status::Blocked,
             State::Parked => Status::Parked,
             State::Finished => Status::Finished,
@@ -267,11 +292,9 @@ impl System for Program {
         }
     }
 
+    #[inline]
     fn choices(&self, thread: ThreadId) -> u32 {
-        let rt = self.rt();
-        let it = &rt.threads[thread.index()];
-        // SAFETY: the thread stands at its operation, which is on its stack.
-        unsafe { (*it.pending).choices(rt, thread.index()) }
+        self.rt().choices(thread.index())
     }
 
     fn pending(&mut self, step: Step, effect: &mut Effect) {
@@ -279,33 +302,27 @@ impl System for Program {
     }
 
     fn step(&mut self, step: Step, effect: &mut Effect) {
-        let number = step.thread.index();
-        let is_enabled = self.announced(step, effect);
+        if self.prepare(step, effect) {
+            effect.fault = self.run(step.thread.index());
+        }
+    }
+
+    fn step_on(&mut self, step: Step, most: usize, effects: &mut Vec<Effect>) -> usize {
+        if effects.len() < most {
+            effects.resize_with(most, Effect::default);
+        }
+        if !self.prepare(step, &mut effects[0]) {
+            return 1;
+        }
         let rt = self.rt_mut();
-        if !is_enabled {
-            rt.note_unsteady(format!(
-                "{} could run before, and cannot now",
-                rt.thread_name(number)
-            ));
-            return;
-        }
-        let thread = &mut rt.threads[number];
-        thread.begun = true;
-        thread.last_step = Some(rt.log.len());
-        rt.log.push(Logged::new(number, step.choice, thread.spot));
-        rt.choice = step.choice;
-        if rt.tracing {
-            let operation = rt.threads[number].pending;
-            // SAFETY: the thread stands at its operation, which is on its stack.
-            let text = unsafe { (*operation).text(rt, number) };
-            rt.last = Some((text, rt.threads[number].spot));
-        }
-        self.run(number);
-        let rt = self.rt_mut();
-        if rt.threads[number].state == State::Failed {
-            effect.fault = rt.threads[number].fault.take();
-        }
-        self.decide_loops();
+        // After each turn of a loop something is to be decided, and texts are asked for step by step.
+        let is_alone = rt.tracing || rt.shared.learned.spins.get();
+        rt.ahead.allow(step.thread.index(), if is_alone { 1 } else { most }, effects);
+        let fault = self.run(step.thread.index());
+        let taken = self.rt_mut().ahead.finish(effects);
+        self.steps += taken - 1;
+        effects[taken - 1].fault = fault;
+        taken
     }
 
     fn instead(&self, object: ObjectId, earlier: usize, later: usize) -> Option<Mode> {

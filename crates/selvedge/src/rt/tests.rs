@@ -40,8 +40,6 @@ struct Found {
 
 fn run(algorithm: Algorithm, program: impl Fn() -> Vec<usize> + Clone + 'static) -> Found {
     let outcomes = Rc::new(RefCell::new(BTreeSet::new()));
-    let learned = Learned::default();
-    learned.spins.set(true);
     let log = Rc::clone(&outcomes);
     let shared = Rc::new(Shared {
         program: Rc::new(move || {
@@ -53,7 +51,7 @@ fn run(algorithm: Algorithm, program: impl Fn() -> Vec<usize> + Clone + 'static)
         panics_are_results: false,
         spin_turns: 10,
         ends_loops: true,
-        learned,
+        learned: Learned::default(),
         weak: Cell::new(false),
         assumed: Cell::new(None),
         unsteady: RefCell::new(None),

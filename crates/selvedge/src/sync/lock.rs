@@ -7,14 +7,15 @@ use selvedge_core::{Effect, Flexibility, Mode, ObjectId, ViolationKind};
 use smallvec::SmallVec;
 
 use crate::rt::runtime::{Found, Runtime, Wants};
-use crate::rt::{Engine, Operation, Spot, Touch, is_unwinding};
+use crate::rt::{Engine, Operation, Spot, Subject, Touch, is_unwinding};
 
 /// The state of a lock. It lives in the lock itself.
 pub(crate) struct Lock {
     /// Who holds it for writing, counted from 1: nothing is left of who held it before.
     owner: Cell<Option<NonZero<u32>>>,
-    /// Who holds it for reading, as often as they do.
+    /// Who holds it for reading, as often as they do, and how many these are.
     readers: RefCell<SmallVec<[u32; 4]>>,
+    reading: Cell<u32>,
     poisoned: Cell<bool>,
 }
 
@@ -64,6 +65,7 @@ impl Lock {
         Self {
             owner: Cell::new(None),
             readers: RefCell::new(SmallVec::new_const()),
+            reading: Cell::new(0),
             poisoned: Cell::new(false),
         }
     }
@@ -72,6 +74,7 @@ impl Lock {
     pub(crate) fn reset(&self) {
         self.owner.set(None);
         *self.readers.borrow_mut() = SmallVec::new();
+        self.reading.set(0);
         self.poisoned.set(false);
     }
 
@@ -89,14 +92,18 @@ impl Lock {
 
     #[inline]
     fn is_free(&self, hold: Hold) -> bool {
-        self.owner.get().is_none() && (hold != Hold::Write || self.readers.borrow().is_empty())
+        self.owner.get().is_none() && (hold != Hold::Write || self.reading.get() == 0)
     }
 
     /// Whether taking it would wait for the thread itself.
     #[inline]
     fn is_own(&self, hold: Hold, me: usize) -> bool {
         self.owner.get() == owner(me)
-            || (hold == Hold::Write && self.readers.borrow().contains(&(me as u32)))
+            || (hold == Hold::Write && self.reading.get() > 0 && self.is_reader(me))
+    }
+
+    fn is_reader(&self, me: usize) -> bool {
+        self.readers.borrow().contains(&(me as u32))
     }
 
     fn holders(&self) -> Vec<usize> {
@@ -113,34 +120,45 @@ impl Lock {
         holders
     }
 
+    #[inline]
     fn take(&self, hold: Hold, me: usize) {
         match hold {
             Hold::Alone | Hold::Write => self.owner.set(owner(me)),
-            Hold::Read => self.readers.borrow_mut().push(me as u32),
+            Hold::Read => self.add_reader(me),
         }
     }
 
+    #[inline]
     fn give_up(&self, hold: Hold, me: usize) {
         match hold {
             Hold::Alone | Hold::Write => self.owner.set(None),
-            Hold::Read => {
-                let mut readers = self.readers.borrow_mut();
-                // A guard may end in another thread than it began.
-                let mine = readers.iter().position(|&reader| reader == me as u32).unwrap_or(0);
-                if let Some(last) = readers.len().checked_sub(1) {
-                    readers.swap(mine, last);
-                    // Nothing is left of it.
-                    readers[last] = 0;
-                    readers.pop();
-                }
-            }
+            Hold::Read => self.remove_reader(me),
+        }
+    }
+
+    fn add_reader(&self, me: usize) {
+        let mut readers = self.readers.borrow_mut();
+        readers.push(me as u32);
+        self.reading.set(readers.len() as u32);
+    }
+
+    fn remove_reader(&self, me: usize) {
+        let mut readers = self.readers.borrow_mut();
+        // A guard may end in another thread than it began.
+        let mine = readers.iter().position(|&reader| reader == me as u32).unwrap_or(0);
+        if let Some(last) = readers.len().checked_sub(1) {
+            readers.swap(mine, last);
+            // Nothing is left of it.
+            readers[last] = 0;
+            readers.pop();
+            self.reading.set(last as u32);
         }
     }
 
     /// What an operation that wants this finds.
     #[inline]
     fn found(&self, wants: Wants) -> Found {
-        let (written, read) = (self.owner.get().is_some(), !self.readers.borrow().is_empty());
+        let (written, read) = (self.owner.get().is_some(), self.reading.get() > 0);
         Found::Lock { written, read, wants }
     }
 
@@ -162,8 +180,15 @@ impl Lock {
         }
         engine.found(object, self.found(Wants::Lock(hold.mode())));
         self.take(hold, me);
-        self.note_state(engine, object);
         engine.rt().leaks.hold(object, me, spot);
+        if engine.watches() {
+            self.note_acquired(engine, object);
+        }
+    }
+
+    #[inline(never)]
+    fn note_acquired(&self, engine: &Engine, object: ObjectId) {
+        self.note_state(engine, object);
         engine.looked_inside(object);
         if self.is_poisoned() {
             engine.heard(object, 1);
@@ -245,12 +270,20 @@ impl Lock {
         engine.rt().leaks.hold(object, engine.me(), spot);
     }
 
+    #[inline]
     pub(crate) fn released(&self, engine: &Engine, object: ObjectId, hold: Hold, changed: bool) {
         let me = engine.me();
         engine.found(object, self.found(Wants::Nothing));
         self.give_up(hold, me);
-        self.note_state(engine, object);
         engine.rt().leaks.let_go(object, me);
+        if engine.watches() {
+            self.note_released(engine, object, changed);
+        }
+    }
+
+    #[inline(never)]
+    fn note_released(&self, engine: &Engine, object: ObjectId, changed: bool) {
+        self.note_state(engine, object);
         match changed {
             true => engine.changed(object, Mode::Probe),
             false => engine.looked_inside(object),
@@ -258,10 +291,8 @@ impl Lock {
     }
 
     /// For those who tried to take it in vain, in a loop.
-    #[inline]
     fn note_state(&self, engine: &Engine, object: ObjectId) {
-        let (written, read) = (self.owner.get().is_some(), !self.readers.borrow().is_empty());
-        engine.is_held(object, written, read);
+        engine.is_held(object, self.owner.get().is_some(), self.reading.get() > 0);
     }
 }
 
@@ -273,6 +304,11 @@ pub(crate) struct Acquire<'a> {
 }
 
 impl Operation for Acquire<'_> {
+    #[inline]
+    fn is_subject_to(&self) -> Subject {
+        Subject::Waiting
+    }
+
     #[inline]
     fn is_enabled(&self, _rt: &Runtime, me: usize) -> bool {
         // Taking it twice shows at once.
