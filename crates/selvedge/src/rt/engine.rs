@@ -6,7 +6,7 @@ use selvedge_core::{Fault, ObjectId, Step, ViolationKind};
 
 use super::alone::End;
 use super::arena::{self, Arena};
-use super::fiber::Abort;
+use super::fiber::{Abort, resume};
 use super::operation::{Operation, Running, Spot, Subject};
 use super::runtime::{Found, Logged, Runtime, State, Way, running};
 
@@ -108,8 +108,31 @@ impl Engine {
         let rt = self.rt();
         rt.stand_at(operation, subject, spot);
         rt.note_next(rt.current, spot);
-        self.suspend();
+        if !self.lets_others_follow() {
+            self.suspend();
+        }
         self.rt().choice
+    }
+
+    /// While a script is followed, lets other threads take their steps from here: that is one switch for each
+    /// instead of two. True if it is the running thread's turn again.
+    fn lets_others_follow(&self) -> bool {
+        loop {
+            let rt = self.rt();
+            let me = rt.current;
+            let Some(step) = rt.next_of_script() else { return false };
+            let next = step.thread.index();
+            // One that let this one follow goes on when this one stands still.
+            let is_known = rt.threads.get(next).is_some_and(|thread| next == me || !thread.runs);
+            if !is_known || is_unwinding() || !rt.begin_scripted(next, step.choice) {
+                return false;
+            }
+            if next == me {
+                return true;
+            }
+            // SAFETY: no reference into the runtime is held.
+            unsafe { resume(self.rt, next) };
+        }
     }
 
     /// The thread now waits to be woken; comes back when it runs on with `operation`.

@@ -193,6 +193,7 @@ pub(crate) unsafe fn resume(rt: *mut Runtime, number: usize) {
         };
         // What it stood at ends when it runs.
         (*thread).pending = Running::ONE;
+        (*thread).runs = true;
         let before = std::mem::replace(&mut (*rt).current, number);
         let running = set_running(rt);
         let outer = arena::switch(&raw mut *(*thread).arena);
@@ -200,6 +201,7 @@ pub(crate) unsafe fn resume(rt: *mut Runtime, number: usize) {
         arena::switch(outer);
         set_running(running);
         (*rt).current = before;
+        (*thread).runs = false;
         if let CoroutineResult::Return(outcome) = result {
             ended(rt, number, outcome);
         }

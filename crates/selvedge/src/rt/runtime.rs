@@ -105,6 +105,8 @@ pub(crate) struct Thread {
     pub(crate) subject: Subject,
     pub(crate) spot: Spot,
     pub(crate) begun: bool,
+    /// Whether it runs, or lets others run that do.
+    pub(crate) runs: bool,
     pub(crate) life: ObjectId,
     pub(crate) wake: ObjectId,
     pub(crate) token_object: Option<ObjectId>,
@@ -299,6 +301,7 @@ impl Runtime {
             subject: Subject::Nothing,
             spot: Location::caller(),
             begun: false,
+            runs: false,
             life,
             wake,
             token_object: None,
