@@ -341,6 +341,11 @@ impl<T: Copy + Ord> Ord for Cell<T> {
 
 impl<T: Copy + fmt::Debug> fmt::Debug for Cell<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cell").field("value", &self.get()).finish()
+        let value = match crate::rt::may_step_to_show() {
+            true => self.get(),
+            // SAFETY: all threads of checked code run by turns, and no reference into it is given out.
+            false => unsafe { *self.cell.value.get() },
+        };
+        f.debug_struct("Cell").field("value", &value).finish()
     }
 }

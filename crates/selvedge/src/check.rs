@@ -225,6 +225,9 @@ impl Builder {
     #[track_caller]
     pub fn explore(&self, f: impl Fn() + 'static) -> Outcome {
         let here = Location::caller();
+        if std::thread::panicking() {
+            return self.unwinding(here);
+        }
         let shared = self.shared(Rc::new(f), here);
         let start = Instant::now();
         let schedule = self.schedule(here);
@@ -246,6 +249,27 @@ impl Builder {
             weak: shared.weak.get(),
             unsteady,
             time,
+        }
+    }
+
+    /// In a destructor of a test that panicked nobody can tell who unwinds.
+    fn unwinding(&self, here: Spot) -> Outcome {
+        let mut report = Report::default();
+        report.note(Inconclusive::GaveUp(
+            "the thread that called the check is panicking: call it from another thread".to_owned(),
+        ));
+        Outcome {
+            report,
+            algorithm: self.algorithm,
+            failures: Vec::new(),
+            checked_at: here,
+            replayed: false,
+            data_races: self.options.data_races,
+            seed: self.sample.map(|(_, seed)| seed),
+            assumed: None,
+            weak: false,
+            unsteady: None,
+            time: Duration::ZERO,
         }
     }
 
@@ -303,6 +327,7 @@ impl Builder {
             weak: Cell::new(false),
             assumed: Cell::new(None),
             statics: RefCell::new(None),
+            firsts: RefCell::default(),
             is_unsteady: Cell::new(false),
             unsteady: RefCell::new(None),
         })

@@ -9,17 +9,23 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::ptr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
+use super::engine::keep_room;
+use super::runtime::running;
+
 /// Spans are multiples of this.
 const CHUNK: usize = 64 << 10;
 /// Executions begin at multiples of this, so that alignment costs the same in all.
-const GRAIN: usize = 64;
+const GRAIN: usize = 128;
 /// Larger blocks come from the system; nothing in them can be named.
-const LARGEST: usize = 256 << 20;
-const HEADER: usize = size_of::<Span>().next_multiple_of(64);
+pub(crate) const LARGEST: usize = 256 << 20;
+/// The memory of blocks from this size on goes back to the system when they are freed.
+const LARGE: usize = 1 << 20;
+const HEADER: usize = size_of::<Span>().next_multiple_of(GRAIN);
 
 /// The region from which all spans come: address and length, 0 before its first use.
 static REGION: AtomicUsize = AtomicUsize::new(0);
@@ -27,8 +33,8 @@ static REGION_LENGTH: AtomicUsize = AtomicUsize::new(0);
 /// Per chunk, how many chunks its span began before it.
 static BACK: AtomicUsize = AtomicUsize::new(0);
 static NEXT_CHUNK: AtomicUsize = AtomicUsize::new(0);
-/// Spans of one chunk that nobody uses.
-static SPARE: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+/// Spans that nobody uses, by how many chunks they have.
+static SPARE: Mutex<BTreeMap<usize, Vec<usize>>> = Mutex::new(BTreeMap::new());
 
 thread_local! {
     /// Where the running thread of checked code allocates; null in all other code.
@@ -50,7 +56,8 @@ struct Span {
     chunks: usize,
     /// Where the blocks of this execution begin; what lies before them is from earlier ones.
     start: usize,
-    /// How much its thread had allocated when it came to this span.
+    /// How much its thread had allocated before what lies at `start`. It wraps: what is there may be left
+    /// out, for the sake of alignment.
     before: u64,
 }
 
@@ -61,6 +68,12 @@ impl Span {
 
     fn end(&self) -> usize {
         &raw const *self as usize + self.chunks * CHUNK
+    }
+
+    /// How many blocks in it are in use. Whoever freed one, on whatever thread of the system, does not use
+    /// it any more.
+    fn live(&self) -> u32 {
+        self.live.load(Ordering::Acquire)
     }
 }
 
@@ -77,11 +90,11 @@ pub(crate) struct Arena {
     /// When to look at those again.
     most_kept: usize,
     /// Whether a block of this execution had to come from the system.
-    elsewhere: bool,
+    pub(crate) elsewhere: bool,
 }
 
 /// How far an arena was filled.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Filled {
     used: usize,
     bump: usize,
@@ -107,7 +120,7 @@ impl Arena {
             let is_last = index + 1 == self.used;
             // SAFETY: spans are never unmapped, and this one is this arena's.
             let span = unsafe { &mut *self.spans[index] };
-            if span.live.load(Ordering::Relaxed) == 0 {
+            if span.live() == 0 {
                 span.start = span.first();
                 continue;
             }
@@ -139,13 +152,17 @@ impl Arena {
     /// From now on blocks come from spans of their own.
     pub(crate) fn set_apart(&mut self) -> Filled {
         self.end = self.bump;
+        self.filled()
+    }
+
+    pub(crate) fn filled(&self) -> Filled {
         Filled { used: self.used, bump: self.bump }
     }
 
     /// Whether everything was freed that was allocated since; then the next blocks lie where those did.
     pub(crate) fn take_back(&mut self, filled: Filled) -> bool {
         // SAFETY: spans are never unmapped.
-        let live = |&span: &*mut Span| unsafe { (*span).live.load(Ordering::Relaxed) };
+        let live = |&span: &*mut Span| unsafe { (*span).live() };
         let is_free = self.spans[filled.used..self.used].iter().all(|span| live(span) == 0);
         if is_free {
             (self.used, self.bump, self.end) = (filled.used, filled.bump, filled.bump);
@@ -156,7 +173,7 @@ impl Arena {
     fn look_at_kept(&mut self) {
         self.kept.retain(|&span| {
             // SAFETY: spans are never unmapped.
-            let live = unsafe { (*span).live.load(Ordering::Relaxed) };
+            let live = unsafe { (*span).live() };
             if live == 0 {
                 give_back(span);
             }
@@ -169,9 +186,10 @@ impl Arena {
     fn allocate(&mut self, layout: Layout) -> *mut u8 {
         if layout.align() <= GRAIN {
             let start = self.bump.next_multiple_of(layout.align());
-            // Not even an empty block: it must lie inside its span.
+            // Not even an empty block: it must lie inside its span, and so must the end of a block, where a
+            // value without size may lie.
             let end = start + layout.size().max(1);
-            if end <= self.end {
+            if end < self.end {
                 self.bump = end;
                 // SAFETY: the span of the current block is the last one in use, and mapped.
                 unsafe { (*self.spans[self.used - 1]).live.fetch_add(1, Ordering::Relaxed) };
@@ -183,10 +201,12 @@ impl Arena {
 
     #[cold]
     fn allocate_in_next_span(&mut self, layout: Layout) -> *mut u8 {
+        if let Some(running) = ptr::NonNull::new(running()) {
+            keep_room(running.as_ptr());
+        }
         // The list of spans is not memory of checked code.
         let me = switch(ptr::null_mut());
-        let found =
-            layout.size() <= LARGEST && self.next_span(layout.size().max(1) + layout.align());
+        let found = layout.size() <= LARGEST && self.next_span(layout);
         switch(me);
         if !found {
             self.elsewhere = true;
@@ -199,16 +219,18 @@ impl Arena {
         start as *mut u8
     }
 
-    /// Makes a span with this much room the current one.
-    fn next_span(&mut self, needed: usize) -> bool {
-        let before = match self.used.checked_sub(1) {
+    /// Makes a span with room for a block the current one. How many spans there are, and where they begin,
+    /// differs from execution to execution; offsets are as if all were one.
+    fn next_span(&mut self, layout: Layout) -> bool {
+        let offset = match self.used.checked_sub(1) {
             // SAFETY: spans are never unmapped.
             Some(last) => unsafe {
                 let last = &*self.spans[last];
-                last.before + (self.bump.next_multiple_of(GRAIN) - last.start) as u64
+                last.before.wrapping_add((self.bump - last.start) as u64)
             },
             None => 0,
         };
+        let needed = layout.size() + layout.align() + 2 * GRAIN;
         // SAFETY: spans are never unmapped.
         let fits = |span: &*mut Span| unsafe { (**span).start + needed <= (**span).end() };
         if !self.spans.get(self.used).is_some_and(fits) {
@@ -218,9 +240,17 @@ impl Arena {
         // SAFETY: the span is this arena's alone.
         let span = unsafe { &mut *self.spans[self.used] };
         span.thread = self.thread;
-        span.before = before;
         self.used += 1;
-        (self.bump, self.end) = (span.start, span.end());
+        self.end = span.end();
+        let rest = offset % GRAIN as u64;
+        (self.bump, span.before) = match layout.align() <= GRAIN {
+            true => (span.start + rest as usize, offset - rest),
+            false => {
+                let aligned = span.start.next_multiple_of(layout.align());
+                let offset = offset.next_multiple_of(GRAIN as u64);
+                (aligned, offset.wrapping_sub((aligned - span.start) as u64))
+            }
+        };
         true
     }
 }
@@ -230,7 +260,7 @@ impl Drop for Arena {
         self.reset();
         for span in std::mem::take(&mut self.spans) {
             // SAFETY: spans are never unmapped.
-            if unsafe { (*span).live.load(Ordering::Relaxed) } == 0 {
+            if unsafe { (*span).live() } == 0 {
                 give_back(span);
             }
         }
@@ -239,29 +269,34 @@ impl Drop for Arena {
 }
 
 fn give_back(span: *mut Span) {
-    // SAFETY: spans are never unmapped. Longer ones are rare and are not used again.
-    if unsafe { (*span).chunks } == 1
-        && let Ok(mut spare) = SPARE.lock()
-    {
-        spare.push(span as usize);
+    // SAFETY: spans are never unmapped.
+    let chunks = unsafe { (*span).chunks };
+    if chunks > 1 {
+        release_pages(span as usize + HEADER, chunks * CHUNK - HEADER);
+    }
+    if let Ok(mut spare) = SPARE.lock() {
+        spare.entry(chunks).or_default().push(span as usize);
     }
 }
 
+/// A span that nobody uses, of not many more chunks than are asked for.
+fn take_spare(chunks: usize) -> Option<*mut Span> {
+    let mut spare = SPARE.lock().ok()?;
+    let close = if chunks == 1 { 1 } else { 2 * chunks };
+    let found = spare.range_mut(chunks..=close).find_map(|(_, spans)| spans.pop())?;
+    let span = found as *mut Span;
+    // SAFETY: nobody uses it.
+    unsafe { (*span).start = (*span).first() };
+    Some(span)
+}
+
 fn take_span(chunks: usize) -> Option<*mut Span> {
-    if chunks == 1
-        && let Ok(mut spare) = SPARE.lock()
-        && let Some(span) = spare.pop()
-    {
-        let span = span as *mut Span;
-        // SAFETY: nobody uses it.
-        unsafe { (*span).start = span as usize + HEADER };
-        return Some(span);
+    if let Some(spare) = take_spare(chunks) {
+        return Some(spare);
     }
     let (region, length) = region()?;
-    let first = NEXT_CHUNK.fetch_add(chunks, Ordering::Relaxed);
-    if (first + chunks) * CHUNK > length {
-        return None;
-    }
+    let behind = |first: usize| Some(first + chunks).filter(|end| end * CHUNK <= length);
+    let first = NEXT_CHUNK.fetch_update(Ordering::Relaxed, Ordering::Relaxed, behind).ok()?;
     let back = BACK.load(Ordering::Acquire) as *mut u32;
     for index in 1..chunks {
         // SAFETY: the table has an entry for every chunk of the region, and these are ours.
@@ -314,6 +349,16 @@ fn map(length: usize) -> Option<usize> {
     (address != libc::MAP_FAILED).then_some(address as usize)
 }
 
+/// Gives the memory of all whole chunks in a range back, which nobody uses. They can be used again.
+fn release_pages(start: usize, length: usize) {
+    // No system has larger pages.
+    let (first, end) = (start.next_multiple_of(CHUNK), (start + length) / CHUNK * CHUNK);
+    if first < end {
+        // SAFETY: the pages are part of the region, and hold nothing that anybody needs.
+        unsafe { libc::madvise(first as *mut libc::c_void, end - first, libc::MADV_DONTNEED) };
+    }
+}
+
 /// The span that an address lies in, if it was given out here.
 #[inline]
 fn span_of(address: usize) -> Option<*mut Span> {
@@ -346,7 +391,7 @@ pub(crate) fn locate(address: usize) -> Lies {
     if address < head.start {
         return Lies::Kept;
     }
-    let offset = head.before + (address - head.start) as u64;
+    let offset = head.before.wrapping_add((address - head.start) as u64);
     Lies::In { thread: head.thread as usize, offset }
 }
 
@@ -394,10 +439,13 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
     #[inline]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         match span_of(block as usize) {
-            // SAFETY: spans are never unmapped.
-            Some(span) => unsafe {
-                (*span).live.fetch_sub(1, Ordering::Relaxed);
-            },
+            Some(span) => {
+                if layout.size() >= LARGE {
+                    release_pages(block as usize, layout.size());
+                }
+                // SAFETY: spans are never unmapped.
+                unsafe { (*span).live.fetch_sub(1, Ordering::Release) };
+            }
             // SAFETY: the caller keeps the contract of `GlobalAlloc`, and the block is `inner`'s.
             None => unsafe { self.inner.dealloc(block, layout) },
         }

@@ -42,7 +42,11 @@ impl Engine {
     #[inline]
     pub(crate) fn try_enter() -> Option<Self> {
         let rt = running();
-        (!rt.is_null()).then(|| Self { rt, arena: arena::switch(std::ptr::null_mut()) })
+        if rt.is_null() {
+            return None;
+        }
+        keep_room(rt);
+        Some(Self { rt, arena: arena::switch(std::ptr::null_mut()) })
     }
 
     /// The runtime. Do not hold the reference while checked code runs.
@@ -171,6 +175,8 @@ impl Engine {
     /// Takes down the stack of the running thread.
     fn unwind(&self) -> ! {
         let abort = Box::new(Abort);
+        let rt = self.rt();
+        rt.threads[rt.current].unwinding = true;
         arena::switch(self.arena);
         resume_unwind(abort)
     }
@@ -184,6 +190,10 @@ impl Engine {
         if rt.threads[me].aborting {
             if !is_unwinding() {
                 self.unwind();
+            }
+            // A destructor may wait for something that never comes.
+            while rt.drained > MOST_DRAINED {
+                self.suspend();
             }
             return 0;
         }
@@ -263,6 +273,15 @@ impl Engine {
         thread.state = State::Failed;
         loop {
             self.suspend();
+        }
+    }
+
+    /// The running thread asks who it is, or for something of its own: if it takes down an `Arc`, it matters
+    /// who does.
+    #[inline]
+    pub(crate) fn note_self(&self) {
+        if self.is_dropping() {
+            self.note_visible_drop();
         }
     }
 
@@ -388,6 +407,33 @@ fn unwinds_itself() -> bool {
     let rt = running();
     // SAFETY: the runtime is alive while its code runs.
     rt.is_null() || unsafe { (*rt).unwinding == 0 || (&(*rt).threads)[(*rt).current].unwinding }
+}
+
+/// Whether showing a value may take a step. Not when the check is over, and not when a panic is about to
+/// be told: whoever is stopped there holds up the panics of all others.
+pub(crate) fn may_step_to_show() -> bool {
+    Engine::try_enter().is_some() && !std::thread::panicking()
+}
+
+/// The engine needs so much of a stack. If there is less left, it overflows before the engine holds
+/// anything that others need.
+pub(super) const ROOM: usize = 32 << 10;
+
+/// Ends the running thread if its stack is about to overflow.
+#[inline]
+pub(super) fn keep_room(rt: *mut Runtime) {
+    // SAFETY: the runtime is alive while its code runs.
+    let least = unsafe { (*rt).least_stack };
+    if (&raw const least as usize) < least {
+        touch_guard(least - ROOM);
+    }
+}
+
+/// Touches the page below a stack, which shows that it overflows.
+#[cold]
+fn touch_guard(limit: usize) {
+    // SAFETY: the page is mapped, and cannot be read: a signal handler ends the thread.
+    unsafe { std::ptr::read_volatile(limit as *const u8) };
 }
 
 #[cold]

@@ -10,7 +10,7 @@ use corosensei::{Coroutine, CoroutineResult};
 use selvedge_core::{Fault, Mode, Step, ViolationKind};
 
 use super::arena;
-use super::engine::Engine;
+use super::engine::{Engine, ROOM};
 use super::operation::{End, Running};
 use super::runtime::{Runtime, State, place, set_running};
 
@@ -63,10 +63,11 @@ impl Stacks {
     }
 
     fn take(&mut self) -> Result<DefaultStack, std::io::Error> {
-        let spare = || SPARE.with_borrow_mut(|spare| spare.take(self.size));
+        // At the end of a thread of the system nothing is spared any more.
+        let spare = || SPARE.try_with(|spare| spare.borrow_mut().take(self.size)).ok().flatten();
         match self.free.pop().or_else(spare) {
             Some(stack) => Ok(stack),
-            None => DefaultStack::new(self.size),
+            None => DefaultStack::new(self.size + ROOM),
         }
     }
 }
@@ -196,9 +197,11 @@ pub(crate) unsafe fn resume(rt: *mut Runtime, number: usize) {
         (*thread).runs = true;
         let before = std::mem::replace(&mut (*rt).current, number);
         let running = set_running(rt);
+        let least = std::mem::replace(&mut (*rt).least_stack, fiber.limit + ROOM);
         let outer = arena::switch(&raw mut *(*thread).arena);
         let result = fiber.coroutine.resume(());
         arena::switch(outer);
+        (*rt).least_stack = least;
         set_running(running);
         (*rt).current = before;
         (*thread).runs = false;

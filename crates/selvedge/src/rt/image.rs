@@ -9,6 +9,34 @@ pub(crate) fn is_static(address: usize) -> bool {
     segments.iter().any(|&(start, end)| (start..end).contains(&address))
 }
 
+/// Whether there is an address in a value that lies neither in static data nor nowhere: then the value was made
+/// at run time. A number may look like one, if it is very large.
+pub(crate) fn points_to_memory(value: usize, length: usize) -> bool {
+    /// Nothing is mapped below.
+    const LEAST: usize = 64 << 10;
+    let first = value.next_multiple_of(align_of::<usize>());
+    let words = (first..(value + length + 1).saturating_sub(size_of::<usize>()))
+        .step_by(size_of::<usize>())
+        // SAFETY: the word is part of the value. Volatile: it may have bytes that were never written.
+        .map(|address| unsafe { std::ptr::read_volatile(address as *const usize) });
+    words.filter(|&word| word >= LEAST && !is_static(word)).any(is_mapped)
+}
+
+#[cfg(target_os = "linux")]
+fn is_mapped(address: usize) -> bool {
+    // SAFETY: it only asks.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
+    let start = address - address % page.max(1);
+    let mut resident = 0_u8;
+    // SAFETY: it only asks, and one byte is enough for one page. What is not mapped gives an error.
+    unsafe { libc::mincore(start as *mut libc::c_void, 1, &raw mut resident) == 0 }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_mapped(_address: usize) -> bool {
+    true
+}
+
 #[cfg(target_os = "linux")]
 fn segments() -> Vec<(usize, usize)> {
     extern "C" fn add(

@@ -13,6 +13,7 @@ pub(crate) mod object;
 pub(crate) mod operation;
 mod overflow;
 mod panics;
+mod restore;
 pub(crate) mod runtime;
 mod spin;
 mod state;
@@ -21,6 +22,7 @@ pub(crate) mod system;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use engine::{Engine, is_unwinding};
-pub(crate) use object::{Header, Restorer};
+pub(crate) use engine::{Engine, is_unwinding, may_step_to_show};
+pub(crate) use object::Header;
 pub(crate) use operation::{Await, Compare, Operation, Spot, Subject, Touch};
+pub(crate) use restore::Restorer;

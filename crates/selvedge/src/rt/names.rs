@@ -23,6 +23,8 @@ pub(crate) enum Region {
     Stack(u32),
     /// The messages that a thread sends; the offset counts them.
     Messages(u32),
+    /// What belongs to another object, by its number; the offset tells several apart.
+    PartOf(u32),
     /// Static data, or something that lives longer than an execution.
     Outside,
 }
@@ -35,6 +37,11 @@ pub(crate) struct About {
     pub(crate) created: Option<Spot>,
     /// How many of this kind were created there before it.
     nth: u32,
+    /// The execution in which it, or another at its place, was last seen, and who was there last.
+    epoch: u64,
+    latest: ObjectId,
+    /// The object that comes to its place when this one was moved away, or is gone.
+    next: Option<ObjectId>,
 }
 
 /// Numbers of objects. Once given they are kept.
@@ -42,6 +49,8 @@ pub(crate) struct About {
 pub(crate) struct Names {
     numbers: FxHashMap<Where, ObjectId>,
     about: Vec<About>,
+    /// How many of a kind were created in a line.
+    created: FxHashMap<(&'static str, &'static str, u32), u32>,
 }
 
 impl Names {
@@ -53,6 +62,66 @@ impl Names {
             return known;
         }
         let new = self.add(kind, Some(created));
+        self.numbers.insert(place, new);
+        new
+    }
+
+    /// An object that was not seen in this execution yet. Others may have been at its place before it, and
+    /// may live on elsewhere: how many is the same in every execution, too.
+    pub(crate) fn enter(
+        &mut self,
+        place: Where,
+        kind: &'static str,
+        created: Spot,
+        epoch: u64,
+    ) -> ObjectId {
+        let Some(&first) = self.numbers.get(&place) else {
+            let new = self.at(place, kind, created);
+            self.about[new.index()].epoch = epoch;
+            return new;
+        };
+        let about = &mut self.about[first.index()];
+        let object = match about.epoch == epoch {
+            true => self.next_at_place(first, kind, created),
+            false => {
+                (about.epoch, about.latest) = (epoch, first);
+                first
+            }
+        };
+        let about = &mut self.about[object.index()];
+        (about.kind, about.created) = (kind, Some(created));
+        object
+    }
+
+    /// The object after the latest at the place of `first`.
+    #[cold]
+    fn next_at_place(&mut self, first: ObjectId, kind: &'static str, created: Spot) -> ObjectId {
+        let latest = self.about[first.index()].latest;
+        let next = match self.about[latest.index()].next {
+            Some(known) => known,
+            None => self.add(kind, Some(created)),
+        };
+        self.about[latest.index()].next = Some(next);
+        self.about[first.index()].latest = next;
+        next
+    }
+
+    /// What belongs to another object.
+    pub(crate) fn part(
+        &mut self,
+        owner: ObjectId,
+        part: u32,
+        kind: &'static str,
+        created: Spot,
+    ) -> ObjectId {
+        let region = Region::PartOf(owner.index() as u32);
+        let place = Where { region, offset: u64::from(part), part };
+        if let Some(&known) = self.numbers.get(&place) {
+            return known;
+        }
+        // It is called as its owner is.
+        let nth = self.about[owner.index()].nth;
+        let new = self.push(kind, Some(created), nth);
         self.numbers.insert(place, new);
         new
     }
@@ -70,15 +139,17 @@ impl Names {
 
     /// One more object, of a thread.
     pub(crate) fn add(&mut self, kind: &'static str, created: Option<Spot>) -> ObjectId {
+        let nth = created.map_or(0, |spot| {
+            let before = self.created.entry((kind, spot.file(), spot.line())).or_default();
+            *before += 1;
+            *before - 1
+        });
+        self.push(kind, created, nth)
+    }
+
+    fn push(&mut self, kind: &'static str, created: Option<Spot>, nth: u32) -> ObjectId {
         let id = ObjectId::new(self.about.len());
-        let line = |spot: Spot| (spot.file(), spot.line());
-        let same =
-            |about: &&About| about.kind == kind && about.created.map(line) == created.map(line);
-        let nth = match created {
-            Some(_) => self.about.iter().filter(same).count() as u32,
-            None => 0,
-        };
-        self.about.push(About { kind, created, nth });
+        self.about.push(About { kind, created, nth, epoch: 0, latest: id, next: None });
         id
     }
 

@@ -1,15 +1,14 @@
 //! What every shared object carries: where it was created, and its number in this execution.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
-use std::sync::Mutex;
 
 use selvedge_core::{ObjectId, ViolationKind};
 
-use super::arena::{self, Lies};
+use super::arena::{self, LARGEST, Lies};
 use super::engine::Engine;
 use super::names::{Region, Where};
 use super::operation::Spot;
+use super::restore::{Refused, Restorer};
 use super::runtime::Runtime;
 
 /// Bits of a stamp that are the object's number; the others are the execution's.
@@ -21,9 +20,6 @@ pub(crate) struct Header {
     stamp: Cell<u64>,
     pub(crate) created: Spot,
 }
-
-/// How to set something back that outlives an execution.
-pub(crate) type Reset = Box<dyn FnOnce()>;
 
 impl Header {
     pub(crate) const fn new(created: Spot) -> Self {
@@ -45,11 +41,15 @@ impl Header {
         self.register(engine, kind, &restorer)
     }
 
-    /// Another object that belongs to it.
-    pub(crate) fn part(&self, engine: &Engine, kind: &'static str, part: u32) -> ObjectId {
-        let rt = engine.rt();
-        let place = Where { part, ..self.lies(rt).0 };
-        rt.names.at(place, kind, self.created)
+    /// Another object that belongs to it, which is `owner`.
+    pub(crate) fn part(
+        &self,
+        engine: &Engine,
+        owner: ObjectId,
+        kind: &'static str,
+        part: u32,
+    ) -> ObjectId {
+        engine.rt().names.part(owner, part, kind, self.created)
     }
 
     #[cold]
@@ -62,15 +62,43 @@ impl Header {
         let rt = engine.rt();
         let (place, outlives) = self.lies(rt);
         if outlives {
-            rt.shared.claim_statics();
-            match restorer().reset(self.stamp.get() == 0, &raw const *self as usize) {
-                Ok(reset) => rt.resets.push(reset),
-                Err(()) => self.refuse(engine, kind),
-            }
+            self.outlives(engine, kind, restorer());
         }
-        let object = rt.names.at(place, kind, self.created);
+        let object = rt.names.enter(place, kind, self.created, rt.epoch);
+        if object.index() >> NUMBER_BITS != 0 {
+            engine.give_up(format!("there are more than {} shared objects", 1 << NUMBER_BITS));
+        }
         self.stamp.set((rt.epoch << NUMBER_BITS) | object.index() as u64);
         object
+    }
+
+    /// Sees to it that the object is set back after the execution.
+    #[cold]
+    fn outlives(&self, engine: &Engine, kind: &'static str, restorer: Restorer) {
+        let rt = engine.rt();
+        let address = &raw const *self as usize;
+        if rt.resets.iter().any(|reset| reset.covers(address)) {
+            return;
+        }
+        let is_static = super::image::is_static(address);
+        if !is_static && rt.threads.iter().any(|thread| thread.arena.elsewhere) {
+            // It may lie there, and be freed before the execution is over.
+            engine.give_up(format!(
+                "this {kind} may be part of a block of more than {} MiB, or there is no memory for more \
+                 blocks: such a block is not the same in every execution (created at {})",
+                LARGEST >> 20,
+                self.created
+            ));
+        }
+        rt.shared.claim_statics();
+        let mut firsts = rt.shared.firsts.borrow_mut();
+        match restorer.reset(self.stamp.get() == 0, address, is_static, &mut firsts) {
+            Ok(reset) => rt.resets.push(reset),
+            Err(why) => {
+                drop(firsts);
+                self.refuse(engine, kind, why);
+            }
+        }
     }
 
     /// Where it lies, and whether it outlives an execution.
@@ -79,11 +107,18 @@ impl Header {
     }
 
     #[cold]
-    fn refuse(&self, engine: &Engine, kind: &'static str) -> ! {
-        let message = format!(
-            "this {kind} was created outside of the checked closure and owns memory, so it cannot be \
-             set back between executions; create it inside, or make it a static"
-        );
+    fn refuse(&self, engine: &Engine, kind: &'static str, why: Refused) -> ! {
+        let message = match why {
+            Refused::Outside => format!(
+                "this {kind} was created outside of the checked closure and owns memory, so it cannot be \
+                 set back between executions; create it inside, or make it a static"
+            ),
+            Refused::MadeLater => format!(
+                "this {kind} lies in a static, but was made at run time and owns memory, so it cannot be \
+                 set back between executions; is it part of a `LazyLock` or `OnceLock` of `std`? Those of \
+                 `selvedge::sync` are made anew in every execution"
+            ),
+        };
         engine.fail(ViolationKind::Misuse, message, &[self.created])
     }
 }
@@ -121,62 +156,4 @@ fn lies(rt: &Runtime, address: usize) -> (Where, bool) {
         }
     }
     (Where { region: Region::Outside, offset: address as u64, part: 0 }, true)
-}
-
-/// How the content of an object that outlives an execution is set back.
-pub(crate) enum Restorer {
-    /// Like this.
-    With(Reset),
-    /// As the bytes that it had at first. `owns`: whether dropping it does something.
-    Bytes { content: *mut u8, length: usize, drop: Reset, owns: bool },
-}
-
-/// The first contents of static data, by address.
-static FIRST: Mutex<BTreeMap<usize, Box<[u8]>>> = Mutex::new(BTreeMap::new());
-
-impl Restorer {
-    /// What restores the content of a value that lies at `content`.
-    ///
-    /// # Safety
-    /// The pointer is valid for as long as the execution may touch it, and nobody uses the value
-    /// when the reset runs.
-    pub(crate) unsafe fn of<T: ?Sized>(content: *mut T) -> Self {
-        // SAFETY: the caller promises that the pointer is valid.
-        let length = unsafe { size_of_val(&*content) };
-        let drop: Box<dyn FnOnce() + '_> = Box::new(move || {
-            // SAFETY: the caller promises that nobody uses the value.
-            unsafe { std::ptr::drop_in_place(content) };
-        });
-        // SAFETY: only the lifetime changes; the caller promises that the pointer stays valid.
-        let drop = unsafe { std::mem::transmute::<Box<dyn FnOnce() + '_>, Reset>(drop) };
-        let owns = std::mem::needs_drop::<T>();
-        Restorer::Bytes { content: content.cast::<u8>(), length, drop, owns }
-    }
-
-    /// `pristine`: whether it was never used. An error: it is not known how to set it back.
-    fn reset(self, pristine: bool, address: usize) -> Result<Reset, ()> {
-        let (content, length, drop, owns) = match self {
-            Restorer::With(reset) => return Ok(reset),
-            Restorer::Bytes { content, length, drop, owns } => (content, length, drop, owns),
-        };
-        if owns && !super::image::is_static(address) {
-            return Err(());
-        }
-        let mut first = FIRST.lock().map_err(|_| ())?;
-        if pristine {
-            // SAFETY: the value is valid and `length` bytes long. Static data is made by the
-            // compiler and owns no memory, so that a copy of its bytes is a value too.
-            let bytes = unsafe { std::slice::from_raw_parts(content, length) };
-            first.insert(address, bytes.into());
-        }
-        Ok(Box::new(move || {
-            drop();
-            if let Ok(first) = FIRST.lock()
-                && let Some(bytes) = first.get(&address)
-            {
-                // SAFETY: the value was just dropped, and nobody else uses it.
-                unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), content, length) };
-            }
-        }))
-    }
 }

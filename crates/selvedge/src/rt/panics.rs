@@ -1,17 +1,26 @@
 //! Panics of checked code are results, not output.
 
-use std::panic::PanicHookInfo;
+use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, resume_unwind};
 use std::sync::Once;
+
+use corosensei::Coroutine;
+use corosensei::stack::DefaultStack;
 
 use selvedge_core::{Place, Schedule, Step, ThreadId};
 
 use super::arena;
+use super::engine::keep_room;
+use super::fiber::Yielder;
 use super::runtime::{Panicked, Runtime, Way, running};
 use crate::failure::replay_variable;
 
 /// Keeps the message of a panic in checked code; all others go to the hook that was there.
 pub(crate) fn install() {
     static INSTALL: Once = Once::new();
+    if std::thread::panicking() {
+        // Then the system lets nobody do so.
+        return;
+    }
     INSTALL.call_once(|| {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
@@ -19,6 +28,7 @@ pub(crate) fn install() {
             if rt.is_null() {
                 return before(info);
             }
+            keep_room(rt);
             let me = arena::switch(std::ptr::null_mut());
             // SAFETY: the runtime is alive while its code runs, and the engine does not panic while
             // it holds a reference into it.
@@ -26,6 +36,51 @@ pub(crate) fn install() {
             arena::switch(me);
         }));
     });
+}
+
+/// Makes up for panics of threads that were left alone while they were unwinding, or overflowed their
+/// stacks then: the system would take the running thread of its own to be panicking for ever.
+///
+/// It counts panics that begin on a thread of the system, and takes off those that are caught on it. So one
+/// that begins on another thread, and is caught on this one, makes up for one that is never caught.
+pub(crate) fn forget_uncaught() {
+    const MOST: u32 = 64;
+    for _ in 0..MOST {
+        if !std::thread::panicking() {
+            return;
+        }
+        if let Ok(Some(mut begun)) = std::thread::spawn(Begun::new).join() {
+            begun.0.resume(());
+        }
+    }
+}
+
+/// A panic that is caught when it is resumed.
+struct Begun(Coroutine<(), (), (), DefaultStack>);
+
+// SAFETY: there is nothing on its stack but a panic, whose payload can be sent.
+unsafe impl Send for Begun {}
+
+impl Begun {
+    fn new() -> Option<Self> {
+        const STACK: usize = 64 << 10;
+        struct Stop<'a>(&'a Yielder);
+        impl Drop for Stop<'_> {
+            fn drop(&mut self) {
+                self.0.suspend(());
+            }
+        }
+        let stack = DefaultStack::new(STACK).ok()?;
+        let mut begun = Coroutine::with_stack(stack, |yielder: &Yielder, ()| {
+            let caught = catch_unwind(AssertUnwindSafe(|| {
+                let _stop = Stop(yielder);
+                resume_unwind(Box::new(()));
+            }));
+            drop(caught);
+        });
+        begun.resume(());
+        Some(Self(begun))
+    }
 }
 
 fn note(rt: &mut Runtime, info: &PanicHookInfo<'_>) {

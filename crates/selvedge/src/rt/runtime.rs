@@ -16,8 +16,8 @@ use super::arena::Arena;
 use super::fiber::{Fiber, Stacks, Yielder};
 use super::leaks::Leaks;
 use super::names::Names;
-use super::object::Reset;
 use super::operation::{Operation, Spot, Subject};
+use super::restore::{Firsts, Outliving};
 use super::spin::Touched;
 
 /// What all systems of one check share.
@@ -42,6 +42,8 @@ pub(crate) struct Shared {
     pub(crate) unsteady: RefCell<Option<String>>,
     /// Static data belongs to one check at a time: tests run side by side.
     pub(crate) statics: RefCell<Option<MutexGuard<'static, ()>>>,
+    /// What static data was like at first.
+    pub(crate) firsts: RefCell<Firsts>,
     /// Whether there is such a reason, or something new was learned: nothing runs any more.
     pub(crate) is_unsteady: Cell<bool>,
 }
@@ -238,9 +240,11 @@ pub(crate) struct Runtime {
     /// How many threads stand still while they unwind.
     pub(crate) unwinding: u32,
     /// Static data that was touched, and how to set it back.
-    pub(crate) resets: Vec<Reset>,
+    pub(crate) resets: Vec<Outliving>,
     pub(crate) leaks: Leaks,
     pub(crate) stacks: Stacks,
+    /// How far down the running thread's stack the engine can be entered; 0 if none runs.
+    pub(crate) least_stack: usize,
     /// Operations that run at once in this execution.
     pub(crate) drained: u64,
 }
@@ -284,6 +288,7 @@ impl Runtime {
             resets: Vec::new(),
             leaks: Leaks::default(),
             stacks,
+            least_stack: 0,
             drained: 0,
         });
         new.add_thread(None);

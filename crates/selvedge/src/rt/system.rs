@@ -63,6 +63,10 @@ impl Program {
         if is_alive(self.rt()) {
             self.abort();
         }
+        // What a thread left that could not be taken down: nobody can drop it any more.
+        for thread in &mut self.rt_mut().threads {
+            thread.locals.drain(..).for_each(|(_, value)| std::mem::forget(value));
+        }
         self.close();
     }
 
@@ -71,11 +75,12 @@ impl Program {
         self.rt_mut().way = Way::Drain;
         loop {
             let rt = self.rt();
-            let Some(next) = (0..rt.threads.len())
-                .find(|&number| rt.threads[number].fiber.is_some() && rt.is_enabled(number))
-            else {
-                return;
+            // One that failed before its first step stands at it, but does not go on.
+            let goes_on = |&number: &usize| {
+                let thread = &rt.threads[number];
+                thread.fiber.is_some() && thread.fault.is_none() && rt.is_enabled(number)
             };
+            let Some(next) = (0..rt.threads.len()).find(goes_on) else { return };
             self.rt_mut().choice = 0;
             // SAFETY: no reference into the runtime is held.
             unsafe { resume(self.rt, next) };
@@ -89,6 +94,7 @@ impl Program {
         let is_alive = |rt: &Runtime, number: &usize| rt.threads[*number].fiber.is_some();
         let last = |rt: &Runtime| (0..rt.threads.len()).rev().find(|number| is_alive(rt, number));
         while let Some(number) = last(self.rt()) {
+            self.rt_mut().drained = 0;
             self.rt_mut().threads[number].aborting = true;
             // SAFETY: no reference into the runtime is held.
             unsafe { resume(self.rt, number) };
@@ -97,6 +103,7 @@ impl Program {
                 fiber.forget();
             }
         }
+        super::panics::forget_uncaught();
     }
 
     /// Sets static data back.
@@ -108,7 +115,7 @@ impl Program {
         let before = set_running(self.rt);
         for reset in resets.into_iter().rev() {
             // A destructor that panics has nobody to tell.
-            let _ = catch_unwind(AssertUnwindSafe(reset));
+            let _ = catch_unwind(AssertUnwindSafe(|| reset.reset()));
         }
         set_running(before);
     }

@@ -56,6 +56,7 @@ fn run(algorithm: Algorithm, program: impl Fn() -> Vec<usize> + Clone + 'static)
         assumed: Cell::new(None),
         unsteady: RefCell::new(None),
         statics: RefCell::new(None),
+        firsts: Default::default(),
         is_unsteady: Cell::new(false),
     });
     let limits = Limits { executions: Some(MOST_EXECUTIONS), ..Limits::default() };

@@ -372,24 +372,30 @@ impl<T: ?Sized> Drop for Arc<T> {
             return;
         }
         freed(pointer.cast::<u8>() as usize);
+        let content = std::any::type_name::<T>();
         let mark = |on: bool| {
-            let Some(engine) = Engine::try_enter() else { return };
+            let engine = Engine::try_enter()?;
             let rt = engine.rt();
             if is_counted::<T>(rt) {
-                return;
+                return None;
             }
-            let dropping = &mut rt.threads[rt.current].dropping;
+            let thread = &mut rt.threads[rt.current];
             match on {
-                true => dropping.push(std::any::type_name::<T>()),
-                false => {
-                    dropping.pop();
-                }
+                true => thread.dropping.push(content),
+                false => _ = thread.dropping.pop(),
             }
+            Some(thread.arena.filled())
         };
         // While it is dropped, something may turn out to be visible: then nothing is taken back.
-        mark(true);
+        let before = mark(true);
         drop(inner);
-        mark(false);
+        // Whoever allocated something has its next blocks elsewhere.
+        if let Some(after) = mark(false)
+            && before != Some(after)
+            && let Some(engine) = Engine::try_enter()
+        {
+            learn(engine.rt(), content);
+        }
     }
 }
 

@@ -64,7 +64,7 @@ impl Barrier {
         });
         // Odd rounds have an object of their own: whoever leaves one round need not be ordered with
         // whoever comes to the next.
-        let second = self.header.part(&engine, "Barrier", 1);
+        let second = self.header.part(&engine, first, "Barrier", 1);
         let both = [first, second];
         let arrive = Arrive { both, state: &self.state };
         engine.visible(&arrive, spot);

@@ -128,7 +128,7 @@ impl<T: ?Sized> Guarded<T> {
     fn touch_poison(&self, mode: Mode, verb: &'static str, spot: Spot) {
         if let Some(engine) = Engine::try_enter() {
             let lock = self.object(&engine);
-            let poison = self.header.part(&engine, "poison", 1);
+            let poison = self.header.part(&engine, lock, "poison", 1);
             engine.visible(&TouchPoison { lock, poison, mode, verb }, spot);
             // It comes when somebody gives the lock up.
             match mode {
@@ -145,13 +145,13 @@ impl<T: ?Sized> Guarded<T> {
 }
 
 impl<T: ?Sized + fmt::Debug> Guarded<T> {
-    /// Shows the lock with its data, which is looked at with `try_lock` unless the check is over.
+    /// Shows the lock with its data, which is looked at with `try_lock`, or without a step.
     pub(super) fn show<G: Deref<Target = T>>(
         &self,
         try_lock: impl FnOnce() -> TryLockResult<G>,
         f: &mut fmt::Formatter<'_>,
     ) -> fmt::Result {
-        let taken = Engine::try_enter().is_some().then(try_lock);
+        let taken = crate::rt::may_step_to_show().then(try_lock);
         let mut text = f.debug_struct(self.kind);
         match &taken {
             Some(Ok(guard)) => _ = text.field("data", &&**guard),
@@ -159,7 +159,9 @@ impl<T: ?Sized + fmt::Debug> Guarded<T> {
             Some(Err(TryLockError::WouldBlock)) => {
                 _ = text.field("data", &format_args!("<locked>"))
             }
-            None => {}
+            // SAFETY: nobody has the lock, so that nobody has a reference to the data.
+            None if self.lock.is_unused() => _ = text.field("data", &unsafe { &*self.data() }),
+            None => _ = text.field("data", &format_args!("<locked>")),
         }
         text.field("poisoned", &self.lock.is_poisoned()).finish_non_exhaustive()
     }

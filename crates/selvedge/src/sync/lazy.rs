@@ -41,10 +41,10 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
     /// If an earlier attempt to make it panicked.
     #[track_caller]
     pub fn force(this: &Self) -> &T {
-        this.value.get_or_init_once(|| {
-            // SAFETY: it is initialised once. A second time happens only to a static after it was
-            // set back; what its initialiser owns was made by the compiler, so that a copy of its
-            // bytes is as good as the original.
+        this.value.get_or_init_once(std::mem::needs_drop::<F>(), || {
+            // SAFETY: it is initialised once. A second time happens only after it was set back, to an
+            // initialiser that owns nothing, or to a static; what the initialiser of a static owns was
+            // made by the compiler, so that a copy of its bytes is as good as the original.
             let make = unsafe { std::ptr::read(this.make.get()) };
             this.used.set(true);
             ManuallyDrop::into_inner(make)()
@@ -67,7 +67,7 @@ impl<T, F> LazyLock<T, F> {
     /// The value, if it was made.
     #[track_caller]
     pub fn get(this: &Self) -> Option<&T> {
-        this.value.get()
+        this.value.get_unless_spent(std::mem::needs_drop::<F>())
     }
 
     /// The value, if it was made, to those who own it.
@@ -110,7 +110,7 @@ impl<T: Default> Default for LazyLock<T> {
 
 impl<T: fmt::Debug, F> fmt::Debug for LazyLock<T, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match Self::get(self) {
+        match self.value.look(std::mem::needs_drop::<F>()) {
             Some(value) => f.debug_tuple("LazyLock").field(value).finish(),
             None => f.write_str("LazyLock(<uninit>)"),
         }

@@ -82,6 +82,11 @@ impl Lock {
         self.poisoned.get()
     }
 
+    /// Whether nobody holds it.
+    pub(crate) fn is_unused(&self) -> bool {
+        self.is_free(Hold::Write)
+    }
+
     fn poison(&self) {
         self.poisoned.set(true);
     }

@@ -88,6 +88,11 @@ impl Once {
         complete
     }
 
+    /// The same without a step.
+    pub(super) fn was_completed(&self) -> bool {
+        self.progress.get() == Progress::Complete
+    }
+
     /// Waits until something has run to its end.
     ///
     /// # Panics

@@ -33,8 +33,9 @@ impl<T> OnceLock<T> {
         }
     }
 
-    /// Sees to it that a static one is emptied after the execution.
-    fn register(&self) {
+    /// Sees to it that a static one is emptied after the execution. `spends`: whether what fills it is used
+    /// up by that; then there is no other way than a static.
+    fn register(&self, spends: bool) {
         let engine = Engine::enter();
         self.header.object(&engine, "OnceLock", || {
             let value = self.value.get();
@@ -44,18 +45,36 @@ impl<T> OnceLock<T> {
                 drop(unsafe { (*value).take() });
             });
             // SAFETY: only the lifetime changes; as above.
-            Restorer::With(unsafe {
-                std::mem::transmute::<Box<dyn FnOnce() + '_>, Box<dyn FnOnce()>>(reset)
-            })
+            let reset =
+                unsafe { std::mem::transmute::<Box<dyn FnOnce() + '_>, Box<dyn FnOnce()>>(reset) };
+            let covers = value as usize..value as usize + size_of::<Option<T>>();
+            Restorer::Empties { covers, reset, spends }
         });
     }
 
     /// The value, if it was written.
     #[track_caller]
     pub fn get(&self) -> Option<&T> {
-        self.register();
+        self.get_unless_spent(false)
+    }
+
+    /// As [`OnceLock::get`]. `spends`: as for `register`.
+    #[track_caller]
+    pub(super) fn get_unless_spent(&self, spends: bool) -> Option<&T> {
+        self.register(spends);
         // SAFETY: once complete, the value does not change while it is shared.
         if self.once.is_completed() { unsafe { (*self.value.get()).as_ref() } } else { None }
+    }
+
+    /// The value if it was written, to show it.
+    #[track_caller]
+    pub(super) fn look(&self, spends: bool) -> Option<&T> {
+        match crate::rt::may_step_to_show() {
+            true => self.get_unless_spent(spends),
+            // SAFETY: as above.
+            false if self.once.was_completed() => unsafe { (*self.value.get()).as_ref() },
+            false => None,
+        }
     }
 
     /// Writes the value.
@@ -72,15 +91,15 @@ impl<T> OnceLock<T> {
     /// The value; the first who asks writes it.
     #[track_caller]
     pub fn get_or_init(&self, f: impl FnOnce() -> T) -> &T {
-        self.register();
+        self.register(false);
         self.once.call_once_force(|_| self.write(f()));
         self.written()
     }
 
     /// As [`OnceLock::get_or_init`], but a panic of `f` is the end of it.
     #[track_caller]
-    pub(super) fn get_or_init_once(&self, f: impl FnOnce() -> T) -> &T {
-        self.register();
+    pub(super) fn get_or_init_once(&self, spends: bool, f: impl FnOnce() -> T) -> &T {
+        self.register(spends);
         self.once.call_once(|| self.write(f()));
         self.written()
     }
@@ -88,7 +107,7 @@ impl<T> OnceLock<T> {
     /// Waits until somebody has written the value.
     #[track_caller]
     pub fn wait(&self) -> &T {
-        self.register();
+        self.register(false);
         self.once.wait_force();
         self.written()
     }
@@ -154,7 +173,7 @@ impl<T: Eq> Eq for OnceLock<T> {}
 
 impl<T: fmt::Debug> fmt::Debug for OnceLock<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.get() {
+        match self.look(false) {
             Some(value) => f.debug_tuple("OnceLock").field(value).finish(),
             None => f.write_str("OnceLock(<uninit>)"),
         }

@@ -149,6 +149,7 @@ pub struct ThreadId(usize);
 #[track_caller]
 pub fn current() -> Thread {
     let engine = Engine::enter();
+    engine.note_self();
     let number = engine.me();
     let name = engine.rt().threads[number].name.clone();
     Thread { number, name }

@@ -81,6 +81,7 @@ impl<T: 'static> LocalKey<T> {
 
     fn find(&'static self) -> Option<Result<*const T, AccessError>> {
         let engine = Engine::enter();
+        engine.note_self();
         let me = engine.me();
         let rt = engine.rt();
         let (_, value) = rt.threads[me].locals.iter().find(|(key, _)| *key == self.key())?;

@@ -48,5 +48,10 @@ pub fn available_parallelism() -> io::Result<NonZero<usize>> {
 
 /// Whether the thread is unwinding because of a panic.
 pub fn panicking() -> bool {
+    if let Some(engine) = Engine::try_enter()
+        && engine.rt().shared.panics_are_results
+    {
+        engine.note_self();
+    }
     crate::rt::is_unwinding()
 }

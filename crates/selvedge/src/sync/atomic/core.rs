@@ -20,8 +20,6 @@ pub(super) trait Value: Copy + PartialEq + Debug {
 /// An atomic cell.
 pub(super) struct Core<T> {
     header: Header,
-    /// What it is set back to if it is static.
-    initial: T,
     value: Cell<T>,
     kind: &'static str,
 }
@@ -29,27 +27,15 @@ pub(super) struct Core<T> {
 impl<T: Value> Core<T> {
     #[track_caller]
     pub(super) const fn new(value: T, kind: &'static str) -> Self {
-        Self {
-            header: Header::new(Location::caller()),
-            initial: value,
-            value: Cell::new(value),
-            kind,
-        }
+        Self { header: Header::new(Location::caller()), value: Cell::new(value), kind }
     }
 
     #[inline]
     fn object(&self, engine: &Engine) -> ObjectId {
         self.header.object(engine, self.kind, || {
-            let this: *const Self = self;
-            let reset: Box<dyn FnOnce() + '_> = Box::new(move || {
-                // SAFETY: what outlives an execution is not freed before the check is over.
-                let this = unsafe { &*this };
-                this.value.set(this.initial);
-            });
-            // SAFETY: only the lifetime changes; as above.
-            Restorer::With(unsafe {
-                std::mem::transmute::<Box<dyn FnOnce() + '_>, Box<dyn FnOnce()>>(reset)
-            })
+            // SAFETY: what outlives an execution is not freed before the check is over, and no thread is
+            // left when it is set back.
+            unsafe { Restorer::of(self.value.as_ptr()) }
         })
     }
 
@@ -225,8 +211,7 @@ impl<T: Value> Core<T> {
     /// The value, to show it: a load like others, but also possible when the check is over.
     #[track_caller]
     pub(super) fn look(&self) -> T {
-        let checked = Engine::try_enter().is_some();
-        if checked { self.load(Ordering::SeqCst) } else { self.value.get() }
+        if crate::rt::may_step_to_show() { self.load(Ordering::SeqCst) } else { self.value.get() }
     }
 }
 

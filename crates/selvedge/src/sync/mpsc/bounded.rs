@@ -46,10 +46,8 @@ impl<T> Bounded<T> {
     }
 
     fn objects(&self, engine: &Engine) -> Objects {
-        Objects {
-            channel: self.header.object(engine, "sync_channel", refuse),
-            senders: self.header.part(engine, "senders", 1),
-        }
+        let channel = self.header.object(engine, "sync_channel", refuse);
+        Objects { channel, senders: self.header.part(engine, channel, "senders", 1) }
     }
 
     fn has_message(&self) -> bool {

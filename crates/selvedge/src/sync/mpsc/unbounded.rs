@@ -47,10 +47,11 @@ impl<T> Unbounded<T> {
         {
             return known;
         }
+        let mailbox = self.header.object(engine, "channel", refuse);
         let objects = Objects {
-            mailbox: self.header.object(engine, "channel", refuse),
-            senders: self.header.part(engine, "senders", 1),
-            receiver: self.header.part(engine, "receiver", 2),
+            mailbox,
+            senders: self.header.part(engine, mailbox, "senders", 1),
+            receiver: self.header.part(engine, mailbox, "receiver", 2),
         };
         self.objects.set(Some((epoch, objects)));
         objects
