@@ -8,6 +8,13 @@ pub fn visible(text: &str) -> String {
     text.chars().map(visible_char).collect()
 }
 
+/// The same for a text of several lines.
+pub(crate) fn visible_lines(text: &str) -> String {
+    let mut lines = text.trim_end().lines();
+    let first = lines.next().map(visible).unwrap_or_default();
+    lines.fold(first, |all, line| format!("{all}\n{}", visible(line)))
+}
+
 fn visible_char(c: char) -> char {
     match c {
         '\t' | '\n' | '\r' => ' ',
@@ -67,7 +74,11 @@ pub(crate) fn wrap(text: &str, to: usize) -> Vec<String> {
             let part = match prefix(rest, to) {
                 // Not even one character fits: take it all the same.
                 "" => &rest[..rest.chars().next().map_or(0, char::len_utf8)],
-                part => part,
+                // A name and its place: `Mutex` and `@queue.rs:12`.
+                part => match part.rfind('@') {
+                    Some(at) if at > 0 => &part[..at],
+                    _ => part,
+                },
             };
             lines.push(part.to_owned());
             rest = &rest[part.len()..];
@@ -109,6 +120,8 @@ mod tests {
     #[test]
     fn wrapping_keeps_every_character() {
         assert_eq!(wrap("read balance[12] → 7", 8), ["read", "balance[", "12] → 7"]);
+        assert_eq!(wrap("lock Mutex@queue.rs:12", 14), ["lock", "Mutex", "@queue.rs:12"]);
+        assert_eq!(wrap("@@@@", 2), ["@", "@", "@@"]);
         assert_eq!(wrap("", 8), [""]);
         assert_eq!(wrap("漢字", 1), ["漢", "字"]);
     }
