@@ -347,9 +347,12 @@
 #[cfg(not(unix))]
 compile_error!("selvedge needs a Unix system: it maps memory and switches stacks");
 
+mod backtrace;
 mod check;
 mod failure;
 mod rt;
+mod short_names;
+mod watch;
 
 pub mod alloc;
 pub mod cell;

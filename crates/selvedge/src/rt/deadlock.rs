@@ -50,9 +50,9 @@ impl Runtime {
             }
             [one] => format!("deadlock: {one} waits for ever"),
             many if main_is_over => {
-                format!("deadlock: {} outlive the closure and wait for ever", many.join(", "))
+                format!("deadlock: {} outlive the closure and wait for ever", listed(many))
             }
-            many => format!("deadlock: {} wait for ever", many.join(", ")),
+            many => format!("deadlock: {} wait for ever", listed(many)),
         };
         Violation {
             kind: ViolationKind::Deadlock,
@@ -86,7 +86,16 @@ impl Runtime {
             .collect();
         match holders.is_empty() {
             true => format!("{name} {what}"),
-            false => format!("{name} {what}, held by {}", holders.join(", ")),
+            false => format!("{name} {what}, held by {}", listed(&holders)),
         }
+    }
+}
+
+/// Names as in a sentence: "a, b and c".
+fn listed(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
 }

@@ -1,11 +1,14 @@
 //! Panics of checked code are results, not output.
 
+use std::any::Any;
+use std::backtrace::{Backtrace, BacktraceStatus};
 use std::panic::PanicHookInfo;
 use std::sync::Once;
 
 use selvedge_core::{Place, Schedule, Step, ThreadId};
 
 use super::arena;
+use super::engine::Engine;
 use super::runtime::{Panicked, Runtime, Way, running};
 use crate::failure::replay_variable;
 
@@ -29,11 +32,7 @@ pub(crate) fn install() {
 }
 
 fn note(rt: &mut Runtime, info: &PanicHookInfo<'_>) {
-    let message = match (info.payload().downcast_ref::<&str>(), info.payload().downcast_ref()) {
-        (Some(text), _) => (*text).to_owned(),
-        (None, Some(text)) => String::clone(text),
-        _ => "(a payload that is no text)".to_owned(),
-    };
+    let message = text_of(info.payload());
     let place = info.location().map(|location| Place {
         file: location.file().to_owned(),
         line: location.line(),
@@ -43,9 +42,38 @@ fn note(rt: &mut Runtime, info: &PanicHookInfo<'_>) {
     if is_last_word(&message) {
         return double_panic(rt);
     }
+    if rt.tracing {
+        note_backtrace(rt);
+    }
     let thread = &mut rt.threads[rt.current];
     thread.unwinding = true;
     thread.panic_before = thread.panic.replace(Panicked { message, place });
+}
+
+fn note_backtrace(rt: &Runtime) {
+    let backtrace = Backtrace::capture();
+    if backtrace.status() == BacktraceStatus::Captured {
+        *rt.shared.backtrace.borrow_mut() = Some(backtrace);
+    }
+}
+
+/// A thread of checked code ends with this payload. The hook does not see `resume_unwind`.
+pub(crate) fn note_end(payload: &dyn Any) {
+    let Some(engine) = Engine::try_enter() else { return };
+    let message = text_of(payload);
+    let panic = &mut engine.rt().threads[engine.me()].panic;
+    if panic.as_ref().is_none_or(|known| known.message != message) {
+        *panic = Some(Panicked { message, place: None });
+    }
+}
+
+/// What a panic says.
+pub(crate) fn text_of(payload: &dyn Any) -> String {
+    match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
+        (Some(text), _) => (*text).to_owned(),
+        (None, Some(text)) => text.clone(),
+        _ => "(a payload that is no text)".to_owned(),
+    }
 }
 
 /// Whether this is the panic with which Rust ends the process, because a destructor panicked while
