@@ -67,7 +67,17 @@ pub(crate) fn wrap(text: &str, to: usize) -> Vec<String> {
             continue;
         }
         if !line.is_empty() {
-            lines.push(std::mem::take(&mut line));
+            // An arrow stays with what it points to.
+            let arrow = line.len() - line.trim_end_matches(['→', '←']).len();
+            let rest = line.split_off(line.len() - arrow);
+            lines.extend(Some(line.trim_end().to_owned()).filter(|full| !full.is_empty()));
+            line = rest;
+            if !line.is_empty() && width(&line) + 1 + width(word) <= to {
+                line.push(' ');
+                line.push_str(word);
+                continue;
+            }
+            lines.extend(Some(std::mem::take(&mut line)).filter(|arrow| !arrow.is_empty()));
         }
         let mut rest = word;
         while width(rest) > to {
@@ -122,6 +132,8 @@ mod tests {
         assert_eq!(wrap("read balance[12] → 7", 8), ["read", "balance[", "12] → 7"]);
         assert_eq!(wrap("lock Mutex@queue.rs:12", 14), ["lock", "Mutex", "@queue.rs:12"]);
         assert_eq!(wrap("@@@@", 2), ["@", "@", "@@"]);
+        assert_eq!(wrap("load counter → 7", 14), ["load counter", "→ 7"]);
+        assert_eq!(wrap("→ 77777", 3), ["→", "777", "77"]);
         assert_eq!(wrap("", 8), [""]);
         assert_eq!(wrap("漢字", 1), ["漢", "字"]);
     }

@@ -22,7 +22,7 @@ pub(crate) struct Look {
 
 impl Look {
     /// The same everywhere.
-    pub(crate) const PLAIN: Look = Look { width: 110, calls: false };
+    pub(crate) const PLAIN: Look = Look { width: 120, calls: false };
 
     /// For the terminal that a failing test is shown on, if it is one.
     pub(crate) fn of_terminal() -> Self {
