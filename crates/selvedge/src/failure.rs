@@ -137,8 +137,19 @@ fn rows(view: &TraceView, options: &TextOptions) -> String {
 pub(crate) fn replay_command(checked_at: Spot, view: &TraceView) -> String {
     let variable = replay_variable(checked_at, &view.schedule);
     match std::thread::current().name() {
-        Some(name) if name != "main" => format!("SELVEDGE_REPLAY={variable} cargo test {name}"),
+        Some(name) if name != "main" => {
+            format!("{}SELVEDGE_REPLAY={variable} cargo test {name}", flags())
+        }
         _ => format!("set SELVEDGE_REPLAY={variable} and run the same command"),
+    }
+}
+
+/// Flags of the compiler without which there might be no such test: `--cfg loom`.
+fn flags() -> String {
+    let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
+    match flags.contains("--cfg") && !flags.contains('\'') {
+        true => format!("RUSTFLAGS='{flags}' "),
+        false => String::new(),
     }
 }
 

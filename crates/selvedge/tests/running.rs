@@ -113,3 +113,19 @@ fn a_report_has_the_calls_that_led_to_a_panic_if_asked_for() {
     let text = stdout(run("panics_in_a_function", &[], most));
     assert!(text.contains("out of luck") && !text.contains("the calls"), "{text}");
 }
+
+/// Without the flags there might be no such test.
+#[test]
+fn the_command_that_shows_a_failure_again_has_the_flags_of_the_compiler() {
+    let most = Duration::from_secs(60);
+    let command = |flags: &str| {
+        let output = run("panics_in_a_function", &[("RUSTFLAGS", flags)], most);
+        let text = String::from_utf8(output.stdout).unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix("to see it again: "));
+        line.expect(&text).to_owned()
+    };
+    let with = command("--cfg loom -O");
+    assert!(with.starts_with("RUSTFLAGS='--cfg loom -O' SELVEDGE_REPLAY=running.rs:"), "{with}");
+    assert!(with.ends_with(" cargo test panics_in_a_function"), "{with}");
+    assert!(command("-D warnings").starts_with("SELVEDGE_REPLAY="));
+}
