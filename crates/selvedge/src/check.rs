@@ -25,6 +25,20 @@ use crate::watch::Watch;
 ///
 /// # Panics
 /// If something is wrong in one of them, with a report; also if not all could be run.
+///
+/// # Examples
+/// ```
+/// use selvedge::{check, sync::{Arc, Mutex}, thread};
+///
+/// check(|| {
+///     let count = Arc::new(Mutex::new(0));
+///     let other = Arc::clone(&count);
+///     let thread = thread::spawn(move || *other.lock().unwrap() += 1);
+///     *count.lock().unwrap() += 1;
+///     thread.join().unwrap();
+///     assert_eq!(*count.lock().unwrap(), 2);
+/// });
+/// ```
 #[track_caller]
 pub fn check(f: impl Fn() + 'static) {
     Builder::new().check(f);
@@ -126,6 +140,17 @@ impl Builder {
     }
 
     /// Goes on after the first failure and reports all that differ.
+    ///
+    /// ```
+    /// # use selvedge::{Builder, sync::{Arc, atomic::{AtomicU32, Ordering::SeqCst}}, thread};
+    /// let outcome = Builder::new().keep_going(true).explore(|| {
+    ///     let x = Arc::new(AtomicU32::new(0));
+    ///     let other = Arc::clone(&x);
+    ///     thread::spawn(move || other.store(1, SeqCst));
+    ///     panic!("found {}", x.load(SeqCst));
+    /// });
+    /// assert_eq!(outcome.messages(), ["main panicked: found 0", "main panicked: found 1"]);
+    /// ```
     pub fn keep_going(mut self, on: bool) -> Self {
         self.options.keep_going = on;
         self
@@ -181,6 +206,13 @@ impl Builder {
 
     /// Runs so many executions at random in place of one per class. The same `seed` gives the same
     /// executions.
+    ///
+    /// ```
+    /// # use selvedge::{Builder, Verdict};
+    /// let outcome = Builder::new().sample(100, 7).explore(|| ());
+    /// // Not all were run, or nobody knows.
+    /// assert_eq!((outcome.executions(), outcome.verdict()), (100, Verdict::Inconclusive));
+    /// ```
     pub fn sample(mut self, executions: u64, seed: u64) -> Self {
         self.sample = Some((executions, seed));
         self
