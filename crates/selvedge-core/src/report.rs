@@ -63,6 +63,11 @@ pub enum Bound {
     Sampling(u64),
 }
 
+fn preemptions(most: u32) -> String {
+    let noun = if most == 1 { "preemption" } else { "preemptions" };
+    format!("{most} {noun}")
+}
+
 impl fmt::Display for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -70,12 +75,13 @@ impl fmt::Display for Bound {
             Bound::Executions(most) => write!(f, "stopped after {most} executions"),
             Bound::Steps(most) => write!(f, "executions were cut after {most} steps"),
             Bound::Preemptions { most, exact: true } => {
-                write!(f, "only executions with at most {most} preemptions were covered")
+                write!(f, "only executions with at most {} were covered", preemptions(*most))
             }
             Bound::Preemptions { most, exact: false } => write!(
                 f,
-                "executions with more than {most} preemptions were cut, and with this algorithm \
-                 some with fewer may be missing too"
+                "executions with more than {} were cut, and with this algorithm some with fewer may \
+                 be missing too",
+                preemptions(*most)
             ),
             Bound::ContextSwitches { most, exact: true } => {
                 write!(f, "only executions with at most {most} context switches were covered")

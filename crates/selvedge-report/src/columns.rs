@@ -43,6 +43,17 @@ pub(crate) fn rows(view: &TraceView, options: &TextOptions) -> String {
     out
 }
 
+/// Whether every thread has a column that is wide enough for all that stands in it.
+pub(crate) fn has_room(view: &TraceView, options: &TextOptions) -> bool {
+    let grid = Grid::new(view, options);
+    match &grid.layout {
+        Layout::Lanes(lanes) => {
+            lanes.iter().zip(grid.lanes()).all(|(lane, natural)| lane.width >= natural.width)
+        }
+        Layout::Lines { .. } => false,
+    }
+}
+
 /// The column of one thread.
 struct Lane {
     thread: ThreadId,

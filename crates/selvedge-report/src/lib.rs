@@ -21,6 +21,6 @@ pub use json::{
 pub use number::{bytes, grouped, plural, rate, seconds};
 pub use paint::{Paint, Style};
 pub use table::{Align, Table};
-pub use text::{TextOptions, execution, violation};
+pub use text::{TextOptions, execution, has_room, violation};
 pub use view::{PlaceView, StepView, TraceView, ViolationView, WaitingView, line_of, status_text};
 pub use width::{visible, width};

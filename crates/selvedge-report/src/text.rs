@@ -24,6 +24,11 @@ pub fn violation(view: &ViolationView, options: &TextOptions) -> String {
     excerpts(&view.places, &view.notes, options.width, Paint { colour: options.colour })
 }
 
+/// Whether the rows of an execution take a line each, in a column per thread.
+pub fn has_room(view: &TraceView, options: &TextOptions) -> bool {
+    columns::has_room(view, options)
+}
+
 /// An execution: a heading, then a row for every step.
 pub fn execution(view: &TraceView, options: &TextOptions) -> String {
     if view.steps.is_empty() && view.waiting.is_empty() {

@@ -4,7 +4,7 @@ use selvedge_core::{
     Ending, Fault, Place, Replay, Schedule, Status, ThreadId, Violation, ViolationKind,
 };
 
-use crate::width::visible;
+use crate::width::{visible, visible_lines};
 
 /// An execution and what is wrong in it. All texts are free of control characters.
 #[derive(Clone, Debug)]
@@ -58,7 +58,7 @@ pub struct WaitingView {
 pub struct ViolationView {
     /// What kind.
     pub kind: ViolationKind,
-    /// One sentence.
+    /// One sentence. That of a panic in checked code may have several lines.
     pub message: String,
     /// Where, each place once.
     pub places: Vec<PlaceView>,
@@ -149,7 +149,7 @@ impl TraceView {
         }
         ViolationView {
             kind: violation.kind,
-            message: visible(&violation.message),
+            message: visible_lines(&violation.message),
             places,
             notes: violation.notes.iter().map(|note| visible(note)).collect(),
             thread: violation.thread,

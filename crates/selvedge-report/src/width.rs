@@ -8,6 +8,13 @@ pub fn visible(text: &str) -> String {
     text.chars().map(visible_char).collect()
 }
 
+/// The same for a text of several lines.
+pub(crate) fn visible_lines(text: &str) -> String {
+    let mut lines = text.trim_end().lines();
+    let first = lines.next().map(visible).unwrap_or_default();
+    lines.fold(first, |all, line| format!("{all}\n{}", visible(line)))
+}
+
 fn visible_char(c: char) -> char {
     match c {
         '\t' | '\n' | '\r' => ' ',
@@ -60,14 +67,28 @@ pub(crate) fn wrap(text: &str, to: usize) -> Vec<String> {
             continue;
         }
         if !line.is_empty() {
-            lines.push(std::mem::take(&mut line));
+            // An arrow stays with what it points to.
+            let arrow = line.len() - line.trim_end_matches(['→', '←']).len();
+            let rest = line.split_off(line.len() - arrow);
+            lines.extend(Some(line.trim_end().to_owned()).filter(|full| !full.is_empty()));
+            line = rest;
+            if !line.is_empty() && width(&line) + 1 + width(word) <= to {
+                line.push(' ');
+                line.push_str(word);
+                continue;
+            }
+            lines.extend(Some(std::mem::take(&mut line)).filter(|arrow| !arrow.is_empty()));
         }
         let mut rest = word;
         while width(rest) > to {
             let part = match prefix(rest, to) {
                 // Not even one character fits: take it all the same.
                 "" => &rest[..rest.chars().next().map_or(0, char::len_utf8)],
-                part => part,
+                // A name and its place: `Mutex` and `@queue.rs:12`.
+                part => match part.rfind('@') {
+                    Some(at) if at > 0 => &part[..at],
+                    _ => part,
+                },
             };
             lines.push(part.to_owned());
             rest = &rest[part.len()..];
@@ -109,6 +130,10 @@ mod tests {
     #[test]
     fn wrapping_keeps_every_character() {
         assert_eq!(wrap("read balance[12] → 7", 8), ["read", "balance[", "12] → 7"]);
+        assert_eq!(wrap("lock Mutex@queue.rs:12", 14), ["lock", "Mutex", "@queue.rs:12"]);
+        assert_eq!(wrap("@@@@", 2), ["@", "@", "@@"]);
+        assert_eq!(wrap("load counter → 7", 14), ["load counter", "→ 7"]);
+        assert_eq!(wrap("→ 77777", 3), ["→", "777", "77"]);
         assert_eq!(wrap("", 8), [""]);
         assert_eq!(wrap("漢字", 1), ["漢", "字"]);
     }

@@ -80,8 +80,8 @@ fn narrow_columns_wrap() {
 the execution: 2 steps, 1 context switch
 
 step  line    a                     b
-   1     1    read balance[12] →
-              100
+   1     1    read balance[12]
+              → 100
    2     2                        ▸ lock m
 ";
     assert_eq!(execution(&view(&replay), &options(42)), expected);

@@ -1,4 +1,12 @@
 //! Memory that must be freed by the end of an execution.
+//!
+//! ```
+//! use selvedge::alloc::Track;
+//! use selvedge::{Builder, ViolationKind};
+//!
+//! let outcome = Builder::new().explore(|| std::mem::forget(Track::new(7)));
+//! assert_eq!(outcome.kinds(), [ViolationKind::Leak]);
+//! ```
 
 use std::fmt;
 use std::panic::Location;

@@ -1,4 +1,23 @@
 //! Cells whose accesses are seen: two that conflict and are not ordered are a data race.
+//!
+//! ```
+//! use selvedge::cell::UnsafeCell;
+//! use selvedge::sync::Arc;
+//! use selvedge::{Builder, ViolationKind, thread};
+//!
+//! struct Slot(UnsafeCell<u32>);
+//! // SAFETY: a mistake: nothing keeps two threads from using it at the same time.
+//! unsafe impl Sync for Slot {}
+//!
+//! let outcome = Builder::new().explore(|| {
+//!     let slot = Arc::new(Slot(UnsafeCell::new(0)));
+//!     let other = Arc::clone(&slot);
+//!     let writer = thread::spawn(move || other.0.with_mut(|value| unsafe { *value = 1 }));
+//!     slot.0.with(|value| unsafe { *value });
+//!     writer.join().unwrap();
+//! });
+//! assert_eq!(outcome.kinds(), [ViolationKind::DataRace]);
+//! ```
 
 use std::cmp::Ordering;
 use std::fmt;

@@ -5,25 +5,40 @@ use std::collections::BTreeMap;
 use std::panic::Location;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use selvedge_core::{Bound, Inconclusive, Report, Schedule, Verdict};
-use selvedge_explore::{
-    Algorithm, Limits, Observer, Options, Progress, Sampling, confirm, explore, sample,
-};
+use selvedge_explore::{Algorithm, Limits, Options, Sampling, confirm, explore, sample};
 use selvedge_report::{
-    CheckJson, CoversJson, InconclusiveJson, TraceView, ViolationJson, facts_json, to_text,
+    CheckJson, CoversJson, InconclusiveJson, TraceView, ViolationJson, ViolationView, facts_json,
+    to_text,
 };
 
-use crate::failure;
+use crate::failure::{self, Failure, Look};
 use crate::rt::runtime::{Learned, Shared, running};
 use crate::rt::system::Program;
 use crate::rt::{Spot, arena};
+use crate::watch::Watch;
 
 /// Checks `f`: runs one execution per class of interleavings.
 ///
 /// # Panics
 /// If something is wrong in one of them, with a report; also if not all could be run.
+///
+/// # Examples
+/// ```
+/// use selvedge::{check, sync::{Arc, Mutex}, thread};
+///
+/// check(|| {
+///     let count = Arc::new(Mutex::new(0));
+///     let other = Arc::clone(&count);
+///     let thread = thread::spawn(move || *other.lock().unwrap() += 1);
+///     *count.lock().unwrap() += 1;
+///     thread.join().unwrap();
+///     assert_eq!(*count.lock().unwrap(), 2);
+/// });
+/// ```
 #[track_caller]
 pub fn check(f: impl Fn() + 'static) {
     Builder::new().check(f);
@@ -125,6 +140,17 @@ impl Builder {
     }
 
     /// Goes on after the first failure and reports all that differ.
+    ///
+    /// ```
+    /// # use selvedge::{Builder, sync::{Arc, atomic::{AtomicU32, Ordering::SeqCst}}, thread};
+    /// let outcome = Builder::new().keep_going(true).explore(|| {
+    ///     let x = Arc::new(AtomicU32::new(0));
+    ///     let other = Arc::clone(&x);
+    ///     thread::spawn(move || other.store(1, SeqCst));
+    ///     panic!("found {}", x.load(SeqCst));
+    /// });
+    /// assert_eq!(outcome.messages(), ["main panicked: found 0", "main panicked: found 1"]);
+    /// ```
     pub fn keep_going(mut self, on: bool) -> Self {
         self.options.keep_going = on;
         self
@@ -180,6 +206,13 @@ impl Builder {
 
     /// Runs so many executions at random in place of one per class. The same `seed` gives the same
     /// executions.
+    ///
+    /// ```
+    /// # use selvedge::{Builder, Verdict};
+    /// let outcome = Builder::new().sample(100, 7).explore(|| ());
+    /// // Not all were run, or nobody knows.
+    /// assert_eq!((outcome.executions(), outcome.verdict()), (100, Verdict::Inconclusive));
+    /// ```
     pub fn sample(mut self, executions: u64, seed: u64) -> Self {
         self.sample = Some((executions, seed));
         self
@@ -193,12 +226,7 @@ impl Builder {
     #[track_caller]
     pub fn check(&self, f: impl Fn() + 'static) {
         let outcome = self.explore(f);
-        let text = outcome.text();
-        if let Some(path) = &self.report_file
-            && let Err(error) = std::fs::write(path, outcome.for_file(path, &text))
-        {
-            panic!("selvedge: cannot write the report to {}: {error}", path.display());
-        }
+        let unwritten = self.report_file.as_deref().and_then(|path| outcome.write_to(path).err());
         if self.statistics || std::env::var_os("SELVEDGE_STATISTICS").is_some() {
             failure::print_statistics(outcome.verdict(), outcome.executions(), outcome.time);
         }
@@ -213,8 +241,11 @@ impl Builder {
                     && outcome.report.inconclusive.iter().all(asked)
             }
         };
-        if !fine {
-            panic!("{text}");
+        let text = (!fine).then(|| outcome.text_as(Look::of_terminal()));
+        match (text, unwritten) {
+            (None, None) => {}
+            (Some(text), None) => panic!("{text}"),
+            (text, Some(error)) => panic!("{}selvedge: {error}", text.unwrap_or_default()),
         }
     }
 
@@ -281,7 +312,7 @@ impl Builder {
     }
 
     /// All executions, and those that show what is wrong.
-    fn search_and_confirm(&self, shared: &Rc<Shared>, start: Instant) -> (Report, Vec<TraceView>) {
+    fn search_and_confirm(&self, shared: &Rc<Shared>, start: Instant) -> (Report, Vec<Failure>) {
         let mut report = self.search(shared, start);
         // What was learned matters from the first step on.
         while shared.learned.news.replace(false) {
@@ -290,12 +321,13 @@ impl Builder {
         let mut failures = Vec::new();
         for (violation, schedule) in &report.violations {
             let make = || Program::new(Rc::clone(shared), true);
+            shared.backtrace.take();
             match confirm(&make, violation, schedule) {
-                Ok(confirmed) => failures.push(TraceView::new(
-                    &confirmed.replay,
-                    &[&confirmed.violation],
-                    &failure::source_line,
-                )),
+                Ok(confirmed) => {
+                    let found = [&confirmed.violation];
+                    let view = TraceView::new(&confirmed.replay, &found, &failure::source_line);
+                    failures.push(Failure::new(view, shared.backtrace.take()));
+                }
                 Err(error) => {
                     let mut unsteady = shared.unsteady.borrow_mut();
                     let reason = error.reason;
@@ -310,6 +342,11 @@ impl Builder {
     #[track_caller]
     fn shared(&self, program: Rc<dyn Fn()>, checked_at: Spot) -> Rc<Shared> {
         assert!(running().is_null(), "selvedge: a check cannot run inside of checked code");
+        assert!(
+            cfg!(panic = "unwind"),
+            "selvedge: this program was built with `panic = \"abort\"`; checked code must be able to \
+             unwind: run it as a test, or in a profile with `panic = \"unwind\"`"
+        );
         assert!(
             arena::is_installed(),
             "selvedge: this test binary has an allocator of its own, or the feature `allocator` is \
@@ -328,6 +365,8 @@ impl Builder {
             assumed: Cell::new(None),
             statics: RefCell::new(None),
             firsts: RefCell::default(),
+            is_queued: Arc::default(),
+            backtrace: RefCell::new(None),
             is_unsteady: Cell::new(false),
             unsteady: RefCell::new(None),
         })
@@ -345,7 +384,7 @@ impl Builder {
             return report;
         }
         let make = || Program::new(Rc::clone(shared), false);
-        let mut watch = Watch { shared, end: self.time.map(|time| start + time) };
+        let mut watch = Watch::new(shared, self.time.map(|time| start + time));
         match self.sample {
             None => explore(self.algorithm, &make, &self.options, &mut watch),
             Some((executions, seed)) => {
@@ -368,7 +407,7 @@ impl Builder {
     /// The one execution that a schedule gives. If nothing is wrong in it, it is printed.
     #[track_caller]
     #[allow(clippy::print_stderr, reason = "who replays an execution wants to see it")]
-    fn follow(&self, shared: &Rc<Shared>, schedule: &str) -> (Report, Vec<TraceView>) {
+    fn follow(&self, shared: &Rc<Shared>, schedule: &str) -> (Report, Vec<Failure>) {
         let steps: Schedule = match schedule.parse() {
             Ok(steps) => steps,
             Err(error) => panic!("selvedge: `{schedule}` is no schedule: {error}"),
@@ -383,12 +422,14 @@ impl Builder {
                 panic!("selvedge: the schedule does not fit this code, or not any more: {reason}")
             }
         };
-        if view.violations.is_empty() {
-            eprintln!("{}", failure::of_view(shared.checked_at, &view));
+        let failure = Failure::new(view, shared.backtrace.take());
+        if failure.view.violations.is_empty() {
+            let look = Look::of_terminal();
+            eprintln!("{}", failure::of_failure(shared.checked_at, look, &failure));
             eprintln!("selvedge: nothing is wrong in this execution");
             return (report, Vec::new());
         }
-        (report, vec![view])
+        (report, vec![failure])
     }
 
     fn follow_once(
@@ -435,21 +476,6 @@ fn assumption(spot: Spot, turns: u32) -> String {
     }
 }
 
-/// Ends a search that makes no sense any more, or takes too long.
-struct Watch<'a> {
-    shared: &'a Shared,
-    end: Option<Instant>,
-}
-
-impl Observer for Watch<'_> {
-    fn poll(&mut self, _progress: &dyn Fn() -> Progress) -> Option<Bound> {
-        if self.shared.learned.news.get() || self.shared.is_unsteady.get() {
-            return Some(Bound::Interrupted);
-        }
-        self.end.is_some_and(|end| Instant::now() >= end).then_some(Bound::Time)
-    }
-}
-
 /// What a check found out.
 #[derive(Clone, Debug)]
 pub struct Outcome {
@@ -461,7 +487,7 @@ pub struct Outcome {
     data_races: bool,
     /// Of a sample.
     seed: Option<u64>,
-    failures: Vec<TraceView>,
+    failures: Vec<Failure>,
     weak: bool,
     /// What was taken to be so about a spin loop.
     assumed: Option<String>,
@@ -491,19 +517,21 @@ impl Outcome {
 
     /// Everything that is wrong, one message each.
     pub fn messages(&self) -> Vec<String> {
-        let violations = self.failures.iter().flat_map(|failure| &failure.violations);
-        violations.map(|violation| violation.message.clone()).collect()
+        self.violations().map(|violation| violation.message.clone()).collect()
     }
 
     /// Kinds of what is wrong, in the same order.
     pub fn kinds(&self) -> Vec<selvedge_core::ViolationKind> {
-        let violations = self.failures.iter().flat_map(|failure| &failure.violations);
-        violations.map(|violation| violation.kind).collect()
+        self.violations().map(|violation| violation.kind).collect()
+    }
+
+    fn violations(&self) -> impl Iterator<Item = &ViolationView> {
+        self.failures.iter().flat_map(|failure| &failure.view.violations)
     }
 
     /// The schedules that show what is wrong, in the same order.
     pub fn schedules(&self) -> Vec<String> {
-        self.failures.iter().map(|failure| failure.schedule.to_string()).collect()
+        self.failures.iter().map(|failure| failure.view.schedule.to_string()).collect()
     }
 
     /// Whether an ordering weaker than `SeqCst` was asked for.
@@ -518,8 +546,13 @@ impl Outcome {
 
     /// The report as text.
     pub fn text(&self) -> String {
+        self.text_as(Look::PLAIN)
+    }
+
+    fn text_as(&self, look: Look) -> String {
         let mut text = failure::of_outcome(
             self.checked_at,
+            look,
             &self.report,
             &self.failures,
             self.unsteady.as_deref(),
@@ -550,7 +583,7 @@ impl Outcome {
             let message = format!("the closure does not do the same every time: {difference}");
             inconclusive.push(InconclusiveJson { reason: "gave-up", message });
         }
-        let violation = |trace: &TraceView| {
+        let violation = |Failure { view: trace, .. }: &Failure| {
             let json = ViolationJson::new(&trace.violations[0], trace);
             json.replayed_by(failure::replay_command(self.checked_at, trace))
         };
@@ -580,11 +613,13 @@ impl Outcome {
         })
     }
 
-    /// What a report file of this name contains.
-    fn for_file(&self, path: &Path, text: &str) -> String {
-        match path.extension().is_some_and(|extension| extension == "json") {
+    /// Writes the report to a file: as JSON if its name says so.
+    fn write_to(&self, path: &Path) -> Result<(), String> {
+        let text = match path.extension().is_some_and(|extension| extension == "json") {
             true => self.json(),
-            false => text.to_owned(),
-        }
+            false => self.text(),
+        };
+        std::fs::write(path, text)
+            .map_err(|error| format!("cannot write the report to {}: {error}", path.display()))
     }
 }

@@ -1,20 +1,72 @@
 //! What a failing test prints.
 
+use std::backtrace::Backtrace;
 use std::time::Duration;
 
-use selvedge_core::{Place, Report, Schedule, Verdict};
-use selvedge_report::{TextOptions, TraceView, execution, grouped, line_of, plural, violation};
+use selvedge_core::{Place, Report, Schedule, Verdict, ViolationKind};
+use selvedge_report::{
+    TextOptions, TraceView, ViolationView, execution, grouped, has_room, line_of, plural, violation,
+};
 
+use crate::backtrace::calls;
 use crate::rt::Spot;
+use crate::short_names;
 
-/// Columns of a text that may go to any terminal or log.
-const WIDTH: usize = 110;
+/// How a report looks.
+#[derive(Clone, Copy)]
+pub(crate) struct Look {
+    width: usize,
+    /// Whether it has the calls that led to a panic, if they are known.
+    calls: bool,
+}
+
+impl Look {
+    /// The same everywhere.
+    pub(crate) const PLAIN: Look = Look { width: 120, calls: false };
+
+    /// For the terminal that a failing test is shown on, if it is one.
+    pub(crate) fn of_terminal() -> Self {
+        const LEAST: usize = 60;
+        const MOST: usize = 160;
+        let columns = [libc::STDOUT_FILENO, libc::STDERR_FILENO].into_iter().find_map(columns_of);
+        let width = columns.map_or(Self::PLAIN.width, |columns| columns.clamp(LEAST, MOST));
+        Self { width, calls: true }
+    }
+}
+
+fn columns_of(file: libc::c_int) -> Option<usize> {
+    // SAFETY: a size is plain numbers, and the call writes one if it succeeds.
+    let size = unsafe {
+        let mut size: libc::winsize = std::mem::zeroed();
+        (libc::ioctl(file, libc::TIOCGWINSZ, &raw mut size) == 0).then_some(size)
+    };
+    size.map(|size| usize::from(size.ws_col)).filter(|&columns| columns > 0)
+}
+
+/// An execution that shows what is wrong, or one that was asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure {
+    pub(crate) view: TraceView,
+    /// Those that led to a panic, if they are known.
+    calls: Option<String>,
+}
+
+impl Failure {
+    /// `backtrace`: of the last panic in it.
+    pub(crate) fn new(view: TraceView, backtrace: Option<Backtrace>) -> Self {
+        let panics = |found: &ViolationView| found.kind == ViolationKind::Panic;
+        let is_panic = view.violations.iter().any(panics);
+        let calls = backtrace.filter(|_| is_panic).map(|backtrace| calls(&backtrace));
+        Self { view, calls }
+    }
+}
 
 /// The text for a check.
 pub(crate) fn of_outcome(
     checked_at: Spot,
+    look: Look,
     report: &Report,
-    failures: &[TraceView],
+    failures: &[Failure],
     unsteady: Option<&str>,
     assumed: Option<&str>,
     verdict: Verdict,
@@ -29,7 +81,7 @@ pub(crate) fn of_outcome(
         return text;
     }
     for failure in failures {
-        text.push_str(&of_view(checked_at, failure));
+        text.push_str(&of_failure(checked_at, look, failure));
     }
     if verdict == Verdict::Inconclusive {
         for reason in &report.inconclusive {
@@ -43,9 +95,10 @@ pub(crate) fn of_outcome(
 }
 
 /// The text for one execution and what is wrong in it.
-pub(crate) fn of_view(checked_at: Spot, view: &TraceView) -> String {
+pub(crate) fn of_failure(checked_at: Spot, look: Look, failure: &Failure) -> String {
+    let view = &failure.view;
     let options = TextOptions {
-        width: WIDTH,
+        width: look.width,
         colour: false,
         full: std::env::var_os("SELVEDGE_FULL").is_some(),
         full_hint: "SELVEDGE_FULL=1 shows all".to_owned(),
@@ -56,7 +109,10 @@ pub(crate) fn of_view(checked_at: Spot, view: &TraceView) -> String {
         text.push_str(&violation(found, &options));
         text.push('\n');
     }
-    text.push_str(&execution(view, &options));
+    text.push_str(&rows(view, &options));
+    if let Some(calls) = failure.calls.as_ref().filter(|_| look.calls) {
+        text.push_str(&format!("\nthe calls that led to the panic:\n{calls}\n"));
+    }
     if !view.violations.is_empty() {
         let (schedule, command) = (&view.schedule, replay_command(checked_at, view));
         text.push_str(&format!(
@@ -67,12 +123,33 @@ pub(crate) fn of_view(checked_at: Spot, view: &TraceView) -> String {
     text
 }
 
+/// The steps, if need be with shorter names.
+fn rows(view: &TraceView, options: &TextOptions) -> String {
+    match short_names::shorten(view) {
+        Some((shorter, file)) if !has_room(view, options) => {
+            format!("{}\n`@12` stands for line 12 of {file}\n", execution(&shorter, options))
+        }
+        _ => execution(view, options),
+    }
+}
+
 /// What shows an execution of the check at `checked_at` again.
 pub(crate) fn replay_command(checked_at: Spot, view: &TraceView) -> String {
     let variable = replay_variable(checked_at, &view.schedule);
     match std::thread::current().name() {
-        Some(name) if name != "main" => format!("SELVEDGE_REPLAY={variable} cargo test {name}"),
+        Some(name) if name != "main" => {
+            format!("{}SELVEDGE_REPLAY={variable} cargo test {name}", flags())
+        }
         _ => format!("set SELVEDGE_REPLAY={variable} and run the same command"),
+    }
+}
+
+/// Flags of the compiler without which there might be no such test: `--cfg loom`.
+fn flags() -> String {
+    let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
+    match flags.contains("--cfg") && !flags.contains('\'') {
+        true => format!("RUSTFLAGS='{flags}' "),
+        false => String::new(),
     }
 }
 

@@ -1,4 +1,14 @@
 //! Futures: each task is a thread of its own that polls, and waits until it is woken.
+//!
+//! ```
+//! use selvedge::future::{block_on, spawn};
+//!
+//! selvedge::check(|| {
+//!     let task = spawn(async { 20 });
+//!     let sum = block_on(async { task.await.unwrap() + 1 });
+//!     assert_eq!(sum, 21);
+//! });
+//! ```
 
 use std::cell::RefCell;
 use std::fmt;

@@ -35,6 +35,21 @@ pub const fn cold_path() {}
 
 /// One turn of a spin loop: the thread goes on when something that it read since it last came here
 /// has changed.
+///
+/// ```
+/// use selvedge::sync::atomic::{AtomicBool, Ordering::SeqCst};
+/// use selvedge::{hint, sync::Arc, thread};
+///
+/// selvedge::check(|| {
+///     let ready = Arc::new(AtomicBool::new(false));
+///     let other = Arc::clone(&ready);
+///     let setter = thread::spawn(move || other.store(true, SeqCst));
+///     while !ready.load(SeqCst) {
+///         hint::spin_loop();
+///     }
+///     setter.join().unwrap();
+/// });
+/// ```
 #[inline(always)]
 #[track_caller]
 pub fn spin_loop() {

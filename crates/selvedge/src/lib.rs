@@ -117,7 +117,9 @@
 //! are named after the line that created them.
 //!
 //! ```text
-//! selvedge: main panicked: assertion `left == right` failed: an update was lost   left: 1  right: 2
+//! selvedge: main panicked: assertion `left == right` failed: an update was lost
+//!   left: 1
+//!  right: 2
 //!   --> tests/count.rs:50:9
 //!    |
 //! 50 |         assert_eq!(count.load(SeqCst), 2, "an update was lost");
@@ -142,7 +144,9 @@
 //!
 //! Step 3 is the mistake: the other thread reads before step 4 has written. The last lines say how to
 //! see it again, for example under a debugger: with an environment variable that names the check and
-//! the schedule, or with a line of code.
+//! the schedule, or with a line of code. Where columns are narrow, objects go without the file
+//! (`AtomicUsize@41`). A pointer is shown as whose memory it points to, and where in it: `main+0x40` is
+//! on the heap of `main`.
 //!
 //! ```should_panic
 //! # use selvedge::sync::Mutex;
@@ -186,10 +190,15 @@
 //! # std::fs::remove_file(&path).unwrap();
 //! ```
 //!
-//! Three variables of the environment change what is shown: `SELVEDGE_REPLAY`, see above;
-//! `SELVEDGE_FULL=1`, which shows long executions whole; and `SELVEDGE_STATISTICS=1`, which prints a
-//! line for each check, with its verdict, executions and time (`cargo test -- --nocapture`), as
-//! [`Builder::statistics`] does.
+//! Variables of the environment change what is shown:
+//!
+//! | variable | effect |
+//! |---|---|
+//! | `SELVEDGE_REPLAY` | the execution that a report gave is run again, and no other; see above |
+//! | `SELVEDGE_FULL=1` | long executions are shown whole |
+//! | `SELVEDGE_STATISTICS=1` | a line for each check: verdict, executions, time (`cargo test -- --nocapture`), as [`Builder::statistics`] prints it |
+//! | `SELVEDGE_PROGRESS=1` | a check that takes long says how far it is after a second, and then less and less often; 10 without the variable, 0 for never |
+//! | `RUST_BACKTRACE=1` | a panic in checked code is shown with the calls that led to it |
 //!
 //! # Choosing bounds
 //!
@@ -309,8 +318,12 @@
 //!
 //! * Memory is sequentially consistent. Weaker orderings are accepted and shown in reports, which say
 //!   that behaviours only weak memory shows were not explored.
-//! * The closure must do the same every time: no clocks, no random numbers, no threads or locks of
-//!   `std`. If it does not, the report says where it differed.
+//! * The closure must do the same every time: no clocks, no random numbers, no threads of `std`. If it
+//!   does not, the report says where it differed.
+//! * What waits in `std` stops the whole check: all checked threads run on one thread of the system, by
+//!   turns, so a lock of `std` that another of them holds is never given up. A test that hangs says so
+//!   on the terminal after ten seconds. A lock, channel or atomic of `std` that nobody waits for is
+//!   not seen: no other order of its uses is tried. Types of this crate used on a thread of `std` panic.
 //! * `compare_exchange_weak`, `park` and waits do not fail or end without reason. Timeouts are tried
 //!   both ways.
 //! * A spin loop with [`hint::spin_loop`] or [`thread::yield_now`] waits until something it read has
@@ -347,9 +360,12 @@
 #[cfg(not(unix))]
 compile_error!("selvedge needs a Unix system: it maps memory and switches stacks");
 
+mod backtrace;
 mod check;
 mod failure;
 mod rt;
+mod short_names;
+mod watch;
 
 pub mod alloc;
 pub mod cell;

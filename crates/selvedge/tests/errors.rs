@@ -6,7 +6,7 @@ use std::path::Path;
 use selvedge::alloc::{Layout, Track, alloc, dealloc};
 use selvedge::cell::{Cell, UnsafeCell};
 use selvedge::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
-use selvedge::sync::atomic::{AtomicBool, AtomicUsize};
+use selvedge::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize};
 use selvedge::sync::{Arc, Barrier, Condvar, Mutex, Once, RwLock, mpsc};
 use selvedge::{Algorithm, Builder, Verdict, thread};
 
@@ -435,4 +435,53 @@ fn a_schedule_that_does_not_fit() {
     };
     assert!(fails("0@2").contains("the schedule does not fit this code, or not any more"));
     assert!(fails("zero").contains("`zero` is no schedule"), "{}", fails("zero"));
+}
+
+/// Threads that have the same name, or an empty one, can be told apart; columns that would be too narrow
+/// have shorter names.
+#[test]
+fn threads_with_unhappy_names() {
+    expect("names", || {
+        let lock = Arc::new(Mutex::new(0));
+        let threads = ["worker", "worker", "main", ""].map(|name| {
+            let lock = Arc::clone(&lock);
+            let thread = thread::Builder::new().name(name.to_owned());
+            thread.spawn(move || *lock.lock().unwrap() += 1).unwrap()
+        });
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        assert_eq!(*lock.lock().unwrap(), 5);
+    });
+}
+
+/// A pointer has the same text in every run.
+#[test]
+fn pointers() {
+    expect("pointers", || {
+        let shared = Arc::new(AtomicPtr::new(std::ptr::null_mut::<u32>()));
+        let other = Arc::clone(&shared);
+        let thread = thread::spawn(move || other.swap(Box::leak(Box::new(1)), SeqCst).is_null());
+        let found = shared.swap(Box::leak(Box::new(2)), SeqCst);
+        assert!(thread.join().unwrap() && found.is_null(), "both were first");
+    });
+}
+
+#[test]
+fn a_panic_that_the_hook_does_not_see() {
+    expect("resumed", || {
+        let caught = std::panic::catch_unwind(|| panic!("this one is caught"));
+        drop(caught);
+        std::panic::resume_unwind(Box::new("this one is not"));
+    });
+}
+
+#[test]
+fn a_report_that_cannot_be_written_hides_no_failure() {
+    let builder = Builder::new().report_file("/nowhere/report.json");
+    let error = std::panic::catch_unwind(|| builder.check(|| panic!("the reason"))).unwrap_err();
+    let text = error.downcast_ref::<String>().unwrap();
+    assert!(text.contains("main panicked: the reason"), "{text}");
+    assert!(text.contains("cannot write the report to /nowhere/report.json"), "{text}");
+    let error = std::panic::catch_unwind(|| builder.check(|| ())).unwrap_err();
+    let text = error.downcast_ref::<String>().unwrap();
+    assert!(text.starts_with("selvedge: cannot write the report"), "{text}");
 }

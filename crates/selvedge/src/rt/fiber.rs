@@ -12,6 +12,7 @@ use selvedge_core::{Fault, Mode, Step, ViolationKind};
 use super::arena;
 use super::engine::{Engine, ROOM};
 use super::operation::{End, Running};
+use super::panics;
 use super::runtime::{Runtime, State, place, set_running};
 
 pub(crate) type Yielder = corosensei::Yielder<(), ()>;
@@ -244,7 +245,10 @@ fn panicked(rt: &Runtime, number: usize) -> Fault {
     match &rt.threads[number].panic {
         Some(panic) => {
             violation.message = format!("{name} panicked: {}", panic.message);
-            violation.places.extend(panic.place.clone());
+            match &panic.place {
+                Some(place) => violation.places.push(place.clone()),
+                None => violation.notes.push("nobody knows where: `resume_unwind`".to_owned()),
+            }
         }
         None => violation.message = format!("{name} panicked"),
     }
@@ -285,6 +289,7 @@ pub(crate) fn body<'a, T: 'a>(
         }
         Err(payload) if payload.is::<Abort>() => Outcome::Aborted,
         Err(payload) => {
+            panics::note_end(&*payload);
             result(Err(payload));
             Outcome::Panicked
         }

@@ -136,6 +136,24 @@ pub(crate) fn content_object(
     rt.names.at(place, kind, spot)
 }
 
+impl Runtime {
+    /// An address as the same text in every execution and every run: whose memory, and where in it.
+    pub(crate) fn address_text(&self, address: usize) -> String {
+        if address == 0 {
+            return "null".to_owned();
+        }
+        let place = lies(self, address).0;
+        let (thread, memory) = match place.region {
+            Region::Heap(thread) => (thread, ""),
+            Region::Stack(thread) => (thread, "'s stack"),
+            Region::Messages(_) | Region::PartOf(_) | Region::Outside => {
+                return format!("{address:#x}");
+            }
+        };
+        format!("{}{memory}+{:#x}", self.thread_name(thread as usize), place.offset)
+    }
+}
+
 /// Where an address lies, and whether what is there outlives an execution.
 fn lies(rt: &Runtime, address: usize) -> (Where, bool) {
     match arena::locate(address) {

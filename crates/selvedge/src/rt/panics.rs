@@ -1,5 +1,7 @@
 //! Panics of checked code are results, not output.
 
+use std::any::Any;
+use std::backtrace::{Backtrace, BacktraceStatus};
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, resume_unwind};
 use std::sync::Once;
 
@@ -9,7 +11,7 @@ use corosensei::stack::DefaultStack;
 use selvedge_core::{Place, Schedule, Step, ThreadId};
 
 use super::arena;
-use super::engine::keep_room;
+use super::engine::{Engine, keep_room};
 use super::fiber::Yielder;
 use super::runtime::{Panicked, Runtime, Way, running};
 use crate::failure::replay_variable;
@@ -84,11 +86,7 @@ impl Begun {
 }
 
 fn note(rt: &mut Runtime, info: &PanicHookInfo<'_>) {
-    let message = match (info.payload().downcast_ref::<&str>(), info.payload().downcast_ref()) {
-        (Some(text), _) => (*text).to_owned(),
-        (None, Some(text)) => String::clone(text),
-        _ => "(a payload that is no text)".to_owned(),
-    };
+    let message = text_of(info.payload());
     let place = info.location().map(|location| Place {
         file: location.file().to_owned(),
         line: location.line(),
@@ -98,9 +96,38 @@ fn note(rt: &mut Runtime, info: &PanicHookInfo<'_>) {
     if is_last_word(&message) {
         return double_panic(rt);
     }
+    if rt.tracing {
+        note_backtrace(rt);
+    }
     let thread = &mut rt.threads[rt.current];
     thread.unwinding = true;
     thread.panic_before = thread.panic.replace(Panicked { message, place });
+}
+
+fn note_backtrace(rt: &Runtime) {
+    let backtrace = Backtrace::capture();
+    if backtrace.status() == BacktraceStatus::Captured {
+        *rt.shared.backtrace.borrow_mut() = Some(backtrace);
+    }
+}
+
+/// A thread of checked code ends with this payload. The hook does not see `resume_unwind`.
+pub(crate) fn note_end(payload: &dyn Any) {
+    let Some(engine) = Engine::try_enter() else { return };
+    let message = text_of(payload);
+    let panic = &mut engine.rt().threads[engine.me()].panic;
+    if panic.as_ref().is_none_or(|known| known.message != message) {
+        *panic = Some(Panicked { message, place: None });
+    }
+}
+
+/// What a panic says.
+pub(crate) fn text_of(payload: &dyn Any) -> String {
+    match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
+        (Some(text), _) => (*text).to_owned(),
+        (None, Some(text)) => text.clone(),
+        _ => "(a payload that is no text)".to_owned(),
+    }
 }
 
 /// Whether this is the panic with which Rust ends the process, because a destructor panicked while

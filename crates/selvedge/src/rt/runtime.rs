@@ -1,11 +1,13 @@
 //! The state of checked code: its threads, where each stands, and what an execution needs.
 
 use std::any::Any;
+use std::backtrace::Backtrace;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::panic::Location;
 use std::rc::Rc;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use rustc_hash::FxHashMap;
 use selvedge_core::{Fault, Mode, ObjectId, Place, Step, ThreadId, Violation, ViolationKind};
@@ -44,6 +46,10 @@ pub(crate) struct Shared {
     pub(crate) statics: RefCell<Option<MutexGuard<'static, ()>>>,
     /// What static data was like at first.
     pub(crate) firsts: RefCell<Firsts>,
+    /// Whether it waits for another check that uses them.
+    pub(crate) is_queued: Arc<AtomicBool>,
+    /// From the last panic that was seen in a replay, if the environment asks for backtraces.
+    pub(crate) backtrace: RefCell<Option<Backtrace>>,
     /// Whether there is such a reason, or something new was learned: nothing runs any more.
     pub(crate) is_unsteady: Cell<bool>,
 }
@@ -54,7 +60,9 @@ impl Shared {
         static STATICS: Mutex<()> = Mutex::new(());
         let mut claimed = self.statics.borrow_mut();
         if claimed.is_none() {
+            self.is_queued.store(true, Ordering::Relaxed);
             *claimed = Some(STATICS.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
+            self.is_queued.store(false, Ordering::Relaxed);
         }
     }
 }
@@ -386,8 +394,11 @@ impl Runtime {
     /// A thread's name as a person would write it.
     pub(crate) fn thread_name(&self, thread: usize) -> String {
         const MOST_ANCESTORS: usize = 6;
-        if let Some(name) = &self.threads[thread].name {
-            return name.clone();
+        if let Some(name) = self.threads[thread].name.as_ref().filter(|name| !name.is_empty()) {
+            return match self.namesakes_before(thread, name) {
+                0 => name.clone(),
+                before => format!("{name}#{}", before + 1),
+            };
         }
         let mut parts = Vec::new();
         let mut at = thread;
@@ -404,6 +415,15 @@ impl Runtime {
         }
         parts.reverse();
         format!("thread {}", parts.join("."))
+    }
+
+    /// How many threads before this one have its name.
+    fn namesakes_before(&self, thread: usize, name: &str) -> usize {
+        let same = |other: &&Box<Thread>| match &other.name {
+            Some(other_name) => other_name == name && other.state != State::Absent,
+            None => other.creator.is_none() && name == "main",
+        };
+        self.threads[..thread].iter().filter(same).count()
     }
 
     /// Notes that the code does not do the same every time.

@@ -57,6 +57,8 @@ fn run(algorithm: Algorithm, program: impl Fn() -> Vec<usize> + Clone + 'static)
         unsteady: RefCell::new(None),
         statics: RefCell::new(None),
         firsts: Default::default(),
+        is_queued: std::sync::Arc::default(),
+        backtrace: RefCell::new(None),
         is_unsteady: Cell::new(false),
     });
     let limits = Limits { executions: Some(MOST_EXECUTIONS), ..Limits::default() };

@@ -1,4 +1,29 @@
 //! Locks, conditions, channels and reference counts, as in [`std::sync`].
+//!
+//! A lock is poisoned by a panic, a wait with a time limit is tried both ways, and statics are set
+//! back before each execution:
+//!
+//! ```
+//! use selvedge::sync::{Condvar, Mutex};
+//! use selvedge::thread;
+//! use std::time::Duration;
+//!
+//! static READY: Mutex<bool> = Mutex::new(false);
+//! static CHANGED: Condvar = Condvar::new();
+//!
+//! selvedge::check(|| {
+//!     let setter = thread::spawn(|| {
+//!         *READY.lock().unwrap() = true;
+//!         CHANGED.notify_all();
+//!     });
+//!     let guard = READY.lock().unwrap();
+//!     let waited = CHANGED.wait_timeout_while(guard, Duration::from_secs(1), |ready| !*ready);
+//!     let (ready, result) = waited.unwrap();
+//!     assert_eq!(*ready, !result.timed_out());
+//!     drop(ready);
+//!     setter.join().unwrap();
+//! });
+//! ```
 
 pub(crate) mod arc;
 pub mod atomic;

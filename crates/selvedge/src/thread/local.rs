@@ -194,6 +194,22 @@ pub(crate) fn drop_all(rt: *mut Runtime, number: usize) -> bool {
 }
 
 /// Declares thread-local keys, as [`std::thread_local!`] does, also with `const`.
+///
+/// ```
+/// use std::cell::{Cell, RefCell};
+///
+/// selvedge::thread_local! {
+///     static DEPTH: Cell<u32> = const { Cell::new(0) };
+///     static NAMES: RefCell<Vec<String>> = RefCell::new(Vec::new());
+/// }
+///
+/// selvedge::check(|| {
+///     DEPTH.set(1);
+///     NAMES.with_borrow_mut(|names| names.push("main".to_owned()));
+///     let other = selvedge::thread::spawn(|| (DEPTH.get(), NAMES.take().len()));
+///     assert_eq!(other.join().unwrap(), (0, 0));
+/// });
+/// ```
 #[macro_export]
 macro_rules! thread_local {
     () => {};

@@ -1,4 +1,19 @@
 //! Threads, as in [`std::thread`].
+//!
+//! ```
+//! use selvedge::sync::atomic::{AtomicU32, Ordering::SeqCst};
+//! use selvedge::thread;
+//!
+//! selvedge::check(|| {
+//!     let sum = AtomicU32::new(0);
+//!     thread::scope(|scope| {
+//!         scope.spawn(|| sum.fetch_add(1, SeqCst));
+//!         let named = thread::Builder::new().name("second".to_owned());
+//!         named.spawn_scoped(scope, || sum.fetch_add(2, SeqCst)).unwrap();
+//!     });
+//!     assert_eq!(sum.load(SeqCst), 3);
+//! });
+//! ```
 
 mod builder;
 mod handle;

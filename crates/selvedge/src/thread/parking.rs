@@ -9,6 +9,16 @@ use crate::rt::runtime::Runtime;
 use crate::rt::{Engine, Operation};
 
 /// Waits until the thread's token is there, and takes it. Never returns without reason.
+///
+/// ```
+/// use selvedge::thread;
+///
+/// selvedge::check(|| {
+///     let sleeper = thread::spawn(|| thread::park());
+///     sleeper.thread().unpark();
+///     sleeper.join().unwrap();
+/// });
+/// ```
 #[track_caller]
 pub fn park() {
     let spot = Location::caller();

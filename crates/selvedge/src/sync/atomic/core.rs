@@ -8,13 +8,19 @@ use selvedge_core::{Mode, ObjectId};
 
 use super::Ordering;
 use crate::rt::operation::ordering;
-use crate::rt::runtime::Found;
+use crate::rt::runtime::{Found, Runtime};
 use crate::rt::{Compare, Engine, Header, Restorer, Spot, Touch};
 
 /// A value as bits, to see whether it has changed.
 pub(super) trait Value: Copy + PartialEq + Debug {
     #[doc(hidden)]
     fn bits(self) -> u64;
+
+    /// In a report.
+    #[doc(hidden)]
+    fn text(self, _rt: &Runtime) -> String {
+        format!("{self:?}")
+    }
 }
 
 /// An atomic cell.
@@ -57,7 +63,8 @@ impl<T: Value> Core<T> {
         engine.saw(object, Mode::Read, value.bits(), value.bits());
         engine.read_at(object, spot);
         engine.note(|rt| {
-            format!("load {}{} → {value:?}", rt.object_name(object), ordering(Some(order)))
+            let (name, value) = (rt.object_name(object), value.text(rt));
+            format!("load {name}{} → {value}", ordering(Some(order)))
         });
         value
     }
@@ -78,7 +85,8 @@ impl<T: Value> Core<T> {
         engine.found(object, found(self.value.replace(value), None));
         engine.saw(object, Mode::Read, value.bits(), value.bits());
         engine.note(|rt| {
-            format!("store {}{} ← {value:?}", rt.object_name(object), ordering(Some(order)))
+            let (name, value) = (rt.object_name(object), value.text(rt));
+            format!("store {name}{} ← {value}", ordering(Some(order)))
         });
     }
 
@@ -103,8 +111,8 @@ impl<T: Value> Core<T> {
         engine.found(object, found(old, None));
         engine.saw(object, Mode::Read, old.bits(), new.bits());
         engine.note(|rt| {
-            let name = rt.object_name(object);
-            format!("{verb} {name}{}: {old:?} → {new:?}", ordering(Some(order)))
+            let (name, old, new) = (rt.object_name(object), old.text(rt), new.text(rt));
+            format!("{verb} {name}{}: {old} → {new}", ordering(Some(order)))
         });
         old
     }
@@ -139,9 +147,10 @@ impl<T: Value> Core<T> {
         engine.saw(object, Mode::Read, old.bits(), self.value.get().bits());
         engine.note(|rt| {
             let (name, order) = (rt.object_name(object), ordering(Some(success)));
+            let (old, new, expected) = (old.text(rt), new.text(rt), expected.text(rt));
             match succeeds {
-                true => format!("{verb} {name}{order}: {old:?} → {new:?}"),
-                false => format!("{verb} {name}{order}: fails, found {old:?}, not {expected:?}"),
+                true => format!("{verb} {name}{order}: {old} → {new}"),
+                false => format!("{verb} {name}{order}: fails, found {old}, not {expected}"),
             }
         });
         if succeeds { Ok(old) } else { Err(old) }
@@ -204,7 +213,7 @@ impl<T: Value> Core<T> {
         engine.visible(&touch, spot);
         let value = self.value.get();
         engine.saw(object, Mode::Probe, value.bits(), value.bits());
-        engine.note(|rt| format!("unsync_load {} → {value:?}", rt.object_name(object)));
+        engine.note(|rt| format!("unsync_load {} → {}", rt.object_name(object), value.text(rt)));
         value
     }
 

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::Ordering;
 use super::core::{Core, Value};
+use crate::rt::runtime::Runtime;
 
 macro_rules! atomic_common {
     ($name:ident $(<$parameter:ident>)?, $type:ty) => {
@@ -232,6 +233,10 @@ impl fmt::Debug for AtomicBool {
 impl<T> Value for *mut T {
     fn bits(self) -> u64 {
         self as usize as u64
+    }
+
+    fn text(self, rt: &Runtime) -> String {
+        rt.address_text(self as usize)
     }
 }
 

@@ -1,4 +1,15 @@
 //! Channels with many senders and one receiver, as in [`std::sync::mpsc`].
+//!
+//! ```
+//! use selvedge::{sync::mpsc, thread};
+//!
+//! selvedge::check(|| {
+//!     let (sender, receiver) = mpsc::sync_channel(1);
+//!     let producer = thread::spawn(move || (0..3).for_each(|i| sender.send(i).unwrap()));
+//!     assert_eq!(receiver.iter().collect::<Vec<_>>(), [0, 1, 2]);
+//!     producer.join().unwrap();
+//! });
+//! ```
 
 mod bounded;
 mod unbounded;

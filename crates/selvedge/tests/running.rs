@@ -1,0 +1,131 @@
+//! What a user sees of a check while it runs, and what the environment adds to its report.
+
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use selvedge::sync::Arc;
+use selvedge::sync::atomic::AtomicUsize;
+use selvedge::sync::atomic::Ordering::SeqCst;
+use selvedge::thread;
+
+/// Says which of the tests below is to run, in a process of its own.
+const VICTIM: &str = "SELVEDGE_TEST_RUNNING";
+
+fn is_victim(name: &str) -> bool {
+    std::env::var_os(VICTIM).is_some_and(|victim| victim == name)
+}
+
+/// Runs one of them for a while. Its output is not lost if it has to be ended.
+fn run(name: &str, variables: &[(&str, &str)], most: Duration) -> Output {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", name]).env(VICTIM, name).env_remove("RUST_BACKTRACE");
+    command.envs(variables.iter().copied());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let start = std::time::Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if start.elapsed() > most {
+            child.kill().unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child.wait_with_output().unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn waits_for_a_lock_of_std() {
+    if is_victim("waits_for_a_lock_of_std") {
+        selvedge::check(|| {
+            let lock = std::sync::Arc::new(std::sync::Mutex::new(()));
+            let x = Arc::new(AtomicUsize::new(0));
+            let (other, y) = (std::sync::Arc::clone(&lock), Arc::clone(&x));
+            thread::spawn(move || {
+                let _guard = other.lock();
+                y.store(1, SeqCst);
+            });
+            let _guard = lock.lock();
+            x.store(2, SeqCst);
+        });
+    }
+}
+
+#[test]
+fn code_that_waits_outside_of_the_check_is_told() {
+    let soon = [("SELVEDGE_PROGRESS", "0.2")];
+    let text = stderr(&run("waits_for_a_lock_of_std", &soon, Duration::from_secs(2)));
+    assert!(text.contains("waits_for_a_lock_of_std: no step for"), "{text}");
+    assert!(text.contains("running.rs:") && text.contains("of `std`"), "{text}");
+    assert_eq!(text.matches("no step").count(), 1, "told once: {text}");
+}
+
+#[test]
+fn takes_long() {
+    if is_victim("takes_long") {
+        let seconds = Duration::from_secs(2);
+        selvedge::Builder::new().max_time(seconds).check(|| {
+            let x = Arc::new(AtomicUsize::new(0));
+            for _ in 0..12 {
+                let x = Arc::clone(&x);
+                thread::spawn(move || x.fetch_add(1, SeqCst));
+            }
+        });
+    }
+}
+
+#[test]
+fn a_long_check_says_how_far_it_is() {
+    let soon = [("SELVEDGE_PROGRESS", "0.2")];
+    let output = run("takes_long", &soon, Duration::from_secs(60));
+    let text = stderr(&output);
+    assert!(output.status.success(), "{text}");
+    assert!(text.contains("selvedge: takes_long: ") && text.contains("so far"), "{text}");
+    let lines = text.matches("so far").count();
+    assert!((2..=5).contains(&lines), "less and less often: {text}");
+    let never = run("takes_long", &[("SELVEDGE_PROGRESS", "0")], Duration::from_secs(60));
+    assert_eq!(stderr(&never), "");
+}
+
+#[inline(never)]
+fn unlucky(n: u32) -> u32 {
+    assert!(std::hint::black_box(n) > 0, "out of luck");
+    unlucky(n - 1) + 1
+}
+
+#[test]
+fn panics_in_a_function() {
+    if is_victim("panics_in_a_function") {
+        selvedge::check(|| _ = thread::spawn(|| unlucky(2)).join());
+    }
+}
+
+#[test]
+fn a_report_has_the_calls_that_led_to_a_panic_if_asked_for() {
+    let most = Duration::from_secs(60);
+    let stdout = |output: Output| String::from_utf8(output.stdout).unwrap();
+    let text = stdout(run("panics_in_a_function", &[("RUST_BACKTRACE", "1")], most));
+    let (_, calls) = text.split_once("the calls that led to the panic:\n").expect(&text);
+    let (calls, _) = calls.split_once("\n\n").unwrap();
+    assert_eq!(calls.matches("unlucky").count(), 3, "{calls}");
+    assert!(calls.lines().count() <= 8, "{calls}");
+    let text = stdout(run("panics_in_a_function", &[], most));
+    assert!(text.contains("out of luck") && !text.contains("the calls"), "{text}");
+}
+
+/// Without the flags there might be no such test.
+#[test]
+fn the_command_that_shows_a_failure_again_has_the_flags_of_the_compiler() {
+    let most = Duration::from_secs(60);
+    let command = |flags: &str| {
+        let output = run("panics_in_a_function", &[("RUSTFLAGS", flags)], most);
+        let text = String::from_utf8(output.stdout).unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix("to see it again: "));
+        line.expect(&text).to_owned()
+    };
+    let with = command("--cfg loom -O");
+    assert!(with.starts_with("RUSTFLAGS='--cfg loom -O' SELVEDGE_REPLAY=running.rs:"), "{with}");
+    assert!(with.ends_with(" cargo test panics_in_a_function"), "{with}");
+    assert!(command("-D warnings").starts_with("SELVEDGE_REPLAY="));
+}
