@@ -65,20 +65,11 @@ struct State<T> {
     /// How to wake the task.
     task: Option<Waker>,
     aborted: bool,
-    /// Whether the handle is gone, so that the task drops its result itself.
-    is_unwanted: bool,
 }
 
 impl<T> Shared<T> {
     fn new(spot: Spot) -> Self {
-        let state = State {
-            result: None,
-            ended: false,
-            waiting: None,
-            task: None,
-            aborted: false,
-            is_unwanted: false,
-        };
+        let state = State { result: None, ended: false, waiting: None, task: None, aborted: false };
         Self { header: Header::new(spot), state: RefCell::new(state) }
     }
 
@@ -173,17 +164,13 @@ fn panics_are_results() -> bool {
 }
 
 impl<T> Shared<T> {
-    /// The task leaves its result, or drops it if nobody wants it.
+    /// The task leaves its result. If the handle is gone, it is dropped with the task.
     fn finish(&self, result: Result<T, JoinError>) {
-        let (unwanted, waiting) = self.step(Mode::Update, "finish", None, |state| {
+        let waiting = self.step(Mode::Update, "finish", None, |state| {
+            state.result = Some(result);
             (state.ended, state.task) = (true, None);
-            let unwanted = match state.is_unwanted {
-                true => Some(result),
-                false => state.result.replace(result),
-            };
-            (unwanted, state.waiting.take())
+            state.waiting.take()
         });
-        drop(unwanted);
         if let Some(waiting) = waiting {
             waiting.wake();
         }
@@ -256,11 +243,8 @@ impl<T> Drop for JoinHandle<T> {
         if self.is_over.get() || !std::mem::needs_drop::<T>() || !is_checked() {
             return;
         }
-        let unwanted = self.shared.step(Mode::Update, "drop the handle of", None, |state| {
-            state.is_unwanted = true;
-            state.result.take()
-        });
-        drop(unwanted);
+        let verb = "drop the handle of";
+        drop(self.shared.step(Mode::Update, verb, None, |state| state.result.take()));
     }
 }
 

@@ -62,6 +62,7 @@ fn step_at_end(engine: &Engine) {
     let (mode, verb) = (Mode::Update, "leave the result of");
     engine.visible(&Touch { object, mode, plain: false, verb, order: None }, spot);
     engine.changed(object, Mode::Alive);
+    engine.note(|_| "leave the result".to_owned());
 }
 
 /// Owned permission to join on a thread.
@@ -120,6 +121,8 @@ impl<T> Drop for JoinHandle<T> {
             let (object, spot) = (thread.life, thread.spawned_at);
             let (mode, verb) = (Mode::Alive, "drop the handle of");
             engine.visible(&Touch { object, mode, plain: false, verb, order: None }, spot);
+            let name = |rt: &Runtime| rt.thread_name(self.thread.number);
+            engine.note(|rt| format!("drop the handle of {}", name(rt)));
         }
         drop(engine);
         self.packet.is_unwanted.set(true);

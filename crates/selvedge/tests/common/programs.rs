@@ -1,5 +1,5 @@
-//! The programs that other tools were measured on. They use only what those have, too: benchmarks include
-//! this file once for each library.
+// The programs that other tools were measured on. They use only what those have, too: benchmarks include
+// this file once for each library.
 
 use std::sync::Arc;
 

@@ -67,7 +67,7 @@ fn two_senders(take: [fn(&Receiver<usize>) -> usize; 2]) -> Vec<usize> {
     };
     let threads = [send(sender.clone(), 1), send(sender, 2)];
     let seen = take.map(|take| take(&receiver));
-    threads.map(|thread| thread.join().unwrap());
+    _ = threads.map(|thread| thread.join().unwrap());
     seen.to_vec()
 }
 
@@ -101,7 +101,7 @@ fn senders_that_go() {
         let (sender, receiver) = channel();
         let threads = [sender.clone(), sender].map(|sender| thread::spawn(move || drop(sender)));
         let seen = vec![tried(&receiver), received(&receiver)];
-        threads.map(|thread| thread.join().unwrap());
+        _ = threads.map(|thread| thread.join().unwrap());
         seen
     });
 }
@@ -182,7 +182,7 @@ fn iterating() {
             other
         });
         let number = receiver.try_iter().fold(0, |number, message| number * 4 + message);
-        [one, other].map(|thread| drop(thread.join().unwrap()));
+        _ = [one, other].map(|thread| drop(thread.join().unwrap()));
         vec![number]
     });
 }
@@ -268,7 +268,7 @@ fn meeting() {
         let threads = [send(sender.clone(), 1), send(sender, 2)];
         let seen = vec![received(&receiver), x.load(SeqCst)];
         receiver.recv().unwrap();
-        threads.map(|thread| drop(thread.join().unwrap()));
+        _ = threads.map(|thread| drop(thread.join().unwrap()));
         seen
     });
 }

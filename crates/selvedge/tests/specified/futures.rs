@@ -74,7 +74,7 @@ fn woken_by_two(registers_first: bool) -> Vec<usize> {
         })
     });
     let seen = block_on(until_set(shared, registers_first));
-    threads.map(|thread| thread.join().unwrap());
+    _ = threads.map(|thread| thread.join().unwrap());
     vec![seen]
 }
 

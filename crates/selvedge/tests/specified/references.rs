@@ -71,7 +71,7 @@ fn upgrading() {
         let threads = [first, second].map(|mine| thread::spawn(move || drop(mine)));
         let count = weak.upgrade().map_or(0, |mine| Arc::strong_count(&mine));
         let alive = usize::from(weak.upgrade().is_some());
-        threads.map(|thread| thread.join().unwrap());
+        _ = threads.map(|thread| thread.join().unwrap());
         vec![count, alive]
     });
 }

@@ -154,7 +154,7 @@ fn parking() {
         });
         thread::park();
         let seen = x.load(SeqCst);
-        [one, other].map(|thread| thread.join().unwrap());
+        _ = [one, other].map(|thread| thread.join().unwrap());
         vec![seen]
     });
 }
@@ -186,7 +186,7 @@ fn tokens_do_not_add_up() {
             thread::park();
             x.load(SeqCst)
         });
-        threads.map(|thread| thread.join().unwrap());
+        _ = threads.map(|thread| thread.join().unwrap());
         seen.to_vec()
     });
 }

@@ -197,23 +197,23 @@ fn panics(f: impl FnOnce()) -> usize {
 fn perform(state: &State, step: Step, me: usize, pause: fn()) -> usize {
     match step {
         Step::Load(i) => state.cells[i].load(SeqCst),
-        Step::Store(i, value) => done(state.cells[i].store(value, SeqCst)),
+        Step::Store(i, value) => done(|| state.cells[i].store(value, SeqCst)),
         Step::Add(i) => state.cells[i].fetch_add(1, SeqCst),
         Step::Exchange(i, value) => {
             state.cells[i].compare_exchange(value, me + 2, SeqCst, SeqCst).unwrap_or(9)
         }
         Step::Lock | Step::TryLock | Step::Nested | Step::PanicLock => with_lock(state, step),
         Step::IsPoisoned => usize::from(state.lock.is_poisoned()),
-        Step::ClearPoison => done(state.lock.clear_poison()),
+        Step::ClearPoison => done(|| state.lock.clear_poison()),
         Step::Read => *state.shared.read().unwrap(),
-        Step::Write => done(*state.shared.write().unwrap() += 1),
+        Step::Write => done(|| *state.shared.write().unwrap() += 1),
         Step::TryRead => state.shared.try_read().map_or(9, |guard| *guard),
         Step::TryWrite => state.shared.try_write().map_or(9, |mut guard| {
             *guard += 1;
             *guard
         }),
-        Step::NotifyOne => done(state.condition.notify_one()),
-        Step::NotifyAll => done(state.condition.notify_all()),
+        Step::NotifyOne => done(|| state.condition.notify_one()),
+        Step::NotifyAll => done(|| state.condition.notify_all()),
         Step::Wait => match state.condition.wait(lock(state).0) {
             Ok(guard) => *guard,
             Err(poisoned) => **poisoned.get_ref() + 10,
@@ -225,7 +225,7 @@ fn perform(state: &State, step: Step, me: usize, pause: fn()) -> usize {
         Step::Meet => usize::from(state.meeting.wait().is_leader()),
         Step::Upgrade => usize::from(state.weak.upgrade().is_some()),
         Step::CountReferences => state.references.with(me, sync::Arc::strong_count),
-        Step::DropReference => done(drop(state.references.take(me))),
+        Step::DropReference => done(|| drop(state.references.take(me))),
         Step::Fill(i) => *state.filled.get_or_init(|| state.cells[i].load(SeqCst) + me),
         Step::CallOnce(i) => {
             let mut ran = 0;
@@ -245,7 +245,9 @@ fn perform(state: &State, step: Step, me: usize, pause: fn()) -> usize {
     }
 }
 
-fn done((): ()) -> usize {
+/// Does something that finds out nothing.
+fn done(f: impl FnOnce()) -> usize {
+    f();
     0
 }
 
@@ -268,7 +270,7 @@ fn with_lock(state: &State, step: Step) -> usize {
 fn channels(state: &State, step: Step, me: usize) -> usize {
     match step {
         Step::Send => state.senders.with(me, |sender| sender.send(me).map_or(9, |()| 0)),
-        Step::DropSender => done(drop(state.senders.take(me))),
+        Step::DropSender => done(|| drop(state.senders.take(me))),
         Step::Receive => state.receiver.with(me, |receiver| receiver.recv().unwrap_or(9)),
         Step::TryReceive => state.receiver.with(me, |receiver| match receiver.try_recv() {
             Ok(message) => message,
@@ -280,7 +282,7 @@ fn channels(state: &State, step: Step, me: usize) -> usize {
                 Err(error) => 8 + usize::from(error == mpsc::RecvTimeoutError::Disconnected),
             })
         }
-        Step::DropReceiver => done(drop(state.receiver.take(me))),
+        Step::DropReceiver => done(|| drop(state.receiver.take(me))),
         // Main receives, so it does not wait for room.
         Step::SendBounded if me == 0 => 0,
         Step::SendBounded => state.bounded.send(me).map_or(9, |()| 0),
@@ -291,9 +293,9 @@ fn channels(state: &State, step: Step, me: usize) -> usize {
 
 fn parking(state: &State, step: Step, me: usize) -> usize {
     match (step, me) {
-        (Step::Unpark, _) => done(state.main.unpark()),
-        (Step::Park, 0) => done(thread::park()),
-        (Step::ParkTimed, 0) => done(thread::park_timeout(Duration::ZERO)),
+        (Step::Unpark, _) => done(|| state.main.unpark()),
+        (Step::Park, 0) => done(|| thread::park()),
+        (Step::ParkTimed, 0) => done(|| thread::park_timeout(Duration::ZERO)),
         _ => 0,
     }
 }
@@ -308,7 +310,7 @@ fn threads(state: &State, step: Step) -> usize {
             drop(child);
             seen
         }
-        Step::Local(i) => done(LAST.set(Some(value(i)))),
+        Step::Local(i) => done(|| LAST.set(Some(value(i)))),
         _ => {
             let child = thread::spawn(|| ());
             usize::from(child.is_finished())
