@@ -10,10 +10,10 @@
 //! });
 //! ```
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::future::Future;
-use std::panic::Location;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -21,6 +21,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use selvedge_core::Mode;
 
+use crate::rt::fiber::Abort;
 use crate::rt::{Engine, Header, Restorer, Spot, Touch};
 use crate::sync::Notify;
 use crate::thread;
@@ -115,11 +116,16 @@ impl JoinError {
     pub fn is_cancelled(&self) -> bool {
         self.cancelled
     }
+
+    /// Whether the task panicked, and [`crate::Builder::panics_are_results`] lets the check go on.
+    pub fn is_panic(&self) -> bool {
+        !self.cancelled
+    }
 }
 
 impl fmt::Display for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the task was cancelled")
+        f.write_str(if self.cancelled { "the task was cancelled" } else { "the task panicked" })
     }
 }
 
@@ -128,6 +134,8 @@ impl std::error::Error for JoinError {}
 /// Owned permission to wait for a task.
 pub struct JoinHandle<T> {
     shared: Rc<Shared<T>>,
+    /// Whether the result was given.
+    is_over: Cell<bool>,
 }
 
 // SAFETY: all threads of checked code run on one thread of the system, by turns.
@@ -146,18 +154,37 @@ where
     let shared = Rc::new(Shared::new(spot));
     let task = Rc::clone(&shared);
     let code = move || {
-        let result = block_on_at(Task { future: Box::pin(future), shared: Rc::clone(&task) }, spot);
-        let waiting = task.step(Mode::Update, "finish", None, |state| {
-            state.result = Some(result.ok_or(JoinError { cancelled: true }));
+        let run = || block_on_at(Task { future: Box::pin(future), shared: Rc::clone(&task) }, spot);
+        match catch_unwind(AssertUnwindSafe(run)) {
+            Ok(result) => task.finish(result.ok_or(JoinError { cancelled: true })),
+            Err(payload) => {
+                if panics_are_results() && !payload.is::<Abort>() {
+                    task.finish(Err(JoinError { cancelled: false }));
+                }
+                resume_unwind(payload);
+            }
+        }
+    };
+    drop(thread::Builder::new().spawn_local(code));
+    JoinHandle { shared, is_over: Cell::new(false) }
+}
+
+fn panics_are_results() -> bool {
+    Engine::enter().rt().shared.panics_are_results
+}
+
+impl<T> Shared<T> {
+    /// The task leaves its result. If the handle is gone, it is dropped with the task.
+    fn finish(&self, result: Result<T, JoinError>) {
+        let waiting = self.step(Mode::Update, "finish", None, |state| {
+            state.result = Some(result);
             (state.ended, state.task) = (true, None);
             state.waiting.take()
         });
         if let Some(waiting) = waiting {
             waiting.wake();
         }
-    };
-    drop(thread::Builder::new().spawn_local(code));
-    JoinHandle { shared }
+    }
 }
 
 /// A future that can be aborted between polls.
@@ -208,13 +235,31 @@ impl<T> Future for JoinHandle<T> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         self.shared.step(Mode::Update, "await", None, |state| match state.result.take() {
-            Some(result) => Poll::Ready(result),
+            Some(result) => {
+                self.is_over.set(true);
+                Poll::Ready(result)
+            }
             None => {
                 state.waiting = Some(context.waker().clone());
                 Poll::Pending
             }
         })
     }
+}
+
+impl<T> Drop for JoinHandle<T> {
+    /// Who comes last drops the result, the task or its handle. If that can show, it is a step.
+    fn drop(&mut self) {
+        if self.is_over.get() || !std::mem::needs_drop::<T>() || !is_checked() {
+            return;
+        }
+        let verb = "drop the handle of";
+        drop(self.shared.step(Mode::Update, verb, None, |state| state.result.take()));
+    }
+}
+
+fn is_checked() -> bool {
+    Engine::try_enter().is_some()
 }
 
 impl<T> fmt::Debug for JoinHandle<T> {

@@ -160,10 +160,11 @@ fn a_loop_that_wakes_others_again_and_again() {
 
 #[test]
 fn what_two_threads_write_is_told_apart() {
-    // Both know the same when they write; whether the loop gives up depends on who did.
+    // Both know the same when they write; whether the loop gives up depends on who did. The first loop that
+    // is tried out waits: the other must not be taken to do so.
     let found = outcomes(|| {
         let patient = Arc::new(Mutex::new(None));
-        let threads = [false, true].map(|is_patient| {
+        let threads = [true, false].map(|is_patient| {
             let patient = Arc::clone(&patient);
             thread::spawn(move || _ = patient.lock().unwrap().get_or_insert(is_patient))
         });
@@ -179,7 +180,7 @@ fn what_two_threads_write_is_told_apart() {
         let sets = thread::spawn(move || other.store(true, SeqCst));
         let mut turns = 0;
         let mut set = flag.load(SeqCst);
-        while !set && turns < 2 {
+        while !set && turns < 4 {
             turns += u32::from(!patient);
             hint::spin_loop();
             set = flag.load(SeqCst);

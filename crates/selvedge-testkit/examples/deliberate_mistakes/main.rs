@@ -31,7 +31,7 @@ fn main() -> ExitCode {
         let noticed = is_noticed(&copy, mistake);
         missed += usize::from(!noticed);
         println!("{}  {}", if noticed { "noticed" } else { "MISSED " }, mistake.name);
-        println!("         by {} in tests/{}.rs", mistake.test, mistake.suite);
+        println!("         by {} in the tests `{}`", mistake.test, mistake.suite);
     }
     // The copy is in a temporary folder; leaving it behind would only cost space.
     let _ = fs::remove_dir_all(&copy);

@@ -169,8 +169,10 @@ fn run(rt: *mut Runtime, number: usize, yielder: &Yielder, body: Body) -> Outcom
         let ended = catch_unwind(AssertUnwindSafe(|| {
             let engine = Engine::enter();
             engine.visible(&End, spot);
+            let thread = &mut engine.rt().threads[number];
+            thread.is_done = true;
             // For those who wait for it in a loop.
-            let life = engine.rt().threads[number].life;
+            let life = thread.life;
             engine.changed(life, Mode::Alive);
         }));
         if ended.is_err() {
@@ -282,16 +284,24 @@ pub(crate) fn body<'a, T: 'a>(
     code: impl FnOnce() -> T + 'a,
     result: impl FnOnce(std::thread::Result<T>) + 'a,
 ) -> Box<dyn FnOnce() -> Outcome + 'a> {
-    Box::new(move || match catch_unwind(AssertUnwindSafe(code)) {
-        Ok(value) => {
-            result(Ok(value));
-            Outcome::Done
-        }
+    let outcome_of = |ended: &std::thread::Result<T>| match ended {
+        Ok(_) => Outcome::Done,
         Err(payload) if payload.is::<Abort>() => Outcome::Aborted,
-        Err(payload) => {
-            panics::note_end(&*payload);
-            result(Err(payload));
-            Outcome::Panicked
+        Err(_) => Outcome::Panicked,
+    };
+    Box::new(move || {
+        let ended = catch_unwind(AssertUnwindSafe(code));
+        let outcome = outcome_of(&ended);
+        match &ended {
+            Err(_) if outcome == Outcome::Aborted => return outcome,
+            Err(payload) => panics::note_end(&**payload),
+            Ok(_) => {}
+        }
+        // To leave the result may be a step, and to drop it may be more.
+        match catch_unwind(AssertUnwindSafe(|| result(ended))) {
+            Ok(()) => outcome,
+            Err(payload) if payload.is::<Abort>() => Outcome::Aborted,
+            Err(_) => Outcome::Panicked,
         }
     })
 }

@@ -76,7 +76,7 @@ pub(crate) struct Learned {
     /// Which of them give up by themselves.
     pub(crate) loops: RefCell<Loops>,
     /// Contents of `Arc`s whose counts matter: someone looks at them, or dropping the last one does
-    /// something visible.
+    /// something visible. Also results of threads, which belong to the thread and to its handle.
     pub(crate) counted: RefCell<BTreeSet<&'static str>>,
     /// Whether something new was learned.
     pub(crate) news: Cell<bool>,
@@ -142,6 +142,10 @@ pub(crate) struct Thread {
     pub(crate) touched: Touched,
     /// Values of thread-local keys: the key, and the value until it is dropped.
     pub(crate) locals: Vec<(usize, Option<Box<dyn Any>>)>,
+    /// Whether one of them has a destructor.
+    pub(crate) drops_locals: bool,
+    /// Whether it has left its result. Its thread-local values may not be dropped yet.
+    pub(crate) is_done: bool,
     /// Contents of the `Arc`s that it is taking down.
     pub(crate) dropping: Vec<&'static str>,
     /// Its last step, as an index of the log.
@@ -334,6 +338,8 @@ impl Runtime {
             name: None,
             touched: Touched::default(),
             locals: Vec::new(),
+            drops_locals: false,
+            is_done: false,
             dropping: Vec::new(),
             last_step: None,
             sent: 0,

@@ -177,6 +177,8 @@ impl Program {
                 thread.panic = None;
                 thread.panic_before = None;
                 thread.locals.clear();
+                thread.drops_locals = false;
+                thread.is_done = false;
                 thread.dropping.clear();
                 thread.last_step = None;
                 thread.sent = 0;

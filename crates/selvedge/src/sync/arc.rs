@@ -21,7 +21,7 @@ use std::sync::Arc as Std;
 use selvedge_core::{Mode, ObjectId};
 
 use crate::rt::object::content_object;
-use crate::rt::runtime::Runtime;
+use crate::rt::runtime::{Runtime, Way};
 use crate::rt::{Engine, Spot, Touch};
 
 pub use weak::Weak;
@@ -38,9 +38,12 @@ pub struct Arc<T: ?Sized> {
     made: Spot,
 }
 
-/// Dropping an [`Arc`] did something visible.
+/// Dropping a content did something visible.
 pub(crate) fn note_visible_drop(rt: &mut Runtime) {
     let me = rt.current;
+    if !is_under_way(rt) {
+        return;
+    }
     let dropped = std::mem::take(&mut rt.threads[me].dropping);
     for &content in &dropped {
         learn(rt, content);
@@ -61,8 +64,13 @@ fn learn_of<T: ?Sized>() {
     }
 }
 
+/// What is left of an execution that is over teaches nothing.
+fn is_under_way(rt: &Runtime) -> bool {
+    rt.way == Way::Announce
+}
+
 /// Whether the count of this content is part of the search.
-fn is_counted<T: ?Sized>(rt: &Runtime) -> bool {
+pub(crate) fn is_counted<T: ?Sized>(rt: &Runtime) -> bool {
     let counted = rt.shared.learned.counted.borrow();
     !counted.is_empty() && counted.contains(std::any::type_name::<T>())
 }
@@ -70,6 +78,10 @@ fn is_counted<T: ?Sized>(rt: &Runtime) -> bool {
 /// Both counts as one number. Once nothing keeps the content, nobody can tell its weak references.
 fn packed(strong: usize, weak: usize) -> u64 {
     if strong == 0 { 0 } else { (strong as u64) << 32 | weak as u64 }
+}
+
+fn unpacked(counts: u64) -> (u64, u64) {
+    (counts >> 32, counts & u64::from(u32::MAX))
 }
 
 /// What a step adds to the counts.
@@ -90,22 +102,32 @@ impl<T: ?Sized> Counted<'_, T> {
         if let Some(engine) = Engine::try_enter()
             && is_counted::<T>(engine.rt())
         {
-            self.touch(&engine, by, mode, verb, spot);
+            let object = self.touch(&engine, mode, verb, spot);
+            self.saw(&engine, object, by);
         }
     }
 
-    /// A look at the counts: from now on they matter. `mode`: what depends on them.
-    fn look(&self, mode: Mode, verb: &'static str, spot: Spot) {
+    /// A look at the counts: from now on they matter. `mode`: what depends on them. `by`: what whoever
+    /// finds them like this adds.
+    fn look(
+        &self,
+        mode: Mode,
+        verb: &'static str,
+        spot: Spot,
+        by: fn(strong: u64, weak: u64) -> i64,
+    ) {
         if let Some(engine) = Engine::try_enter() {
             learn(engine.rt(), std::any::type_name::<T>());
-            self.touch(&engine, 0, mode, verb, spot);
+            let object = self.touch(&engine, mode, verb, spot);
+            let (strong, weak) = unpacked((self.counts)());
+            self.saw(&engine, object, by(strong, weak));
         }
     }
 
-    fn touch(&self, engine: &Engine, by: i64, mode: Mode, verb: &'static str, spot: Spot) {
+    fn touch(&self, engine: &Engine, mode: Mode, verb: &'static str, spot: Spot) -> ObjectId {
         let object = self.object(engine);
         engine.visible(&Touch { object, mode, plain: false, verb, order: None }, spot);
-        self.saw(engine, object, by);
+        object
     }
 
     fn object(&self, engine: &Engine) -> ObjectId {
@@ -150,7 +172,9 @@ impl<T> Arc<T> {
     /// Itself, if it is not.
     #[track_caller]
     pub fn try_unwrap(this: Self) -> Result<T, Self> {
-        this.look(Mode::Update, "Arc::try_unwrap", Location::caller());
+        // If it succeeds, nothing is left for weak references.
+        let by = |strong, _| if strong == 1 { -STRONG } else { 0 };
+        this.look(Mode::Update, "Arc::try_unwrap", Location::caller(), by);
         let (spot, made, address) = (this.spot, this.made, this.address());
         let value =
             Std::try_unwrap(this.into_std()).map_err(|inner| Self::of(inner, spot, made))?;
@@ -177,7 +201,9 @@ impl<T> Arc<T> {
         T: Clone,
     {
         let spot = Location::caller();
-        this.look(Mode::Update, "Arc::make_mut", spot);
+        // If only weak references are left, the value is taken away from them.
+        let by = |strong, weak| if strong == 1 && weak > 0 { -STRONG } else { 0 };
+        this.look(Mode::Update, "Arc::make_mut", spot, by);
         if Std::strong_count(&this.inner) > 1 {
             *this = Self::tracked(Std::new((**this).clone()), spot);
         }
@@ -260,10 +286,10 @@ impl<T: ?Sized> Arc<T> {
         Self { inner: ManuallyDrop::new(inner), spot, made }
     }
 
-    fn look(&self, mode: Mode, verb: &'static str, spot: Spot) {
+    fn look(&self, mode: Mode, verb: &'static str, spot: Spot, by: fn(u64, u64) -> i64) {
         let counts = || counts_of(&self.inner);
         Counted { content: self.pointer(), made: self.made, counts: &counts }
-            .look(mode, verb, spot);
+            .look(mode, verb, spot, by);
     }
 
     #[inline]
@@ -291,21 +317,21 @@ impl<T: ?Sized> Arc<T> {
     /// How many references there are.
     #[track_caller]
     pub fn strong_count(this: &Self) -> usize {
-        this.look(Mode::Read, "Arc::strong_count", Location::caller());
+        this.look(Mode::Read, "Arc::strong_count", Location::caller(), |_, _| 0);
         Std::strong_count(&this.inner)
     }
 
     /// How many weak references there are.
     #[track_caller]
     pub fn weak_count(this: &Self) -> usize {
-        this.look(Mode::Read, "Arc::weak_count", Location::caller());
+        this.look(Mode::Read, "Arc::weak_count", Location::caller(), |_, _| 0);
         Std::weak_count(&this.inner)
     }
 
     /// The value, if this is the only reference.
     #[track_caller]
     pub fn get_mut(this: &mut Self) -> Option<&mut T> {
-        this.look(Mode::Update, "Arc::get_mut", Location::caller());
+        this.look(Mode::Update, "Arc::get_mut", Location::caller(), |_, _| 0);
         Std::get_mut(&mut this.inner)
     }
 
@@ -372,30 +398,37 @@ impl<T: ?Sized> Drop for Arc<T> {
             return;
         }
         freed(pointer.cast::<u8>() as usize);
-        let content = std::any::type_name::<T>();
-        let mark = |on: bool| {
-            let engine = Engine::try_enter()?;
-            let rt = engine.rt();
-            if is_counted::<T>(rt) {
-                return None;
-            }
-            let thread = &mut rt.threads[rt.current];
-            match on {
-                true => thread.dropping.push(content),
-                false => _ = thread.dropping.pop(),
-            }
-            Some(thread.arena.filled())
-        };
-        // While it is dropped, something may turn out to be visible: then nothing is taken back.
-        let before = mark(true);
-        drop(inner);
-        // Whoever allocated something has its next blocks elsewhere.
-        if let Some(after) = mark(false)
-            && before != Some(after)
-            && let Some(engine) = Engine::try_enter()
-        {
-            learn(engine.rt(), content);
+        last_drop::<T>(|| drop(inner));
+    }
+}
+
+/// Runs `drops`, which drops a content that several could. If that does something visible, it matters from
+/// now on who does it.
+pub(crate) fn last_drop<T: ?Sized>(drops: impl FnOnce()) {
+    let content = std::any::type_name::<T>();
+    let mark = |on: bool| {
+        let engine = Engine::try_enter()?;
+        let rt = engine.rt();
+        if is_counted::<T>(rt) {
+            return None;
         }
+        let thread = &mut rt.threads[rt.current];
+        match on {
+            true => thread.dropping.push(content),
+            false => _ = thread.dropping.pop(),
+        }
+        Some(thread.arena.filled())
+    };
+    // While it is dropped, something may turn out to be visible: then nothing is taken back.
+    let before = mark(true);
+    drops();
+    // Whoever allocated something has its next blocks elsewhere.
+    if let Some(after) = mark(false)
+        && before != Some(after)
+        && let Some(engine) = Engine::try_enter()
+        && is_under_way(engine.rt())
+    {
+        learn(engine.rt(), content);
     }
 }
 

@@ -7,7 +7,7 @@ use std::panic::Location;
 use selvedge_core::{Effect, Flexibility, Mode, ObjectId};
 
 use crate::rt::runtime::Runtime;
-use crate::rt::{Engine, Header, Operation, Restorer, Touch};
+use crate::rt::{Engine, Header, Operation, Restorer};
 
 /// Lets several threads wait for each other, as [`std::sync::Barrier`]. The last to come leads.
 pub struct Barrier {
@@ -57,33 +57,33 @@ impl Barrier {
     pub fn wait(&self) -> BarrierWaitResult {
         let spot = Location::caller();
         let engine = Engine::enter();
-        let first = self.header.object(&engine, "Barrier", || {
+        let arrivals = self.header.object(&engine, "Barrier", || {
             let state: *const Cell<Arrivals> = &self.state;
             // SAFETY: what outlives an execution is not freed before the check is over.
             Restorer::With(Box::new(move || unsafe { (*state).set(Arrivals::default()) }))
         });
-        // Odd rounds have an object of their own: whoever leaves one round need not be ordered with
-        // whoever comes to the next.
-        let second = self.header.part(&engine, first, "Barrier", 1);
-        let both = [first, second];
-        let arrive = Arrive { both, state: &self.state };
-        engine.visible(&arrive, spot);
+        // The ends of odd rounds have an object of their own: whoever leaves one round need not be ordered
+        // with whoever ends the next.
+        let end = |part| self.header.part(&engine, arrivals, "the end of a round", part);
+        let ends = [1, 2].map(end);
+        let Self { parties, ref state, .. } = *self;
+        engine.visible(&Arrive { arrivals, ends, parties, state }, spot);
         let Arrivals { arrived, round } = self.state.get();
-        let leads = arrived + 1 >= self.parties;
+        let leads = arrived + 1 >= parties;
         self.state.set(match leads {
             true => Arrivals { arrived: 0, round: round.wrapping_add(1) },
             false => Arrivals { arrived: arrived + 1, round },
         });
         engine.note(|rt| {
-            let name = rt.object_name(first);
-            format!("wait {name}: {} of {} are there", arrived + 1, self.parties)
+            let name = rt.object_name(arrivals);
+            format!("wait {name}: {} of {parties} are there", arrived + 1)
         });
         if !leads {
-            let object = both[(round & 1) as usize];
-            engine.visible(&Pass { object, state: &self.state, round }, spot);
-            engine.note(|rt| format!("pass {}", rt.object_name(first)));
+            let end = ends[(round & 1) as usize];
+            engine.visible(&Pass { barrier: arrivals, end, state, round }, spot);
+            engine.note(|rt| format!("pass {}", rt.object_name(arrivals)));
         }
-        engine.heard(first, u64::from(leads));
+        engine.heard(arrivals, u64::from(leads));
         BarrierWaitResult(leads)
     }
 }
@@ -94,28 +94,34 @@ impl fmt::Debug for Barrier {
     }
 }
 
-/// Comes to the barrier. Who comes when matters: the last one leads.
+/// Comes to the barrier. Who comes when matters, also from round to round: the last one leads, and ends the
+/// round.
 struct Arrive<'a> {
-    both: [ObjectId; 2],
+    arrivals: ObjectId,
+    ends: [ObjectId; 2],
+    parties: usize,
     state: &'a Cell<Arrivals>,
 }
 
 impl Operation for Arrive<'_> {
-    fn effect(&self, rt: &mut Runtime, me: usize, choice: u32, effect: &mut Effect) {
-        let object = self.both[(self.state.get().round & 1) as usize];
-        let (mode, verb) = (Mode::Update, "wait");
-        Touch { object, mode, plain: false, verb, order: None }.effect(rt, me, choice, effect);
+    fn effect(&self, _rt: &mut Runtime, _me: usize, _choice: u32, effect: &mut Effect) {
+        let Arrivals { arrived, round } = self.state.get();
+        effect.footprint.add(self.arrivals, Mode::Update);
+        if arrived + 1 >= self.parties {
+            effect.footprint.add(self.ends[(round & 1) as usize], Mode::Update);
+        }
         effect.flexibility = Flexibility::Conditional;
     }
 
     fn text(&self, rt: &Runtime, _me: usize) -> String {
-        format!("wait {}", rt.object_name(self.both[0]))
+        format!("wait {}", rt.object_name(self.arrivals))
     }
 }
 
 /// Goes on when all have come.
 struct Pass<'a> {
-    object: ObjectId,
+    barrier: ObjectId,
+    end: ObjectId,
     state: &'a Cell<Arrivals>,
     round: u32,
 }
@@ -126,16 +132,16 @@ impl Operation for Pass<'_> {
     }
 
     fn effect(&self, _rt: &mut Runtime, _me: usize, _choice: u32, effect: &mut Effect) {
-        effect.footprint.add(self.object, Mode::Pass);
+        effect.footprint.add(self.end, Mode::Pass);
         effect.flexibility = Flexibility::Blocking;
     }
 
     fn text(&self, rt: &Runtime, _me: usize) -> String {
-        format!("pass {}", rt.object_name(self.object))
+        format!("pass {}", rt.object_name(self.barrier))
     }
 
     fn waits_for(&self, rt: &Runtime, _me: usize) -> Option<(String, Vec<usize>)> {
-        let name = rt.object_name(self.object);
+        let name = rt.object_name(self.barrier);
         Some((format!("waits for others to come to {name}"), Vec::new()))
     }
 }

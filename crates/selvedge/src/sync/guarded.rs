@@ -6,7 +6,7 @@ use std::ops::Deref;
 
 use selvedge_core::{Mode, ObjectId};
 
-use super::lock::{After, Hold, Lock, TouchPoison};
+use super::lock::{Hold, Lock, Poison, TouchPoison};
 use super::{LockResult, PoisonError, TryLockError, TryLockResult};
 use crate::rt::{Engine, Header, Restorer, Spot, is_unwinding};
 
@@ -31,6 +31,10 @@ pub(super) struct Taken {
 impl Taken {
     pub(super) fn new(hold: Hold, spot: Spot) -> Self {
         Self { hold, spot, panicking: is_unwinding() }
+    }
+
+    pub(super) fn spot(self) -> Spot {
+        self.spot
     }
 }
 
@@ -87,15 +91,20 @@ impl<T: ?Sized> Guarded<T> {
         })
     }
 
-    /// Gives the lock up. A thread that panicked while it had it alone leaves poison.
+    /// Gives the lock up. A thread that panicked while it had it alone leaves poison, and others can see
+    /// that before the lock is free.
     #[inline(never)]
     pub(super) fn release(&self, taken: Taken) {
         let poisons = taken.hold != Hold::Read && !taken.panicking && is_unwinding();
         let Some(engine) = Engine::try_enter() else { return };
         let object = self.object(&engine);
-        let changed = taken.hold != Hold::Read && engine.may_have_changed(object, self.data.get());
-        let after = After { changed, poisons };
-        self.lock.release(&engine, object, taken.hold, after, taken.spot);
+        if poisons {
+            self.touch_poison(Poison::Leave, taken.spot);
+            self.lock.poison();
+        }
+        let may_have_changed = || engine.may_have_changed(object, self.data.get());
+        let changed = taken.hold != Hold::Read && (poisons || may_have_changed());
+        self.lock.release(&engine, object, taken.hold, changed, taken.spot);
     }
 
     /// Goes on reading; no writer comes in between.
@@ -108,32 +117,35 @@ impl<T: ?Sized> Guarded<T> {
         Taken::new(Hold::Read, spot)
     }
 
-    /// A guard, or an error with it.
+    /// A guard, or an error with it. Poison is looked at behind taking the lock: somebody may take it away
+    /// in between. If there is none, nobody can leave any.
     #[inline]
-    pub(super) fn result<G>(&self, guard: G) -> LockResult<G> {
+    pub(super) fn result<G>(&self, guard: G, spot: Spot) -> LockResult<G> {
+        if self.lock.is_poisoned() {
+            self.touch_poison(Poison::Look, spot);
+        }
         result(guard, self.lock.is_poisoned())
     }
 
     pub(super) fn is_poisoned(&self, spot: Spot) -> bool {
-        self.touch_poison(Mode::Read, "is_poisoned", spot);
+        self.touch_poison(Poison::Look, spot);
         self.lock.is_poisoned()
     }
 
     pub(super) fn clear_poison(&self, spot: Spot) {
-        self.touch_poison(Mode::Write, "clear_poison", spot);
+        self.touch_poison(Poison::Clear, spot);
         self.lock.clear_poison();
     }
 
-    /// A step that looks at the poison, or takes it away.
-    fn touch_poison(&self, mode: Mode, verb: &'static str, spot: Spot) {
+    #[cold]
+    fn touch_poison(&self, what: Poison, spot: Spot) {
         if let Some(engine) = Engine::try_enter() {
             let lock = self.object(&engine);
             let poison = self.header.part(&engine, lock, "poison", 1);
-            engine.visible(&TouchPoison { lock, poison, mode, verb }, spot);
-            // It comes when somebody gives the lock up.
-            match mode {
-                Mode::Read => engine.looked_inside(lock),
-                _ => engine.changed(lock, Mode::Probe),
+            engine.visible(&TouchPoison { lock, poison, what }, spot);
+            match what {
+                Poison::Look => engine.looked(poison, Mode::Read),
+                Poison::Leave | Poison::Clear => engine.changed(poison, Mode::Read),
             }
         }
     }

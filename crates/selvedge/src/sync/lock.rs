@@ -23,15 +23,6 @@ fn owner(thread: usize) -> Option<NonZero<u32>> {
     NonZero::new(thread as u32 + 1)
 }
 
-/// What whoever held a lock leaves behind.
-#[derive(Clone, Copy)]
-pub(crate) struct After {
-    /// Whether what it guards may have been changed.
-    pub(crate) changed: bool,
-    /// Whether the thread panicked.
-    pub(crate) poisons: bool,
-}
-
 /// How a lock is taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Hold {
@@ -87,7 +78,7 @@ impl Lock {
         self.is_free(Hold::Write)
     }
 
-    fn poison(&self) {
+    pub(super) fn poison(&self) {
         self.poisoned.set(true);
     }
 
@@ -244,14 +235,14 @@ impl Lock {
         free
     }
 
-    /// Gives it up.
+    /// Gives it up. `changed`: whether what it guards may have been changed, or it was poisoned.
     #[inline]
     pub(crate) fn release(
         &self,
         engine: &Engine,
         object: ObjectId,
         hold: Hold,
-        after: After,
+        changed: bool,
         spot: Spot,
     ) {
         let (mode, verb) = match hold {
@@ -259,10 +250,7 @@ impl Lock {
             Hold::Read => (Mode::ShareRelease, "unlock (read)"),
         };
         engine.visible(&Touch { object, mode, plain: false, verb, order: None }, spot);
-        if after.poisons {
-            self.poison();
-        }
-        self.released(engine, object, hold, after.changed);
+        self.released(engine, object, hold, changed);
     }
 
     /// Goes on with it for reading, in one step.
@@ -360,21 +348,39 @@ impl Operation for TryAcquire<'_> {
     }
 }
 
-/// Looks at the poison of a lock, or takes it away: others see that when they take the lock.
+/// A step on the poison of a lock.
 pub(super) struct TouchPoison {
     pub(super) lock: ObjectId,
     pub(super) poison: ObjectId,
-    pub(super) mode: Mode,
-    pub(super) verb: &'static str,
+    pub(super) what: Poison,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Poison {
+    /// Looks whether there is any.
+    Look,
+    /// Leaves some; only by who holds the lock alone.
+    Leave,
+    /// Takes it away.
+    Clear,
 }
 
 impl Operation for TouchPoison {
     fn effect(&self, _rt: &mut Runtime, _me: usize, _choice: u32, effect: &mut Effect) {
-        effect.footprint.add(self.lock, Mode::Probe);
-        effect.footprint.add(self.poison, self.mode);
+        let mode = if self.what == Poison::Look { Mode::Read } else { Mode::Write };
+        effect.footprint.add(self.poison, mode);
+        // Who takes the lock finds poison or not: only then it looks again.
+        if self.what == Poison::Clear {
+            effect.footprint.add(self.lock, Mode::Probe);
+        }
     }
 
     fn text(&self, rt: &Runtime, _me: usize) -> String {
-        format!("{} {}", self.verb, rt.object_name(self.lock))
+        let verb = match self.what {
+            Poison::Look => "is_poisoned",
+            Poison::Leave => "poison",
+            Poison::Clear => "clear_poison",
+        };
+        format!("{verb} {}", rt.object_name(self.lock))
     }
 }

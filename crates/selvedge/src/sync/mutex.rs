@@ -75,7 +75,8 @@ impl<T: ?Sized> Mutex<T> {
 
     #[inline]
     fn guard(&self, taken: Taken) -> LockResult<MutexGuard<'_, T>> {
-        self.inner.result(MutexGuard { lock: self, taken, not_send: PhantomData })
+        let spot = taken.spot();
+        self.inner.result(MutexGuard { lock: self, taken, not_send: PhantomData }, spot)
     }
 
     /// The guard of who has the lock again.

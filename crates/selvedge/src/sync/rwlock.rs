@@ -85,11 +85,13 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     fn reading(&self, taken: Taken) -> LockResult<RwLockReadGuard<'_, T>> {
-        self.inner.result(RwLockReadGuard { lock: self, taken, not_send: PhantomData })
+        let spot = taken.spot();
+        self.inner.result(RwLockReadGuard { lock: self, taken, not_send: PhantomData }, spot)
     }
 
     fn writing(&self, taken: Taken) -> LockResult<RwLockWriteGuard<'_, T>> {
-        self.inner.result(RwLockWriteGuard { lock: self, taken, not_send: PhantomData })
+        let spot = taken.spot();
+        self.inner.result(RwLockWriteGuard { lock: self, taken, not_send: PhantomData }, spot)
     }
 
     /// Whether a thread panicked while it wrote.

@@ -1,6 +1,5 @@
 //! Spawning.
 
-use std::cell::RefCell;
 use std::io;
 use std::panic::Location;
 use std::rc::Rc;
@@ -115,7 +114,7 @@ impl Builder {
 pub(super) struct Started<T> {
     pub(super) number: usize,
     pub(super) name: Option<String>,
-    pub(super) packet: Packet<T>,
+    pub(super) packet: Rc<Packet<T>>,
 }
 
 /// Starts a thread.
@@ -127,9 +126,9 @@ pub(super) unsafe fn start_thread<'a, T: 'a>(
     code: impl FnOnce() -> T + 'a,
     spot: Spot,
 ) -> Started<T> {
-    let packet: Packet<T> = Rc::new(RefCell::new(None));
-    let result = Rc::clone(&packet);
-    let body = body(code, move |value| *result.borrow_mut() = Some(value));
+    let packet: Rc<Packet<T>> = Rc::default();
+    let theirs = Rc::clone(&packet);
+    let body = body(code, move |result| theirs.leave(result));
     // SAFETY: only the lifetime changes; the caller promises that the thread ends before it.
     let body = unsafe { std::mem::transmute::<Box<dyn FnOnce() -> Outcome + 'a>, Body>(body) };
     let engine = Engine::enter();

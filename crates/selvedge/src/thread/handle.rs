@@ -1,6 +1,6 @@
 //! Handles of threads, and joining.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::panic::Location;
 use std::rc::Rc;
@@ -10,14 +10,66 @@ use selvedge_core::{Effect, Flexibility, Mode};
 use super::builder::Started;
 use crate::rt::runtime::{Runtime, State};
 use crate::rt::{Engine, Operation, Spot, Touch};
+use crate::sync::arc::{is_counted, last_drop};
 
 /// Where a thread leaves its result.
-pub(super) type Packet<T> = Rc<RefCell<Option<std::thread::Result<T>>>>;
+pub(super) struct Packet<T> {
+    result: RefCell<Option<std::thread::Result<T>>>,
+    /// Whether the handle is gone, so that the thread drops its result itself.
+    is_unwanted: Cell<bool>,
+}
+
+impl<T> Default for Packet<T> {
+    fn default() -> Self {
+        Self { result: RefCell::new(None), is_unwanted: Cell::new(false) }
+    }
+}
+
+impl<T> Packet<T> {
+    /// The running thread leaves its result, or drops it if nobody wants it. That is a step of its own if
+    /// it can show: if it matters who drops the result, or the thread has more to drop behind it.
+    pub(super) fn leave(&self, result: std::thread::Result<T>) {
+        let engine = Engine::enter();
+        let rt = engine.rt();
+        let goes_on = result.is_ok() || rt.shared.panics_are_results;
+        let drops_locals = goes_on && rt.threads[engine.me()].drops_locals;
+        let mut is_step = drops_locals || (goes_on && is_counted::<Self>(rt));
+        if is_step {
+            step_at_end(&engine);
+        }
+        drop(engine);
+        if self.is_unwanted.get() {
+            last_drop::<Self>(|| drop(result));
+            is_step = drops_locals;
+            if is_step {
+                step_at_end(&Engine::enter());
+            }
+        } else {
+            *self.result.borrow_mut() = Some(result);
+        }
+        // Otherwise that comes with its end.
+        if is_step {
+            let engine = Engine::enter();
+            engine.rt().threads[engine.me()].is_done = true;
+        }
+    }
+}
+
+/// A step of a thread whose code came to its end, before it ends itself.
+fn step_at_end(engine: &Engine) {
+    let thread = &engine.rt().threads[engine.me()];
+    let (object, spot) = (thread.life, thread.spawned_at);
+    let (mode, verb) = (Mode::Update, "leave the result of");
+    engine.visible(&Touch { object, mode, plain: false, verb, order: None }, spot);
+    engine.changed(object, Mode::Alive);
+    engine.note(|_| "leave the result".to_owned());
+}
 
 /// Owned permission to join on a thread.
 pub struct JoinHandle<T> {
-    packet: Packet<T>,
+    packet: Rc<Packet<T>>,
     thread: Thread,
+    joined: bool,
 }
 
 // SAFETY: all threads of checked code run on one thread of the system, by turns.
@@ -28,7 +80,7 @@ unsafe impl<T> Sync for JoinHandle<T> {}
 impl<T> JoinHandle<T> {
     pub(super) fn new(started: Started<T>) -> Self {
         let Started { number, name, packet } = started;
-        Self { packet, thread: Thread { number, name } }
+        Self { packet, thread: Thread { number, name }, joined: false }
     }
 
     /// Waits for the thread to end.
@@ -36,9 +88,10 @@ impl<T> JoinHandle<T> {
     /// # Errors
     /// If it panicked, and [`crate::Builder::panics_are_results`] lets the check go on.
     #[track_caller]
-    pub fn join(self) -> std::thread::Result<T> {
+    pub fn join(mut self) -> std::thread::Result<T> {
         self.thread.join(Location::caller());
-        let result = self.packet.borrow_mut().take();
+        self.joined = true;
+        let result = self.packet.result.borrow_mut().take();
         result.unwrap_or_else(|| Err(Box::new("the thread was taken down")))
     }
 
@@ -47,10 +100,34 @@ impl<T> JoinHandle<T> {
         &self.thread
     }
 
-    /// Whether the thread has ended.
+    /// Whether the code of the thread has ended. As in `std`, its thread-local values may not be dropped
+    /// yet.
     #[track_caller]
     pub fn is_finished(&self) -> bool {
         self.thread.is_finished(Location::caller())
+    }
+}
+
+impl<T> Drop for JoinHandle<T> {
+    /// Who comes last drops the result, the thread or its handle. If that shows, it is a step.
+    fn drop(&mut self) {
+        if self.joined || !std::mem::needs_drop::<T>() {
+            return;
+        }
+        let Some(engine) = Engine::try_enter() else { return };
+        let rt = engine.rt();
+        if is_counted::<Packet<T>>(rt) {
+            let thread = &rt.threads[self.thread.number];
+            let (object, spot) = (thread.life, thread.spawned_at);
+            let (mode, verb) = (Mode::Alive, "drop the handle of");
+            engine.visible(&Touch { object, mode, plain: false, verb, order: None }, spot);
+            let name = |rt: &Runtime| rt.thread_name(self.thread.number);
+            engine.note(|rt| format!("drop the handle of {}", name(rt)));
+        }
+        drop(engine);
+        self.packet.is_unwanted.set(true);
+        let result = self.packet.result.borrow_mut().take();
+        last_drop::<Packet<T>>(|| drop(result));
     }
 }
 
@@ -60,18 +137,36 @@ impl<T> fmt::Debug for JoinHandle<T> {
     }
 }
 
-/// Waits for the end of a thread.
-pub(crate) struct Join {
-    pub(crate) number: usize,
+/// Waits for a thread.
+struct Join {
+    number: usize,
+    until: Until,
+}
+
+/// What is waited for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Until {
+    /// The thread has left its result.
+    Done,
+    /// It has also dropped its thread-local values.
+    Ended,
 }
 
 impl Operation for Join {
     fn is_enabled(&self, rt: &Runtime, _me: usize) -> bool {
-        rt.threads[self.number].state == State::Finished
+        let thread = &rt.threads[self.number];
+        match self.until {
+            Until::Done => thread.is_done,
+            Until::Ended => thread.state == State::Finished,
+        }
     }
 
     fn effect(&self, rt: &mut Runtime, _me: usize, _choice: u32, effect: &mut Effect) {
-        effect.footprint.add(rt.threads[self.number].life, Mode::Join);
+        let mode = match self.until {
+            Until::Done => Mode::Alive,
+            Until::Ended => Mode::Join,
+        };
+        effect.footprint.add(rt.threads[self.number].life, mode);
         effect.flexibility = Flexibility::Blocking;
     }
 
@@ -93,21 +188,30 @@ pub struct Thread {
 
 impl Thread {
     /// Waits for its end.
-    pub(super) fn join(&self, spot: Spot) {
+    fn join(&self, spot: Spot) {
+        self.wait(Until::Ended, spot);
+    }
+
+    /// Waits until it has left its result: a scope does not wait for thread-local values to be dropped.
+    pub(super) fn wait_until_done(&self, spot: Spot) {
+        self.wait(Until::Done, spot);
+    }
+
+    fn wait(&self, until: Until, spot: Spot) {
         let (engine, number) = (Engine::enter(), self.number);
-        engine.visible(&Join { number }, spot);
+        engine.visible(&Join { number, until }, spot);
         engine.heard(engine.rt().threads[number].life, 0);
         engine.note(|rt| format!("join {}", rt.thread_name(number)));
     }
 
-    /// Whether it has ended.
+    /// Whether it has left its result; its thread-local values may not be dropped yet.
     fn is_finished(&self, spot: Spot) -> bool {
         let (engine, number) = (Engine::enter(), self.number);
         let object = engine.rt().threads[number].life;
         let verb = "is it finished:";
         let touch = Touch { object, mode: Mode::Alive, plain: false, verb, order: None };
         engine.visible(&touch, spot);
-        let finished = engine.rt().threads[number].state == State::Finished;
+        let finished = engine.rt().threads[number].is_done;
         engine.looked(object, Mode::Alive);
         engine.note(|rt| format!("is {} finished → {finished}", rt.thread_name(number)));
         finished

@@ -92,9 +92,10 @@ impl<T: 'static> LocalKey<T> {
     fn insert(&'static self, value: Box<dyn Any>) -> *const T {
         let engine = Engine::enter();
         let me = engine.me();
-        let locals = &mut engine.rt().threads[me].locals;
+        let thread = &mut engine.rt().threads[me];
+        thread.drops_locals |= std::mem::needs_drop::<T>();
         let pointer = value.downcast_ref::<T>().map_or(std::ptr::null(), |value| &raw const *value);
-        locals.push((self.key(), Some(value)));
+        thread.locals.push((self.key(), Some(value)));
         pointer
     }
 }

@@ -32,7 +32,8 @@ unsafe impl Send for Scope<'_, '_> {}
 unsafe impl Sync for Scope<'_, '_> {}
 impl std::panic::RefUnwindSafe for Scope<'_, '_> {}
 
-/// Runs `f` with a scope, and waits for all threads that were spawned in it.
+/// Runs `f` with a scope, and waits for all threads that were spawned in it. As in `std`, those that
+/// nobody joins may still drop thread-local values behind it.
 ///
 /// # Panics
 /// If a thread panicked that nobody joined.
@@ -66,7 +67,7 @@ impl Scope<'_, '_> {
         let mut last = None;
         while let Some((thread, fate)) = self.first_after(last) {
             if fate.joined_by.get() != Some(me) {
-                thread.join(spot);
+                thread.wait_until_done(spot);
             }
             last = Some(thread.number);
         }

@@ -101,7 +101,7 @@ impl<T: ?Sized> Weak<T> {
 
     fn look(&self, verb: &'static str, spot: Spot) {
         if !self.is_dangling() {
-            self.counted(&|| self.counts()).look(Mode::Read, verb, spot);
+            self.counted(&|| self.counts()).look(Mode::Read, verb, spot, |_, _| 0);
         }
     }
 
