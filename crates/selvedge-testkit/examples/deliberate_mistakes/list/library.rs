@@ -212,4 +212,20 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         suite: "spin",
         test: "loops_that_count_elsewhere_are_not",
     },
+    Mistake {
+        name: "library: a thread that goes on by itself takes the first of several ways",
+        file: "rt/ahead.rs",
+        right: "operation.is_enabled(rt, me) && operation.choices(rt, me) == 1,",
+        wrong: "operation.is_enabled(rt, me),",
+        suite: "specified",
+        test: "conditions::who_of_two_is_woken",
+    },
+    Mistake {
+        name: "library: what a thread does by itself is not told",
+        file: "rt/ahead.rs",
+        right: "        operation.effect(rt, me, 0, effect);\n",
+        wrong: "",
+        suite: "models",
+        test: "atomics",
+    },
 ];
