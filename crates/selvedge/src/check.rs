@@ -19,6 +19,7 @@ use crate::failure;
 use crate::rt::runtime::{Learned, Shared, running};
 use crate::rt::system::Program;
 use crate::rt::{Spot, arena};
+use crate::turns;
 
 /// Checks `f`: runs one execution per class of interleavings.
 ///
@@ -282,20 +283,32 @@ impl Builder {
 
     /// All executions, and those that show what is wrong.
     fn search_and_confirm(&self, shared: &Rc<Shared>, start: Instant) -> (Report, Vec<TraceView>) {
-        let mut report = self.search(shared, start);
-        // What was learned matters from the first step on.
-        while shared.learned.news.replace(false) {
-            report = self.search(shared, start);
+        loop {
+            let mut report = self.search(shared, start);
+            // What was learned matters from the first step on.
+            while shared.learned.news.replace(false) {
+                report = self.search(shared, start);
+            }
+            let failures = self.confirm(shared, &report);
+            // In fewer context switches, a loop may come to a state that it was not in before.
+            if !shared.learned.news.replace(false) {
+                return (report, failures);
+            }
         }
+    }
+
+    /// The executions that show what is wrong.
+    fn confirm(&self, shared: &Rc<Shared>, report: &Report) -> Vec<TraceView> {
         let mut failures = Vec::new();
         for (violation, schedule) in &report.violations {
             let make = || Program::new(Rc::clone(shared), true);
             match confirm(&make, violation, schedule) {
                 Ok(confirmed) => failures.push(TraceView::new(
-                    &confirmed.replay,
+                    &turns::without(confirmed.replay),
                     &[&confirmed.violation],
                     &failure::source_line,
                 )),
+                Err(_) if shared.learned.news.get() => break,
                 Err(error) => {
                     let mut unsteady = shared.unsteady.borrow_mut();
                     let reason = error.reason;
@@ -304,7 +317,7 @@ impl Builder {
                 }
             }
         }
-        (report, failures)
+        failures
     }
 
     #[track_caller]
@@ -397,13 +410,15 @@ impl Builder {
         steps: &Schedule,
     ) -> Result<(Report, TraceView), String> {
         shared.is_unsteady.set(false);
+        let with_turns = turns::with(&mut Program::new(Rc::clone(shared), false), steps);
         let mut system = Program::new(Rc::clone(shared), true);
         let replay =
-            selvedge_core::replay(&mut system, steps).map_err(|error| error.to_string())?;
+            selvedge_core::replay(&mut system, &with_turns).map_err(|error| error.to_string())?;
         let mut violations: Vec<_> = replay.violations().cloned().collect();
         if self.options.data_races {
             violations.extend(selvedge_explore::data_races(&system, &replay));
         }
+        let replay = turns::without(replay);
         let view =
             TraceView::new(&replay, &violations.iter().collect::<Vec<_>>(), &failure::source_line);
         let mut report = Report {

@@ -350,6 +350,7 @@ compile_error!("selvedge needs a Unix system: it maps memory and switches stacks
 mod check;
 mod failure;
 mod rt;
+mod turns;
 
 pub mod alloc;
 pub mod cell;

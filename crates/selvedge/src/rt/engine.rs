@@ -180,12 +180,16 @@ impl Engine {
         }
         rt.stand_at(operation, spot);
         if rt.way == Way::Alone {
-            let is_free = operation.is_enabled(rt, me) && operation.choices(rt, me) == 1;
-            if !is_free || !self.is_turn() {
+            let choice = match operation.choices(rt, me) {
+                1 => Some(0),
+                _ => operation.left_alone(),
+            };
+            let choice = choice.filter(|_| operation.is_enabled(rt, me) && self.is_turn());
+            if choice.is_none() {
                 self.end_alone(End::Left);
             }
             self.rt().threads[me].pending = Running::ONE;
-            return 0;
+            return self.taken(choice.unwrap_or(0));
         }
         if operation.is_enabled(rt, me) {
             rt.threads[me].pending = Running::ONE;
