@@ -226,13 +226,11 @@ impl Builder {
     #[track_caller]
     pub fn explore(&self, f: impl Fn() + 'static) -> Outcome {
         let here = Location::caller();
-        if std::thread::panicking() {
-            return self.unwinding(here);
-        }
         let shared = self.shared(Rc::new(f), here);
         let start = Instant::now();
         let schedule = self.schedule(here);
         let (report, failures) = match &schedule {
+            _ if std::thread::panicking() => (while_panicking(), Vec::new()),
             Some(schedule) => self.follow(&shared, schedule),
             None => self.search_and_confirm(&shared, start),
         };
@@ -250,27 +248,6 @@ impl Builder {
             weak: shared.weak.get(),
             unsteady,
             time,
-        }
-    }
-
-    /// In a destructor of a test that panicked nobody can tell who unwinds.
-    fn unwinding(&self, here: Spot) -> Outcome {
-        let mut report = Report::default();
-        report.note(Inconclusive::GaveUp(
-            "the thread that called the check is panicking: call it from another thread".to_owned(),
-        ));
-        Outcome {
-            report,
-            algorithm: self.algorithm,
-            failures: Vec::new(),
-            checked_at: here,
-            replayed: false,
-            data_races: self.options.data_races,
-            seed: self.sample.map(|(_, seed)| seed),
-            assumed: None,
-            weak: false,
-            unsteady: None,
-            time: Duration::ZERO,
         }
     }
 
@@ -433,6 +410,15 @@ impl Builder {
         report.violations = found.collect();
         Ok((report, view))
     }
+}
+
+/// In a destructor of a test that panicked nobody can tell who unwinds.
+fn while_panicking() -> Report {
+    let mut report = Report::default();
+    report.note(Inconclusive::GaveUp(
+        "the thread that called the check is panicking: call it from another thread".to_owned(),
+    ));
+    report
 }
 
 /// What was taken to be so about the loop at `spot`.

@@ -55,8 +55,10 @@ fn pause_in_two_ways(turn: u32) {
     }
 }
 
-/// Ways to wait for a flag, and how many executions there are at most.
-const WAITS: [(&str, u64, fn(&AtomicBool)); 12] = [
+/// A way to wait for a flag, and how many executions there are at most.
+type Waiting = (&'static str, u64, fn(&AtomicBool));
+
+const WAITS: [Waiting; 12] = [
     ("a function of its own", 3, |flag| {
         while !flag.load(SeqCst) {
             pause();

@@ -166,8 +166,8 @@ impl Engine {
                 self.unwind();
             }
             // A destructor may wait for something that never comes.
-            while rt.drained > MOST_DRAINED {
-                self.suspend();
+            if rt.drained > MOST_DRAINED {
+                self.stand_for_ever();
             }
             return 0;
         }
@@ -237,6 +237,10 @@ impl Engine {
         thread.fault = Some(Fault::Violation(violation));
         thread.state = State::Failed;
         // It stands still with all that it holds until it is taken down.
+        self.stand_for_ever()
+    }
+
+    fn stand_for_ever(&self) -> ! {
         loop {
             self.suspend();
         }
@@ -249,9 +253,7 @@ impl Engine {
         let thread = &mut rt.threads[rt.current];
         thread.fault = Some(Fault::GaveUp(reason));
         thread.state = State::Failed;
-        loop {
-            self.suspend();
-        }
+        self.stand_for_ever()
     }
 
     /// The running thread asks who it is, or for something of its own: if it takes down an `Arc`, it matters
