@@ -70,7 +70,7 @@ const WAITS: [Waiting; 12] = [
             thread::yield_now();
         }
     }),
-    ("two hints, each after a look", 5, |flag| {
+    ("two hints, each after a look", 8, |flag| {
         loop {
             if flag.load(SeqCst) {
                 break;
@@ -82,7 +82,7 @@ const WAITS: [Waiting; 12] = [
             thread::yield_now();
         }
     }),
-    ("two hints by turns", 5, |flag| {
+    ("two hints by turns", 8, |flag| {
         let mut turn = 0;
         while !flag.load(SeqCst) {
             pause_in_two_ways(turn);
