@@ -19,6 +19,7 @@ use crate::failure::{self, Failure, Look};
 use crate::rt::runtime::{Learned, Shared, running};
 use crate::rt::system::Program;
 use crate::rt::{Spot, arena};
+use crate::turns;
 use crate::watch::Watch;
 
 /// Checks `f`: runs one execution per class of interleavings.
@@ -256,13 +257,11 @@ impl Builder {
     #[track_caller]
     pub fn explore(&self, f: impl Fn() + 'static) -> Outcome {
         let here = Location::caller();
-        if std::thread::panicking() {
-            return self.unwinding(here);
-        }
         let shared = self.shared(Rc::new(f), here);
         let start = Instant::now();
         let schedule = self.schedule(here);
         let (report, failures) = match &schedule {
+            _ if std::thread::panicking() => (while_panicking(), Vec::new()),
             Some(schedule) => self.follow(&shared, schedule),
             None => self.search_and_confirm(&shared, start),
         };
@@ -283,27 +282,6 @@ impl Builder {
         }
     }
 
-    /// In a destructor of a test that panicked nobody can tell who unwinds.
-    fn unwinding(&self, here: Spot) -> Outcome {
-        let mut report = Report::default();
-        report.note(Inconclusive::GaveUp(
-            "the thread that called the check is panicking: call it from another thread".to_owned(),
-        ));
-        Outcome {
-            report,
-            algorithm: self.algorithm,
-            failures: Vec::new(),
-            checked_at: here,
-            replayed: false,
-            data_races: self.options.data_races,
-            seed: self.sample.map(|(_, seed)| seed),
-            assumed: None,
-            weak: false,
-            unsteady: None,
-            time: Duration::ZERO,
-        }
-    }
-
     /// The schedule to follow, if one was asked for.
     fn schedule(&self, checked_at: Spot) -> Option<String> {
         let variable = std::env::var("SELVEDGE_REPLAY").ok();
@@ -313,21 +291,34 @@ impl Builder {
 
     /// All executions, and those that show what is wrong.
     fn search_and_confirm(&self, shared: &Rc<Shared>, start: Instant) -> (Report, Vec<Failure>) {
-        let mut report = self.search(shared, start);
-        // What was learned matters from the first step on.
-        while shared.learned.news.replace(false) {
-            report = self.search(shared, start);
+        loop {
+            let mut report = self.search(shared, start);
+            // What was learned matters from the first step on.
+            while shared.learned.news.replace(false) {
+                report = self.search(shared, start);
+            }
+            let failures = self.confirm(shared, &report);
+            // In fewer context switches, a loop may come to a state that it was not in before.
+            if !shared.learned.news.replace(false) {
+                return (report, failures);
+            }
         }
+    }
+
+    /// The executions that show what is wrong.
+    fn confirm(&self, shared: &Rc<Shared>, report: &Report) -> Vec<Failure> {
         let mut failures = Vec::new();
         for (violation, schedule) in &report.violations {
             let make = || Program::new(Rc::clone(shared), true);
             shared.backtrace.take();
             match confirm(&make, violation, schedule) {
                 Ok(confirmed) => {
-                    let found = [&confirmed.violation];
-                    let view = TraceView::new(&confirmed.replay, &found, &failure::source_line);
+                    let (replay, found) =
+                        (turns::without(confirmed.replay), [&confirmed.violation]);
+                    let view = TraceView::new(&replay, &found, &failure::source_line);
                     failures.push(Failure::new(view, shared.backtrace.take()));
                 }
+                Err(_) if shared.learned.news.get() => break,
                 Err(error) => {
                     let mut unsteady = shared.unsteady.borrow_mut();
                     let reason = error.reason;
@@ -336,7 +327,7 @@ impl Builder {
                 }
             }
         }
-        (report, failures)
+        failures
     }
 
     #[track_caller]
@@ -438,13 +429,15 @@ impl Builder {
         steps: &Schedule,
     ) -> Result<(Report, TraceView), String> {
         shared.is_unsteady.set(false);
+        let with_turns = turns::with(&mut Program::new(Rc::clone(shared), false), steps);
         let mut system = Program::new(Rc::clone(shared), true);
         let replay =
-            selvedge_core::replay(&mut system, steps).map_err(|error| error.to_string())?;
+            selvedge_core::replay(&mut system, &with_turns).map_err(|error| error.to_string())?;
         let mut violations: Vec<_> = replay.violations().cloned().collect();
         if self.options.data_races {
             violations.extend(selvedge_explore::data_races(&system, &replay));
         }
+        let replay = turns::without(replay);
         let view =
             TraceView::new(&replay, &violations.iter().collect::<Vec<_>>(), &failure::source_line);
         let mut report = Report {
@@ -459,6 +452,15 @@ impl Builder {
         report.violations = found.collect();
         Ok((report, view))
     }
+}
+
+/// In a destructor of a test that panicked nobody can tell who unwinds.
+fn while_panicking() -> Report {
+    let mut report = Report::default();
+    report.note(Inconclusive::GaveUp(
+        "the thread that called the check is panicking: call it from another thread".to_owned(),
+    ));
+    report
 }
 
 /// What was taken to be so about the loop at `spot`.

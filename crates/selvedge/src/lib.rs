@@ -325,7 +325,8 @@
 //!   on the terminal after ten seconds. A lock, channel or atomic of `std` that nobody waits for is
 //!   not seen: no other order of its uses is tried. Types of this crate used on a thread of `std` panic.
 //! * `compare_exchange_weak`, `park` and waits do not fail or end without reason. Timeouts are tried
-//!   both ways.
+//!   both ways. A loop in which time is up again and again is like one with a hint: it goes round when
+//!   something that it looked at has changed.
 //! * A spin loop with [`hint::spin_loop`] or [`thread::yield_now`] waits until something it read has
 //!   changed, once it has come back to a state it was in before. To see whether it does, it is
 //!   followed for a while; if it gives up by itself, or changes something, its turns are steps like
@@ -343,12 +344,14 @@
 //!   of [`std::cell`], or to memory without a cell around it, are not seen.
 //! * The types are larger than `std`'s, so there is no way to make one of what is no such type:
 //!   `Atomic*::from_ptr`, `Cell::from_mut`, `Cell::as_slice_of_cells`, `UnsafeCell::raw_get`.
-//! * To show an atomic, a cell or a lock with `{:?}` is a step: it looks at the value, as in `std`.
+//! * To show an atomic, a cell or a lock with `{:?}` is a step: it looks at the value, as in `std`. Not in
+//!   the message of a panic.
 //! * Beyond that, of what `std` 1.95 has stable, only what is deprecated and what belongs to files and
 //!   sockets is left out. [`thread::available_parallelism`] is 2, a thread's own stack size has no
 //!   effect, and no time passes: [`thread::sleep`] lets others run.
 //! * What lives longer than an execution and is not a static (a `Mutex` captured by the closure) is
-//!   set back only if it owns no memory.
+//!   set back only if it owns no memory. So is what lies in a `LazyLock` or `OnceLock` of `std`; those of
+//!   [`sync`] are made anew in every execution. Shared objects cannot lie in blocks of more than 256 MiB.
 //! * A thread that has caught a panic of its own while another unwinds may still count as panicking, until
 //!   the other has ended.
 //! * A second panic while a thread unwinds ends the process, as always in Rust. Who panicked, where and
@@ -365,6 +368,7 @@ mod check;
 mod failure;
 mod rt;
 mod short_names;
+mod turns;
 mod watch;
 
 pub mod alloc;

@@ -30,7 +30,8 @@ use super::system::Program;
 /// A thread in a loop, in one state.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Key {
-    pub(crate) thread: u32,
+    /// Who, as a number that is the same for all systems of a check.
+    pub(crate) thread: u64,
     pub(crate) spot: Spot,
     pub(crate) history: u64,
 }
@@ -50,7 +51,7 @@ pub(crate) enum Decided {
 
 /// What a turn does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Turn {
+pub(crate) enum TurnDoes {
     Nothing,
     Something,
 }
@@ -59,7 +60,7 @@ pub(crate) enum Turn {
 #[derive(Default)]
 pub(crate) struct Loops {
     /// Of threads that saw other values of what locks guard: their state, and a number for the values.
-    turns: FxHashMap<(Key, u64), Turn>,
+    turns: FxHashMap<(Key, u64), TurnDoes>,
     /// `None`: the loop went on before anybody knew, since something had changed.
     known: FxHashMap<Key, Option<Decided>>,
 }
@@ -74,7 +75,7 @@ impl Loops {
     }
 
     /// What is known about the next turn, with these values of what locks guard.
-    pub(crate) fn turn(&self, key: Key, inside: u64) -> Option<Turn> {
+    pub(crate) fn turn(&self, key: Key, inside: u64) -> Option<TurnDoes> {
         self.turns.get(&(key, inside)).copied()
     }
 
@@ -88,7 +89,7 @@ impl Loops {
     /// Keeps what came out about a turn. Executions so far made it, which was not wrong.
     fn decide_turn(&mut self, key: Key, inside: u64, alone: &Option<Alone>) -> bool {
         let is_back = alone.as_ref().is_some_and(|alone| alone.end == Some(End::Returned));
-        let turn = if is_back { Turn::Nothing } else { Turn::Something };
+        let turn = if is_back { TurnDoes::Nothing } else { TurnDoes::Something };
         self.turns.insert((key, inside), turn);
         false
     }
@@ -163,6 +164,10 @@ impl Engine {
     /// The thread that runs alone comes to a spin loop.
     pub(super) fn turn_alone(&self, spot: Spot, registers: Option<Registers>) {
         let rt = self.rt();
+        if rt.alone.as_ref().is_some_and(|alone| !std::ptr::eq(alone.spot, spot)) {
+            // Another place in the same loop: the turn goes on, or becomes longer than it was.
+            return;
+        }
         let Some(mut alone) = rt.alone.take() else { return };
         let end = rt.end_turn(&mut alone, spot, registers);
         rt.alone = Some(alone);
@@ -203,9 +208,9 @@ impl Runtime {
     ) -> Option<End> {
         let me = self.current;
         let thread = &mut self.threads[me];
-        let touched = thread.touched.seen.iter().map(|seen| seen.object);
+        let touched = thread.touched.seen().iter().map(|seen| seen.object);
         let touched_same = touched.eq(alone.seen.iter().copied());
-        let is_same = std::ptr::eq(spot, alone.spot) && (touched_same || thread.touched.varies);
+        let is_same = touched_same || thread.touched.varies;
         let acted = alone.values.iter().zip(&self.values).any(|(before, now)| before != now);
         if !is_same || acted {
             return Some(End::Left);
@@ -218,7 +223,7 @@ impl Runtime {
         self.drained = 0;
         let (first, last) = (alone.path[0].0, alone.path[alone.path.len() - 1].0);
         let history = thread.touched.forget_turn(first.history, last.history);
-        let key = Key { thread: me as u32, spot, history };
+        let key = Key { thread: first.thread, spot, history };
         let state = self.state_of(me, registers);
         let was_there = state.is_some() && alone.path.iter().any(|(_, before)| *before == state);
         alone.path.push((key, state));
@@ -282,7 +287,7 @@ impl Program {
         let alone = Alone {
             thread: number,
             spot: key.spot,
-            seen: thread.touched.seen.iter().map(|seen| seen.object).collect(),
+            seen: thread.touched.seen().iter().map(|seen| seen.object).collect(),
             varies: false,
             values,
             before,

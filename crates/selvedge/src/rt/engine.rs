@@ -192,8 +192,8 @@ impl Engine {
                 self.unwind();
             }
             // A destructor may wait for something that never comes.
-            while rt.drained > MOST_DRAINED {
-                self.suspend();
+            if rt.drained > MOST_DRAINED {
+                self.stand_for_ever();
             }
             return 0;
         }
@@ -206,12 +206,16 @@ impl Engine {
         }
         rt.stand_at(operation, Subject::Both, spot);
         if rt.way == Way::Alone {
-            let is_free = operation.is_enabled(rt, me) && operation.choices(rt, me) == 1;
-            if !is_free || !self.is_turn() {
+            let choice = match operation.choices(rt, me) {
+                1 => Some(0),
+                _ => operation.left_alone(),
+            };
+            let choice = choice.filter(|_| operation.is_enabled(rt, me) && self.is_turn());
+            if choice.is_none() {
                 self.end_alone(End::Left);
             }
             self.rt().threads[me].pending = Running::ONE;
-            return 0;
+            return self.taken(choice.unwrap_or(0));
         }
         if operation.is_enabled(rt, me) {
             rt.threads[me].pending = Running::ONE;
@@ -259,6 +263,10 @@ impl Engine {
         thread.fault = Some(Fault::Violation(violation));
         thread.state = State::Failed;
         // It stands still with all that it holds until it is taken down.
+        self.stand_for_ever()
+    }
+
+    fn stand_for_ever(&self) -> ! {
         loop {
             self.suspend();
         }
@@ -271,9 +279,7 @@ impl Engine {
         let thread = &mut rt.threads[rt.current];
         thread.fault = Some(Fault::GaveUp(reason));
         thread.state = State::Failed;
-        loop {
-            self.suspend();
-        }
+        self.stand_for_ever()
     }
 
     /// The running thread asks who it is, or for something of its own: if it takes down an `Arc`, it matters

@@ -15,7 +15,7 @@ mod overflow;
 mod panics;
 mod restore;
 pub(crate) mod runtime;
-mod spin;
+pub(crate) mod spin;
 mod state;
 pub(crate) mod system;
 

@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 use selvedge_core::ObjectId;
 
+use super::arena::{self, Lies};
 use super::operation::Spot;
 
 /// Where an object lies, as a number that is the same in every execution.
@@ -30,80 +31,201 @@ pub(crate) enum Region {
 }
 
 /// What is known about an object.
-#[derive(Clone)]
-pub(crate) struct About {
-    pub(crate) kind: &'static str,
+struct About {
+    kind: &'static str,
     /// Where it was created; of a thread's own objects, nowhere.
-    pub(crate) created: Option<Spot>,
-    /// How many of this kind were created there before it.
+    created: Option<Spot>,
+    /// The line that is, as an index of lines.
+    line: Option<usize>,
+    /// How many that were created in that line were used before it, in this execution.
     nth: u32,
-    /// The execution in which it, or another at its place, was last seen, and who was there last.
+    /// The execution in which it was last seen, and who was at its place last.
     epoch: u64,
     latest: ObjectId,
     /// The object that comes to its place when this one was moved away, or is gone.
     next: Option<ObjectId>,
+    /// What it is a part of.
+    owner: Option<ObjectId>,
+    /// A number that is the same for all systems of a check.
+    stable: u64,
 }
 
-/// Numbers of objects. Once given they are kept.
+impl About {
+    fn new(id: ObjectId, kind: &'static str, stable: u64) -> Self {
+        Self {
+            kind,
+            stable,
+            created: None,
+            line: None,
+            nth: 0,
+            epoch: 0,
+            latest: id,
+            next: None,
+            owner: None,
+        }
+    }
+}
+
+/// A line in which objects of a kind are created.
+struct Line {
+    /// The first that was known, and whether there are more.
+    first: ObjectId,
+    crowded: bool,
+    /// How many were seen in an execution, and in which.
+    seen: u32,
+    epoch: u64,
+}
+
+/// Numbers of objects. Once given they are kept. What they are called depends on the execution alone, so that it
+/// is the same whatever ran before.
 #[derive(Default)]
 pub(crate) struct Names {
+    epoch: u64,
     numbers: FxHashMap<Where, ObjectId>,
     about: Vec<About>,
-    /// How many of a kind were created in a line.
-    created: FxHashMap<(&'static str, &'static str, u32), u32>,
+    lines: Vec<Line>,
+    line_of: FxHashMap<(&'static str, &'static str, u32), usize>,
+    /// Per thread, a number for who spawned it, and how many before it.
+    threads: Vec<u64>,
+}
+
+/// One number for two, such that others give others.
+pub(super) fn mix(a: u64, b: u64) -> u64 {
+    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mixed = (a.rotate_left(23) ^ b).wrapping_mul(ODD);
+    mixed ^ (mixed >> 29)
 }
 
 impl Names {
+    /// One more thread, which that thread spawned after so many others.
+    pub(crate) fn add_thread(&mut self, creator: Option<(usize, u32)>) {
+        let new =
+            creator.map_or(1, |(creator, nth)| mix(self.threads[creator], u64::from(nth) + 1));
+        self.threads.push(new);
+    }
+
+    /// A number for a thread that is the same for all systems of a check.
+    pub(crate) fn stable_thread(&self, thread: usize) -> u64 {
+        self.threads[thread]
+    }
+
+    /// A number for an object that is the same for all systems of a check.
+    pub(crate) fn stable(&self, object: ObjectId) -> u64 {
+        self.about[object.index()].stable
+    }
+
+    /// A number for a value that may be an address.
+    pub(crate) fn stable_value(&self, value: u64) -> u64 {
+        match arena::locate(value as usize) {
+            Lies::In { thread, offset } if thread < self.threads.len() => {
+                mix(self.threads[thread], offset)
+            }
+            _ => value,
+        }
+    }
+
+    fn stable_place(&self, place: Where) -> u64 {
+        let (code, of) = match place.region {
+            Region::Heap(thread) => (1, self.threads[thread as usize]),
+            Region::Stack(thread) => (2, self.threads[thread as usize]),
+            Region::Messages(thread) => (3, self.threads[thread as usize]),
+            Region::PartOf(owner) => (4, self.about[owner as usize].stable),
+            Region::Outside => (5, 0),
+        };
+        mix(mix(mix(code, of), place.offset), u64::from(place.part))
+    }
+
+    /// Another execution begins.
+    pub(crate) fn start(&mut self, epoch: u64) {
+        self.epoch = epoch;
+    }
+
     /// The object at a place.
     pub(crate) fn at(&mut self, place: Where, kind: &'static str, created: Spot) -> ObjectId {
-        if let Some(&known) = self.numbers.get(&place) {
-            let about = &mut self.about[known.index()];
-            (about.kind, about.created) = (kind, Some(created));
-            return known;
+        let object = match self.numbers.get(&place) {
+            Some(&known) => known,
+            None => self.add_at(place, kind),
+        };
+        if self.about[object.index()].epoch != self.epoch {
+            self.see(object, kind, created);
         }
-        let new = self.add(kind, Some(created));
-        self.numbers.insert(place, new);
-        new
+        object
     }
 
     /// An object that was not seen in this execution yet. Others may have been at its place before it, and
     /// may live on elsewhere: how many is the same in every execution, too.
-    pub(crate) fn enter(
-        &mut self,
-        place: Where,
-        kind: &'static str,
-        created: Spot,
-        epoch: u64,
-    ) -> ObjectId {
-        let Some(&first) = self.numbers.get(&place) else {
-            let new = self.at(place, kind, created);
-            self.about[new.index()].epoch = epoch;
-            return new;
-        };
-        let about = &mut self.about[first.index()];
-        let object = match about.epoch == epoch {
-            true => self.next_at_place(first, kind, created),
-            false => {
-                (about.epoch, about.latest) = (epoch, first);
+    pub(crate) fn enter(&mut self, place: Where, kind: &'static str, created: Spot) -> ObjectId {
+        let object = match self.numbers.get(&place) {
+            Some(&first) if self.about[first.index()].epoch == self.epoch => {
+                self.next_at_place(first, kind)
+            }
+            Some(&first) => {
+                self.about[first.index()].latest = first;
                 first
             }
+            None => self.add_at(place, kind),
         };
-        let about = &mut self.about[object.index()];
-        (about.kind, about.created) = (kind, Some(created));
+        self.see(object, kind, created);
         object
     }
 
     /// The object after the latest at the place of `first`.
     #[cold]
-    fn next_at_place(&mut self, first: ObjectId, kind: &'static str, created: Spot) -> ObjectId {
+    fn next_at_place(&mut self, first: ObjectId, kind: &'static str) -> ObjectId {
         let latest = self.about[first.index()].latest;
         let next = match self.about[latest.index()].next {
             Some(known) => known,
-            None => self.add(kind, Some(created)),
+            None => {
+                let stable = mix(self.about[latest.index()].stable, 6);
+                self.add(kind, stable)
+            }
         };
         self.about[latest.index()].next = Some(next);
         self.about[first.index()].latest = next;
         next
+    }
+
+    /// An object is used for the first time in this execution.
+    fn see(&mut self, object: ObjectId, kind: &'static str, created: Spot) {
+        let about = &mut self.about[object.index()];
+        about.epoch = self.epoch;
+        let is_same = about.created.is_some_and(|known| std::ptr::eq(known, created));
+        let line = match about.line {
+            Some(line) if is_same && about.kind == kind => line,
+            _ => self.note_line(object, kind, created),
+        };
+        let line = &mut self.lines[line];
+        if line.crowded {
+            if line.epoch != self.epoch {
+                (line.epoch, line.seen) = (self.epoch, 0);
+            }
+            self.about[object.index()].nth = line.seen;
+            line.seen += 1;
+        }
+    }
+
+    #[cold]
+    fn note_line(&mut self, object: ObjectId, kind: &'static str, created: Spot) -> usize {
+        let key = (kind, created.file(), created.line());
+        let next = self.lines.len();
+        let number = *self.line_of.entry(key).or_insert(next);
+        match self.lines.get_mut(number) {
+            None => {
+                self.lines.push(Line { first: object, crowded: false, seen: 0, epoch: 0 });
+            }
+            Some(line) if !line.crowded && line.first != object => {
+                // From now on they are counted. The first may have been seen already.
+                let first = &mut self.about[line.first.index()];
+                let is_seen = first.epoch == self.epoch && first.line == Some(number);
+                first.nth = 0;
+                (line.crowded, line.epoch, line.seen) = (true, self.epoch, u32::from(is_seen));
+            }
+            Some(_) => {}
+        }
+        let about = &mut self.about[object.index()];
+        (about.kind, about.created, about.line) = (kind, Some(created), Some(number));
+        about.nth = 0;
+        number
     }
 
     /// What belongs to another object.
@@ -119,37 +241,35 @@ impl Names {
         if let Some(&known) = self.numbers.get(&place) {
             return known;
         }
-        // It is called as its owner is.
-        let nth = self.about[owner.index()].nth;
-        let new = self.push(kind, Some(created), nth);
-        self.numbers.insert(place, new);
+        let new = self.add_at(place, kind);
+        let about = &mut self.about[new.index()];
+        (about.created, about.owner) = (Some(created), Some(owner));
         new
     }
 
     /// The `nth` message that a thread sends.
     pub(crate) fn message(&mut self, thread: usize, nth: u64) -> ObjectId {
         let place = Where { region: Region::Messages(thread as u32), offset: nth, part: 0 };
-        if let Some(&known) = self.numbers.get(&place) {
-            return known;
+        match self.numbers.get(&place) {
+            Some(&known) => known,
+            None => self.add_at(place, "message"),
         }
-        let new = self.add("message", None);
+    }
+
+    fn add_at(&mut self, place: Where, kind: &'static str) -> ObjectId {
+        let new = self.add(kind, self.stable_place(place));
         self.numbers.insert(place, new);
         new
     }
 
     /// One more object, of a thread.
-    pub(crate) fn add(&mut self, kind: &'static str, created: Option<Spot>) -> ObjectId {
-        let nth = created.map_or(0, |spot| {
-            let before = self.created.entry((kind, spot.file(), spot.line())).or_default();
-            *before += 1;
-            *before - 1
-        });
-        self.push(kind, created, nth)
+    pub(crate) fn add_of(&mut self, thread: usize, which: u64, kind: &'static str) -> ObjectId {
+        self.add(kind, mix(mix(7, self.threads[thread]), which))
     }
 
-    fn push(&mut self, kind: &'static str, created: Option<Spot>, nth: u32) -> ObjectId {
+    fn add(&mut self, kind: &'static str, stable: u64) -> ObjectId {
         let id = ObjectId::new(self.about.len());
-        self.about.push(About { kind, created, nth, epoch: 0, latest: id, next: None });
+        self.about.push(About::new(id, kind, stable));
         id
     }
 
@@ -157,14 +277,16 @@ impl Names {
         self.about.len()
     }
 
-    /// As a person would call it: `Mutex@queue.rs:12`, and `#2` for the second one created there.
+    /// As a person would call it: `Mutex@queue.rs:12`, and `#2` for the second one of that line.
     pub(crate) fn name(&self, object: ObjectId) -> String {
         let Some(about) = self.about.get(object.index()) else { return format!("{object:?}") };
         let Some(spot) = about.created else { return about.kind.to_owned() };
         let file = spot.file().rsplit(['/', '\\']).next().unwrap_or(spot.file());
         let mut name = format!("{}@{file}:{}", about.kind, spot.line());
-        if about.nth > 0 {
-            name.push_str(&format!("#{}", about.nth + 1));
+        // What belongs to another object is called as that is.
+        let nth = about.owner.map_or(about.nth, |owner| self.about[owner.index()].nth);
+        if nth > 0 {
+            name.push_str(&format!("#{}", nth + 1));
         }
         name
     }

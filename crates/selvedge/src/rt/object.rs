@@ -64,7 +64,7 @@ impl Header {
         if outlives {
             self.outlives(engine, kind, restorer());
         }
-        let object = rt.names.enter(place, kind, self.created, rt.epoch);
+        let object = rt.names.enter(place, kind, self.created);
         if object.index() >> NUMBER_BITS != 0 {
             engine.give_up(format!("there are more than {} shared objects", 1 << NUMBER_BITS));
         }

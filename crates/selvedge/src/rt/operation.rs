@@ -28,6 +28,11 @@ pub(crate) trait Operation {
         Subject::Both
     }
 
+    /// Which of several alternatives it takes if nothing changes, however often it comes again.
+    fn left_alone(&self) -> Option<u32> {
+        None
+    }
+
     /// What it would touch now; if it cannot run, what decides when it can.
     fn effect(&self, rt: &mut Runtime, me: usize, choice: u32, effect: &mut Effect);
 

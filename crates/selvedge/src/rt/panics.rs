@@ -153,7 +153,7 @@ fn double_panic(rt: &Runtime) {
     }
     if rt.way == Way::Announce {
         let taken = if rt.scripted < rt.script.len() { rt.scripted } else { rt.log.len() };
-        let steps = rt.log[..taken].iter().map(|logged| Step {
+        let steps = rt.log[..taken].iter().filter(|logged| !logged.spins).map(|logged| Step {
             thread: ThreadId::new(logged.thread as usize),
             choice: logged.choice,
         });

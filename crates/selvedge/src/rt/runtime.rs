@@ -173,6 +173,8 @@ pub(crate) struct Logged {
     pub(crate) next: Option<Spot>,
     /// The object that it touched, and how it found it, if that is known.
     pub(crate) found: Option<(ObjectId, Found)>,
+    /// Whether it is the end of a turn of a spin loop, and nothing else.
+    pub(crate) spins: bool,
 }
 
 /// How an operation found its object: enough to tell what another would do that finds it so.
@@ -217,7 +219,7 @@ pub(crate) enum Wants {
 
 impl Logged {
     pub(crate) fn new(thread: usize, choice: u32, spot: Spot) -> Self {
-        Self { thread: thread as u32, choice, spot, next: None, found: None }
+        Self { thread: thread as u32, choice, spot, next: None, found: None, spins: false }
     }
 }
 
@@ -310,8 +312,9 @@ impl Runtime {
     /// One more thread that does not exist yet.
     pub(crate) fn add_thread(&mut self, creator: Option<(usize, u32)>) -> usize {
         let number = self.threads.len();
-        let life = self.names.add("thread", None);
-        let wake = self.names.add("wake-up", None);
+        self.names.add_thread(creator);
+        let life = self.names.add_of(number, 1, "thread");
+        let wake = self.names.add_of(number, 2, "wake-up");
         self.threads.push(Box::new(Thread {
             state: State::Absent,
             pending: super::operation::Running::ONE,
@@ -364,7 +367,7 @@ impl Runtime {
         if let Some(known) = self.threads[thread].token_object {
             return known;
         }
-        let new = self.names.add("park token", None);
+        let new = self.names.add_of(thread, 3, "park token");
         self.threads[thread].token_object = Some(new);
         new
     }

@@ -11,14 +11,18 @@
 
 use selvedge_core::{Effect, Flexibility, Mode, ObjectId};
 
-use super::alone::{Decided, Key, Turn};
+use super::alone::{Decided, Key, TurnDoes};
 use super::engine::Engine;
+use super::names::mix;
 use super::operation::{Operation, Spot};
 use super::runtime::{Runtime, Way};
 use super::state::Registers;
 
 /// A thread that touches more objects than this in one turn does not stand still.
 const MOST_OBJECTS: usize = 64;
+
+/// A thread that spins at more places than this, by turns, does not stand still.
+const MOST_PLACES: usize = 8;
 
 /// So many turns at one place are a loop, whatever they touch.
 const MOST_FREE_TURNS: u32 = 8;
@@ -29,6 +33,10 @@ const MOST_TURNS: u32 = 1_000;
 
 /// A thread that does nothing but read, so often at one place, is in a loop that does not say so.
 const MOST_READS: u32 = 2_000;
+
+/// The text of a step that is the end of a turn. There may be one more or less of them in another process,
+/// where it is not known yet that a loop gives up; so neither reports nor schedules have them.
+pub(crate) const SPIN_STEP: &str = "";
 
 /// The bits of a lock's value that say who has it. The others stand for what it guards.
 const HELD: u64 = 0b11;
@@ -55,41 +63,15 @@ impl Seen {
     }
 }
 
-/// What a thread touched since it last spun.
+/// What a thread touched since some point.
 #[derive(Default)]
-pub(crate) struct Touched {
-    pub(super) seen: Vec<Seen>,
+struct Turn {
+    seen: Vec<Seen>,
     /// Whether there was more than can be kept in mind.
     too_many: bool,
-    /// Where it last spun, and what it had touched before.
-    last: Option<(Spot, Vec<ObjectId>)>,
-    /// How often it went round at that place before it was known to be a loop.
-    free: u32,
-    /// How often it went round anywhere.
-    turns: u32,
-    /// Whether it touched something else than in the turn before.
-    pub(super) varies: bool,
-    /// Its visible operations up to the last turn, and how many there were in that turn.
-    operations: u64,
-    turn: u64,
-    /// All that it came to know so far, as one number: with the same it is in the same state.
-    history: u64,
-    /// While it runs alone: what it learned in this turn.
-    learned: Option<Vec<(u64, u64)>>,
-    /// Where it last read something, after how many visible operations, and how often in a row.
-    read: Option<(Spot, u64)>,
-    reads: u32,
-    /// Where it stands in a loop.
-    pub(super) stands: Option<(Key, Option<Registers>)>,
-    /// Whether nobody knows if that loop gives up.
-    pub(super) undecided: bool,
-    /// Whether it stands in a loop that is only taken to wait.
-    pub(super) assumed: bool,
-    /// The history at the end of this turn if it goes round. Then what it touched before counts, too.
-    expected: Option<u64>,
 }
 
-impl Touched {
+impl Turn {
     /// Keeps what was seen first in this turn: if it changes within the turn, the next one differs.
     fn keep(&mut self, new: Seen) {
         match self.seen.iter_mut().find(|seen| seen.object == new.object) {
@@ -108,19 +90,110 @@ impl Touched {
         }
     }
 
-    pub(crate) fn clear(&mut self) {
-        *self = Self { seen: std::mem::take(&mut self.seen), ..Self::default() };
+    /// Keeps that the thread itself changed something, which is no reason to look again.
+    fn keep_change(&mut self, object: ObjectId, look: Mode, before: u64, now: u64) {
+        match self.seen.iter_mut().find(|seen| seen.object == object) {
+            Some(seen) if !seen.differs_from(before) => seen.value = now,
+            Some(_) => {}
+            None => self.keep(Seen { object, look, value: now, bits: !HELD }),
+        }
+    }
+
+    fn objects(&self) -> Vec<ObjectId> {
+        self.seen.iter().map(|seen| seen.object).collect()
+    }
+
+    fn clear(&mut self) {
         self.seen.clear();
+        self.too_many = false;
+    }
+}
+
+/// A place where a thread spins. A loop may have several, and others inside it.
+struct Spinning {
+    spot: Spot,
+    /// What it touched since it was last there, and what it had touched before.
+    turn: Turn,
+    last: Vec<ObjectId>,
+    /// How often it was there before it was known to be a loop.
+    free: u32,
+    /// Its visible operations up to then, and how many there were in that turn.
+    operations: u64,
+    in_turn: u64,
+    /// The history at the end of this turn if it goes round. Then what it touched before counts, too.
+    expected: Option<u64>,
+}
+
+/// What a thread touched since it last spun.
+#[derive(Default)]
+pub(crate) struct Touched {
+    /// Since it last spun anywhere.
+    recent: Turn,
+    /// Where it spun, the place of the last time at the end.
+    places: Vec<Spinning>,
+    /// How often it went round anywhere.
+    turns: u32,
+    /// Whether it touched something else than in the turn before.
+    pub(super) varies: bool,
+    /// All that it came to know so far, as one number: with the same it is in the same state.
+    history: u64,
+    /// While it runs alone: what it learned in this turn.
+    learned: Option<Vec<(u64, u64)>>,
+    /// Where it last read something, after how many visible operations, and how often in a row.
+    read: Option<(Spot, u64)>,
+    reads: u32,
+    /// Where it stands in a loop.
+    pub(super) stands: Option<(Key, Option<Registers>)>,
+    /// Whether nobody knows if that loop gives up.
+    pub(super) undecided: bool,
+    /// Whether it stands in a loop that is only taken to wait.
+    pub(super) assumed: bool,
+}
+
+impl Touched {
+    fn keep(&mut self, new: Seen) {
+        self.recent.keep(new);
+        self.places.iter_mut().for_each(|place| place.turn.keep(new));
+    }
+
+    fn keep_change(&mut self, object: ObjectId, look: Mode, before: u64, now: u64) {
+        self.recent.keep_change(object, look, before, now);
+        for place in &mut self.places {
+            place.turn.keep_change(object, look, before, now);
+        }
+    }
+
+    /// What it touched since it was last where it spins now.
+    pub(super) fn seen(&self) -> &[Seen] {
+        self.places.last().map_or(&[], |place| &place.turn.seen)
+    }
+
+    pub(crate) fn clear(&mut self) {
+        let (mut recent, mut places) =
+            (std::mem::take(&mut self.recent), std::mem::take(&mut self.places));
+        recent.clear();
+        places.clear();
+        *self = Self { recent, places, ..Self::default() };
+    }
+
+    /// The next turn counts with this one; it ends with this history, if nothing changes.
+    fn goes_on(&mut self, history: u64) {
+        if let Some(place) = self.places.last_mut() {
+            place.expected = Some(history);
+        }
     }
 
     fn start_turn(&mut self) {
-        self.seen.clear();
-        self.too_many = false;
+        self.recent.clear();
+        if let Some(place) = self.places.last_mut() {
+            place.turn.clear();
+        }
     }
 
     /// The thread's visible operations before and after its last turn.
     pub(super) fn last_turn(&self) -> (u64, u64) {
-        (self.operations - self.turn, self.operations)
+        let place = self.places.last();
+        place.map_or((0, 0), |place| (place.operations - place.in_turn, place.operations))
     }
 
     fn learn(&mut self, what: u64, value: u64) {
@@ -145,26 +218,44 @@ impl Touched {
         turn.fold(so_far, |history, (what, value)| mix(mix(history, what), value))
     }
 
-    /// Whether this is the end of a turn of a loop.
+    /// Whether the thread, which spins at `spot`, is at the end of a turn of a loop.
     fn ends_turn(&mut self, spot: Spot, operations: u64) -> bool {
-        self.turn = operations - self.operations;
-        self.operations = operations;
-        match self.expected.take() {
-            Some(history) => history == self.history && !self.too_many,
-            None => self.is_loop(spot),
+        let known = self.places.iter().position(|place| std::ptr::eq(place.spot, spot));
+        let Some(known) = known else {
+            self.add_place(spot, operations);
+            return false;
+        };
+        self.places[known..].rotate_left(1);
+        self.recent.clear();
+        let place = self.places.last_mut().expect("it was just found");
+        place.in_turn = operations - place.operations;
+        place.operations = operations;
+        if let Some(history) = place.expected.take() {
+            return history == self.history && !place.turn.too_many;
         }
+        let objects = place.turn.objects();
+        let touched_same = place.last == objects;
+        place.last = objects;
+        place.free += 1;
+        self.varies = !touched_same;
+        !place.turn.too_many && (touched_same || place.free > MOST_FREE_TURNS)
     }
 
-    /// Whether the turn that ends at `spot` is one of a loop.
-    fn is_loop(&mut self, spot: Spot) -> bool {
-        let objects: Vec<ObjectId> = self.seen.iter().map(|seen| seen.object).collect();
-        let last = self.last.replace((spot, objects));
-        let (_, objects) = self.last.as_ref().expect("it was just set");
-        let at_same_place = last.as_ref().is_some_and(|(place, _)| std::ptr::eq(*place, spot));
-        let touched_same = last.is_some_and(|(_, before)| before == *objects);
-        self.free = if at_same_place { self.free + 1 } else { 0 };
-        self.varies = !touched_same;
-        at_same_place && !self.too_many && (touched_same || self.free > MOST_FREE_TURNS)
+    /// The thread spins at a place where it was not yet, or not for long.
+    fn add_place(&mut self, spot: Spot, operations: u64) {
+        if self.places.len() >= MOST_PLACES {
+            self.places.remove(0);
+        }
+        self.varies = true;
+        self.places.push(Spinning {
+            spot,
+            turn: Turn::default(),
+            last: self.recent.objects(),
+            free: 0,
+            operations,
+            in_turn: 0,
+            expected: None,
+        });
     }
 }
 
@@ -173,13 +264,6 @@ fn endless(thread: &str, spot: Spot) -> String {
         "{thread} went round {MOST_TURNS} times in spin loops, now at {spot}, and changed something, or came to \
          a new state, each time; let the loop end sooner, or set `Builder::max_steps` if it ends by itself"
     )
-}
-
-/// One number for two, such that others give others.
-fn mix(a: u64, b: u64) -> u64 {
-    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mixed = (a.rotate_left(23) ^ b).wrapping_mul(ODD);
-    mixed ^ (mixed >> 29)
 }
 
 impl Engine {
@@ -299,7 +383,7 @@ impl Engine {
         let operations = rt.threads[me].operations;
         let touched = &mut rt.threads[me].touched;
         (touched.read, touched.reads) = (None, 0);
-        if touched.seen.is_empty() {
+        if touched.recent.seen.is_empty() {
             return;
         }
         if rt.way == Way::Alone {
@@ -312,7 +396,8 @@ impl Engine {
         if !touched.ends_turn(spot, operations) {
             return touched.start_turn();
         }
-        let key = Key { thread: me as u32, spot, history: touched.history };
+        let thread = rt.names.stable_thread(me);
+        let key = Key { thread, spot, history: touched.history };
         let decided = match rt.shared.spin_turns {
             0 => Some(Decided::Waits),
             // It is left to the limit of steps that was asked for.
@@ -322,7 +407,7 @@ impl Engine {
         let touched = &mut rt.threads[me].touched;
         match decided {
             Some(Decided::GivesUp) => return touched.start_turn(),
-            Some(Decided::GoesOn(history)) => return touched.expected = Some(history),
+            Some(Decided::GoesOn(history)) => return touched.goes_on(history),
             Some(Decided::Waits) => {}
             Some(Decided::Assumed) => touched.assumed = true,
             None => touched.undecided = true,
@@ -332,9 +417,22 @@ impl Engine {
             rt.shared.assumed.set(Some(spot));
         }
         self.visible(&Spin { verb }, spot);
+        self.note_spin();
         let touched = &mut self.rt().threads[me].touched;
         (touched.stands, touched.undecided, touched.assumed) = (None, false, false);
         touched.start_turn();
+    }
+}
+
+impl Engine {
+    /// The running step is the end of a turn, and nothing else.
+    fn note_spin(&self) {
+        let rt = self.rt();
+        let last = rt.threads[rt.current].last_step.filter(|_| rt.way == Way::Announce);
+        if let Some(step) = last.and_then(|last| rt.log.get_mut(last)) {
+            step.spins = true;
+        }
+        self.note(|_| SPIN_STEP.to_owned());
     }
 }
 
@@ -345,7 +443,7 @@ impl Runtime {
     fn note_seen(&mut self, object: ObjectId, look: Mode, value: u64, bits: u64) {
         let touched = &mut self.threads[self.current].touched;
         touched.keep(Seen { object, look, value, bits });
-        touched.learn(object.index() as u64, value);
+        touched.learn(self.names.stable(object), self.names.stable_value(value));
     }
 
     #[inline(never)]
@@ -375,15 +473,11 @@ impl Runtime {
     #[inline(never)]
     fn note_change(&mut self, object: ObjectId, look: Mode) {
         let before = self.value(object);
-        let me = self.current as u64 + 1;
+        let me = self.names.stable_thread(self.current);
         let touched = &mut self.threads[self.current].touched;
-        touched.learn(object.index() as u64, before & !HELD);
+        touched.learn(self.names.stable(object), before & !HELD);
         let now = (mix(mix(before & !HELD, me), touched.history) & !HELD) | (before & HELD);
-        match touched.seen.iter_mut().find(|seen| seen.object == object) {
-            Some(seen) if !seen.differs_from(before) => seen.value = now,
-            Some(_) => {}
-            None => touched.keep(Seen { object, look, value: now, bits: !HELD }),
-        }
+        touched.keep_change(object, look, before, now);
         self.note_value(object, now);
         if let Some(step) = self.threads[self.current].last_step {
             self.changed_at.insert(object, step + 1);
@@ -392,14 +486,14 @@ impl Runtime {
 
     /// Whether something that the thread saw differs now.
     pub(super) fn has_changed(&self, thread: usize) -> bool {
-        let seen = &self.threads[thread].touched.seen;
+        let seen = self.threads[thread].touched.seen();
         seen.iter().any(|seen| seen.differs_from(self.value(seen.object)))
     }
 
     /// If nothing differs but what locks guard, a number for that: others had the locks, but they may
     /// have changed nothing.
     pub(super) fn changed_inside(&self, thread: usize) -> Option<u64> {
-        let seen = &self.threads[thread].touched.seen;
+        let seen = self.threads[thread].touched.seen();
         let differs = |seen: &&Seen| seen.differs_from(self.value(seen.object));
         let only_inside = seen.iter().filter(differs).all(Seen::is_guarded);
         let number = |number, seen: &Seen| mix(number, self.value(seen.object) & seen.bits);
@@ -410,7 +504,7 @@ impl Runtime {
     pub(super) fn changed_after(&self, thread: usize) -> usize {
         let thread = &self.threads[thread];
         let changed =
-            thread.touched.seen.iter().filter_map(|seen| self.changed_at.get(&seen.object));
+            thread.touched.seen().iter().filter_map(|seen| self.changed_at.get(&seen.object));
         let stood = thread.last_step.map_or(0, |step| step + 1);
         changed.copied().fold(stood, usize::max)
     }
@@ -421,7 +515,7 @@ impl Runtime {
         self.has_changed(thread)
             && !self.changed_inside(thread).is_some_and(|inside| {
                 let loops = self.shared.learned.loops.borrow();
-                loops.turn(key, inside) == Some(Turn::Nothing)
+                loops.turn(key, inside) == Some(TurnDoes::Nothing)
             })
     }
 }
@@ -437,7 +531,7 @@ impl Operation for Spin {
     }
 
     fn effect(&self, rt: &mut Runtime, me: usize, _choice: u32, effect: &mut Effect) {
-        for seen in &rt.threads[me].touched.seen {
+        for seen in rt.threads[me].touched.seen() {
             effect.footprint.add(seen.object, seen.look);
         }
         effect.flexibility = Flexibility::Blocking;
@@ -448,7 +542,7 @@ impl Operation for Spin {
     }
 
     fn waits_for(&self, rt: &Runtime, me: usize) -> Option<(String, Vec<usize>)> {
-        let seen = &rt.threads[me].touched.seen;
+        let seen = rt.threads[me].touched.seen();
         let names: Vec<_> = seen.iter().map(|seen| rt.object_name(seen.object)).collect();
         Some((format!("spins, and waits for a change of {}", names.join(", ")), Vec::new()))
     }

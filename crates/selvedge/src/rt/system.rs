@@ -32,6 +32,12 @@ impl Program {
         Self { rt: Box::into_raw(Runtime::new(shared, tracing)), steps: 0, started: false }
     }
 
+    /// Whether a thread stands at the end of a turn of a spin loop.
+    pub(crate) fn ends_turn(&self, thread: ThreadId) -> bool {
+        let thread = self.rt().threads.get(thread.index());
+        thread.is_some_and(|it| it.state == State::Ready && it.touched.stands.is_some())
+    }
+
     pub(super) fn raw(&self) -> *mut Runtime {
         self.rt
     }
@@ -155,6 +161,7 @@ impl Program {
         let rt = self.rt_mut();
         rt.way = Way::Announce;
         rt.epoch = EPOCHS.fetch_add(1, Ordering::Relaxed);
+        rt.names.start(rt.epoch);
         rt.drained = 0;
         rt.current = 0;
         rt.last = None;

@@ -94,6 +94,7 @@ impl Condvar {
     ///
     /// # Errors
     /// With the guard, if the mutex is poisoned.
+    #[inline(always)]
     #[track_caller]
     pub fn wait_timeout<'a, T: ?Sized>(
         &self,
@@ -101,7 +102,7 @@ impl Condvar {
         _duration: Duration,
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
         let spot = Location::caller();
-        let (mutex, timed_out) = self.wait_at(guard, true, spot);
+        let (mutex, timed_out) = self.wait_timed(guard, spot);
         match mutex.guarded(spot) {
             Ok(guard) => Ok((guard, WaitTimeoutResult(timed_out))),
             Err(poisoned) => {
@@ -114,6 +115,7 @@ impl Condvar {
     ///
     /// # Errors
     /// With the guard, if the mutex is poisoned.
+    #[inline(always)]
     #[track_caller]
     pub fn wait_timeout_while<'a, T: ?Sized>(
         &self,
@@ -123,7 +125,7 @@ impl Condvar {
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
         let spot = Location::caller();
         while condition(&mut guard) {
-            let (mutex, timed_out) = self.wait_at(guard, true, spot);
+            let (mutex, timed_out) = self.wait_timed(guard, spot);
             match mutex.guarded(spot) {
                 Ok(taken) => guard = taken,
                 Err(poisoned) => {
@@ -139,7 +141,24 @@ impl Condvar {
         Ok((guard, WaitTimeoutResult(false)))
     }
 
-    /// Waits; gives the mutex, which is held, and whether the time was up.
+    /// Waits until it is woken, or its time is up; gives the mutex, which is held, and whether it is.
+    #[inline(always)]
+    fn wait_timed<'a, T: ?Sized>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        spot: Spot,
+    ) -> (&'a Mutex<T>, bool) {
+        let (mutex, timed_out) = self.wait_at(guard, true, spot);
+        if timed_out {
+            // Whoever waits in a loop, and whose time is up each time, need not go round for nothing.
+            Engine::enter().spin("wait with a timeout", spot);
+            mutex.acquire_again(spot);
+        }
+        (mutex, timed_out)
+    }
+
+    /// Waits; gives the mutex, and whether the time was up: then the mutex is not held.
+    #[inline(never)]
     fn wait_at<'a, T: ?Sized>(
         &self,
         guard: MutexGuard<'a, T>,
@@ -153,11 +172,11 @@ impl Condvar {
         let condition = self.object(&engine);
         let choice = engine.visible(&Wait { condition, mutex: object, timed }, spot);
         self.check_mutex(&engine, condition, object, spot);
-        lock.released(&engine, object, Hold::Alone, true);
+        let changed = engine.may_have_changed(object, mutex.data());
+        lock.released(&engine, object, Hold::Alone, changed);
         let timed_out = choice == 1;
         if timed_out {
             engine.note(|rt| format!("wait {}: the time will be up", rt.object_name(condition)));
-            lock.acquire(&engine, object, Hold::Alone, spot);
         } else {
             let me = engine.me();
             self.waiters.borrow_mut().push((me, object));
@@ -168,6 +187,7 @@ impl Condvar {
             engine.park(&Woken { condition, mutex: object, lock, timed }, spot);
             self.waiters.borrow_mut().retain(|&mut (waiter, _)| waiter != me);
             lock.acquired(&engine, object, Hold::Alone, spot);
+            engine.took(object, mutex.data());
             engine.note(|rt| {
                 let (condition, mutex) = (rt.object_name(condition), rt.object_name(object));
                 format!("woken by {condition}, lock {mutex}")
@@ -254,6 +274,10 @@ struct Wait {
 impl Operation for Wait {
     fn choices(&self, _rt: &Runtime, _me: usize) -> u32 {
         if self.timed { 2 } else { 1 }
+    }
+
+    fn left_alone(&self) -> Option<u32> {
+        Some(1)
     }
 
     fn effect(&self, _rt: &mut Runtime, _me: usize, _choice: u32, effect: &mut Effect) {

@@ -79,6 +79,16 @@ impl<T: ?Sized> Mutex<T> {
         self.inner.result(MutexGuard { lock: self, taken, not_send: PhantomData }, spot)
     }
 
+    /// The data, as the engine looks at it.
+    pub(super) fn data(&self) -> *mut T {
+        self.inner.data()
+    }
+
+    /// Takes the lock, which the caller had before.
+    pub(super) fn acquire_again(&self, spot: Spot) {
+        self.inner.acquire(Hold::Alone, spot);
+    }
+
     /// The guard of who has the lock again.
     pub(super) fn guarded(&self, spot: Spot) -> LockResult<MutexGuard<'_, T>> {
         self.guard(Taken::new(Hold::Alone, spot))

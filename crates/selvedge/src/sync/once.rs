@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::fmt;
+use std::marker::PhantomData;
 use std::panic::Location;
 
 use selvedge_core::{Mode, ObjectId, ViolationKind};
@@ -35,6 +36,8 @@ impl std::panic::RefUnwindSafe for Once {}
 #[derive(Debug)]
 pub struct OnceState {
     poisoned: bool,
+    /// As that of `std`, it is not shared.
+    not_shared: PhantomData<Cell<()>>,
 }
 
 impl OnceState {
@@ -125,7 +128,7 @@ impl Once {
         if let Some(poisoned) = self.begin(force, spot) {
             // Also if `f` panics.
             let mut end = Completion { once: self, to: Progress::Poisoned, spot };
-            f(&OnceState { poisoned });
+            f(&OnceState { poisoned, not_shared: PhantomData });
             end.to = Progress::Complete;
         }
     }

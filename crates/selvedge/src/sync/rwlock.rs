@@ -141,7 +141,7 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
 pub struct RwLockReadGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
     taken: Taken,
-    not_send: PhantomData<*const ()>,
+    not_send: PhantomData<*const T>,
 }
 
 shows_data!(RwLockReadGuard);

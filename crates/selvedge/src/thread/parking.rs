@@ -27,16 +27,30 @@ pub fn park() {
 }
 
 /// Waits until the thread's token is there or the time is up; both are tried.
+#[inline(always)]
 #[track_caller]
 pub fn park_timeout(_duration: Duration) {
     let spot = Location::caller();
+    if is_time_up(spot) {
+        // Whoever waits in a loop, and whose time is up each time, need not go round for nothing.
+        Engine::enter().spin("park with a timeout", spot);
+    }
+}
+
+#[inline(never)]
+fn is_time_up(spot: crate::rt::Spot) -> bool {
     let engine = Engine::enter();
     let timed_out = engine.visible(&Begin, spot) == 1;
-    if timed_out {
-        engine.note(|_| "park: time is up".to_owned());
-        return;
+    match timed_out {
+        true => {
+            let rt = engine.rt();
+            let token = rt.token_object(rt.current);
+            engine.saw(token, Mode::Probe, 0, 0);
+            engine.note(|_| "park: time is up".to_owned());
+        }
+        false => take_token(&engine, true, spot),
     }
-    take_token(&engine, true, spot);
+    timed_out
 }
 
 fn take_token(engine: &Engine, timed: bool, spot: crate::rt::Spot) {
@@ -84,6 +98,10 @@ struct Begin;
 impl Operation for Begin {
     fn choices(&self, rt: &Runtime, me: usize) -> u32 {
         if rt.threads[me].token { 1 } else { 2 }
+    }
+
+    fn left_alone(&self) -> Option<u32> {
+        Some(1)
     }
 
     fn effect(&self, rt: &mut Runtime, me: usize, _choice: u32, effect: &mut Effect) {

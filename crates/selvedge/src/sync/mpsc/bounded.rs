@@ -157,6 +157,8 @@ impl<T> Bounded<T> {
         if timed || self.bound == 0 {
             let kind = Kind::Begins { timed, meets: self.bound == 0 };
             if engine.visible(&Take { kind, ..take }, spot) == 1 {
+                engine.looked(objects.channel, Mode::Read);
+                engine.looked(objects.senders, Mode::Pass);
                 engine.note(|rt| {
                     format!("recv_timeout {}: time is up", rt.object_name(objects.channel))
                 });
@@ -272,6 +274,10 @@ impl Operation for Take<'_> {
     fn choices(&self, _rt: &Runtime, _me: usize) -> u32 {
         let may_be_up = matches!(self.kind, Kind::Begins { timed: true, .. });
         if may_be_up && !(self.has)() && !(self.gone)() { 2 } else { 1 }
+    }
+
+    fn left_alone(&self) -> Option<u32> {
+        Some(1)
     }
 
     fn effect(&self, _rt: &mut Runtime, _me: usize, _choice: u32, effect: &mut Effect) {

@@ -19,7 +19,7 @@ use std::panic::Location;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::rt::{Restorer, Spot};
+use crate::rt::{Engine, Restorer, Spot};
 use bounded::Bounded;
 use unbounded::Unbounded;
 
@@ -196,9 +196,20 @@ impl<T> Receiver<T> {
     ///
     /// # Errors
     /// If the time was up, or all senders are gone.
+    #[inline(always)]
     #[track_caller]
     pub fn recv_timeout(&self, _timeout: Duration) -> Result<T, RecvTimeoutError> {
         let spot = Location::caller();
+        let received = self.receive_timed(spot);
+        if matches!(received, Err(RecvTimeoutError::Timeout)) {
+            // Whoever waits in a loop, and whose time is up each time, need not go round for nothing.
+            Engine::enter().spin("recv_timeout", spot);
+        }
+        received
+    }
+
+    #[inline(never)]
+    fn receive_timed(&self, spot: Spot) -> Result<T, RecvTimeoutError> {
         match &self.flavour {
             Flavour::Unbounded(channel) => channel.receive_timed(spot),
             Flavour::Bounded(channel) => channel.receive(true, spot),

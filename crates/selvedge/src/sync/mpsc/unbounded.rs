@@ -124,7 +124,7 @@ impl<T> Unbounded<T> {
     fn take(&self, engine: &Engine, objects: Objects, verb: &str) -> Option<T> {
         let message = self.queue.borrow_mut().pop_front();
         if let Some((sent, _)) = &message {
-            engine.heard(objects.mailbox, sent.index() as u64);
+            engine.heard(objects.mailbox, engine.rt().names.stable(*sent));
         }
         engine.note(|rt| {
             let name = rt.object_name(objects.mailbox);
@@ -167,6 +167,8 @@ impl<T> Unbounded<T> {
         let (front, gone) = (|| self.front(), || self.senders.get() == 0);
         let begin = BeginTimed { objects, front: &front, gone: &gone };
         if engine.visible(&begin, spot) == 1 {
+            engine.looked(objects.mailbox, Mode::Timeout);
+            engine.looked(objects.senders, Mode::Pass);
             engine
                 .note(|rt| format!("recv_timeout {}: time is up", rt.object_name(objects.mailbox)));
             return Err(RecvTimeoutError::Timeout);
@@ -245,6 +247,10 @@ struct BeginTimed<'a> {
 impl Operation for BeginTimed<'_> {
     fn choices(&self, _rt: &Runtime, _me: usize) -> u32 {
         if (self.front)().is_some() || (self.gone)() { 1 } else { 2 }
+    }
+
+    fn left_alone(&self) -> Option<u32> {
+        Some(1)
     }
 
     fn effect(&self, _rt: &mut Runtime, _me: usize, _choice: u32, effect: &mut Effect) {
