@@ -228,4 +228,28 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         suite: "models",
         test: "atomics",
     },
+    Mistake {
+        name: "library: two objects at one place have one name",
+        file: "rt/names.rs",
+        right: "if self.about[first.index()].epoch == self.epoch => {",
+        wrong: "if self.about[first.index()].epoch == self.epoch && false => {",
+        suite: "identity",
+        test: "locks_that_were_at_the_same_place_are_two",
+    },
+    Mistake {
+        name: "library: names depend on where memory ends",
+        file: "rt/arena.rs",
+        right: "true => (span.start + rest as usize, offset - rest),",
+        wrong: "true => (span.start, offset.next_multiple_of(GRAIN as u64) + 0 * rest),",
+        suite: "identity",
+        test: "names_do_not_depend_on_what_earlier_executions_left",
+    },
+    Mistake {
+        name: "library: what is known of a loop depends on numbers",
+        file: "rt/spin.rs",
+        right: "touched.learn(self.names.stable(object), self.names.stable_value(value));",
+        wrong: "touched.learn(object.index() as u64, value);",
+        suite: "replay",
+        test: "another_process_shows_the_same",
+    },
 ];
