@@ -95,8 +95,13 @@ fn deliberate_mistakes_can_be_made_and_are_listed() {
         let text = read(&root().join(folder).join(mistake.file));
         assert_eq!(text.matches(mistake.right).count(), 1, "“{name}” has no place");
         assert_ne!(mistake.right, mistake.wrong, "“{name}” changes nothing");
-        let suite = root().join(format!("crates/{package}/tests/{}.rs", mistake.suite));
-        assert!(read(&suite).contains(&format!("fn {}(", mistake.test)), "“{name}” has no test");
+        // A suite is a file, or a folder with a file for each module.
+        let (file, test) = match mistake.test.split_once("::") {
+            Some((module, test)) => (format!("{}/{module}", mistake.suite), test),
+            None => (mistake.suite.to_owned(), mistake.test),
+        };
+        let suite = root().join(format!("crates/{package}/tests/{file}.rs"));
+        assert!(read(&suite).contains(&format!("fn {test}(")), "“{name}” has no test");
         let row = page.lines().find(|line| line.starts_with(&format!("| {name} |")));
         let row = row.unwrap_or_else(|| panic!("CONTRIBUTING.md does not list “{name}”"));
         assert!(row.contains(mistake.test) && row.contains(mistake.file), "{row}");

@@ -232,7 +232,7 @@ fn bounds() {
 /// Without room, a sender is there until its message is taken, and a receiver until it gets one.
 #[test]
 fn meeting() {
-    // 1: somebody sends, 2: somebody receives, and `taken` counts meetings.
+    // `offered`: the message of who is there.
     let model = "
         shared atomic x = 0;
         shared atomic offered = 0;

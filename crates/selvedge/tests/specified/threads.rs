@@ -69,18 +69,33 @@ fn a_thread_that_panics() {
     });
 }
 
+/// A result that tells who dropped it: 1 for main, 2 for another thread.
+struct Unwanted(Arc<AtomicUsize>);
+
+impl Drop for Unwanted {
+    fn drop(&mut self) {
+        let is_main = thread::current().name() == Some("main");
+        self.0.store(if is_main { 1 } else { 2 }, SeqCst);
+    }
+}
+
+/// Writes before it leaves its result.
+fn writes_first(x: Arc<AtomicUsize>) -> Unwanted {
+    x.store(3, SeqCst);
+    Unwanted(x)
+}
+
 /// Who comes last drops the result: the thread, or whoever had its handle.
 #[test]
 fn a_result_that_nobody_wants() {
     let model = "
         shared atomic x = 0;
         shared atomic left = 0;
-        proc drop_result(me: int) { x = me; }
         thread main {
             let v = x;
             let mine = false;
             atomic { if left == 1 { mine = true; } else { left = 2; } }
-            if mine { drop_result(1); }
+            if mine { x = 1; }
             let w = x;
             r0 = v; r1 = w;
         }
@@ -88,26 +103,52 @@ fn a_result_that_nobody_wants() {
             x = 3;
             let mine = false;
             atomic { if left == 2 { mine = true; } else { left = 1; } }
-            if mine { drop_result(2); }
+            if mine { x = 2; }
         }
     ";
     compare(model, 4, || {
-        struct Unwanted(Arc<AtomicUsize>);
-        impl Drop for Unwanted {
-            fn drop(&mut self) {
-                let is_main = thread::current().name() == Some("main");
-                self.0.store(if is_main { 1 } else { 2 }, SeqCst);
-            }
-        }
         let x = Arc::new(AtomicUsize::new(0));
         let y = Arc::clone(&x);
-        let other = thread::spawn(move || {
-            y.store(3, SeqCst);
-            Unwanted(y)
-        });
+        let other = thread::spawn(move || writes_first(y));
         let before = x.load(SeqCst);
         drop(other);
         vec![before, x.load(SeqCst)]
+    });
+}
+
+/// The end of a scope comes after the results of its threads are dropped.
+#[test]
+fn a_result_that_nobody_wants_in_a_scope() {
+    let model = "
+        shared atomic x = 0;
+        shared atomic left = 0;
+        shared atomic done = 0;
+        thread main {
+            let mine = false;
+            atomic { if left == 1 { mine = true; } else { left = 2; } }
+            if mine { x = 1; }
+            await done == 1;
+            let w = x;
+            r0 = w;
+        }
+        thread other {
+            x = 3;
+            let mine = false;
+            atomic { if left == 2 { mine = true; } else { left = 1; } }
+            if mine { x = 2; }
+            done = 1;
+        }
+        thread third { let v = x; r1 = v; }
+    ";
+    compare(model, 4, || {
+        let x = Arc::new(AtomicUsize::new(0));
+        let seen = thread::scope(|scope| {
+            let third = scope.spawn(|| x.load(SeqCst));
+            let y = Arc::clone(&x);
+            drop(scope.spawn(move || writes_first(y)));
+            third.join().unwrap()
+        });
+        vec![x.load(SeqCst), seen]
     });
 }
 
