@@ -189,8 +189,8 @@ impl Engine {
     pub(crate) fn saw(&self, object: ObjectId, look: Mode, found: u64, now: u64) {
         let rt = self.rt();
         if rt.shared.learned.spins.get() {
-            rt.note_seen(object, look, found, !0);
-            rt.note_value(object, now);
+            rt.note_seen(object, look, rt.steady(found), !0);
+            rt.note_value(object, rt.steady(now));
         }
     }
 
