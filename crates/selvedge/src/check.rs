@@ -318,11 +318,12 @@ impl Builder {
     #[track_caller]
     fn shared(&self, program: Rc<dyn Fn()>, checked_at: Spot) -> Rc<Shared> {
         assert!(running().is_null(), "selvedge: a check cannot run inside of checked code");
-        assert!(
-            cfg!(panic = "unwind"),
-            "selvedge: this program was built with `panic = \"abort\"`; checked code must be able to \
-             unwind: run it as a test, or in a profile with `panic = \"unwind\"`"
-        );
+        if cfg!(panic = "abort") {
+            panic!(
+                "selvedge: this program was built with `panic = \"abort\"`; checked code must be able \
+                 to unwind: run it as a test, or in a profile with `panic = \"unwind\"`"
+            );
+        }
         assert!(
             arena::is_installed(),
             "selvedge: this test binary has an allocator of its own, or the feature `allocator` is \
