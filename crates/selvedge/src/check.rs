@@ -1,21 +1,18 @@
 //! The entry: checks a closure, and says what came out.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::panic::Location;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use selvedge_core::{Bound, Inconclusive, Report, Schedule, Verdict};
 use selvedge_explore::{Algorithm, Limits, Options, Sampling, confirm, explore, sample};
-use selvedge_report::{
-    CheckJson, CoversJson, InconclusiveJson, TraceView, ViolationJson, ViolationView, facts_json,
-    to_text,
-};
+use selvedge_report::TraceView;
 
 use crate::failure::{self, Failure, Look};
+use crate::outcome::Outcome;
 use crate::rt::runtime::{Learned, Shared, running};
 use crate::rt::system::Program;
 use crate::rt::{Spot, arena};
@@ -229,7 +226,7 @@ impl Builder {
         let outcome = self.explore(f);
         let unwritten = self.report_file.as_deref().and_then(|path| outcome.write_to(path).err());
         if self.statistics || std::env::var_os("SELVEDGE_STATISTICS").is_some() {
-            failure::print_statistics(outcome.verdict(), outcome.executions(), outcome.time);
+            failure::print_statistics(&outcome);
         }
         let fine = match outcome.verdict() {
             Verdict::Verified => true,
@@ -260,11 +257,14 @@ impl Builder {
         let shared = self.shared(Rc::new(f), here);
         let start = Instant::now();
         let schedule = self.schedule(here);
-        let (report, failures) = match &schedule {
+        let (mut report, failures) = match &schedule {
             _ if std::thread::panicking() => (while_panicking(), Vec::new()),
             Some(schedule) => self.follow(&shared, schedule),
             None => self.search_and_confirm(&shared, start),
         };
+        if shared.weak.get() {
+            report.fact("memory", failure::WEAK.to_owned());
+        }
         let time = start.elapsed();
         let unsteady = shared.unsteady.borrow().clone();
         Outcome {
@@ -333,11 +333,12 @@ impl Builder {
     #[track_caller]
     fn shared(&self, program: Rc<dyn Fn()>, checked_at: Spot) -> Rc<Shared> {
         assert!(running().is_null(), "selvedge: a check cannot run inside of checked code");
-        assert!(
-            cfg!(panic = "unwind"),
-            "selvedge: this program was built with `panic = \"abort\"`; checked code must be able to \
-             unwind: run it as a test, or in a profile with `panic = \"unwind\"`"
-        );
+        if cfg!(panic = "abort") {
+            panic!(
+                "selvedge: this program was built with `panic = \"abort\"`; checked code must be able \
+                 to unwind: run it as a test, or in a profile with `panic = \"unwind\"`"
+            );
+        }
         assert!(
             arena::is_installed(),
             "selvedge: this test binary has an allocator of its own, or the feature `allocator` is \
@@ -475,153 +476,5 @@ fn assumption(spot: Spot, turns: u32) -> String {
              `Builder::spin_turns(0)` says that no loop gives up",
             turns.saturating_mul(10)
         ),
-    }
-}
-
-/// What a check found out.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    report: Report,
-    algorithm: Algorithm,
-    checked_at: Spot,
-    /// Whether it is one execution that was asked for.
-    replayed: bool,
-    data_races: bool,
-    /// Of a sample.
-    seed: Option<u64>,
-    failures: Vec<Failure>,
-    weak: bool,
-    /// What was taken to be so about a spin loop.
-    assumed: Option<String>,
-    unsteady: Option<String>,
-    time: Duration,
-}
-
-impl Outcome {
-    /// The answer in one word.
-    pub fn verdict(&self) -> Verdict {
-        match self.report.verdict() {
-            _ if self.unsteady.is_some() => Verdict::Inconclusive,
-            Verdict::Verified if self.assumed.is_some() => Verdict::Inconclusive,
-            verdict => verdict,
-        }
-    }
-
-    /// Counts, and what was found before it was replayed.
-    pub fn report(&self) -> &Report {
-        &self.report
-    }
-
-    /// How many executions ran to their end: one per class, with an optimal algorithm.
-    pub fn executions(&self) -> u64 {
-        self.report.counts.maximal()
-    }
-
-    /// Everything that is wrong, one message each.
-    pub fn messages(&self) -> Vec<String> {
-        self.violations().map(|violation| violation.message.clone()).collect()
-    }
-
-    /// Kinds of what is wrong, in the same order.
-    pub fn kinds(&self) -> Vec<selvedge_core::ViolationKind> {
-        self.violations().map(|violation| violation.kind).collect()
-    }
-
-    fn violations(&self) -> impl Iterator<Item = &ViolationView> {
-        self.failures.iter().flat_map(|failure| &failure.view.violations)
-    }
-
-    /// The schedules that show what is wrong, in the same order.
-    pub fn schedules(&self) -> Vec<String> {
-        self.failures.iter().map(|failure| failure.view.schedule.to_string()).collect()
-    }
-
-    /// Whether an ordering weaker than `SeqCst` was asked for.
-    pub fn uses_weak_orderings(&self) -> bool {
-        self.weak
-    }
-
-    /// How long it took.
-    pub fn time(&self) -> Duration {
-        self.time
-    }
-
-    /// The report as text.
-    pub fn text(&self) -> String {
-        self.text_as(Look::PLAIN)
-    }
-
-    fn text_as(&self, look: Look) -> String {
-        let mut text = failure::of_outcome(
-            self.checked_at,
-            look,
-            &self.report,
-            &self.failures,
-            self.unsteady.as_deref(),
-            self.assumed.as_deref(),
-            self.verdict(),
-        );
-        text.push_str(&failure::summary(&self.report, self.how(), self.weak));
-        text
-    }
-
-    fn how(&self) -> &'static str {
-        match self.seed {
-            _ if self.replayed => "replay",
-            Some(_) => "sample",
-            None => self.algorithm.info().name,
-        }
-    }
-
-    /// The report as JSON, with the fields of `selvedge check --json`.
-    pub fn json(&self) -> String {
-        let info = self.algorithm.info();
-        let mut inconclusive: Vec<InconclusiveJson> =
-            self.report.inconclusive.iter().map(Into::into).collect();
-        if let Some(message) = self.assumed.clone() {
-            inconclusive.push(InconclusiveJson { reason: "gave-up", message });
-        }
-        if let Some(difference) = &self.unsteady {
-            let message = format!("the closure does not do the same every time: {difference}");
-            inconclusive.push(InconclusiveJson { reason: "gave-up", message });
-        }
-        let violation = |Failure { view: trace, .. }: &Failure| {
-            let json = ViolationJson::new(&trace.violations[0], trace);
-            json.replayed_by(failure::replay_command(self.checked_at, trace))
-        };
-        to_text(&CheckJson {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            command: "check",
-            file: self.checked_at.file().to_owned(),
-            constants: BTreeMap::new(),
-            verdict: self.verdict().name(),
-            algorithm: self.how().to_owned(),
-            equivalence: (!self.replayed && self.seed.is_none()).then(|| info.equivalence.name()),
-            covers: CoversJson {
-                assertions: info.covers.assertions,
-                deadlocks: info.covers.deadlocks,
-                data_races: info.covers.data_races && self.data_races,
-            },
-            executions: self.report.counts.into(),
-            steps: self.report.steps,
-            longest: self.report.longest,
-            threads: self.report.threads,
-            seconds: self.time.as_secs_f64(),
-            seed: self.seed,
-            violations: self.failures.iter().map(violation).collect(),
-            inconclusive,
-            facts: facts_json(&self.report.facts),
-            statistics: self.report.statistics.as_deref().map(Into::into),
-        })
-    }
-
-    /// Writes the report to a file: as JSON if its name says so.
-    fn write_to(&self, path: &Path) -> Result<(), String> {
-        let text = match path.extension().is_some_and(|extension| extension == "json") {
-            true => self.json(),
-            false => self.text(),
-        };
-        std::fs::write(path, text)
-            .map_err(|error| format!("cannot write the report to {}: {error}", path.display()))
     }
 }

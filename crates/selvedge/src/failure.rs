@@ -1,7 +1,6 @@
 //! What a failing test prints.
 
 use std::backtrace::Backtrace;
-use std::time::Duration;
 
 use selvedge_core::{Place, Report, Schedule, Verdict, ViolationKind};
 use selvedge_report::{
@@ -9,6 +8,7 @@ use selvedge_report::{
 };
 
 use crate::backtrace::calls;
+use crate::outcome::Outcome;
 use crate::rt::Spot;
 use crate::short_names;
 
@@ -181,6 +181,10 @@ pub(crate) fn schedule_of(variable: &str, checked_at: Spot) -> Option<String> {
     None
 }
 
+/// What a verdict says nothing about.
+pub(crate) const WEAK: &str = "orderings weaker than SeqCst are used; behaviours that only weak \
+                               memory shows were not explored";
+
 /// One line about how much was run, and what was not looked at.
 pub(crate) fn summary(report: &Report, how: &str, weak: bool) -> String {
     let counts = report.counts;
@@ -192,21 +196,22 @@ pub(crate) fn summary(report: &Report, how: &str, weak: bool) -> String {
         plural(report.threads as u64, "thread", "threads"),
     );
     if weak {
-        text.push_str(
-            "selvedge: orderings weaker than SeqCst are used; behaviours that only weak memory \
-             shows were not explored\n",
-        );
+        text.push_str(&format!("selvedge: {WEAK}\n"));
     }
     text
 }
 
-/// One line for who asks for it with `SELVEDGE_STATISTICS`.
+/// What was found out in short, for who asks for it with `SELVEDGE_STATISTICS`.
 #[allow(clippy::print_stderr, reason = "asked for")]
-pub(crate) fn print_statistics(verdict: Verdict, executions: u64, time: Duration) {
+pub(crate) fn print_statistics(outcome: &Outcome) {
     let current = std::thread::current();
     let test = current.name().unwrap_or("a check");
-    let seconds = time.as_secs_f64();
+    let (verdict, executions) = (outcome.verdict(), outcome.executions());
+    let seconds = outcome.time().as_secs_f64();
     eprintln!("selvedge: {test}: {verdict}, {executions} executions, {seconds:.3} s");
+    if outcome.uses_weak_orderings() {
+        eprintln!("selvedge: {test}: {WEAK}");
+    }
 }
 
 /// The source line of a place. Paths are relative to where the compiler ran, which is here or

@@ -366,6 +366,7 @@ compile_error!("selvedge needs a Unix system: it maps memory and switches stacks
 mod backtrace;
 mod check;
 mod failure;
+mod outcome;
 mod rt;
 mod short_names;
 mod turns;
@@ -378,7 +379,8 @@ pub mod hint;
 pub mod sync;
 pub mod thread;
 
-pub use check::{Builder, Outcome, check, check_random, replay};
+pub use check::{Builder, check, check_random, replay};
+pub use outcome::Outcome;
 pub use rt::arena::Allocator;
 pub use selvedge_core::{Counts, Report, Verdict, ViolationKind};
 pub use selvedge_explore::Algorithm;

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use common::{outcomes, outcomes_with};
 use selvedge::sync::atomic::Ordering::SeqCst;
-use selvedge::sync::atomic::{AtomicBool, AtomicUsize};
+use selvedge::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize};
 use selvedge::sync::{Arc, Mutex, mpsc};
 use selvedge::{Algorithm, Builder, Verdict, check, hint, thread};
 
@@ -450,4 +450,54 @@ fn a_loop_that_does_not_say_that_it_waits() {
         let x = AtomicUsize::new(0);
         (0..5_000).for_each(|_| assert_eq!(x.load(SeqCst), 0));
     });
+}
+
+/// What an execution leaves behind moves what the next one allocates; a loop that reads addresses is in
+/// the same state all the same.
+#[test]
+fn a_loop_that_reads_addresses() {
+    let results = outcomes(|| {
+        let (pointer, done) = (Arc::new(AtomicPtr::default()), Arc::new(AtomicBool::new(false)));
+        let writer = {
+            let (pointer, done) = (Arc::clone(&pointer), Arc::clone(&done));
+            thread::spawn(move || {
+                pointer.store(Box::leak(Box::new(7u32)), SeqCst);
+                done.store(true, SeqCst);
+            })
+        };
+        let mut was_null = false;
+        loop {
+            was_null |= pointer.load(SeqCst).is_null();
+            if done.load(SeqCst) {
+                break;
+            }
+            thread::yield_now();
+        }
+        writer.join().unwrap();
+        was_null
+    });
+    assert_eq!(results.0, BTreeSet::from([false, true]));
+}
+
+/// The same for an address that is hidden so well that nobody can know it for one.
+#[test]
+fn a_loop_that_never_sees_the_same() {
+    let outcome = Builder::new().explore(|| {
+        let (hidden, done) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+        let writer = {
+            let (hidden, done) = (Arc::clone(&hidden), Arc::clone(&done));
+            thread::spawn(move || {
+                hidden.store(!(&raw mut *Box::leak(Box::new(7u32)) as usize), SeqCst);
+                done.store(true, SeqCst);
+            })
+        };
+        while hidden.load(SeqCst) == 0 || !done.load(SeqCst) {
+            thread::yield_now();
+        }
+        writer.join().unwrap();
+    });
+    assert_eq!(outcome.verdict(), Verdict::Inconclusive);
+    let text = outcome.text();
+    assert!(text.contains("does not do the same every time"), "{text}");
+    assert!(text.contains("in the loop at crates/selvedge/tests/spin.rs:"), "{text}");
 }

@@ -27,6 +27,10 @@ use super::runtime::{Runtime, State, Way};
 use super::state::{self, Registers};
 use super::system::Program;
 
+/// After the same steps, threads do not stand in new states without end, if the code does the same every
+/// time.
+const MOST_TRIED: u32 = 1_000;
+
 /// A thread in a loop, in one state.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Key {
@@ -199,6 +203,14 @@ impl Engine {
 }
 
 impl Runtime {
+    #[cold]
+    fn note_other_state(&self, number: usize, spot: Spot) {
+        let name = self.thread_name(number);
+        self.note_unsteady(format!(
+            "after the same steps {name}, in the loop at {spot}, saw other values"
+        ));
+    }
+
     /// The thread that runs alone came to the end of a turn. Gives what is known then.
     fn end_turn(
         &mut self,
@@ -247,7 +259,12 @@ impl Program {
 
     #[inline(never)]
     fn decide_open_loops(&mut self) {
+        let mut tried = 0;
         while let Some((number, key, inside)) = undecided(self.rt()) {
+            tried += 1;
+            if tried > MOST_TRIED {
+                return self.rt().note_other_state(number, key.spot);
+            }
             let kept: Vec<Step> = self.rt().log.iter().map(|logged| logged.step()).collect();
             let alone = match inside {
                 // When the lock was given up, before somebody else took it.

@@ -3,7 +3,6 @@
 use rustc_hash::FxHashMap;
 use selvedge_core::ObjectId;
 
-use super::arena::{self, Lies};
 use super::operation::Spot;
 
 /// Where an object lies, as a number that is the same in every execution.
@@ -114,17 +113,8 @@ impl Names {
         self.about[object.index()].stable
     }
 
-    /// A number for a value that may be an address.
-    pub(crate) fn stable_value(&self, value: u64) -> u64 {
-        match arena::locate(value as usize) {
-            Lies::In { thread, offset } if thread < self.threads.len() => {
-                mix(self.threads[thread], offset)
-            }
-            _ => value,
-        }
-    }
-
-    fn stable_place(&self, place: Where) -> u64 {
+    /// The same for what lies at a place.
+    pub(crate) fn stable_place(&self, place: Where) -> u64 {
         let (code, of) = match place.region {
             Region::Heap(thread) => (1, self.threads[thread as usize]),
             Region::Stack(thread) => (2, self.threads[thread as usize]),

@@ -152,6 +152,20 @@ impl Runtime {
         };
         format!("{}{memory}+{:#x}", self.thread_name(thread as usize), place.offset)
     }
+
+    /// A value as the same number in every execution of every system of a check, also if it is an address: what an execution leaves
+    /// behind moves what the next one allocates, and stacks are used in any order.
+    pub(crate) fn steady(&self, value: u64) -> u64 {
+        const FIRST_PAGE: u64 = 4096;
+        if value < FIRST_PAGE {
+            return value;
+        }
+        let place = lies(self, value as usize).0;
+        match place.region {
+            Region::Heap(_) | Region::Stack(_) => self.names.stable_place(place),
+            Region::Messages(_) | Region::PartOf(_) | Region::Outside => value,
+        }
+    }
 }
 
 /// Where an address lies, and whether what is there outlives an execution.

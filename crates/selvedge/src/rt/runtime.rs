@@ -428,11 +428,14 @@ impl Runtime {
 
     /// How many threads before this one have its name.
     fn namesakes_before(&self, thread: usize, name: &str) -> usize {
-        let same = |other: &&Box<Thread>| match &other.name {
-            Some(other_name) => other_name == name && other.state != State::Absent,
-            None => other.creator.is_none() && name == "main",
+        let same = |other: &usize| {
+            let other = &self.threads[*other];
+            match &other.name {
+                Some(other_name) => other_name == name && other.state != State::Absent,
+                None => other.creator.is_none() && name == "main",
+            }
         };
-        self.threads[..thread].iter().filter(same).count()
+        (0..thread).filter(same).count()
     }
 
     /// Notes that the code does not do the same every time.

@@ -279,8 +279,8 @@ impl Engine {
     pub(crate) fn saw(&self, object: ObjectId, look: Mode, found: u64, now: u64) {
         if self.watches() {
             let rt = self.rt();
-            rt.note_seen(object, look, found, !0);
-            rt.note_value(object, now);
+            rt.note_seen(object, look, rt.steady(found), !0);
+            rt.note_value(object, rt.steady(now));
         }
     }
 
@@ -443,7 +443,7 @@ impl Runtime {
     fn note_seen(&mut self, object: ObjectId, look: Mode, value: u64, bits: u64) {
         let touched = &mut self.threads[self.current].touched;
         touched.keep(Seen { object, look, value, bits });
-        touched.learn(self.names.stable(object), self.names.stable_value(value));
+        touched.learn(self.names.stable(object), value);
     }
 
     #[inline(never)]

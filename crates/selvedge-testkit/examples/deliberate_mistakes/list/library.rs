@@ -247,7 +247,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "library: what is known of a loop depends on numbers",
         file: "rt/spin.rs",
-        right: "touched.learn(self.names.stable(object), self.names.stable_value(value));",
+        right: "touched.learn(self.names.stable(object), value);",
         wrong: "touched.learn(object.index() as u64, value);",
         suite: "replay",
         test: "another_process_shows_the_same",
