@@ -278,9 +278,7 @@ impl Engine {
     #[inline]
     pub(crate) fn saw(&self, object: ObjectId, look: Mode, found: u64, now: u64) {
         if self.watches() {
-            let rt = self.rt();
-            rt.note_seen(object, look, rt.steady(found), !0);
-            rt.note_value(object, rt.steady(now));
+            self.rt().note_found(object, look, found, now);
         }
     }
 
@@ -439,6 +437,12 @@ impl Engine {
 // Not part of the functions that call them: there, numbers that differ from turn to turn would be left
 // in registers and on the stack, and the code would seem to come to a new state each time.
 impl Runtime {
+    #[inline(never)]
+    fn note_found(&mut self, object: ObjectId, look: Mode, found: u64, now: u64) {
+        self.note_seen(object, look, self.steady(found), !0);
+        self.note_value(object, self.steady(now));
+    }
+
     #[inline(never)]
     fn note_seen(&mut self, object: ObjectId, look: Mode, value: u64, bits: u64) {
         let touched = &mut self.threads[self.current].touched;

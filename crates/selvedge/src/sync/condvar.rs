@@ -148,7 +148,8 @@ impl Condvar {
         guard: MutexGuard<'a, T>,
         spot: Spot,
     ) -> (&'a Mutex<T>, bool) {
-        let (mutex, timed_out) = self.wait_at(guard, true, spot);
+        let (mutex, end) = self.wait_at(guard, true, spot);
+        let timed_out = end == End::TimeIsUp;
         if timed_out {
             // Whoever waits in a loop, and whose time is up each time, need not go round for nothing.
             Engine::enter().spin("wait with a timeout", spot);
@@ -157,14 +158,14 @@ impl Condvar {
         (mutex, timed_out)
     }
 
-    /// Waits; gives the mutex, and whether the time was up: then the mutex is not held.
+    /// Waits; gives the mutex, which is not held if the time was up.
     #[inline(never)]
     fn wait_at<'a, T: ?Sized>(
         &self,
         guard: MutexGuard<'a, T>,
         timed: bool,
         spot: Spot,
-    ) -> (&'a Mutex<T>, bool) {
+    ) -> (&'a Mutex<T>, End) {
         let mutex = guard.mutex();
         std::mem::forget(guard);
         let engine = Engine::enter();
@@ -174,8 +175,8 @@ impl Condvar {
         self.check_mutex(&engine, condition, object, spot);
         let changed = engine.may_have_changed(object, mutex.data());
         lock.released(&engine, object, Hold::Alone, changed);
-        let timed_out = choice == 1;
-        if timed_out {
+        let end = if choice == 1 { End::TimeIsUp } else { End::Woken };
+        if end == End::TimeIsUp {
             engine.note(|rt| format!("wait {}: the time will be up", rt.object_name(condition)));
         } else {
             let me = engine.me();
@@ -193,7 +194,7 @@ impl Condvar {
                 format!("woken by {condition}, lock {mutex}")
             });
         }
-        (mutex, timed_out)
+        (mutex, end)
     }
 
     /// All who wait must wait with the same mutex.
@@ -238,6 +239,15 @@ impl Condvar {
             format!("{verb} {}: wakes {who}", rt.object_name(condition))
         });
     }
+}
+
+/// How a wait ended. As wide as a register: the frame of a loop must have nothing in it that the engine left
+/// beside the answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+enum End {
+    Woken,
+    TimeIsUp,
 }
 
 /// Whom a notification wakes.

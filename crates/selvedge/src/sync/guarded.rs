@@ -19,18 +19,27 @@ pub(super) struct Guarded<T: ?Sized> {
     data: UnsafeCell<T>,
 }
 
-/// What a guard knows about how it was taken.
+/// What a guard knows about how it was taken. All bytes of it are written: what the engine left in others
+/// would be in the frame of a loop, and would differ from turn to turn.
 #[derive(Clone, Copy)]
 pub(super) struct Taken {
     hold: Hold,
+    thread: Thread,
     spot: Spot,
-    /// Whether the thread was unwinding.
-    panicking: bool,
+}
+
+/// What a thread did when it took a lock.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+enum Thread {
+    Ran,
+    Unwound,
 }
 
 impl Taken {
     pub(super) fn new(hold: Hold, spot: Spot) -> Self {
-        Self { hold, spot, panicking: is_unwinding() }
+        let thread = if is_unwinding() { Thread::Unwound } else { Thread::Ran };
+        Self { hold, thread, spot }
     }
 
     pub(super) fn spot(self) -> Spot {
@@ -95,7 +104,7 @@ impl<T: ?Sized> Guarded<T> {
     /// that before the lock is free.
     #[inline(never)]
     pub(super) fn release(&self, taken: Taken) {
-        let poisons = taken.hold != Hold::Read && !taken.panicking && is_unwinding();
+        let poisons = taken.hold != Hold::Read && taken.thread == Thread::Ran && is_unwinding();
         let Some(engine) = Engine::try_enter() else { return };
         let object = self.object(&engine);
         if poisons {

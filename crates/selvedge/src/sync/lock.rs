@@ -25,6 +25,7 @@ fn owner(thread: usize) -> Option<NonZero<u32>> {
 
 /// How a lock is taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
 pub(crate) enum Hold {
     /// A mutex.
     Alone,

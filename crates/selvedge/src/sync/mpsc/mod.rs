@@ -200,12 +200,14 @@ impl<T> Receiver<T> {
     #[track_caller]
     pub fn recv_timeout(&self, _timeout: Duration) -> Result<T, RecvTimeoutError> {
         let spot = Location::caller();
-        let received = self.receive_timed(spot);
-        if matches!(received, Err(RecvTimeoutError::Timeout)) {
-            // Whoever waits in a loop, and whose time is up each time, need not go round for nothing.
-            Engine::enter().spin("recv_timeout", spot);
+        match self.receive_timed(spot) {
+            Err(RecvTimeoutError::Timeout) => {
+                // Whoever waits in a loop, and whose time is up each time, need not go round for nothing.
+                Engine::enter().spin("recv_timeout", spot);
+                Err(RecvTimeoutError::Timeout)
+            }
+            received => received,
         }
-        received
     }
 
     #[inline(never)]
