@@ -55,22 +55,22 @@ fn pause_in_two_ways(turn: u32) {
     }
 }
 
-/// A way to wait for a flag, and how many executions there are at most.
+/// A way to wait for a flag, and how many executions there are at most: a few more without optimisation.
 type Waiting = (&'static str, u64, fn(&AtomicBool));
 
 const WAITS: [Waiting; 12] = [
-    ("a function of its own", 3, |flag| {
+    ("a function of its own", 6, |flag| {
         while !flag.load(SeqCst) {
             pause();
         }
     }),
-    ("two hints", 3, |flag| {
+    ("two hints", 6, |flag| {
         while !flag.load(SeqCst) {
             hint::spin_loop();
             thread::yield_now();
         }
     }),
-    ("two hints, each after a look", 8, |flag| {
+    ("two hints, each after a look", 16, |flag| {
         loop {
             if flag.load(SeqCst) {
                 break;
@@ -82,26 +82,26 @@ const WAITS: [Waiting; 12] = [
             thread::yield_now();
         }
     }),
-    ("two hints by turns", 8, |flag| {
+    ("two hints by turns", 16, |flag| {
         let mut turn = 0;
         while !flag.load(SeqCst) {
             pause_in_two_ways(turn);
             turn = (turn + 1) % 2;
         }
     }),
-    ("backoff that spins", 10, |flag| {
+    ("backoff that spins", 20, |flag| {
         let backoff = Backoff::default();
         while !flag.load(SeqCst) {
             backoff.spin();
         }
     }),
-    ("backoff that snoozes", 20, |flag| {
+    ("backoff that snoozes", 40, |flag| {
         let backoff = Backoff::default();
         while !flag.load(SeqCst) {
             backoff.snooze();
         }
     }),
-    ("backoff, then a park", 20, |flag| {
+    ("backoff, then a park", 40, |flag| {
         let backoff = Backoff::default();
         while !flag.load(SeqCst) {
             match backoff.is_completed() {
@@ -110,7 +110,7 @@ const WAITS: [Waiting; 12] = [
             }
         }
     }),
-    ("tries, then a park", 20, |flag| {
+    ("tries, then a park", 40, |flag| {
         let mut tries = 0;
         while !flag.load(SeqCst) {
             match tries {
@@ -120,7 +120,7 @@ const WAITS: [Waiting; 12] = [
             tries += 1;
         }
     }),
-    ("tries, then others", 10, |flag| {
+    ("tries, then others", 20, |flag| {
         'wait: loop {
             for _ in 0..5 {
                 if flag.load(SeqCst) {
@@ -131,7 +131,7 @@ const WAITS: [Waiting; 12] = [
             thread::yield_now();
         }
     }),
-    ("more and more tries", 40, |flag| {
+    ("more and more tries", 80, |flag| {
         let mut most = 1;
         'wait: loop {
             for _ in 0..most {
@@ -144,14 +144,14 @@ const WAITS: [Waiting; 12] = [
             thread::yield_now();
         }
     }),
-    ("sleep", 10, |flag| {
+    ("sleep", 20, |flag| {
         let mut time = SOON;
         while !flag.load(SeqCst) {
             thread::sleep(time);
             time = (time * 2).min(32 * SOON);
         }
     }),
-    ("park with a timeout", 10, |flag| {
+    ("park with a timeout", 20, |flag| {
         while !flag.load(SeqCst) {
             thread::park_timeout(SOON);
         }
