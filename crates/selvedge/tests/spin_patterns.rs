@@ -376,6 +376,28 @@ fn waits_with_a_timeout_in_a_loop() {
 }
 
 #[test]
+fn waits_that_lock_anew() {
+    let outcome = Builder::new().explore(|| {
+        let shared: Arc<(Mutex<bool>, Condvar)> = Arc::default();
+        let other = Arc::clone(&shared);
+        let thread = thread::spawn(move || {
+            *other.0.lock().unwrap() = true;
+            other.1.notify_all();
+        });
+        loop {
+            let done = shared.0.lock().unwrap();
+            let (_done, result) = shared.1.wait_timeout_while(done, SOON, |done| !*done).unwrap();
+            if !result.timed_out() {
+                break;
+            }
+        }
+        thread.join().unwrap();
+    });
+    assert_eq!(outcome.verdict(), Verdict::Verified, "{}", outcome.text());
+    assert!(outcome.executions() < 20, "{}", outcome.executions());
+}
+
+#[test]
 fn messages_with_a_timeout_in_a_loop() {
     type Ends = (Box<dyn Fn(u32) + Send>, mpsc::Receiver<u32>);
     let channels: [fn() -> Ends; 3] = [
