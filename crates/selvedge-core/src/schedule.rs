@@ -21,7 +21,8 @@ pub struct Schedule {
 
 impl Schedule {
     /// The same steps, with threads numbered in the order in which they are created, which is how a
-    /// fresh system numbers them. Runs the steps again; afterwards `system` is where they lead.
+    /// fresh system numbers them. Runs the steps again; afterwards `system` is where they lead. If it does not
+    /// do the same again, the schedule ends before.
     pub fn fresh<S: System>(system: &mut S, steps: &[Step]) -> Self {
         system.restart();
         let mut created: Vec<ThreadId> = Vec::new();
@@ -39,8 +40,9 @@ impl Schedule {
                 }
             }
             if let Some(&step) = steps.get(index) {
-                let thread = numbers[step.thread.index()]
-                    .expect("internal error: a thread ran before it was created");
+                let Some(thread) = numbers.get(step.thread.index()).copied().flatten() else {
+                    break;
+                };
                 renumbered.push(Step { thread, choice: step.choice });
                 system.step(step, &mut effect);
             }

@@ -32,6 +32,7 @@ use super::branch::{Branch, Child, Goal, Key, Role, Subject};
 use super::graph::{Cut, Discipline, contains, join};
 use super::print::Print;
 use super::realize::{Extra, Wanted};
+use crate::races::NOT_REPRODUCIBLE;
 
 /// So many ways to reverse one race with a step that waits for several things are tried.
 const COMBINATIONS: usize = 4096;
@@ -466,8 +467,11 @@ impl<S: System> Search<'_, S> {
         let Some(event) = self.branches[index].event().filter(|_| !questions.is_empty()) else {
             return;
         };
-        // The execution at hand has all events of the branch, and its own.
-        let position = self.graph.find(event).expect("internal error: the branch has no event");
+        // The execution at hand has all events of the branch, and its own, if the program does the same
+        // every time.
+        let Some(position) = self.graph.find(event) else {
+            return self.run.give_up(NOT_REPRODUCIBLE.to_owned());
+        };
         let variable = self.graph.vertex(position).variable;
         let object = variable.expect("internal error: the event reads nothing").object;
         let base = self.branches[index].base.clone();

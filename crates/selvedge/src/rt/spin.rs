@@ -373,9 +373,13 @@ impl Engine {
     fn turn(&self, verb: &'static str, spot: Spot, registers: Option<Registers>) {
         let rt = self.rt();
         let me = rt.current;
-        if !rt.shared.learned.spins.replace(true) {
-            // What was read so far is not known: again, from the start.
-            rt.learn();
+        if !rt.shared.learned.spins.get() {
+            // What was read so far is not known: again, from the start. What is left of an execution that is
+            // over teaches nothing.
+            if rt.way == Way::Announce {
+                rt.shared.learned.spins.set(true);
+                rt.learn();
+            }
             return;
         }
         let operations = rt.threads[me].operations;

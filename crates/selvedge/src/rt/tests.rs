@@ -6,8 +6,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use selvedge_core::{Ending, Execution, Report, TraceKey};
-use selvedge_explore::{Algorithm, Limits, Observer, Options, explore};
+use selvedge_core::{Bound, Ending, Execution, Report, TraceKey};
+use selvedge_explore::{Algorithm, Limits, Observer, Options, Progress, explore};
 
 use program::{Random, Step, program};
 
@@ -15,18 +15,22 @@ use super::runtime::{Learned, Shared};
 use super::system::Program;
 use crate::thread;
 
-/// Keeps the class of every execution.
-#[derive(Default)]
-struct Keys {
+/// Keeps the class of every execution, and ends a search that makes no sense any more, as a check does.
+struct Keys<'a> {
+    shared: &'a Shared,
     keys: BTreeSet<Vec<u8>>,
     executions: u64,
 }
 
-impl Observer for Keys {
+impl Observer for Keys<'_> {
     fn execution(&mut self, execution: &Execution, ending: Ending) {
         self.executions += 1;
         let key = format!("{:?} {ending:?}", TraceKey::of(execution));
         self.keys.insert(key.into_bytes());
+    }
+
+    fn poll(&mut self, _progress: &dyn Fn() -> Progress) -> Option<Bound> {
+        self.shared.is_unsteady.get().then_some(Bound::Interrupted)
     }
 }
 
@@ -64,18 +68,18 @@ fn run(algorithm: Algorithm, program: impl Fn() -> Vec<usize> + Clone + 'static)
     let options = Options { keep_going: true, limits, ..Options::default() };
     let make = || Program::new(Rc::clone(&shared), false);
     // What was learned matters from the first step on.
-    let (keys, report) = loop {
+    let ((classes, executions), report) = loop {
         outcomes.borrow_mut().clear();
         shared.is_unsteady.set(false);
-        let mut keys = Keys::default();
+        let mut keys = Keys { shared: &shared, keys: BTreeSet::new(), executions: 0 };
         let report = explore(algorithm, &make, &options, &mut keys);
         if !shared.learned.news.replace(false) {
-            break (keys, report);
+            break ((keys.keys.len(), keys.executions), report);
         }
     };
     assert_eq!(*shared.unsteady.borrow(), None);
     let outcomes = std::mem::take(&mut *outcomes.borrow_mut());
-    Found { report, classes: keys.keys.len(), executions: keys.executions, outcomes }
+    Found { report, classes, executions, outcomes }
 }
 
 /// Programs with more interleavings are left out.

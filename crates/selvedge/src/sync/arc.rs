@@ -41,9 +41,6 @@ pub struct Arc<T: ?Sized> {
 /// Dropping a content did something visible.
 pub(crate) fn note_visible_drop(rt: &mut Runtime) {
     let me = rt.current;
-    if !is_under_way(rt) {
-        return;
-    }
     let dropped = std::mem::take(&mut rt.threads[me].dropping);
     for &content in &dropped {
         learn(rt, content);
@@ -51,8 +48,9 @@ pub(crate) fn note_visible_drop(rt: &mut Runtime) {
     rt.threads[me].dropping = dropped;
 }
 
+/// What is left of an execution that is over teaches nothing: the search would find itself in another one.
 fn learn(rt: &Runtime, content: &'static str) {
-    if rt.shared.learned.counted.borrow_mut().insert(content) {
+    if rt.way == Way::Announce && rt.shared.learned.counted.borrow_mut().insert(content) {
         rt.learn();
     }
 }
@@ -62,11 +60,6 @@ fn learn_of<T: ?Sized>() {
     if let Some(engine) = Engine::try_enter() {
         learn(engine.rt(), std::any::type_name::<T>());
     }
-}
-
-/// What is left of an execution that is over teaches nothing.
-fn is_under_way(rt: &Runtime) -> bool {
-    rt.way == Way::Announce
 }
 
 /// Whether the count of this content is part of the search.
@@ -426,7 +419,6 @@ pub(crate) fn last_drop<T: ?Sized>(drops: impl FnOnce()) {
     if let Some(after) = mark(false)
         && before != Some(after)
         && let Some(engine) = Engine::try_enter()
-        && is_under_way(engine.rt())
     {
         learn(engine.rt(), content);
     }
