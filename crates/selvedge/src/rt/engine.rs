@@ -202,6 +202,8 @@ impl Engine {
         }
         if rt.way == Way::Drain && rt.drained > MOST_DRAINED && !is_unwinding() {
             rt.threads[me].aborting = true;
+            // Its destructors may take as many steps again.
+            rt.drained = 0;
             self.unwind();
         }
         rt.stand_at(operation, Subject::Both, spot);

@@ -81,10 +81,12 @@ impl Program {
         self.rt_mut().way = Way::Drain;
         loop {
             let rt = self.rt();
-            // One that failed before its first step stands at it, but does not go on.
+            // One that failed before its first step stands at it, but does not go on; nor does one that is
+            // taken down, and waits in a destructor.
             let goes_on = |&number: &usize| {
                 let thread = &rt.threads[number];
-                thread.fiber.is_some() && thread.fault.is_none() && rt.is_enabled(number)
+                let is_left = thread.fault.is_some() || thread.aborting;
+                thread.fiber.is_some() && !is_left && rt.is_enabled(number)
             };
             let Some(next) = (0..rt.threads.len()).find(goes_on) else { return };
             self.rt_mut().choice = 0;
