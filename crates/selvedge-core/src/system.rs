@@ -159,6 +159,16 @@ pub trait System {
     /// blocked. The state does not change.
     fn pending(&mut self, step: Step, effect: &mut Effect);
 
+    /// Adds objects that keep the pending step of `thread`, which is blocked, waiting: as long as none of
+    /// them changes, it waits. The fewer, the less an explorer has to try. All that decides whether the
+    /// step can run is always a right answer.
+    fn obstacles(&mut self, thread: ThreadId, objects: &mut Vec<ObjectId>) {
+        let mut effect = Effect::default();
+        self.pending(Step::of(thread), &mut effect);
+        let own = effect.footprint.accesses().iter().filter(|access| !access.mode.is_cause());
+        objects.extend(own.map(|access| access.object));
+    }
+
     /// Takes the pending step of `step.thread`, which is enabled, with alternative `step.choice`.
     fn step(&mut self, step: Step, effect: &mut Effect);
 

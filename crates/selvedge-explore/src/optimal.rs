@@ -296,7 +296,7 @@ impl<S: System> Search<'_, S> {
         let Search { run, sleep, trees, nodes, reversal, .. } = self;
         let full = if maximal { Absent::Initial } else { Absent::Nothing };
         let mut settled = true;
-        let expand = reversals(run, later, reversal, &mut |execution, reversal| {
+        let unknown = reversals(run, later, reversal, &mut |execution, reversal| {
             let depth = reversal.at.index();
             let (tree, sleepers) = (&mut nodes[depth].tree, sleep.at(depth));
             if reversal.stable {
@@ -308,34 +308,8 @@ impl<S: System> Search<'_, S> {
             settled = false;
             schedule(trees, tree, sleepers, &reversal.sequence, full);
         });
-        for at in expand {
-            self.expand(at);
-        }
+        debug_assert!(unknown.is_empty() || !run.report.inconclusive.is_empty());
         settled
-    }
-
-    /// Makes a branch of every step that can be taken before the event at `at`.
-    fn expand(&mut self, at: Position) {
-        self.run.sync_to(at.index());
-        let explored = self.run.execution.event(at).step();
-        let tree = &mut self.nodes[at.index()].tree;
-        let mut effect = Effect::default();
-        for thread in self.run.threads() {
-            let choices = match self.run.is_enabled(thread) {
-                true => self.run.system.choices(thread),
-                false => 0,
-            };
-            for choice in 0..choices {
-                let step = Step { thread, choice };
-                let known = step == explored
-                    || self.trees.branches(*tree).any(|node| self.trees.step(node) == step);
-                let sleeps = self.sleep.at(at.index()).iter().any(|other| other.contains(step));
-                if !known && !sleeps {
-                    self.run.system.pending(step, &mut effect);
-                    self.trees.add_last(tree, step, effect.footprint.clone());
-                }
-            }
-        }
     }
 }
 

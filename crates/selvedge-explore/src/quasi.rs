@@ -175,8 +175,6 @@ struct Search<'a, S> {
 struct Node {
     /// How many branches were explored.
     explored: u32,
-    /// Whether every step must be explored here, because there are too many reversals.
-    in_full: bool,
 }
 
 impl<S: System> Search<'_, S> {
@@ -259,9 +257,7 @@ impl<S: System> Search<'_, S> {
             self.run.finish_preempted(false);
         } else {
             debug_assert!(
-                self.k.is_some()
-                    || !self.run.report.inconclusive.is_empty()
-                    || self.nodes.iter().any(|node| node.in_full),
+                self.k.is_some() || !self.run.report.inconclusive.is_empty(),
                 "optimality: unless a limit interferes, someone is always awake"
             );
             self.run.finish_redundant();
@@ -332,7 +328,7 @@ impl<S: System> Search<'_, S> {
             self.nodes.pop();
             self.taken[self.run.execution.steps()[depth].thread.index()] -= 1;
             let lost = self.sleepers.ascend();
-            let worth_it = lost || self.nodes[depth].in_full || !self.kept[depth].is_empty();
+            let worth_it = lost || !self.kept[depth].is_empty();
             let found = worth_it && self.find_branch(depth);
             self.extensions.path.pop();
             if !found {
@@ -356,7 +352,7 @@ impl<S: System> Search<'_, S> {
         let event = extensions.executed(&run.execution, Position::new(depth));
         let (unfolding, kept, node) =
             (&mut extensions.unfolding, &mut kept[depth], &mut nodes[depth]);
-        if kept.is_empty() && !node.in_full && !sleepers.is_anything_excluded(unfolding, event) {
+        if kept.is_empty() && !sleepers.is_anything_excluded(unfolding, event) {
             return false;
         }
         node.explored += 1;
@@ -364,7 +360,7 @@ impl<S: System> Search<'_, S> {
         self.enter(Phase::Searching);
         let found = self.search_comb();
         self.enter(Phase::Building);
-        found || (self.nodes[depth].in_full && self.has_open_step(depth))
+        found
     }
 
     /// Looks for an alternative to what sleeps at the last node, and makes it the clue.
@@ -375,12 +371,6 @@ impl<S: System> Search<'_, S> {
         let Some(found) = self.comb.search(unfolding, asleep, usable, self.k) else { return false };
         clue(unfolding, &self.taken, found, &mut self.clue);
         true
-    }
-
-    /// Whether a step can be taken at `depth` that does not sleep there.
-    fn has_open_step(&mut self, depth: usize) -> bool {
-        self.run.sync_to(depth);
-        self.run.threads().any(|thread| self.run.is_enabled(thread) && !self.sleeps_whole(thread))
     }
 
     /// Keeps with each event what its races become when they are reversed.
@@ -433,16 +423,14 @@ impl<S: System> Search<'_, S> {
     fn reverse(&mut self, later: Later, thread: ThreadId) -> bool {
         let Self { run, extensions, sleepers, kept, reversal, .. } = self;
         let mut settled = true;
-        let in_full = reversals(run, later, reversal, &mut |execution, reversal| {
+        let unknown = reversals(run, later, reversal, &mut |execution, reversal| {
             settled &= reversal.stable;
             let event = extensions.reversed(execution, reversal, (later, thread), sleepers);
             if let Some(event) = event {
                 kept[reversal.at.index()].insert(event);
             }
         });
-        for at in in_full {
-            self.nodes[at.index()].in_full = true;
-        }
+        debug_assert!(unknown.is_empty() || !run.report.inconclusive.is_empty());
         settled
     }
 

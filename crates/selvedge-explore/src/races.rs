@@ -21,23 +21,22 @@
 //!
 //! **Steps that can wait.** A release never races with the acquire that it enables; the race is
 //! with the acquire before it, found by walking back through the object's history. In general `e`
-//! may be any access that `e'` waits for the end of, and other events `D` of `notdep(e,E)` may keep
-//! `e'` waiting too (a second reader of a reader-writer lock). Then every part of `D` that is
-//! closed under happens-before and leaves `e'` enabled gives a sequence of its own.
+//! may be any access that `e'` waits for the end of, and other events of `notdep(e,E)` may keep
+//! `e'` waiting too: see `races/waiting.rs`.
 
+mod enabling;
 mod locks;
-mod parts;
+mod waiting;
 
 use selvedge_core::{
     Access, Effect, Execution, Flexibility, Footprint, Mode, ObjectId, Position, Status, Step,
-    System, ThreadId, commute, dependent, may_enable_only, never_disables,
+    System, ThreadId, commute, dependent,
 };
 
 use smallvec::SmallVec;
 
 use self::locks::lock_races;
-use self::parts::parts_to_leave_out;
-use crate::clock::{Clock, join};
+use self::waiting::Waiting;
 use crate::run::Run;
 use crate::sequence::Sequence;
 
@@ -94,8 +93,9 @@ impl Reversal {
 pub(crate) type Found<'a> = &'a mut dyn FnMut(&Execution, &mut Reversal);
 
 /// Calls `found` with every sequence that reverses a race of `later`, looking at all of the
-/// execution. Gives positions of nodes that must be expanded in full, because there were too many
-/// sequences. The system may be left elsewhere: see [`Run::sync_to`].
+/// execution. Returns the positions of nodes that must be expanded in full, because the program cannot be
+/// run there without `e`: never unless edges are left out, or the program is not deterministic, which is
+/// then noted. The system may be left elsewhere: see [`Run::sync_to`].
 pub(crate) fn reversals<S: System>(
     run: &mut Run<'_, S>,
     later: Later,
@@ -397,179 +397,3 @@ fn what_if<S: System>(
 /// The message for a system that breaks its contract.
 pub(crate) const NOT_REPRODUCIBLE: &str = "the program did not do the same when it ran the same steps again; \
      does it depend on time, on random numbers or on anything outside it?";
-
-/// A step that can wait, executed or not.
-struct Waiting {
-    later: Later,
-    thread: ThreadId,
-    accesses: SmallVec<[Access; 4]>,
-    /// What happens before it whatever it waits for: a clock.
-    known: Clock,
-    /// Whether one object alone decides when it can run.
-    single: bool,
-}
-
-impl Waiting {
-    fn new<S: System>(run: &Run<'_, S>, later: Later, accesses: SmallVec<[Access; 4]>) -> Self {
-        let execution = &run.execution;
-        let (thread, end, previous) = match later {
-            Later::Event(position) => {
-                let thread = execution.event(position).thread();
-                (thread, position, execution.previous_of_thread(position))
-            }
-            Later::Pending(thread) => {
-                (thread, Position::new(execution.len()), execution.last_of(thread))
-            }
-        };
-        let mut known = Clock::new();
-        for cause in previous.into_iter().chain(hard_causes(execution, &accesses, end)) {
-            join(&mut known, execution.clock(cause));
-        }
-        let own = accesses.iter().filter(|access| !access.mode.is_cause());
-        let single = own.clone().count() == 1 && own.clone().all(|access| !access.mode.is_memory());
-        Self { later, thread, accesses, known, single }
-    }
-
-    fn reversals<S: System>(
-        &self,
-        run: &mut Run<'_, S>,
-        reversal: &mut Reversal,
-        found: Found<'_>,
-    ) -> Vec<Position> {
-        let mut expand = Vec::new();
-        // What happens before a race that was reversed is reversed from there.
-        let mut reversed = Clock::new();
-        for e in self.candidates(&run.execution) {
-            let id = run.execution.event(e).id;
-            if self.single && reversed.get(id.thread.index()).is_some_and(|&n| n > id.nth) {
-                continue;
-            }
-            match self.reverse(run, e, reversal, found) {
-                Reversed::Nothing => {}
-                Reversed::Some => join(&mut reversed, run.execution.clock(e)),
-                Reversed::TooMany => expand.push(e),
-            }
-        }
-        expand
-    }
-
-    /// Events of other threads, latest first, that it conflicts with and that it could run without.
-    fn candidates(&self, execution: &Execution) -> SmallVec<[Position; 8]> {
-        let mut candidates: SmallVec<[Position; 8]> = SmallVec::new();
-        for (nth, access) in self.accesses.iter().enumerate() {
-            let mut look_at = |(position, other): (Position, Access)| {
-                if self.knows(execution, position) {
-                    // If nothing commutes with it, everything before it is known too.
-                    return commute(other.mode, other.mode) || execution.is_relaxed();
-                }
-                if !commute(other.mode, access.mode) && !may_enable_only(other.mode, access.mode) {
-                    candidates.push(position);
-                }
-                true
-            };
-            let _known = match self.later {
-                _ if access.mode.is_cause() => continue,
-                Later::Event(event) => execution.history_of_access(event, nth).all(&mut look_at),
-                Later::Pending(_) => {
-                    let end = Position::new(execution.len());
-                    execution.history(access.object, end).all(&mut look_at)
-                }
-            };
-        }
-        if let Later::Event(position) = self.later
-            && execution.is_relaxed()
-        {
-            candidates.extend_from_slice(execution.predecessors(position));
-        }
-        candidates.sort_unstable_by(|a, b| b.cmp(a));
-        candidates.dedup();
-        candidates
-    }
-
-    fn knows(&self, execution: &Execution, position: Position) -> bool {
-        let id = execution.event(position).id;
-        id.thread == self.thread
-            || self.known.get(id.thread.index()).is_some_and(|&count| count > id.nth)
-    }
-
-    /// `D`: the events of `notdep(e,E)` that may keep it waiting as `e` does. If `e` cannot do that,
-    /// then it could also run right after `e`, and the execution in which it does has no `D`.
-    fn others(&self, execution: &Execution, e: Position, before: &[Position]) -> Vec<Position> {
-        if execution.accesses(e).iter().all(|access| never_disables(access.mode)) {
-            return Vec::new();
-        }
-        let others = before.iter().copied().filter(|&position| {
-            !self.knows(execution, position)
-                && dependent(execution.accesses(position), &self.accesses)
-        });
-        others.collect()
-    }
-
-    /// Finds the sequences that put it before `e`.
-    fn reverse<S: System>(
-        &self,
-        run: &mut Run<'_, S>,
-        e: Position,
-        reversal: &mut Reversal,
-        found: Found<'_>,
-    ) -> Reversed {
-        let (before, after) = parts(&run.execution, e, self.later);
-        let others = self.others(&run.execution, e, &before);
-        let mut reversed = Reversed::Nothing;
-        if others.is_empty() {
-            let known = match self.later {
-                Later::Event(later) => decided(run, e, later, &before),
-                Later::Pending(_) => None,
-            };
-            let alternatives = match known {
-                Some(decided) => Some(decided.into_iter().collect()),
-                None => what_if(run, e, &before, self.thread),
-            };
-            let Some(alternatives) = alternatives else {
-                return Reversed::TooMany;
-            };
-            for last in alternatives {
-                place(run, e, &before, &last, &after, reversal);
-                match self.later {
-                    Later::Event(position) => {
-                        reversal.stable &= is_stable(&self.accesses, last.1.accesses());
-                        reversal.rest = Position::new(position.index() + 1);
-                    }
-                    Later::Pending(_) => reversal.stable = false,
-                }
-                found(&run.execution, reversal);
-                reversed = Reversed::Some;
-            }
-            return reversed;
-        }
-        let Some(parts) = parts_to_leave_out(&run.execution, &others) else {
-            return Reversed::TooMany;
-        };
-        for left_out in parts {
-            let keep = |position: Position| {
-                !left_out.iter().any(|&gone| run.execution.happens_before(gone, position))
-            };
-            let kept: Vec<Position> = before.iter().copied().filter(|&p| keep(p)).collect();
-            let Some(alternatives) = what_if(run, e, &kept, self.thread) else {
-                return Reversed::TooMany;
-            };
-            for (step, footprint) in alternatives {
-                reversal.start(&run.execution, e, &kept);
-                reversal.sequence.push(step, footprint.accesses());
-                found(&run.execution, reversal);
-                reversed = Reversed::Some;
-            }
-        }
-        reversed
-    }
-}
-
-/// What came of reversing a race.
-enum Reversed {
-    /// The step is not enabled without the other.
-    Nothing,
-    /// At least one sequence.
-    Some,
-    /// Too many combinations to try, or nobody can tell.
-    TooMany,
-}

@@ -117,6 +117,10 @@ impl System for Interpreter {
         self.machine.get_mut().pending(&self.loaded, step.thread.index(), step.choice, effect);
     }
 
+    fn obstacles(&mut self, thread: ThreadId, objects: &mut Vec<ObjectId>) {
+        self.machine.get_mut().obstacles(&self.loaded, thread.index(), objects);
+    }
+
     #[inline]
     fn step(&mut self, step: Step, effect: &mut Effect) {
         self.machine.get_mut().step(&self.loaded, step.thread.index(), step.choice, effect);

@@ -77,6 +77,24 @@ impl Machine {
         }
     }
 
+    /// The objects that keep the pending step of a thread, which is blocked, waiting. An atomic section
+    /// waits as long as what it read on the way to an `await` that is false stays as it is.
+    pub(super) fn obstacles(&mut self, loaded: &Loaded, me: usize, objects: &mut Vec<ObjectId>) {
+        let mut effect = Effect::default();
+        if self.quick_status(loaded, me).is_some() {
+            self.pending(loaded, me, 0, &mut effect);
+        } else {
+            let mut budget = self.budget;
+            self.record.on = false;
+            self.begin_step(me);
+            self.run_section(loaded, me, &mut effect.footprint, &mut budget);
+            self.undo_step();
+            self.record.on = true;
+        }
+        let own = effect.footprint.accesses().iter().filter(|access| !access.mode.is_cause());
+        objects.extend(own.map(|access| access.object));
+    }
+
     /// Performs the pending step of `me`; false if it turns out to be blocked.
     #[inline]
     pub(super) fn perform(
