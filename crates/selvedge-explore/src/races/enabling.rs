@@ -82,7 +82,7 @@ fn to_leave_out(
         .iter()
         .rev()
         .filter_map(|&position| Some((position, mode_of(position)?)))
-        .filter(|&(_, mode)| !never_disables(mode))
+        .filter(|&(_, mode)| !never_disables(mode) && !commute(mode, Mode::Read))
         .peekable();
     let Some(&(last, last_mode)) = disabling.peek() else { return Vec::new() };
     if !commute(last_mode, last_mode) {
