@@ -7,7 +7,7 @@ use selvedge_lang::ir::Program;
 
 use crate::circuit::Circuit;
 use crate::encode::passes::may_depend;
-use crate::encode::steps::Steps;
+use crate::encode::steps::{Steps, Which};
 use crate::encode::transactions::{Round, StepOfTwo, generate, passes};
 use crate::patience::Patience;
 use crate::unroll::{Depth, EventId, Unrolled, unroll};
@@ -49,7 +49,7 @@ pub fn of_program(program: &Arc<Program>, repetitions: u32) -> Result<Vec<Betwee
     let patience = &mut Patience::new(&mut never);
     let unrolled = unroll(program, depth, Circuit::default(), patience);
     let mut unrolled = unrolled.expect("internal error: nobody stopped it");
-    let steps = Steps::new(&mut unrolled);
+    let steps = Steps::new(&mut unrolled, Which::Noticed);
     let threads: Vec<usize> =
         (0..steps.of_thread.len()).filter(|&i| !steps.of_thread[i].is_empty()).collect();
     let &[first, second] = threads.as_slice() else {

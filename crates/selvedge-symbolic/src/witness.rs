@@ -62,17 +62,7 @@ pub fn replay(unrolled: &Unrolled, order: &[EventId], wrong: &Wrong) -> Result<W
             return Ok(run.witness(violation));
         }
     }
-    if let Wrong::Fault(fault) = wrong
-        && let Some(thread) = fault.thread
-    {
-        // Code before the first step fails in a step of its own.
-        if let Some(id) = run.ids[thread]
-            && run.system.status(id) == Status::Enabled
-            && let Some(violation) = run.take(Step::of(id))
-            && run.is_it(&violation, wrong)
-        {
-            return Ok(run.witness(violation));
-        }
+    if matches!(wrong, Wrong::Fault(fault) if fault.thread.is_some()) {
         return Err("no step failed there".to_owned());
     }
     match run.system.end().1 {

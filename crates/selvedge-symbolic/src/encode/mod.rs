@@ -15,8 +15,8 @@ use crate::patience::{Patience, Stopped};
 use crate::unroll::{EventId, Unrolled};
 use goals::Goals;
 use order::OrderEncoding;
-use passes::Passes;
-use steps::Steps;
+use passes::{Keep, Passes};
+use steps::{Steps, Which};
 use token::TokenEncoding;
 
 /// How interleavings are encoded.
@@ -115,8 +115,12 @@ pub fn encode(
     if scheme == Scheme::Order {
         return Ok(Encoding::Order(order::encode(unrolled, goals.maximal, patience)?));
     }
-    let steps = Steps::new(unrolled);
-    let passes = Passes::new(unrolled, &steps, scheme, patience)?;
+    let (which, keep) = match context_bound {
+        None => (Which::Noticed, Keep::AnySchedule),
+        Some(_) => (Which::All, Keep::FewestSwitches),
+    };
+    let steps = Steps::new(unrolled, which);
+    let passes = Passes::new(unrolled, &steps, scheme, keep, patience)?;
     let token = token::encode(unrolled, steps, passes, context_bound, goals.maximal, patience)?;
     Ok(Encoding::Token(token))
 }

@@ -17,6 +17,13 @@
 //! a smaller one. With branches all this is said under conditions: `a⁺` is what runs next.
 //! Two threads with few ways through them have the passes of GenMAT (`transactions.rs`), for each
 //! pair of ways.
+//!
+//! **With a context bound** neither will do: the least schedule of a class, or the one that GenMAT keeps,
+//! may have more switches than another schedule of the class. Then the rule for *j* after *i* is applied
+//! to all pairs. Of the schedules of a class with the fewest switches, take one whose first turns are as
+//! long as possible (its list of lengths is the greatest). If it passed the token from `a` although `a⁺`
+//! commutes with everything that runs in between, `a⁺` could run right behind `a`: that turn would be
+//! longer, a later one shorter, and no switch would be added. So it passes the token only by the rule.
 //! **Cost:** one literal per pair that is kept, and one per pair of a step and a later step.
 //! **Tests:** `tests/classes.rs`, `tests/agreement.rs`.
 
@@ -49,6 +56,15 @@ pub struct Passes {
     pub transactions: Option<usize>,
 }
 
+/// Which schedules of each class the passes must allow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Keep {
+    /// One of them.
+    AnySchedule,
+    /// One with the fewest context switches, which are then counted.
+    FewestSwitches,
+}
+
 /// More pairs than this are not looked at,
 const MOST_PAIRS: usize = 4_000_000;
 /// and more than this do not go into a formula: each takes some kilobytes.
@@ -65,6 +81,7 @@ impl Passes {
         unrolled: &mut Unrolled,
         steps: &Steps,
         scheme: Scheme,
+        keep: Keep,
         patience: &mut Patience<'_>,
     ) -> Result<Self, NoFormula> {
         if steps.pairs() > MOST_PAIRS {
@@ -72,13 +89,19 @@ impl Passes {
         }
         let locksets = Locksets::new(unrolled, steps);
         let (mut kept, transactions) = match scheme {
-            Scheme::Mat => match of_two_threads(unrolled, steps) {
-                Some((passes, count)) => (passes, Some(count)),
-                None => {
-                    let least = Lexicographic { unrolled, steps, locksets: &locksets };
-                    (least.passes(patience)?, None)
+            Scheme::Mat => {
+                let of_two = match keep {
+                    Keep::AnySchedule => of_two_threads(unrolled, steps),
+                    Keep::FewestSwitches => None,
+                };
+                match of_two {
+                    Some((passes, count)) => (passes, Some(count)),
+                    None => {
+                        let reduced = Reduced { unrolled, steps, locksets: &locksets, keep };
+                        (reduced.passes(patience)?, None)
+                    }
                 }
-            },
+            }
             Scheme::Token | Scheme::Order => (all(steps), None),
         };
         kept.retain(|pass| {
@@ -183,14 +206,16 @@ fn depends(unrolled: &mut Unrolled, a: EventId, b: EventId) -> Lit {
     unrolled.circuit.any(&sides)
 }
 
-/// The passes that the least schedules need.
-struct Lexicographic<'a> {
+/// The passes that one schedule of each class needs: the least one in the lexicographic order of the
+/// threads, or one with the fewest switches.
+struct Reduced<'a> {
     unrolled: &'a mut Unrolled,
     steps: &'a Steps,
     locksets: &'a Locksets,
+    keep: Keep,
 }
 
-impl Lexicographic<'_> {
+impl Reduced<'_> {
     fn passes(mut self, patience: &mut Patience<'_>) -> Result<Vec<Pass>, Stopped> {
         let mut passes = Vec::new();
         let threads = self.steps.of_thread.len();
@@ -198,27 +223,36 @@ impl Lexicographic<'_> {
             for index in 0..self.steps.of_thread[i].len() {
                 patience.check()?;
                 let from = self.steps.of_thread[i][index];
-                for j in 0..i {
-                    for &to in &self.steps.of_thread[j] {
-                        let allowed = depends(self.unrolled, from, to);
-                        passes.push(Pass { from, to, allowed });
+                let first = match self.keep {
+                    Keep::FewestSwitches => 0,
+                    Keep::AnySchedule => {
+                        self.backward(i, from, &mut passes);
+                        i + 1
                     }
-                }
-                self.forward(i, from, &mut passes);
+                };
+                self.forward(i, from, first, &mut passes);
             }
         }
         Ok(passes)
     }
 
-    /// Passes to later threads.
-    fn forward(&mut self, i: usize, from: EventId, passes: &mut Vec<Pass>) {
+    /// Passes to earlier threads: to what is dependent.
+    fn backward(&mut self, i: usize, from: EventId, passes: &mut Vec<Pass>) {
+        for to in self.steps.of_thread[..i].iter().flatten().copied() {
+            let allowed = depends(self.unrolled, from, to);
+            passes.push(Pass { from, to, allowed });
+        }
+    }
+
+    /// Passes to the threads from `first` on: where the thread cannot go on as well right now.
+    fn forward(&mut self, i: usize, from: EventId, first: usize, passes: &mut Vec<Pass>) {
         let threads = self.steps.of_thread.len();
         // Per other thread: whether a step of it from some index on is dependent with what comes
         // next; the last entry is for none.
         let ahead: Vec<Vec<Lit>> = (0..threads)
             .map(|k| if k == i { vec![Lit::FALSE] } else { self.dependent_ahead(from, k) })
             .collect();
-        for j in i + 1..threads {
+        for j in (first..threads).filter(|&j| j != i) {
             let others: Vec<Lit> = (0..threads).filter(|&k| k != j).map(|k| ahead[k][0]).collect();
             let mut reasons = vec![self.steps.is_last[from.index()]];
             reasons.extend(others);

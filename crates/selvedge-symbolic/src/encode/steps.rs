@@ -7,8 +7,17 @@ use crate::unroll::{EventId, Unrolled};
 /// A previous or next step, with the condition under which it is.
 pub type Neighbour<T> = (Lit, T);
 
-/// The steps that others can notice: those that touch something shared, and those that create or
-/// wait for threads. A choice or a `yield` is not one.
+/// Which events are steps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Which {
+    /// Those that others can notice: those that touch something shared, and those that create or
+    /// wait for threads. A choice or a `yield` is not one: it can run right before the next one.
+    Noticed,
+    /// All. Where context switches are counted, a thread needs its turn for any of them.
+    All,
+}
+
+/// The steps between which a token passes.
 pub struct Steps {
     /// Per thread, in program order.
     pub of_thread: Vec<Vec<EventId>>,
@@ -22,14 +31,14 @@ pub struct Steps {
 
 impl Steps {
     /// Those of an unrolled program.
-    pub fn new(unrolled: &mut Unrolled) -> Self {
+    pub fn new(unrolled: &mut Unrolled, which: Which) -> Self {
         let count = unrolled.events.len();
         let is_step: Vec<bool> = unrolled
             .events
             .iter()
             .map(|event| {
-                event.guard != Lit::FALSE
-                    && (event.is_shared() || !event.spawns.is_empty() || !event.joins.is_empty())
+                let threads = !event.spawns.is_empty() || !event.joins.is_empty();
+                event.guard != Lit::FALSE && (which == Which::All || event.is_shared() || threads)
             })
             .collect();
         let mut previous: Vec<Vec<Neighbour<Option<EventId>>>> = Vec::with_capacity(count);

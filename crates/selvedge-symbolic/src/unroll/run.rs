@@ -290,12 +290,29 @@ impl Unrolled {
         turn.state.guard = self.circuit.and(turn.state.guard, !condition);
         match turn.runner {
             Runner::Thread(thread) => {
+                let lit = self.first_step_fails(*thread, turn.state, turn.site, lit);
                 self.faults.push(FaultSite { lit, site: turn.site, kind, thread: Some(*thread) });
             }
             Runner::Look(look) => {
                 look.faults.push(FaultSite { lit, site: turn.site, kind, thread: None });
             }
         }
+    }
+
+    /// Code before the first step of a thread fails in a step of its own. Gives whether there is a fault:
+    /// `lit`, unless the thread stops before that step.
+    fn first_step_fails(&mut self, thread: usize, state: &State, site: SiteId, lit: Lit) -> Lit {
+        let Some(&(condition, _)) = state.last.iter().find(|(_, event)| event.is_none()) else {
+            return lit;
+        };
+        let guard = self.circuit.and(lit, condition);
+        if guard == Lit::FALSE {
+            return lit;
+        }
+        let mut failing = State { guard, last: vec![(Lit::TRUE, None)], ..state.clone() };
+        self.new_event(thread, &mut failing, site, false);
+        let later = self.circuit.and(lit, !condition);
+        self.circuit.or(failing.guard, later)
     }
 
     /// A step of `thread`, which comes to it with `state`. If it may stay undone, a stop is noted,

@@ -91,4 +91,28 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         suite: "export",
         test: "random_orders",
     },
+    Mistake {
+        name: "symbolic: with a context bound any schedule of a class is kept",
+        file: "encode/mod.rs",
+        right: "(Which::All, Keep::FewestSwitches)",
+        wrong: "(Which::All, Keep::AnySchedule)",
+        suite: "context_bounds",
+        test: "the_family_rounds_needs_three_switches",
+    },
+    Mistake {
+        name: "symbolic: with a context bound steps that nobody notices take no turn",
+        file: "encode/mod.rs",
+        right: "(Which::All, Keep::FewestSwitches)",
+        wrong: "(Which::Noticed, Keep::FewestSwitches)",
+        suite: "context_bounds",
+        test: "steps_that_touch_nothing_count",
+    },
+    Mistake {
+        name: "symbolic: a thread that fails before its first step takes no turn",
+        file: "unroll/run.rs",
+        right: "let lit = self.first_step_fails(*thread, turn.state, turn.site, lit);",
+        wrong: "let _ = Self::first_step_fails;",
+        suite: "context_bounds",
+        test: "steps_that_touch_nothing_count",
+    },
 ];
