@@ -241,6 +241,9 @@ impl<S: System> Search<'_, S> {
     /// Goes on freely to the end of the execution.
     fn go_on(&mut self) -> Ran {
         while !self.run.is_stopped() {
+            if self.take_if_plain() {
+                continue;
+            }
             let Some(step) = self.chosen() else {
                 if self.run.threads().any(|thread| self.run.is_enabled(thread)) {
                     self.run.finish_redundant();
@@ -253,7 +256,6 @@ impl<S: System> Search<'_, S> {
                 self.run.finish_cut();
                 return Ran::Ended;
             }
-            let from = self.run.execution.len();
             self.run.step(step);
             let mark = if step.choice == 0 { Mark::Free } else { Mark::Other };
             if let Ran::Dropped = self.mark(mark) {
@@ -263,9 +265,28 @@ impl<S: System> Search<'_, S> {
                 return Ran::Dropped;
             }
             let done = self.done;
-            self.run.after_steps(self.run.execution.len() - from, &|| done);
+            self.run.after_step(&|| done);
         }
         Ran::Ended
+    }
+
+    /// Takes the step of the first enabled thread, if that is the chosen one and nothing is to be looked at.
+    fn take_if_plain(&mut self) -> bool {
+        let after_head = matches!(self.marks.last(), Some(Mark::Head(_)));
+        if after_head || self.run.is_at_step_limit() || self.waits_for_reasons() {
+            return false;
+        }
+        let Some(thread) = self.run.enabled_in_order().next() else { return false };
+        let at = Position::new(self.run.execution.len());
+        self.run.step(Step::of(thread));
+        if self.run.execution.event(at).flexibility == Flexibility::Blocking {
+            self.run.backtrack(at.index());
+            return false;
+        }
+        self.marks.push(Mark::Free);
+        let done = self.done;
+        self.run.after_step(&|| done);
+        true
     }
 
     /// The step that is taken if nothing speaks against it.
