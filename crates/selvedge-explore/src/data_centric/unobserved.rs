@@ -32,7 +32,7 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use selvedge_core::{
-    Effect, EventId, Footprint, ObjectId, Position, Report, Status, Step, System, ThreadId,
+    Effect, EventId, Footprint, Judged, ObjectId, Position, Report, Status, Step, System, ThreadId,
 };
 
 use super::architecture::Architecture;
@@ -447,7 +447,9 @@ impl<S: System> Search<'_, S> {
     /// The variables that `finally` looks at, in order.
     fn judged(&mut self) -> Vec<ObjectId> {
         let mut footprint = Footprint::new();
-        self.run.system.judged(&mut footprint);
+        if self.run.system.judged(&mut footprint) == Judged::NotTold {
+            self.run.give_up(super::END_NOT_TOLD.to_owned());
+        }
         footprint.accesses().iter().map(|access| access.object).collect()
     }
 
