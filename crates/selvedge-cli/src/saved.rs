@@ -7,6 +7,7 @@ use selvedge_report::ViolationView;
 use serde::{Deserialize, Serialize};
 
 use crate::exit::Failure;
+use crate::hash::hash;
 use crate::source::{Constants, Loaded};
 
 /// What makes a file a saved trace.
@@ -75,23 +76,6 @@ impl Saved {
 
     /// Whether `text` is the program that the trace was saved for.
     pub(crate) fn belongs_to(&self, text: &str) -> bool {
-        self.text_hash == hash(text)
-    }
-}
-
-/// FNV-1a, 64 bits: tells a changed file from the old one, and needs nothing.
-fn hash(text: &str) -> String {
-    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    format!("fnv1a-64:{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, step))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_hash_is_fnv1a() {
-        assert_eq!(hash(""), "fnv1a-64:cbf29ce484222325");
-        assert_eq!(hash("foobar"), "fnv1a-64:85944171f73967e8");
+        self.text_hash == hash(&text)
     }
 }
