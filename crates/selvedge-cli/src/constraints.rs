@@ -11,7 +11,7 @@ use selvedge_symbolic::constraints::{Constraint, Found, GiveUp, Synthesis, pairs
 use serde::Serialize;
 
 use crate::args::{ConstraintsArgs, ProgramArgs};
-use crate::exit::{Exit, Failure};
+use crate::exit::{self, Exit, Failure};
 use crate::interrupt;
 use crate::screen::Screen;
 use crate::source::{self, Constants, Loaded};
@@ -71,15 +71,13 @@ pub(crate) fn run(args: &ConstraintsArgs, screen: &Screen) -> Result<Exit, Failu
         Times { pair: args.pair_time, total: args.time, work: u32::MAX },
     );
     let time = started.elapsed();
-    if let Some(path) = &args.write {
-        write(path, &loaded, &all)?;
-    }
     let text = match args.json {
         true => to_text(&ConstraintsJson::new(&loaded, &all, time)),
         false => text(&loaded, &all, time),
     };
-    screen.print(&text)?;
-    Ok(Exit::Good)
+    let printed = screen.print(&text);
+    let written = args.write.as_ref().map_or(Ok(()), |path| write(path, &loaded, &all));
+    exit::after(Exit::Good, [printed, written])
 }
 
 /// The program of `check` or `compare`, with its constraints. Unless the user says where from, they are
@@ -210,10 +208,7 @@ fn write(path: &Path, loaded: &Loaded, all: &[Pair]) -> Result<(), Failure> {
             Ok(_) => text.push_str(&declarations),
         }
     }
-    std::fs::write(path, text).map_err(|error| {
-        let path = path.display();
-        Failure::User(format!("the constraints cannot be written to {path}: {error}"))
-    })
+    exit::write_file(path, "the file of constraints", &text)
 }
 
 fn text(loaded: &Loaded, all: &[Pair], time: Duration) -> String {

@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use selvedge_core::{Schedule, ViolationKind};
-use selvedge_report::ViolationView;
+use selvedge_report::{TraceView, ViolationView};
 use serde::{Deserialize, Serialize};
 
-use crate::exit::Failure;
+use crate::exit::{self, Failure};
 use crate::hash::hash;
+use crate::screen::Screen;
 use crate::source::{Constants, Loaded};
 
 /// What makes a file a saved trace.
@@ -32,8 +33,27 @@ pub(crate) struct Saved {
     message: String,
 }
 
+/// Saves the first violation, if the user wants that and there is one.
+pub(crate) fn save(
+    path: Option<&Path>,
+    loaded: &Loaded,
+    found: Option<&TraceView>,
+    screen: &Screen,
+) -> Result<(), Failure> {
+    match (path, found) {
+        (None, _) => Ok(()),
+        (Some(path), Some(trace)) => {
+            Saved::new(loaded, &trace.schedule, &trace.violations[0]).write(path)
+        }
+        (Some(_), None) => {
+            screen.warn("no violation was found, so no trace is saved");
+            Ok(())
+        }
+    }
+}
+
 impl Saved {
-    pub(crate) fn new(loaded: &Loaded, schedule: &Schedule, violation: &ViolationView) -> Self {
+    fn new(loaded: &Loaded, schedule: &Schedule, violation: &ViolationView) -> Self {
         Self {
             format: FORMAT.to_owned(),
             file: loaded.file.clone(),
@@ -45,10 +65,8 @@ impl Saved {
         }
     }
 
-    pub(crate) fn write(&self, path: &Path) -> Result<(), Failure> {
-        std::fs::write(path, selvedge_report::to_text(self)).map_err(|error| {
-            Failure::User(format!("the trace cannot be saved to {}: {error}", path.display()))
-        })
+    fn write(&self, path: &Path) -> Result<(), Failure> {
+        exit::write_file(path, "the trace", &selvedge_report::to_text(self))
     }
 
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
