@@ -7,7 +7,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use selvedge_core::{
-    Conditions, Effect, Ending, Footprint, Report, Status, Step, System, ThreadId, Violation,
+    Conditions, Effect, Ending, Footprint, Mode, ObjectId, Report, Status, Step, System, ThreadId,
+    Violation,
 };
 use selvedge_explore::{Algorithm, Observer, Options, explore};
 use selvedge_lang::ir::Program;
@@ -133,6 +134,7 @@ impl Drop for Loan {
     }
 }
 
+/// Every method: a default would make the tests run something else than the tool does.
 impl System for Loan {
     fn restart(&mut self) {
         self.get_mut().restart();
@@ -158,8 +160,20 @@ impl System for Loan {
         self.get_mut().pending(step, effect);
     }
 
+    fn obstacles(&mut self, thread: ThreadId, objects: &mut Vec<ObjectId>) {
+        self.get_mut().obstacles(thread, objects);
+    }
+
     fn step(&mut self, step: Step, effect: &mut Effect) {
         self.get_mut().step(step, effect);
+    }
+
+    fn step_on(&mut self, step: Step, most: usize, effects: &mut Vec<Effect>) -> usize {
+        self.get_mut().step_on(step, most, effects)
+    }
+
+    fn instead(&self, object: ObjectId, earlier: usize, later: usize) -> Option<Mode> {
+        self.get().instead(object, earlier, later)
     }
 
     fn end(&mut self) -> (Ending, Option<Violation>) {
@@ -168,6 +182,10 @@ impl System for Loan {
 
     fn judged(&mut self, footprint: &mut Footprint) {
         self.get_mut().judged(footprint);
+    }
+
+    fn may_write(&mut self, thread: ThreadId, variable: ObjectId) -> bool {
+        self.get_mut().may_write(thread, variable)
     }
 
     fn conditions(&mut self) -> Option<&mut dyn Conditions> {

@@ -8,7 +8,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use selvedge_core::{
-    Effect, Ending, Execution, Footprint, Mode, Schedule, Status, Step, System, ThreadId, Violation,
+    Effect, Ending, Execution, Footprint, Mode, ObjectId, Schedule, Status, Step, System, ThreadId,
+    Violation,
 };
 
 use crate::data_race;
@@ -84,6 +85,10 @@ impl<S: System> System for LocksOnly<S> {
     fn pending(&mut self, step: Step, effect: &mut Effect) {
         self.system.pending(step, effect);
         leave_locks(effect);
+    }
+
+    fn obstacles(&mut self, thread: ThreadId, objects: &mut Vec<ObjectId>) {
+        self.system.obstacles(thread, objects);
     }
 
     fn step(&mut self, step: Step, effect: &mut Effect) {
