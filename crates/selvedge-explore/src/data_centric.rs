@@ -99,7 +99,11 @@ pub(crate) fn explore<S: System>(
     }
     match options.locks {
         Locks::Observed => explore_observing_locks(make, options, observer),
-        Locks::Unobserved => unobserved::explore(make, options, observer),
+        Locks::Unobserved => unobserved::explore(make, options, observer).unwrap_or_else(|| {
+            let mut report = explore_observing_locks(make, options, observer);
+            report.fact("unobserved locks", "given up, as a thread can wait for ever".to_owned());
+            report
+        }),
     }
 }
 

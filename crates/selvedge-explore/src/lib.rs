@@ -34,6 +34,6 @@ mod wakeup_tree;
 pub use algorithm::{Algorithm, Covers, Equivalence, Info, explore};
 pub use confirm::{Confirmed, NotConfirmed, confirm, data_races};
 pub use options::{
-    Cycles, Independence, Limits, Locks, Observer, Options, Progress, QuasiOptions, Silent,
+    Caps, Cycles, Independence, Limits, Locks, Observer, Options, Progress, QuasiOptions, Silent,
 };
 pub use sampling::{Sampling, sample};

@@ -13,12 +13,6 @@ use crate::options::{Observer, Options, Progress};
 /// Asking the observer costs a look at the clock: not at every step.
 const STEPS_BETWEEN_POLLS: u32 = 512;
 
-/// A thread that takes so many steps in a row lets another go first.
-const TIRING: usize = 200;
-
-/// So many steps of one thread are taken at most before others are asked.
-const MOST_AHEAD: usize = 32;
-
 /// An exploration under way.
 pub(crate) struct Run<'a, S> {
     pub(crate) system: S,
@@ -91,12 +85,12 @@ impl<'a, S: System> Run<'a, S> {
             .filter(|&thread| self.is_enabled(thread))
     }
 
-    /// The thread that took the last [`TIRING`] steps.
+    /// The thread that took the last steps, as many as tire it.
     fn tired(&self) -> Option<ThreadId> {
         let steps = self.execution.steps();
         let last = steps.last()?.thread;
         // Most of the time one look is enough.
-        let from = steps.len().checked_sub(TIRING)?;
+        let from = steps.len().checked_sub(self.options.caps.tiring)?;
         (steps[from].thread == last && steps[from..].iter().all(|step| step.thread == last))
             .then_some(last)
     }
@@ -146,7 +140,8 @@ impl<'a, S: System> Run<'a, S> {
         }
         debug_assert_eq!((self.synced, self.strayed), (self.execution.len(), false));
         let most = self.options.limits.steps.saturating_sub(self.execution.len());
-        let taken = self.system.step_on(step, most.clamp(1, MOST_AHEAD), &mut self.effects);
+        let taken =
+            self.system.step_on(step, most.clamp(1, self.options.caps.ahead), &mut self.effects);
         self.execution.push(step, &self.effects[0]);
         for effect in &self.effects[1..taken] {
             self.execution.push(Step::of(step.thread), effect);

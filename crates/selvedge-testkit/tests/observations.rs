@@ -318,8 +318,8 @@ impl Observer for Unlocked {
     }
 }
 
-/// Compares with brute force, locks unobserved: the same classes, each once. Of a program that can
-/// deadlock only that there are no others.
+/// Compares with brute force, locks unobserved: the same classes, each once. If a deadlock is met, locks are
+/// observed after all, and a class may be met again.
 fn check_unobserved(script: &Script) -> usize {
     let options = Options { locks: Locks::Unobserved, ..keep_going() };
     let make = || ScriptSystem::new(script.clone());
@@ -327,13 +327,11 @@ fn check_unobserved(script: &Script) -> usize {
     let oracle = explore(Algorithm::Oracle, &make, &options, &mut expected);
     let report = explore(Algorithm::DataCentric, &make, &options, &mut found);
     assert!(report.inconclusive.is_empty(), "{:?}: {script:?}", report.inconclusive);
-    assert!(found.0.keys().all(|class| expected.0.contains_key(class)), "{script:?}");
+    assert!(found.0.keys().eq(expected.0.keys()), "{script:?}");
     if oracle.counts.deadlocked == 0 {
-        let (found, expected) = (found.0.len(), expected.0.len());
-        assert_eq!(found, expected, "{script:?}");
+        let most = found.0.values().max();
+        assert!(most <= Some(&1), "a class was visited {most:?} times: {script:?}");
     }
-    let most = found.0.values().max();
-    assert!(most <= Some(&1), "a class was visited {most:?} times: {script:?}");
     found.0.len()
 }
 
