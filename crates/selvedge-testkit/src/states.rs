@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use selvedge_core::{
-    Commutation, Conditions, Effect, Ending, Fault, Footprint, Holding, MayAccess, ObjectId, Place,
+    Commutation, Conditions, Effect, Ending, Fault, Footprint, Freed, Holding, MayAccess, ObjectId, Place,
     Report, StateKey, Status, Step, System, ThreadId, Violation, ViolationKind,
 };
 use selvedge_explore::Observer;
@@ -159,6 +159,10 @@ impl<S: System> System for Exact<S> {
 
     fn end(&mut self) -> (Ending, Option<Violation>) {
         self.system.end()
+    }
+
+    fn freed(&self) -> &[Freed] {
+        self.system.freed()
     }
 
     fn judged(&mut self, footprint: &mut Footprint) {

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use selvedge_core::{
-    Conditions, Effect, Ending, Footprint, Report, Status, Step, System, ThreadId, Violation,
+    Conditions, Effect, Ending, Footprint, Freed, Report, Status, Step, System, ThreadId, Violation,
 };
 use selvedge_explore::{Algorithm, Observer, Options, explore};
 use selvedge_lang::ir::Program;
@@ -164,6 +164,10 @@ impl System for Loan {
 
     fn end(&mut self) -> (Ending, Option<Violation>) {
         self.get_mut().end()
+    }
+
+    fn freed(&self) -> &[Freed] {
+        self.get().freed()
     }
 
     fn judged(&mut self, footprint: &mut Footprint) {

@@ -72,6 +72,7 @@ pub struct Builder {
     stack_size: usize,
     panics_are_results: bool,
     spin_turns: u32,
+    leaks: bool,
     report_file: Option<PathBuf>,
     statistics: bool,
     replay: Option<String>,
@@ -92,6 +93,7 @@ impl Default for Builder {
             stack_size: 256 << 10,
             panics_are_results: false,
             spin_turns: SPIN_TURNS,
+            leaks: false,
             report_file: None,
             statistics: false,
             replay: None,
@@ -157,6 +159,23 @@ impl Builder {
     /// Whether to look for data races on [cells](crate::cell); on unless said otherwise.
     pub fn data_races(mut self, on: bool) -> Self {
         self.options.data_races = on;
+        self
+    }
+
+    /// Whether memory that checked code allocates and never frees is a failure, too; off unless said
+    /// otherwise. That of an [`Arc`](crate::sync::Arc), of a lock's guard and of
+    /// [`alloc`](crate::alloc) always is. What the code leaves to others counts as never freed: what it
+    /// collects for the test, or what `println!` keeps.
+    ///
+    /// ```
+    /// # use selvedge::{Builder, ViolationKind};
+    /// let leaks = || std::mem::forget(Box::new(7));
+    /// Builder::new().check(leaks);
+    /// let outcome = Builder::new().leaks(true).explore(leaks);
+    /// assert_eq!(outcome.kinds(), [ViolationKind::Leak]);
+    /// ```
+    pub fn leaks(mut self, on: bool) -> Self {
+        self.leaks = on;
         self
     }
 
@@ -360,6 +379,8 @@ impl Builder {
             is_queued: Arc::default(),
             backtrace: RefCell::new(None),
             is_unsteady: Cell::new(false),
+            freed_by: Cell::new(None),
+            block_leaks: self.leaks,
             unsteady: RefCell::new(None),
         })
     }

@@ -8,7 +8,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use selvedge_core::{
-    Effect, Ending, Execution, Footprint, Mode, Schedule, Status, Step, System, ThreadId, Violation,
+    Effect, Ending, Execution, Footprint, Freed, Mode, Schedule, Status, Step, System, ThreadId,
+    Violation,
 };
 
 use crate::data_race;
@@ -95,5 +96,9 @@ impl<S: System> System for LocksOnly<S> {
     fn end(&mut self) -> (Ending, Option<Violation>) {
         self.note_data_races();
         self.system.end()
+    }
+
+    fn freed(&self) -> &[Freed] {
+        self.system.freed()
     }
 }

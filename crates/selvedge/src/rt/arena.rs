@@ -14,6 +14,7 @@ use std::ptr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
+use super::blocks::{Block, note_free};
 use super::engine::keep_room;
 use super::runtime::running;
 
@@ -53,6 +54,8 @@ struct Span {
     /// Blocks in it that were not freed.
     live: AtomicU32,
     thread: u32,
+    /// Of that thread.
+    arena: *const Arena,
     chunks: usize,
     /// Where the blocks of this execution begin; what lies before them is from earlier ones.
     start: usize,
@@ -91,6 +94,8 @@ pub(crate) struct Arena {
     most_kept: usize,
     /// Whether a block of this execution had to come from the system.
     pub(crate) elsewhere: bool,
+    /// The blocks of this execution, in the order of their offsets.
+    log: Vec<Block>,
 }
 
 /// How far an arena was filled.
@@ -98,6 +103,7 @@ pub(crate) struct Arena {
 pub(crate) struct Filled {
     used: usize,
     bump: usize,
+    blocks: usize,
 }
 
 impl Arena {
@@ -111,7 +117,19 @@ impl Arena {
             kept: Vec::new(),
             most_kept: 16,
             elsewhere: false,
+            log: Vec::new(),
         }
+    }
+
+    /// The blocks of this execution.
+    pub(crate) fn log(&self) -> &[Block] {
+        &self.log
+    }
+
+    /// The last block that does not begin behind an offset.
+    pub(crate) fn block_at(&mut self, offset: u64) -> Option<&mut Block> {
+        let behind = self.log.partition_point(|block| block.offset <= offset);
+        self.log.get_mut(behind.checked_sub(1)?)
     }
 
     /// For the next execution: everything is free but for what is still alive.
@@ -133,6 +151,7 @@ impl Arena {
         }
         (self.used, self.bump, self.end) = (0, 0, 0);
         self.elsewhere = false;
+        self.log.clear();
         if self.kept.len() > self.most_kept {
             self.look_at_kept();
         }
@@ -156,7 +175,7 @@ impl Arena {
     }
 
     pub(crate) fn filled(&self) -> Filled {
-        Filled { used: self.used, bump: self.bump }
+        Filled { used: self.used, bump: self.bump, blocks: self.log.len() }
     }
 
     /// Whether everything was freed that was allocated since; then the next blocks lie where those did.
@@ -166,6 +185,7 @@ impl Arena {
         let is_free = self.spans[filled.used..self.used].iter().all(|span| live(span) == 0);
         if is_free {
             (self.used, self.bump, self.end) = (filled.used, filled.bump, filled.bump);
+            self.log.truncate(filled.blocks);
         }
         is_free
     }
@@ -191,9 +211,7 @@ impl Arena {
             let end = start + layout.size().max(1);
             if end < self.end {
                 self.bump = end;
-                // SAFETY: the span of the current block is the last one in use, and mapped.
-                unsafe { (*self.spans[self.used - 1]).live.fetch_add(1, Ordering::Relaxed) };
-                return start as *mut u8;
+                return self.note_block(start, layout.size());
             }
         }
         self.allocate_in_next_span(layout)
@@ -214,9 +232,29 @@ impl Arena {
         }
         let start = self.bump.next_multiple_of(layout.align());
         self.bump = start + layout.size().max(1);
-        // SAFETY: the span was just taken, and is mapped.
-        unsafe { (*self.spans[self.used - 1]).live.fetch_add(1, Ordering::Relaxed) };
+        self.note_block(start, layout.size())
+    }
+
+    /// Notes a new block in the last span in use.
+    #[inline]
+    fn note_block(&mut self, start: usize, size: usize) -> *mut u8 {
+        // SAFETY: spans are never unmapped.
+        let span = unsafe { &*self.spans[self.used - 1] };
+        span.live.fetch_add(1, Ordering::Relaxed);
+        if self.log.len() == self.log.capacity() {
+            self.make_room();
+        }
+        let offset = span.before.wrapping_add((start - span.start) as u64);
+        self.log.push(Block::new(start, size, offset));
         start as *mut u8
+    }
+
+    /// The list of blocks is not memory of checked code.
+    #[cold]
+    fn make_room(&mut self) {
+        let me = switch(ptr::null_mut());
+        self.log.reserve(64);
+        switch(me);
     }
 
     /// Makes a span with room for a block the current one. How many spans there are, and where they begin,
@@ -239,7 +277,7 @@ impl Arena {
         }
         // SAFETY: the span is this arena's alone.
         let span = unsafe { &mut *self.spans[self.used] };
-        span.thread = self.thread;
+        (span.thread, span.arena) = (self.thread, &raw const *self);
         self.used += 1;
         self.end = span.end();
         let rest = offset % GRAIN as u64;
@@ -308,6 +346,7 @@ fn take_span(chunks: usize) -> Option<*mut Span> {
         span.write(Span {
             live: AtomicU32::new(0),
             thread: 0,
+            arena: ptr::null(),
             chunks,
             start: span as usize + HEADER,
             before: 0,
@@ -440,6 +479,15 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         match span_of(block as usize) {
             Some(span) => {
+                // SAFETY: spans are never unmapped.
+                let (start, arena, thread) =
+                    unsafe { ((*span).start, (*span).arena, (*span).thread) };
+                // What earlier executions left is not noted any more.
+                if block as usize >= start
+                    && !note_free(block as usize, layout.size(), arena, thread as usize)
+                {
+                    return;
+                }
                 if layout.size() >= LARGE {
                     release_pages(block as usize, layout.size());
                 }

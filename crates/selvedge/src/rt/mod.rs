@@ -3,6 +3,7 @@
 pub(crate) mod ahead;
 mod alone;
 pub(crate) mod arena;
+pub(crate) mod blocks;
 mod deadlock;
 pub(crate) mod engine;
 pub(crate) mod fiber;

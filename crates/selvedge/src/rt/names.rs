@@ -43,8 +43,9 @@ struct About {
     latest: ObjectId,
     /// The object that comes to its place when this one was moved away, or is gone.
     next: Option<ObjectId>,
-    /// What it is a part of.
+    /// What it is a part of, and its own parts.
     owner: Option<ObjectId>,
+    parts: Vec<ObjectId>,
     /// A number that is the same for all systems of a check.
     stable: u64,
 }
@@ -61,6 +62,7 @@ impl About {
             latest: id,
             next: None,
             owner: None,
+            parts: Vec::new(),
         }
     }
 }
@@ -234,7 +236,13 @@ impl Names {
         let new = self.add_at(place, kind);
         let about = &mut self.about[new.index()];
         (about.created, about.owner) = (Some(created), Some(owner));
+        self.about[owner.index()].parts.push(new);
         new
+    }
+
+    /// What belongs to an object.
+    pub(crate) fn parts(&self, owner: ObjectId) -> &[ObjectId] {
+        &self.about[owner.index()].parts
     }
 
     /// The `nth` message that a thread sends.
@@ -267,12 +275,17 @@ impl Names {
         self.about.len()
     }
 
+    /// What all of this kind that are created there are called.
+    pub(crate) fn name_of(kind: &str, created: Spot) -> String {
+        let file = created.file().rsplit(['/', '\\']).next().unwrap_or(created.file());
+        format!("{kind}@{file}:{}", created.line())
+    }
+
     /// As a person would call it: `Mutex@queue.rs:12`, and `#2` for the second one of that line.
     pub(crate) fn name(&self, object: ObjectId) -> String {
         let Some(about) = self.about.get(object.index()) else { return format!("{object:?}") };
         let Some(spot) = about.created else { return about.kind.to_owned() };
-        let file = spot.file().rsplit(['/', '\\']).next().unwrap_or(spot.file());
-        let mut name = format!("{}@{file}:{}", about.kind, spot.line());
+        let mut name = Self::name_of(about.kind, spot);
         // What belongs to another object is called as that is.
         let nth = about.owner.map_or(about.nth, |owner| self.about[owner.index()].nth);
         if nth > 0 {

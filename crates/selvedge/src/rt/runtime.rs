@@ -15,9 +15,11 @@ use selvedge_core::{Fault, Mode, ObjectId, Place, Step, ThreadId, Violation, Vio
 use super::ahead::Ahead;
 use super::alone::{Alone, Loops};
 use super::arena::Arena;
+use super::blocks::Memory;
 use super::fiber::{Fiber, Stacks, Yielder};
 use super::leaks::Leaks;
 use super::names::Names;
+use super::object::Touching;
 use super::operation::{Operation, Spot, Subject};
 use super::restore::{Firsts, Outliving};
 use super::spin::Touched;
@@ -50,6 +52,10 @@ pub(crate) struct Shared {
     pub(crate) is_queued: Arc<AtomicBool>,
     /// From the last panic that was seen in a replay, if the environment asks for backtraces.
     pub(crate) backtrace: RefCell<Option<Backtrace>>,
+    /// The step whose code freed the memory that the last violation is about.
+    pub(crate) freed_by: Cell<Option<usize>>,
+    /// Whether blocks that are never freed are reported.
+    pub(crate) block_leaks: bool,
     /// Whether there is such a reason, or something new was learned: nothing runs any more.
     pub(crate) is_unsteady: Cell<bool>,
 }
@@ -256,6 +262,9 @@ pub(crate) struct Runtime {
     /// Static data that was touched, and how to set it back.
     pub(crate) resets: Vec<Outliving>,
     pub(crate) leaks: Leaks,
+    pub(crate) memory: Memory,
+    /// What the next operation of the running thread is about.
+    pub(crate) touching: [Option<Touching>; 2],
     pub(crate) stacks: Stacks,
     /// How far down the running thread's stack the engine can be entered; 0 if none runs.
     pub(crate) least_stack: usize,
@@ -301,6 +310,8 @@ impl Runtime {
             unwinding: 0,
             resets: Vec::new(),
             leaks: Leaks::default(),
+            memory: Memory::default(),
+            touching: [None; 2],
             stacks,
             least_stack: 0,
             drained: 0,

@@ -5,9 +5,11 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use selvedge_core::{
-    Describe, Description, Effect, Ending, Fault, Mode, ObjectId, Status, Step, System, ThreadId,
-    Violation, ViolationKind,
+    Describe, Description, Effect, Ending, Fault, Freed, Mode, ObjectId, Status, Step, System,
+    ThreadId, Violation, ViolationKind,
 };
+
+use selvedge_report::plural;
 
 use super::fiber::{body, resume, start};
 use super::runtime::{Runtime, Shared, State, Way, place, set_running};
@@ -168,6 +170,8 @@ impl Program {
         rt.current = 0;
         rt.last = None;
         rt.leaks.clear();
+        rt.memory.clear();
+        rt.touching = [None; 2];
         rt.values.clear();
         rt.changed_at.clear();
         rt.alone = None;
@@ -354,6 +358,10 @@ impl System for Program {
         (of_earlier == object && of_later == object).then(|| then.instead(before))?
     }
 
+    fn freed(&self) -> &[Freed] {
+        &self.rt().memory.freed
+    }
+
     fn end(&mut self) -> (Ending, Option<Violation>) {
         let rt = self.rt_mut();
         let any = |state: State| rt.threads.iter().any(|thread| thread.state == state);
@@ -391,7 +399,9 @@ fn leak(rt: &Runtime) -> Option<Violation> {
         });
     }
     let left = rt.leaks.left();
-    let (what, spot) = left.first()?;
+    let Some((what, spot)) = left.first() else {
+        return rt.shared.block_leaks.then(|| leaked_block(rt)).flatten();
+    };
     let more = match left.len() {
         1 => String::new(),
         more => format!(", and {} more", more - 1),
@@ -403,6 +413,24 @@ fn leak(rt: &Runtime) -> Option<Violation> {
         notes: vec![format!(
             "{what} was made at {spot}, and something still refers to it at the end"
         )],
+        thread: None,
+    })
+}
+
+/// A block that was never freed.
+fn leaked_block(rt: &Runtime) -> Option<Violation> {
+    let left = rt.blocks_left();
+    let &(thread, size) = left.first()?;
+    let more = match left.len() {
+        1 => String::new(),
+        more => format!(", and {} more", plural(more as u64 - 1, "block", "blocks")),
+    };
+    let (name, bytes) = (rt.thread_name(thread), plural(size as u64, "byte", "bytes"));
+    Some(Violation {
+        kind: ViolationKind::Leak,
+        message: format!("a block of {bytes} that {name} allocated is never freed{more}"),
+        places: Vec::new(),
+        notes: Vec::new(),
         thread: None,
     })
 }

@@ -63,6 +63,8 @@ fn run(algorithm: Algorithm, program: impl Fn() -> Vec<usize> + Clone + 'static)
         is_queued: std::sync::Arc::default(),
         backtrace: RefCell::new(None),
         is_unsteady: Cell::new(false),
+        freed_by: Cell::new(None),
+        block_leaks: false,
     });
     let limits = Limits { executions: Some(MOST_EXECUTIONS), ..Limits::default() };
     let options = Options { keep_going: true, limits, ..Options::default() };
