@@ -7,8 +7,8 @@
 use std::collections::BTreeSet;
 
 use selvedge_core::{
-    Commutation, Conditions, Effect, Ending, Fault, Footprint, Freed, Holding, MayAccess, ObjectId, Place,
-    Report, StateKey, Status, Step, System, ThreadId, Violation, ViolationKind,
+    Commutation, Conditions, Effect, Ending, Fault, Footprint, Freed, Holding, MayAccess, ObjectId,
+    Place, Report, StateKey, Status, Step, System, ThreadId, Violation, ViolationKind,
 };
 use selvedge_explore::Observer;
 

@@ -6,7 +6,7 @@ use selvedge::cell::UnsafeCell;
 use selvedge::sync::atomic::Ordering::SeqCst;
 use selvedge::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize};
 use selvedge::sync::{Arc, Mutex};
-use selvedge::{Algorithm, Builder, Outcome, Verdict, ViolationKind, thread};
+use selvedge::{Algorithm, Builder, Outcome, Reuse, Verdict, ViolationKind, thread};
 
 /// A pointer that threads share, as code with mistakes does.
 struct Raw<T>(*mut T);
@@ -277,4 +277,185 @@ fn a_schedule_shows_it_again() {
     let outcome = explore(freed_while_read);
     let again = Builder::new().replay(&outcome.schedules()[0]).explore(freed_while_read);
     assert_eq!((again.verdict(), again.messages()), (Verdict::Violated, outcome.messages()));
+}
+
+/// Frees what a slot has, and puts something new there, while another thread compares addresses. Nothing
+/// that was freed is used: only the address comes again.
+fn compares_addresses() {
+    let slot = Arc::new(AtomicPtr::new(Box::into_raw(Box::new(1_u32))));
+    let begun = Arc::new(AtomicBool::new(false));
+    let done = Arc::new(AtomicBool::new(false));
+    let other = (Arc::clone(&slot), Arc::clone(&begun), Arc::clone(&done));
+    let changer = thread::spawn(move || {
+        let (slot, begun, done) = other;
+        begun.store(true, SeqCst);
+        Raw(slot.swap(ptr::null_mut(), SeqCst)).free();
+        slot.store(Box::into_raw(Box::new(2)), SeqCst);
+        done.store(true, SeqCst);
+    });
+    let before = slot.load(SeqCst);
+    if !begun.load(SeqCst) && done.load(SeqCst) {
+        let found = slot.compare_exchange(before, before, SeqCst, SeqCst);
+        assert!(found.is_err(), "it is not what it was");
+    }
+    changer.join().unwrap();
+    Raw(slot.load(SeqCst)).free();
+}
+
+#[test]
+fn addresses_that_come_again_are_a_choice() {
+    assert_eq!(kinds(compares_addresses), []);
+    let reusing = Builder::new().reuse(Reuse::Choice);
+    for algorithm in [Algorithm::Optimal, Algorithm::Oracle, Algorithm::Source, Algorithm::Quasi] {
+        let outcome = reusing.clone().algorithm(algorithm).explore(compares_addresses);
+        assert_eq!(outcome.messages(), ["main panicked: it is not what it was"], "{algorithm:?}");
+        // In a check that has learned nothing yet, as another process is.
+        let again = reusing.clone().replay(&outcome.schedules()[0]).explore(compares_addresses);
+        assert_eq!(again.messages(), outcome.messages(), "{algorithm:?}");
+    }
+}
+
+struct Node {
+    next: AtomicPtr<Node>,
+}
+
+/// A stack of boxes whose nodes are freed as soon as they are taken off.
+struct Stack {
+    head: AtomicPtr<Node>,
+    /// Of each thread, what it looks at; nobody frees that.
+    hazards: [AtomicPtr<Node>; 2],
+    left: Mutex<Vec<Raw<Node>>>,
+}
+
+impl Stack {
+    fn new() -> Self {
+        let hazards = [AtomicPtr::default(), AtomicPtr::default()];
+        Self { head: AtomicPtr::default(), hazards, left: Mutex::default() }
+    }
+
+    fn push(&self) {
+        let new = Raw::new(Node { next: AtomicPtr::default() });
+        loop {
+            let head = self.head.load(SeqCst);
+            new.get().next.store(head, SeqCst);
+            if self.head.compare_exchange(head, new.0, SeqCst, SeqCst).is_ok() {
+                return;
+            }
+        }
+    }
+
+    fn pop(&self) -> bool {
+        loop {
+            let head = self.head.load(SeqCst);
+            if head.is_null() {
+                return false;
+            }
+            let next = Raw(head).get().next.load(SeqCst);
+            if self.head.compare_exchange(head, next, SeqCst, SeqCst).is_ok() {
+                Raw(head).free();
+                return true;
+            }
+        }
+    }
+
+    /// The same, with hazard pointers.
+    fn pop_safely(&self, me: usize) -> bool {
+        loop {
+            let head = self.head.load(SeqCst);
+            if head.is_null() {
+                return false;
+            }
+            self.hazards[me].store(head, SeqCst);
+            if self.head.load(SeqCst) != head {
+                continue;
+            }
+            let next = Raw(head).get().next.load(SeqCst);
+            if self.head.compare_exchange(head, next, SeqCst, SeqCst).is_ok() {
+                self.hazards[me].store(ptr::null_mut(), SeqCst);
+                match self.hazards[1 - me].load(SeqCst) == head {
+                    true => self.left.lock().unwrap().push(Raw(head)),
+                    false => Raw(head).free(),
+                }
+                return true;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_stack_that_frees_at_once() {
+    let program = || {
+        let stack = Arc::new(Stack::new());
+        (0..2).for_each(|_| stack.push());
+        let other = Arc::clone(&stack);
+        let thread = thread::spawn(move || other.pop());
+        stack.pop();
+        thread.join().unwrap();
+    };
+    assert_eq!(kinds(program), [ViolationKind::UseAfterFree]);
+}
+
+#[test]
+fn a_stack_with_hazard_pointers() {
+    let program = || {
+        let stack = Arc::new(Stack::new());
+        (0..2).for_each(|_| stack.push());
+        let other = Arc::clone(&stack);
+        let thread = thread::spawn(move || other.pop_safely(1));
+        stack.pop_safely(0);
+        thread.join().unwrap();
+        stack.left.lock().unwrap().drain(..).for_each(Raw::free);
+    };
+    assert_eq!(kinds(program), []);
+    Builder::new().leaks(true).check(program);
+}
+
+/// The queue of Michael and Scott, as far as taking from it goes: the first node is a dummy.
+#[test]
+fn a_queue_that_frees_under_another() {
+    let program = || {
+        let last = Raw::new(Node { next: AtomicPtr::default() });
+        let first = Raw::new(Node { next: AtomicPtr::new(last.0) });
+        let head = Arc::new(AtomicPtr::new(first.0));
+        let take = |head: &AtomicPtr<Node>| {
+            let dummy = head.load(SeqCst);
+            let next = Raw(dummy).get().next.load(SeqCst);
+            if !next.is_null() && head.compare_exchange(dummy, next, SeqCst, SeqCst).is_ok() {
+                Raw(dummy).free();
+            }
+        };
+        let other = Arc::clone(&head);
+        let thread = thread::spawn(move || take(&other));
+        take(&head);
+        thread.join().unwrap();
+    };
+    assert_eq!(kinds(program), [ViolationKind::UseAfterFree]);
+}
+
+/// A node that comes back to the head of a stack while another thread is about to take it off: what was below
+/// it is gone. With nodes that are never freed, but used again by hand, that shows too.
+#[test]
+fn a_stack_whose_node_comes_back() {
+    let program = || {
+        let below = Raw::new(Node { next: AtomicPtr::default() });
+        let top = Raw::new(Node { next: AtomicPtr::new(below.0) });
+        let head = Arc::new(AtomicPtr::new(top.0));
+        let other = Arc::clone(&head);
+        let thread = thread::spawn(move || {
+            // Takes both off, and puts the first one back.
+            if other.compare_exchange(top.0, below.0, SeqCst, SeqCst).is_ok()
+                && other.compare_exchange(below.0, ptr::null_mut(), SeqCst, SeqCst).is_ok()
+            {
+                below.free();
+                top.get().next.store(ptr::null_mut(), SeqCst);
+                other.store(top.0, SeqCst);
+            }
+        });
+        let next = top.get().next.load(SeqCst);
+        if head.compare_exchange(top.0, next, SeqCst, SeqCst).is_ok() && !next.is_null() {
+            Raw(next).get().next.load(SeqCst);
+        }
+        thread.join().unwrap();
+    };
+    assert_eq!(kinds(program), [ViolationKind::UseAfterFree]);
 }

@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use super::blocks::{Block, note_free};
 use super::engine::keep_room;
+use super::reuse::choose;
 use super::runtime::running;
 
 /// Spans are multiples of this.
@@ -96,6 +97,8 @@ pub(crate) struct Arena {
     pub(crate) elsewhere: bool,
     /// The blocks of this execution, in the order of their offsets.
     log: Vec<Block>,
+    /// Whether allocations may be steps.
+    pub(crate) reuses: bool,
 }
 
 /// How far an arena was filled.
@@ -118,6 +121,23 @@ impl Arena {
             most_kept: 16,
             elsewhere: false,
             log: Vec::new(),
+            reuses: false,
+        }
+    }
+
+    /// Allocates, maybe what was freed before.
+    #[cold]
+    fn allocate_or_reuse(&mut self, layout: Layout) -> *mut u8 {
+        match choose(layout) {
+            (_, Some(again)) => again as *mut u8,
+            (is_step, None) => {
+                let new = self.allocate(layout);
+                if let Some(block) = self.log.last_mut().filter(|block| block.start == new as usize)
+                {
+                    block.recycles = is_step;
+                }
+                new
+            }
         }
     }
 
@@ -211,7 +231,7 @@ impl Arena {
             let end = start + layout.size().max(1);
             if end < self.end {
                 self.bump = end;
-                return self.note_block(start, layout.size());
+                return self.note_block(start, layout);
             }
         }
         self.allocate_in_next_span(layout)
@@ -232,12 +252,12 @@ impl Arena {
         }
         let start = self.bump.next_multiple_of(layout.align());
         self.bump = start + layout.size().max(1);
-        self.note_block(start, layout.size())
+        self.note_block(start, layout)
     }
 
     /// Notes a new block in the last span in use.
     #[inline]
-    fn note_block(&mut self, start: usize, size: usize) -> *mut u8 {
+    fn note_block(&mut self, start: usize, layout: Layout) -> *mut u8 {
         // SAFETY: spans are never unmapped.
         let span = unsafe { &*self.spans[self.used - 1] };
         span.live.fetch_add(1, Ordering::Relaxed);
@@ -245,7 +265,7 @@ impl Arena {
             self.make_room();
         }
         let offset = span.before.wrapping_add((start - span.start) as u64);
-        self.log.push(Block::new(start, size, offset));
+        self.log.push(Block::new(start, layout, offset));
         start as *mut u8
     }
 
@@ -413,6 +433,14 @@ fn span_of(address: usize) -> Option<*mut Span> {
     Some((region + first * CHUNK) as *mut Span)
 }
 
+/// A block that was freed is in use again.
+pub(super) fn use_again(address: usize) {
+    if let Some(span) = span_of(address) {
+        // SAFETY: spans are never unmapped.
+        unsafe { (*span).live.fetch_add(1, Ordering::Relaxed) };
+    }
+}
+
 /// Where an address lies in the memory of checked code.
 pub(crate) enum Lies {
     /// In a block that this thread allocated in this execution; a number that is the same in all.
@@ -467,7 +495,12 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
         }
         // SAFETY: the arena of the running thread lives as long as the thread runs, and nobody else
         // allocates from it.
-        let block = unsafe { (*arena).allocate(layout) };
+        let block = unsafe {
+            match (*arena).reuses {
+                false => (*arena).allocate(layout),
+                true => (*arena).allocate_or_reuse(layout),
+            }
+        };
         if block.is_null() {
             // SAFETY: the caller keeps the contract of `GlobalAlloc`.
             return unsafe { self.inner.alloc(layout) };
@@ -484,7 +517,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
                     unsafe { ((*span).start, (*span).arena, (*span).thread) };
                 // What earlier executions left is not noted any more.
                 if block as usize >= start
-                    && !note_free(block as usize, layout.size(), arena, thread as usize)
+                    && !note_free(block as usize, layout, arena, thread as usize)
                 {
                     return;
                 }

@@ -6,6 +6,8 @@
 //! are not used again, unless [`Reuse`](crate::Reuse) says so: whoever uses one after it was seen does no
 //! harm.
 
+use std::alloc::Layout;
+
 use selvedge_core::{Fault, Freed, ObjectId, Violation, ViolationKind};
 
 use super::arena::{self, Lies};
@@ -13,6 +15,7 @@ use super::engine::Engine;
 use super::names::Names;
 use super::object::Touching;
 use super::operation::Spot;
+use super::reuse::Pool;
 use super::runtime::{Runtime, Thread, Way};
 
 /// A block that a thread allocated in this execution.
@@ -23,6 +26,9 @@ pub(crate) struct Block {
     pub(crate) size: usize,
     /// How much its thread had allocated before it.
     pub(crate) offset: u64,
+    pub(crate) align: u16,
+    /// Whether allocating and freeing it are steps.
+    pub(crate) recycles: bool,
     /// Which free it was, of those of this execution.
     pub(crate) free: Option<u32>,
     /// The object in it that was used last for the first time, as an index of `Memory::objects`.
@@ -30,8 +36,11 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    pub(crate) fn new(start: usize, size: usize, offset: u64) -> Self {
-        Self { start, size, offset, free: None, last_object: None }
+    pub(crate) fn new(start: usize, layout: Layout, offset: u64) -> Self {
+        // Larger ones are not used again.
+        let align = u16::try_from(layout.align()).unwrap_or(0);
+        let size = layout.size();
+        Self { start, size, offset, align, recycles: false, free: None, last_object: None }
     }
 }
 
@@ -54,10 +63,10 @@ pub(crate) struct Memory {
     pub(crate) freed: Vec<Freed>,
     /// References that were given up without a step: an address in what they kept, and after which step.
     given_up: Vec<(usize, usize)>,
+    /// Blocks that allocations may give again.
+    pub(super) pools: Vec<Pool>,
     /// Whether a block was freed that objects lie in.
     pub(super) has_freed_objects: bool,
-    /// Where memory is freed now, if that is known.
-    pub(crate) freeing_at: Option<Spot>,
 }
 
 impl Memory {
@@ -66,8 +75,8 @@ impl Memory {
         self.frees.clear();
         self.freed.clear();
         self.given_up.clear();
+        self.pools.clear();
         self.has_freed_objects = false;
-        self.freeing_at = None;
     }
 }
 
@@ -80,7 +89,7 @@ impl Runtime {
     }
 
     /// The block that an address lies in.
-    fn block_of(&mut self, address: usize) -> Option<&mut Block> {
+    pub(super) fn block_of(&mut self, address: usize) -> Option<&mut Block> {
         let Lies::In { thread, offset } = arena::locate(address) else { return None };
         let arena = &mut self.threads.get_mut(thread)?.arena;
         arena.block_at(offset).filter(|block| address - block.start <= block.size)
@@ -96,6 +105,13 @@ impl Runtime {
         self.memory.has_freed_objects |= is_free;
     }
 
+    /// A block that was freed is allocated again.
+    pub(super) fn use_again(&mut self, address: usize) {
+        if let Some(block) = self.block_of(address) {
+            (block.free, block.last_object) = (None, None);
+        }
+    }
+
     /// A reference to what lies at an address is given up without a step.
     pub(crate) fn give_up_reference(&mut self, address: usize) {
         if self.way == Way::Announce
@@ -106,12 +122,13 @@ impl Runtime {
     }
 
     /// The running thread frees the block at an address.
-    fn free(&mut self, address: usize, size: usize) -> Result<(), Violation> {
+    fn free(&mut self, address: usize, layout: Layout) -> Result<(), Violation> {
+        let size = layout.size();
         let next = self.memory.frees.len() as u32;
         let Some(block) = self.block_of(address).filter(|block| block.start == address) else {
             return Err(self.invalid_free(address));
         };
-        let (allocated, last_object) = (block.size, block.last_object);
+        let (allocated, last_object, recycles) = (block.size, block.last_object, block.recycles);
         if let Some(free) = block.free {
             return Err(self.double_free(free, address));
         }
@@ -124,6 +141,9 @@ impl Runtime {
         }
         if let Some(position) = position.filter(|_| self.way == Way::Announce) {
             self.note_freed(last_object, position, address..address + size);
+        }
+        if recycles {
+            self.memory.add_free_block(layout, address);
         }
         Ok(())
     }
@@ -156,9 +176,9 @@ impl Runtime {
         }
     }
 
-    /// Where the running thread is, as far as that is known.
+    /// The last operation of the running thread: where it is now is not known.
     fn freeing_at(&self) -> Spot {
-        self.memory.freeing_at.unwrap_or(self.threads[self.current].spot)
+        self.threads[self.current].spot
     }
 
     /// What is wrong with using the object at an address, if its block was freed.
@@ -255,7 +275,7 @@ impl Engine {
 /// so that nothing is to be freed.
 pub(super) fn note_free(
     address: usize,
-    size: usize,
+    layout: Layout,
     of: *const arena::Arena,
     thread: usize,
 ) -> bool {
@@ -265,7 +285,11 @@ pub(super) fn note_free(
     if rt.threads.get(thread).filter(is_own).is_none() {
         return true;
     }
-    let Err(violation) = rt.free(address, size) else { return true };
+    if rt.block_of(address).is_some_and(|block| block.recycles) && rt.recycles(layout) {
+        engine.release(layout, address);
+    }
+    let rt = engine.rt();
+    let Err(violation) = rt.free(address, layout) else { return true };
     let me = &rt.threads[rt.current];
     if rt.way == Way::Announce && me.runs && !me.aborting {
         engine.stop_in_allocator(Fault::Violation(violation));

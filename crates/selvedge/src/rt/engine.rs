@@ -175,9 +175,20 @@ impl Engine {
     pub(super) fn suspend(&self) {
         self.switch_away();
         let rt = self.rt();
-        if rt.threads[rt.current].aborting && !is_unwinding() {
+        let thread = &rt.threads[rt.current];
+        if thread.aborting && !thread.allocates && !is_unwinding() {
             self.unwind();
         }
+    }
+
+    /// As [`Engine::visible`], in the allocator, through which nothing may unwind: a thread that is taken down
+    /// goes on to its next operation.
+    pub(super) fn visible_in_allocator(&self, operation: &impl Operation, spot: Spot) -> u32 {
+        let me = self.me();
+        self.rt().threads[me].allocates = true;
+        let choice = self.visible(operation, spot);
+        self.rt().threads[me].allocates = false;
+        choice
     }
 
     /// Back to the scheduler; returns when this thread is chosen, or taken down.
@@ -209,6 +220,9 @@ impl Engine {
         let rt = self.rt();
         let me = rt.current;
         rt.drained += 1;
+        if rt.threads[me].allocates {
+            return 0;
+        }
         if rt.threads[me].aborting {
             if !is_unwinding() {
                 self.unwind();

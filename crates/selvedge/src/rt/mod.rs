@@ -15,6 +15,7 @@ pub(crate) mod operation;
 mod overflow;
 mod panics;
 mod restore;
+mod reuse;
 pub(crate) mod runtime;
 pub(crate) mod spin;
 mod state;

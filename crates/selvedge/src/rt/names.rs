@@ -1,5 +1,7 @@
 //! Objects have the same number in every execution: they are known by where they lie.
 
+use std::alloc::Layout;
+
 use rustc_hash::FxHashMap;
 use selvedge_core::ObjectId;
 
@@ -23,6 +25,8 @@ pub(crate) enum Region {
     Stack(u32),
     /// The messages that a thread sends; the offset counts them.
     Messages(u32),
+    /// Free memory of a size, which is the offset; the part is its alignment.
+    Pool,
     /// What belongs to another object, by its number; the offset tells several apart.
     PartOf(u32),
     /// Static data, or something that lives longer than an execution.
@@ -123,6 +127,7 @@ impl Names {
             Region::Messages(thread) => (3, self.threads[thread as usize]),
             Region::PartOf(owner) => (4, self.about[owner as usize].stable),
             Region::Outside => (5, 0),
+            Region::Pool => (8, 0),
         };
         mix(mix(mix(code, of), place.offset), u64::from(place.part))
     }
@@ -251,6 +256,16 @@ impl Names {
         match self.numbers.get(&place) {
             Some(&known) => known,
             None => self.add_at(place, "message"),
+        }
+    }
+
+    /// Free memory of this layout.
+    pub(crate) fn pool(&mut self, layout: Layout) -> ObjectId {
+        let (offset, part) = (layout.size() as u64, layout.align() as u32);
+        let place = Where { region: Region::Pool, offset, part };
+        match self.numbers.get(&place) {
+            Some(&known) => known,
+            None => self.add_at(place, "free memory"),
         }
     }
 

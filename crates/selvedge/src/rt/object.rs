@@ -171,7 +171,7 @@ impl Runtime {
         let (thread, memory) = match place.region {
             Region::Heap(thread) => (thread, ""),
             Region::Stack(thread) => (thread, "'s stack"),
-            Region::Messages(_) | Region::PartOf(_) | Region::Outside => {
+            Region::Messages(_) | Region::PartOf(_) | Region::Pool | Region::Outside => {
                 return format!("{address:#x}");
             }
         };
@@ -188,7 +188,7 @@ impl Runtime {
         let place = lies(self, value as usize).0;
         match place.region {
             Region::Heap(_) | Region::Stack(_) => self.names.stable_place(place),
-            Region::Messages(_) | Region::PartOf(_) | Region::Outside => value,
+            Region::Messages(_) | Region::PartOf(_) | Region::Pool | Region::Outside => value,
         }
     }
 }

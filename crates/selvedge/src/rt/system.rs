@@ -176,7 +176,9 @@ impl Program {
         rt.changed_at.clear();
         rt.alone = None;
         rt.unwinding = 0;
+        let reuses = rt.reuses();
         for thread in &mut rt.threads {
+            thread.arena.reuses = reuses;
             if thread.state != State::Absent {
                 thread.state = State::Absent;
                 thread.arena.reset();
@@ -184,6 +186,7 @@ impl Program {
                 thread.begun = false;
                 thread.spawned = 0;
                 thread.aborting = false;
+                thread.allocates = false;
                 thread.unwinding = false;
                 thread.token = false;
                 thread.fault = None;
