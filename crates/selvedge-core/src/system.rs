@@ -101,6 +101,18 @@ impl Effect {
     }
 }
 
+/// Memory that an execution freed. That is no step of its own: it happens in the code after one.
+#[derive(Clone, Debug, Default)]
+pub struct Freed {
+    /// What lay in it.
+    pub objects: Vec<ObjectId>,
+    /// The step whose code freed it, counted since [`System::restart`].
+    pub by: usize,
+    /// Steps in whose code references to it were given up: had one of them not been taken, it would not
+    /// have been freed.
+    pub after: Vec<usize>,
+}
+
 /// How a maximal execution ended.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Ending {
@@ -223,6 +235,13 @@ pub trait System {
     /// Judges a maximal execution: called when no thread is enabled. Reports a deadlock or what
     /// the `finally` block finds; never anything if a thread failed. The state does not change.
     fn end(&mut self) -> (Ending, Option<Violation>);
+
+    /// The memory that was freed since [`System::restart`]. An access to one of its objects that does not
+    /// happen before the free can also come after it; an explorer then tries that order, in which the
+    /// step that has the access shows what is wrong. A system without memory to free has none.
+    fn freed(&self) -> &[Freed] {
+        &[]
+    }
 
     /// Adds reads of the variables that [`System::end`] looks at in this state, in the order in
     /// which it does. Which ones it looks at next may depend on the values of those before, and on

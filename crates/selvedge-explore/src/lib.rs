@@ -9,6 +9,7 @@ mod confirm;
 mod constrained;
 mod context_sensitive;
 mod data_race;
+mod frees;
 mod options;
 mod random;
 mod run;

@@ -7,8 +7,9 @@
 use std::collections::BTreeSet;
 
 use selvedge_core::{
-    Commutation, Conditions, Effect, Ending, Fault, Footprint, Holding, Judged, MayAccess, Mode,
-    ObjectId, Place, Report, StateKey, Status, Step, System, ThreadId, Violation, ViolationKind,
+    Commutation, Conditions, Effect, Ending, Fault, Footprint, Freed, Holding, Judged, MayAccess,
+    Mode, ObjectId, Place, Report, StateKey, Status, Step, System, ThreadId, Violation,
+    ViolationKind,
 };
 use selvedge_explore::Observer;
 
@@ -182,6 +183,10 @@ impl<S: System> System for Exact<S> {
 
     fn may_write(&mut self, thread: ThreadId, variable: ObjectId) -> bool {
         self.system.may_write(thread, variable)
+    }
+
+    fn freed(&self) -> &[Freed] {
+        self.system.freed()
     }
 
     fn conditions(&mut self) -> Option<&mut dyn Conditions> {

@@ -7,8 +7,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use selvedge_core::{
-    Conditions, Effect, Ending, Footprint, Judged, Mode, ObjectId, Report, Status, Step, System,
-    ThreadId, Violation,
+    Conditions, Effect, Ending, Footprint, Freed, Judged, Mode, ObjectId, Report, Status, Step,
+    System, ThreadId, Violation,
 };
 use selvedge_explore::{Algorithm, Observer, Options, explore};
 use selvedge_lang::ir::Program;
@@ -185,6 +185,10 @@ impl System for Loan {
 
     fn may_write(&mut self, thread: ThreadId, variable: ObjectId) -> bool {
         self.get_mut().may_write(thread, variable)
+    }
+
+    fn freed(&self) -> &[Freed] {
+        self.get().freed()
     }
 
     fn conditions(&mut self) -> Option<&mut dyn Conditions> {

@@ -7,10 +7,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use selvedge_core::{Bound, Inconclusive, Report, Schedule, Verdict};
+use selvedge_core::{Bound, Inconclusive, Replay, Report, Schedule, Verdict};
 use selvedge_explore::{Algorithm, Limits, Options, Sampling, confirm, explore, sample};
 use selvedge_report::TraceView;
 
+use crate::alloc::Reuse;
 use crate::failure::{self, Failure, Look};
 use crate::outcome::Outcome;
 use crate::rt::runtime::{Learned, Shared, running};
@@ -72,6 +73,8 @@ pub struct Builder {
     stack_size: usize,
     panics_are_results: bool,
     spin_turns: u32,
+    leaks: bool,
+    reuse: Reuse,
     report_file: Option<PathBuf>,
     statistics: bool,
     replay: Option<String>,
@@ -92,6 +95,8 @@ impl Default for Builder {
             stack_size: 256 << 10,
             panics_are_results: false,
             spin_turns: SPIN_TURNS,
+            leaks: false,
+            reuse: Reuse::default(),
             report_file: None,
             statistics: false,
             replay: None,
@@ -157,6 +162,29 @@ impl Builder {
     /// Whether to look for data races on [cells](crate::cell); on unless said otherwise.
     pub fn data_races(mut self, on: bool) -> Self {
         self.options.data_races = on;
+        self
+    }
+
+    /// Whether memory that checked code allocates and never frees is a failure, too; off unless said
+    /// otherwise. That of an [`Arc`](crate::sync::Arc), of a lock's guard and of
+    /// [`alloc`](crate::alloc) always is. What the code leaves to others counts as never freed: what it
+    /// collects for the test, or what `println!` keeps.
+    ///
+    /// ```
+    /// # use selvedge::{Builder, ViolationKind};
+    /// let leaks = || std::mem::forget(Box::new(7));
+    /// Builder::new().check(leaks);
+    /// let outcome = Builder::new().leaks(true).explore(leaks);
+    /// assert_eq!(outcome.kinds(), [ViolationKind::Leak]);
+    /// ```
+    pub fn leaks(mut self, on: bool) -> Self {
+        self.leaks = on;
+        self
+    }
+
+    /// Whether an allocation may give memory that was freed before; see [`Reuse`].
+    pub fn reuse(mut self, reuse: Reuse) -> Self {
+        self.reuse = reuse;
         self
     }
 
@@ -312,7 +340,8 @@ impl Builder {
             let make = || Program::new(Rc::clone(shared), true);
             shared.backtrace.take();
             match confirm(&make, violation, schedule) {
-                Ok(confirmed) => {
+                Ok(mut confirmed) => {
+                    name_free(shared, &mut confirmed.replay);
                     let (replay, found) =
                         (turns::without(confirmed.replay), [&confirmed.violation]);
                     let view = TraceView::new(&replay, &found, &failure::source_line);
@@ -360,6 +389,9 @@ impl Builder {
             is_queued: Arc::default(),
             backtrace: RefCell::new(None),
             is_unsteady: Cell::new(false),
+            freed_by: Cell::new(None),
+            block_leaks: self.leaks,
+            reuses: self.reuse == Reuse::Choice,
             unsteady: RefCell::new(None),
         })
     }
@@ -432,8 +464,9 @@ impl Builder {
         shared.is_unsteady.set(false);
         let with_turns = turns::with(&mut Program::new(Rc::clone(shared), false), steps);
         let mut system = Program::new(Rc::clone(shared), true);
-        let replay =
+        let mut replay =
             selvedge_core::replay(&mut system, &with_turns).map_err(|error| error.to_string())?;
+        name_free(shared, &mut replay);
         let mut violations: Vec<_> = replay.violations().cloned().collect();
         if self.options.data_races {
             violations.extend(selvedge_explore::data_races(&system, &replay));
@@ -452,6 +485,14 @@ impl Builder {
         let found = violations.into_iter().map(|violation| (violation, steps.clone()));
         report.violations = found.collect();
         Ok((report, view))
+    }
+}
+
+/// Says which step freed what a violation is about.
+fn name_free(shared: &Shared, replay: &mut Replay) {
+    let step = shared.freed_by.take().and_then(|position| replay.steps.get_mut(position));
+    if let Some(step) = step.filter(|step| !step.description.text.starts_with("free ")) {
+        step.description.text.push_str("; then frees the memory");
     }
 }
 

@@ -172,6 +172,33 @@
 //! });
 //! ```
 //!
+//! # Memory that is freed
+//!
+//! An operation on an atomic, a cell or a lock whose memory was freed is a failure, and so are a second
+//! free of the same memory and a free of what is no block. It does not take luck to see that: if an access
+//! can come after a free, it is run in that order.
+//!
+//! ```
+//! use selvedge::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+//! use selvedge::{Builder, ViolationKind, thread};
+//!
+//! let outcome = Builder::new().explore(|| {
+//!     let shared = Box::into_raw(Box::new(AtomicUsize::new(0)));
+//!     let address = shared as usize;
+//!     // SAFETY: a mistake: nothing keeps the box alive until then.
+//!     let reader = thread::spawn(move || unsafe { (*(address as *mut AtomicUsize)).load(SeqCst) });
+//!     drop(unsafe { Box::from_raw(shared) });
+//!     reader.join().unwrap();
+//! });
+//! assert_eq!(outcome.kinds(), [ViolationKind::UseAfterFree]);
+//! ```
+//!
+//! Freed memory is not used again in an execution, unless [`Builder::reuse`] makes that a choice of every
+//! allocation: then a compare-exchange may find an address again that belongs to something else by
+//! now. [`Builder::leaks`] also reports memory that is never freed, of boxes for example.
+//!
+//! # More about failures
+//!
 //! [`Builder::keep_going`] does not stop at the first failure, and [`Builder::report_file`] writes the
 //! report to a file, too, as JSON if its name ends in `.json`:
 //!
@@ -342,6 +369,12 @@
 //!   itself: here that takes [`sync::Arc::from_std`]. `Arc::make_mut` needs contents of known size.
 //! * [`cell::UnsafeCell`] gives guarded pointers, as loom's, not bare ones. Accesses to the other cells
 //!   of [`std::cell`], or to memory without a cell around it, are not seen.
+//! * Uses of freed memory are seen if they are operations on types of this crate: give a node an atomic or
+//!   a [`cell`]. A plain read or write of freed memory finds what was there before, and is not seen.
+//!   The report names the thread that freed it and its last operation before that, not the line of the
+//!   free. [`Algorithm::DataCentric`] looks for neither data races nor frees that come too early. What
+//!   keeps memory alive must be seen, too: counts of `std`'s `Arc` are not, so that a use after one of
+//!   those has freed it is found only in executions in which it comes later.
 //! * The types are larger than `std`'s, so there is no way to make one of what is no such type:
 //!   `Atomic*::from_ptr`, `Cell::from_mut`, `Cell::as_slice_of_cells`, `UnsafeCell::raw_get`.
 //! * To show an atomic, a cell or a lock with `{:?}` is a step: it looks at the value, as in `std`. Not in
@@ -379,6 +412,7 @@ pub mod hint;
 pub mod sync;
 pub mod thread;
 
+pub use alloc::Reuse;
 pub use check::{Builder, check, check_random, replay};
 pub use outcome::Outcome;
 pub use rt::arena::Allocator;

@@ -8,8 +8,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use selvedge_core::{
-    Conditions, Effect, Ending, Execution, Footprint, Judged, Mode, ObjectId, Schedule, Status,
-    Step, System, ThreadId, Violation,
+    Conditions, Effect, Ending, Execution, Footprint, Freed, Judged, Mode, ObjectId, Schedule,
+    Status, Step, System, ThreadId, Violation,
 };
 
 use crate::data_race;
@@ -128,5 +128,9 @@ impl<S: System> System for LocksOnly<S> {
     /// None: what the inner system knows is about all accesses.
     fn conditions(&mut self) -> Option<&mut dyn Conditions> {
         None
+    }
+
+    fn freed(&self) -> &[Freed] {
+        self.system.freed()
     }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod ahead;
 mod alone;
 pub(crate) mod arena;
+pub(crate) mod blocks;
 mod deadlock;
 pub(crate) mod engine;
 pub(crate) mod fiber;
@@ -14,6 +15,7 @@ pub(crate) mod operation;
 mod overflow;
 mod panics;
 mod restore;
+mod reuse;
 pub(crate) mod runtime;
 pub(crate) mod spin;
 mod state;

@@ -15,9 +15,11 @@ use selvedge_core::{Fault, Mode, ObjectId, Place, Step, ThreadId, Violation, Vio
 use super::ahead::Ahead;
 use super::alone::{Alone, Loops};
 use super::arena::Arena;
+use super::blocks::Memory;
 use super::fiber::{Fiber, Stacks, Yielder};
 use super::leaks::Leaks;
 use super::names::Names;
+use super::object::Touching;
 use super::operation::{Operation, Spot, Subject};
 use super::restore::{Firsts, Outliving};
 use super::spin::Touched;
@@ -50,6 +52,12 @@ pub(crate) struct Shared {
     pub(crate) is_queued: Arc<AtomicBool>,
     /// From the last panic that was seen in a replay, if the environment asks for backtraces.
     pub(crate) backtrace: RefCell<Option<Backtrace>>,
+    /// The step whose code freed the memory that the last violation is about.
+    pub(crate) freed_by: Cell<Option<usize>>,
+    /// Whether an allocation may give a block that was freed before.
+    pub(crate) reuses: bool,
+    /// Whether blocks that are never freed are reported.
+    pub(crate) block_leaks: bool,
     /// Whether there is such a reason, or something new was learned: nothing runs any more.
     pub(crate) is_unsteady: Cell<bool>,
 }
@@ -78,6 +86,8 @@ pub(crate) struct Learned {
     /// Contents of `Arc`s whose counts matter: someone looks at them, or dropping the last one does
     /// something visible. Also results of threads, which belong to the thread and to its handle.
     pub(crate) counted: RefCell<BTreeSet<&'static str>>,
+    /// Layouts, as size and alignment, of blocks that may be used again.
+    pub(crate) recycled: RefCell<BTreeSet<(usize, usize)>>,
     /// Whether something new was learned.
     pub(crate) news: Cell<bool>,
 }
@@ -130,6 +140,8 @@ pub(crate) struct Thread {
     pub(crate) spawned_at: Spot,
     /// Whether its stack is being taken down.
     pub(crate) aborting: bool,
+    /// Whether it stands at a step of the allocator.
+    pub(crate) allocates: bool,
     /// Whether it unwound when it last stood still, or has panicked since.
     pub(crate) unwinding: bool,
     /// Whether somebody unparked it.
@@ -256,6 +268,9 @@ pub(crate) struct Runtime {
     /// Static data that was touched, and how to set it back.
     pub(crate) resets: Vec<Outliving>,
     pub(crate) leaks: Leaks,
+    pub(crate) memory: Memory,
+    /// What the next operation of the running thread is about.
+    pub(crate) touching: [Option<Touching>; 2],
     pub(crate) stacks: Stacks,
     /// How far down the running thread's stack the engine can be entered; 0 if none runs.
     pub(crate) least_stack: usize,
@@ -301,6 +316,8 @@ impl Runtime {
             unwinding: 0,
             resets: Vec::new(),
             leaks: Leaks::default(),
+            memory: Memory::default(),
+            touching: [None; 2],
             stacks,
             least_stack: 0,
             drained: 0,
@@ -315,6 +332,8 @@ impl Runtime {
         self.names.add_thread(creator);
         let life = self.names.add_of(number, 1, "thread");
         let wake = self.names.add_of(number, 2, "wake-up");
+        let mut arena = Box::new(Arena::new(number));
+        arena.reuses = self.reuses();
         self.threads.push(Box::new(Thread {
             state: State::Absent,
             pending: super::operation::Running::ONE,
@@ -327,12 +346,13 @@ impl Runtime {
             token_object: None,
             fiber: None,
             yielder: std::ptr::null(),
-            arena: Box::new(Arena::new(number)),
+            arena,
             creator,
             children: Vec::new(),
             spawned: 0,
             spawned_at: Location::caller(),
             aborting: false,
+            allocates: false,
             unwinding: false,
             token: false,
             fault: None,

@@ -5,9 +5,11 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use selvedge_core::{
-    Describe, Description, Effect, Ending, Fault, Footprint, Judged, Mode, ObjectId, Status, Step,
-    System, ThreadId, Violation, ViolationKind,
+    Describe, Description, Effect, Ending, Fault, Footprint, Freed, Judged, Mode, ObjectId, Status,
+    Step, System, ThreadId, Violation, ViolationKind,
 };
+
+use selvedge_report::plural;
 
 use super::fiber::{body, resume, start};
 use super::runtime::{Runtime, Shared, State, Way, place, set_running};
@@ -168,11 +170,15 @@ impl Program {
         rt.current = 0;
         rt.last = None;
         rt.leaks.clear();
+        rt.memory.clear();
+        rt.touching = [None; 2];
         rt.values.clear();
         rt.changed_at.clear();
         rt.alone = None;
         rt.unwinding = 0;
+        let reuses = rt.reuses();
         for thread in &mut rt.threads {
+            thread.arena.reuses = reuses;
             if thread.state != State::Absent {
                 thread.state = State::Absent;
                 thread.arena.reset();
@@ -180,6 +186,7 @@ impl Program {
                 thread.begun = false;
                 thread.spawned = 0;
                 thread.aborting = false;
+                thread.allocates = false;
                 thread.unwinding = false;
                 thread.token = false;
                 thread.fault = None;
@@ -354,6 +361,10 @@ impl System for Program {
         (of_earlier == object && of_later == object).then(|| then.instead(before))?
     }
 
+    fn freed(&self) -> &[Freed] {
+        &self.rt().memory.freed
+    }
+
     fn end(&mut self) -> (Ending, Option<Violation>) {
         let rt = self.rt_mut();
         let any = |state: State| rt.threads.iter().any(|thread| thread.state == state);
@@ -397,7 +408,9 @@ fn leak(rt: &Runtime) -> Option<Violation> {
         });
     }
     let left = rt.leaks.left();
-    let (what, spot) = left.first()?;
+    let Some((what, spot)) = left.first() else {
+        return rt.shared.block_leaks.then(|| leaked_block(rt)).flatten();
+    };
     let more = match left.len() {
         1 => String::new(),
         more => format!(", and {} more", more - 1),
@@ -409,6 +422,24 @@ fn leak(rt: &Runtime) -> Option<Violation> {
         notes: vec![format!(
             "{what} was made at {spot}, and something still refers to it at the end"
         )],
+        thread: None,
+    })
+}
+
+/// A block that was never freed.
+fn leaked_block(rt: &Runtime) -> Option<Violation> {
+    let left = rt.blocks_left();
+    let &(thread, size) = left.first()?;
+    let more = match left.len() {
+        1 => String::new(),
+        more => format!(", and {} more", plural(more as u64 - 1, "block", "blocks")),
+    };
+    let (name, bytes) = (rt.thread_name(thread), plural(size as u64, "byte", "bytes"));
+    Some(Violation {
+        kind: ViolationKind::Leak,
+        message: format!("a block of {bytes} that {name} allocated is never freed{more}"),
+        places: Vec::new(),
+        notes: Vec::new(),
         thread: None,
     })
 }

@@ -61,6 +61,7 @@ impl<T: Value> Core<T> {
         let value = self.value.get();
         engine.found(object, found(value, None));
         engine.saw(object, Mode::Read, value.bits(), value.bits());
+        engine.published(value.bits());
         engine.read_at(object, spot);
         engine.note(|rt| {
             let (name, value) = (rt.object_name(object), value.text(rt));
@@ -84,6 +85,7 @@ impl<T: Value> Core<T> {
         engine.visible(&touch, spot);
         engine.found(object, found(self.value.replace(value), None));
         engine.saw(object, Mode::Read, value.bits(), value.bits());
+        engine.published(value.bits());
         engine.note(|rt| {
             let (name, value) = (rt.object_name(object), value.text(rt));
             format!("store {name}{} ← {value}", ordering(Some(order)))
@@ -110,6 +112,7 @@ impl<T: Value> Core<T> {
         self.value.set(new);
         engine.found(object, found(old, None));
         engine.saw(object, Mode::Read, old.bits(), new.bits());
+        engine.published(new.bits());
         engine.note(|rt| {
             let (name, old, new) = (rt.object_name(object), old.text(rt), new.text(rt));
             format!("{verb} {name}{}: {old} → {new}", ordering(Some(order)))
@@ -145,6 +148,7 @@ impl<T: Value> Core<T> {
         }
         engine.found(object, found(old, Some(expected)));
         engine.saw(object, Mode::Read, old.bits(), self.value.get().bits());
+        engine.published(self.value.get().bits());
         engine.note(|rt| {
             let (name, order) = (rt.object_name(object), ordering(Some(success)));
             let (old, new, expected) = (old.text(rt), new.text(rt), expected.text(rt));
@@ -213,6 +217,7 @@ impl<T: Value> Core<T> {
         engine.visible(&touch, spot);
         let value = self.value.get();
         engine.saw(object, Mode::Probe, value.bits(), value.bits());
+        engine.published(value.bits());
         engine.note(|rt| format!("unsync_load {} → {}", rt.object_name(object), value.text(rt)));
         value
     }
