@@ -47,7 +47,10 @@ fn is_noticed(workshop: &Workshop, mistake: &Mistake) -> bool {
     );
     let wrong = text.replace(mistake.right, mistake.wrong);
     running::with_text(workshop, &file, &wrong, || {
-        let test = ["test", "--quiet", "-p", package, "--test", mistake.suite];
+        let test = match mistake.suite {
+            "lib" => vec!["test", "--quiet", "-p", package, "--lib"],
+            suite => vec!["test", "--quiet", "-p", package, "--test", suite],
+        };
         let built = running::cargo(workshop, &[&test[..], &["--no-run"]].concat());
         assert!(built, "the mistake “{}” does not compile", mistake.name);
         !running::cargo(workshop, &[&test[..], &["--", "--exact", mistake.test]].concat())
