@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use selvedge_core::{Counts, Inconclusive, Report, Schedule, Verdict, Violation};
 use selvedge_explore::{
-    Algorithm, Confirmed, Covers, Independence, Locks, Options, QuasiOptions, Sampling,
+    Algorithm, Caps, Confirmed, Covers, Independence, Locks, Options, QuasiOptions, Sampling,
 };
 use selvedge_report::{
     CheckJson, CoversJson, Style, TextOptions, TraceView, ViolationJson, execution, facts_json,
@@ -52,6 +52,7 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
         statistics: args.stats,
         quasi,
         check_constraints: args.check_constraints,
+        caps: Caps::default(),
     };
     let tells = [Algorithm::Quasi, Algorithm::DataCentric].map(|algorithm| algorithm.info().name);
     if args.stats && !tells.contains(&method.name()) {

@@ -15,11 +15,8 @@ use crate::sketch::Sketch;
 use crate::subject::{Findings, Subject};
 use crate::variant::Variant;
 
-/// Brute force is not tried on programs that may have more interleavings.
-const WORTH_BRUTE_FORCE: f64 = 100_000.0;
-
-/// Brute force ends after so many executions.
-const MOST_INTERLEAVINGS: u64 = 30_000;
+/// The bound on the interleavings of a program is so many times too high, often: it knows nothing of blocking.
+const BLOCKING: f64 = 4.0;
 
 /// `sleep` ends after so many executions, redundant ones included.
 const MOST_ASLEEP: u64 = 10_000;
@@ -35,6 +32,8 @@ pub struct Campaign {
     pub variants: Vec<Variant>,
     /// Where they stop trying.
     pub caps: Caps,
+    /// Brute force ends after so many executions.
+    pub most_interleavings: u64,
 }
 
 /// What came of a program.
@@ -58,7 +57,12 @@ pub struct Failure {
 impl Campaign {
     /// All explorers, as they are.
     pub fn new(profile: Profile) -> Self {
-        Self { profile, variants: Variant::all(), caps: Caps::default() }
+        Self {
+            profile,
+            variants: Variant::all(),
+            caps: Caps::default(),
+            most_interleavings: 30_000,
+        }
     }
 
     /// All explorers with tiny caps.
@@ -101,10 +105,10 @@ impl Campaign {
         };
         let mut reference = None;
         for (algorithm, most) in
-            [(Algorithm::Oracle, MOST_INTERLEAVINGS), (Algorithm::Sleep, MOST_ASLEEP)]
+            [(Algorithm::Oracle, self.most_interleavings), (Algorithm::Sleep, MOST_ASLEEP)]
         {
             let hopeless =
-                algorithm == Algorithm::Oracle && sketch.interleavings() > WORTH_BRUTE_FORCE;
+                algorithm == Algorithm::Oracle && sketch.interleavings() > BLOCKING * most as f64;
             if reference.is_none() && !hopeless {
                 let found: Findings = run(Variant::of(algorithm), most, Classes::default())?;
                 reference = found.report.inconclusive.is_empty().then_some((found, most));

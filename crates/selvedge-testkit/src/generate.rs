@@ -197,7 +197,9 @@ impl<'a> Generator<'a> {
 
     fn repeat(&mut self) -> Op {
         let test = self.random.one_in(2).then(|| self.test());
-        let turns = self.random.within(&self.profile.turns);
+        // One loop inside another would take too long if both were long.
+        let inside = self.depth > 0;
+        let turns = if inside { 2 } else { self.random.within(&self.profile.turns) };
         Op::Repeat(turns as u8, test, self.body())
     }
 

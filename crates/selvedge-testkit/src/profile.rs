@@ -272,7 +272,7 @@ impl Profile {
             how_many: 0..=1,
             threads: 2..=2,
             ops: 1..=1,
-            interleavings: 1_000.0,
+            interleavings: 500.0,
             turns: 70..=250,
             ..Self::default()
         }

@@ -388,6 +388,35 @@ fn an_open_section_that_must_be_run_to_its_end() {
 }
 
 #[test]
+fn what_a_deadlock_hides_is_found() {
+    // If the two threads meet in a deadlock, neither comes to its read, nor to its write.
+    let first = vec![Op::Lock(0), Op::Lock(1), Op::Read(0), Op::Unlock(1), Op::Unlock(0)];
+    let second =
+        vec![Op::Lock(1), Op::Lock(0), Op::Read(1), Op::Write(0), Op::Unlock(0), Op::Unlock(1)];
+    let third = vec![Op::Write(1)];
+    assert_eq!(check_unobserved(&vec![first, second, third]), 4);
+}
+
+#[test]
+fn locks_in_every_order_that_are_not_observed() {
+    let make = |random: &mut Random| {
+        threads(random, 2, 1, |random, thread| {
+            let (m, n) = if random.below(2) == 0 { (0, 1) } else { (1, 0) };
+            thread.push(Op::Lock(m));
+            if random.below(2) == 0 {
+                thread.push(access(random, 2));
+            }
+            thread.extend([Op::Lock(n), access(random, 2), Op::Unlock(n)]);
+            if random.below(2) == 0 {
+                thread.push(access(random, 2));
+            }
+            thread.push(Op::Unlock(m));
+        })
+    };
+    campaign_with(23, 500, make, check_unobserved);
+}
+
+#[test]
 fn sections_that_only_write_are_one_class() {
     let section = vec![Op::Lock(0), Op::Write(0), Op::Unlock(0)];
     assert_eq!(check_unobserved(&vec![section.clone(); 3]), 1);
