@@ -74,6 +74,7 @@ pub struct Builder {
     spin_turns: u32,
     report_file: Option<PathBuf>,
     statistics: bool,
+    quiet: bool,
     replay: Option<String>,
     sample: Option<(u64, u64)>,
 }
@@ -94,6 +95,7 @@ impl Default for Builder {
             spin_turns: SPIN_TURNS,
             report_file: None,
             statistics: false,
+            quiet: false,
             replay: None,
             sample: None,
         }
@@ -195,6 +197,13 @@ impl Builder {
         self
     }
 
+    /// Does not print the line that a passing check says when orderings weaker than `SeqCst` were used.
+    /// So does `SELVEDGE_QUIET=1`. [`Outcome::uses_weak_orderings`] and the report say it in any case.
+    pub fn quiet(mut self, on: bool) -> Self {
+        self.quiet = on;
+        self
+    }
+
     /// Runs only the execution that a report gave as this schedule. `SELVEDGE_REPLAY` comes first, if
     /// it is for this check.
     pub fn replay(mut self, schedule: &str) -> Self {
@@ -239,6 +248,9 @@ impl Builder {
                     && outcome.report.inconclusive.iter().all(asked)
             }
         };
+        if fine && outcome.weak && !self.quiet {
+            failure::print_weak(&outcome);
+        }
         let text = (!fine).then(|| outcome.text_as(Look::of_terminal()));
         match (text, unwritten) {
             (None, None) => {}

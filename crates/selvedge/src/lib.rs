@@ -1,5 +1,7 @@
 //! Checks concurrent Rust code: runs one execution per equivalence class of interleavings, and
-//! reports every panic, deadlock, data race, leak and misuse, or proves that there is none.
+//! reports every panic, deadlock, data race, leak and misuse that sequentially consistent memory shows,
+//! or proves that there is none. Behaviours that only orderings weaker than `SeqCst` allow are not
+//! explored; a test that passes and uses such orderings says so.
 //!
 //! # A first test
 //!
@@ -195,6 +197,7 @@
 //! | variable | effect |
 //! |---|---|
 //! | `SELVEDGE_REPLAY` | the execution that a report gave is run again, and no other; see above |
+//! | `SELVEDGE_QUIET=1` | a check that passes does not say that it used orderings weaker than `SeqCst`; see [`Builder::quiet`] |
 //! | `SELVEDGE_FULL=1` | long executions are shown whole |
 //! | `SELVEDGE_STATISTICS=1` | a line for each check: verdict, executions, time (`cargo test -- --nocapture`), as [`Builder::statistics`] prints it |
 //! | `SELVEDGE_PROGRESS=1` | a check that takes long says how far it is after a second, and then less and less often; 10 without the variable, 0 for never |
@@ -277,7 +280,7 @@
 //! |---|---|
 //! | misses executions, and repeats others | each class once |
 //! | `SeqCst` is taken for acquire and release: false alarms | exact |
-//! | weaker orderings have their own behaviours | they are taken for `SeqCst`, and the report says so |
+//! | weaker orderings have their own behaviours | they are taken for `SeqCst`; a check that passes says so |
 //! | at most 5 threads and 1,000 branches | no limit |
 //! | no `const fn new`, `Weak`, `scope`, `OnceLock`, `sync_channel` … | all there |
 //! | a lock is never poisoned | it is, as in `std` |
@@ -316,8 +319,10 @@
 //!
 //! # Limits
 //!
-//! * Memory is sequentially consistent. Weaker orderings are accepted and shown in reports, which say
-//!   that behaviours only weak memory shows were not explored.
+//! * Memory is sequentially consistent. Weaker orderings are accepted, shown in reports, and taken for
+//!   `SeqCst`: no mistake in the choice of an ordering is found, and no data race that is there only
+//!   because of one. A check that passes says so in a line on the terminal, and so do its report, its JSON
+//!   (`facts.memory`) and [`Outcome::uses_weak_orderings`].
 //! * The closure must do the same every time: no clocks, no random numbers, no threads of `std`. If it
 //!   does not, the report says where it differed.
 //! * What waits in `std` stops the whole check: all checked threads run on one thread of the system, by
