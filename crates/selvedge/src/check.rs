@@ -13,7 +13,7 @@ use selvedge_report::TraceView;
 
 use crate::failure::{self, Failure, Look};
 use crate::outcome::Outcome;
-use crate::rt::runtime::{Learned, Shared, running};
+use crate::rt::runtime::{Learned, RwLockPolicy, Shared, running};
 use crate::rt::system::Program;
 use crate::rt::{Spot, arena};
 use crate::turns;
@@ -72,6 +72,7 @@ pub struct Builder {
     stack_size: usize,
     panics_are_results: bool,
     spin_turns: u32,
+    rwlock_policy: RwLockPolicy,
     report_file: Option<PathBuf>,
     statistics: bool,
     quiet: bool,
@@ -93,6 +94,7 @@ impl Default for Builder {
             stack_size: 256 << 10,
             panics_are_results: false,
             spin_turns: SPIN_TURNS,
+            rwlock_policy: RwLockPolicy::Any,
             report_file: None,
             statistics: false,
             quiet: false,
@@ -181,6 +183,26 @@ impl Builder {
     /// [`Verdict::Inconclusive`]. With 0 all loops are taken to wait.
     pub fn spin_turns(mut self, turns: u32) -> Self {
         self.spin_turns = turns;
+        self
+    }
+
+    /// Whom a reader-writer lock lets in first; whatever `std` allows, unless said otherwise.
+    ///
+    /// ```
+    /// # use selvedge::{Builder, RwLockPolicy, Verdict, sync::{Arc, RwLock}, thread};
+    /// let reads_twice = || {
+    ///     let lock = Arc::new(RwLock::new(0));
+    ///     let other = Arc::clone(&lock);
+    ///     thread::spawn(move || *other.write().unwrap() = 1);
+    ///     let (_first, _second) = (lock.read().unwrap(), lock.read().unwrap());
+    /// };
+    /// // The writer waits for the first, and the second for the writer.
+    /// assert_eq!(Builder::new().explore(reads_twice).verdict(), Verdict::Violated);
+    /// let readers_first = Builder::new().rwlock_policy(RwLockPolicy::Readers);
+    /// assert_eq!(readers_first.explore(reads_twice).verdict(), Verdict::Verified);
+    /// ```
+    pub fn rwlock_policy(mut self, policy: RwLockPolicy) -> Self {
+        self.rwlock_policy = policy;
         self
     }
 
@@ -304,15 +326,21 @@ impl Builder {
     /// All executions, and those that show what is wrong.
     fn search_and_confirm(&self, shared: &Rc<Shared>, start: Instant) -> (Report, Vec<Failure>) {
         loop {
-            let mut report = self.search(shared, start);
-            // What was learned matters from the first step on.
-            while shared.learned.news.replace(false) {
-                report = self.search(shared, start);
-            }
+            let report = self.search_until_known(shared, start);
             let failures = self.confirm(shared, &report);
             // In fewer context switches, a loop may come to a state that it was not in before.
             if !shared.learned.news.replace(false) {
                 return (report, failures);
+            }
+        }
+    }
+
+    /// All executions. What is learned matters from the first step on: then the search starts again.
+    fn search_until_known(&self, shared: &Rc<Shared>, start: Instant) -> Report {
+        loop {
+            let report = self.search(shared, start);
+            if !shared.learned.news.replace(false) {
+                return report;
             }
         }
     }
@@ -364,6 +392,7 @@ impl Builder {
             panics_are_results: self.panics_are_results,
             spin_turns: self.spin_turns,
             ends_loops: self.options.limits.steps == Self::default().options.limits.steps,
+            rwlock_policy: self.rwlock_policy,
             learned: Learned::default(),
             weak: Cell::new(false),
             assumed: Cell::new(None),
@@ -417,6 +446,13 @@ impl Builder {
             Err(error) => panic!("selvedge: `{schedule}` is no schedule: {error}"),
         };
         let mut replayed = self.follow_once(shared, &steps);
+        if shared.learned.rwlocks.get() {
+            // Which steps there are depends on what threads do in other executions, too: the same search learns
+            // the same.
+            shared.learned.news.set(false);
+            self.search_until_known(shared, Instant::now());
+            replayed = self.follow_once(shared, &steps);
+        }
         while shared.learned.news.replace(false) {
             replayed = self.follow_once(shared, &steps);
         }

@@ -79,6 +79,9 @@ impl Engine {
         }
         let thread = &mut rt.threads[me];
         thread.operations += 1;
+        if rt.shared.learned.rwlocks.get() {
+            self.note_lock_order(operation);
+        }
         if rt.way != Way::Announce {
             return self.at_once(operation, spot);
         }

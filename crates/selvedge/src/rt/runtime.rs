@@ -17,6 +17,7 @@ use super::alone::{Alone, Loops};
 use super::arena::Arena;
 use super::fiber::{Fiber, Stacks, Yielder};
 use super::leaks::Leaks;
+use super::lock_order::LockOrder;
 use super::names::Names;
 use super::operation::{Operation, Spot, Subject};
 use super::restore::{Firsts, Outliving};
@@ -35,6 +36,7 @@ pub(crate) struct Shared {
     pub(crate) spin_turns: u32,
     /// Whether a loop that only reads is given up, since the user did not say how long it may be.
     pub(crate) ends_loops: bool,
+    pub(crate) rwlock_policy: RwLockPolicy,
     pub(crate) learned: Learned,
     /// Whether an ordering weaker than sequential consistency was asked for.
     pub(crate) weak: Cell<bool>,
@@ -67,6 +69,20 @@ impl Shared {
     }
 }
 
+/// Which of those who wait for a reader-writer lock it lets in first. `std` leaves this open: for a program to be
+/// right it must not matter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum RwLockPolicy {
+    /// Whatever `std` allows. While a writer waits, a reader may have to wait, also if others read, or the thread
+    /// itself does; and [`try_read`](crate::sync::RwLock::try_read) may fail. This covers locks that always let
+    /// writers in first: a writer that has only just come may be counted as waiting or not.
+    #[default]
+    Any,
+    /// Readers never wait for a writer that waits.
+    Readers,
+}
+
 /// What turns out while the code runs, and matters from the first step on. When something is
 /// learned, the search starts again.
 #[derive(Default)]
@@ -78,6 +94,9 @@ pub(crate) struct Learned {
     /// Contents of `Arc`s whose counts matter: someone looks at them, or dropping the last one does
     /// something visible. Also results of threads, which belong to the thread and to its handle.
     pub(crate) counted: RefCell<BTreeSet<&'static str>>,
+    /// Whether there are reader-writer locks, so that what threads hold while they wait must be kept in mind.
+    pub(crate) rwlocks: Cell<bool>,
+    pub(crate) lock_order: RefCell<LockOrder>,
     /// Whether something new was learned.
     pub(crate) news: Cell<bool>,
 }

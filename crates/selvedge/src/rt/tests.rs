@@ -57,6 +57,7 @@ fn run(algorithm: Algorithm, program: impl Fn() -> Vec<usize> + Clone + 'static)
         learned: Learned::default(),
         weak: Cell::new(false),
         assumed: Cell::new(None),
+        rwlock_policy: Default::default(),
         unsteady: RefCell::new(None),
         statics: RefCell::new(None),
         firsts: Default::default(),
