@@ -73,6 +73,7 @@ pub struct Builder {
     panics_are_results: bool,
     spin_turns: u32,
     rwlock_policy: RwLockPolicy,
+    spurious: u32,
     report_file: Option<PathBuf>,
     statistics: bool,
     quiet: bool,
@@ -95,6 +96,7 @@ impl Default for Builder {
             panics_are_results: false,
             spin_turns: SPIN_TURNS,
             rwlock_policy: RwLockPolicy::Any,
+            spurious: 1,
             report_file: None,
             statistics: false,
             quiet: false,
@@ -206,6 +208,29 @@ impl Builder {
         self
     }
 
+    /// How often, for each thread and place, a wait ends without a notification, `park` without a token, and a
+    /// weak compare-exchange fails although it found what it expected; `std` allows all of these. Once unless said
+    /// otherwise; with 0, never. Where the code comes back to the same operation without having written
+    /// anything, as in a loop that looks again, it is left out: that costs no execution. So it is, for a weak
+    /// compare-exchange, in code with spin loops. The report says if something was left out that might matter (`facts.spurious` in JSON).
+    ///
+    /// ```
+    /// # use selvedge::{Builder, Verdict, sync::{Arc, atomic::{AtomicBool, Ordering::SeqCst}}, thread};
+    /// let parks_once = || {
+    ///     let ready = Arc::new(AtomicBool::new(false));
+    ///     let (other, main) = (Arc::clone(&ready), thread::current());
+    ///     thread::spawn(move || { other.store(true, SeqCst); main.unpark(); });
+    ///     thread::park(); // Should be in a loop.
+    ///     assert!(ready.load(SeqCst));
+    /// };
+    /// assert_eq!(Builder::new().explore(parks_once).verdict(), Verdict::Violated);
+    /// assert_eq!(Builder::new().spurious(0).explore(parks_once).verdict(), Verdict::Verified);
+    /// ```
+    pub fn spurious(mut self, most: u32) -> Self {
+        self.spurious = most;
+        self
+    }
+
     /// Also writes the report to a file: as JSON if its name ends in `.json`, with the fields of
     /// `selvedge check --json`, and else as text.
     pub fn report_file(mut self, path: impl Into<PathBuf>) -> Self {
@@ -298,6 +323,16 @@ impl Builder {
         };
         if shared.weak.get() {
             report.fact("memory", failure::WEAK.to_owned());
+        }
+        if shared.whims_left_out.get() {
+            report.fact(
+                "spurious",
+                "compare_exchange_weak does not fail without reason: there are spin loops"
+                    .to_owned(),
+            );
+        } else if shared.whims_bounded.get() {
+            let most = self.spurious;
+            report.fact("spurious", format!("at most {most} for each thread and place"));
         }
         let time = start.elapsed();
         let unsteady = shared.unsteady.borrow().clone();
@@ -393,6 +428,9 @@ impl Builder {
             spin_turns: self.spin_turns,
             ends_loops: self.options.limits.steps == Self::default().options.limits.steps,
             rwlock_policy: self.rwlock_policy,
+            spurious: self.spurious,
+            whims_bounded: Cell::new(false),
+            whims_left_out: Cell::new(false),
             learned: Learned::default(),
             weak: Cell::new(false),
             assumed: Cell::new(None),

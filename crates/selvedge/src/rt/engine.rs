@@ -209,6 +209,9 @@ impl Engine {
             rt.drained = 0;
             self.unwind();
         }
+        if rt.way == Way::Trial {
+            return self.in_trial(operation, spot);
+        }
         rt.stand_at(operation, Subject::Both, spot);
         if rt.way == Way::Alone {
             let choice = match operation.choices(rt, me) {

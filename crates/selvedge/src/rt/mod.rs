@@ -19,6 +19,7 @@ pub(crate) mod runtime;
 pub(crate) mod spin;
 mod state;
 pub(crate) mod system;
+mod whim;
 
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@ use selvedge_core::{Effect, Flexibility, Mode, ObjectId};
 
 use super::lock_order::Waits;
 use super::runtime::Runtime;
+use super::whim::Key;
 
 /// A place in checked code.
 pub(crate) type Spot = &'static Location<'static>;
@@ -42,6 +43,16 @@ pub(crate) trait Operation {
 
     /// Why it cannot run, and who could change that.
     fn waits_for(&self, _rt: &Runtime, _me: usize) -> Option<(String, Vec<usize>)> {
+        None
+    }
+
+    /// Whether it chooses if another operation ends without reason; see `whim.rs`.
+    fn is_whim(&self) -> bool {
+        false
+    }
+
+    /// The same, if nobody knows whether it matters.
+    fn undecided_whim(&self, _rt: &Runtime) -> Option<Key> {
         None
     }
 

@@ -22,6 +22,7 @@ use super::names::Names;
 use super::operation::{Operation, Spot, Subject};
 use super::restore::{Firsts, Outliving};
 use super::spin::Touched;
+use super::whim::{Trial, Whims};
 
 /// What all systems of one check share.
 pub(crate) struct Shared {
@@ -37,6 +38,12 @@ pub(crate) struct Shared {
     /// Whether a loop that only reads is given up, since the user did not say how long it may be.
     pub(crate) ends_loops: bool,
     pub(crate) rwlock_policy: RwLockPolicy,
+    /// How often an operation ends without reason, for each thread and place.
+    pub(crate) spurious: u32,
+    /// Whether no compare-exchange does, since there are spin loops.
+    pub(crate) whims_left_out: Cell<bool>,
+    /// Whether one could have done so more often.
+    pub(crate) whims_bounded: Cell<bool>,
     pub(crate) learned: Learned,
     /// Whether an ordering weaker than sequential consistency was asked for.
     pub(crate) weak: Cell<bool>,
@@ -97,6 +104,7 @@ pub(crate) struct Learned {
     /// Whether there are reader-writer locks, so that what threads hold while they wait must be kept in mind.
     pub(crate) rwlocks: Cell<bool>,
     pub(crate) lock_order: RefCell<LockOrder>,
+    pub(crate) whims: RefCell<Whims>,
     /// Whether something new was learned.
     pub(crate) news: Cell<bool>,
 }
@@ -110,6 +118,8 @@ pub(crate) enum Way {
     Drain,
     /// It runs at once if it is part of a turn: a thread shows whether it gives up a spin loop.
     Alone,
+    /// It runs at once if it changes nothing: a thread shows whether it comes back to where it stands.
+    Trial,
     /// It runs at once: everything is taken down.
     Close,
 }
@@ -173,6 +183,8 @@ pub(crate) struct Thread {
     pub(crate) sent: u64,
     /// Visible operations so far.
     pub(crate) operations: u64,
+    /// Where an operation of its ended without reason.
+    pub(crate) whims: Vec<Spot>,
 }
 
 /// A panic, as the hook saw it.
@@ -261,6 +273,10 @@ pub(crate) struct Runtime {
     pub(crate) changed_at: FxHashMap<ObjectId, usize>,
     /// A thread that runs alone to see whether it gives up a spin loop.
     pub(crate) alone: Option<Alone>,
+    /// A thread that is tried out; see `whim.rs`.
+    pub(crate) trial: Option<Trial>,
+    /// Whether a thread may stand where it should be.
+    pub(crate) has_whims: bool,
     /// Steps to follow, and how many were taken.
     pub(crate) script: *const [Step],
     pub(crate) scripted: usize,
@@ -311,6 +327,8 @@ impl Runtime {
             values: Vec::new(),
             changed_at: FxHashMap::default(),
             alone: None,
+            trial: None,
+            has_whims: false,
             script: &raw const *<&[Step]>::default(),
             scripted: 0,
             ahead: Ahead::default(),
@@ -366,6 +384,7 @@ impl Runtime {
             last_step: None,
             sent: 0,
             operations: 0,
+            whims: Vec::new(),
         }));
         number
     }
