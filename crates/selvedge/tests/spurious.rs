@@ -36,7 +36,9 @@ fn costs_nothing(program: fn()) {
     assert_eq!(executions(program), never);
 }
 
-fn flag() -> (Arc<(Mutex<bool>, Condvar)>, Arc<(Mutex<bool>, Condvar)>) {
+type Flag = (Mutex<bool>, Condvar);
+
+fn flag() -> (Arc<Flag>, Arc<Flag>) {
     let pair = Arc::new((Mutex::new(false), Condvar::new()));
     (Arc::clone(&pair), pair)
 }
