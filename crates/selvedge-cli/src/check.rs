@@ -1,11 +1,10 @@
 //! `selvedge check`: find a violation, or prove that there is none.
 
-use std::path::Path;
 use std::time::Duration;
 
 use selvedge_core::{Counts, Inconclusive, Report, Schedule, Verdict, Violation};
 use selvedge_explore::{
-    Algorithm, Confirmed, Covers, Independence, Locks, Options, QuasiOptions, Sampling,
+    Algorithm, Caps, Confirmed, Covers, Independence, Locks, Options, QuasiOptions, Sampling,
 };
 use selvedge_report::{
     CheckJson, CoversJson, Style, TextOptions, TraceView, ViolationJson, execution, facts_json,
@@ -15,10 +14,10 @@ use selvedge_report::{
 use crate::advice::advice;
 use crate::args::{CheckArgs, CyclesArg, SamplingArgs};
 use crate::constraints;
-use crate::exit::{Exit, Failure};
+use crate::exit::{self, Exit, Failure};
 use crate::interrupt;
 use crate::progress::Watch;
-use crate::saved::Saved;
+use crate::saved;
 use crate::screen::Screen;
 use crate::source::Loaded;
 use crate::{statistics, summary};
@@ -53,6 +52,7 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
         statistics: args.stats,
         quasi,
         check_constraints: args.check_constraints,
+        caps: Caps::default(),
     };
     let tells = [Algorithm::Quasi, Algorithm::DataCentric].map(|algorithm| algorithm.info().name);
     if args.stats && !tells.contains(&method.name()) {
@@ -90,16 +90,14 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
         args,
         time,
     };
-    if let Some(path) = &args.save_trace {
-        outcome.save_trace(path, screen)?;
-    }
     let text = match (args.output.json, args.quiet) {
         (true, _) => to_text(&outcome.json()),
         (false, true) => outcome.verdict_line(screen),
         (false, false) => outcome.text(screen),
     };
-    screen.print(&text)?;
-    Ok(outcome.report.verdict().into())
+    let printed = screen.print(&text);
+    let saved = saved::save(args.save_trace.as_deref(), &loaded, outcome.found.first(), screen);
+    exit::after(outcome.report.verdict().into(), [printed, saved])
 }
 
 /// Only `constrained` has constraints.
@@ -117,8 +115,18 @@ fn check_constraint_options(args: &CheckArgs, method: &Method) -> Result<(), Fai
     )))
 }
 
-/// Only `data-centric` observes, and one way at a time.
+/// Only `data-centric` observes, and one way at a time. It has no bounds on switches.
 fn check_observation_options(args: &CheckArgs, method: &Method) -> Result<(), Failure> {
+    let limits = args.limits.limits();
+    let has_switch_bound = limits.preemptions.is_some() || limits.context_switches.is_some();
+    if has_switch_bound && method.name() == Algorithm::DataCentric.info().name {
+        return Err(Failure::User(
+            "`data-centric` has no bound on preemptions or context switches: an observation class has \
+             executions with few and with many\n  leave out the bound, or take another algorithm: \
+             selvedge algorithms"
+                .to_owned(),
+        ));
+    }
     let refine = args.cycles == CyclesArg::Refine;
     let given = match (refine, args.unobserved_locks) {
         (false, false) => return Ok(()),
@@ -372,18 +380,6 @@ impl Outcome<'_> {
             inconclusive: self.report.inconclusive.iter().map(Into::into).collect(),
             facts: facts_json(&self.report.facts),
             statistics: self.report.statistics.as_deref().map(Into::into),
-        }
-    }
-
-    fn save_trace(&self, path: &Path, screen: &Screen) -> Result<(), Failure> {
-        match self.found.first() {
-            Some(trace) => {
-                Saved::new(self.loaded, &trace.schedule, &trace.violations[0]).write(path)
-            }
-            None => {
-                screen.warn("no violation was found, so no trace is saved");
-                Ok(())
-            }
         }
     }
 }

@@ -11,7 +11,7 @@ use selvedge_symbolic::constraints::{Constraint, Found, GiveUp, Synthesis, pairs
 use serde::Serialize;
 
 use crate::args::{ConstraintsArgs, ProgramArgs};
-use crate::exit::{Exit, Failure};
+use crate::exit::{self, Exit, Failure};
 use crate::interrupt;
 use crate::screen::Screen;
 use crate::source::{self, Constants, Loaded};
@@ -71,15 +71,13 @@ pub(crate) fn run(args: &ConstraintsArgs, screen: &Screen) -> Result<Exit, Failu
         Times { pair: args.pair_time, total: args.time, work: u32::MAX },
     );
     let time = started.elapsed();
-    if let Some(path) = &args.write {
-        write(path, &loaded, &all)?;
-    }
     let text = match args.json {
         true => to_text(&ConstraintsJson::new(&loaded, &all, time)),
         false => text(&loaded, &all, time),
     };
-    screen.print(&text)?;
-    Ok(Exit::Good)
+    let printed = screen.print(&text);
+    let written = args.write.as_ref().map_or(Ok(()), |path| write(path, &loaded, &all));
+    exit::after(Exit::Good, [printed, written])
 }
 
 /// The program of `check` or `compare`, with its constraints. Unless the user says where from, they are
@@ -102,7 +100,17 @@ pub(crate) fn loaded(
         Origin::Declared => loaded,
         Origin::File(path) => {
             let text = source::read_text(path)?;
-            loaded.with_constraints(path.to_string_lossy().into_owned(), text, screen)?
+            let stale = check_identity(path, &text, &loaded);
+            let name = path.to_string_lossy().into_owned();
+            match (loaded.with_constraints(name, text, screen), stale) {
+                (Ok(loaded), Ok(())) => loaded,
+                (Ok(_), Err(stale)) => return Err(stale),
+                // What is wrong in it has a place, and comes first.
+                (Err(Failure::Rendered(wrong)), Err(Failure::User(stale))) => {
+                    return Err(Failure::Rendered(format!("{wrong}\nerror: {stale}\n")));
+                }
+                (Err(wrong), _) => return Err(wrong),
+            }
         }
         Origin::Synthesised => {
             interrupt::install();
@@ -157,6 +165,31 @@ fn all_pairs(program: &Program, times: Times) -> Vec<Pair> {
     all
 }
 
+/// What the line begins with that says which program a file of constraints belongs to.
+const IDENTITY: &str = "// program: ";
+
+/// Constraints of another program, or of other constants, may be wrong here: two steps would be taken to
+/// commute that do not.
+fn check_identity(path: &Path, text: &str, loaded: &Loaded) -> Result<(), Failure> {
+    let known = text.lines().find_map(|line| line.trim().strip_prefix(IDENTITY));
+    let expected = loaded.identity();
+    let file = path.display();
+    let why = match known {
+        Some(known) if known.trim() == expected => return Ok(()),
+        Some(_) => format!(
+            "{file} belongs to another program, or to other values of the constants, than {}",
+            loaded.name()
+        ),
+        None => format!("{file} does not say which program it belongs to"),
+    };
+    let command = loaded.command("constraints");
+    let path = source::shell_word(&path.to_string_lossy());
+    Err(Failure::User(format!(
+        "{why}\n  write it anew: {command} --write {path}\n  or, if you know that each constraint holds \
+         here, begin it with the line `{IDENTITY}{expected}`"
+    )))
+}
+
 fn write(path: &Path, loaded: &Loaded, all: &[Pair]) -> Result<(), Failure> {
     let mut text = format!("// Independence constraints of {}", loaded.name());
     let constants = loaded.constants_text();
@@ -164,6 +197,7 @@ fn write(path: &Path, loaded: &Loaded, all: &[Pair]) -> Result<(), Failure> {
         text.push_str(&format!(" with {constants}"));
     }
     text.push_str(", found by `selvedge constraints`.\n");
+    text.push_str(&format!("{IDENTITY}{}\n", loaded.identity()));
     for pair in all {
         let declarations = pair.synthesis.declarations();
         match &pair.synthesis.found {
@@ -174,10 +208,7 @@ fn write(path: &Path, loaded: &Loaded, all: &[Pair]) -> Result<(), Failure> {
             Ok(_) => text.push_str(&declarations),
         }
     }
-    std::fs::write(path, text).map_err(|error| {
-        let path = path.display();
-        Failure::User(format!("the constraints cannot be written to {path}: {error}"))
-    })
+    exit::write_file(path, "the file of constraints", &text)
 }
 
 fn text(loaded: &Loaded, all: &[Pair], time: Duration) -> String {

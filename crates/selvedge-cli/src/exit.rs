@@ -2,6 +2,7 @@
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::Write as _;
+use std::path::Path;
 use std::process::ExitCode;
 
 use selvedge_core::Verdict;
@@ -50,12 +51,49 @@ pub(crate) fn code(result: Result<Exit, Failure>) -> ExitCode {
         Ok(Exit::Violated) => ExitCode::from(1),
         Ok(Exit::Inconclusive) => ExitCode::from(3),
         Err(failure) => {
-            match failure {
-                Failure::User(message) => complain(&format!("error: {message}\n")),
-                Failure::Rendered(text) => complain(&text),
-                Failure::Internal(message) => complain(&internal_error(&message)),
-            }
+            failure.show();
             ExitCode::from(FAILURE)
+        }
+    }
+}
+
+/// How a command ends that has its result, after the result was shown and files were written. What went
+/// wrong with these is said in any case; it is the failure of the command unless a violation was found,
+/// which the exit code never hides.
+pub(crate) fn after(
+    exit: Exit,
+    done: impl IntoIterator<Item = Result<(), Failure>>,
+) -> Result<Exit, Failure> {
+    let failures: Vec<Failure> = done.into_iter().filter_map(Result::err).collect();
+    match (exit, failures.split_last()) {
+        (_, None) => Ok(exit),
+        (Exit::Violated, Some(_)) => {
+            failures.iter().for_each(Failure::show);
+            Ok(exit)
+        }
+        (Exit::Good | Exit::Inconclusive, Some((last, others))) => {
+            others.iter().for_each(Failure::show);
+            Err(last.clone())
+        }
+    }
+}
+
+/// Writes a file whole, or not at all.
+pub(crate) fn write_file(path: &Path, what: &str, text: &str) -> Result<(), Failure> {
+    selvedge_report::write_whole(path, text).map_err(|error| {
+        let path = path.display();
+        Failure::User(format!(
+            "{what} cannot be written to {path}: {error}\n  name a file in a folder that can be written"
+        ))
+    })
+}
+
+impl Failure {
+    fn show(&self) {
+        match self {
+            Failure::User(message) => complain(&format!("error: {message}\n")),
+            Failure::Rendered(text) => complain(text),
+            Failure::Internal(message) => complain(&internal_error(message)),
         }
     }
 }

@@ -8,6 +8,7 @@ mod check;
 mod compare;
 mod constraints;
 mod exit;
+mod hash;
 mod interrupt;
 mod mat;
 mod memory;

@@ -4,7 +4,7 @@ use selvedge_report::{Align, Table, grouped};
 use selvedge_symbolic::transactions::{Between, of_program};
 
 use crate::args::MatArgs;
-use crate::exit::{Exit, Failure};
+use crate::exit::{self, Exit, Failure};
 use crate::screen::Screen;
 use crate::source::Loaded;
 
@@ -20,17 +20,16 @@ pub(crate) fn run(args: &MatArgs, screen: &Screen) -> Result<Exit, Failure> {
         out.push_str(&text(between, screen));
         out.push('\n');
     }
-    screen.print(&out)?;
+    let printed = screen.print(&out);
+    let mut drawn = Ok(());
     if let Some(path) = &args.svg {
         if all.len() > 1 {
             screen.warn("there are branches: the picture shows the first pair of ways");
         }
         let picture = all.first().map(Between::to_svg).unwrap_or_default();
-        std::fs::write(path, picture).map_err(|error| {
-            Failure::User(format!("the picture cannot be written to {}: {error}", path.display()))
-        })?;
+        drawn = exit::write_file(path, "the picture", &picture);
     }
-    Ok(Exit::Good)
+    exit::after(Exit::Good, [printed, drawn])
 }
 
 fn text(between: &Between, screen: &Screen) -> String {

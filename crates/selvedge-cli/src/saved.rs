@@ -3,10 +3,12 @@
 use std::path::Path;
 
 use selvedge_core::{Schedule, ViolationKind};
-use selvedge_report::ViolationView;
+use selvedge_report::{TraceView, ViolationView};
 use serde::{Deserialize, Serialize};
 
-use crate::exit::Failure;
+use crate::exit::{self, Failure};
+use crate::hash::hash;
+use crate::screen::Screen;
 use crate::source::{Constants, Loaded};
 
 /// What makes a file a saved trace.
@@ -31,8 +33,27 @@ pub(crate) struct Saved {
     message: String,
 }
 
+/// Saves the first violation, if the user wants that and there is one.
+pub(crate) fn save(
+    path: Option<&Path>,
+    loaded: &Loaded,
+    found: Option<&TraceView>,
+    screen: &Screen,
+) -> Result<(), Failure> {
+    match (path, found) {
+        (None, _) => Ok(()),
+        (Some(path), Some(trace)) => {
+            Saved::new(loaded, &trace.schedule, &trace.violations[0]).write(path)
+        }
+        (Some(_), None) => {
+            screen.warn("no violation was found, so no trace is saved");
+            Ok(())
+        }
+    }
+}
+
 impl Saved {
-    pub(crate) fn new(loaded: &Loaded, schedule: &Schedule, violation: &ViolationView) -> Self {
+    fn new(loaded: &Loaded, schedule: &Schedule, violation: &ViolationView) -> Self {
         Self {
             format: FORMAT.to_owned(),
             file: loaded.file.clone(),
@@ -44,10 +65,8 @@ impl Saved {
         }
     }
 
-    pub(crate) fn write(&self, path: &Path) -> Result<(), Failure> {
-        std::fs::write(path, selvedge_report::to_text(self)).map_err(|error| {
-            Failure::User(format!("the trace cannot be saved to {}: {error}", path.display()))
-        })
+    fn write(&self, path: &Path) -> Result<(), Failure> {
+        exit::write_file(path, "the trace", &selvedge_report::to_text(self))
     }
 
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
@@ -75,23 +94,6 @@ impl Saved {
 
     /// Whether `text` is the program that the trace was saved for.
     pub(crate) fn belongs_to(&self, text: &str) -> bool {
-        self.text_hash == hash(text)
-    }
-}
-
-/// FNV-1a, 64 bits: tells a changed file from the old one, and needs nothing.
-fn hash(text: &str) -> String {
-    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    format!("fnv1a-64:{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, step))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_hash_is_fnv1a() {
-        assert_eq!(hash(""), "fnv1a-64:cbf29ce484222325");
-        assert_eq!(hash("foobar"), "fnv1a-64:85944171f73967e8");
+        self.text_hash == hash(&text)
     }
 }

@@ -11,6 +11,7 @@ use selvedge_report::{ConstantJson, line_of};
 
 use crate::args::ProgramArgs;
 use crate::exit::{Failure, complain};
+use crate::hash::hash;
 use crate::screen::Screen;
 
 /// A larger file is no program: a device, an archive.
@@ -117,6 +118,11 @@ impl Loaded {
             Some((name, text)) if *name == place.file => line_of(text, place),
             _ => line_of(&self.text, place),
         }
+    }
+
+    /// A hash of all that decides what the program does, its constants included.
+    pub(crate) fn identity(&self) -> String {
+        hash(&self.program.identity())
     }
 
     /// The file's name in messages.
@@ -226,7 +232,7 @@ fn near(path: &Path) -> String {
 }
 
 /// The name as a word that a shell does not change.
-fn shell_word(name: &str) -> String {
+pub(crate) fn shell_word(name: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./,:+@%=".contains(c);
     let name =
         if name.starts_with('-') && name != "-" { format!("./{name}") } else { name.to_owned() };

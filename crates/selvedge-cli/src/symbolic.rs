@@ -19,10 +19,10 @@ use serde::Serialize;
 use crate::advice::advice;
 use crate::args::CheckArgs;
 use crate::check::{confirm_all, violations_text};
-use crate::exit::{Exit, Failure};
+use crate::exit::{self, Exit, Failure};
 use crate::interrupt;
 use crate::progress::Watch;
-use crate::saved::Saved;
+use crate::saved;
 use crate::screen::Screen;
 use crate::source::Loaded;
 
@@ -72,21 +72,14 @@ pub(crate) fn run(args: &CheckArgs, scheme: Scheme, screen: &Screen) -> Result<E
         args,
         time,
     };
-    if let Some(path) = &args.save_trace {
-        match result.found.first() {
-            Some(trace) => {
-                Saved::new(&loaded, &trace.schedule, &trace.violations[0]).write(path)?;
-            }
-            None => screen.warn("no violation was found, so no trace is saved"),
-        }
-    }
     let text = match (args.output.json, args.quiet) {
         (true, _) => to_text(&result.json()),
         (false, true) => result.verdict_line(screen),
         (false, false) => result.text(screen),
     };
-    screen.print(&text)?;
-    Ok(result.verdict.into())
+    let printed = screen.print(&text);
+    let saved = saved::save(args.save_trace.as_deref(), &loaded, result.found.first(), screen);
+    exit::after(result.verdict.into(), [printed, saved])
 }
 
 /// There is nothing to tell about a search while it goes on.
@@ -119,9 +112,7 @@ fn export(
     let solver = &encoded.unrolled.circuit.solver;
     let is_dimacs = path.extension().is_some_and(|extension| extension == "cnf");
     let text = if is_dimacs { solver.to_dimacs(&goal) } else { solver.to_smt_lib(&goal) };
-    std::fs::write(path, text).map_err(|error| {
-        Failure::User(format!("the formula cannot be written to {}: {error}", path.display()))
-    })?;
+    exit::write_file(path, "the formula", &text)?;
     let size = solver.size();
     screen.print(&format!(
         "wrote {}: {} variables, {} clauses, {} order atoms; satisfiable if there is a violation \

@@ -116,6 +116,11 @@ fn limits_never_look_like_success() {
     let run = folder.run("check lost.sel --preemptions 0").exits(3);
     run.says("0 preemptions").says("raise the bound: --preemptions 1");
     folder.run("check lost.sel --preemptions 1").exits(1);
+    // A bound that an algorithm does not have is wrong usage, as data races are.
+    for option in ["--preemptions 1", "--context-switches 1", "--races"] {
+        let run = folder.run(&format!("check lost.sel -a data-centric {option}")).exits(2);
+        run.complains("selvedge algorithms");
+    }
 
     folder.write("large.sel", LARGE.as_bytes());
     let run = folder.run("check large.sel --time 200ms").exits(3);

@@ -35,11 +35,58 @@ fn a_file_of_constraints_is_read_again() {
         file.starts_with("// Independence constraints of f.sel with Z = 3, found by"),
         "{file}"
     );
+    assert!(file.contains("\n// program: fnv1a-64:"), "{file}");
     assert!(file.contains("\nindependent(q, r) if z >= 0 && z <= 2147483646;\n"), "{file}");
     for from in ["found", "synthesise", "declared"] {
-        let run = folder.run(&format!("check f.sel --algorithm constrained --constraints {from}"));
+        let check = "check f.sel --const Z=3 --algorithm constrained --constraints";
+        let run = folder.run(&format!("{check} {from}"));
         run.exits(0).says("verified: ").says("constraints declared    0");
     }
+}
+
+/// With K = 0 the blocks commute, with K = 1 they do not, and one order fails.
+const KONST: &str = "const K = 0;
+shared x = 1;
+thread a { atomic f { x = x + K * x; } }
+thread b { atomic g { x = x - 3; } }
+finally { assert x != -4; }
+";
+
+#[test]
+fn constraints_of_another_program_are_refused() {
+    let folder = Folder::with("konst.sel", KONST);
+    folder.run("constraints konst.sel --const K=0 --write k").exits(0);
+    let check = "-a constrained --constraints k";
+    folder.run(&format!("check konst.sel {check}")).exits(0).says("verified");
+    let anew = "write it anew: selvedge constraints konst.sel --const K=1 --write k";
+    for command in ["check", "compare"] {
+        let constrained = match command {
+            "compare" => "--algorithms constrained --constraints k",
+            _ => check,
+        };
+        let run = folder.run(&format!("{command} konst.sel --const K=1 {constrained}")).exits(2);
+        run.complains("k belongs to another program, or to other values of the constants")
+            .complains(anew);
+    }
+    folder.run("constraints konst.sel --const K=1 --write k").exits(0);
+    folder.run(&format!("check konst.sel --const K=1 {check}")).exits(1).says("violated");
+    // The meaning counts, not the text.
+    folder.write("konst.sel", KONST.replace("thread", "\n// as before\nthread").as_bytes());
+    folder.run(&format!("check konst.sel --const K=1 {check}")).exits(1);
+    folder.write("konst.sel", KONST.replace("x - 3", "x - 2").as_bytes());
+    folder.run(&format!("check konst.sel --const K=1 {check}")).exits(2).complains("write it anew");
+}
+
+#[test]
+fn a_file_that_does_not_say_what_it_belongs_to_is_refused() {
+    let folder = Folder::with("konst.sel", KONST);
+    folder.write("k", b"independent(f, g);\n");
+    let check = "check konst.sel --const K=1 -a constrained --constraints k";
+    let run = folder.run(check).exits(2).complains("k does not say which program it belongs to");
+    let line = run.err.lines().find_map(|line| line.split('`').nth(1)).expect("a line to add");
+    // Who insists is believed, as with constraints in the program.
+    folder.write("k", format!("{line}\nindependent(f, g) if x == 1;\n").as_bytes());
+    folder.run(check).says("constraints read        1");
 }
 
 #[test]

@@ -70,7 +70,7 @@ fn saved_traces() {
     let other = folder.read("t.json").replace("selvedge-trace-1", "selvedge-trace-9");
     folder.write("other.json", other.as_bytes());
     folder.run("replay --trace other.json").exits(2).complains("selvedge-trace-9");
-    folder.run("check lost.sel --save-trace no/such/folder.json").exits(2).complains("saved");
+    folder.run("check lost.sel --save-trace no/such/folder.json").exits(1).complains("the trace");
     folder.run("replay --trace t.json --schedule 0").exits(2).complains("cannot be used");
 }
 

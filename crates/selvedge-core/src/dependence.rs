@@ -150,4 +150,15 @@ mod tests {
             assert_eq!(commute(b, a), swap, "{b:?} / {a:?}");
         }
     }
+
+    /// What keeps others waiting: taking something, and whatever changes what a step may wait for.
+    #[test]
+    fn what_can_make_others_wait() {
+        for mode in [Acquire, ShareAcquire, Down, Take, Write, Update] {
+            assert!(!never_disables(mode), "{mode:?} can make others wait");
+        }
+        for mode in [Read, Probe, Release, ShareRelease, Up, Wait, Signal, Send, Arrive] {
+            assert!(never_disables(mode), "{mode:?} makes no thread wait");
+        }
+    }
 }

@@ -46,5 +46,5 @@ pub use replay::{Description, Replay, ReplayError, ReplayedStep, replay};
 pub use report::{Bound, Counts, Fact, FactValue, Inconclusive, Report, Verdict};
 pub use schedule::{ParseScheduleError, Schedule};
 pub use statistics::{Bar, Histogram, Statistics};
-pub use system::{Describe, Effect, Ending, Flexibility, Status, Step, System};
+pub use system::{Describe, Effect, Ending, Flexibility, Freed, Judged, Status, Step, System};
 pub use violation::{Fault, Place, Violation, ViolationKind};

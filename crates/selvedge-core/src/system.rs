@@ -101,6 +101,18 @@ impl Effect {
     }
 }
 
+/// Memory that an execution freed. That is no step of its own: it happens in the code after one.
+#[derive(Clone, Debug, Default)]
+pub struct Freed {
+    /// What lay in it.
+    pub objects: Vec<ObjectId>,
+    /// The step whose code freed it, counted since [`System::restart`].
+    pub by: usize,
+    /// Steps in whose code references to it were given up: had one of them not been taken, it would not
+    /// have been freed.
+    pub after: Vec<usize>,
+}
+
 /// How a maximal execution ended.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Ending {
@@ -110,6 +122,17 @@ pub enum Ending {
     Deadlocked,
     /// A thread stands at an `assume` that is false.
     Blocked,
+}
+
+/// Whether a system tells what [`System::end`] looks at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use = "what is not told may be anything"]
+pub enum Judged {
+    /// All of it was added to the footprint.
+    Told,
+    /// It may look at any variable. An explorer that runs executions only up to what they observe then
+    /// proves nothing.
+    NotTold,
 }
 
 /// A program under test that can be driven one visible operation at a time.
@@ -132,11 +155,20 @@ pub enum Ending {
 ///    everything that can decide in any state whether it is enabled.
 /// 5. *Faults stop the thread, not the program:* after a step with a fault its thread is
 ///    [`Status::Failed`]; the others can go on.
+///
+/// # Methods with a default
+///
+/// Each default is an answer that is right for every system: it costs time, or makes a verdict
+/// inconclusive, and never hides a behaviour. Why stands at the method. A system that wraps another
+/// implements all of them, so that what the inner one tells is not lost (a test in
+/// `selvedge-testkit/tests/tidy.rs` checks it).
 pub trait System {
     /// Back to the initial state.
     fn restart(&mut self);
 
     /// Back to the state after `kept`, which is a prefix of the steps taken since `restart`.
+    ///
+    /// The default is the definition: by point 1 of the contract the same steps lead to the same state.
     fn rewind(&mut self, kept: &[Step]) {
         self.restart();
         let mut effect = Effect::default();
@@ -162,6 +194,9 @@ pub trait System {
     /// Adds objects that keep the pending step of `thread`, which is blocked, waiting: as long as none of
     /// them changes, it waits. The fewer, the less an explorer has to try. All that decides whether the
     /// step can run is always a right answer.
+    ///
+    /// The default is that answer: by point 4 of the contract the footprint of a blocked step contains
+    /// everything that decides whether it is enabled.
     fn obstacles(&mut self, thread: ThreadId, objects: &mut Vec<ObjectId>) {
         let mut effect = Effect::default();
         self.pending(Step::of(thread), &mut effect);
@@ -175,7 +210,9 @@ pub trait System {
     /// Takes a step as [`System::step`] does and, if the system likes, further ones of the same thread, up
     /// to `most` in all: each of them is enabled and has one alternative, and no thread with a lower
     /// number is enabled. That is how a search goes on that is free to choose; it is asked only when it
-    /// would do so. Gives how many steps were taken; their effects are the first of `effects`.
+    /// would do so. Returns how many steps were taken; their effects are the first of `effects`.
+    ///
+    /// The default takes the one step that was asked for; the search then chooses the next itself.
     fn step_on(&mut self, step: Step, most: usize, effects: &mut Vec<Effect>) -> usize {
         let _ = most;
         if effects.is_empty() {
@@ -188,6 +225,8 @@ pub trait System {
     /// How the step at `later` would touch `object`, which is all that it touches, if it found it as
     /// the step at `earlier` did. Both positions count the steps taken since `restart`. `None` if
     /// that is not known, or if it could not run then: the caller then tries it out.
+    ///
+    /// The default says that it is not known, so that everything is tried out.
     fn instead(&self, object: ObjectId, earlier: usize, later: usize) -> Option<Mode> {
         let _ = (object, earlier, later);
         None
@@ -197,15 +236,26 @@ pub trait System {
     /// the `finally` block finds; never anything if a thread failed. The state does not change.
     fn end(&mut self) -> (Ending, Option<Violation>);
 
+    /// The memory that was freed since [`System::restart`]. An access to one of its objects that does not
+    /// happen before the free can also come after it; an explorer then tries that order, in which the
+    /// step that has the access shows what is wrong. A system without memory to free has none.
+    fn freed(&self) -> &[Freed] {
+        &[]
+    }
+
     /// Adds reads of the variables that [`System::end`] looks at in this state, in the order in
     /// which it does. Which ones it looks at next may depend on the values of those before, and on
     /// nothing else.
-    fn judged(&mut self, footprint: &mut Footprint) {
+    ///
+    /// The default says that nothing is told. `data-centric`, the only one to ask, then ends inconclusive
+    /// unless it finds a violation; for all others the end depends on the whole execution anyway.
+    fn judged(&mut self, footprint: &mut Footprint) -> Judged {
         let _ = footprint;
+        Judged::NotTold
     }
 
     /// Whether `thread`, or a thread that it will create, might write the variable from now on.
-    /// `true` is always a right answer.
+    /// `true` is always a right answer, and the default.
     fn may_write(&mut self, thread: ThreadId, variable: ObjectId) -> bool {
         let _ = (thread, variable);
         true
@@ -213,6 +263,9 @@ pub trait System {
 
     /// What can be told about the state beyond footprints, if the system can. It then starts no
     /// thread, and takes no step, that would change the answers to anything else.
+    ///
+    /// The default tells nothing: `constrained` and `context-sensitive` then order all that footprints
+    /// order, and do what `source` does.
     fn conditions(&mut self) -> Option<&mut dyn Conditions> {
         None
     }

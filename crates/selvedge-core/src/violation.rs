@@ -46,6 +46,12 @@ pub enum ViolationKind {
     Panic,
     /// Something is never freed, or a lock never given up.
     Leak,
+    /// An object is used after its memory was freed, or the memory is written to.
+    UseAfterFree,
+    /// Memory is freed a second time.
+    DoubleFree,
+    /// Something is freed that was never allocated, or not like this.
+    InvalidFree,
     /// A declared independence constraint holds where the steps do not commute.
     Constraint,
 }
@@ -64,6 +70,9 @@ impl ViolationKind {
             ViolationKind::Resources => "resources",
             ViolationKind::Panic => "panic",
             ViolationKind::Leak => "leak",
+            ViolationKind::UseAfterFree => "use-after-free",
+            ViolationKind::DoubleFree => "double-free",
+            ViolationKind::InvalidFree => "invalid-free",
             ViolationKind::Constraint => "constraint",
         }
     }

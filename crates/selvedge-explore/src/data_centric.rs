@@ -81,6 +81,11 @@ const NO_SWITCHES: &str = "`data-centric` has no bound on preemptions or context
                            observation class does not tell them; leave out the bound, or use \
                            another algorithm";
 
+/// Executions with the same observations may differ in which write to a variable is the last.
+const END_NOT_TOLD: &str = "`data-centric` has to know which variables the end of an execution looks at, \
+                            and this front end does not tell (System::judged); implement it, or use \
+                            another algorithm";
+
 pub(crate) fn explore<S: System>(
     make: &dyn Fn() -> S,
     options: &Options,
@@ -94,7 +99,11 @@ pub(crate) fn explore<S: System>(
     }
     match options.locks {
         Locks::Observed => explore_observing_locks(make, options, observer),
-        Locks::Unobserved => unobserved::explore(make, options, observer),
+        Locks::Unobserved => unobserved::explore(make, options, observer).unwrap_or_else(|| {
+            let mut report = explore_observing_locks(make, options, observer);
+            report.fact("unobserved locks", "given up, as a thread can wait for ever".to_owned());
+            report
+        }),
     }
 }
 

@@ -9,6 +9,7 @@ mod confirm;
 mod constrained;
 mod context_sensitive;
 mod data_race;
+mod frees;
 mod options;
 mod random;
 mod run;
@@ -35,6 +36,6 @@ mod wakeup_tree;
 pub use algorithm::{Algorithm, Covers, Equivalence, Info, explore};
 pub use confirm::{Confirmed, NotConfirmed, confirm, data_races};
 pub use options::{
-    Cycles, Independence, Limits, Locks, Observer, Options, Progress, QuasiOptions, Silent,
+    Caps, Cycles, Independence, Limits, Locks, Observer, Options, Progress, QuasiOptions, Silent,
 };
 pub use sampling::{Sampling, sample};

@@ -24,6 +24,58 @@ impl Default for Limits {
     }
 }
 
+/// Where an explorer stops trying one way and goes another, or says that it gave up.
+///
+/// Nothing is lost beyond any of them: each field says why. The defaults are what the tool uses; tests make
+/// them tiny ([`Caps::tiny`]), so that what lies beyond is tested as hard as the rest.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Caps {
+    /// A thread that takes so many steps in a row lets another go first, where the search is free to
+    /// choose. Any choice is right there.
+    pub tiring: usize,
+    /// So many steps of one thread are taken at most before others are asked. As for `tiring`.
+    pub ahead: usize,
+    /// `quasi` prunes its unfolding when that is twice as large as after the last time, and larger than
+    /// this. What is pruned is not needed: `Search::prune` keeps `U ∩ Q_{C,D}`.
+    pub worth_pruning: usize,
+    /// `data-centric` tries so many ways to reverse one race with a step that waits for several things. With
+    /// more it gives up: inconclusive.
+    pub combinations: usize,
+    /// With unobserved locks, so many states are looked at to find out whether there is an execution with an
+    /// annotation. With more it gives up: inconclusive.
+    pub states: usize,
+    /// With unobserved locks, so many states are looked at to find an execution that has nothing forbidden.
+    /// With more the one at hand is taken, and may be redundant.
+    pub states_to_avoid_redundancy: usize,
+}
+
+impl Default for Caps {
+    fn default() -> Self {
+        Self {
+            tiring: 200,
+            ahead: 32,
+            worth_pruning: 512,
+            combinations: 4096,
+            states: 100_000,
+            states_to_avoid_redundancy: 1000,
+        }
+    }
+}
+
+impl Caps {
+    /// As small as they can be, for tests.
+    pub fn tiny() -> Self {
+        Self {
+            tiring: 2,
+            ahead: 1,
+            worth_pruning: 1,
+            combinations: 1,
+            states: 2,
+            states_to_avoid_redundancy: 1,
+        }
+    }
+}
+
 /// How `data-centric` treats programs in which the threads communicate in a cycle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Cycles {
@@ -40,7 +92,8 @@ pub enum Locks {
     /// In which order they are taken.
     #[default]
     Observed,
-    /// Nothing: only reads observe. Fewer classes, but deadlocks are not covered.
+    /// Nothing: only reads observe. Fewer classes, but deadlocks are not covered. If one is met all the same,
+    /// locks are observed after all.
     Unobserved,
 }
 
@@ -63,6 +116,8 @@ pub struct Options {
     pub quasi: QuasiOptions,
     /// Whether `constrained` checks every constraint where it uses it.
     pub check_constraints: bool,
+    /// Where explorers stop trying.
+    pub caps: Caps,
 }
 
 /// What the explorer `quasi` can be asked for.

@@ -79,10 +79,6 @@ pub(crate) const INFO: Info = Info {
     optimal: true,
 };
 
-/// The unfolding is pruned when it is twice as large as after the last time, and larger than this.
-/// Small programs must be able to show what is wrong with it.
-const WORTH_PRUNING: usize = if cfg!(debug_assertions) { 24 } else { 512 };
-
 pub(crate) fn explore<S: System>(
     make: &dyn Fn() -> S,
     options: &Options,
@@ -123,7 +119,7 @@ fn search<S: System>(
         unsettled: Vec::new(),
         undecided_choices: Vec::new(),
         reversal: Reversal::new(),
-        next_pruning: WORTH_PRUNING,
+        next_pruning: options.caps.worth_pruning,
         k: options.quasi.k,
         stopwatch: None,
     };
@@ -450,7 +446,7 @@ impl<S: System> Search<'_, S> {
         path.iter_mut().flatten().for_each(rename);
         self.clue.iter_mut().for_each(rename);
         self.sleepers.rename(rename);
-        self.next_pruning = (2 * unfolding.len()).max(WORTH_PRUNING);
+        self.next_pruning = (2 * unfolding.len()).max(self.run.options.caps.worth_pruning);
     }
 }
 

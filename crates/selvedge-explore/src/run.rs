@@ -8,16 +8,11 @@ use selvedge_core::{
 };
 
 use crate::data_race;
+use crate::frees::Suspects;
 use crate::options::{Observer, Options, Progress};
 
 /// Asking the observer costs a look at the clock: not at every step.
 const STEPS_BETWEEN_POLLS: u32 = 512;
-
-/// A thread that takes so many steps in a row lets another go first.
-const TIRING: usize = 200;
-
-/// So many steps of one thread are taken at most before others are asked.
-const MOST_AHEAD: usize = 32;
 
 /// An exploration under way.
 pub(crate) struct Run<'a, S> {
@@ -38,6 +33,7 @@ pub(crate) struct Run<'a, S> {
     switches: Vec<Switches>,
     steps_to_poll: u32,
     stopped: bool,
+    suspects: Suspects,
 }
 
 impl<'a, S: System> Run<'a, S> {
@@ -61,6 +57,7 @@ impl<'a, S: System> Run<'a, S> {
             switches: Vec::new(),
             steps_to_poll: STEPS_BETWEEN_POLLS,
             stopped: false,
+            suspects: Suspects::default(),
         }
     }
 
@@ -91,12 +88,12 @@ impl<'a, S: System> Run<'a, S> {
             .filter(|&thread| self.is_enabled(thread))
     }
 
-    /// The thread that took the last [`TIRING`] steps.
+    /// The thread that took the last steps, as many as tire it.
     fn tired(&self) -> Option<ThreadId> {
         let steps = self.execution.steps();
         let last = steps.last()?.thread;
         // Most of the time one look is enough.
-        let from = steps.len().checked_sub(TIRING)?;
+        let from = steps.len().checked_sub(self.options.caps.tiring)?;
         (steps[from].thread == last && steps[from..].iter().all(|step| step.thread == last))
             .then_some(last)
     }
@@ -146,7 +143,8 @@ impl<'a, S: System> Run<'a, S> {
         }
         debug_assert_eq!((self.synced, self.strayed), (self.execution.len(), false));
         let most = self.options.limits.steps.saturating_sub(self.execution.len());
-        let taken = self.system.step_on(step, most.clamp(1, MOST_AHEAD), &mut self.effects);
+        let taken =
+            self.system.step_on(step, most.clamp(1, self.options.caps.ahead), &mut self.effects);
         self.execution.push(step, &self.effects[0]);
         for effect in &self.effects[1..taken] {
             self.execution.push(Step::of(step.thread), effect);
@@ -242,6 +240,59 @@ impl<'a, S: System> Run<'a, S> {
         if let Some(conditions) = self.system.conditions() {
             self.observer.state(conditions, ending);
         }
+        self.try_frees();
+    }
+
+    /// Tries accesses to memory that was freed, and did not have to be freed later than they were made, in
+    /// the other order.
+    #[inline]
+    fn try_frees(&mut self) {
+        if !self.system.freed().is_empty()
+            && self.suspects.find(&self.execution, self.system.freed())
+        {
+            self.try_suspects();
+        }
+    }
+
+    #[cold]
+    fn try_suspects(&mut self) {
+        let orders = self.suspects.orders(&self.execution, self.system.freed());
+        for of_a_thread in orders {
+            for steps in of_a_thread {
+                // If it is not freed before the last access of a thread, something that is no step keeps it
+                // alive until then, as a count that nobody sees: then also before its other accesses.
+                if self.stopped || !self.try_out(&steps) {
+                    break;
+                }
+            }
+        }
+        self.system.restart();
+        self.synced = 0;
+        self.sync_to(self.execution.len());
+    }
+
+    /// Whether steps that are not those of the execution show that something is wrong.
+    fn try_out(&mut self, steps: &[Step]) -> bool {
+        self.system.restart();
+        for (index, &step) in steps.iter().enumerate() {
+            if !self.is_enabled(step.thread) || step.choice >= self.system.choices(step.thread) {
+                return false;
+            }
+            self.system.step(step, &mut self.effect);
+            self.report.steps += 1;
+            match self.effect.fault.take() {
+                Some(Fault::Violation(violation)) => {
+                    self.note_violation_behind(violation, steps[..=index].to_vec());
+                    return true;
+                }
+                Some(Fault::GaveUp(reason)) => {
+                    self.report.note(Inconclusive::GaveUp(reason));
+                    return false;
+                }
+                None => {}
+            }
+        }
+        false
     }
 
     /// Counts an execution that was given up because every enabled thread sleeps.

@@ -375,4 +375,26 @@ error: unknown variable `y`
         assert_eq!(nearest("y", names), None);
         assert_eq!(nearest("turn", names), None);
     }
+
+    #[test]
+    fn distances() {
+        for (a, b, expected) in [
+            ("", "", 0),
+            ("", "abc", 3),
+            ("same", "SAME", 0),
+            ("x", "y", 1),
+            ("kitten", "sitting", 3),
+            // A swap of neighbours is one mistake, wherever it is.
+            ("ab", "ba", 1),
+            ("reader", "raeder", 1),
+            ("reader", "redaer", 1),
+            ("reader", "readre", 1),
+            ("abcd", "badc", 2),
+            // But not of letters that are apart.
+            ("abc", "cba", 2),
+        ] {
+            assert_eq!(distance(a, b), expected, "{a}, {b}");
+            assert_eq!(distance(b, a), expected, "{b}, {a}");
+        }
+    }
 }

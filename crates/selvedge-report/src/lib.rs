@@ -1,10 +1,12 @@
 //! What users see: an execution or a result as text, as JSON, as a table.
 //!
 //! Pure functions over one input type, [`TraceView`]: nothing here prints, reads a file or asks for
-//! the terminal. So the command line and a failing test show the same thing.
+//! the terminal. So the command line and a failing test show the same thing. The one exception is
+//! [`write_whole`], so that both write files the same way.
 
 mod columns;
 mod excerpt;
+mod file;
 mod json;
 mod number;
 mod paint;
@@ -13,6 +15,7 @@ mod text;
 mod view;
 mod width;
 
+pub use file::write_whole;
 pub use json::{
     CheckJson, CompareJson, CompareRowJson, ConstantJson, CoversJson, ExecutionsJson, FactJson,
     InconclusiveJson, PlaceJson, ReplayJson, StatisticsJson, StepJson, ViolationJson, WaitingJson,

@@ -155,3 +155,22 @@ fn values_go_back_and_forth() {
                 }\n";
     assert!(violations(text) >= 2);
 }
+
+/// A write that is not made for sure does not order the writes after it.
+#[test]
+fn a_sure_write_after_one_that_may_not_be_made() {
+    let text = "\
+shared x = 0;
+thread a {
+    if choose(0..2) == 1 { x = 1; }
+    x = 2;
+}
+thread b {
+    let v = x;
+    let w = x;
+    assert !(v == 2 && w == 0);
+    assert !(v == 2 && w == 1);
+}
+";
+    assert_eq!(violations(text), 0);
+}

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use selvedge_core::{Conditions, Ending, Execution, ObservationKey, Schedule, StateKey, TraceKey};
-use selvedge_explore::Observer;
+use selvedge_explore::{Equivalence, Observer};
 
 /// What was seen of one class.
 #[derive(Clone, Debug)]
@@ -30,9 +30,20 @@ pub struct Classes {
     pub contradiction: Option<(Schedule, Schedule)>,
     /// The execution that was seen last.
     last: Schedule,
+    /// Only the classes of this equivalence are collected; `None`: all.
+    only: Option<Equivalence>,
 }
 
 impl Classes {
+    /// Collects only the classes of this equivalence: naming the others takes time.
+    pub fn only(equivalence: Equivalence) -> Self {
+        Self { only: Some(equivalence), ..Self::default() }
+    }
+
+    fn collects(&self, equivalence: Equivalence) -> bool {
+        self.only.is_none_or(|only| only == equivalence)
+    }
+
     /// How many traces end like this.
     pub fn ending_in(&self, ending: Ending) -> u64 {
         self.traces.values().filter(|class| class.ending == ending).count() as u64
@@ -42,17 +53,24 @@ impl Classes {
 impl Observer for Classes {
     fn execution(&mut self, execution: &Execution, ending: Ending) {
         let schedule = Schedule { steps: execution.steps().to_vec() };
-        let traces = note(&mut self.traces, TraceKey::of(execution), ending, &schedule);
-        let key = ObservationKey::of(execution);
-        let observations = note(&mut self.observations, key, ending, &schedule);
+        let mut other = None;
+        if self.collects(Equivalence::Mazurkiewicz) {
+            other = note(&mut self.traces, TraceKey::of(execution), ending, &schedule);
+        }
+        if self.collects(Equivalence::Observation) {
+            let key = ObservationKey::of(execution);
+            other = note(&mut self.observations, key, ending, &schedule).or(other);
+        }
         if self.contradiction.is_none() {
-            self.contradiction = traces.or(observations).map(|other| (other, schedule.clone()));
+            self.contradiction = other.map(|other| (other, schedule.clone()));
         }
         self.last = schedule;
     }
 
     fn state(&mut self, conditions: &mut dyn Conditions, ending: Ending) {
-        note(&mut self.states, conditions.state(), ending, &self.last);
+        if self.collects(Equivalence::State) {
+            note(&mut self.states, conditions.state(), ending, &self.last);
+        }
     }
 }
 

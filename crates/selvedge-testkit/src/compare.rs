@@ -125,6 +125,37 @@ pub fn agree(
     Ok(())
 }
 
+/// Whether `found`, which may be incomplete, has nothing that `expected` has not.
+///
+/// # Errors
+/// The first class or violation that does not exist.
+pub fn nothing_invented(
+    algorithm: Algorithm,
+    expected: &Findings,
+    found: &Findings,
+) -> Result<(), Disagreement> {
+    fn known<K: Ord>(
+        wanted: &BTreeMap<K, Class>,
+        got: &BTreeMap<K, Class>,
+    ) -> Result<(), Disagreement> {
+        let invented = got.iter().find(|(key, _)| !wanted.contains_key(key));
+        invented.map_or(Ok(()), |(_, class)| {
+            Err(Disagreement::Invented(class.example.clone(), class.ending))
+        })
+    }
+    let (all, some) = (&expected.classes, &found.classes);
+    match algorithm.info().equivalence {
+        Equivalence::Interleaving | Equivalence::Mazurkiewicz => known(&all.traces, &some.traces)?,
+        Equivalence::Observation => known(&all.observations, &some.observations)?,
+        Equivalence::State => known(&all.states, &some.states)?,
+    }
+    let (wanted, got) = (violations(expected), violations(found));
+    match got.difference(&wanted).next() {
+        Some(invented) => Err(Disagreement::InventedViolation(show(invented))),
+        None => Ok(()),
+    }
+}
+
 fn same_classes<K: Ord>(
     wanted: &BTreeMap<K, Class>,
     got: &BTreeMap<K, Class>,

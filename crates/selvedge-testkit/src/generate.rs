@@ -19,6 +19,7 @@ pub fn generate(profile: &Profile, seed: u64) -> Sketch {
     while sketch.interleavings() > profile.interleavings {
         generator.make_smaller(&mut sketch);
     }
+    sketch.add_idle(generator.random.within(&profile.idle));
     sketch
 }
 
@@ -196,7 +197,10 @@ impl<'a> Generator<'a> {
 
     fn repeat(&mut self) -> Op {
         let test = self.random.one_in(2).then(|| self.test());
-        Op::Repeat(2, test, self.body())
+        // One loop inside another would take too long if both were long.
+        let inside = self.depth > 0;
+        let turns = if inside { 2 } else { self.random.within(&self.profile.turns) };
+        Op::Repeat(turns as u8, test, self.body())
     }
 
     fn call(&mut self) -> Op {
@@ -358,7 +362,7 @@ impl<'a> Generator<'a> {
         if self.constructs.contains(&Construct::Array) && self.random.one_in(3) {
             return Mutex::Computed;
         }
-        Mutex::Single(self.random.below(usize::from(self.profile.objects)) as u8)
+        Mutex::Single(self.random.below(usize::from(self.profile.objects.min(3))) as u8)
     }
 
     fn value(&mut self) -> Value {
@@ -378,12 +382,16 @@ impl<'a> Generator<'a> {
     }
 
     fn test_of_variable(&mut self) -> Test {
-        let one = self.comparison_of_variable();
-        match self.random.below(6) {
-            0 => Test::Both(Box::new(one), Box::new(self.comparison_of_variable())),
-            1 => Test::Either(Box::new(one), Box::new(self.comparison_of_variable())),
-            _ => one,
+        let mut test = self.comparison_of_variable();
+        for others in 1..self.profile.comparisons {
+            // The more there are, the likelier is another.
+            test = match self.random.below(if others == 1 { 6 } else { 3 }) {
+                0 => Test::Both(Box::new(self.comparison_of_variable()), Box::new(test)),
+                1 => Test::Either(Box::new(test), Box::new(self.comparison_of_variable())),
+                _ => return test,
+            };
         }
+        test
     }
 
     fn comparison_of_variable(&mut self) -> Test {

@@ -5,10 +5,12 @@
 //!   language, and the smallest one that still fails.
 //! - [`Subject`], [`Classes`], [`compare`]: runs explorers on a program and compares what they find
 //!   with what brute force finds.
+//! - [`campaign`]: random programs of every profile, all explorers against one reference.
 //! - [`golden`]: the headers of the files in `programs/`.
 //!
 //! Only tests depend on this crate.
 
+pub mod campaign;
 pub mod compare;
 pub mod golden;
 pub mod script;

@@ -77,10 +77,35 @@ pub struct Profile {
     pub threads: RangeInclusive<usize>,
     /// How many operations a thread has, inner ones not counted.
     pub ops: RangeInclusive<usize>,
-    /// How many scalar variables and mutexes: few, so that threads meet. At most 3.
+    /// How many scalar variables and mutexes: few, so that threads meet. At most 4.
     pub objects: u8,
     /// Programs with more interleavings, by an upper bound, are made smaller.
     pub interleavings: f64,
+    /// How often loops go round.
+    pub turns: RangeInclusive<usize>,
+    /// How many comparisons a condition has at most.
+    pub comparisons: usize,
+    /// How many threads that do nothing come before the others, so that these have high numbers.
+    pub idle: RangeInclusive<usize>,
+}
+
+/// What most profiles have in common.
+impl Default for Profile {
+    fn default() -> Self {
+        Self {
+            name: "reads and writes",
+            always: vec![Construct::ReadWrite],
+            sometimes: Vec::new(),
+            how_many: 2..=4,
+            threads: 2..=4,
+            ops: 1..=4,
+            objects: 2,
+            interleavings: 20_000.0,
+            turns: 2..=2,
+            comparisons: 2,
+            idle: 0..=0,
+        }
+    }
 }
 
 impl Profile {
@@ -96,6 +121,7 @@ impl Profile {
             ops: 1..=4,
             objects: 2,
             interleavings: 20_000.0,
+            ..Self::default()
         }
     }
 
@@ -111,6 +137,7 @@ impl Profile {
             ops: 1..=3,
             objects: 3,
             interleavings: 100_000.0,
+            ..Self::default()
         }
     }
 
@@ -137,6 +164,7 @@ impl Profile {
             ops: 1..=4,
             objects: 2,
             interleavings: 20_000.0,
+            ..Self::default()
         }
     }
 
@@ -167,6 +195,7 @@ impl Profile {
             ops: 1..=3,
             objects: 2,
             interleavings: 20_000.0,
+            ..Self::default()
         }
     }
 
@@ -181,6 +210,91 @@ impl Profile {
             ops: 1..=4,
             objects: 2,
             interleavings: 20_000.0,
+            ..Self::default()
         }
+    }
+
+    /// Many threads on few objects, each with a step or two: a step can wait for many others, and race with
+    /// all of them.
+    pub fn wide() -> Self {
+        use Construct::*;
+        Self {
+            name: "wide",
+            always: vec![ReadWrite],
+            sometimes: vec![
+                ReaderWriterLock,
+                ReaderWriterLock,
+                Semaphore,
+                Await,
+                Await,
+                Barrier,
+                Condition,
+                Mailbox,
+                Mutex,
+                Spawn,
+                Atomic,
+                Branch,
+            ],
+            how_many: 1..=3,
+            threads: 5..=10,
+            ops: 1..=2,
+            objects: 2,
+            interleavings: 1e9,
+            comparisons: 4,
+            ..Self::default()
+        }
+    }
+
+    /// Many threads that wait for many variables.
+    pub fn wide_awaits() -> Self {
+        use Construct::*;
+        Self {
+            name: "wide awaits",
+            always: vec![ReadWrite, Await],
+            sometimes: vec![Atomic, Branch, Array, Daemon, ReadModifyWrite, Spawn],
+            how_many: 0..=2,
+            threads: 3..=6,
+            ops: 1..=2,
+            objects: 4,
+            interleavings: 1e7,
+            comparisons: 6,
+            ..Self::default()
+        }
+    }
+
+    /// Loops that go round hundreds of times.
+    pub fn long() -> Self {
+        use Construct::*;
+        Self {
+            name: "long",
+            always: vec![Loop, ReadWrite],
+            sometimes: vec![Mutex, ReadModifyWrite, Semaphore, Await, Array, Atomic, Assert],
+            how_many: 0..=1,
+            threads: 2..=2,
+            ops: 1..=1,
+            interleavings: 500.0,
+            turns: 70..=250,
+            ..Self::default()
+        }
+    }
+
+    /// Threads with numbers beyond 64 and 128.
+    pub fn crowd() -> Self {
+        Self { name: "crowd", idle: 58..=140, interleavings: 2_000.0, ..Self::everything() }
+    }
+
+    /// All of them.
+    pub fn all() -> Vec<Self> {
+        vec![
+            Self::memory(),
+            Self::locks(),
+            Self::ordinary(),
+            Self::waiting(),
+            Self::everything(),
+            Self::wide(),
+            Self::wide_awaits(),
+            Self::long(),
+            Self::crowd(),
+        ]
     }
 }

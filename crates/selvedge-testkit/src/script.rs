@@ -4,8 +4,8 @@
 //! *all* programs of a given size.
 
 use selvedge_core::{
-    Effect, Ending, Flexibility, Mode, ObjectId, Status, Step, System, ThreadId, Violation,
-    ViolationKind,
+    Effect, Ending, Flexibility, Footprint, Judged, Mode, ObjectId, Status, Step, System, ThreadId,
+    Violation, ViolationKind,
 };
 
 /// One operation. Variables, mutexes, reader-writer locks and semaphores are numbered separately.
@@ -262,6 +262,11 @@ impl System for ScriptSystem {
                 (Ending::Deadlocked, Some(violation))
             }
         }
+    }
+
+    /// The end looks at no variable.
+    fn judged(&mut self, _: &mut Footprint) -> Judged {
+        Judged::Told
     }
 
     fn may_write(&mut self, thread: ThreadId, variable: ObjectId) -> bool {

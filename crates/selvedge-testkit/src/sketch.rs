@@ -328,6 +328,18 @@ impl Sketch {
         self.threads.iter().map(|thread| &thread.body).chain(&self.tasks)
     }
 
+    /// Adds threads that do nothing, before all others.
+    pub fn add_idle(&mut self, count: usize) {
+        self.threads.splice(0..0, std::iter::repeat_n(ThreadSketch::default(), count));
+        for body in self.bodies_mut() {
+            for_each_op_mut(body, &mut |op| {
+                if let Op::Send(to, ..) | Op::JoinThread(to) = op {
+                    *to += count as u8;
+                }
+            });
+        }
+    }
+
     /// The bodies of all threads and tasks, to change them.
     pub fn bodies_mut(&mut self) -> impl Iterator<Item = &mut Vec<Op>> {
         self.threads.iter_mut().map(|thread| &mut thread.body).chain(&mut self.tasks)

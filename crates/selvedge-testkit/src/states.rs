@@ -7,8 +7,9 @@
 use std::collections::BTreeSet;
 
 use selvedge_core::{
-    Commutation, Conditions, Effect, Ending, Fault, Footprint, Holding, MayAccess, ObjectId, Place,
-    Report, StateKey, Status, Step, System, ThreadId, Violation, ViolationKind,
+    Commutation, Conditions, Effect, Ending, Fault, Footprint, Freed, Holding, Judged, MayAccess,
+    Mode, ObjectId, Place, Report, StateKey, Status, Step, System, ThreadId, Violation,
+    ViolationKind,
 };
 use selvedge_explore::Observer;
 
@@ -161,8 +162,31 @@ impl<S: System> System for Exact<S> {
         self.system.end()
     }
 
-    fn judged(&mut self, footprint: &mut Footprint) {
-        self.system.judged(footprint);
+    fn obstacles(&mut self, thread: ThreadId, objects: &mut Vec<ObjectId>) {
+        self.system.obstacles(thread, objects);
+    }
+
+    fn step_on(&mut self, step: Step, most: usize, effects: &mut Vec<Effect>) -> usize {
+        let taken = self.system.step_on(step, most, effects);
+        self.taken.push(step);
+        self.taken.extend(std::iter::repeat_n(Step::of(step.thread), taken - 1));
+        taken
+    }
+
+    fn instead(&self, object: ObjectId, earlier: usize, later: usize) -> Option<Mode> {
+        self.system.instead(object, earlier, later)
+    }
+
+    fn judged(&mut self, footprint: &mut Footprint) -> Judged {
+        self.system.judged(footprint)
+    }
+
+    fn may_write(&mut self, thread: ThreadId, variable: ObjectId) -> bool {
+        self.system.may_write(thread, variable)
+    }
+
+    fn freed(&self) -> &[Freed] {
+        self.system.freed()
     }
 
     fn conditions(&mut self) -> Option<&mut dyn Conditions> {

@@ -7,7 +7,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use selvedge_core::{
-    Conditions, Effect, Ending, Footprint, Report, Status, Step, System, ThreadId, Violation,
+    Conditions, Effect, Ending, Footprint, Freed, Judged, Mode, ObjectId, Report, Status, Step,
+    System, ThreadId, Violation,
 };
 use selvedge_explore::{Algorithm, Observer, Options, explore};
 use selvedge_lang::ir::Program;
@@ -166,8 +167,28 @@ impl System for Loan {
         self.get_mut().end()
     }
 
-    fn judged(&mut self, footprint: &mut Footprint) {
-        self.get_mut().judged(footprint);
+    fn obstacles(&mut self, thread: ThreadId, objects: &mut Vec<ObjectId>) {
+        self.get_mut().obstacles(thread, objects);
+    }
+
+    fn step_on(&mut self, step: Step, most: usize, effects: &mut Vec<Effect>) -> usize {
+        self.get_mut().step_on(step, most, effects)
+    }
+
+    fn instead(&self, object: ObjectId, earlier: usize, later: usize) -> Option<Mode> {
+        self.get().instead(object, earlier, later)
+    }
+
+    fn judged(&mut self, footprint: &mut Footprint) -> Judged {
+        self.get_mut().judged(footprint)
+    }
+
+    fn may_write(&mut self, thread: ThreadId, variable: ObjectId) -> bool {
+        self.get_mut().may_write(thread, variable)
+    }
+
+    fn freed(&self) -> &[Freed] {
+        self.get().freed()
     }
 
     fn conditions(&mut self) -> Option<&mut dyn Conditions> {

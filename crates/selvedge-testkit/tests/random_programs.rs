@@ -1,130 +1,101 @@
-//! Random programs: every explorer against brute force.
+//! Random programs: every explorer against brute force, or `sleep` where that does not end.
 //!
 //! The seeds are fixed, so that every run checks the same programs. `SELVEDGE_FUZZ_SECONDS=600 cargo
 //! test --release -p selvedge-testkit --test random_programs` goes on with new ones for that
 //! long, for each profile; `SELVEDGE_FUZZ_SEED=1000000` begins elsewhere, and
 //! `SELVEDGE_FUZZ_ALGORITHM=quasi` compares only that.
 
-use selvedge_explore::Algorithm;
-use selvedge_testkit::compare::{self, Disagreement};
-use selvedge_testkit::{
-    Construct, Findings, Op, Profile, Sketch, Subject, Variant, for_each_op, generate, seeds,
-    shrink,
-};
-
-/// Larger programs are left out: brute force would take too long.
-const MOST_INTERLEAVINGS: u64 = 30_000;
+use selvedge_testkit::campaign::{Campaign, Checked};
+use selvedge_testkit::{Construct, Op, Profile, Subject, for_each_op, generate, seeds};
 
 #[test]
 fn memory() {
-    campaign(&Profile::memory(), 700);
+    campaign(Profile::memory(), 700, 90);
 }
 
 #[test]
 fn locks() {
-    campaign(&Profile::locks(), 700);
+    campaign(Profile::locks(), 700, 90);
 }
 
 #[test]
 fn ordinary() {
-    campaign(&Profile::ordinary(), 700);
+    campaign(Profile::ordinary(), 700, 90);
 }
 
 #[test]
 fn waiting() {
-    campaign(&Profile::waiting(), 1500);
+    campaign(Profile::waiting(), 1500, 90);
 }
 
 #[test]
 fn everything() {
-    campaign(&Profile::everything(), 1500);
+    campaign(Profile::everything(), 1500, 90);
 }
 
-fn campaign(profile: &Profile, programs: u64) {
+#[test]
+fn wide() {
+    campaign(Profile::wide(), 300, 50);
+}
+
+#[test]
+fn wide_awaits() {
+    campaign(Profile::wide_awaits(), 300, 50);
+}
+
+#[test]
+fn long() {
+    campaign(Profile::long(), 40, 50);
+}
+
+#[test]
+fn crowd() {
+    campaign(Profile::crowd(), 200, 90);
+}
+
+/// Where an explorer stops trying is reached everywhere if it is tiny.
+#[test]
+fn tiny_caps() {
+    for profile in Profile::all() {
+        let programs = if profile.name == "long" { 10 } else { 100 };
+        run(Campaign::tiny(profile), programs, 50);
+    }
+}
+
+fn campaign(profile: Profile, programs: u64, percent: u64) {
+    run(Campaign::new(profile), programs, percent);
+}
+
+/// Runs a campaign; of all programs so many percent must be compared.
+fn run(mut campaign: Campaign, programs: u64, percent: u64) {
+    if let Ok(name) = std::env::var("SELVEDGE_FUZZ_ALGORITHM") {
+        campaign.variants.retain(|variant| variant.algorithm.info().name == name);
+        assert!(!campaign.variants.is_empty(), "SELVEDGE_FUZZ_ALGORITHM: no algorithm {name}");
+    }
     let (mut tried, mut compared) = (0, 0);
     for seed in seeds(programs) {
-        let sketch = generate(profile, seed);
+        let sketch = generate(&campaign.profile, seed);
         tried += 1;
-        match check(&sketch) {
+        match campaign.check(&sketch) {
             Ok(Checked::Compared) => compared += 1,
             Ok(Checked::TooLarge) => {}
-            Err(failure) => report(profile, seed, sketch, failure),
+            Err(failure) => {
+                let (small, failure) = campaign.shrink(sketch, failure);
+                panic!(
+                    "{} disagrees with the reference (profile {}, seed {seed}): {}\n\n{small}\n\
+                     Save it as programs/regressions/<name>.sel, with a header that says what is right.",
+                    failure.variant.name(),
+                    campaign.name(),
+                    failure.disagreement
+                );
+            }
         }
     }
     // A generator of programs that are all too large would test nothing.
-    assert!(compared * 10 > tried * 9, "only {compared} of {tried} programs were compared");
-}
-
-enum Checked {
-    Compared,
-    TooLarge,
-}
-
-/// Which explorer failed, and how.
-struct Failure {
-    variant: Variant,
-    disagreement: Disagreement,
-}
-
-fn check(sketch: &Sketch) -> Result<Checked, Failure> {
-    let text = sketch.to_string();
-    let subject = Subject::new("random.sel", &text, &[])
-        .unwrap_or_else(|error| panic!("a random program does not compile:\n{error}\n{text}"));
-    let options = compare::thorough(MOST_INTERLEAVINGS);
-    let run = |variant: Variant| {
-        let found = subject.classes(variant.algorithm, &variant.options(&options));
-        found.map_err(|message| Failure { variant, disagreement: Disagreement::Panicked(message) })
-    };
-    let expected = run(Variant::of(Algorithm::Oracle))?;
-    if !expected.report.inconclusive.is_empty() {
-        return Ok(Checked::TooLarge);
-    }
-    for variant in variants() {
-        let found = run(variant)?;
-        judge(&subject, variant, &expected, &found)
-            .map_err(|disagreement| Failure { variant, disagreement })?;
-    }
-    Ok(Checked::Compared)
-}
-
-/// What is compared: all, or the algorithm that `SELVEDGE_FUZZ_ALGORITHM` names.
-fn variants() -> Vec<Variant> {
-    let mut variants = Variant::all();
-    if let Ok(name) = std::env::var("SELVEDGE_FUZZ_ALGORITHM") {
-        variants.retain(|variant| variant.algorithm.info().name == name);
-        assert!(!variants.is_empty(), "SELVEDGE_FUZZ_ALGORITHM is not an algorithm: {name}");
-    }
-    variants
-}
-
-fn judge(
-    subject: &Subject,
-    variant: Variant,
-    expected: &Findings,
-    found: &Findings,
-) -> Result<(), Disagreement> {
-    compare::agree(variant.algorithm, expected, found)?;
-    compare::replays(subject, found)?;
-    if variant.is_optimal() {
-        compare::exactly_once(found)?;
-    }
-    Ok(())
-}
-
-fn report(profile: &Profile, seed: u64, sketch: Sketch, failure: Failure) -> ! {
-    let mut last = failure;
-    let small = shrink(sketch, &mut |sketch| match check(sketch) {
-        Err(failure) if failure.variant == last.variant => {
-            last = failure;
-            true
-        }
-        _ => false,
-    });
-    let name = last.variant.name();
-    panic!(
-        "{name} disagrees with brute force (profile {}, seed {seed}): {}\n\n{small}\n\
-         Save it as programs/regressions/<name>.sel, with a header that says what is right.",
-        profile.name, last.disagreement
+    assert!(
+        compared * 100 >= tried * percent,
+        "{}: only {compared} of {tried} programs were compared",
+        campaign.name()
     );
 }
 

@@ -17,6 +17,19 @@ use crate::rt::{Engine, Spot};
 
 pub use std::alloc::{GlobalAlloc, Layout, LayoutError, System, handle_alloc_error};
 
+/// Whether memory that was freed is used again in the same execution: [`Builder::reuse`](crate::Builder::reuse).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Reuse {
+    /// Never: every address is new, so that a use after a free is always seen.
+    #[default]
+    Never,
+    /// At each allocation there is a choice between new memory and each block of the same size and alignment
+    /// that is free: all are explored, and a compare-exchange may find an address again that is not the
+    /// same thing any more (ABA). That holds for blocks with the layout of one whose address was put
+    /// into an atomic; allocating and freeing such blocks are then steps.
+    Choice,
+}
+
 /// Allocates memory, as [`std::alloc::alloc`]; not to free it is a leak.
 ///
 /// # Safety

@@ -25,6 +25,7 @@ use std::panic::Location;
 
 use selvedge_core::{Mode, ObjectId};
 
+use crate::rt::object::Touching;
 use crate::rt::{Engine, Header, Restorer, Spot, Touch};
 
 /// A cell that can be changed through a shared reference, as [`std::cell::UnsafeCell`], but with
@@ -87,7 +88,8 @@ impl<T: ?Sized> UnsafeCell<T> {
     pub fn get(&self) -> ConstPtr<T> {
         let spot = Location::caller();
         let object = self.touch("UnsafeCell", Mode::Read, spot);
-        ConstPtr { pointer: self.value.get(), access: Access::new(object, Mode::Read, spot) }
+        let access = Access::new(object, self.touching(), Mode::Read, spot);
+        ConstPtr { pointer: self.value.get(), access }
     }
 
     /// A pointer to read and write through, for as long as the result lives.
@@ -95,7 +97,12 @@ impl<T: ?Sized> UnsafeCell<T> {
     pub fn get_mut(&self) -> MutPtr<T> {
         let spot = Location::caller();
         let object = self.touch("UnsafeCell", Mode::Update, spot);
-        MutPtr { pointer: self.value.get(), access: Access::new(object, Mode::Update, spot) }
+        let access = Access::new(object, self.touching(), Mode::Update, spot);
+        MutPtr { pointer: self.value.get(), access }
+    }
+
+    fn touching(&self) -> Touching {
+        self.header.touching("UnsafeCell")
     }
 }
 
@@ -123,14 +130,15 @@ impl<T: ?Sized> fmt::Debug for UnsafeCell<T> {
 /// counts as a second access at its end: otherwise what happened in between would not conflict.
 struct Access {
     object: ObjectId,
+    touching: Touching,
     mode: Mode,
     spot: Spot,
     operations: u64,
 }
 
 impl Access {
-    fn new(object: ObjectId, mode: Mode, spot: Spot) -> Self {
-        Self { object, mode, spot, operations: operations() }
+    fn new(object: ObjectId, touching: Touching, mode: Mode, spot: Spot) -> Self {
+        Self { object, touching, mode, spot, operations: operations() }
     }
 }
 
@@ -161,6 +169,7 @@ impl Drop for Access {
             && !crate::rt::is_unwinding()
             && let Some(engine) = Engine::try_enter()
         {
+            engine.rt().touching[0] = Some(self.touching);
             touch(&engine, self.object, self.mode, self.spot);
         }
     }

@@ -7,13 +7,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use selvedge_core::{Bound, Inconclusive, Report, Schedule, Verdict};
+use selvedge_core::{Bound, Inconclusive, Replay, Report, Schedule, Verdict};
 use selvedge_explore::{Algorithm, Limits, Options, Sampling, confirm, explore, sample};
 use selvedge_report::TraceView;
 
+use crate::alloc::Reuse;
 use crate::failure::{self, Failure, Look};
 use crate::outcome::Outcome;
-use crate::rt::runtime::{Learned, Shared, running};
+use crate::rt::runtime::{Learned, RwLockPolicy, Shared, running};
 use crate::rt::system::Program;
 use crate::rt::{Spot, arena};
 use crate::turns;
@@ -72,8 +73,13 @@ pub struct Builder {
     stack_size: usize,
     panics_are_results: bool,
     spin_turns: u32,
+    leaks: bool,
+    reuse: Reuse,
+    rwlock_policy: RwLockPolicy,
+    spurious: u32,
     report_file: Option<PathBuf>,
     statistics: bool,
+    quiet: bool,
     replay: Option<String>,
     sample: Option<(u64, u64)>,
 }
@@ -92,8 +98,13 @@ impl Default for Builder {
             stack_size: 256 << 10,
             panics_are_results: false,
             spin_turns: SPIN_TURNS,
+            leaks: false,
+            reuse: Reuse::default(),
+            rwlock_policy: RwLockPolicy::Any,
+            spurious: 1,
             report_file: None,
             statistics: false,
+            quiet: false,
             replay: None,
             sample: None,
         }
@@ -160,6 +171,29 @@ impl Builder {
         self
     }
 
+    /// Whether memory that checked code allocates and never frees is a failure, too; off unless said
+    /// otherwise. That of an [`Arc`](crate::sync::Arc), of a lock's guard and of
+    /// [`alloc`](crate::alloc) always is. What the code leaves to others counts as never freed: what it
+    /// collects for the test, or what `println!` keeps.
+    ///
+    /// ```
+    /// # use selvedge::{Builder, ViolationKind};
+    /// let leaks = || std::mem::forget(Box::new(7));
+    /// Builder::new().check(leaks);
+    /// let outcome = Builder::new().leaks(true).explore(leaks);
+    /// assert_eq!(outcome.kinds(), [ViolationKind::Leak]);
+    /// ```
+    pub fn leaks(mut self, on: bool) -> Self {
+        self.leaks = on;
+        self
+    }
+
+    /// Whether an allocation may give memory that was freed before; see [`Reuse`].
+    pub fn reuse(mut self, reuse: Reuse) -> Self {
+        self.reuse = reuse;
+        self
+    }
+
     /// The size of each thread's stack in bytes; 256 KiB unless said otherwise.
     pub fn stack_size(mut self, bytes: usize) -> Self {
         self.stack_size = bytes;
@@ -182,6 +216,49 @@ impl Builder {
         self
     }
 
+    /// Whom a reader-writer lock lets in first; whatever `std` allows, unless said otherwise.
+    ///
+    /// ```
+    /// # use selvedge::{Builder, RwLockPolicy, Verdict, sync::{Arc, RwLock}, thread};
+    /// let reads_twice = || {
+    ///     let lock = Arc::new(RwLock::new(0));
+    ///     let other = Arc::clone(&lock);
+    ///     thread::spawn(move || *other.write().unwrap() = 1);
+    ///     let (_first, _second) = (lock.read().unwrap(), lock.read().unwrap());
+    /// };
+    /// // The writer waits for the first, and the second for the writer.
+    /// assert_eq!(Builder::new().explore(reads_twice).verdict(), Verdict::Violated);
+    /// let readers_first = Builder::new().rwlock_policy(RwLockPolicy::Readers);
+    /// assert_eq!(readers_first.explore(reads_twice).verdict(), Verdict::Verified);
+    /// ```
+    pub fn rwlock_policy(mut self, policy: RwLockPolicy) -> Self {
+        self.rwlock_policy = policy;
+        self
+    }
+
+    /// How often, for each thread and place, a wait ends without a notification, `park` without a token, and a
+    /// weak compare-exchange fails although it found what it expected; `std` allows all of these. Once unless said
+    /// otherwise; with 0, never. Where the code comes back to the same operation without having written
+    /// anything, as in a loop that looks again, it is left out: that costs no execution. So it is, for a weak
+    /// compare-exchange, in code with spin loops. The report says if something was left out that might matter (`facts.spurious` in JSON).
+    ///
+    /// ```
+    /// # use selvedge::{Builder, Verdict, sync::{Arc, atomic::{AtomicBool, Ordering::SeqCst}}, thread};
+    /// let parks_once = || {
+    ///     let ready = Arc::new(AtomicBool::new(false));
+    ///     let (other, main) = (Arc::clone(&ready), thread::current());
+    ///     thread::spawn(move || { other.store(true, SeqCst); main.unpark(); });
+    ///     thread::park(); // Should be in a loop.
+    ///     assert!(ready.load(SeqCst));
+    /// };
+    /// assert_eq!(Builder::new().explore(parks_once).verdict(), Verdict::Violated);
+    /// assert_eq!(Builder::new().spurious(0).explore(parks_once).verdict(), Verdict::Verified);
+    /// ```
+    pub fn spurious(mut self, most: u32) -> Self {
+        self.spurious = most;
+        self
+    }
+
     /// Also writes the report to a file: as JSON if its name ends in `.json`, with the fields of
     /// `selvedge check --json`, and else as text.
     pub fn report_file(mut self, path: impl Into<PathBuf>) -> Self {
@@ -192,6 +269,13 @@ impl Builder {
     /// Prints a line about each check: verdict, executions, time. So does `SELVEDGE_STATISTICS=1`.
     pub fn statistics(mut self, on: bool) -> Self {
         self.statistics = on;
+        self
+    }
+
+    /// Does not print the line that a passing check says when orderings weaker than `SeqCst` were used.
+    /// So does `SELVEDGE_QUIET=1`. [`Outcome::uses_weak_orderings`] and the report say it in any case.
+    pub fn quiet(mut self, on: bool) -> Self {
+        self.quiet = on;
         self
     }
 
@@ -239,6 +323,9 @@ impl Builder {
                     && outcome.report.inconclusive.iter().all(asked)
             }
         };
+        if fine && outcome.weak && !self.quiet {
+            failure::print_weak(&outcome);
+        }
         let text = (!fine).then(|| outcome.text_as(Look::of_terminal()));
         match (text, unwritten) {
             (None, None) => {}
@@ -264,6 +351,16 @@ impl Builder {
         };
         if shared.weak.get() {
             report.fact("memory", failure::WEAK.to_owned());
+        }
+        if shared.whims_left_out.get() {
+            report.fact(
+                "spurious",
+                "compare_exchange_weak does not fail without reason: there are spin loops"
+                    .to_owned(),
+            );
+        } else if shared.whims_bounded.get() {
+            let most = self.spurious;
+            report.fact("spurious", format!("at most {most} for each thread and place"));
         }
         let time = start.elapsed();
         let unsteady = shared.unsteady.borrow().clone();
@@ -292,15 +389,21 @@ impl Builder {
     /// All executions, and those that show what is wrong.
     fn search_and_confirm(&self, shared: &Rc<Shared>, start: Instant) -> (Report, Vec<Failure>) {
         loop {
-            let mut report = self.search(shared, start);
-            // What was learned matters from the first step on.
-            while shared.learned.news.replace(false) {
-                report = self.search(shared, start);
-            }
+            let report = self.search_until_known(shared, start);
             let failures = self.confirm(shared, &report);
             // In fewer context switches, a loop may come to a state that it was not in before.
             if !shared.learned.news.replace(false) {
                 return (report, failures);
+            }
+        }
+    }
+
+    /// All executions. What is learned matters from the first step on: then the search starts again.
+    fn search_until_known(&self, shared: &Rc<Shared>, start: Instant) -> Report {
+        loop {
+            let report = self.search(shared, start);
+            if !shared.learned.news.replace(false) {
+                return report;
             }
         }
     }
@@ -312,7 +415,8 @@ impl Builder {
             let make = || Program::new(Rc::clone(shared), true);
             shared.backtrace.take();
             match confirm(&make, violation, schedule) {
-                Ok(confirmed) => {
+                Ok(mut confirmed) => {
+                    name_free(shared, &mut confirmed.replay);
                     let (replay, found) =
                         (turns::without(confirmed.replay), [&confirmed.violation]);
                     let view = TraceView::new(&replay, &found, &failure::source_line);
@@ -352,6 +456,10 @@ impl Builder {
             panics_are_results: self.panics_are_results,
             spin_turns: self.spin_turns,
             ends_loops: self.options.limits.steps == Self::default().options.limits.steps,
+            rwlock_policy: self.rwlock_policy,
+            spurious: self.spurious,
+            whims_bounded: Cell::new(false),
+            whims_left_out: Cell::new(false),
             learned: Learned::default(),
             weak: Cell::new(false),
             assumed: Cell::new(None),
@@ -360,6 +468,9 @@ impl Builder {
             is_queued: Arc::default(),
             backtrace: RefCell::new(None),
             is_unsteady: Cell::new(false),
+            freed_by: Cell::new(None),
+            block_leaks: self.leaks,
+            reuses: self.reuse == Reuse::Choice,
             unsteady: RefCell::new(None),
         })
     }
@@ -405,6 +516,13 @@ impl Builder {
             Err(error) => panic!("selvedge: `{schedule}` is no schedule: {error}"),
         };
         let mut replayed = self.follow_once(shared, &steps);
+        if shared.learned.rwlocks.get() {
+            // Which steps there are depends on what threads do in other executions, too: the same search learns
+            // the same.
+            shared.learned.news.set(false);
+            self.search_until_known(shared, Instant::now());
+            replayed = self.follow_once(shared, &steps);
+        }
         while shared.learned.news.replace(false) {
             replayed = self.follow_once(shared, &steps);
         }
@@ -432,8 +550,9 @@ impl Builder {
         shared.is_unsteady.set(false);
         let with_turns = turns::with(&mut Program::new(Rc::clone(shared), false), steps);
         let mut system = Program::new(Rc::clone(shared), true);
-        let replay =
+        let mut replay =
             selvedge_core::replay(&mut system, &with_turns).map_err(|error| error.to_string())?;
+        name_free(shared, &mut replay);
         let mut violations: Vec<_> = replay.violations().cloned().collect();
         if self.options.data_races {
             violations.extend(selvedge_explore::data_races(&system, &replay));
@@ -452,6 +571,14 @@ impl Builder {
         let found = violations.into_iter().map(|violation| (violation, steps.clone()));
         report.violations = found.collect();
         Ok((report, view))
+    }
+}
+
+/// Says which step freed what a violation is about.
+fn name_free(shared: &Shared, replay: &mut Replay) {
+    let step = shared.freed_by.take().and_then(|position| replay.steps.get_mut(position));
+    if let Some(step) = step.filter(|step| !step.description.text.starts_with("free ")) {
+        step.description.text.push_str("; then frees the memory");
     }
 }
 

@@ -156,7 +156,7 @@ impl Outcome {
             true => self.json(),
             false => self.text(),
         };
-        std::fs::write(path, text)
+        selvedge_report::write_whole(path, &text)
             .map_err(|error| format!("cannot write the report to {}: {error}", path.display()))
     }
 }

@@ -211,3 +211,58 @@ impl Told {
 fn seconds(time: Duration) -> String {
     format!("{} s", grouped(time.as_secs()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A search that began so many seconds ago and goes on.
+    fn told(seconds: u64, interval: Duration) -> Told {
+        let start = Instant::now().checked_sub(Duration::from_secs(seconds));
+        let pulse = Pulse {
+            test: "a_test".to_owned(),
+            checked_at: std::panic::Location::caller(),
+            start: start.expect("the system runs for longer"),
+            executions: AtomicU64::new(1234),
+            beats: AtomicU64::new(1),
+            is_queued: Arc::default(),
+        };
+        Told::new(&Arc::new(pulse), interval)
+    }
+
+    #[test]
+    fn lines_come_less_and_less_often() {
+        let interval = Duration::from_secs(10);
+        let mut told = told(45, interval);
+        let line = told.news(interval).expect("a line is due");
+        assert!(line.starts_with("a_test: 1,234 executions in 45 s so far ("), "{line}");
+        assert_eq!(told.news(interval), None, "the next line comes later");
+        assert_eq!(told.pause, interval * 2);
+        assert!(told.due >= Duration::from_secs(45) + told.pause);
+        for _ in 0..10 {
+            told.due = Duration::ZERO;
+            assert!(told.news(interval).is_some());
+        }
+        assert_eq!(told.pause, interval * 30, "but not ever less often");
+    }
+
+    #[test]
+    fn a_search_that_is_stuck_is_told_once() {
+        let interval = Duration::from_secs(10);
+        let mut told = told(45, interval);
+        told.beats = 1;
+        let line = told.news(interval).expect("it has not moved for 45 seconds");
+        assert!(line.starts_with("a_test: no step for 45 s: "), "{line}");
+        told.due = Duration::ZERO;
+        assert_eq!(told.news(interval), None);
+        told.pulse.beats.store(2, Relaxed);
+        let line = told.news(interval).expect("it goes on");
+        assert!(line.contains("so far"), "{line}");
+    }
+
+    #[test]
+    fn nothing_is_told_of_a_short_search() {
+        let interval = Duration::from_secs(10);
+        assert_eq!(told(5, interval).news(interval), None);
+    }
+}

@@ -11,7 +11,9 @@ leads to it, or it proves that there is none.";
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
   0  verified        1  violated
-  3  inconclusive    2  wrong usage, a program that cannot be read, or an error of the tool";
+  3  inconclusive    2  wrong usage, a file that cannot be read or written, or an error of the tool
+
+If there is a violation, the code is 1 also if a file cannot be written.";
 
 pub(crate) const GETTING_STARTED: &str = "\
 Selvedge checks concurrent programs.

@@ -34,8 +34,6 @@ use super::print::Print;
 use super::realize::{Extra, Wanted};
 use crate::races::NOT_REPRODUCIBLE;
 
-/// So many ways to reverse one race with a step that waits for several things are tried.
-const COMBINATIONS: usize = 4096;
 const TOO_MANY: &str = "`data-centric` cannot treat a step that waits for so many variables at \
                         once; use `optimal`";
 
@@ -312,7 +310,7 @@ impl<S: System> Search<'_, S> {
                 longer.extend(with);
             }
             combinations = longer;
-            if combinations.len() > COMBINATIONS {
+            if combinations.len() > self.run.options.caps.combinations {
                 return self.run.give_up(TOO_MANY.to_owned());
             }
         }

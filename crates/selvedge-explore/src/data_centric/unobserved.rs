@@ -2,7 +2,8 @@
 //!
 //! Two executions are then of one class if every read of a variable observes the same write, whatever
 //! the order of critical sections. That is coarser: threads that only count under a lock have one class.
-//! But it covers assertions only. A deadlock that is met is reported; that there is none is not shown.
+//! But it covers assertions only: that there is no deadlock is not shown. If one is met, the search is given up
+//! and locks are observed after all: see below.
 //!
 //! What is known of an execution is the annotation `A⁺`: *decisions* (reads, and choices) with what they
 //! observe, and with them all that is before them in their threads. The search is by single mutations.
@@ -15,6 +16,10 @@
 //! first decision that is not annotated is open, and what it observes is available; both are in `t`. So it
 //! is below one of the children. *Nothing is visited twice:* children forbid what their elder
 //! siblings are about. An execution that has something forbidden is redundant.
+//!
+//! *Both are in `t`* only if `t` runs every thread to its end. A thread that waits for ever in `t`, in a deadlock or
+//! because it may, as a daemon, keeps its decisions and writes to itself, although in other executions with
+//! the same annotation they come. So this search ends there, and all is explored with observed locks.
 //!
 //! A decision that has tried everything available must wait for a write that is not, and so the siblings
 //! after it are explored only if the system says that another thread may write that variable later.
@@ -32,7 +37,7 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use selvedge_core::{
-    Effect, EventId, Footprint, ObjectId, Position, Report, Status, Step, System, ThreadId,
+    Effect, EventId, Footprint, Judged, ObjectId, Position, Report, Status, Step, System, ThreadId,
 };
 
 use super::architecture::Architecture;
@@ -85,11 +90,12 @@ struct Node {
     open: Vec<Open>,
 }
 
+/// Nothing if an execution was met in which a thread waits for ever.
 pub(super) fn explore<S: System>(
     make: &dyn Fn() -> S,
     options: &Options,
     observer: &mut dyn Observer,
-) -> Report {
+) -> Option<Report> {
     let mut search = Search {
         run: Run::new(make, options, observer),
         graph: Graph::default(),
@@ -100,9 +106,10 @@ pub(super) fn explore<S: System>(
         annotations: 0,
         by_running: 0,
         gave_up: None,
+        stuck: false,
     };
     search.search();
-    search.into_report()
+    (!search.stuck).then(|| search.into_report())
 }
 
 struct Search<'a, S> {
@@ -117,6 +124,8 @@ struct Search<'a, S> {
     by_running: u64,
     /// Why nothing is proved.
     gave_up: Option<String>,
+    /// A thread waits for ever: what it would do next is not seen.
+    stuck: bool,
 }
 
 impl<S: System> Search<'_, S> {
@@ -148,7 +157,7 @@ impl<S: System> Search<'_, S> {
     }
 
     fn is_over(&self) -> bool {
-        self.run.is_stopped() || self.gave_up.is_some()
+        self.run.is_stopped() || self.gave_up.is_some() || self.stuck
     }
 
     /// Leaves a decision that has tried everything. If nobody else can write what it reads, then
@@ -211,6 +220,7 @@ impl<S: System> Search<'_, S> {
 
     /// Makes a node of the current execution.
     fn enter(&mut self, annotated: FxHashSet<EventId>, forbidden: Forbidden) {
+        self.stuck |= self.waits_for_ever();
         if self.is_over() {
             return;
         }
@@ -234,6 +244,13 @@ impl<S: System> Search<'_, S> {
         });
         let steps = Rc::from(self.run.execution.steps());
         self.nodes.push(Node { steps, annotated, forbidden, available, open });
+    }
+
+    /// Whether the execution has ended, but a thread has not.
+    fn waits_for_ever(&self) -> bool {
+        let status = |thread| self.run.system.status(thread);
+        self.run.threads().any(|thread| status(thread) == Status::Blocked)
+            && !self.run.threads().any(|thread| status(thread) == Status::Enabled)
     }
 
     /// How many events of each thread are available, and the decisions that are open, in the order
@@ -447,7 +464,9 @@ impl<S: System> Search<'_, S> {
     /// The variables that `finally` looks at, in order.
     fn judged(&mut self) -> Vec<ObjectId> {
         let mut footprint = Footprint::new();
-        self.run.system.judged(&mut footprint);
+        if self.run.system.judged(&mut footprint) == Judged::NotTold {
+            self.run.give_up(super::END_NOT_TOLD.to_owned());
+        }
         footprint.accesses().iter().map(|access| access.object).collect()
     }
 

@@ -8,7 +8,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use selvedge_core::{
-    Effect, Ending, Execution, Footprint, Mode, Schedule, Status, Step, System, ThreadId, Violation,
+    Conditions, Effect, Ending, Execution, Footprint, Freed, Judged, Mode, ObjectId, Schedule,
+    Status, Step, System, ThreadId, Violation,
 };
 
 use crate::data_race;
@@ -95,5 +96,41 @@ impl<S: System> System for LocksOnly<S> {
     fn end(&mut self) -> (Ending, Option<Violation>) {
         self.note_data_races();
         self.system.end()
+    }
+
+    /// What keeps a step waiting synchronises, so it is never an ordinary access.
+    fn obstacles(&mut self, thread: ThreadId, objects: &mut Vec<ObjectId>) {
+        self.system.obstacles(thread, objects);
+    }
+
+    /// One at a time: each has to be written down with all its accesses.
+    fn step_on(&mut self, step: Step, _: usize, effects: &mut Vec<Effect>) -> usize {
+        if effects.is_empty() {
+            effects.push(Effect::default());
+        }
+        self.step(step, &mut effects[0]);
+        1
+    }
+
+    /// Not known: a step that touches one object here may touch more there.
+    fn instead(&self, _: ObjectId, _: usize, _: usize) -> Option<Mode> {
+        None
+    }
+
+    fn judged(&mut self, footprint: &mut Footprint) -> Judged {
+        self.system.judged(footprint)
+    }
+
+    fn may_write(&mut self, thread: ThreadId, variable: ObjectId) -> bool {
+        self.system.may_write(thread, variable)
+    }
+
+    /// None: what the inner system knows is about all accesses.
+    fn conditions(&mut self) -> Option<&mut dyn Conditions> {
+        None
+    }
+
+    fn freed(&self) -> &[Freed] {
+        self.system.freed()
     }
 }

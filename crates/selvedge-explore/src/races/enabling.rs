@@ -34,10 +34,13 @@ pub(super) fn largest_parts<S: System>(
     events: Vec<Position>,
 ) -> Option<Vec<Part>> {
     let mut found: Vec<Part> = Vec::new();
-    let mut seen = BTreeSet::new();
-    let mut todo = vec![events];
+    // Parts to try, the largest first: what is tried now was made from larger ones only, all tried before.
+    let mut todo = BTreeSet::from([(events.len(), events)]);
     let mut obstacles = Vec::new();
-    while let Some(events) = todo.pop() {
+    while let Some((_, events)) = todo.pop_last() {
+        if found.iter().any(|larger| is_contained(&events, &larger.events)) {
+            continue;
+        }
         let alternatives = what_if(run, e, &events, waiting.thread)?;
         if !alternatives.is_empty() {
             found.push(Part { events, alternatives });
@@ -54,14 +57,15 @@ pub(super) fn largest_parts<S: System>(
                 let is_after =
                     |x: Position| gone.iter().any(|&g| run.execution.happens_before(g, x));
                 rest.retain(|&position| !is_after(position));
-                if seen.insert(rest.clone()) {
-                    todo.push(rest);
-                }
+                todo.insert((rest.len(), rest));
             }
         }
     }
-    leave_largest(&mut found);
     Some(found)
+}
+
+fn is_contained(part: &[Position], larger: &[Position]) -> bool {
+    part.iter().all(|position| larger.binary_search(position).is_ok())
 }
 
 /// The ways to change `object` by leaving out events, such that any part that leaves it in another state
@@ -139,20 +143,4 @@ fn holders(
         }
     }
     holds.into_iter().filter_map(|(_, since)| since).collect()
-}
-
-/// Drops the parts that are contained in another.
-fn leave_largest(parts: &mut Vec<Part>) {
-    parts.sort_by_key(|part| std::cmp::Reverse(part.events.len()));
-    let mut kept = 0;
-    for index in 0..parts.len() {
-        let events = &parts[index].events;
-        let contains =
-            |larger: &Part| events.iter().all(|x| larger.events.binary_search(x).is_ok());
-        if !parts[..kept].iter().any(contains) {
-            parts.swap(kept, index);
-            kept += 1;
-        }
-    }
-    parts.truncate(kept);
 }

@@ -23,10 +23,13 @@ const MODES: [Mode; 9] = [
     Mode::Arrive,
 ];
 
+/// Two share a chunk of `lmax`, the others have one each.
+const OBJECTS: [usize; 4] = [0, 3, 9, 18];
+
 fn random_program(random: &mut Random) -> Program {
     let step = |random: &mut Random| {
         let accesses = (0..random.below(3)).map(|_| Access {
-            object: ObjectId::new(random.below(3) * 9),
+            object: ObjectId::new(OBJECTS[random.below(OBJECTS.len())]),
             mode: MODES[random.below(MODES.len())],
         });
         accesses.collect()

@@ -31,8 +31,8 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use selvedge_core::{
-    Conditions, Describe, Description, Effect, Ending, Footprint, ObjectId, Status, Step, System,
-    ThreadId, Violation,
+    Conditions, Describe, Description, Effect, Ending, Footprint, Judged, ObjectId, Status, Step,
+    System, ThreadId, Violation,
 };
 
 use crate::ir::Program;
@@ -130,8 +130,9 @@ impl System for Interpreter {
         self.machine.get_mut().end(&self.loaded)
     }
 
-    fn judged(&mut self, footprint: &mut Footprint) {
+    fn judged(&mut self, footprint: &mut Footprint) -> Judged {
         self.machine.get_mut().judged(&self.loaded, footprint);
+        Judged::Told
     }
 
     fn may_write(&mut self, thread: ThreadId, variable: ObjectId) -> bool {

@@ -118,3 +118,25 @@ impl Names {
         object
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Threads of the beginning come first, then the others by their creators, whatever their numbers.
+    #[test]
+    fn threads_are_ordered_by_who_created_them() {
+        let mut names = Names::behind(7);
+        let creators = [None, None, Some((1, 0)), Some((0, 1)), Some((0, 0)), Some((4, 0))];
+        for creator in creators {
+            let creator = creator.map(|(thread, nth)| (ThreadId::new(thread), nth));
+            names.add_thread(creator, ProcedureId::new(0));
+        }
+        let mut all = [5, 4, 3, 2, 1, 0];
+        names.sort(&mut all);
+        assert_eq!(all, [0, 1, 4, 5, 3, 2]);
+        let mut one_is_spawned = [4, 1, 0];
+        names.sort(&mut one_is_spawned);
+        assert_eq!(one_is_spawned, [0, 1, 4]);
+    }
+}

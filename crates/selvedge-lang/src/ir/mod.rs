@@ -51,12 +51,14 @@
 #[cfg(test)]
 pub(crate) mod builder;
 mod display;
+mod identity;
 mod ids;
 mod op;
 mod parts;
 mod queries;
 mod verify;
 
+pub use identity::Identity;
 pub use ids::{AtomicId, GlobalId, Label, ProcedureId, SiteId, Slot};
 pub use op::{
     Alternative, BinaryOp, Change, Guard, GuardArgument, Instruction, ObjectRef, Op, Operand,

@@ -9,6 +9,7 @@
 )]
 
 mod list;
+mod running;
 #[path = "../workshop/mod.rs"]
 mod workshop;
 
@@ -21,7 +22,7 @@ use workshop::Workshop;
 
 fn main() -> ExitCode {
     let word = std::env::args().nth(1).unwrap_or_default();
-    let workshop = Workshop::new();
+    let workshop = Workshop::new(None, |_| true);
     let mut missed = 0;
     for mistake in list::all().filter(|mistake| mistake.name.contains(&word)) {
         let noticed = is_noticed(&workshop, mistake);
@@ -45,10 +46,13 @@ fn is_noticed(workshop: &Workshop, mistake: &Mistake) -> bool {
         mistake.file
     );
     let wrong = text.replace(mistake.right, mistake.wrong);
-    workshop.with_text(&file, &wrong, |workshop| {
-        let test = ["test", "--quiet", "-p", package, "--test", mistake.suite];
-        let built = workshop.cargo(&[&test[..], &["--no-run"]].concat());
+    running::with_text(workshop, &file, &wrong, || {
+        let test = match mistake.suite {
+            "lib" => vec!["test", "--quiet", "-p", package, "--lib"],
+            suite => vec!["test", "--quiet", "-p", package, "--test", suite],
+        };
+        let built = running::cargo(workshop, &[&test[..], &["--no-run"]].concat());
         assert!(built, "the mistake “{}” does not compile", mistake.name);
-        !workshop.cargo(&[&test[..], &["--", "--exact", mistake.test]].concat())
+        !running::cargo(workshop, &[&test[..], &["--", "--exact", mistake.test]].concat())
     })
 }

@@ -1,147 +1,351 @@
 //! Where a small mistake can be made, and which.
+//!
+//! Not in tests, macros, attributes, types, patterns and constants: there a mistake could not be
+//! switched on while the program runs.
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
+
+use quote::quote;
+use syn::spanned::Spanned;
+use syn::visit::{self, Visit};
+use syn::{BinOp, Expr, Lit, Pat, RangeLimits, ReturnType, Stmt, Type, UnOp};
 
 /// A place, and what becomes what there.
 pub(crate) struct Site {
     /// From the root of the sources.
     pub(crate) file: PathBuf,
     line: usize,
-    /// Where in the text of the file.
-    at: usize,
-    right: &'static str,
-    wrong: &'static str,
+    /// What is replaced in the text of the file. Empty: the mistake comes first.
+    pub(crate) range: Range<usize>,
+    /// One line of code.
+    pub(crate) wrong: String,
+    /// For people.
+    right: String,
+    pub(crate) shape: Shape,
+}
+
+/// How the mistake stands in the code.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// One expression in place of another.
+    Expression,
+    /// Statements in place of a statement.
+    Statement,
+    /// A statement that is added.
+    Addition,
 }
 
 impl Site {
-    /// The package that the file belongs to.
-    pub(crate) fn package(&self) -> &str {
-        let folder = self.file.iter().nth(1).and_then(|name| name.to_str()).unwrap_or_default();
-        if folder == "selvedge-loom" { "loom" } else { folder }
-    }
-
-    /// The text of the file with the mistake.
-    pub(crate) fn mutated(&self, text: &str) -> String {
-        [&text[..self.at], self.wrong, &text[self.at + self.right.len()..]].concat()
+    /// The folder of the crate that the file belongs to.
+    pub(crate) fn home(&self) -> PathBuf {
+        self.file.iter().take(2).collect()
     }
 }
 
 impl fmt::Display for Site {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (right, wrong) = (self.right.trim(), self.wrong.trim());
-        write!(f, "{}:{}: `{right}` → `{wrong}`", self.file.display(), self.line)
+        let (file, line, right) = (self.file.display(), self.line, short(&self.right));
+        match self.shape {
+            Shape::Expression => write!(f, "{file}:{line}: `{right}` → `{}`", short(&self.wrong)),
+            Shape::Statement => write!(f, "{file}:{line}: `{right}` left out"),
+            Shape::Addition => write!(f, "{file}:{line}: {right}: `{}`", self.wrong),
+        }
     }
 }
 
-/// What becomes what. With white space where an operator could be part of another.
-const MISTAKES: &[(&str, &str)] = &[
-    (" == ", " != "),
-    (" != ", " == "),
-    (" < ", " <= "),
-    (" <= ", " < "),
-    (" > ", " >= "),
-    (" >= ", " > "),
-    (" && ", " || "),
-    (" || ", " && "),
-    (" + 1", ""),
-    (" - 1", ""),
-    (" + ", " - "),
-    ("..=", ".."),
-    ("if !", "if "),
-    (".any(", ".all("),
-    (".all(", ".any("),
-    (".min(", ".max("),
-    (".max(", ".min("),
-    (".first()", ".last()"),
-    (".last()", ".first()"),
-    (".rev()", ""),
-    (".skip(1)", ""),
-    ("(true)", "(false)"),
-    ("(false)", "(true)"),
-    (" true", " false"),
-    (" false", " true"),
-    ("return true;", "return false;"),
-    ("return false;", "return true;"),
-    ("continue;", "{}"),
-    ("break;", "{}"),
-    (" |= ", " &= "),
-    (" &= ", " |= "),
-    (" += 1;", " += 2;"),
-    (".is_empty()", ".len() == 1"),
-    (".is_some()", ".is_none()"),
-    (".is_none()", ".is_some()"),
-];
-
-/// All places in the crates below `crates` whose path contains `word`: not in tests, comments, texts,
-/// attributes and assertions of debug builds.
-pub(crate) fn all(crates: &Path, word: &str) -> Vec<Site> {
-    let root = crates.parent().expect("the crates have a parent");
-    let mut sites = Vec::new();
-    for file in files(crates) {
-        let file = file.strip_prefix(root).expect("the file is below the root").to_owned();
-        if file.to_str().is_some_and(|path| path.contains(word)) {
-            let text = fs::read_to_string(root.join(&file)).expect("the sources can be read");
-            sites.extend(in_file(&file, &text));
-        }
+fn short(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let text = words.join(" ");
+    if text.chars().count() <= 70 {
+        return text;
     }
+    let (head, tail): (String, String) =
+        (text.chars().take(40).collect(), text.chars().rev().take(27).collect());
+    format!("{head}…{}", tail.chars().rev().collect::<String>())
+}
+
+/// All places in the given sources, by path from the root.
+pub(crate) fn all(sources: &BTreeMap<PathBuf, String>) -> Vec<Site> {
+    let mut sites = Vec::new();
+    let mut left_out: Vec<PathBuf> = Vec::new();
+    for (file, text) in sources {
+        let tree = syn::parse_file(text).expect("the sources are Rust");
+        let mut finder = Finder { file, text, sites: Vec::new(), optional: Vec::new() };
+        finder.visit_file(&tree);
+        let folder = match file.file_stem().and_then(|stem| stem.to_str()) {
+            Some("lib" | "main" | "mod") => file.parent().expect("a file has a folder").to_owned(),
+            _ => file.with_extension(""),
+        };
+        left_out.extend(finder.optional.iter().map(|module| folder.join(module)));
+        sites.extend(finder.sites);
+    }
+    sites.retain(|site| {
+        let of_module = |module: &PathBuf| {
+            site.file == module.with_extension("rs") || site.file.starts_with(module)
+        };
+        !left_out.iter().any(of_module)
+    });
     sites
 }
 
-/// The source files of the product, in the order of their names.
-fn files(crates: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    let mut todo = vec![crates.to_owned()];
-    while let Some(path) = todo.pop() {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        if matches!(name, "tests" | "tests.rs" | "examples" | "selvedge-testkit") {
-            continue;
-        }
-        if path.is_dir() {
-            let entries = fs::read_dir(&path).expect("the sources can be read");
-            todo.extend(entries.map(|entry| entry.expect("the sources can be read").path()));
-        } else if name.ends_with(".rs") {
-            files.push(path);
-        }
-    }
-    files.sort();
-    files
+struct Finder<'a> {
+    file: &'a Path,
+    text: &'a str,
+    sites: Vec<Site>,
+    /// Modules that are not always compiled.
+    optional: Vec<String>,
 }
 
-fn in_file(file: &Path, text: &str) -> Vec<Site> {
-    let mut sites = Vec::new();
-    let mut start = 0;
-    for (index, line) in text.split_inclusive('\n').enumerate() {
-        // Tests stand at the end of a file.
-        if line.contains("#[cfg(test)]") {
-            break;
+impl Finder<'_> {
+    fn add(&mut self, place: &impl Spanned, wrong: String, shape: Shape) {
+        let span = place.span();
+        let range = span.byte_range();
+        let right = self.text[range.clone()].to_owned();
+        let file = self.file.to_owned();
+        self.sites.push(Site { file, line: span.start().line, range, wrong, right, shape });
+    }
+
+    fn replace(&mut self, right: &Expr, wrong: proc_macro2::TokenStream) {
+        self.add(right, wrong.to_string(), Shape::Expression);
+    }
+
+    /// A condition that is taken for its opposite.
+    fn negate(&mut self, condition: &Expr) {
+        if !has_let(condition) {
+            self.replace(condition, quote!(!(#condition)));
         }
-        if is_code(line) {
-            for &(right, wrong) in MISTAKES {
-                let places = line.match_indices(right).map(|(at, _)| at);
-                sites.extend(places.filter(|&at| !is_in_text(line, at)).map(|at| Site {
-                    file: file.to_owned(),
-                    line: index + 1,
-                    at: start + at,
-                    right,
-                    wrong,
-                }));
+    }
+
+    /// A function that returns at once.
+    fn return_early(&mut self, signature: &syn::Signature, body: &syn::Block) {
+        if signature.asyncness.is_some() || body.stmts.is_empty() {
+            return;
+        }
+        let start = body.brace_token.span.open();
+        let name = &signature.ident;
+        for value in defaults(&signature.output) {
+            let range = start.byte_range().end..start.byte_range().end;
+            self.sites.push(Site {
+                file: self.file.to_owned(),
+                line: start.start().line,
+                range,
+                wrong: format!("return {value};"),
+                right: format!("`{name}` at once"),
+                shape: Shape::Addition,
+            });
+        }
+    }
+
+    fn binary(&mut self, expr: &syn::ExprBinary) {
+        let whole = Expr::Binary(expr.clone());
+        let (a, b) = (&expr.left, &expr.right);
+        if has_let(&whole) {
+            return;
+        }
+        let wrong = match expr.op {
+            BinOp::Eq(_) => quote!(#a != #b),
+            BinOp::Ne(_) => quote!(#a == #b),
+            BinOp::Lt(_) => quote!(#a <= #b),
+            BinOp::Le(_) => quote!(#a < #b),
+            BinOp::Gt(_) => quote!(#a >= #b),
+            BinOp::Ge(_) => quote!(#a > #b),
+            BinOp::And(_) => quote!((#a) || (#b)),
+            BinOp::Or(_) => quote!((#a) && (#b)),
+            BinOp::Add(_) => quote!((#a) - (#b)),
+            BinOp::Sub(_) => quote!((#a) + (#b)),
+            BinOp::Mul(_) => quote!((#a) + (#b)),
+            BinOp::Div(_) => quote!((#a) * (#b)),
+            BinOp::Rem(_) => quote!((#a) / (#b)),
+            BinOp::BitAnd(_) => quote!((#a) | (#b)),
+            BinOp::BitOr(_) => quote!((#a) & (#b)),
+            BinOp::BitXor(_) => quote!((#a) & (#b)),
+            BinOp::Shl(_) => quote!((#a) >> (#b)),
+            BinOp::Shr(_) => quote!((#a) << (#b)),
+            BinOp::AddAssign(_) => quote!(#a -= #b),
+            BinOp::SubAssign(_) => quote!(#a += #b),
+            BinOp::BitOrAssign(_) => quote!(#a &= #b),
+            BinOp::BitAndAssign(_) => quote!(#a |= #b),
+            _ => return,
+        };
+        self.replace(&whole, wrong);
+    }
+
+    fn literal(&mut self, expr: &syn::ExprLit) {
+        let whole = Expr::Lit(expr.clone());
+        match &expr.lit {
+            Lit::Bool(literal) => {
+                let other = !literal.value;
+                self.replace(&whole, quote!(#other));
             }
+            Lit::Int(literal) => {
+                let Ok(value) = literal.base10_parse::<u128>() else { return };
+                let suffix = literal.suffix();
+                let near = [value.checked_add(1), value.checked_sub(1)];
+                for other in near.into_iter().flatten() {
+                    self.add(&whole, format!("{other}{suffix}"), Shape::Expression);
+                }
+            }
+            _ => {}
         }
-        start += line.len();
     }
-    sites
+
+    fn method(&mut self, call: &syn::ExprMethodCall) {
+        let others = [
+            ("any", "all"),
+            ("min", "max"),
+            ("first", "last"),
+            ("is_some", "is_none"),
+            ("is_some_and", "is_none_or"),
+            ("front", "back"),
+        ];
+        let method = call.method.to_string();
+        let other = others.iter().find_map(|&(a, b)| match () {
+            () if method == a => Some(b),
+            () if method == b => Some(a),
+            () => None,
+        });
+        let whole = Expr::MethodCall(call.clone());
+        if let Some(other) = other {
+            let mut changed = call.clone();
+            changed.method = syn::Ident::new(other, call.method.span());
+            self.replace(&whole, quote!(#changed));
+        }
+        if matches!(method.as_str(), "is_empty" | "contains" | "contains_key" | "insert") {
+            self.replace(&whole, quote!(!#whole));
+        }
+    }
 }
 
-fn is_code(line: &str) -> bool {
-    let line = line.trim_start();
-    let others = ["//", "#[", "#![", "use ", "debug_assert", "where "];
-    !others.iter().any(|other| line.starts_with(other))
+impl<'ast> Visit<'ast> for Finder<'_> {
+    fn visit_expr(&mut self, expr: &'ast Expr) {
+        match expr {
+            Expr::Binary(binary) => self.binary(binary),
+            Expr::Lit(literal) => self.literal(literal),
+            Expr::MethodCall(call) => self.method(call),
+            Expr::If(branch) => self.negate(&branch.cond),
+            Expr::While(turn) => self.negate(&turn.cond),
+            Expr::Unary(unary) if matches!(unary.op, UnOp::Not(_)) => {
+                let inner = &unary.expr;
+                self.replace(expr, quote!(#inner));
+            }
+            Expr::Range(range) => {
+                if let Some(end) = &range.end {
+                    let wrong = match range.limits {
+                        RangeLimits::HalfOpen(_) => quote!((#end) + 1),
+                        RangeLimits::Closed(_) => quote!((#end) - 1),
+                    };
+                    self.replace(end, wrong);
+                }
+            }
+            _ => {}
+        }
+        visit::visit_expr(self, expr);
+    }
+
+    fn visit_stmt(&mut self, stmt: &'ast Stmt) {
+        if let Stmt::Expr(
+            Expr::MethodCall(_)
+            | Expr::Call(_)
+            | Expr::Assign(_)
+            | Expr::Binary(_)
+            | Expr::Try(_)
+            | Expr::Return(_)
+            | Expr::Continue(_)
+            | Expr::Break(_),
+            Some(_),
+        ) = stmt
+        {
+            self.add(stmt, String::new(), Shape::Statement);
+        }
+        visit::visit_stmt(self, stmt);
+    }
+
+    fn visit_pat(&mut self, pat: &'ast Pat) {
+        if let Pat::Guard(guard) = pat {
+            self.negate(&guard.guard);
+            self.visit_expr(&guard.guard);
+        }
+    }
+
+    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
+        if item.sig.constness.is_none() && !is_optional(&item.attrs) {
+            self.return_early(&item.sig, &item.block);
+            visit::visit_item_fn(self, item);
+        }
+    }
+
+    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
+        if item.sig.constness.is_none() && !is_optional(&item.attrs) {
+            self.return_early(&item.sig, &item.block);
+            visit::visit_impl_item_fn(self, item);
+        }
+    }
+
+    fn visit_trait_item_fn(&mut self, item: &'ast syn::TraitItemFn) {
+        if item.sig.constness.is_none() && !is_optional(&item.attrs) {
+            visit::visit_trait_item_fn(self, item);
+        }
+    }
+
+    fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
+        if !is_optional(&item.attrs) {
+            visit::visit_item_impl(self, item);
+        }
+    }
+
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        match (is_optional(&item.attrs), &item.content) {
+            (true, None) => self.optional.push(item.ident.to_string()),
+            (true, Some(_)) => {}
+            (false, _) => visit::visit_item_mod(self, item),
+        }
+    }
+
+    fn visit_expr_repeat(&mut self, expr: &'ast syn::ExprRepeat) {
+        self.visit_expr(&expr.expr);
+    }
+
+    fn visit_item_const(&mut self, _: &'ast syn::ItemConst) {}
+    fn visit_item_static(&mut self, _: &'ast syn::ItemStatic) {}
+    fn visit_impl_item_const(&mut self, _: &'ast syn::ImplItemConst) {}
+    fn visit_trait_item_const(&mut self, _: &'ast syn::TraitItemConst) {}
+    fn visit_expr_const(&mut self, _: &'ast syn::ExprConst) {}
+    fn visit_item_enum(&mut self, _: &'ast syn::ItemEnum) {}
+    fn visit_type(&mut self, _: &'ast Type) {}
+    fn visit_generic_argument(&mut self, _: &'ast syn::GenericArgument) {}
+    fn visit_attribute(&mut self, _: &'ast syn::Attribute) {}
+    fn visit_macro(&mut self, _: &'ast syn::Macro) {}
 }
 
-/// Whether the place is in a string or in a comment behind code.
-fn is_in_text(line: &str, at: usize) -> bool {
-    let before = &line[..at];
-    before.matches('"').count() % 2 == 1 || before.contains("//")
+/// Whether an item is a test, or is there in some builds only.
+fn is_optional(attributes: &[syn::Attribute]) -> bool {
+    let names = ["cfg", "test"];
+    attributes.iter().any(|attribute| names.iter().any(|name| attribute.path().is_ident(name)))
+}
+
+/// Whether a condition binds names, so that it must stand where it is.
+fn has_let(condition: &Expr) -> bool {
+    match condition {
+        Expr::Let(_) => true,
+        Expr::Binary(binary) => has_let(&binary.left) || has_let(&binary.right),
+        _ => false,
+    }
+}
+
+/// Values that a function could return without looking.
+fn defaults(output: &ReturnType) -> &'static [&'static str] {
+    let ReturnType::Type(_, of) = output else { return &[""] };
+    let Type::Path(path) = &**of else { return &[] };
+    let Some(last) = path.path.segments.last() else { return &[] };
+    match last.ident.to_string().as_str() {
+        "bool" => &["true", "false"],
+        "usize" | "u8" | "u16" | "u32" | "u64" | "i32" | "i64" => &["0"],
+        "Option" => &["None"],
+        "String" | "Vec" | "BTreeMap" | "BTreeSet" => &["Default::default()"],
+        "Result" if quote!(#last).to_string().starts_with("Result < () ,") => &["Ok(())"],
+        _ => &[],
+    }
 }

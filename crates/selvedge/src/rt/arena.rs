@@ -14,7 +14,9 @@ use std::ptr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
+use super::blocks::{Block, note_free};
 use super::engine::keep_room;
+use super::reuse::choose;
 use super::runtime::running;
 
 /// Spans are multiples of this.
@@ -53,6 +55,8 @@ struct Span {
     /// Blocks in it that were not freed.
     live: AtomicU32,
     thread: u32,
+    /// Of that thread.
+    arena: *const Arena,
     chunks: usize,
     /// Where the blocks of this execution begin; what lies before them is from earlier ones.
     start: usize,
@@ -91,6 +95,10 @@ pub(crate) struct Arena {
     most_kept: usize,
     /// Whether a block of this execution had to come from the system.
     pub(crate) elsewhere: bool,
+    /// The blocks of this execution, in the order of their offsets.
+    log: Vec<Block>,
+    /// Whether allocations may be steps.
+    pub(crate) reuses: bool,
 }
 
 /// How far an arena was filled.
@@ -98,6 +106,7 @@ pub(crate) struct Arena {
 pub(crate) struct Filled {
     used: usize,
     bump: usize,
+    blocks: usize,
 }
 
 impl Arena {
@@ -111,7 +120,36 @@ impl Arena {
             kept: Vec::new(),
             most_kept: 16,
             elsewhere: false,
+            log: Vec::new(),
+            reuses: false,
         }
+    }
+
+    /// Allocates, maybe what was freed before.
+    #[cold]
+    fn allocate_or_reuse(&mut self, layout: Layout) -> *mut u8 {
+        match choose(layout) {
+            (_, Some(again)) => again as *mut u8,
+            (is_step, None) => {
+                let new = self.allocate(layout);
+                if let Some(block) = self.log.last_mut().filter(|block| block.start == new as usize)
+                {
+                    block.recycles = is_step;
+                }
+                new
+            }
+        }
+    }
+
+    /// The blocks of this execution.
+    pub(crate) fn log(&self) -> &[Block] {
+        &self.log
+    }
+
+    /// The last block that does not begin behind an offset.
+    pub(crate) fn block_at(&mut self, offset: u64) -> Option<&mut Block> {
+        let behind = self.log.partition_point(|block| block.offset <= offset);
+        self.log.get_mut(behind.checked_sub(1)?)
     }
 
     /// For the next execution: everything is free but for what is still alive.
@@ -133,6 +171,7 @@ impl Arena {
         }
         (self.used, self.bump, self.end) = (0, 0, 0);
         self.elsewhere = false;
+        self.log.clear();
         if self.kept.len() > self.most_kept {
             self.look_at_kept();
         }
@@ -156,7 +195,7 @@ impl Arena {
     }
 
     pub(crate) fn filled(&self) -> Filled {
-        Filled { used: self.used, bump: self.bump }
+        Filled { used: self.used, bump: self.bump, blocks: self.log.len() }
     }
 
     /// Whether everything was freed that was allocated since; then the next blocks lie where those did.
@@ -166,6 +205,7 @@ impl Arena {
         let is_free = self.spans[filled.used..self.used].iter().all(|span| live(span) == 0);
         if is_free {
             (self.used, self.bump, self.end) = (filled.used, filled.bump, filled.bump);
+            self.log.truncate(filled.blocks);
         }
         is_free
     }
@@ -191,9 +231,7 @@ impl Arena {
             let end = start + layout.size().max(1);
             if end < self.end {
                 self.bump = end;
-                // SAFETY: the span of the current block is the last one in use, and mapped.
-                unsafe { (*self.spans[self.used - 1]).live.fetch_add(1, Ordering::Relaxed) };
-                return start as *mut u8;
+                return self.note_block(start, layout);
             }
         }
         self.allocate_in_next_span(layout)
@@ -214,9 +252,29 @@ impl Arena {
         }
         let start = self.bump.next_multiple_of(layout.align());
         self.bump = start + layout.size().max(1);
-        // SAFETY: the span was just taken, and is mapped.
-        unsafe { (*self.spans[self.used - 1]).live.fetch_add(1, Ordering::Relaxed) };
+        self.note_block(start, layout)
+    }
+
+    /// Notes a new block in the last span in use.
+    #[inline]
+    fn note_block(&mut self, start: usize, layout: Layout) -> *mut u8 {
+        // SAFETY: spans are never unmapped.
+        let span = unsafe { &*self.spans[self.used - 1] };
+        span.live.fetch_add(1, Ordering::Relaxed);
+        if self.log.len() == self.log.capacity() {
+            self.make_room();
+        }
+        let offset = span.before.wrapping_add((start - span.start) as u64);
+        self.log.push(Block::new(start, layout, offset));
         start as *mut u8
+    }
+
+    /// The list of blocks is not memory of checked code.
+    #[cold]
+    fn make_room(&mut self) {
+        let me = switch(ptr::null_mut());
+        self.log.reserve(64);
+        switch(me);
     }
 
     /// Makes a span with room for a block the current one. How many spans there are, and where they begin,
@@ -239,7 +297,7 @@ impl Arena {
         }
         // SAFETY: the span is this arena's alone.
         let span = unsafe { &mut *self.spans[self.used] };
-        span.thread = self.thread;
+        (span.thread, span.arena) = (self.thread, &raw const *self);
         self.used += 1;
         self.end = span.end();
         let rest = offset % GRAIN as u64;
@@ -308,6 +366,7 @@ fn take_span(chunks: usize) -> Option<*mut Span> {
         span.write(Span {
             live: AtomicU32::new(0),
             thread: 0,
+            arena: ptr::null(),
             chunks,
             start: span as usize + HEADER,
             before: 0,
@@ -374,6 +433,14 @@ fn span_of(address: usize) -> Option<*mut Span> {
     Some((region + first * CHUNK) as *mut Span)
 }
 
+/// A block that was freed is in use again.
+pub(super) fn use_again(address: usize) {
+    if let Some(span) = span_of(address) {
+        // SAFETY: spans are never unmapped.
+        unsafe { (*span).live.fetch_add(1, Ordering::Relaxed) };
+    }
+}
+
 /// Where an address lies in the memory of checked code.
 pub(crate) enum Lies {
     /// In a block that this thread allocated in this execution; a number that is the same in all.
@@ -428,7 +495,12 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
         }
         // SAFETY: the arena of the running thread lives as long as the thread runs, and nobody else
         // allocates from it.
-        let block = unsafe { (*arena).allocate(layout) };
+        let block = unsafe {
+            match (*arena).reuses {
+                false => (*arena).allocate(layout),
+                true => (*arena).allocate_or_reuse(layout),
+            }
+        };
         if block.is_null() {
             // SAFETY: the caller keeps the contract of `GlobalAlloc`.
             return unsafe { self.inner.alloc(layout) };
@@ -440,6 +512,15 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         match span_of(block as usize) {
             Some(span) => {
+                // SAFETY: spans are never unmapped.
+                let (start, arena, thread) =
+                    unsafe { ((*span).start, (*span).arena, (*span).thread) };
+                // What earlier executions left is not noted any more.
+                if block as usize >= start
+                    && !note_free(block as usize, layout, arena, thread as usize)
+                {
+                    return;
+                }
                 if layout.size() >= LARGE {
                     release_pages(block as usize, layout.size());
                 }

@@ -46,6 +46,8 @@ impl Engine {
             return None;
         }
         keep_room(rt);
+        // SAFETY: the runtime is alive while its code runs.
+        unsafe { (*rt).touching = [None; 2] };
         Some(Self { rt, arena: arena::switch(std::ptr::null_mut()) })
     }
 
@@ -74,15 +76,32 @@ impl Engine {
     pub(crate) fn visible(&self, operation: &impl Operation, spot: Spot) -> u32 {
         let rt = self.rt();
         let me = rt.current;
+        // Others may free what it is about while it stands there.
+        let touching = std::mem::take(&mut rt.touching);
         if !rt.threads[me].dropping.is_empty() {
             self.note_visible_drop();
         }
         let thread = &mut rt.threads[me];
         thread.operations += 1;
+        if rt.shared.learned.rwlocks.get() {
+            self.note_lock_order(operation);
+        }
         if rt.way != Way::Announce {
             return self.at_once(operation, spot);
         }
         thread.spot = spot;
+        let choice = self.chosen(operation, spot);
+        if self.rt().memory.has_freed_objects {
+            self.check_alive(touching, spot);
+        }
+        choice
+    }
+
+    /// Comes back when an operation is chosen. Gives the alternative to take.
+    #[inline]
+    fn chosen(&self, operation: &impl Operation, spot: Spot) -> u32 {
+        let rt = self.rt();
+        let me = rt.current;
         // The next step of a script may be this one: then nobody needs to know that it stands here.
         if let Some(step) = rt.next_of_script()
             && step.thread.index() == me
@@ -157,6 +176,26 @@ impl Engine {
 
     /// Back to the scheduler; returns when this thread is chosen.
     pub(super) fn suspend(&self) {
+        self.switch_away();
+        let rt = self.rt();
+        let thread = &rt.threads[rt.current];
+        if thread.aborting && !thread.allocates && !is_unwinding() {
+            self.unwind();
+        }
+    }
+
+    /// As [`Engine::visible`], in the allocator, through which nothing may unwind: a thread that is taken down
+    /// goes on to its next operation.
+    pub(super) fn visible_in_allocator(&self, operation: &impl Operation, spot: Spot) -> u32 {
+        let me = self.me();
+        self.rt().threads[me].allocates = true;
+        let choice = self.visible(operation, spot);
+        self.rt().threads[me].allocates = false;
+        choice
+    }
+
+    /// Back to the scheduler; returns when this thread is chosen, or taken down.
+    fn switch_away(&self) {
         let rt = self.rt();
         let is_unwinding = is_unwinding();
         rt.unwinding += u32::from(is_unwinding);
@@ -167,9 +206,6 @@ impl Engine {
         arena::switch(std::ptr::null_mut());
         let rt = self.rt();
         rt.unwinding -= u32::from(is_unwinding);
-        if rt.threads[rt.current].aborting && !is_unwinding {
-            self.unwind();
-        }
     }
 
     /// Takes down the stack of the running thread.
@@ -187,6 +223,9 @@ impl Engine {
         let rt = self.rt();
         let me = rt.current;
         rt.drained += 1;
+        if rt.threads[me].allocates {
+            return 0;
+        }
         if rt.threads[me].aborting {
             if !is_unwinding() {
                 self.unwind();
@@ -205,6 +244,9 @@ impl Engine {
             // Its destructors may take as many steps again.
             rt.drained = 0;
             self.unwind();
+        }
+        if rt.way == Way::Trial {
+            return self.in_trial(operation, spot);
         }
         rt.stand_at(operation, Subject::Both, spot);
         if rt.way == Way::Alone {
@@ -261,11 +303,31 @@ impl Engine {
             let message = violation.message;
             panic!("{message}");
         }
-        let thread = &mut rt.threads[me];
-        thread.fault = Some(Fault::Violation(violation));
-        thread.state = State::Failed;
-        // It stands still with all that it holds until it is taken down.
+        self.stop(Fault::Violation(violation))
+    }
+
+    /// Stops the running thread, which stands still with all that it holds until it is taken down.
+    #[cold]
+    pub(super) fn stop(&self, fault: Fault) -> ! {
+        self.note_fault(fault);
         self.stand_for_ever()
+    }
+
+    /// The same in the allocator, through which nothing may unwind: comes back when the thread is taken down,
+    /// which then happens at its next operation.
+    #[cold]
+    pub(super) fn stop_in_allocator(&self, fault: Fault) {
+        self.note_fault(fault);
+        while !self.rt().threads[self.me()].aborting {
+            self.switch_away();
+        }
+    }
+
+    fn note_fault(&self, fault: Fault) {
+        let rt = self.rt();
+        let thread = &mut rt.threads[rt.current];
+        thread.fault = Some(fault);
+        thread.state = State::Failed;
     }
 
     fn stand_for_ever(&self) -> ! {
@@ -277,11 +339,7 @@ impl Engine {
     /// Stops the running thread: nobody can tell how it goes on.
     #[cold]
     pub(crate) fn give_up(&self, reason: String) -> ! {
-        let rt = self.rt();
-        let thread = &mut rt.threads[rt.current];
-        thread.fault = Some(Fault::GaveUp(reason));
-        thread.state = State::Failed;
-        self.stand_for_ever()
+        self.stop(Fault::GaveUp(reason))
     }
 
     /// The running thread asks who it is, or for something of its own: if it takes down an `Arc`, it matters

@@ -1,5 +1,7 @@
 //! Objects have the same number in every execution: they are known by where they lie.
 
+use std::alloc::Layout;
+
 use rustc_hash::FxHashMap;
 use selvedge_core::ObjectId;
 
@@ -23,6 +25,8 @@ pub(crate) enum Region {
     Stack(u32),
     /// The messages that a thread sends; the offset counts them.
     Messages(u32),
+    /// Free memory of a size, which is the offset; the part is its alignment.
+    Pool,
     /// What belongs to another object, by its number; the offset tells several apart.
     PartOf(u32),
     /// Static data, or something that lives longer than an execution.
@@ -43,8 +47,9 @@ struct About {
     latest: ObjectId,
     /// The object that comes to its place when this one was moved away, or is gone.
     next: Option<ObjectId>,
-    /// What it is a part of.
+    /// What it is a part of, and its own parts.
     owner: Option<ObjectId>,
+    parts: Vec<ObjectId>,
     /// A number that is the same for all systems of a check.
     stable: u64,
 }
@@ -61,6 +66,7 @@ impl About {
             latest: id,
             next: None,
             owner: None,
+            parts: Vec::new(),
         }
     }
 }
@@ -121,6 +127,7 @@ impl Names {
             Region::Messages(thread) => (3, self.threads[thread as usize]),
             Region::PartOf(owner) => (4, self.about[owner as usize].stable),
             Region::Outside => (5, 0),
+            Region::Pool => (8, 0),
         };
         mix(mix(mix(code, of), place.offset), u64::from(place.part))
     }
@@ -234,7 +241,13 @@ impl Names {
         let new = self.add_at(place, kind);
         let about = &mut self.about[new.index()];
         (about.created, about.owner) = (Some(created), Some(owner));
+        self.about[owner.index()].parts.push(new);
         new
+    }
+
+    /// What belongs to an object.
+    pub(crate) fn parts(&self, owner: ObjectId) -> &[ObjectId] {
+        &self.about[owner.index()].parts
     }
 
     /// The `nth` message that a thread sends.
@@ -243,6 +256,16 @@ impl Names {
         match self.numbers.get(&place) {
             Some(&known) => known,
             None => self.add_at(place, "message"),
+        }
+    }
+
+    /// Free memory of this layout.
+    pub(crate) fn pool(&mut self, layout: Layout) -> ObjectId {
+        let (offset, part) = (layout.size() as u64, layout.align() as u32);
+        let place = Where { region: Region::Pool, offset, part };
+        match self.numbers.get(&place) {
+            Some(&known) => known,
+            None => self.add_at(place, "free memory"),
         }
     }
 
@@ -267,12 +290,17 @@ impl Names {
         self.about.len()
     }
 
+    /// What all of this kind that are created there are called.
+    pub(crate) fn name_of(kind: &str, created: Spot) -> String {
+        let file = created.file().rsplit(['/', '\\']).next().unwrap_or(created.file());
+        format!("{kind}@{file}:{}", created.line())
+    }
+
     /// As a person would call it: `Mutex@queue.rs:12`, and `#2` for the second one of that line.
     pub(crate) fn name(&self, object: ObjectId) -> String {
         let Some(about) = self.about.get(object.index()) else { return format!("{object:?}") };
         let Some(spot) = about.created else { return about.kind.to_owned() };
-        let file = spot.file().rsplit(['/', '\\']).next().unwrap_or(spot.file());
-        let mut name = format!("{}@{file}:{}", about.kind, spot.line());
+        let mut name = Self::name_of(about.kind, spot);
         // What belongs to another object is called as that is.
         let nth = about.owner.map_or(about.nth, |owner| self.about[owner.index()].nth);
         if nth > 0 {

@@ -14,6 +14,15 @@ use super::runtime::Runtime;
 /// Bits of a stamp that are the object's number; the others are the execution's.
 const NUMBER_BITS: u32 = 24;
 
+/// An object that the next operation is about.
+#[derive(Clone, Copy)]
+pub(crate) struct Touching {
+    /// Of a part of it.
+    pub(crate) address: usize,
+    pub(crate) kind: &'static str,
+    pub(crate) created: Spot,
+}
+
 /// The head of a shared object.
 pub(crate) struct Header {
     /// Execution and number; 0 before its first use.
@@ -34,11 +43,24 @@ impl Header {
         kind: &'static str,
         restorer: impl Fn() -> Restorer,
     ) -> ObjectId {
+        self.touch(engine, kind);
         let stamp = self.stamp.get();
         if stamp >> NUMBER_BITS == engine.rt().epoch {
             return ObjectId::new((stamp & ((1 << NUMBER_BITS) - 1)) as usize);
         }
         self.register(engine, kind, &restorer)
+    }
+
+    /// The next operation is about this object.
+    #[inline]
+    fn touch(&self, engine: &Engine, kind: &'static str) {
+        let touching = &mut engine.rt().touching;
+        touching[1] = touching[0].replace(self.touching(kind));
+    }
+
+    #[inline]
+    pub(crate) fn touching(&self, kind: &'static str) -> Touching {
+        Touching { address: &raw const *self as usize, kind, created: self.created }
     }
 
     /// Another object that belongs to it, which is `owner`.
@@ -69,6 +91,9 @@ impl Header {
             engine.give_up(format!("there are more than {} shared objects", 1 << NUMBER_BITS));
         }
         self.stamp.set((rt.epoch << NUMBER_BITS) | object.index() as u64);
+        if matches!(place.region, Region::Heap(_)) {
+            rt.note_object(&raw const *self as usize, object);
+        }
         object
     }
 
@@ -146,7 +171,7 @@ impl Runtime {
         let (thread, memory) = match place.region {
             Region::Heap(thread) => (thread, ""),
             Region::Stack(thread) => (thread, "'s stack"),
-            Region::Messages(_) | Region::PartOf(_) | Region::Outside => {
+            Region::Messages(_) | Region::PartOf(_) | Region::Pool | Region::Outside => {
                 return format!("{address:#x}");
             }
         };
@@ -163,7 +188,7 @@ impl Runtime {
         let place = lies(self, value as usize).0;
         match place.region {
             Region::Heap(_) | Region::Stack(_) => self.names.stable_place(place),
-            Region::Messages(_) | Region::PartOf(_) | Region::Outside => value,
+            Region::Messages(_) | Region::PartOf(_) | Region::Pool | Region::Outside => value,
         }
     }
 }

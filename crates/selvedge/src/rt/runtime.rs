@@ -15,12 +15,16 @@ use selvedge_core::{Fault, Mode, ObjectId, Place, Step, ThreadId, Violation, Vio
 use super::ahead::Ahead;
 use super::alone::{Alone, Loops};
 use super::arena::Arena;
+use super::blocks::Memory;
 use super::fiber::{Fiber, Stacks, Yielder};
 use super::leaks::Leaks;
+use super::lock_order::LockOrder;
 use super::names::Names;
+use super::object::Touching;
 use super::operation::{Operation, Spot, Subject};
 use super::restore::{Firsts, Outliving};
 use super::spin::Touched;
+use super::whim::{Trial, Whims};
 
 /// What all systems of one check share.
 pub(crate) struct Shared {
@@ -35,6 +39,13 @@ pub(crate) struct Shared {
     pub(crate) spin_turns: u32,
     /// Whether a loop that only reads is given up, since the user did not say how long it may be.
     pub(crate) ends_loops: bool,
+    pub(crate) rwlock_policy: RwLockPolicy,
+    /// How often an operation ends without reason, for each thread and place.
+    pub(crate) spurious: u32,
+    /// Whether no compare-exchange does, since there are spin loops.
+    pub(crate) whims_left_out: Cell<bool>,
+    /// Whether one could have done so more often.
+    pub(crate) whims_bounded: Cell<bool>,
     pub(crate) learned: Learned,
     /// Whether an ordering weaker than sequential consistency was asked for.
     pub(crate) weak: Cell<bool>,
@@ -50,6 +61,12 @@ pub(crate) struct Shared {
     pub(crate) is_queued: Arc<AtomicBool>,
     /// From the last panic that was seen in a replay, if the environment asks for backtraces.
     pub(crate) backtrace: RefCell<Option<Backtrace>>,
+    /// The step whose code freed the memory that the last violation is about.
+    pub(crate) freed_by: Cell<Option<usize>>,
+    /// Whether an allocation may give a block that was freed before.
+    pub(crate) reuses: bool,
+    /// Whether blocks that are never freed are reported.
+    pub(crate) block_leaks: bool,
     /// Whether there is such a reason, or something new was learned: nothing runs any more.
     pub(crate) is_unsteady: Cell<bool>,
 }
@@ -67,6 +84,20 @@ impl Shared {
     }
 }
 
+/// Which of those who wait for a reader-writer lock it lets in first. `std` leaves this open: for a program to be
+/// right it must not matter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum RwLockPolicy {
+    /// Whatever `std` allows. While a writer waits, a reader may have to wait, also if others read, or the thread
+    /// itself does; and [`try_read`](crate::sync::RwLock::try_read) may fail. This covers locks that always let
+    /// writers in first: a writer that has only just come may be counted as waiting or not.
+    #[default]
+    Any,
+    /// Readers never wait for a writer that waits.
+    Readers,
+}
+
 /// What turns out while the code runs, and matters from the first step on. When something is
 /// learned, the search starts again.
 #[derive(Default)]
@@ -78,6 +109,12 @@ pub(crate) struct Learned {
     /// Contents of `Arc`s whose counts matter: someone looks at them, or dropping the last one does
     /// something visible. Also results of threads, which belong to the thread and to its handle.
     pub(crate) counted: RefCell<BTreeSet<&'static str>>,
+    /// Layouts, as size and alignment, of blocks that may be used again.
+    pub(crate) recycled: RefCell<BTreeSet<(usize, usize)>>,
+    /// Whether there are reader-writer locks, so that what threads hold while they wait must be kept in mind.
+    pub(crate) rwlocks: Cell<bool>,
+    pub(crate) lock_order: RefCell<LockOrder>,
+    pub(crate) whims: RefCell<Whims>,
     /// Whether something new was learned.
     pub(crate) news: Cell<bool>,
 }
@@ -91,6 +128,8 @@ pub(crate) enum Way {
     Drain,
     /// It runs at once if it is part of a turn: a thread shows whether it gives up a spin loop.
     Alone,
+    /// It runs at once if it changes nothing: a thread shows whether it comes back to where it stands.
+    Trial,
     /// It runs at once: everything is taken down.
     Close,
 }
@@ -130,6 +169,8 @@ pub(crate) struct Thread {
     pub(crate) spawned_at: Spot,
     /// Whether its stack is being taken down.
     pub(crate) aborting: bool,
+    /// Whether it stands at a step of the allocator.
+    pub(crate) allocates: bool,
     /// Whether it unwound when it last stood still, or has panicked since.
     pub(crate) unwinding: bool,
     /// Whether somebody unparked it.
@@ -154,6 +195,8 @@ pub(crate) struct Thread {
     pub(crate) sent: u64,
     /// Visible operations so far.
     pub(crate) operations: u64,
+    /// Where an operation of its ended without reason.
+    pub(crate) whims: Vec<Spot>,
 }
 
 /// A panic, as the hook saw it.
@@ -242,6 +285,10 @@ pub(crate) struct Runtime {
     pub(crate) changed_at: FxHashMap<ObjectId, usize>,
     /// A thread that runs alone to see whether it gives up a spin loop.
     pub(crate) alone: Option<Alone>,
+    /// A thread that is tried out; see `whim.rs`.
+    pub(crate) trial: Option<Trial>,
+    /// Whether a thread may stand where it should be.
+    pub(crate) has_whims: bool,
     /// Steps to follow, and how many were taken.
     pub(crate) script: *const [Step],
     pub(crate) scripted: usize,
@@ -256,6 +303,9 @@ pub(crate) struct Runtime {
     /// Static data that was touched, and how to set it back.
     pub(crate) resets: Vec<Outliving>,
     pub(crate) leaks: Leaks,
+    pub(crate) memory: Memory,
+    /// What the next operation of the running thread is about.
+    pub(crate) touching: [Option<Touching>; 2],
     pub(crate) stacks: Stacks,
     /// How far down the running thread's stack the engine can be entered; 0 if none runs.
     pub(crate) least_stack: usize,
@@ -292,6 +342,8 @@ impl Runtime {
             values: Vec::new(),
             changed_at: FxHashMap::default(),
             alone: None,
+            trial: None,
+            has_whims: false,
             script: &raw const *<&[Step]>::default(),
             scripted: 0,
             ahead: Ahead::default(),
@@ -301,6 +353,8 @@ impl Runtime {
             unwinding: 0,
             resets: Vec::new(),
             leaks: Leaks::default(),
+            memory: Memory::default(),
+            touching: [None; 2],
             stacks,
             least_stack: 0,
             drained: 0,
@@ -315,6 +369,8 @@ impl Runtime {
         self.names.add_thread(creator);
         let life = self.names.add_of(number, 1, "thread");
         let wake = self.names.add_of(number, 2, "wake-up");
+        let mut arena = Box::new(Arena::new(number));
+        arena.reuses = self.reuses();
         self.threads.push(Box::new(Thread {
             state: State::Absent,
             pending: super::operation::Running::ONE,
@@ -327,12 +383,13 @@ impl Runtime {
             token_object: None,
             fiber: None,
             yielder: std::ptr::null(),
-            arena: Box::new(Arena::new(number)),
+            arena,
             creator,
             children: Vec::new(),
             spawned: 0,
             spawned_at: Location::caller(),
             aborting: false,
+            allocates: false,
             unwinding: false,
             token: false,
             fault: None,
@@ -347,6 +404,7 @@ impl Runtime {
             last_step: None,
             sent: 0,
             operations: 0,
+            whims: Vec::new(),
         }));
         number
     }

@@ -235,3 +235,30 @@ fn frames(thread: &Thread, from: usize) -> Option<(usize, usize)> {
     let is_inside = (fiber.limit..fiber.base).contains(&from) && (from..fiber.base).contains(&end);
     is_inside.then_some((from, end))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::Sum;
+
+    /// A state whose number says less than the sums is more likely to be taken for another.
+    #[test]
+    fn all_bits_of_both_sums_count() {
+        let one_bit = (0..64).flat_map(|bit| [Sum(1 << bit, 0), Sum(0, 1 << bit)]);
+        let numbers: BTreeSet<u128> = one_bit.map(|sum| sum.number()).collect();
+        assert_eq!(numbers.len(), 128);
+        assert!(!numbers.contains(&Sum(0, 0).number()));
+    }
+
+    #[test]
+    fn the_order_of_words_counts() {
+        let number = |words: [u64; 3]| {
+            let mut sum = Sum(1, 2);
+            words.iter().for_each(|&word| sum.add(word));
+            sum.number()
+        };
+        let all = [[1, 2, 3], [1, 3, 2], [2, 1, 3], [2, 3, 1], [3, 1, 2], [3, 2, 1], [0, 0, 6]];
+        assert_eq!(all.map(number).into_iter().collect::<BTreeSet<_>>().len(), all.len());
+    }
+}

@@ -5,9 +5,11 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use selvedge_core::{
-    Describe, Description, Effect, Ending, Fault, Mode, ObjectId, Status, Step, System, ThreadId,
-    Violation, ViolationKind,
+    Describe, Description, Effect, Ending, Fault, Footprint, Freed, Judged, Mode, ObjectId, Status,
+    Step, System, ThreadId, Violation, ViolationKind,
 };
+
+use selvedge_report::plural;
 
 use super::fiber::{body, resume, start};
 use super::runtime::{Runtime, Shared, State, Way, place, set_running};
@@ -168,11 +170,15 @@ impl Program {
         rt.current = 0;
         rt.last = None;
         rt.leaks.clear();
+        rt.memory.clear();
+        rt.touching = [None; 2];
         rt.values.clear();
         rt.changed_at.clear();
         rt.alone = None;
         rt.unwinding = 0;
+        let reuses = rt.reuses();
         for thread in &mut rt.threads {
+            thread.arena.reuses = reuses;
             if thread.state != State::Absent {
                 thread.state = State::Absent;
                 thread.arena.reset();
@@ -180,6 +186,7 @@ impl Program {
                 thread.begun = false;
                 thread.spawned = 0;
                 thread.aborting = false;
+                thread.allocates = false;
                 thread.unwinding = false;
                 thread.token = false;
                 thread.fault = None;
@@ -192,6 +199,7 @@ impl Program {
                 thread.last_step = None;
                 thread.sent = 0;
                 thread.operations = 0;
+                thread.whims.clear();
             }
         }
         rt.threads[0].spot = rt.shared.checked_at;
@@ -248,6 +256,13 @@ impl Program {
         true
     }
 
+    /// Finds out what threads do where they stand, as far as the next steps depend on it.
+    #[inline(always)]
+    fn decide(&mut self) {
+        self.decide_whims();
+        self.decide_loops();
+    }
+
     /// Takes the pending step of a thread. Gives the fault that it shows.
     #[inline(always)]
     fn run(&mut self, number: usize) -> Option<Fault> {
@@ -261,9 +276,7 @@ impl Program {
             unsafe { resume(self.rt, number) };
         }
         let thread = &mut self.rt_mut().threads[number];
-        let fault = if thread.state == State::Failed { thread.fault.take() } else { None };
-        self.decide_loops();
-        fault
+        if thread.state == State::Failed { thread.fault.take() } else { None }
     }
 }
 
@@ -282,12 +295,13 @@ impl System for Program {
         rt.log.clear();
         rt.scripted = 0;
         self.begin();
+        self.decide();
     }
 
     fn rewind(&mut self, kept: &[Step]) {
         if !self.started || kept.len() != self.steps {
             self.replay(kept);
-            self.decide_loops();
+            self.decide();
         }
     }
 
@@ -322,6 +336,7 @@ impl System for Program {
     fn step(&mut self, step: Step, effect: &mut Effect) {
         if self.prepare(step, effect) {
             effect.fault = self.run(step.thread.index());
+            self.decide();
         }
     }
 
@@ -340,6 +355,7 @@ impl System for Program {
         let taken = self.rt_mut().ahead.finish(effects);
         self.steps += taken - 1;
         effects[taken - 1].fault = fault;
+        self.decide();
         taken
     }
 
@@ -352,6 +368,10 @@ impl System for Program {
         let (of_earlier, before) = log.get(earlier)?.found?;
         let (of_later, then) = log.get(later)?.found?;
         (of_earlier == object && of_later == object).then(|| then.instead(before))?
+    }
+
+    fn freed(&self) -> &[Freed] {
+        &self.rt().memory.freed
     }
 
     fn end(&mut self) -> (Ending, Option<Violation>) {
@@ -368,6 +388,12 @@ impl System for Program {
         }
         self.close();
         (Ending::Complete, leak(self.rt()))
+    }
+
+    /// The end looks at no variable: who waits, and what was never given back, follows from the steps that
+    /// each thread took.
+    fn judged(&mut self, _: &mut Footprint) -> Judged {
+        Judged::Told
     }
 }
 
@@ -391,7 +417,9 @@ fn leak(rt: &Runtime) -> Option<Violation> {
         });
     }
     let left = rt.leaks.left();
-    let (what, spot) = left.first()?;
+    let Some((what, spot)) = left.first() else {
+        return rt.shared.block_leaks.then(|| leaked_block(rt)).flatten();
+    };
     let more = match left.len() {
         1 => String::new(),
         more => format!(", and {} more", more - 1),
@@ -403,6 +431,24 @@ fn leak(rt: &Runtime) -> Option<Violation> {
         notes: vec![format!(
             "{what} was made at {spot}, and something still refers to it at the end"
         )],
+        thread: None,
+    })
+}
+
+/// A block that was never freed.
+fn leaked_block(rt: &Runtime) -> Option<Violation> {
+    let left = rt.blocks_left();
+    let &(thread, size) = left.first()?;
+    let more = match left.len() {
+        1 => String::new(),
+        more => format!(", and {} more", plural(more as u64 - 1, "block", "blocks")),
+    };
+    let (name, bytes) = (rt.thread_name(thread), plural(size as u64, "byte", "bytes"));
+    Some(Violation {
+        kind: ViolationKind::Leak,
+        message: format!("a block of {bytes} that {name} allocated is never freed{more}"),
+        places: Vec::new(),
+        notes: Vec::new(),
         thread: None,
     })
 }

@@ -362,6 +362,15 @@ fn made_at(address: usize) -> Option<Spot> {
     Engine::try_enter()?.rt().leaks.made_at(address)
 }
 
+/// A reference goes, maybe without a step: what it refers to is not freed before.
+fn give_up<T: ?Sized>(address: usize) {
+    if let Some(engine) = Engine::try_enter()
+        && !is_counted::<T>(engine.rt())
+    {
+        engine.rt().give_up_reference(address);
+    }
+}
+
 fn freed(address: usize) {
     if let Some(engine) = Engine::try_enter() {
         engine.rt().leaks.remove(address);
@@ -387,6 +396,7 @@ impl<T: ?Sized> Drop for Arc<T> {
             return;
         }
         let pointer = Std::as_ptr(&inner);
+        give_up::<T>(pointer.cast::<u8>() as usize);
         if Std::strong_count(&inner) > 1 {
             return;
         }

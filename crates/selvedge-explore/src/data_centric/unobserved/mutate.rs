@@ -10,12 +10,6 @@ use super::super::realize::{Extra, Wanted};
 use super::plan::{Found, Goal, Plan, Walk};
 use super::{Forbidden, Observation, Search, sections};
 
-/// So many states are looked at to find out whether there is an execution with an annotation.
-const MOST_STATES: usize = 100_000;
-
-/// So many states are looked at to find one that has nothing forbidden; else a redundant one will do.
-const STATES_TO_AVOID_REDUNDANCY: usize = 1000;
-
 const TOO_HARD: &str = "`--unobserved-locks` could not decide whether an observation is possible; leave \
                         it out, and the order of locks is observed";
 
@@ -143,7 +137,7 @@ impl<S: System> Search<'_, S> {
         forbidden: &Forbidden,
     ) -> Found {
         let holders = plan.holders();
-        let mut walk = Walk::new(Goal::Annotation, Some(&holders), MOST_STATES);
+        let mut walk = Walk::new(Goal::Annotation, Some(&holders), self.run.options.caps.states);
         let found = self.find_a_way(plan, forbidden, &mut walk);
         if found != Found::No {
             return found;
@@ -162,14 +156,18 @@ impl<S: System> Search<'_, S> {
         if !others {
             return Found::No;
         }
-        self.find_a_way(plan, forbidden, &mut Walk::new(Goal::Annotation, None, MOST_STATES))
+        self.find_a_way(
+            plan,
+            forbidden,
+            &mut Walk::new(Goal::Annotation, None, self.run.options.caps.states),
+        )
     }
 
     /// Looks for an execution of the plan with nothing forbidden, in place of the one at hand. Tells
     /// whether there may be any.
     fn avoid_forbidden(&mut self, plan: &Plan, forbidden: &Forbidden) -> bool {
         let redundant: Rc<[Step]> = Rc::from(self.run.execution.steps());
-        let mut walk = Walk::new(Goal::End, None, STATES_TO_AVOID_REDUNDANCY);
+        let mut walk = Walk::new(Goal::End, None, self.run.options.caps.states_to_avoid_redundancy);
         let found = self.find_a_way(plan, forbidden, &mut walk);
         match found {
             Found::Yes => self.finish(),

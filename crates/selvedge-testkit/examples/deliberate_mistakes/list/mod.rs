@@ -2,13 +2,15 @@
 
 mod conditions;
 mod constraints;
+mod language;
 mod library;
 mod observations;
 mod reduction;
 mod symbolic;
 mod unfolding;
 
-/// A mistake: in `file`, `right` becomes `wrong`, and then `test` of the test file `suite` must fail.
+/// A mistake: in `file`, `right` becomes `wrong`, and then `test` of the test file `suite` must fail, or of
+/// the tests within the crate: `lib`.
 pub(crate) struct Mistake {
     pub(crate) name: &'static str,
     pub(crate) file: &'static str,
@@ -23,6 +25,9 @@ impl Mistake {
     pub(crate) fn home(&self) -> (&'static str, &'static str) {
         match self.name.split_once(": ") {
             Some(("library", _)) => ("crates/selvedge/src", "selvedge"),
+            Some(("core", _)) => ("crates/selvedge-core/src", "selvedge-core"),
+            Some(("language", _)) => ("crates/selvedge-lang/src", "selvedge-lang"),
+            _ if self.suite == "lib" => ("crates/selvedge-explore/src", "selvedge-explore"),
             Some(("symbolic" | "constraints", _)) => {
                 ("crates/selvedge-symbolic/src", "selvedge-symbolic")
             }
@@ -41,6 +46,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Mistake> {
         constraints::MISTAKES,
         symbolic::MISTAKES,
         library::MISTAKES,
+        language::MISTAKES,
     ]
     .into_iter()
     .flatten()

@@ -86,6 +86,14 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "locks_that_are_not_observed",
     },
     Mistake {
+        name: "unobserved locks: a deadlock hides what its threads would do",
+        file: "data_centric/unobserved.rs",
+        right: "self.stuck |= self.waits_for_ever();",
+        wrong: "self.stuck |= self.waits_for_ever() && false;",
+        suite: "observations",
+        test: "what_a_deadlock_hides_is_found",
+    },
+    Mistake {
         name: "unobserved locks: a read does not wait for writes to come",
         file: "data_centric/unobserved.rs",
         right: "self.run.system.may_write(ThreadId::new(thread), read.object)",

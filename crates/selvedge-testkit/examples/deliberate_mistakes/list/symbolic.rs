@@ -115,4 +115,12 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         suite: "context_bounds",
         test: "steps_that_touch_nothing_count",
     },
+    Mistake {
+        name: "symbolic: a write that may not be made orders those after it",
+        file: "encode/order.rs",
+        right: "if self.unrolled.circuit.implies(lit_guard(source, reader), other.guard) {",
+        wrong: "if true || self.unrolled.circuit.implies(lit_guard(source, reader), other.guard) {",
+        suite: "values",
+        test: "a_sure_write_after_one_that_may_not_be_made",
+    },
 ];

@@ -67,4 +67,20 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         suite: "small_programs",
         test: "random_programs_with_locks",
     },
+    Mistake {
+        name: "unfolding: what only the second cause knows of an object is lost",
+        file: "unfolding/maxima.rs",
+        right: "(mine, theirs) => mine.or(theirs),",
+        wrong: "(mine, _) => mine,",
+        suite: "lib",
+        test: "unfolding::tests::causality_and_conflict_are_those_of_the_definitions",
+    },
+    Mistake {
+        name: "unfolding: names are compared without the event before",
+        file: "unfolding.rs",
+        right: "&& self.previous(event) == name.previous",
+        wrong: "&& (true || self.previous(event) == name.previous)",
+        suite: "lib",
+        test: "unfolding::tests::causality_and_conflict_are_those_of_the_definitions",
+    },
 ];

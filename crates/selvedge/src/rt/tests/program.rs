@@ -5,8 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::sync::atomic::AtomicUsize;
 use crate::sync::atomic::Ordering::SeqCst;
+use crate::sync::atomic::{AtomicPtr, AtomicUsize};
 use crate::sync::{self, Barrier, Condvar, Mutex, MutexGuard, Once, OnceLock, RwLock, mpsc};
 use crate::thread;
 
@@ -62,6 +62,11 @@ pub(super) enum Step {
     Upgrade,
     CountReferences,
     DropReference,
+    /// A new box takes the place of another, which is freed, or nothing does.
+    Replace,
+    Take,
+    /// Uses the box that is there.
+    UseBox,
 }
 
 impl Step {
@@ -71,7 +76,7 @@ impl Step {
         matches!(self, SpinUntil(_) | SpinLock | SpinTryLock | SpinUntilGone)
     }
 
-    const COUNT: usize = 45;
+    const COUNT: usize = 48;
 
     /// The operations, with `i` for a cell and `value` for what it has.
     fn all(i: usize, value: usize) -> [Step; Self::COUNT] {
@@ -122,6 +127,9 @@ impl Step {
             Upgrade,
             CountReferences,
             DropReference,
+            Replace,
+            Take,
+            UseBox,
         ]
     }
 }
@@ -142,6 +150,7 @@ struct State {
     once: Once,
     references: Own<sync::Arc<u8>>,
     weak: sync::Weak<u8>,
+    boxed: AtomicPtr<AtomicUsize>,
 }
 
 // SAFETY: threads of checked code run by turns; parts of one thread are used by it alone.
@@ -239,9 +248,31 @@ fn perform(state: &State, step: Step, me: usize, pause: fn()) -> usize {
         Step::SpinUntil(_) | Step::SpinLock | Step::SpinTryLock | Step::SpinUntilGone => {
             spin(state, step, pause)
         }
+        Step::Replace | Step::Take | Step::UseBox => boxes(state, step),
         Step::Unpark | Step::Park | Step::ParkTimed => parking(state, step, me),
         Step::Spawn | Step::Detach(_) | Step::Local(_) => threads(state, step),
         _ => channels(state, step, me),
+    }
+}
+
+/// Frees boxes that others may still use.
+fn boxes(state: &State, step: Step) -> usize {
+    let new = match step {
+        Step::UseBox => {
+            let found = state.boxed.load(SeqCst);
+            // SAFETY: none. If it was freed, this is noticed.
+            return unsafe { found.as_ref() }.map_or(9, |found| found.fetch_add(1, SeqCst));
+        }
+        Step::Replace => Box::into_raw(Box::new(AtomicUsize::new(1))),
+        _ => std::ptr::null_mut(),
+    };
+    done(|| free(state.boxed.swap(new, SeqCst)))
+}
+
+fn free(found: *mut AtomicUsize) {
+    if !found.is_null() {
+        // SAFETY: it was taken out of where it was, so that it is freed once.
+        drop(unsafe { Box::from_raw(found) });
     }
 }
 
@@ -355,6 +386,7 @@ pub(super) fn program(lists: &[Vec<Step>], pause: fn()) -> Vec<usize> {
         once: Once::new(),
         references: Own::new(std::iter::repeat_n(reference, lists.len())),
         weak,
+        boxed: AtomicPtr::new(Box::into_raw(Box::new(AtomicUsize::new(1)))),
     });
     let run = move |state: &State, list: &[Step], me| {
         list.iter().map(|&step| perform(state, step, me, pause)).collect::<Vec<_>>()
@@ -371,6 +403,7 @@ pub(super) fn program(lists: &[Vec<Step>], pause: fn()) -> Vec<usize> {
     for thread in threads {
         outcome.extend(thread.join().unwrap());
     }
+    free(state.boxed.load(SeqCst));
     outcome
 }
 

@@ -7,7 +7,7 @@ use std::sync::Weak as Std;
 
 use selvedge_core::Mode;
 
-use super::{Arc, Counted, STRONG, WEAK, learn, made_at, packed};
+use super::{Arc, Counted, STRONG, WEAK, give_up, learn, made_at, packed};
 use crate::rt::{Compare, Engine, Spot};
 
 /// A reference that does not keep the value, as [`std::sync::Weak`].
@@ -133,6 +133,9 @@ impl<T: ?Sized> Clone for Weak<T> {
 impl<T: ?Sized> Drop for Weak<T> {
     fn drop(&mut self) {
         self.change(-WEAK, Mode::Update, "Weak::drop", self.spot);
+        if !self.is_dangling() {
+            give_up::<T>(self.inner.as_ptr().cast::<u8>() as usize);
+        }
         // SAFETY: it is dropped once.
         unsafe { ManuallyDrop::drop(&mut self.inner) };
     }

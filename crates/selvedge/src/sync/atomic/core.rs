@@ -61,6 +61,7 @@ impl<T: Value> Core<T> {
         let value = self.value.get();
         engine.found(object, found(value, None));
         engine.saw(object, Mode::Read, value.bits(), value.bits());
+        engine.published(value.bits());
         engine.read_at(object, spot);
         engine.note(|rt| {
             let (name, value) = (rt.object_name(object), value.text(rt));
@@ -79,11 +80,15 @@ impl<T: Value> Core<T> {
         let engine = Engine::enter();
         let object = self.object(&engine);
         note_order(&engine, order);
+        if engine.is_tried() && self.value.get() == value {
+            return;
+        }
         let touch =
             Touch { object, mode: Mode::Write, plain: false, verb: "store", order: Some(order) };
         engine.visible(&touch, spot);
         engine.found(object, found(self.value.replace(value), None));
         engine.saw(object, Mode::Read, value.bits(), value.bits());
+        engine.published(value.bits());
         engine.note(|rt| {
             let (name, value) = (rt.object_name(object), value.text(rt));
             format!("store {name}{} ← {value}", ordering(Some(order)))
@@ -110,6 +115,7 @@ impl<T: Value> Core<T> {
         self.value.set(new);
         engine.found(object, found(old, None));
         engine.saw(object, Mode::Read, old.bits(), new.bits());
+        engine.published(new.bits());
         engine.note(|rt| {
             let (name, old, new) = (rt.object_name(object), old.text(rt), new.text(rt));
             format!("{verb} {name}{}: {old} → {new}", ordering(Some(order)))
@@ -145,6 +151,7 @@ impl<T: Value> Core<T> {
         }
         engine.found(object, found(old, Some(expected)));
         engine.saw(object, Mode::Read, old.bits(), self.value.get().bits());
+        engine.published(self.value.get().bits());
         engine.note(|rt| {
             let (name, order) = (rt.object_name(object), ordering(Some(success)));
             let (old, new, expected) = (old.text(rt), new.text(rt), expected.text(rt));
@@ -154,6 +161,23 @@ impl<T: Value> Core<T> {
             }
         });
         if succeeds { Ok(old) } else { Err(old) }
+    }
+
+    /// As [`Self::compare_exchange`], but it may fail without reason.
+    #[inline]
+    #[track_caller]
+    pub(super) fn compare_exchange_weak(
+        &self,
+        expected: T,
+        new: T,
+        orders: (Ordering, Ordering),
+    ) -> Result<T, T> {
+        const VERB: &str = "compare_exchange_weak";
+        let spot = Location::caller();
+        if Engine::enter().fails_without_reason(VERB, spot) {
+            return Err(self.load(orders.1));
+        }
+        self.compare_exchange(VERB, expected, new, orders)
     }
 
     /// Replaces the value by what `f` makes of it, trying again if it changes meanwhile.
@@ -213,6 +237,7 @@ impl<T: Value> Core<T> {
         engine.visible(&touch, spot);
         let value = self.value.get();
         engine.saw(object, Mode::Probe, value.bits(), value.bits());
+        engine.published(value.bits());
         engine.note(|rt| format!("unsync_load {} → {}", rt.object_name(object), value.text(rt)));
         value
     }

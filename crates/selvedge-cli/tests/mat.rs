@@ -1,0 +1,19 @@
+//! `selvedge mat`: the picture.
+
+mod common;
+
+use common::Folder;
+
+/// Every row of the picture lies within it.
+#[test]
+fn the_picture_is_as_high_as_its_rows() {
+    let text = "shared x = 0;\nthread a { x = 1; x = 2; x = 3; }\nthread b { let _v = x; }\n";
+    let folder = Folder::with("two.sel", text);
+    folder.run("mat two.sel --svg two.svg").exits(0);
+    let picture = std::fs::read_to_string(folder.path().join("two.svg")).expect("it was written");
+    // 70 above, 44 for each of three rows, 20 below.
+    assert!(picture.contains("width=\"600\" height=\"222\""), "{picture}");
+    let rows = picture.split(" y=\"").skip(1).filter_map(|rest| rest.split('"').next());
+    let lowest = rows.filter_map(|y| y.parse::<u32>().ok()).max();
+    assert!(lowest.is_some_and(|y| (158..222).contains(&y)), "{lowest:?}\n{picture}");
+}

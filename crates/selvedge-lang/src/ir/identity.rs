@@ -1,0 +1,82 @@
+//! What makes a program the one it is: everything that decides how it runs, and nothing else.
+//!
+//! Two texts that differ in comments, blanks or where things stand have one identity; another value of a
+//! constant, another instruction, another name of something that a constraint can speak of has another.
+
+use std::fmt::{self, Display, Formatter};
+
+use super::Program;
+
+/// The identity of a program, as text: long, for a hash.
+#[derive(Clone, Copy, Debug)]
+pub struct Identity<'a>(&'a Program);
+
+impl Program {
+    /// What makes it the program that it is.
+    pub fn identity(&self) -> Identity<'_> {
+        Identity(self)
+    }
+}
+
+impl Display for Identity<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        // Named one by one: a new field has to be put on one side or the other.
+        let Program {
+            source_name: _,
+            sites: _,
+            additions: _,
+            globals,
+            procedures,
+            threads,
+            finally,
+            atomics,
+            independence,
+        } = self.0;
+        write!(f, "{globals:?}{threads:?}{finally:?}{atomics:?}")?;
+        for rule in independence {
+            write!(f, "{:?}{:?}{:?}", rule.first, rule.second, rule.condition)?;
+        }
+        for procedure in procedures {
+            let super::Procedure { name, parameters, slots, result, atomic, code } = procedure;
+            write!(f, "{name:?}{parameters:?}{slots:?}{result:?}{atomic:?}")?;
+            for instruction in code {
+                write!(f, "{:?}", instruction.op)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    fn identity(text: &str, constants: &[(String, i64)]) -> String {
+        let compiled = crate::compile("t.sel", text, constants).expect("it compiles");
+        compiled.program.identity().to_string()
+    }
+
+    const TEXT: &str = "const K = 1;\nshared x = 0;\n\
+                        thread a { atomic p { let v = x; x = v + K; } }\n\
+                        thread b { atomic q { let w = x; x = w + 1; } }\n";
+
+    #[test]
+    fn comments_and_places_do_not_matter() {
+        let moved = TEXT.replace(";", ";\n  // a comment\n").replace("{", "{\n\n");
+        assert_eq!(identity(TEXT, &[]), identity(&moved, &[]));
+        assert_eq!(identity(TEXT, &[]), identity(TEXT, &[("K".to_owned(), 1)]));
+    }
+
+    #[test]
+    fn what_it_does_matters() {
+        let other = |from: &str, to: &str| {
+            assert_eq!(TEXT.matches(from).count(), 1, "{from}");
+            assert_ne!(identity(TEXT, &[]), identity(&TEXT.replace(from, to), &[]), "{to}");
+        };
+        other("w + 1", "w + 2");
+        other("w + 1", "w - 1");
+        other("x = 0;", "x = 1;");
+        other("atomic p", "atomic r");
+        other("thread b", "daemon thread b");
+        other("let v = x; x = v + K;", "let u = x; x = u + K;");
+        assert_ne!(identity(TEXT, &[]), identity(TEXT, &[("K".to_owned(), 2)]));
+    }
+}

@@ -1,0 +1,180 @@
+//! Sources that hold all drawn mistakes at once; which of them is made is chosen when the program
+//! starts. So one build serves all.
+//!
+//! Lines stay where they are: reports name them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use crate::sites::{Shape, Site};
+use crate::workshop::{Workshop, original};
+
+/// The variable that chooses a mistake by its number.
+pub(crate) const CHOSEN: &str = "SELVEDGE_MUTANT";
+/// The variable with a folder to which each process writes which mistakes it came by.
+pub(crate) const REACHED: &str = "SELVEDGE_MUTANTS_REACHED";
+
+/// Whether a file is one of those in which mistakes can be made.
+pub(crate) fn is_source(file: &Path) -> bool {
+    let parts: Vec<&str> = file.iter().filter_map(|part| part.to_str()).collect();
+    match parts.as_slice() {
+        ["crates", krate, "src", .., name] => {
+            *krate != "selvedge-testkit"
+                && name.ends_with(".rs")
+                && !parts.iter().any(|part| matches!(*part, "tests" | "tests.rs"))
+        }
+        _ => false,
+    }
+}
+
+/// The files in which mistakes can be made, with their texts.
+pub(crate) fn sources() -> BTreeMap<PathBuf, String> {
+    let mut sources = BTreeMap::new();
+    let mut todo = vec![PathBuf::from("crates")];
+    while let Some(path) = todo.pop() {
+        let original = original(&path);
+        if original.is_dir() {
+            for entry in fs::read_dir(&original).expect("the sources can be read") {
+                todo.push(path.join(entry.expect("the sources can be read").file_name()));
+            }
+        } else if is_source(&path) {
+            sources.insert(path, fs::read_to_string(original).expect("the sources can be read"));
+        }
+    }
+    sources
+}
+
+/// Mistakes by number, in the sources of a workshop.
+pub(crate) struct Schemata<'a> {
+    workshop: &'a Workshop,
+    originals: &'a BTreeMap<PathBuf, String>,
+    /// Per file: where each mistake is in the text that was written.
+    written: BTreeMap<PathBuf, Vec<(usize, Range<usize>)>>,
+}
+
+impl<'a> Schemata<'a> {
+    /// Nothing is written yet.
+    pub(crate) fn new(workshop: &'a Workshop, originals: &'a BTreeMap<PathBuf, String>) -> Self {
+        Self { workshop, originals, written: BTreeMap::new() }
+    }
+
+    /// Writes the sources with these mistakes.
+    pub(crate) fn write(&mut self, sites: &BTreeMap<usize, Site>) {
+        let mut by_file: BTreeMap<&Path, Vec<usize>> = BTreeMap::new();
+        for (&number, site) in sites {
+            by_file.entry(&site.file).or_default().push(number);
+        }
+        let most = sites.keys().last().map_or(0, |last| last + 1);
+        self.written.clear();
+        for (file, original) in self.originals {
+            let numbers = by_file.remove(file.as_path()).unwrap_or_default();
+            let mut text = String::new();
+            let mut places = Vec::new();
+            render(original, 0..original.len(), &numbers, sites, &mut text, &mut places);
+            if file.iter().count() == 4 && (file.ends_with("lib.rs") || file.ends_with("main.rs")) {
+                text.push_str(&selection(most));
+            }
+            self.workshop.write(file, &text);
+            self.written.insert(file.clone(), places);
+        }
+    }
+
+    /// The mistakes at a place of a text that was written.
+    pub(crate) fn at(&self, file: &Path, place: &Range<usize>) -> Vec<usize> {
+        let places = self.written.get(file).into_iter().flatten();
+        let touching =
+            places.filter(|(_, range)| range.start < place.end && place.start < range.end);
+        // The innermost ones: what is around them may be right.
+        let least = touching.clone().map(|(_, range)| range.len()).min();
+        touching
+            .filter(|(_, range)| Some(range.len()) == least)
+            .map(|&(number, _)| number)
+            .collect()
+    }
+}
+
+/// Writes a part of a text with the mistakes within.
+fn render(
+    original: &str,
+    part: Range<usize>,
+    numbers: &[usize],
+    sites: &BTreeMap<usize, Site>,
+    text: &mut String,
+    places: &mut Vec<(usize, Range<usize>)>,
+) {
+    let key = |number: &usize| {
+        let range = &sites[number].range;
+        (range.start, std::cmp::Reverse(range.end), *number)
+    };
+    let mut todo = numbers.to_vec();
+    todo.sort_by_key(key);
+    let mut at = part.start;
+    while !todo.is_empty() {
+        let number = todo.remove(0);
+        let site = &sites[&number];
+        // What is around it comes first, so the others are within or after it.
+        let (within, after): (Vec<usize>, Vec<usize>) =
+            todo.into_iter().partition(|other| sites[other].range.start < site.range.end);
+        todo = after;
+        text.push_str(&original[at..site.range.start]);
+        let start = text.len();
+        let is_chosen = format!("crate::chosen_mutant::is({number})");
+        let wrong = &site.wrong;
+        match site.shape {
+            Shape::Expression => text.push_str(&format!("(if {is_chosen} {{ {wrong} }} else {{ ")),
+            Shape::Statement => text.push_str(&format!("if {is_chosen} {{ {wrong} }} else {{ ")),
+            Shape::Addition => text.push_str(&format!(" if {is_chosen} {{ {wrong} }} ")),
+        }
+        render(original, site.range.clone(), &within, sites, text, places);
+        match site.shape {
+            Shape::Expression => text.push_str(" })"),
+            Shape::Statement => text.push_str(" }"),
+            Shape::Addition => {}
+        }
+        places.push((number, start..text.len()));
+        at = site.range.end;
+    }
+    text.push_str(&original[at..part.end]);
+}
+
+/// The module of a crate that knows which mistake is chosen. It looks before the program starts:
+/// later, what it does could be seen by checked code.
+fn selection(most: usize) -> String {
+    format!(
+        r#"
+#[doc(hidden)]
+#[allow(unsafe_code, missing_docs, unreachable_pub, clippy::all, reason = "only in this copy")]
+pub mod chosen_mutant {{
+    use std::sync::atomic::{{AtomicBool, AtomicUsize, Ordering::Relaxed}};
+    static CHOSEN: AtomicUsize = AtomicUsize::new(usize::MAX);
+    static REACHED: [AtomicBool; {most}] = [const {{ AtomicBool::new(false) }}; {most}];
+    #[inline]
+    pub fn is(number: usize) -> bool {{
+        REACHED[number].store(true, Relaxed);
+        CHOSEN.load(Relaxed) == number
+    }}
+    #[used]
+    #[unsafe(link_section = ".init_array")]
+    static START: extern "C" fn() = start;
+    extern "C" fn start() {{
+        if let Some(number) = std::env::var("{CHOSEN}").ok().and_then(|text| text.parse().ok()) {{
+            CHOSEN.store(number, Relaxed);
+        }}
+    }}
+    #[used]
+    #[unsafe(link_section = ".fini_array")]
+    static END: extern "C" fn() = end;
+    extern "C" fn end() {{
+        if let Some(folder) = std::env::var_os("{REACHED}") {{
+            let name = format!("{{}}-{{}}", std::process::id(), env!("CARGO_CRATE_NAME"));
+            let numbers = (0..{most}).filter(|&number| REACHED[number].load(Relaxed));
+            let text: String = numbers.map(|number| format!("{{number}}\n")).collect();
+            let _ = std::fs::write(std::path::Path::new(&folder).join(name), text);
+        }}
+    }}
+}}
+"#
+    )
+}
