@@ -4,8 +4,8 @@ use selvedge_core::{Report, System};
 
 use crate::options::{Locks, Observer, Options};
 use crate::{
-    classic, constrained, context_sensitive, data_centric, optimal, oracle, parsimonious, quasi, sleep,
-    source,
+    classic, constrained, context_sensitive, data_centric, optimal, oracle, parsimonious, quasi,
+    sleep, source,
 };
 
 /// An exploration algorithm.
@@ -86,6 +86,8 @@ pub struct Info {
     pub covers: Covers,
     /// Whether it promises to visit every class once, with no redundant execution.
     pub optimal: bool,
+    /// Whether it can keep to a bound on preemptions and context switches.
+    pub switch_bounds: bool,
 }
 
 const EVERYTHING: Covers = Covers { assertions: true, deadlocks: true, data_races: true };

@@ -12,7 +12,15 @@
 //! | the children of a unit | `children.rs`, `pasts.rs` |
 //!
 //! **Equivalence:** Mazurkiewicz traces.
-//! **Guarantee:** exactly one maximal execution per trace.
+//! **Guarantee:** exactly one maximal execution per trace. **Not guaranteed:** no wasted work, where a step waits for
+//! several things while all other threads wait as well: a unit may then be begun and dropped, and is counted as
+//! redundant.
+//! **Differs from the paper:**
+//! 1. The canonical form takes the place of sleep sets and conflict detectors, so that a unit needs nothing but
+//!    its own steps: its children depend on it alone.
+//! 2. Steps that wait, steps that act differently in another state, and alternatives follow from the same
+//!    definition; the paper has reads, writes and locks. Steps that can be made to wait in several ways are chosen
+//!    last.
 //!
 //! **Cost:** per execution, the steps behind the prefix that it shares with the one before, and one look at
 //! each race of its new events. Memory for the pending units: at most the square of the length of an
@@ -38,11 +46,13 @@ use unit::{Item, Mark, Unit};
 pub(crate) const INFO: Info = Info {
     name: "parsimonious",
     summary: "one execution per trace in flat memory: canonical units of work",
-    advice: "As `optimal`, without wakeup trees: memory does not grow with the number of traces.",
+    advice: "As `optimal`, in memory that does not grow with the number of traces. May waste an execution \
+             where a step waits for several things and all other threads wait, too.",
     paper: "after Abdulla, Atig, Das, Jonsson, Sagonas, CAV 2024",
     equivalence: Equivalence::Mazurkiewicz,
     covers: Covers::EVERYTHING,
-    optimal: true,
+    optimal: false,
+    switch_bounds: false,
 };
 
 const NO_SWITCHES: &str = "`parsimonious` has no bound on preemptions or context switches, as the execution that \
@@ -215,7 +225,9 @@ impl<S: System> Search<'_, S> {
             let stage = self.stages.last_mut().expect("internal error: a head without its block");
             stage.open = !is_enabled && !stage.is_settled(execution);
             let first = stage.first;
-            if stage.open && !self.stages[first..].iter().all(|stage| stage.is_right_so_far(execution)) {
+            if stage.open
+                && !self.stages[first..].iter().all(|stage| stage.is_right_so_far(execution))
+            {
                 return Ran::Dropped;
             }
         }

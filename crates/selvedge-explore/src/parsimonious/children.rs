@@ -6,15 +6,15 @@
 //! its departures after `e` are in the *target*: `W` and `f'`, or `W` alone if `f'` cannot run there.
 
 use selvedge_core::{
-    Access, Effect, Flexibility, Footprint, Mode, Position, Status, Step, System, ThreadId, commute,
-    dependent, may_enable_only, never_disables,
+    Access, Effect, Flexibility, Footprint, Mode, Position, Status, Step, System, ThreadId,
+    commute, dependent, may_enable_only, never_disables,
 };
 use smallvec::SmallVec;
 
+use super::Search;
 use super::pasts::{Question, Trial, for_each_past, try_out};
 use super::stages::single;
 use super::unit::{Item, Mark, Unit};
-use super::Search;
 use crate::clock::{Clock, join};
 use crate::races::{decided, hard_causes, is_hard, lock_races};
 
@@ -282,9 +282,8 @@ impl<S: System> Search<'_, S> {
                 if !run.execution.depends_on(accesses, e) {
                     continue;
                 }
-                let direct = |x: Position| {
-                    known(run, x) || dependent(run.execution.accesses(x), accesses)
-                };
+                let direct =
+                    |x: Position| known(run, x) || dependent(run.execution.accesses(x), accesses);
                 let happens = |x: Position| {
                     past.iter().any(|&y| direct(y) && run.execution.happens_before(x, y))
                 };

@@ -105,9 +105,9 @@ pub(super) fn for_each_past<S: System>(
             let mut larger = past.clone();
             larger.extend(allowed.iter().copied().filter(|&x| is_needed(x)));
             // All that it needs must be there.
-            let lacks = (e.index() + 1..next.index()).map(Position::new).any(|x| {
-                is_needed(x) && larger.binary_search(&x).is_err() && !larger.contains(&x)
-            });
+            let lacks = (e.index() + 1..next.index())
+                .map(Position::new)
+                .any(|x| is_needed(x) && larger.binary_search(&x).is_err() && !larger.contains(&x));
             if lacks {
                 continue;
             }
