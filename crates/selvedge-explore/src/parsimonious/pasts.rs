@@ -71,12 +71,15 @@ pub(super) struct Question {
     pub(super) rest: Vec<Position>,
 }
 
+/// Takes what [`for_each_past`] finds: the events, and the alternatives of the step after them.
+type Found<'f, S> = &'f mut dyn FnMut(&mut Run<'_, S>, &[Position], &[Footprint]);
+
 /// Calls `found` with every set of events after which the step can run, and its alternatives there. The set
 /// contains the base, and some of the rest; it need not happen before the step.
 pub(super) fn for_each_past<S: System>(
     run: &mut Run<'_, S>,
     question: Question,
-    found: &mut dyn FnMut(&mut Run<'_, S>, &[Position], &[Footprint]),
+    found: Found<'_, S>,
 ) {
     let Question { e, thread, base, rest } = question;
     let mut todo = vec![(base, rest)];
