@@ -54,6 +54,14 @@ const WITHOUT_ENCODING: [(&str, &str); 16] = [
 
 type Constants = &'static [(&'static str, i64)];
 
+/// Seven readers of one lock, for caps of the explorers: no formula of that size is solved here. Smaller programs of the
+/// same kind are `many-readers.sel` and `after-these-readers.sel`.
+const TOO_LARGE: [&str; 2] =
+    ["regressions/readers-around-a-write.sel", "regressions/readers-one-writes-too.sel"];
+
+/// This one is made smaller for every encoding.
+const SMALLER_FOR_ALL: [(&str, Constants); 1] =
+    [("regressions/after-these-readers.sel", &[("N", 3), ("M", 6)])];
 /// With a token every interleaving is a model of its own: these programs are made smaller.
 const SMALLER_FOR_TOKEN: [(&str, Constants); 6] = [
     ("constrained/fib.sel", &[("N", 3), ("NODES", 4)]),
@@ -73,9 +81,9 @@ const SMALLER_FOR_BOTH: [(&str, Constants); 4] = [
 
 fn smaller(scheme: Scheme, name: &str) -> Constants {
     let tables: &[&[(&str, Constants)]] = match scheme {
-        Scheme::Order => &[],
-        Scheme::Mat => &[&SMALLER_FOR_BOTH],
-        Scheme::Token => &[&SMALLER_FOR_BOTH, &SMALLER_FOR_TOKEN],
+        Scheme::Order => &[&SMALLER_FOR_ALL],
+        Scheme::Mat => &[&SMALLER_FOR_ALL, &SMALLER_FOR_BOTH],
+        Scheme::Token => &[&SMALLER_FOR_ALL, &SMALLER_FOR_BOTH, &SMALLER_FOR_TOKEN],
     };
     let mut entries = tables.iter().copied().flatten();
     entries.find(|(program, _)| *program == name).map_or(&[], |&(_, constants)| constants)
@@ -88,14 +96,19 @@ fn agrees(scheme: Scheme, engine: Engine) {
         let text = fs::read_to_string(&file).unwrap();
         let name = file.strip_prefix(corpus()).unwrap().display().to_string();
         let constants = smaller(scheme, &name);
+        if TOO_LARGE.contains(&name.as_str()) {
+            seen.insert(name);
+            continue;
+        }
         if let Err(problem) = compare(&name, &text, constants, scheme, engine) {
             problems.push(format!("{name} {constants:?}: {problem}"));
         }
         seen.insert(name);
     }
     assert!(problems.is_empty(), "{}", problems.join("\n"));
-    let smaller = SMALLER_FOR_TOKEN.iter().chain(&SMALLER_FOR_BOTH).map(|&(name, _)| name);
-    for name in smaller.chain(WITHOUT_ENCODING.map(|(name, _)| name)) {
+    let smaller = SMALLER_FOR_TOKEN.iter().chain(&SMALLER_FOR_BOTH).chain(&SMALLER_FOR_ALL);
+    let names = smaller.map(|&(name, _)| name).chain(TOO_LARGE);
+    for name in names.chain(WITHOUT_ENCODING.map(|(name, _)| name)) {
         assert!(seen.contains(name), "{name} is in a table, but not in `programs/`");
     }
 }
