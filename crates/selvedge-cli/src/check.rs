@@ -81,7 +81,7 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
     }
     explain_disregarded_races(&loaded, &mut report, guard.budget())?;
 
-    let found = confirm_all(&loaded, &report, guard.budget())?;
+    let found = confirm_all(&loaded, &mut report, guard.budget())?;
     note_unshortened(&mut report, &found, guard.budget());
     let outcome = Outcome { found, loaded: &loaded, report, method, covers, args, time };
     let text = match (args.output.json, args.quiet) {
@@ -140,15 +140,21 @@ fn check_observation_options(args: &CheckArgs, method: &Method) -> Result<(), Fa
     Err(Failure::User(reason))
 }
 
-/// Replays every violation. One that is not seen again is an error of the tool. What looks the same
+/// Replays every violation, while the budget lasts. One that is not seen again is an error of the tool. What looks the same
 /// to the user is shown once.
 pub(crate) fn confirm_all(
     loaded: &Loaded,
-    report: &Report,
+    report: &mut Report,
     budget: &Budget,
 ) -> Result<Vec<TraceView>, Failure> {
     let mut found: Vec<TraceView> = Vec::new();
-    for (violation, schedule) in &report.violations {
+    for (index, (violation, schedule)) in report.violations.iter().enumerate() {
+        // One is enough for the verdict. Nothing is shown that was not replayed.
+        if budget.is_spent() && !found.is_empty() {
+            let left = report.violations.len() - index;
+            report.count("violations not replayed", left as u64);
+            break;
+        }
         let trace = confirm(loaded, violation, schedule, budget)?;
         let new = &trace.violations[0];
         let is_known = found.iter().any(|known| {

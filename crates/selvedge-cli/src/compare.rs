@@ -102,10 +102,10 @@ fn measure(
     };
     let mut watch = Watch::start(true, info.name);
     let make = || loaded.system();
-    let (report, peak) =
+    let (mut report, peak) =
         memory::peak_of(|| selvedge_explore::explore(algorithm, &make, &options, &mut watch));
     let time = watch.finish();
-    let found = confirm_all(loaded, &report, guard.budget())?;
+    let found = confirm_all(loaded, &mut report, guard.budget())?;
     let messages = found.iter().map(|trace| trace.violations[0].message.clone()).collect();
     Ok(Row { algorithm, k: quasi.k, report, messages, time, peak })
 }

@@ -46,7 +46,7 @@ pub(crate) fn run(args: &CheckArgs, scheme: Scheme, screen: &Screen) -> Result<E
     }
     let start = Instant::now();
     let clock = || start.elapsed();
-    let outcome = selvedge_symbolic::check(loaded.program(), &options, guard.budget(), &clock);
+    let mut outcome = selvedge_symbolic::check(loaded.program(), &options, guard.budget(), &clock);
     let time = start.elapsed();
     if let Some(mistake) = outcome.mistakes.first() {
         return Err(Failure::Internal(format!(
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &CheckArgs, scheme: Scheme, screen: &Screen) -> Result<E
         )));
     }
     let result = Shown {
-        found: confirm_all(&loaded, &outcome.report, guard.budget())?,
+        found: confirm_all(&loaded, &mut outcome.report, guard.budget())?,
         inconclusive: outcome.report.inconclusive.clone(),
         verdict: outcome.report.verdict(),
         threads: outcome.report.threads,
