@@ -11,7 +11,7 @@ use crate::data_race;
 use crate::frees::Suspects;
 use crate::options::{Observer, Options, Progress};
 
-/// Asking the observer costs a look at the clock: not at every step.
+/// Asking the observer may cost a look at the clock: not at every step.
 const STEPS_BETWEEN_POLLS: u32 = 512;
 
 /// An exploration under way.
@@ -339,10 +339,15 @@ impl<'a, S: System> Run<'a, S> {
         if self.steps_to_poll == 0 {
             self.poll(fraction);
         }
+        self.ask_budget();
     }
 
     /// Ends the exploration: what was found.
     pub(crate) fn into_report(mut self) -> Report {
+        // What was given up half-way because the budget was spent may look like all there is.
+        if let Some(spent) = self.options.budget.spent() {
+            self.stop(spent.into());
+        }
         self.report.threads = self.system.thread_count();
         self.report
     }
@@ -367,6 +372,15 @@ impl<'a, S: System> Run<'a, S> {
         };
         if let Some(bound) = self.observer.poll(&progress) {
             self.stop(bound);
+        }
+        self.ask_budget();
+    }
+
+    /// Ends the exploration if the budget is spent. Cheap: to be called wherever something takes long.
+    #[inline]
+    pub(crate) fn ask_budget(&mut self) {
+        if let Some(spent) = self.options.budget.spent() {
+            self.stop(spent.into());
         }
     }
 

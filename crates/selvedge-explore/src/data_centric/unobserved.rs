@@ -99,7 +99,7 @@ pub(super) fn explore<S: System>(
     let mut search = Search {
         run: Run::new(make, options, observer),
         graph: Graph::default(),
-        realizer: Realizer::default(),
+        realizer: Realizer::new(&options.budget),
         architecture: Architecture::default(),
         pending: Effect::default(),
         nodes: Vec::new(),

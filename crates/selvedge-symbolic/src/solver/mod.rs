@@ -20,6 +20,8 @@ pub use backend::Engine;
 pub use lit::Lit;
 pub use order::Node;
 
+use selvedge_core::Budget;
+
 use backend::Backend;
 use order::OrderTheory;
 
@@ -60,8 +62,9 @@ pub struct Size {
 /// solver.add_edge(ab, a, b);
 /// solver.add_edge(ba, b, a);
 /// solver.add_clause(&[ab, ba]);
-/// assert_eq!(solver.solve(&[], &mut || false), Answer::Sat);
-/// assert_eq!(solver.solve(&[ab, ba], &mut || false), Answer::Unsat);
+/// let budget = selvedge_core::Budget::unlimited();
+/// assert_eq!(solver.solve(&[], &budget), Answer::Sat);
+/// assert_eq!(solver.solve(&[ab, ba], &budget), Answer::Unsat);
 /// ```
 pub struct Solver {
     backend: Box<dyn Backend>,
@@ -162,10 +165,15 @@ impl Solver {
         self.order_is_implied = true;
     }
 
-    /// Looks for a model in which all `assumptions` are true. `stop` is asked several times a
-    /// second; if it says yes, the answer is [`Answer::Stopped`].
-    pub fn solve(&mut self, assumptions: &[Lit], stop: &mut dyn FnMut() -> bool) -> Answer {
-        let answer = self.backend.solve(&mut self.order, assumptions, stop);
+    /// Looks for a model in which all `assumptions` are true. The question is a unit of work, and so
+    /// is each of the solver's looks at the budget, which come after a fixed number of its steps;
+    /// if nothing is left, the answer is [`Answer::Stopped`].
+    pub fn solve(&mut self, assumptions: &[Lit], budget: &Budget) -> Answer {
+        let mut stop = || budget.work(1).is_err();
+        if stop() {
+            return Answer::Stopped;
+        }
+        let answer = self.backend.solve(&mut self.order, assumptions, &mut stop);
         match answer {
             Answer::Sat => {
                 self.model = self.backend.model();
