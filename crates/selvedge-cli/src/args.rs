@@ -365,7 +365,8 @@ pub(crate) struct ConstraintsArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) write: Option<PathBuf>,
 
-    /// Give a pair up after so many questions to the solver; the same on every machine
+    /// Give a pair up after N units of work: a question to the solver is one, a long one is many. Counted,
+    /// not timed, so that every machine finds the same
     #[arg(long, value_name = "N", default_value_t = crate::constraints::WORK,
           value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) pair_work: u64,

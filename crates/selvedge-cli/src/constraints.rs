@@ -26,11 +26,12 @@ pub(crate) enum Origin {
     File(PathBuf),
 }
 
-/// So much work a pair is worth before a check: questions to the solver, and its looks at the budget. A
-/// pair that can be solved takes a tenth of it. Counted, not timed: a busy machine finds the same.
-pub(crate) const WORK: u64 = 5_000;
+/// So much work a pair is worth before a check: see [`Solver::solve`](selvedge_symbolic::solver::Solver::solve).
+/// A pair that can be solved rarely takes a third of it, and all of it is about two seconds. Counted, not
+/// timed: a busy machine finds the same.
+pub(crate) const WORK: u64 = 10_000;
 /// All pairs together before a check.
-const TOTAL_WORK: u64 = 20_000;
+const TOTAL_WORK: u64 = 40_000;
 
 /// The constraints of a check.
 #[derive(Clone, Copy, Debug)]

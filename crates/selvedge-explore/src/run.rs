@@ -61,10 +61,10 @@ impl<'a, S: System> Run<'a, S> {
         }
     }
 
-    /// Whether the exploration must end now.
+    /// Whether the exploration must end now. Cheap: to be asked wherever something takes long.
     #[inline]
     pub(crate) fn is_stopped(&self) -> bool {
-        self.stopped
+        self.stopped || self.options.budget.is_spent()
     }
 
     /// The thread ids known so far.
@@ -234,6 +234,9 @@ impl<'a, S: System> Run<'a, S> {
         if self.options.data_races {
             for race in data_race::find(&self.execution) {
                 self.note_violation(race.violation, race.second.index() + 1);
+                if self.options.budget.is_spent() {
+                    break;
+                }
             }
         }
         self.observer.execution(&self.execution, ending);
@@ -261,7 +264,7 @@ impl<'a, S: System> Run<'a, S> {
             for steps in of_a_thread {
                 // If it is not freed before the last access of a thread, something that is no step keeps it
                 // alive until then, as a count that nobody sees: then also before its other accesses.
-                if self.stopped || !self.try_out(&steps) {
+                if self.is_stopped() || !self.try_out(&steps) {
                     break;
                 }
             }
@@ -339,7 +342,6 @@ impl<'a, S: System> Run<'a, S> {
         if self.steps_to_poll == 0 {
             self.poll(fraction);
         }
-        self.ask_budget();
     }
 
     /// Ends the exploration: what was found.
@@ -372,15 +374,6 @@ impl<'a, S: System> Run<'a, S> {
         };
         if let Some(bound) = self.observer.poll(&progress) {
             self.stop(bound);
-        }
-        self.ask_budget();
-    }
-
-    /// Ends the exploration if the budget is spent. Cheap: to be called wherever something takes long.
-    #[inline]
-    pub(crate) fn ask_budget(&mut self) {
-        if let Some(spent) = self.options.budget.spent() {
-            self.stop(spent.into());
         }
     }
 

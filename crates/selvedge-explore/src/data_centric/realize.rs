@@ -96,6 +96,7 @@ impl Realizer {
     /// execution as it can easily be.
     pub(super) fn realize(&mut self, graph: &Graph, wanted: &Wanted<'_>) -> Option<Vec<EventId>> {
         self.effort.asked += 1;
+        self.go_on().ok()?;
         self.load(graph, wanted);
         self.constrain(graph, wanted).ok()?;
         self.saturate().ok()?;

@@ -25,6 +25,10 @@ use selvedge_core::Budget;
 use backend::Backend;
 use order::OrderTheory;
 
+/// How many easy questions the solver could answer, in about the time between two of its looks at the
+/// budget: units of work.
+pub const LOOK: u64 = 50;
+
 /// The answer to a query.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
@@ -165,12 +169,12 @@ impl Solver {
         self.order_is_implied = true;
     }
 
-    /// Looks for a model in which all `assumptions` are true. The question is a unit of work, and so
-    /// is each of the solver's looks at the budget, which come after a fixed number of its steps;
-    /// if nothing is left, the answer is [`Answer::Stopped`].
+    /// Looks for a model in which all `assumptions` are true. The question is a unit of work; each of
+    /// the solver's looks at the budget, which come after a fixed number of its steps, is [`LOOK`] of
+    /// them. If nothing is left, the answer is [`Answer::Stopped`].
     pub fn solve(&mut self, assumptions: &[Lit], budget: &Budget) -> Answer {
-        let mut stop = || budget.work(1).is_err();
-        if stop() {
+        let mut stop = || budget.work(LOOK).is_err();
+        if budget.work(1).is_err() {
             return Answer::Stopped;
         }
         let answer = self.backend.solve(&mut self.order, assumptions, &mut stop);
