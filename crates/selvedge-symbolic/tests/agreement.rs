@@ -12,6 +12,7 @@ use selvedge_core::{Bound, Budget, Inconclusive, Report, Verdict};
 use selvedge_explore::{Algorithm, Silent, explore};
 use selvedge_lang::Interpreter;
 use selvedge_lang::ir::Program;
+use selvedge_symbolic::solver::LOOK;
 use selvedge_symbolic::{Engine, Options, Scheme, check};
 use selvedge_testkit::{corpus, programs};
 
@@ -115,7 +116,7 @@ fn compare(
         _ => explored(&compiled.program)?,
     };
     // By work, not by time: the same on every machine.
-    let budget = Budget::unlimited().with_work(100_000);
+    let budget = Budget::unlimited().with_work(100_000 * LOOK);
     let options = Options { scheme, engine, keep_going: true, ..Options::default() };
     let outcome = check(&compiled.program, &options, &budget, &|| Duration::ZERO);
     if !outcome.mistakes.is_empty() {
