@@ -64,6 +64,7 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
             method.name()
         )));
     }
+    check_switch_bounds(args, &method)?;
     check_observation_options(args, &method)?;
     let covers = method.covers(&options);
     if args.races && !covers.data_races {
@@ -110,18 +111,23 @@ fn check_constraint_options(args: &CheckArgs, method: &Method) -> Result<(), Fai
     )))
 }
 
-/// Only `data-centric` observes, and one way at a time. It has no bounds on switches.
-fn check_observation_options(args: &CheckArgs, method: &Method) -> Result<(), Failure> {
+/// Executions of one class differ in their switches, and some algorithms do not choose the one with the fewest.
+fn check_switch_bounds(args: &CheckArgs, method: &Method) -> Result<(), Failure> {
     let limits = args.limits.limits();
-    let has_switch_bound = limits.preemptions.is_some() || limits.context_switches.is_some();
-    if has_switch_bound && method.name() == Algorithm::DataCentric.info().name {
-        return Err(Failure::User(
-            "`data-centric` has no bound on preemptions or context switches: an observation class has \
-             executions with few and with many\n  leave out the bound, or take another algorithm: \
-             selvedge algorithms"
-                .to_owned(),
-        ));
+    let is_bounded = limits.preemptions.is_some() || limits.context_switches.is_some();
+    let algorithm = Algorithm::named(method.name());
+    if !is_bounded || algorithm.is_none_or(|algorithm| algorithm.info().switch_bounds) {
+        return Ok(());
     }
+    Err(Failure::User(format!(
+        "`{}` has no bound on preemptions or context switches: a class has executions with few and with \
+         many\n  leave out the bound, or take another algorithm: selvedge algorithms",
+        method.name()
+    )))
+}
+
+/// Only `data-centric` observes, and one way at a time.
+fn check_observation_options(args: &CheckArgs, method: &Method) -> Result<(), Failure> {
     let refine = args.cycles == CyclesArg::Refine;
     let given = match (refine, args.unobserved_locks) {
         (false, false) => return Ok(()),

@@ -4,7 +4,8 @@ use selvedge_core::{Report, System};
 
 use crate::options::{Locks, Observer, Options};
 use crate::{
-    classic, constrained, context_sensitive, data_centric, optimal, oracle, quasi, sleep, source,
+    classic, constrained, context_sensitive, data_centric, optimal, oracle, parsimonious, quasi,
+    sleep, source,
 };
 
 /// An exploration algorithm.
@@ -20,6 +21,8 @@ pub enum Algorithm {
     Source,
     /// Source sets and wakeup trees.
     Optimal,
+    /// A canonical form of traces, and no wakeup trees.
+    Parsimonious,
     /// Unfoldings and k-partial alternatives.
     Quasi,
     /// Observations instead of traces.
@@ -83,6 +86,8 @@ pub struct Info {
     pub covers: Covers,
     /// Whether it promises to visit every class once, with no redundant execution.
     pub optimal: bool,
+    /// Whether it can keep to a bound on preemptions and context switches.
+    pub switch_bounds: bool,
 }
 
 const EVERYTHING: Covers = Covers { assertions: true, deadlocks: true, data_races: true };
@@ -95,6 +100,7 @@ impl Algorithm {
         Algorithm::Classic,
         Algorithm::Source,
         Algorithm::Optimal,
+        Algorithm::Parsimonious,
         Algorithm::Quasi,
         Algorithm::DataCentric,
         Algorithm::ContextSensitive,
@@ -123,6 +129,7 @@ impl Algorithm {
             Algorithm::Classic => classic::INFO,
             Algorithm::Source => source::INFO,
             Algorithm::Optimal => optimal::INFO,
+            Algorithm::Parsimonious => parsimonious::INFO,
             Algorithm::Quasi => quasi::INFO,
             Algorithm::DataCentric => data_centric::INFO,
             Algorithm::ContextSensitive => context_sensitive::INFO,
@@ -148,6 +155,7 @@ pub fn explore<S: System>(
         Algorithm::Classic => classic::explore(make, options, observer),
         Algorithm::Source => source::explore(make, options, observer),
         Algorithm::Optimal => optimal::explore(make, options, observer),
+        Algorithm::Parsimonious => parsimonious::explore(make, options, observer),
         Algorithm::Quasi => quasi::explore(make, options, observer),
         Algorithm::DataCentric => data_centric::explore(make, options, observer),
         Algorithm::ContextSensitive => context_sensitive::explore(make, options, observer),

@@ -43,6 +43,7 @@ pub(crate) const INFO: Info = Info {
     equivalence: Equivalence::Mazurkiewicz,
     covers: Covers::EVERYTHING,
     optimal: false,
+    switch_bounds: true,
 };
 
 pub(crate) fn explore<S: System>(

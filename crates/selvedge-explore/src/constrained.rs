@@ -41,6 +41,7 @@ pub(crate) const INFO: Info = Info {
     equivalence: Equivalence::State,
     covers: Covers::EVERYTHING,
     optimal: false,
+    switch_bounds: true,
 };
 
 pub(crate) fn explore<S: System>(

@@ -75,6 +75,7 @@ pub(crate) const INFO: Info = Info {
     equivalence: Equivalence::Observation,
     covers: Covers { assertions: true, deadlocks: true, data_races: false },
     optimal: false,
+    switch_bounds: false,
 };
 
 const NO_SWITCHES: &str = "`data-centric` has no bound on preemptions or context switches, as an \

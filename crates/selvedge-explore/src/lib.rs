@@ -23,6 +23,7 @@ mod data_centric;
 mod frontier;
 mod optimal;
 mod oracle;
+mod parsimonious;
 mod quasi;
 mod races;
 mod sequence;

@@ -51,6 +51,7 @@ pub(crate) const INFO: Info = Info {
     equivalence: Equivalence::Mazurkiewicz,
     covers: Covers::EVERYTHING,
     optimal: true,
+    switch_bounds: true,
 };
 
 pub(crate) fn explore<S: System>(

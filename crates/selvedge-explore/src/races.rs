@@ -35,7 +35,7 @@ use selvedge_core::{
 
 use smallvec::SmallVec;
 
-use self::locks::lock_races;
+pub(crate) use self::locks::lock_races;
 use self::waiting::Waiting;
 use crate::run::Run;
 use crate::sequence::Sequence;
@@ -160,7 +160,7 @@ pub(crate) fn plain_races(
 }
 
 /// Whether `e` makes `e'` possible in the first place: the start of a thread, a wake-up.
-fn is_hard(execution: &Execution, e: Position, later: Position) -> bool {
+pub(crate) fn is_hard(execution: &Execution, e: Position, later: Position) -> bool {
     execution.accesses(later).iter().any(|access| {
         access.mode.is_cause()
             && execution.accesses(e).iter().any(|other| other.object == access.object)
@@ -275,7 +275,7 @@ fn anew<S: System>(
 
 /// What `e'` does after `pre(E,e)` and `before`, if the system can tell without running them: when it
 /// touches one object and finds it as `e` did. Nothing if it is independent of `e` then.
-fn decided<S: System>(
+pub(crate) fn decided<S: System>(
     run: &mut Run<'_, S>,
     e: Position,
     later: Position,

@@ -15,7 +15,8 @@
 //! ```
 //!
 //! What differs: every class of interleavings is run once, and none is left out; memory is
-//! sequentially consistent; there is no limit on threads or branches. The fields of
+//! sequentially consistent, so that mistakes in the choice of orderings, which loom finds, are not found
+//! (a model that passes and uses weaker ones says so on the terminal); there is no limit on threads or branches. The fields of
 //! [`model::Builder`] and the variables of the environment:
 //!
 //! | variable | here |

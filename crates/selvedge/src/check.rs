@@ -1,5 +1,7 @@
 //! The entry: checks a closure, and says what came out.
 
+mod follow;
+
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
 use std::path::PathBuf;
@@ -7,14 +9,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use selvedge_core::{Bound, Inconclusive, Replay, Report, Schedule, Verdict};
+use selvedge_core::{Bound, Inconclusive, Replay, Report, Verdict};
 use selvedge_explore::{Algorithm, Limits, Options, Sampling, confirm, explore, sample};
 use selvedge_report::TraceView;
 
 use crate::alloc::Reuse;
 use crate::failure::{self, Failure, Look};
 use crate::outcome::Outcome;
-use crate::rt::runtime::{Learned, Shared, running};
+use crate::rt::runtime::{Learned, RwLockPolicy, Shared, running};
 use crate::rt::system::Program;
 use crate::rt::{Spot, arena};
 use crate::turns;
@@ -75,8 +77,11 @@ pub struct Builder {
     spin_turns: u32,
     leaks: bool,
     reuse: Reuse,
+    rwlock_policy: RwLockPolicy,
+    spurious: u32,
     report_file: Option<PathBuf>,
     statistics: bool,
+    quiet: bool,
     replay: Option<String>,
     sample: Option<(u64, u64)>,
 }
@@ -97,8 +102,11 @@ impl Default for Builder {
             spin_turns: SPIN_TURNS,
             leaks: false,
             reuse: Reuse::default(),
+            rwlock_policy: RwLockPolicy::Any,
+            spurious: 1,
             report_file: None,
             statistics: false,
+            quiet: false,
             replay: None,
             sample: None,
         }
@@ -210,6 +218,49 @@ impl Builder {
         self
     }
 
+    /// Whom a reader-writer lock lets in first; whatever `std` allows, unless said otherwise.
+    ///
+    /// ```
+    /// # use selvedge::{Builder, RwLockPolicy, Verdict, sync::{Arc, RwLock}, thread};
+    /// let reads_twice = || {
+    ///     let lock = Arc::new(RwLock::new(0));
+    ///     let other = Arc::clone(&lock);
+    ///     thread::spawn(move || *other.write().unwrap() = 1);
+    ///     let (_first, _second) = (lock.read().unwrap(), lock.read().unwrap());
+    /// };
+    /// // The writer waits for the first, and the second for the writer.
+    /// assert_eq!(Builder::new().explore(reads_twice).verdict(), Verdict::Violated);
+    /// let readers_first = Builder::new().rwlock_policy(RwLockPolicy::Readers);
+    /// assert_eq!(readers_first.explore(reads_twice).verdict(), Verdict::Verified);
+    /// ```
+    pub fn rwlock_policy(mut self, policy: RwLockPolicy) -> Self {
+        self.rwlock_policy = policy;
+        self
+    }
+
+    /// How often, for each thread and place, a wait ends without a notification, `park` without a token, and a
+    /// weak compare-exchange fails although it found what it expected; `std` allows all of these. Once unless said
+    /// otherwise; with 0, never. Where the code comes back to the same operation without having written
+    /// anything, as in a loop that looks again, it is left out: that costs no execution. So it is, for a weak
+    /// compare-exchange, in code with spin loops. The report says if something was left out that might matter (`facts.spurious` in JSON).
+    ///
+    /// ```
+    /// # use selvedge::{Builder, Verdict, sync::{Arc, atomic::{AtomicBool, Ordering::SeqCst}}, thread};
+    /// let parks_once = || {
+    ///     let ready = Arc::new(AtomicBool::new(false));
+    ///     let (other, main) = (Arc::clone(&ready), thread::current());
+    ///     thread::spawn(move || { other.store(true, SeqCst); main.unpark(); });
+    ///     thread::park(); // Should be in a loop.
+    ///     assert!(ready.load(SeqCst));
+    /// };
+    /// assert_eq!(Builder::new().explore(parks_once).verdict(), Verdict::Violated);
+    /// assert_eq!(Builder::new().spurious(0).explore(parks_once).verdict(), Verdict::Verified);
+    /// ```
+    pub fn spurious(mut self, most: u32) -> Self {
+        self.spurious = most;
+        self
+    }
+
     /// Also writes the report to a file: as JSON if its name ends in `.json`, with the fields of
     /// `selvedge check --json`, and else as text.
     pub fn report_file(mut self, path: impl Into<PathBuf>) -> Self {
@@ -220,6 +271,13 @@ impl Builder {
     /// Prints a line about each check: verdict, executions, time. So does `SELVEDGE_STATISTICS=1`.
     pub fn statistics(mut self, on: bool) -> Self {
         self.statistics = on;
+        self
+    }
+
+    /// Does not print the line that a passing check says when orderings weaker than `SeqCst` were used.
+    /// So does `SELVEDGE_QUIET=1`. [`Outcome::uses_weak_orderings`] and the report say it in any case.
+    pub fn quiet(mut self, on: bool) -> Self {
+        self.quiet = on;
         self
     }
 
@@ -267,6 +325,9 @@ impl Builder {
                     && outcome.report.inconclusive.iter().all(asked)
             }
         };
+        if fine && outcome.weak && !self.quiet {
+            failure::print_weak(&outcome);
+        }
         let text = (!fine).then(|| outcome.text_as(Look::of_terminal()));
         match (text, unwritten) {
             (None, None) => {}
@@ -292,6 +353,16 @@ impl Builder {
         };
         if shared.weak.get() {
             report.fact("memory", failure::WEAK.to_owned());
+        }
+        if shared.whims_left_out.get() {
+            report.fact(
+                "spurious",
+                "compare_exchange_weak does not fail without reason: there are spin loops"
+                    .to_owned(),
+            );
+        } else if shared.whims_bounded.get() {
+            let most = self.spurious;
+            report.fact("spurious", format!("at most {most} for each thread and place"));
         }
         let time = start.elapsed();
         let unsteady = shared.unsteady.borrow().clone();
@@ -320,15 +391,21 @@ impl Builder {
     /// All executions, and those that show what is wrong.
     fn search_and_confirm(&self, shared: &Rc<Shared>, start: Instant) -> (Report, Vec<Failure>) {
         loop {
-            let mut report = self.search(shared, start);
-            // What was learned matters from the first step on.
-            while shared.learned.news.replace(false) {
-                report = self.search(shared, start);
-            }
+            let report = self.search_until_known(shared, start);
             let failures = self.confirm(shared, &report);
             // In fewer context switches, a loop may come to a state that it was not in before.
             if !shared.learned.news.replace(false) {
                 return (report, failures);
+            }
+        }
+    }
+
+    /// All executions. What is learned matters from the first step on: then the search starts again.
+    fn search_until_known(&self, shared: &Rc<Shared>, start: Instant) -> Report {
+        loop {
+            let report = self.search(shared, start);
+            if !shared.learned.news.replace(false) {
+                return report;
             }
         }
     }
@@ -381,6 +458,10 @@ impl Builder {
             panics_are_results: self.panics_are_results,
             spin_turns: self.spin_turns,
             ends_loops: self.options.limits.steps == Self::default().options.limits.steps,
+            rwlock_policy: self.rwlock_policy,
+            spurious: self.spurious,
+            whims_bounded: Cell::new(false),
+            whims_left_out: Cell::new(false),
             learned: Learned::default(),
             weak: Cell::new(false),
             assumed: Cell::new(None),
@@ -426,65 +507,6 @@ impl Builder {
             Inconclusive::Bound(Bound::Interrupted) | Inconclusive::GaveUp(_) => false,
             Inconclusive::Bound(_) => true,
         }
-    }
-
-    /// The one execution that a schedule gives. If nothing is wrong in it, it is printed.
-    #[track_caller]
-    #[allow(clippy::print_stderr, reason = "who replays an execution wants to see it")]
-    fn follow(&self, shared: &Rc<Shared>, schedule: &str) -> (Report, Vec<Failure>) {
-        let steps: Schedule = match schedule.parse() {
-            Ok(steps) => steps,
-            Err(error) => panic!("selvedge: `{schedule}` is no schedule: {error}"),
-        };
-        let mut replayed = self.follow_once(shared, &steps);
-        while shared.learned.news.replace(false) {
-            replayed = self.follow_once(shared, &steps);
-        }
-        let (report, view) = match replayed {
-            Ok(replayed) => replayed,
-            Err(reason) => {
-                panic!("selvedge: the schedule does not fit this code, or not any more: {reason}")
-            }
-        };
-        let failure = Failure::new(view, shared.backtrace.take());
-        if failure.view.violations.is_empty() {
-            let look = Look::of_terminal();
-            eprintln!("{}", failure::of_failure(shared.checked_at, look, &failure));
-            eprintln!("selvedge: nothing is wrong in this execution");
-            return (report, Vec::new());
-        }
-        (report, vec![failure])
-    }
-
-    fn follow_once(
-        &self,
-        shared: &Rc<Shared>,
-        steps: &Schedule,
-    ) -> Result<(Report, TraceView), String> {
-        shared.is_unsteady.set(false);
-        let with_turns = turns::with(&mut Program::new(Rc::clone(shared), false), steps);
-        let mut system = Program::new(Rc::clone(shared), true);
-        let mut replay =
-            selvedge_core::replay(&mut system, &with_turns).map_err(|error| error.to_string())?;
-        name_free(shared, &mut replay);
-        let mut violations: Vec<_> = replay.violations().cloned().collect();
-        if self.options.data_races {
-            violations.extend(selvedge_explore::data_races(&system, &replay));
-        }
-        let replay = turns::without(replay);
-        let view =
-            TraceView::new(&replay, &violations.iter().collect::<Vec<_>>(), &failure::source_line);
-        let mut report = Report {
-            steps: replay.steps.len() as u64,
-            longest: replay.steps.len(),
-            threads: replay.thread_names.len(),
-            ..Report::default()
-        };
-        report.counts.complete = 1;
-        report.note(Inconclusive::Bound(Bound::Executions(1)));
-        let found = violations.into_iter().map(|violation| (violation, steps.clone()));
-        report.violations = found.collect();
-        Ok((report, view))
     }
 }
 

@@ -1,6 +1,9 @@
 //! What a failing test prints.
 
 use std::backtrace::Backtrace;
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::sync::{Mutex, PoisonError};
 
 use selvedge_core::{Place, Report, Schedule, Verdict, ViolationKind};
 use selvedge_report::{
@@ -184,6 +187,24 @@ pub(crate) fn schedule_of(variable: &str, checked_at: Spot) -> Option<String> {
 /// What a verdict says nothing about.
 pub(crate) const WEAK: &str = "orderings weaker than SeqCst are used; behaviours that only weak \
                                memory shows were not explored";
+
+/// What a check that passed does not prove. Test harnesses keep what passing tests print, so this goes to
+/// the terminal itself; once for each check of a process, however often it runs.
+pub(crate) fn print_weak(outcome: &Outcome) {
+    static TOLD: Mutex<BTreeSet<(String, String)>> = Mutex::new(BTreeSet::new());
+    if std::env::var_os("SELVEDGE_QUIET").is_some_and(|quiet| quiet != "0") {
+        return;
+    }
+    let current = std::thread::current();
+    let test = current.name().unwrap_or("a check").to_owned();
+    let place = short(outcome.checked_at);
+    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    if told.insert((test.clone(), place.clone())) {
+        // Not with `eprintln!`: tests keep that for themselves. One write: lines of others stay whole.
+        let line = format!("selvedge: {test} ({place}): passed, but {WEAK}\n");
+        let _ = std::io::stderr().write_all(line.as_bytes());
+    }
+}
 
 /// One line about how much was run, and what was not looked at.
 pub(crate) fn summary(report: &Report, how: &str, weak: bool) -> String {

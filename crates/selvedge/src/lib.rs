@@ -1,5 +1,7 @@
 //! Checks concurrent Rust code: runs one execution per equivalence class of interleavings, and
-//! reports every panic, deadlock, data race, leak and misuse, or proves that there is none.
+//! reports every panic, deadlock, data race, leak and misuse that sequentially consistent memory shows,
+//! or proves that there is none. Behaviours that only orderings weaker than `SeqCst` allow are not
+//! explored; a test that passes and uses such orderings says so.
 //!
 //! # A first test
 //!
@@ -222,6 +224,7 @@
 //! | variable | effect |
 //! |---|---|
 //! | `SELVEDGE_REPLAY` | the execution that a report gave is run again, and no other; see above |
+//! | `SELVEDGE_QUIET=1` | a check that passes does not say that it used orderings weaker than `SeqCst`; see [`Builder::quiet`] |
 //! | `SELVEDGE_FULL=1` | long executions are shown whole |
 //! | `SELVEDGE_STATISTICS=1` | a line for each check: verdict, executions, time (`cargo test -- --nocapture`), as [`Builder::statistics`] prints it |
 //! | `SELVEDGE_PROGRESS=1` | a check that takes long says how far it is after a second, and then less and less often; 10 without the variable, 0 for never |
@@ -304,7 +307,7 @@
 //! |---|---|
 //! | misses executions, and repeats others | each class once |
 //! | `SeqCst` is taken for acquire and release: false alarms | exact |
-//! | weaker orderings have their own behaviours | they are taken for `SeqCst`, and the report says so |
+//! | weaker orderings have their own behaviours | they are taken for `SeqCst`; a check that passes says so |
 //! | at most 5 threads and 1,000 branches | no limit |
 //! | no `const fn new`, `Weak`, `scope`, `OnceLock`, `sync_channel` … | all there |
 //! | a lock is never poisoned | it is, as in `std` |
@@ -343,16 +346,19 @@
 //!
 //! # Limits
 //!
-//! * Memory is sequentially consistent. Weaker orderings are accepted and shown in reports, which say
-//!   that behaviours only weak memory shows were not explored.
+//! * Memory is sequentially consistent. Weaker orderings are accepted, shown in reports, and taken for
+//!   `SeqCst`: no mistake in the choice of an ordering is found, and no data race that is there only
+//!   because of one. A check that passes says so in a line on the terminal, and so do its report, its JSON
+//!   (`facts.memory`) and [`Outcome::uses_weak_orderings`].
 //! * The closure must do the same every time: no clocks, no random numbers, no threads of `std`. If it
 //!   does not, the report says where it differed.
 //! * What waits in `std` stops the whole check: all checked threads run on one thread of the system, by
 //!   turns, so a lock of `std` that another of them holds is never given up. A test that hangs says so
 //!   on the terminal after ten seconds. A lock, channel or atomic of `std` that nobody waits for is
 //!   not seen: no other order of its uses is tried. Types of this crate used on a thread of `std` panic.
-//! * `compare_exchange_weak`, `park` and waits do not fail or end without reason. Timeouts are tried
-//!   both ways. A loop in which time is up again and again is like one with a hint: it goes round when
+//! * `compare_exchange_weak`, `park` and waits fail or end without reason where the code does not try
+//!   again, once for each thread and place ([`Builder::spurious`]); `compare_exchange_weak` not in code with spin loops. What a loop that
+//!   does try again could see earlier than it is notified is not explored. Timeouts are tried both ways. A loop in which time is up again and again is like one with a hint: it goes round when
 //!   something that it looked at has changed.
 //! * A spin loop with [`hint::spin_loop`] or [`thread::yield_now`] waits until something it read has
 //!   changed, once it has come back to a state it was in before. To see whether it does, it is
@@ -416,5 +422,6 @@ pub use alloc::Reuse;
 pub use check::{Builder, check, check_random, replay};
 pub use outcome::Outcome;
 pub use rt::arena::Allocator;
+pub use rt::runtime::RwLockPolicy;
 pub use selvedge_core::{Counts, Report, Verdict, ViolationKind};
 pub use selvedge_explore::Algorithm;

@@ -8,7 +8,8 @@ use std::time::Duration;
 /// since the execution in which the time is up is explored too.
 #[test]
 fn a_thread_that_waits_for_one_with_a_timeout() {
-    let outcome = Builder::new().explore(|| {
+    // Without spurious wake-ups, so that only the time can end the wait.
+    let outcome = Builder::new().spurious(0).explore(|| {
         let shared = Arc::new((Mutex::new(()), Condvar::new()));
         let other = thread::spawn(move || {
             let guard = shared.0.lock().unwrap();

@@ -84,6 +84,7 @@ fn a_box_that_is_freed_while_another_may_read_it() {
 fn cells_and_locks_too() {
     let cell = || {
         let shared = Raw::new(UnsafeCell::new(0));
+        // SAFETY: what is tested is that this is noticed where it is wrong.
         let reader = thread::spawn(move || shared.get().with(|value| unsafe { *value }));
         shared.free();
         reader.join().unwrap();

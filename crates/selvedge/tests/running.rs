@@ -129,3 +129,36 @@ fn the_command_that_shows_a_failure_again_has_the_flags_of_the_compiler() {
     assert!(with.ends_with(" cargo test panics_in_a_function"), "{with}");
     assert!(command("-D warnings").starts_with("SELVEDGE_REPLAY="));
 }
+
+/// Uses an ordering that is weaker than `SeqCst` in two checks, the first of them twice.
+#[test]
+fn passes_with_weak_orderings() {
+    if is_victim("passes_with_weak_orderings") {
+        let check = |order| {
+            selvedge::check(move || {
+                let x = AtomicUsize::new(0);
+                x.store(1, order);
+            });
+        };
+        check(selvedge::sync::atomic::Ordering::Relaxed);
+        check(selvedge::sync::atomic::Ordering::Relaxed);
+        selvedge::check(|| AtomicUsize::new(0).store(1, SeqCst));
+        let quiet = selvedge::Builder::new().quiet(true);
+        quiet.check(|| _ = AtomicUsize::new(0).load(selvedge::sync::atomic::Ordering::Acquire));
+    }
+}
+
+/// The harness keeps what passing tests print: this must be seen nevertheless.
+#[test]
+fn a_test_that_passes_with_weak_orderings_says_so_once() {
+    let most = Duration::from_secs(60);
+    let output = run("passes_with_weak_orderings", &[], most);
+    let text = stderr(&output);
+    assert!(output.status.success(), "{text}");
+    let line = "passed, but orderings weaker than SeqCst are used; behaviours that only weak memory \
+                shows were not explored";
+    assert!(text.starts_with("selvedge: passes_with_weak_orderings (running.rs:"), "{text}");
+    assert_eq!((text.matches(line).count(), text.lines().count()), (1, 1), "{text}");
+    let quiet = run("passes_with_weak_orderings", &[("SELVEDGE_QUIET", "1")], most);
+    assert_eq!(stderr(&quiet), "");
+}

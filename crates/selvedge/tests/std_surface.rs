@@ -29,7 +29,7 @@ fn atomics_have_all_operations() {
         assert_eq!((x.fetch_and(3, SeqCst), x.fetch_or(8, SeqCst)), (6, 2));
         assert_eq!((x.fetch_xor(2, SeqCst), x.fetch_nand(8, SeqCst)), (10, 8));
         assert_eq!(x.compare_exchange(1, 2, SeqCst, SeqCst), Err(!8));
-        assert_eq!(x.compare_exchange_weak(!8, 2, SeqCst, SeqCst), Ok(!8));
+        while x.compare_exchange_weak(!8, 2, SeqCst, SeqCst).is_err() {}
         assert_eq!(x.fetch_update(SeqCst, SeqCst, |x| (x == 2).then_some(9)), Ok(2));
         assert_eq!(x.fetch_update(SeqCst, SeqCst, |_| None), Err(9));
         let mut y = AtomicU16::new(7);
@@ -175,7 +175,9 @@ fn a_timed_wait_ends_either_way() {
         thread.join().unwrap();
         found
     });
-    assert_eq!(found, BTreeSet::from([(false, true), (true, false), (true, true)]));
+    // Or it ends without reason.
+    let all = [(false, false), (false, true), (true, false), (true, true)];
+    assert_eq!(found, BTreeSet::from(all));
 }
 
 #[test]
@@ -324,8 +326,9 @@ fn parking_waits_for_the_token() {
             other.store(true, SeqCst);
             main.unpark();
         });
-        thread::park();
-        assert!(flag.load(SeqCst));
+        while !flag.load(SeqCst) {
+            thread::park();
+        }
         thread::park_timeout(Duration::from_millis(1));
         thread.join().unwrap();
     });

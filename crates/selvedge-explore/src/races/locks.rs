@@ -8,7 +8,7 @@ use super::hard_causes;
 /// The events that race with taking a mutex: those that do not happen before the previous event of
 /// the thread that takes it. If someone looked at the mutex while it was free, these looks; else the
 /// acquire before.
-pub(super) fn lock_races(execution: &Execution, later: Position) -> SmallVec<[Position; 4]> {
+pub(crate) fn lock_races(execution: &Execution, later: Position) -> SmallVec<[Position; 4]> {
     let mut races = SmallVec::new();
     let accesses = execution.accesses(later);
     let Some(nth) = accesses.iter().position(|access| access.mode == Mode::Acquire) else {

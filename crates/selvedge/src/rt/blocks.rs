@@ -16,7 +16,7 @@ use super::names::Names;
 use super::object::Touching;
 use super::operation::Spot;
 use super::reuse::Pool;
-use super::runtime::{Runtime, Thread, Way};
+use super::runtime::{Runtime, Way};
 
 /// A block that a thread allocated in this execution.
 #[derive(Clone, Copy)]
@@ -249,11 +249,12 @@ impl Runtime {
 
     /// Blocks that were never freed: by whom each was allocated, and how many bytes.
     pub(super) fn blocks_left(&self) -> Vec<(usize, usize)> {
-        let of_thread = |(number, thread): (usize, &Box<Thread>)| {
-            let left = thread.arena.log().iter().filter(|block| block.free.is_none());
-            left.map(|block| (number, block.size)).collect::<Vec<_>>()
-        };
-        self.threads.iter().enumerate().flat_map(of_thread).collect()
+        let mut left = Vec::new();
+        for (number, thread) in self.threads.iter().enumerate() {
+            let blocks = thread.arena.log().iter().filter(|block| block.free.is_none());
+            left.extend(blocks.map(|block| (number, block.size)));
+        }
+        left
     }
 }
 
@@ -281,8 +282,7 @@ pub(super) fn note_free(
 ) -> bool {
     let Some(engine) = Engine::try_enter() else { return true };
     let rt = engine.rt();
-    let is_own = |it: &&Box<Thread>| std::ptr::eq(&raw const *it.arena, of);
-    if rt.threads.get(thread).filter(is_own).is_none() {
+    if !rt.threads.get(thread).is_some_and(|it| std::ptr::eq(&raw const *it.arena, of)) {
         return true;
     }
     if rt.block_of(address).is_some_and(|block| block.recycles) && rt.recycles(layout) {

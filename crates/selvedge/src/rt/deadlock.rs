@@ -6,12 +6,14 @@ use super::runtime::{Runtime, State, place};
 
 impl Runtime {
     /// Whether a thread waits for something that time alone would end: then the execution in which
-    /// its time is up covers this one. Or it is only taken to wait: then the verdict says so.
+    /// its time is up covers this one. Or it is only taken to wait: then the verdict says so, or another
+    /// execution covers this one.
     pub(crate) fn someone_may_go_on(&self) -> bool {
         self.waiting().any(|number| {
             let thread = &self.threads[number];
             // SAFETY: a thread that waits stands at its operation, which is on its stack.
-            thread.touched.assumed || unsafe { (*thread.pending).is_timed() }
+            let operation = unsafe { &*thread.pending };
+            thread.touched.assumed || operation.is_timed() || operation.is_without_reason(self)
         })
     }
 
@@ -54,11 +56,15 @@ impl Runtime {
             }
             many => format!("deadlock: {} wait for ever", listed(many)),
         };
+        let mut notes: Vec<String> = waiting.iter().map(|&it| self.why_it_waits(it)).collect();
+        // SAFETY: a thread that waits stands at its operation, which is on its stack.
+        let depends = |&number: &usize| unsafe { &*self.threads[number].pending }.depends_on();
+        notes.extend(waiting.iter().find_map(depends).map(str::to_owned));
         Violation {
             kind: ViolationKind::Deadlock,
             message,
             places: waiting.iter().map(|&number| place(self.threads[number].spot)).collect(),
-            notes: waiting.iter().map(|&number| self.why_it_waits(number)).collect(),
+            notes,
             thread: None,
         }
     }

@@ -83,6 +83,9 @@ impl Engine {
         }
         let thread = &mut rt.threads[me];
         thread.operations += 1;
+        if rt.shared.learned.rwlocks.get() {
+            self.note_lock_order(operation);
+        }
         if rt.way != Way::Announce {
             return self.at_once(operation, spot);
         }
@@ -241,6 +244,9 @@ impl Engine {
             // Its destructors may take as many steps again.
             rt.drained = 0;
             self.unwind();
+        }
+        if rt.way == Way::Trial {
+            return self.in_trial(operation, spot);
         }
         rt.stand_at(operation, Subject::Both, spot);
         if rt.way == Way::Alone {

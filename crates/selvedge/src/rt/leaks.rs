@@ -50,6 +50,12 @@ impl Leaks {
         }
     }
 
+    /// The locks that a thread holds.
+    pub(crate) fn held_by(&self, thread: usize) -> impl Iterator<Item = ObjectId> + '_ {
+        let is_its = move |held: &&(ObjectId, u32, Spot)| held.1 == thread as u32;
+        self.held.iter().filter(is_its).map(|held| held.0)
+    }
+
     /// Where a thread took a lock that it holds.
     pub(crate) fn held_at(&self, object: ObjectId, thread: usize) -> Option<Spot> {
         let is_it = |held: &&(ObjectId, u32, Spot)| held.0 == object && held.1 == thread as u32;

@@ -9,6 +9,7 @@ pub(crate) mod engine;
 pub(crate) mod fiber;
 mod image;
 pub(crate) mod leaks;
+mod lock_order;
 mod names;
 pub(crate) mod object;
 pub(crate) mod operation;
@@ -20,11 +21,13 @@ pub(crate) mod runtime;
 pub(crate) mod spin;
 mod state;
 pub(crate) mod system;
+mod whim;
 
 #[cfg(test)]
 mod tests;
 
 pub(crate) use engine::{Engine, is_unwinding, may_step_to_show};
+pub(crate) use lock_order::Waits;
 pub(crate) use object::Header;
 pub(crate) use operation::{Await, Compare, Operation, Spot, Subject, Touch};
 pub(crate) use restore::Restorer;

@@ -5,7 +5,9 @@ use std::sync::atomic::Ordering;
 
 use selvedge_core::{Effect, Flexibility, Mode, ObjectId};
 
+use super::lock_order::Waits;
 use super::runtime::Runtime;
+use super::whim::Key;
 
 /// A place in checked code.
 pub(crate) type Spot = &'static Location<'static>;
@@ -44,8 +46,37 @@ pub(crate) trait Operation {
         None
     }
 
+    /// Whether it chooses if another operation ends without reason; see `whim.rs`.
+    fn is_whim(&self) -> bool {
+        false
+    }
+
+    /// The same, if nobody knows whether it matters.
+    fn undecided_whim(&self, _rt: &Runtime) -> Option<Key> {
+        None
+    }
+
+    /// What must be so for it to wait, if it need not be.
+    fn depends_on(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// What it may wait for.
+    fn waits(&self) -> Waits {
+        match self.is_subject_to() {
+            Subject::Nothing => Waits::Never,
+            Subject::Waiting | Subject::Both => Waits::Other,
+        }
+    }
+
     /// Whether time alone would end the wait, so that waiting for ever does not count.
     fn is_timed(&self) -> bool {
+        false
+    }
+
+    /// Whether the thread was taken to wait for something, and at the end that is not so: then another execution
+    /// covers this one.
+    fn is_without_reason(&self, _rt: &Runtime) -> bool {
         false
     }
 }
@@ -156,6 +187,10 @@ impl Operation for Await<'_> {
 pub(crate) struct End;
 
 impl Operation for End {
+    fn waits(&self) -> Waits {
+        Waits::Never
+    }
+
     fn effect(&self, rt: &mut Runtime, me: usize, _choice: u32, effect: &mut Effect) {
         effect.footprint.add(rt.threads[me].life, Mode::End);
     }

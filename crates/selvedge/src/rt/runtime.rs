@@ -18,11 +18,13 @@ use super::arena::Arena;
 use super::blocks::Memory;
 use super::fiber::{Fiber, Stacks, Yielder};
 use super::leaks::Leaks;
+use super::lock_order::LockOrder;
 use super::names::Names;
 use super::object::Touching;
 use super::operation::{Operation, Spot, Subject};
 use super::restore::{Firsts, Outliving};
 use super::spin::Touched;
+use super::whim::{Trial, Whims};
 
 /// What all systems of one check share.
 pub(crate) struct Shared {
@@ -37,6 +39,13 @@ pub(crate) struct Shared {
     pub(crate) spin_turns: u32,
     /// Whether a loop that only reads is given up, since the user did not say how long it may be.
     pub(crate) ends_loops: bool,
+    pub(crate) rwlock_policy: RwLockPolicy,
+    /// How often an operation ends without reason, for each thread and place.
+    pub(crate) spurious: u32,
+    /// Whether no compare-exchange does, since there are spin loops.
+    pub(crate) whims_left_out: Cell<bool>,
+    /// Whether one could have done so more often.
+    pub(crate) whims_bounded: Cell<bool>,
     pub(crate) learned: Learned,
     /// Whether an ordering weaker than sequential consistency was asked for.
     pub(crate) weak: Cell<bool>,
@@ -75,6 +84,20 @@ impl Shared {
     }
 }
 
+/// Which of those who wait for a reader-writer lock it lets in first. `std` leaves this open: for a program to be
+/// right it must not matter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum RwLockPolicy {
+    /// Whatever `std` allows. While a writer waits, a reader may have to wait, also if others read, or the thread
+    /// itself does; and [`try_read`](crate::sync::RwLock::try_read) may fail. This covers locks that always let
+    /// writers in first: a writer that has only just come may be counted as waiting or not.
+    #[default]
+    Any,
+    /// Readers never wait for a writer that waits.
+    Readers,
+}
+
 /// What turns out while the code runs, and matters from the first step on. When something is
 /// learned, the search starts again.
 #[derive(Default)]
@@ -88,6 +111,10 @@ pub(crate) struct Learned {
     pub(crate) counted: RefCell<BTreeSet<&'static str>>,
     /// Layouts, as size and alignment, of blocks that may be used again.
     pub(crate) recycled: RefCell<BTreeSet<(usize, usize)>>,
+    /// Whether there are reader-writer locks, so that what threads hold while they wait must be kept in mind.
+    pub(crate) rwlocks: Cell<bool>,
+    pub(crate) lock_order: RefCell<LockOrder>,
+    pub(crate) whims: RefCell<Whims>,
     /// Whether something new was learned.
     pub(crate) news: Cell<bool>,
 }
@@ -101,6 +128,8 @@ pub(crate) enum Way {
     Drain,
     /// It runs at once if it is part of a turn: a thread shows whether it gives up a spin loop.
     Alone,
+    /// It runs at once if it changes nothing: a thread shows whether it comes back to where it stands.
+    Trial,
     /// It runs at once: everything is taken down.
     Close,
 }
@@ -166,6 +195,8 @@ pub(crate) struct Thread {
     pub(crate) sent: u64,
     /// Visible operations so far.
     pub(crate) operations: u64,
+    /// Where an operation of its ended without reason.
+    pub(crate) whims: Vec<Spot>,
 }
 
 /// A panic, as the hook saw it.
@@ -254,6 +285,10 @@ pub(crate) struct Runtime {
     pub(crate) changed_at: FxHashMap<ObjectId, usize>,
     /// A thread that runs alone to see whether it gives up a spin loop.
     pub(crate) alone: Option<Alone>,
+    /// A thread that is tried out; see `whim.rs`.
+    pub(crate) trial: Option<Trial>,
+    /// Whether a thread may stand where it should be.
+    pub(crate) has_whims: bool,
     /// Steps to follow, and how many were taken.
     pub(crate) script: *const [Step],
     pub(crate) scripted: usize,
@@ -307,6 +342,8 @@ impl Runtime {
             values: Vec::new(),
             changed_at: FxHashMap::default(),
             alone: None,
+            trial: None,
+            has_whims: false,
             script: &raw const *<&[Step]>::default(),
             scripted: 0,
             ahead: Ahead::default(),
@@ -367,6 +404,7 @@ impl Runtime {
             last_step: None,
             sent: 0,
             operations: 0,
+            whims: Vec::new(),
         }));
         number
     }

@@ -373,6 +373,9 @@ impl Engine {
     fn turn(&self, verb: &'static str, spot: Spot, registers: Option<Registers>) {
         let rt = self.rt();
         let me = rt.current;
+        if rt.way == Way::Trial {
+            return;
+        }
         if !rt.shared.learned.spins.get() {
             // What was read so far is not known: again, from the start. What is left of an execution that is
             // over teaches nothing.

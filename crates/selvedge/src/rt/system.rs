@@ -199,6 +199,7 @@ impl Program {
                 thread.last_step = None;
                 thread.sent = 0;
                 thread.operations = 0;
+                thread.whims.clear();
             }
         }
         rt.threads[0].spot = rt.shared.checked_at;
@@ -255,6 +256,13 @@ impl Program {
         true
     }
 
+    /// Finds out what threads do where they stand, as far as the next steps depend on it.
+    #[inline(always)]
+    fn decide(&mut self) {
+        self.decide_whims();
+        self.decide_loops();
+    }
+
     /// Takes the pending step of a thread. Gives the fault that it shows.
     #[inline(always)]
     fn run(&mut self, number: usize) -> Option<Fault> {
@@ -268,9 +276,7 @@ impl Program {
             unsafe { resume(self.rt, number) };
         }
         let thread = &mut self.rt_mut().threads[number];
-        let fault = if thread.state == State::Failed { thread.fault.take() } else { None };
-        self.decide_loops();
-        fault
+        if thread.state == State::Failed { thread.fault.take() } else { None }
     }
 }
 
@@ -289,12 +295,13 @@ impl System for Program {
         rt.log.clear();
         rt.scripted = 0;
         self.begin();
+        self.decide();
     }
 
     fn rewind(&mut self, kept: &[Step]) {
         if !self.started || kept.len() != self.steps {
             self.replay(kept);
-            self.decide_loops();
+            self.decide();
         }
     }
 
@@ -329,6 +336,7 @@ impl System for Program {
     fn step(&mut self, step: Step, effect: &mut Effect) {
         if self.prepare(step, effect) {
             effect.fault = self.run(step.thread.index());
+            self.decide();
         }
     }
 
@@ -347,6 +355,7 @@ impl System for Program {
         let taken = self.rt_mut().ahead.finish(effects);
         self.steps += taken - 1;
         effects[taken - 1].fault = fault;
+        self.decide();
         taken
     }
 

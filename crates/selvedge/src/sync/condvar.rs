@@ -14,7 +14,8 @@ use super::{LockResult, PoisonError};
 use crate::rt::runtime::{Runtime, State};
 use crate::rt::{Engine, Header, Operation, Restorer, Spot};
 
-/// A condition variable, as [`std::sync::Condvar`]. Waits do not end without reason.
+/// A condition variable, as [`std::sync::Condvar`]. Waits may end without reason, as there: see
+/// [`Builder::spurious`](crate::Builder::spurious).
 pub struct Condvar {
     header: Header,
     /// Who waits, in ascending order of their numbers, and with which mutex.
@@ -69,7 +70,10 @@ impl Condvar {
     #[track_caller]
     pub fn wait<'a, T: ?Sized>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
         let spot = Location::caller();
-        let mutex = self.wait_at(guard, false, spot).0;
+        let mutex = match wakes_without_reason(guard, spot) {
+            Ok(mutex) => mutex,
+            Err(guard) => self.wait_at(guard, false, spot).0,
+        };
         mutex.guarded(spot)
     }
 
@@ -102,7 +106,10 @@ impl Condvar {
         _duration: Duration,
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
         let spot = Location::caller();
-        let (mutex, timed_out) = self.wait_timed(guard, spot);
+        let (mutex, timed_out) = match wakes_without_reason(guard, spot) {
+            Ok(mutex) => (mutex, false),
+            Err(guard) => self.wait_timed(guard, spot),
+        };
         match mutex.guarded(spot) {
             Ok(guard) => Ok((guard, WaitTimeoutResult(timed_out))),
             Err(poisoned) => {
@@ -248,6 +255,21 @@ impl Condvar {
 enum End {
     Woken,
     TimeIsUp,
+}
+
+/// A wait may end without a notification: the mutex is given up and taken again. `Err`: it does not.
+#[inline(never)]
+fn wakes_without_reason<'a, T: ?Sized>(
+    guard: MutexGuard<'a, T>,
+    spot: Spot,
+) -> Result<&'a Mutex<T>, MutexGuard<'a, T>> {
+    if !Engine::enter().ends_without_reason("wait", spot) {
+        return Err(guard);
+    }
+    let mutex = guard.mutex();
+    drop(guard);
+    mutex.acquire_again(spot);
+    Ok(mutex)
 }
 
 /// Whom a notification wakes.

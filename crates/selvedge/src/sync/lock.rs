@@ -7,7 +7,7 @@ use selvedge_core::{Effect, Flexibility, Mode, ObjectId, ViolationKind};
 use smallvec::SmallVec;
 
 use crate::rt::runtime::{Found, Runtime, Wants};
-use crate::rt::{Engine, Operation, Spot, Subject, Touch, is_unwinding};
+use crate::rt::{Engine, Operation, Spot, Subject, Touch, Waits, is_unwinding};
 
 /// The state of a lock. It lives in the lock itself.
 pub(crate) struct Lock {
@@ -17,6 +17,8 @@ pub(crate) struct Lock {
     readers: RefCell<SmallVec<[u32; 4]>>,
     reading: Cell<u32>,
     poisoned: Cell<bool>,
+    /// How many writers said that they wait; see `waiting_writers.rs`.
+    pub(super) waiting: Cell<u32>,
 }
 
 fn owner(thread: usize) -> Option<NonZero<u32>> {
@@ -59,6 +61,7 @@ impl Lock {
             readers: RefCell::new(SmallVec::new_const()),
             reading: Cell::new(0),
             poisoned: Cell::new(false),
+            waiting: Cell::new(0),
         }
     }
 
@@ -68,6 +71,7 @@ impl Lock {
         *self.readers.borrow_mut() = SmallVec::new();
         self.reading.set(0);
         self.poisoned.set(false);
+        self.waiting.set(0);
     }
 
     pub(crate) fn is_poisoned(&self) -> bool {
@@ -88,13 +92,13 @@ impl Lock {
     }
 
     #[inline]
-    fn is_free(&self, hold: Hold) -> bool {
+    pub(super) fn is_free(&self, hold: Hold) -> bool {
         self.owner.get().is_none() && (hold != Hold::Write || self.reading.get() == 0)
     }
 
     /// Whether taking it would wait for the thread itself.
     #[inline]
-    fn is_own(&self, hold: Hold, me: usize) -> bool {
+    pub(super) fn is_own(&self, hold: Hold, me: usize) -> bool {
         self.owner.get() == owner(me)
             || (hold == Hold::Write && self.reading.get() > 0 && self.is_reader(me))
     }
@@ -103,7 +107,12 @@ impl Lock {
         self.readers.borrow().contains(&(me as u32))
     }
 
-    fn holders(&self) -> Vec<usize> {
+    /// Whether somebody holds it for reading.
+    pub(super) fn is_read(&self) -> bool {
+        self.reading.get() > 0
+    }
+
+    pub(super) fn holders(&self) -> Vec<usize> {
         let mut holders: Vec<usize> = self
             .owner
             .get()
@@ -162,8 +171,19 @@ impl Lock {
     /// Takes it, when that is possible.
     #[inline]
     pub(crate) fn acquire(&self, engine: &Engine, object: ObjectId, hold: Hold, spot: Spot) {
-        let operation = Acquire { object, lock: self, hold };
-        engine.visible(&operation, spot);
+        if hold != Hold::Alone {
+            engine.uses_rwlock();
+        }
+        if hold == Hold::Read && engine.may_queue(object) {
+            self.queue(engine, object, spot);
+        }
+        let announces = hold == Hold::Write && engine.is_announced(object);
+        if !announces || !self.take_or_announce(engine, object, spot) {
+            engine.visible(&Acquire { object, lock: self, hold }, spot);
+            if announces {
+                self.waiting.set(self.waiting.get().saturating_sub(1));
+            }
+        }
         self.acquired(engine, object, hold, spot);
         engine.note(|rt| format!("{} {}", hold.verb(), rt.object_name(object)));
     }
@@ -175,7 +195,10 @@ impl Lock {
         if self.is_own(hold, me) && !is_unwinding() {
             self.refuse(engine, object, hold, spot);
         }
-        engine.found(object, self.found(Wants::Lock(hold.mode())));
+        // One that says that it waits would do so elsewhere.
+        if hold != Hold::Write || !engine.is_announced(object) {
+            engine.found(object, self.found(Wants::Lock(hold.mode())));
+        }
         self.take(hold, me);
         engine.rt().leaks.hold(object, me, spot);
         if engine.watches() {
@@ -214,10 +237,16 @@ impl Lock {
         hold: Hold,
         spot: Spot,
     ) -> bool {
-        let operation = TryAcquire { object, lock: self, hold };
-        engine.visible(&operation, spot);
-        let free = self.is_free(hold);
-        engine.found(object, self.found(Wants::Try(hold.mode())));
+        if hold == Hold::Read {
+            engine.uses_rwlock();
+            engine.tries_to_read(object);
+        }
+        let choice = engine.visible(&TryAcquire { object, lock: self, hold }, spot);
+        // Writers that wait are in the way.
+        let free = self.is_free(hold) && choice == 0;
+        if hold != Hold::Read || !engine.is_announced(object) {
+            engine.found(object, self.found(Wants::Try(hold.mode())));
+        }
         let me = engine.me();
         if free {
             self.take(hold, me);
@@ -230,7 +259,11 @@ impl Lock {
         }
         engine.heard(object, u64::from(free) + 2 * u64::from(self.is_poisoned()));
         engine.note(|rt| {
-            let result = if free { "taken" } else { "would wait" };
+            let result = match free {
+                true => "taken",
+                false if choice == 1 => "would wait: a writer waits",
+                false => "would wait",
+            };
             format!("try_{} {} → {result}", hold.verb(), rt.object_name(object))
         });
         free
@@ -329,6 +362,10 @@ impl Operation for Acquire<'_> {
     fn waits_for(&self, rt: &Runtime, _me: usize) -> Option<(String, Vec<usize>)> {
         Some((format!("waits for {}", rt.object_name(self.object)), self.lock.holders()))
     }
+
+    fn waits(&self) -> Waits {
+        Waits::Lock { object: self.object, reads: self.hold == Hold::Read }
+    }
 }
 
 struct TryAcquire<'a> {
@@ -337,10 +374,35 @@ struct TryAcquire<'a> {
     hold: Hold,
 }
 
+impl TryAcquire<'_> {
+    /// Whether it may fail although nobody keeps it from reading.
+    fn is_open(&self) -> bool {
+        self.hold == Hold::Read && self.lock.waiting.get() > 0 && self.lock.is_free(Hold::Read)
+    }
+}
+
 impl Operation for TryAcquire<'_> {
+    fn choices(&self, _rt: &Runtime, _me: usize) -> u32 {
+        if self.is_open() { 2 } else { 1 }
+    }
+
+    /// As long as a writer waits, it may fail.
+    fn left_alone(&self) -> Option<u32> {
+        Some(1)
+    }
+
+    fn waits(&self) -> Waits {
+        Waits::Never
+    }
+
     fn effect(&self, _rt: &mut Runtime, _me: usize, _choice: u32, effect: &mut Effect) {
-        let free = self.lock.is_free(self.hold);
-        effect.footprint.add(self.object, if free { self.hold.mode() } else { Mode::Probe });
+        let mode = match self.lock.is_free(self.hold) {
+            // Both alternatives touch the same.
+            _ if self.is_open() => Mode::Update,
+            true => self.hold.mode(),
+            false => Mode::Probe,
+        };
+        effect.footprint.add(self.object, mode);
         effect.flexibility = Flexibility::Conditional;
     }
 

@@ -10,7 +10,8 @@ use super::guarded::{Guarded, Taken, changes_data, shows_data};
 use super::lock::Hold;
 use super::{LockResult, TryLockError, TryLockResult};
 
-/// A reader-writer lock, as [`std::sync::RwLock`]. Readers never wait for a writer that waits.
+/// A reader-writer lock, as [`std::sync::RwLock`]. Whether readers wait for a writer that waits is left open, as
+/// in `std`, and both are explored: see [`RwLockPolicy`](crate::RwLockPolicy).
 pub struct RwLock<T: ?Sized> {
     inner: Guarded<T>,
 }
@@ -60,10 +61,10 @@ impl<T: ?Sized> RwLock<T> {
         self.writing(taken)
     }
 
-    /// Takes the lock for reading if nobody writes.
+    /// Takes the lock for reading if nobody writes. While a writer waits, it may fail; both are tried.
     ///
     /// # Errors
-    /// If somebody does, or with the guard if the lock is poisoned.
+    /// If somebody writes, or waits to, or with the guard if the lock is poisoned.
     #[track_caller]
     pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
         match self.inner.try_acquire(Hold::Read, Location::caller()) {

@@ -8,7 +8,8 @@ use selvedge_core::{Effect, Flexibility, Mode};
 use crate::rt::runtime::Runtime;
 use crate::rt::{Engine, Operation};
 
-/// Waits until the thread's token is there, and takes it. Never returns without reason.
+/// Waits until the thread's token is there, and takes it. It may return without reason, as in `std`: see
+/// [`Builder::spurious`](crate::Builder::spurious).
 ///
 /// ```
 /// use selvedge::thread;
@@ -23,7 +24,9 @@ use crate::rt::{Engine, Operation};
 pub fn park() {
     let spot = Location::caller();
     let engine = Engine::enter();
-    take_token(&engine, false, spot);
+    if !engine.ends_without_reason("park", spot) {
+        take_token(&engine, false, spot);
+    }
 }
 
 /// Waits until the thread's token is there or the time is up; both are tried.

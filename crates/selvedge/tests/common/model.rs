@@ -76,7 +76,9 @@ fn results_of_model(model: &str, count: usize, below: usize) -> Results {
 fn results_of_code(algorithm: Algorithm, code: impl Fn() -> Vec<usize> + 'static) -> Results {
     let all = Rc::new(RefCell::new(BTreeSet::new()));
     let seen = Rc::clone(&all);
-    let builder = Builder::new().algorithm(algorithm).keep_going(true).panics_are_results(true);
+    // In the language nothing ends without reason.
+    let builder = Builder::new().algorithm(algorithm).spurious(0);
+    let builder = builder.keep_going(true).panics_are_results(true);
     let outcome = builder.explore(move || {
         let result = code();
         seen.borrow_mut().insert(result);

@@ -57,6 +57,47 @@ fn reader_writer_locks() {
     });
 }
 
+/// A writer that finds the lock held says that it waits, and then `try_read` may fail, also if the lock is free again.
+#[test]
+fn writers_that_wait() {
+    // -1: it is written; else so many read.
+    let model = "
+        shared atomic state = 0;
+        shared atomic waiting = 0;
+        shared atomic x = 0;
+        thread a {
+            atomic { await state >= 0; state += 1; }
+            let v = x;
+            atomic { state -= 1; }
+            r0 = v;
+        }
+        thread b {
+            let mine = false;
+            atomic { if state == 0 { state = -1; mine = true; } else { waiting += 1; } }
+            if !mine { atomic { await state == 0; state = -1; waiting -= 1; } }
+            x = 1;
+            state = 0;
+        }
+        thread c {
+            r2 = 3;
+            let unlucky = choose(0..2);
+            let mine = false;
+            atomic { if state >= 0 && !(waiting > 0 && unlucky == 1) { state += 1; mine = true; } }
+            if mine { let v = x; r2 = v; atomic { state -= 1; } }
+            else { atomic { if state == 0 { state = -1; mine = true; } } if mine { r2 = 2; state = 0; } }
+        }
+    ";
+    compare(model, 4, || {
+        let try_both: fn(&RwLock<usize>) -> usize = |rw| {
+            if let Ok(x) = rw.try_read() {
+                return *x;
+            }
+            if rw.try_write().is_ok() { 2 } else { 3 }
+        };
+        together(RwLock::new(0), &[read, write, try_both])
+    });
+}
+
 /// Several read at the same time, and who tries to write sees it.
 #[test]
 fn readers_beside_each_other() {

@@ -80,6 +80,9 @@ impl<T: Value> Core<T> {
         let engine = Engine::enter();
         let object = self.object(&engine);
         note_order(&engine, order);
+        if engine.is_tried() && self.value.get() == value {
+            return;
+        }
         let touch =
             Touch { object, mode: Mode::Write, plain: false, verb: "store", order: Some(order) };
         engine.visible(&touch, spot);
@@ -158,6 +161,23 @@ impl<T: Value> Core<T> {
             }
         });
         if succeeds { Ok(old) } else { Err(old) }
+    }
+
+    /// As [`Self::compare_exchange`], but it may fail without reason.
+    #[inline]
+    #[track_caller]
+    pub(super) fn compare_exchange_weak(
+        &self,
+        expected: T,
+        new: T,
+        orders: (Ordering, Ordering),
+    ) -> Result<T, T> {
+        const VERB: &str = "compare_exchange_weak";
+        let spot = Location::caller();
+        if Engine::enter().fails_without_reason(VERB, spot) {
+            return Err(self.load(orders.1));
+        }
+        self.compare_exchange(VERB, expected, new, orders)
     }
 
     /// Replaces the value by what `f` makes of it, trying again if it changes meanwhile.

@@ -56,7 +56,8 @@ macro_rules! atomic_common {
                 self.core.compare_exchange("compare_exchange", current, new, orders)
             }
 
-            /// As [`Self::compare_exchange`]: it does not fail without reason.
+            /// As [`Self::compare_exchange`], but it may fail without reason: see
+            /// [`Builder::spurious`](crate::Builder::spurious).
             ///
             /// # Errors
             /// The value, if it is another.
@@ -70,7 +71,7 @@ macro_rules! atomic_common {
                 failure: Ordering,
             ) -> Result<$type, $type> {
                 let orders = (success, failure);
-                self.core.compare_exchange("compare_exchange_weak", current, new, orders)
+                self.core.compare_exchange_weak(current, new, orders)
             }
 
             /// Replaces the value by what `f` makes of it, trying again if it changes meanwhile.

@@ -1,0 +1,81 @@
+//! Following one schedule: `SELVEDGE_REPLAY`, [`Builder::replay`] and [`replay`](crate::replay).
+
+use std::rc::Rc;
+use std::time::Instant;
+
+use selvedge_core::{Bound, Inconclusive, Report, Schedule};
+use selvedge_report::TraceView;
+
+use super::{Builder, name_free};
+use crate::failure::{self, Failure, Look};
+use crate::rt::runtime::Shared;
+use crate::rt::system::Program;
+use crate::turns;
+
+impl Builder {
+    /// The one execution that a schedule gives. If nothing is wrong in it, it is printed.
+    #[track_caller]
+    #[allow(clippy::print_stderr, reason = "who replays an execution wants to see it")]
+    pub(super) fn follow(&self, shared: &Rc<Shared>, schedule: &str) -> (Report, Vec<Failure>) {
+        let steps: Schedule = match schedule.parse() {
+            Ok(steps) => steps,
+            Err(error) => panic!("selvedge: `{schedule}` is no schedule: {error}"),
+        };
+        let mut replayed = self.follow_once(shared, &steps);
+        if shared.learned.rwlocks.get() {
+            // Which steps there are depends on what threads do in other executions, too: the same search learns
+            // the same.
+            shared.learned.news.set(false);
+            self.search_until_known(shared, Instant::now());
+            replayed = self.follow_once(shared, &steps);
+        }
+        while shared.learned.news.replace(false) {
+            replayed = self.follow_once(shared, &steps);
+        }
+        let (report, view) = match replayed {
+            Ok(replayed) => replayed,
+            Err(reason) => {
+                panic!("selvedge: the schedule does not fit this code, or not any more: {reason}")
+            }
+        };
+        let failure = Failure::new(view, shared.backtrace.take());
+        if failure.view.violations.is_empty() {
+            let look = Look::of_terminal();
+            eprintln!("{}", failure::of_failure(shared.checked_at, look, &failure));
+            eprintln!("selvedge: nothing is wrong in this execution");
+            return (report, Vec::new());
+        }
+        (report, vec![failure])
+    }
+
+    fn follow_once(
+        &self,
+        shared: &Rc<Shared>,
+        steps: &Schedule,
+    ) -> Result<(Report, TraceView), String> {
+        shared.is_unsteady.set(false);
+        let with_turns = turns::with(&mut Program::new(Rc::clone(shared), false), steps);
+        let mut system = Program::new(Rc::clone(shared), true);
+        let mut replay =
+            selvedge_core::replay(&mut system, &with_turns).map_err(|error| error.to_string())?;
+        name_free(shared, &mut replay);
+        let mut violations: Vec<_> = replay.violations().cloned().collect();
+        if self.options.data_races {
+            violations.extend(selvedge_explore::data_races(&system, &replay));
+        }
+        let replay = turns::without(replay);
+        let view =
+            TraceView::new(&replay, &violations.iter().collect::<Vec<_>>(), &failure::source_line);
+        let mut report = Report {
+            steps: replay.steps.len() as u64,
+            longest: replay.steps.len(),
+            threads: replay.thread_names.len(),
+            ..Report::default()
+        };
+        report.counts.complete = 1;
+        report.note(Inconclusive::Bound(Bound::Executions(1)));
+        let found = violations.into_iter().map(|violation| (violation, steps.clone()));
+        report.violations = found.collect();
+        Ok((report, view))
+    }
+}
