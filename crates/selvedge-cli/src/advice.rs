@@ -43,6 +43,12 @@ pub(crate) fn advice(reason: &Inconclusive) -> (String, Vec<String>) {
             "look at executions with few preemptions first (--preemptions 2),".to_owned(),
             "or at random ones (--sample 10000)".to_owned(),
         ],
+        Bound::Memory => vec![
+            "raise the limit (--max-memory), or take an explorer that keeps little: --algorithm source;"
+                .to_owned(),
+            "or make the program smaller (--const N=2)".to_owned(),
+        ],
+        Bound::Work => Vec::new(),
         Bound::Interrupted => vec!["let it run to its end, or set a limit: --time 5m".to_owned()],
         Bound::Sampling(_) => vec![
             "leave out --sample to cover all executions,".to_owned(),

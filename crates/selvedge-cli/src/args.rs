@@ -19,7 +19,10 @@ use crate::screen::Screen;
 use crate::source::Constants;
 
 mod help;
+mod limits;
 mod values;
+
+pub(crate) use limits::{LimitArgs, MemoryArgs};
 
 use values::{
     AtMost, Constant, parse_constant, parse_duration, parse_k, parse_schedule, parse_skip_step,
@@ -115,31 +118,6 @@ pub(crate) struct ConstantArgs {
     /// Give a constant of the program another value; may be repeated
     #[arg(long = "const", value_name = "NAME=VALUE", value_parser = parse_constant)]
     constants: Vec<Constant>,
-}
-
-/// When to stop.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct LimitArgs {
-    /// Stop after N executions
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    max_executions: Option<u64>,
-
-    /// Cut executions after N steps
-    #[arg(long, value_name = "N", default_value_t = Limits::default().steps as u64,
-          value_parser = clap::value_parser!(u64).range(1..))]
-    max_steps: u64,
-
-    /// Only executions with at most K preemptions: switches away from a thread that could go on
-    #[arg(long, value_name = "K")]
-    preemptions: Option<u32>,
-
-    /// Only executions with at most N context switches: any switches from one thread to another
-    #[arg(long, value_name = "N")]
-    context_switches: Option<u32>,
-
-    /// Stop after this time, such as 500ms, 30s, 5m or 1h
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    pub(crate) time: Option<Duration>,
 }
 
 /// Arguments of `check`.
@@ -317,6 +295,9 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "10s")]
     pub(crate) time: Duration,
 
+    #[command(flatten)]
+    memory: MemoryArgs,
+
     /// Stop each algorithm after N executions
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_executions: Option<u64>,
@@ -350,6 +331,9 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "S", value_parser = parse_duration, default_value = "5")]
     pub(crate) seconds: Duration,
 
+    #[command(flatten)]
+    memory: MemoryArgs,
+
     /// Write one JSON object in place of tables
     #[arg(long)]
     pub(crate) json: bool,
@@ -381,13 +365,18 @@ pub(crate) struct ConstraintsArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) write: Option<PathBuf>,
 
-    /// Give a pair up after this time
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "1s")]
-    pub(crate) pair_time: Duration,
+    /// Give a pair up after N units of work: a question to the solver is one, a long one is many. Counted,
+    /// not timed, so that every machine finds the same
+    #[arg(long, value_name = "N", default_value_t = crate::constraints::WORK,
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) pair_work: u64,
 
-    /// Give up after this time; pairs that are left have no constraints
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "30s")]
-    pub(crate) time: Duration,
+    /// Stop after this time; pairs that are left have no constraints
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    time: Option<Duration>,
+
+    #[command(flatten)]
+    memory: MemoryArgs,
 
     /// Write one JSON object in place of text
     #[arg(long)]
@@ -445,25 +434,12 @@ impl ConstantArgs {
     }
 }
 
-impl LimitArgs {
-    /// As the explorers want it.
-    pub(crate) fn limits(&self) -> Limits {
-        let &Self { max_executions: executions, preemptions, context_switches, .. } = self;
-        Limits { executions, steps: steps(self.max_steps), preemptions, context_switches }
-    }
-}
-
 impl CompareArgs {
     /// As the explorers want it.
     pub(crate) fn limits(&self) -> Limits {
         let &Self { max_executions: executions, preemptions, context_switches, .. } = self;
-        Limits { executions, steps: steps(self.max_steps), preemptions, context_switches }
+        Limits { executions, steps: limits::steps(self.max_steps), preemptions, context_switches }
     }
-}
-
-/// On a machine that cannot count so far, memory ends before.
-fn steps(most: u64) -> usize {
-    usize::try_from(most).unwrap_or(usize::MAX)
 }
 
 impl CompareArgs {

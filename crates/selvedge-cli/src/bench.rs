@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::args::BenchArgs;
 use crate::exit::{Exit, Failure};
-use crate::interrupt;
+use crate::guard;
 use crate::screen::Screen;
 
 mod goals;
@@ -30,7 +30,7 @@ use tasks::TaskRow;
 
 /// Measures, and shows each table when it is complete.
 pub(crate) fn run(args: &BenchArgs, screen: &Screen) -> Result<Exit, Failure> {
-    interrupt::install();
+    let _guard = args.guard();
     if cfg!(debug_assertions) {
         screen.warn("this build checks its invariants: only a release build shows the real speed");
     }
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &BenchArgs, screen: &Screen) -> Result<Exit, Failure> {
     goals.extend(tasks::goals(&tasks));
     goals.extend(symbolic::goals(&symbolic, &effort));
     show(goals::text(&goals, screen))?;
-    let interrupted = interrupt::is_requested();
+    let interrupted = guard::is_interrupted();
     if args.json {
         screen.print(&to_text(&BenchJson {
             version: env!("CARGO_PKG_VERSION"),

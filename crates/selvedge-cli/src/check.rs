@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use selvedge_core::{Counts, Inconclusive, Report, Schedule, Verdict, Violation};
+use selvedge_core::{Budget, Counts, Inconclusive, Report, Schedule, Verdict, Violation};
 use selvedge_explore::{
     Algorithm, Caps, Confirmed, Covers, Independence, Locks, Options, QuasiOptions, Sampling,
 };
@@ -15,7 +15,6 @@ use crate::advice::advice;
 use crate::args::{CheckArgs, CyclesArg, SamplingArgs};
 use crate::constraints;
 use crate::exit::{self, Exit, Failure};
-use crate::interrupt;
 use crate::progress::Watch;
 use crate::saved;
 use crate::screen::Screen;
@@ -41,9 +40,12 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
     check_constraint_options(args, &method)?;
     // With `--races` they are of no use.
     let wanted = method.is_constrained() && !args.races;
+    let loaded = Loaded::new(&args.program, screen)?;
+    let guard = args.limits.guard();
     let (loaded, used) =
-        constraints::loaded(&args.program, args.constraints.as_ref(), wanted, screen)?;
+        constraints::loaded(loaded, args.constraints.as_ref(), wanted, guard.budget(), screen)?;
     let options = Options {
+        budget: guard.budget().clone(),
         keep_going: args.keep_going,
         data_races: args.races,
         limits: args.limits.limits(),
@@ -73,24 +75,17 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
         )));
     }
 
-    interrupt::install();
-    let mut watch = Watch::start(args.limits.time, !args.quiet, method.name());
+    let mut watch = Watch::start(!args.quiet, method.name());
     let mut report = method.run(&loaded, &options, &mut watch);
     let time = watch.finish();
     if wanted {
         report.facts.splice(0..0, used.facts());
     }
-    explain_disregarded_races(&loaded, &mut report)?;
+    explain_disregarded_races(&loaded, &mut report, guard.budget())?;
 
-    let outcome = Outcome {
-        found: confirm_all(&loaded, &report)?,
-        loaded: &loaded,
-        report,
-        method,
-        covers,
-        args,
-        time,
-    };
+    let found = confirm_all(&loaded, &mut report, guard.budget())?;
+    note_unshortened(&mut report, &found, guard.budget());
+    let outcome = Outcome { found, loaded: &loaded, report, method, covers, args, time };
     let text = match (args.output.json, args.quiet) {
         (true, _) => to_text(&outcome.json()),
         (false, true) => outcome.verdict_line(screen),
@@ -152,12 +147,22 @@ fn check_observation_options(args: &CheckArgs, method: &Method) -> Result<(), Fa
     Err(Failure::User(reason))
 }
 
-/// Replays every violation. One that is not seen again is an error of the tool. What looks the same
+/// Replays every violation, while the budget lasts. One that is not seen again is an error of the tool. What looks the same
 /// to the user is shown once.
-pub(crate) fn confirm_all(loaded: &Loaded, report: &Report) -> Result<Vec<TraceView>, Failure> {
+pub(crate) fn confirm_all(
+    loaded: &Loaded,
+    report: &mut Report,
+    budget: &Budget,
+) -> Result<Vec<TraceView>, Failure> {
     let mut found: Vec<TraceView> = Vec::new();
-    for (violation, schedule) in &report.violations {
-        let trace = confirm(loaded, violation, schedule)?;
+    for (index, (violation, schedule)) in report.violations.iter().enumerate() {
+        // One is enough for the verdict. Nothing is shown that was not replayed.
+        if budget.is_spent() && !found.is_empty() {
+            let left = report.violations.len() - index;
+            report.count("violations not replayed", left as u64);
+            break;
+        }
+        let trace = confirm(loaded, violation, schedule, budget)?;
         let new = &trace.violations[0];
         let is_known = found.iter().any(|known| {
             let known = &known.violations[0];
@@ -170,10 +175,23 @@ pub(crate) fn confirm_all(loaded: &Loaded, report: &Report) -> Result<Vec<TraceV
     Ok(found)
 }
 
+/// Says that executions are shown as they were found, if there was no time to shorten them.
+pub(crate) fn note_unshortened(report: &mut Report, found: &[TraceView], budget: &Budget) {
+    if let Some(spent) = budget.spent()
+        && !found.is_empty()
+    {
+        report.fact("context switches", format!("perhaps not the fewest: {spent}"));
+    }
+}
+
 /// Says which accesses race, if a search disregarded that.
-fn explain_disregarded_races(loaded: &Loaded, report: &mut Report) -> Result<(), Failure> {
+fn explain_disregarded_races(
+    loaded: &Loaded,
+    report: &mut Report,
+    budget: &Budget,
+) -> Result<(), Failure> {
     for (violation, schedule) in std::mem::take(&mut report.disregarded_races) {
-        let trace = confirm(loaded, &violation, &schedule)?;
+        let trace = confirm(loaded, &violation, &schedule, budget)?;
         let race = &trace.violations[0];
         report.note(Inconclusive::GaveUp(format!(
             "{}\n  {}\n  --locks-only proves nothing then: leave it out, or look at the race with --races",
@@ -188,8 +206,9 @@ fn confirm(
     loaded: &Loaded,
     violation: &Violation,
     schedule: &Schedule,
+    budget: &Budget,
 ) -> Result<TraceView, Failure> {
-    match selvedge_explore::confirm(&|| loaded.system(), violation, schedule) {
+    match selvedge_explore::confirm_within(&|| loaded.system(), violation, schedule, budget) {
         Ok(Confirmed { violation, replay, .. }) => {
             Ok(TraceView::new(&replay, &[&violation], &|place| loaded.line(place)))
         }

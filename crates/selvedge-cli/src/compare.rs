@@ -12,10 +12,11 @@ use selvedge_report::{
 use crate::args::CompareArgs;
 use crate::check::{confirm_all, covers_json};
 use crate::exit::{Exit, Failure};
+use crate::guard::Guard;
 use crate::progress::Watch;
 use crate::screen::Screen;
 use crate::source::Loaded;
-use crate::{constraints, interrupt, memory};
+use crate::{constraints, guard, memory};
 
 /// Runs the algorithms one after the other and shows a table.
 pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
@@ -24,11 +25,12 @@ pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> 
         searches.iter().any(|(algorithm, _)| *algorithm == Algorithm::Constrained);
     let wanted = has_constraints && !args.races;
     let from = args.constraints.as_ref();
-    let (loaded, _) = constraints::loaded(&args.program, from, wanted, screen)?;
-    interrupt::install();
+    let loaded = Loaded::new(&args.program, screen)?;
+    let guard = args.guard();
+    let (loaded, _) = constraints::loaded(loaded, from, wanted, guard.budget(), screen)?;
     let mut rows = Vec::new();
     for &(algorithm, quasi) in &searches {
-        if !interrupt::is_requested() {
+        if !guard::is_interrupted() {
             rows.push(measure(algorithm, quasi, args, &loaded)?);
         }
     }
@@ -66,7 +68,13 @@ impl Row {
     /// Whether the search came to its end, so that its numbers are not only lower bounds.
     fn is_exhausted(&self) -> bool {
         !self.report.inconclusive.iter().any(|reason| match reason {
-            Inconclusive::Bound(Bound::Executions(_) | Bound::Time | Bound::Interrupted) => true,
+            Inconclusive::Bound(
+                Bound::Executions(_)
+                | Bound::Time
+                | Bound::Memory
+                | Bound::Work
+                | Bound::Interrupted,
+            ) => true,
             Inconclusive::Bound(_) | Inconclusive::GaveUp(_) => false,
         })
     }
@@ -83,19 +91,21 @@ fn measure(
     loaded: &Loaded,
 ) -> Result<Row, Failure> {
     let info = algorithm.info();
+    let guard = Guard::start(Some(args.time));
     let options = Options {
+        budget: guard.budget().clone(),
         keep_going: true,
         data_races: args.races && info.covers.data_races,
         limits: args.limits(),
         quasi,
         ..Options::default()
     };
-    let mut watch = Watch::start(Some(args.time), true, info.name);
+    let mut watch = Watch::start(true, info.name);
     let make = || loaded.system();
-    let (report, peak) =
+    let (mut report, peak) =
         memory::peak_of(|| selvedge_explore::explore(algorithm, &make, &options, &mut watch));
     let time = watch.finish();
-    let found = confirm_all(loaded, &report)?;
+    let found = confirm_all(loaded, &mut report, guard.budget())?;
     let messages = found.iter().map(|trace| trace.violations[0].message.clone()).collect();
     Ok(Row { algorithm, k: quasi.k, report, messages, time, peak })
 }
@@ -166,13 +176,13 @@ fn text(
     let mut out =
         format!("{}\n\n{}", title(loaded), table(rows).render(screen.table_width, screen.paint));
     let unfinished = rows.iter().filter(|row| !row.is_exhausted()).count();
-    if unfinished > 0 && !interrupt::is_requested() {
+    if unfinished > 0 && !guard::is_interrupted() {
         out.push_str(&format!(
             "\n≥: stopped at a limit; give each algorithm more: --time {}\n",
             twice(args.time)
         ));
     }
-    if interrupt::is_requested() {
+    if guard::is_interrupted() {
         let missing = wanted - rows.len();
         out.push_str(&format!("\ninterrupted: {missing} of {wanted} algorithms did not run\n"));
     }

@@ -4,22 +4,16 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use selvedge_core::{Fact, FactValue};
+use selvedge_core::{Budget, Fact, FactValue, Spent};
 use selvedge_lang::ir::{AtomicKind, Program};
 use selvedge_report::{plural, seconds, to_text};
 use selvedge_symbolic::constraints::{Constraint, Found, GiveUp, Synthesis, pairs, synthesise};
 use serde::Serialize;
 
-use crate::args::{ConstraintsArgs, ProgramArgs};
+use crate::args::ConstraintsArgs;
 use crate::exit::{self, Exit, Failure};
-use crate::interrupt;
 use crate::screen::Screen;
 use crate::source::{self, Constants, Loaded};
-
-/// How long one pair may take before a check.
-const PAIR_TIME: Duration = Duration::from_secs(3);
-/// How long all pairs together may take before a check.
-const TOTAL_TIME: Duration = Duration::from_secs(10);
 
 /// Where independence constraints come from, besides those in the program.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -32,18 +26,12 @@ pub(crate) enum Origin {
     File(PathBuf),
 }
 
-/// So much work a pair is worth before a check: the same on every machine, unless it is very slow. A
-/// pair that can be solved takes a tenth of it.
-const WORK: u32 = 5_000;
-
-/// How much time there is.
-#[derive(Clone, Copy, Debug)]
-struct Times {
-    pair: Duration,
-    total: Duration,
-    /// How often the solver may ask whether to go on, for one pair.
-    work: u32,
-}
+/// So much work a pair is worth before a check: see [`Solver::solve`](selvedge_symbolic::solver::Solver::solve).
+/// A pair that can be solved rarely takes a third of it, and all of it is about two seconds. Counted, not
+/// timed: a busy machine finds the same.
+pub(crate) const WORK: u64 = 10_000;
+/// All pairs together before a check.
+const TOTAL_WORK: u64 = 40_000;
 
 /// The constraints of a check.
 #[derive(Clone, Copy, Debug)]
@@ -64,12 +52,9 @@ struct Pair {
 /// Finds constraints and shows them.
 pub(crate) fn run(args: &ConstraintsArgs, screen: &Screen) -> Result<Exit, Failure> {
     let loaded = Loaded::new(&args.program, screen)?;
+    let guard = args.guard();
     let started = Instant::now();
-    interrupt::install();
-    let all = all_pairs(
-        loaded.program(),
-        Times { pair: args.pair_time, total: args.time, work: u32::MAX },
-    );
+    let all = all_pairs(loaded.program(), args.pair_work, guard.budget());
     let time = started.elapsed();
     let text = match args.json {
         true => to_text(&ConstraintsJson::new(&loaded, &all, time)),
@@ -77,18 +62,19 @@ pub(crate) fn run(args: &ConstraintsArgs, screen: &Screen) -> Result<Exit, Failu
     };
     let printed = screen.print(&text);
     let written = args.write.as_ref().map_or(Ok(()), |path| write(path, &loaded, &all));
-    exit::after(Exit::Good, [printed, written])
+    let exit = if guard.budget().is_spent() { Exit::Inconclusive } else { Exit::Good };
+    exit::after(exit, [printed, written])
 }
 
 /// The program of `check` or `compare`, with its constraints. Unless the user says where from, they are
 /// looked for if the program declares none and `wanted` says that somebody will use them.
 pub(crate) fn loaded(
-    args: &ProgramArgs,
+    loaded: Loaded,
     from: Option<&Origin>,
     wanted: bool,
+    budget: &Budget,
     screen: &Screen,
 ) -> Result<(Loaded, Used), Failure> {
-    let loaded = Loaded::new(args, screen)?;
     let declared = loaded.program().independence.len();
     let from = match from {
         Some(from) => from,
@@ -113,9 +99,8 @@ pub(crate) fn loaded(
             }
         }
         Origin::Synthesised => {
-            interrupt::install();
             let started = Instant::now();
-            let text = synthesised(loaded.program());
+            let text = synthesised(loaded.program(), budget);
             time = Some(started.elapsed());
             loaded.with_constraints("the synthesised constraints".to_owned(), text, screen)?
         }
@@ -142,27 +127,19 @@ impl Used {
     }
 }
 
-/// All constraints that can be found in a short time, as text.
-pub(crate) fn synthesised(program: &Program) -> String {
-    let all = all_pairs(program, Times { pair: PAIR_TIME, total: TOTAL_TIME, work: WORK });
+/// All constraints that can be found with a fixed amount of work, as text.
+pub(crate) fn synthesised(program: &Program, budget: &Budget) -> String {
+    let all = all_pairs(program, WORK, &budget.with_work(TOTAL_WORK));
     all.iter().map(|pair| pair.synthesis.declarations()).collect()
 }
 
-fn all_pairs(program: &Program, times: Times) -> Vec<Pair> {
-    let end = Instant::now() + times.total;
-    let mut all = Vec::new();
-    for pair in pairs(program) {
+fn all_pairs(program: &Program, work: u64, budget: &Budget) -> Vec<Pair> {
+    let pair = |pair| {
         let started = Instant::now();
-        let limit = end.min(started + times.pair);
-        let mut left = times.work;
-        let mut stop = || {
-            left = left.saturating_sub(1);
-            left == 0 || Instant::now() >= limit || interrupt::is_requested()
-        };
-        let synthesis = synthesise(program, pair, &mut stop);
-        all.push(Pair { synthesis, time: started.elapsed() });
-    }
-    all
+        let synthesis = synthesise(program, pair, &budget.with_work(work));
+        Pair { synthesis, time: started.elapsed() }
+    };
+    pairs(program).into_iter().map(pair).collect()
 }
 
 /// What the line begins with that says which program a file of constraints belongs to.
@@ -258,7 +235,8 @@ fn summary(found: &Result<Found, GiveUp>) -> String {
 
 fn because(reason: &GiveUp) -> String {
     match reason {
-        GiveUp::Stopped => "it took too long (--pair-time, --time)".to_owned(),
+        GiveUp::Stopped(Spent::Work) => "it takes too much work (--pair-work)".to_owned(),
+        GiveUp::Stopped(spent) => spent.to_string(),
         GiveUp::Unsupported { block, what, line } => format!("`{block}` {what} (line {line})"),
         GiveUp::TooLarge(reason) => (*reason).to_owned(),
     }

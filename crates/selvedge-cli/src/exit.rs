@@ -31,6 +31,8 @@ pub(crate) enum Failure {
 
 /// The exit code for usage errors and errors of the tool.
 pub(crate) const FAILURE: u8 = 2;
+/// The exit code if nothing is proved.
+pub(crate) const INCONCLUSIVE: i32 = 3;
 /// What shells expect of a program that Ctrl-C ended.
 pub(crate) const INTERRUPTED: i32 = 130;
 
@@ -49,7 +51,7 @@ pub(crate) fn code(result: Result<Exit, Failure>) -> ExitCode {
     match result {
         Ok(Exit::Good) => ExitCode::SUCCESS,
         Ok(Exit::Violated) => ExitCode::from(1),
-        Ok(Exit::Inconclusive) => ExitCode::from(3),
+        Ok(Exit::Inconclusive) => ExitCode::from(INCONCLUSIVE as u8),
         Err(failure) => {
             failure.show();
             ExitCode::from(FAILURE)

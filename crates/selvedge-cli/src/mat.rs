@@ -1,5 +1,6 @@
 //! `selvedge mat`: the transactions of two threads, as a table and as a picture.
 
+use selvedge_core::Budget;
 use selvedge_report::{Align, Table, grouped};
 use selvedge_symbolic::transactions::{Between, of_program};
 
@@ -11,7 +12,9 @@ use crate::source::Loaded;
 /// Shows the run of GenMAT on a program of two threads.
 pub(crate) fn run(args: &MatArgs, screen: &Screen) -> Result<Exit, Failure> {
     let loaded = Loaded::new(&args.program, screen)?;
-    let all = of_program(loaded.program(), args.unroll).map_err(Failure::User)?;
+    // Nothing that could be shown is found before the end: a signal ends it at once.
+    let all =
+        of_program(loaded.program(), args.unroll, &Budget::unlimited()).map_err(Failure::User)?;
     let mut out = String::new();
     for (i, between) in all.iter().enumerate() {
         if all.len() > 1 {

@@ -1,37 +1,142 @@
-//! How much memory an exploration needs: an allocator that counts while it is asked to.
+//! How much memory is in use, and a limit on it: an allocator that counts.
 
 #![allow(unsafe_code, reason = "GlobalAlloc is an unsafe trait; every call goes on to the system")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering::Relaxed};
+
+use crate::exit;
 
 /// The system's allocator, with a count of the bytes in use.
 pub(crate) struct Counting;
 
-/// Nothing is counted otherwise: a look at it is all that other commands pay.
-static ACTIVE: AtomicBool = AtomicBool::new(false);
-/// Bytes since counting began; negative if older memory was freed.
-static CURRENT: AtomicIsize = AtomicIsize::new(0);
+/// Bytes in use.
+static IN_USE: AtomicIsize = AtomicIsize::new(0);
+/// The most of them since [`peak_of`] began.
 static PEAK: AtomicIsize = AtomicIsize::new(0);
+/// More than this ends the budget of what runs.
+static LIMIT: AtomicIsize = AtomicIsize::new(isize::MAX);
+/// More than this ends the process: there is no way to tell whoever asks for it.
+static LAST: AtomicIsize = AtomicIsize::new(isize::MAX);
+/// Whether more than the limit was in use at some time.
+static EXCEEDED: AtomicBool = AtomicBool::new(false);
+
+/// How much of what is free may be used unless the user says otherwise, in percent.
+const USUAL_SHARE: u64 = 80;
+/// How much of it may be used to show what was found, once the limit is reached.
+const LAST_SHARE: u64 = 95;
+/// What may be needed besides the limit to show what was found.
+const TO_SHOW: u64 = 64 << 20;
+
+/// Sets the limit: so many bytes, or else most of what is free now. Returns it, if there is one: what is
+/// free is only known on Linux.
+pub(crate) fn limit(bytes: Option<u64>) -> Option<u64> {
+    let free = free();
+    let limit = bytes.or(free.map(|free| free / 100 * USUAL_SHARE))?;
+    let twice = limit.saturating_mul(2).saturating_add(TO_SHOW);
+    let last = free.map_or(twice, |free| twice.min(limit.max(free / 100 * LAST_SHARE)));
+    let signed = |bytes: u64| isize::try_from(bytes).unwrap_or(isize::MAX);
+    LAST.store(signed(last), Relaxed);
+    LIMIT.store(signed(limit), Relaxed);
+    Some(limit)
+}
+
+/// Whether there is a limit.
+pub(crate) fn has_limit() -> bool {
+    LIMIT.load(Relaxed) < isize::MAX
+}
+
+/// Whether the limit was reached.
+pub(crate) fn is_exceeded() -> bool {
+    EXCEEDED.load(Relaxed)
+}
+
+/// Something new begins: what was in use before it is over does not count.
+pub(crate) fn begin() {
+    let now = IN_USE.load(Relaxed);
+    PEAK.store(now, Relaxed);
+    EXCEEDED.store(now > LIMIT.load(Relaxed), Relaxed);
+}
 
 /// Does `work` and tells how many bytes, above those in use before, it had at most.
 pub(crate) fn peak_of<T>(work: impl FnOnce() -> T) -> (T, u64) {
-    CURRENT.store(0, Ordering::Relaxed);
-    PEAK.store(0, Ordering::Relaxed);
-    ACTIVE.store(true, Ordering::Relaxed);
+    let before = IN_USE.load(Relaxed);
+    PEAK.store(before, Relaxed);
     let result = work();
-    ACTIVE.store(false, Ordering::Relaxed);
-    (result, PEAK.load(Ordering::Relaxed).unsigned_abs() as u64)
+    let peak = PEAK.load(Relaxed) - before;
+    (result, u64::try_from(peak).unwrap_or(0))
+}
+
+/// The memory that this process can still have, as far as the system says.
+fn free() -> Option<u64> {
+    let number = |text: &str| text.trim().parse::<u64>().ok();
+    let read = |path: &str| std::fs::read_to_string(path).ok();
+    let meminfo = read("/proc/meminfo")?;
+    let available = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let mut free = number(available.trim().strip_suffix("kB")?)?.checked_mul(1024)?;
+    // A container may have less than the machine, a process less than both.
+    let groups = [
+        ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+        (
+            "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+            "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+        ),
+    ];
+    for (most, used) in groups {
+        if let (Some(most), Some(used)) =
+            (read(most).and_then(|text| number(&text)), read(used).and_then(|text| number(&text)))
+        {
+            free = free.min(most.saturating_sub(used));
+        }
+    }
+    if let Some(limits) = read("/proc/self/limits")
+        && let Some(line) = limits.lines().find(|line| line.starts_with("Max address space"))
+        && let Some(most) = line.split_whitespace().nth(3).and_then(number)
+    {
+        free = free.min(most);
+    }
+    Some(free)
 }
 
 #[inline]
 fn count(change: isize) {
-    if ACTIVE.load(Ordering::Relaxed) {
-        let now = CURRENT.fetch_add(change, Ordering::Relaxed) + change;
-        if now > PEAK.load(Ordering::Relaxed) {
-            PEAK.fetch_max(now, Ordering::Relaxed);
+    let now = IN_USE.fetch_add(change, Relaxed) + change;
+    if change > 0 && now > PEAK.load(Relaxed) {
+        grown(now);
+    }
+}
+
+#[cold]
+fn grown(now: isize) {
+    PEAK.fetch_max(now, Relaxed);
+    if now > LIMIT.load(Relaxed) {
+        EXCEEDED.store(true, Relaxed);
+        if now > LAST.load(Relaxed) {
+            out_of_memory();
         }
     }
+}
+
+/// An allocator cannot say no in a way that ends well: what asked for the memory would abort.
+fn out_of_memory() {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    // What ends the process may ask for memory as well.
+    if !SAID.swap(true, Relaxed) {
+        exit::complain(
+            "inconclusive: the memory limit was reached by a single large piece of data, so what was \
+             found cannot be shown\n  raise the limit (--max-memory), or make the program smaller \
+             (--const N=2)\n",
+        );
+        std::process::exit(exit::INCONCLUSIVE);
+    }
+}
+
+/// What the system gave, unless it gave nothing.
+fn given(block: *mut u8) -> *mut u8 {
+    if block.is_null() {
+        out_of_memory();
+    }
+    block
 }
 
 /// A layout's size is at most `isize::MAX`.
@@ -41,18 +146,18 @@ fn size(layout: Layout) -> isize {
 }
 
 // SAFETY: every function passes its arguments on to `System`, whose contract is the same, and
-// counting neither allocates nor panics.
+// counting neither allocates nor panics; where it ends the process, nothing returns.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(size(layout));
         // SAFETY: the caller keeps the contract of `alloc`.
-        unsafe { System.alloc(layout) }
+        given(unsafe { System.alloc(layout) })
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         count(size(layout));
         // SAFETY: the caller keeps the contract of `alloc_zeroed`.
-        unsafe { System.alloc_zeroed(layout) }
+        given(unsafe { System.alloc_zeroed(layout) })
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
@@ -64,7 +169,7 @@ unsafe impl GlobalAlloc for Counting {
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
         count(new_size as isize - size(layout));
         // SAFETY: `block` came from `System` through this allocator, with this layout.
-        unsafe { System.realloc(block, layout, new_size) }
+        given(unsafe { System.realloc(block, layout, new_size) })
     }
 }
 
@@ -80,5 +185,11 @@ mod tests {
             vec![0_u8; 1_000_000]
         });
         assert!((3_000_000..20_000_000).contains(&peak), "{peak}");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn something_is_free() {
+        assert!(free() > Some(1 << 20), "{:?}", free());
     }
 }

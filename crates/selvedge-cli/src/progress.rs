@@ -1,4 +1,4 @@
-//! Watches an exploration: the clock, Ctrl-C, and a line that shows how far it is.
+//! Watches an exploration: a line that shows how far it is. What ends it is in `guard.rs`.
 
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
@@ -8,7 +8,6 @@ use selvedge_explore::{Observer, Progress};
 use selvedge_report::{grouped, rate, seconds};
 
 use crate::exit::complain;
-use crate::interrupt;
 
 /// How often the line is written anew.
 const REFRESH: Duration = Duration::from_millis(200);
@@ -17,10 +16,9 @@ const PATIENCE: Duration = Duration::from_micros(500);
 /// So many polls may go without a look at the clock.
 const MOST_SKIPPED: u32 = 256;
 
-/// Ends an exploration in time, and shows how far it is.
+/// Shows how far an exploration is.
 pub(crate) struct Watch {
     start: Instant,
-    deadline: Option<Instant>,
     /// When the line is written next; `None`: there is none.
     next_line: Option<Instant>,
     is_line_shown: bool,
@@ -32,26 +30,17 @@ pub(crate) struct Watch {
 
 impl Watch {
     /// Starts the clock. The line is only shown on a terminal, and begins with `label`.
-    pub(crate) fn start(limit: Option<Duration>, show_line: bool, label: &str) -> Self {
+    pub(crate) fn start(show_line: bool, label: &str) -> Self {
         let start = Instant::now();
         let show_line = show_line && std::io::stderr().is_terminal();
         Self {
             start,
-            deadline: limit.and_then(|limit| start.checked_add(limit)),
             next_line: show_line.then_some(start + 2 * REFRESH),
             is_line_shown: false,
             last_look: start,
             skip: 0,
             skipped: 0,
             label: label.to_owned(),
-        }
-    }
-
-    /// Looks at the clock, and for Ctrl-C: for those who ask seldom.
-    pub(crate) fn poll_now(&mut self, progress: &dyn Fn() -> Progress) -> Option<Bound> {
-        match interrupt::is_requested() {
-            true => Some(Bound::Interrupted),
-            false => self.look(progress),
         }
     }
 
@@ -64,7 +53,7 @@ impl Watch {
         time
     }
 
-    fn look(&mut self, progress: &dyn Fn() -> Progress) -> Option<Bound> {
+    fn look(&mut self, progress: &dyn Fn() -> Progress) {
         let now = Instant::now();
         self.skip = if now - self.last_look < PATIENCE {
             (2 * self.skip + 1).min(MOST_SKIPPED)
@@ -72,9 +61,6 @@ impl Watch {
             self.skip / 2
         };
         self.last_look = now;
-        if self.deadline.is_some_and(|deadline| now >= deadline) {
-            return Some(Bound::Time);
-        }
         if self.next_line.is_some_and(|next| now >= next) {
             self.next_line = Some(now + REFRESH);
             self.is_line_shown = true;
@@ -84,7 +70,6 @@ impl Watch {
             let line: String = line.chars().take(width.saturating_sub(1)).collect();
             complain(&format!("\r\u{1b}[2K{line}"));
         }
-        None
     }
 }
 
@@ -94,15 +79,13 @@ impl Observer for Watch {
     }
 
     fn poll(&mut self, progress: &dyn Fn() -> Progress) -> Option<Bound> {
-        if interrupt::is_requested() {
-            return Some(Bound::Interrupted);
-        }
-        if self.skipped < self.skip {
+        if self.next_line.is_some() && self.skipped < self.skip {
             self.skipped += 1;
-            return None;
+        } else if self.next_line.is_some() {
+            self.skipped = 0;
+            self.look(progress);
         }
-        self.skipped = 0;
-        self.look(progress)
+        None
     }
 }
 
@@ -155,17 +138,10 @@ mod tests {
     }
 
     #[test]
-    fn the_deadline_is_seen() {
-        let mut watch = Watch::start(Some(Duration::from_nanos(1)), false, "");
-        let progress = || unreachable!("without a line nobody asks");
-        std::thread::sleep(Duration::from_millis(1));
-        assert_eq!(watch.poll(&progress), Some(Bound::Time));
-    }
-
-    #[test]
     fn the_clock_is_not_asked_at_every_poll() {
-        let mut watch = Watch::start(None, false, "");
-        let progress = || unreachable!("without a line nobody asks");
+        let mut watch = Watch::start(false, "");
+        watch.next_line = Some(Instant::now() + Duration::from_secs(3600));
+        let progress = || unreachable!("the line is not written yet");
         for _ in 0..10_000 {
             assert_eq!(watch.poll(&progress), None);
         }

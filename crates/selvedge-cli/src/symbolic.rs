@@ -3,8 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use selvedge_core::{Bound, Inconclusive, Verdict};
-use selvedge_explore::Progress;
+use selvedge_core::{Bound, Budget, Inconclusive, Verdict};
 use selvedge_report::{
     Align, CoversJson, InconclusiveJson, Style, Table, TraceView, ViolationJson, grouped, plural,
     seconds, to_text,
@@ -13,15 +12,13 @@ use selvedge_symbolic::check::encoded;
 use selvedge_symbolic::encode::NoFormula;
 use selvedge_symbolic::solver::Solver;
 use selvedge_symbolic::stats::Stats;
-use selvedge_symbolic::{Engine, Options, Patience, Scheme};
+use selvedge_symbolic::{Engine, Options, Scheme};
 use serde::Serialize;
 
 use crate::advice::advice;
 use crate::args::CheckArgs;
 use crate::check::{confirm_all, violations_text};
 use crate::exit::{self, Exit, Failure};
-use crate::interrupt;
-use crate::progress::Watch;
 use crate::saved;
 use crate::screen::Screen;
 use crate::source::Loaded;
@@ -43,26 +40,21 @@ pub(crate) fn run(args: &CheckArgs, scheme: Scheme, screen: &Screen) -> Result<E
                 .to_owned(),
         ));
     }
-    interrupt::install();
+    let guard = args.limits.guard();
     if let Some(path) = &args.symbolic.export_formula {
-        return export(&loaded, args, &options, path, screen);
+        return export(&loaded, &options, path, guard.budget(), screen);
     }
-    let mut watch = Watch::start(args.limits.time, false, scheme.name());
     let start = Instant::now();
-    let outcome = selvedge_symbolic::check(
-        loaded.program(),
-        &options,
-        &mut || watch.poll_now(&nothing),
-        &|| start.elapsed(),
-    );
-    let time = watch.finish();
+    let clock = || start.elapsed();
+    let mut outcome = selvedge_symbolic::check(loaded.program(), &options, guard.budget(), &clock);
+    let time = start.elapsed();
     if let Some(mistake) = outcome.mistakes.first() {
         return Err(Failure::Internal(format!(
             "the solver found an execution that the interpreter does not have: {mistake}"
         )));
     }
     let result = Shown {
-        found: confirm_all(&loaded, &outcome.report)?,
+        found: confirm_all(&loaded, &mut outcome.report, guard.budget())?,
         inconclusive: outcome.report.inconclusive.clone(),
         verdict: outcome.report.verdict(),
         threads: outcome.report.threads,
@@ -82,28 +74,20 @@ pub(crate) fn run(args: &CheckArgs, scheme: Scheme, screen: &Screen) -> Result<E
     exit::after(result.verdict.into(), [printed, saved])
 }
 
-/// There is nothing to tell about a search while it goes on.
-fn nothing() -> Progress {
-    Progress { counts: selvedge_core::Counts::default(), steps: 0, depth: 0, fraction: 0.0 }
-}
-
 /// Writes the formula of the deepest unrolling for other solvers.
 fn export(
     loaded: &Loaded,
-    args: &CheckArgs,
     options: &Options,
     path: &Path,
+    budget: &Budget,
     screen: &Screen,
 ) -> Result<Exit, Failure> {
-    let mut watch = Watch::start(args.limits.time, false, options.scheme.name());
-    let mut stop = || watch.poll_now(&nothing).is_some();
-    let patience = &mut Patience::new(&mut stop);
     let solver = Solver::recording();
-    let encoded = encoded(loaded.program(), options, options.unroll, solver, patience);
+    let encoded = encoded(loaded.program(), options, options.unroll, solver, budget);
     let encoded = match encoded {
         Ok(encoded) => encoded,
-        Err(NoFormula::Stopped) => {
-            screen.warn("stopped before the formula was complete; nothing is written");
+        Err(NoFormula::Stopped(spent)) => {
+            screen.warn(&format!("{spent} before the formula was complete; nothing is written"));
             return Ok(Exit::Inconclusive);
         }
         Err(too_large) => return Err(Failure::User(too_large.to_string())),
@@ -325,6 +309,11 @@ fn advice_on(reason: &Inconclusive) -> (String, Vec<String>) {
     let lines = match reason {
         Inconclusive::Bound(Bound::Time) => vec![
             "raise the limit (--time), make the program smaller (--const N=2),".to_owned(),
+            "repeat loops less often (--unroll 2), or run executions one by one: leave out --symbolic"
+                .to_owned(),
+        ],
+        Inconclusive::Bound(Bound::Memory) => vec![
+            "raise the limit (--max-memory), make the program smaller (--const N=2),".to_owned(),
             "repeat loops less often (--unroll 2), or run executions one by one: leave out --symbolic"
                 .to_owned(),
         ],

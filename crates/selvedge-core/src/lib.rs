@@ -23,6 +23,7 @@
 //! | blocked | maximal, and some thread stands at an `assume` that is false | [`Ending::Blocked`] |
 //! | redundant | given up because every enabled thread sleeps | [`Counts::redundant`] |
 
+mod budget;
 mod conditions;
 mod dependence;
 mod equivalence;
@@ -36,6 +37,7 @@ mod statistics;
 mod system;
 mod violation;
 
+pub use budget::{Budget, Spent};
 pub use conditions::{Commutation, Conditions, Holding, MayAccess, ObjectRanges, StateKey};
 pub use dependence::{commute, dependent, may_enable_only, never_disables};
 pub use equivalence::{ObservationKey, TraceKey};

@@ -57,6 +57,10 @@ pub enum Bound {
     },
     /// The time limit.
     Time,
+    /// The memory limit.
+    Memory,
+    /// The limit on work.
+    Work,
     /// The user asked to stop.
     Interrupted,
     /// Executions were picked at random.
@@ -92,6 +96,8 @@ impl fmt::Display for Bound {
                  algorithm some with fewer may be missing too"
             ),
             Bound::Time => write!(f, "the time limit was reached"),
+            Bound::Memory => write!(f, "the memory limit was reached"),
+            Bound::Work => write!(f, "the limit on work was reached"),
             Bound::Interrupted => write!(f, "interrupted"),
             Bound::Sampling(executions) => {
                 write!(f, "{executions} executions were sampled, not all")

@@ -4,7 +4,7 @@
 //! replays it on a fresh system, and checks that it fails in the same way.
 
 use selvedge_core::{
-    Describe, Effect, Execution, Replay, Schedule, Status, System, ThreadId, Violation,
+    Budget, Describe, Effect, Execution, Replay, Schedule, Status, System, ThreadId, Violation,
     ViolationKind, replay,
 };
 
@@ -39,7 +39,24 @@ pub fn confirm<S: Describe>(
     violation: &Violation,
     schedule: &Schedule,
 ) -> Result<Confirmed, NotConfirmed> {
-    let short = fewer_context_switches(make, violation, schedule);
+    confirm_within(make, violation, schedule, &Budget::unlimited())
+}
+
+/// The same with a budget. What is found must be shown, so the schedule is replayed in any case; if nothing
+/// is left, it is the one that was found, and may have more context switches than needed.
+///
+/// # Errors
+/// If the replay does not show the violation.
+pub fn confirm_within<S: Describe>(
+    make: &dyn Fn() -> S,
+    violation: &Violation,
+    schedule: &Schedule,
+    budget: &Budget,
+) -> Result<Confirmed, NotConfirmed> {
+    if budget.is_spent() {
+        return seen_again(make, violation, schedule);
+    }
+    let short = fewer_context_switches(make, violation, schedule, budget);
     match short.and_then(|short| seen_again(make, violation, &short)) {
         Ok(confirmed) => Ok(confirmed),
         // As it was found, then: a longer proof is still one.
@@ -52,6 +69,7 @@ fn fewer_context_switches<S: Describe>(
     make: &dyn Fn() -> S,
     violation: &Violation,
     schedule: &Schedule,
+    budget: &Budget,
 ) -> Result<Schedule, NotConfirmed> {
     let mut system = make();
     let execution = run(&mut system, schedule)?;
@@ -60,7 +78,7 @@ fn fewer_context_switches<S: Describe>(
         _ if violation.thread.is_some() => Goal::Last,
         _ => Goal::End,
     };
-    let steps = shorten(&execution, goal);
+    let steps = shorten(&execution, goal, budget);
     // Steps may be left out, and with them threads: whoever is left must be able to run.
     system.restart();
     let mut effect = Effect::default();

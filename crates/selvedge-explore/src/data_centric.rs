@@ -118,7 +118,7 @@ fn explore_observing_locks<S: System>(
         graph: Graph::default(),
         branches: Vec::new(),
         roles: Vec::new(),
-        realizer: Realizer::default(),
+        realizer: Realizer::new(&options.budget),
         architecture: Architecture::default(),
         lessons: Lessons::default(),
         pending: Effect::default(),

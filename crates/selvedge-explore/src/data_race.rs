@@ -10,8 +10,10 @@
 //! synchronising accesses, and the last access of each thread: if that one is ordered, so are those
 //! before it.
 
+use rustc_hash::FxHashSet;
 use selvedge_core::{
-    Access, EventId, Execution, Mode, ObjectId, Position, Violation, ViolationKind, commute,
+    Access, EventId, Execution, Mode, ObjectId, Position, ThreadId, Violation, ViolationKind,
+    commute,
 };
 
 /// A data race in an execution.
@@ -31,7 +33,13 @@ pub(crate) fn find(execution: &Execution) -> Vec<DataRace> {
     if !execution.events().iter().any(|event| event.plain) {
         return Vec::new();
     }
-    let mut pass = Pass { execution, objects: Vec::new(), last: Vec::new(), races: Vec::new() };
+    let mut pass = Pass {
+        execution,
+        objects: Vec::new(),
+        last: Vec::new(),
+        races: Vec::new(),
+        known: FxHashSet::default(),
+    };
     for position in execution.positions() {
         pass.take(position);
     }
@@ -44,6 +52,8 @@ struct Pass<'a> {
     /// The clock of the last event of each thread.
     last: Vec<Clock>,
     races: Vec<DataRace>,
+    /// The object and the two threads of each of them.
+    known: FxHashSet<(ObjectId, [ThreadId; 2])>,
 }
 
 /// How many events of each thread are before something in synchronisation order.
@@ -104,8 +114,10 @@ impl Pass<'_> {
             if commute(mode, access.mode) || !(plain || event.plain) || is_before {
                 continue;
             }
-            let violation = violation(access.object, id, event.id);
-            if !self.races.iter().any(|race| race.violation.same_as(&violation)) {
+            let mut threads = [id.thread, event.thread()];
+            threads.sort_unstable();
+            if self.known.insert((access.object, threads)) {
+                let violation = violation(access.object, threads, event.thread());
                 self.races.push(DataRace { violation, object: access.object, first, second });
             }
         }
@@ -120,15 +132,14 @@ impl Pass<'_> {
     }
 }
 
-fn violation(object: ObjectId, first: EventId, second: EventId) -> Violation {
-    let mut threads = [first.thread, second.thread];
-    threads.sort_unstable();
+/// The race that a step of `second`, one of the two threads, completes.
+fn violation(object: ObjectId, threads: [ThreadId; 2], second: ThreadId) -> Violation {
     Violation {
         kind: ViolationKind::DataRace,
         message: format!("{object:?} {threads:?}"),
         places: Vec::new(),
         notes: Vec::new(),
-        thread: Some(second.thread),
+        thread: Some(second),
     }
 }
 

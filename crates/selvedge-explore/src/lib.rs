@@ -34,7 +34,7 @@ mod unfolding;
 mod wakeup_tree;
 
 pub use algorithm::{Algorithm, Covers, Equivalence, Info, explore};
-pub use confirm::{Confirmed, NotConfirmed, confirm, data_races};
+pub use confirm::{Confirmed, NotConfirmed, confirm, confirm_within, data_races};
 pub use options::{
     Caps, Cycles, Independence, Limits, Locks, Observer, Options, Progress, QuasiOptions, Silent,
 };

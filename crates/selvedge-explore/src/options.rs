@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use selvedge_core::{Bound, Conditions, Counts, Ending, Execution};
+use selvedge_core::{Bound, Budget, Conditions, Counts, Ending, Execution};
 
 /// Limits of an exploration. Reaching one makes the verdict inconclusive.
 #[derive(Clone, Debug)]
@@ -106,6 +106,8 @@ pub struct Options {
     pub data_races: bool,
     /// When to stop.
     pub limits: Limits,
+    /// Time, memory and interruption. The caller ends it; every phase asks it.
+    pub budget: Budget,
     /// How `data-centric` treats cyclic communication.
     pub cycles: Cycles,
     /// What `data-centric` observes of locks.
@@ -180,8 +182,8 @@ pub trait Observer {
         Duration::ZERO
     }
 
-    /// Called after every execution and every few hundred steps. An answer ends the exploration:
-    /// the time is up, or the user asks to stop.
+    /// Called after every execution and every few hundred steps. An answer ends the exploration, as the
+    /// end of [`Options::budget`] does: for callers that have no other thread to end it from.
     fn poll(&mut self, progress: &dyn Fn() -> Progress) -> Option<Bound> {
         let _ = progress;
         None

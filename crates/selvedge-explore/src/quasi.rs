@@ -365,7 +365,9 @@ impl<S: System> Search<'_, S> {
         let Self { extensions: Extensions { unfolding, .. }, sleepers, .. } = self;
         let (asleep, usable) = (sleepers.asleep().rev(), sleepers.usable());
         self.clue.clear();
-        let Some(found) = self.comb.search(unfolding, asleep, usable, self.k) else { return false };
+        let budget = &self.run.options.budget;
+        let found = self.comb.search(unfolding, asleep, usable, self.k, budget);
+        let Some(found) = found else { return false };
         clue(unfolding, &self.taken, found, &mut self.clue);
         true
     }

@@ -11,7 +11,7 @@ use crate::data_race;
 use crate::frees::Suspects;
 use crate::options::{Observer, Options, Progress};
 
-/// Asking the observer costs a look at the clock: not at every step.
+/// Asking the observer may cost a look at the clock: not at every step.
 const STEPS_BETWEEN_POLLS: u32 = 512;
 
 /// An exploration under way.
@@ -61,10 +61,10 @@ impl<'a, S: System> Run<'a, S> {
         }
     }
 
-    /// Whether the exploration must end now.
+    /// Whether the exploration must end now. Cheap: to be asked wherever something takes long.
     #[inline]
     pub(crate) fn is_stopped(&self) -> bool {
-        self.stopped
+        self.stopped || self.options.budget.is_spent()
     }
 
     /// The thread ids known so far.
@@ -234,6 +234,9 @@ impl<'a, S: System> Run<'a, S> {
         if self.options.data_races {
             for race in data_race::find(&self.execution) {
                 self.note_violation(race.violation, race.second.index() + 1);
+                if self.options.budget.is_spent() {
+                    break;
+                }
             }
         }
         self.observer.execution(&self.execution, ending);
@@ -261,7 +264,7 @@ impl<'a, S: System> Run<'a, S> {
             for steps in of_a_thread {
                 // If it is not freed before the last access of a thread, something that is no step keeps it
                 // alive until then, as a count that nobody sees: then also before its other accesses.
-                if self.stopped || !self.try_out(&steps) {
+                if self.is_stopped() || !self.try_out(&steps) {
                     break;
                 }
             }
@@ -343,6 +346,10 @@ impl<'a, S: System> Run<'a, S> {
 
     /// Ends the exploration: what was found.
     pub(crate) fn into_report(mut self) -> Report {
+        // What was given up half-way because the budget was spent may look like all there is.
+        if let Some(spent) = self.options.budget.spent() {
+            self.stop(spent.into());
+        }
         self.report.threads = self.system.thread_count();
         self.report
     }

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use selvedge_core::{Execution, Position, Step, ThreadId, ThreadSet};
+use selvedge_core::{Budget, Execution, Position, Step, ThreadId, ThreadSet};
 
 /// Which events must stay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,7 +31,7 @@ pub(crate) fn context_switches(steps: &[Step]) -> usize {
 }
 
 /// The steps of an equivalent execution with few context switches.
-pub(crate) fn shorten(execution: &Execution, goal: Goal) -> Vec<Step> {
+pub(crate) fn shorten(execution: &Execution, goal: Goal, budget: &Budget) -> Vec<Step> {
     let Some(last) = execution.positions().last() else { return Vec::new() };
     let needed: Vec<Position> = match goal {
         Goal::End => execution.positions().collect(),
@@ -45,7 +45,8 @@ pub(crate) fn shorten(execution: &Execution, goal: Goal) -> Vec<Step> {
         return as_it_was;
     }
     let order = Order::new(execution, &needed);
-    let blocks = order.fewest_blocks().unwrap_or_else(|| order.greedy_blocks());
+    let blocks = order.fewest_blocks(budget).or_else(|| order.greedy_blocks(budget));
+    let Some(blocks) = blocks else { return as_it_was };
     let steps = order.steps(execution, &blocks);
     if context_switches(&steps) < context_switches(&as_it_was) { steps } else { as_it_was }
 }
@@ -96,11 +97,14 @@ impl Order {
     }
 
     /// The threads in the order in which they run, each as far as it can, with the fewest of them.
-    fn fewest_blocks(&self) -> Option<Vec<usize>> {
+    fn fewest_blocks(&self, budget: &Budget) -> Option<Vec<usize>> {
         let start: Done = vec![0; self.threads.len()];
         let mut came_from: BTreeMap<Done, (Done, usize)> = BTreeMap::new();
         let mut queue = VecDeque::from([start.clone()]);
         while let Some(done) = queue.pop_front() {
+            if budget.is_spent() {
+                return None;
+            }
             if self.is_all(&done) {
                 let mut blocks = Vec::new();
                 let mut at = done;
@@ -125,10 +129,14 @@ impl Order {
         None
     }
 
-    fn greedy_blocks(&self) -> Vec<usize> {
+    /// `None`: there was no time for it.
+    fn greedy_blocks(&self, budget: &Budget) -> Option<Vec<usize>> {
         let mut done: Done = vec![0; self.threads.len()];
         let mut blocks = Vec::new();
         while !self.is_all(&done) {
+            if budget.is_spent() {
+                return None;
+            }
             let best = (0..self.threads.len())
                 .filter_map(|thread| {
                     let mut next = done.clone();
@@ -139,7 +147,7 @@ impl Order {
             self.run(thread, &mut done);
             blocks.push(thread);
         }
-        blocks
+        Some(blocks)
     }
 
     fn steps(&self, execution: &Execution, blocks: &[usize]) -> Vec<Step> {

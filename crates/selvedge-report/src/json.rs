@@ -355,6 +355,8 @@ impl From<&Inconclusive> for InconclusiveJson {
                 Bound::Preemptions { .. } => "preemptions",
                 Bound::ContextSwitches { .. } => "context-switches",
                 Bound::Time => "time",
+                Bound::Memory => "memory",
+                Bound::Work => "work",
                 Bound::Interrupted => "interrupted",
                 Bound::Sampling(_) => "sampling",
             },

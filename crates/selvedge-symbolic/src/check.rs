@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use selvedge_core::{Bound, Inconclusive, Report, ViolationKind};
+use selvedge_core::{Inconclusive, Report, ViolationKind};
 use selvedge_lang::ir::Program;
 
 use crate::circuit::Circuit;
 use crate::encode::goals::{Goals, Wrong};
 use crate::encode::{Encoding, NoFormula, Scheme, encode};
-use crate::patience::Patience;
 use crate::solver::{Answer, Engine, Lit, Solver};
 use crate::stats::{DepthStats, Stats};
 use crate::unroll::{CutReason, Depth, Unrolled, unroll};
 use crate::witness::{self, Witness};
+use selvedge_core::Budget;
 
 /// What to check, and how far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,19 +58,17 @@ pub struct Outcome {
     pub mistakes: Vec<String>,
 }
 
-/// Asked now and then whether to stop, and why.
-pub type StopAsked<'a> = &'a mut dyn FnMut() -> Option<Bound>;
-
-/// Checks a program. `clock` tells the time since some moment; it is asked around each query.
+/// Checks a program. `clock` tells the time since some moment; it is asked around each query, for
+/// statistics only.
 pub fn check(
     program: &Arc<Program>,
     options: &Options,
-    stop: StopAsked<'_>,
+    budget: &Budget,
     clock: &dyn Fn() -> std::time::Duration,
 ) -> Outcome {
     let mut outcome = Outcome::default();
     let mut search =
-        Search { program, options, stop, clock, outcome: &mut outcome, known: Vec::new() };
+        Search { program, options, budget, clock, outcome: &mut outcome, known: Vec::new() };
     search.deepen();
     outcome
 }
@@ -94,20 +92,20 @@ pub fn encoded(
     options: &Options,
     unroll_to: u32,
     solver: Solver,
-    patience: &mut Patience<'_>,
+    budget: &Budget,
 ) -> Result<Encoded, NoFormula> {
     let depth = Depth { repetitions: unroll_to, stops_anywhere: options.context_bound.is_some() };
-    let mut unrolled = unroll(program, depth, Circuit::new(solver), patience)?;
+    let mut unrolled = unroll(program, depth, Circuit::new(solver), budget)?;
     let goals = Goals::new(&mut unrolled);
     let (scheme, bound) = (options.scheme, options.context_bound);
-    let encoding = encode(&mut unrolled, &goals, scheme, bound, patience)?;
+    let encoding = encode(&mut unrolled, &goals, scheme, bound, budget)?;
     Ok(Encoded { unrolled, goals, encoding })
 }
 
 struct Search<'a> {
     program: &'a Arc<Program>,
     options: &'a Options,
-    stop: StopAsked<'a>,
+    budget: &'a Budget,
     clock: &'a dyn Fn() -> std::time::Duration,
     outcome: &'a mut Outcome,
     /// What was found wrong so far, by place and kind.
@@ -163,20 +161,12 @@ impl Search<'_> {
 
     /// `None`: the caller asked to stop.
     fn encoded(&mut self, size: u32) -> Option<Encoded> {
-        let mut why = None;
-        let stop = &mut self.stop;
-        let mut ask = || {
-            why = stop();
-            why.is_some()
-        };
         let solver = Solver::of(self.options.engine);
-        let patience = &mut Patience::new(&mut ask);
-        let encoded = encoded(self.program, self.options, size, solver, patience);
+        let encoded = encoded(self.program, self.options, size, solver, self.budget);
         match encoded {
             Ok(encoded) => return Some(encoded),
-            Err(NoFormula::Stopped) => {
-                let bound = why.expect("internal error: nobody stopped it");
-                self.outcome.report.note(Inconclusive::Bound(bound));
+            Err(NoFormula::Stopped(spent)) => {
+                self.outcome.report.note(Inconclusive::Bound(spent.into()));
             }
             Err(too_large) => {
                 self.outcome.report.note(Inconclusive::GaveUp(too_large.to_string()));
@@ -221,21 +211,12 @@ impl Search<'_> {
         if goal.contains(&Lit::FALSE) {
             return Answer::Unsat;
         }
-        let mut why = (self.stop)();
-        if why.is_none() {
-            let stop = &mut self.stop;
-            let answer = encoded.unrolled.circuit.solver.solve(goal, &mut || {
-                why = stop();
-                why.is_some()
-            });
-            if answer != Answer::Stopped {
-                return answer;
-            }
+        let answer = encoded.unrolled.circuit.solver.solve(goal, self.budget);
+        if answer == Answer::Stopped {
+            let spent = self.budget.spent().expect("internal error: stopped without a reason");
+            self.outcome.report.note(Inconclusive::Bound(spent.into()));
         }
-        if let Some(bound) = why {
-            self.outcome.report.note(Inconclusive::Bound(bound));
-        }
-        Answer::Stopped
+        answer
     }
 
     /// The model shows something wrong: makes an execution of it.

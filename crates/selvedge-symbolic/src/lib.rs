@@ -10,7 +10,6 @@ pub mod check;
 pub mod circuit;
 pub mod constraints;
 pub mod encode;
-mod patience;
 pub mod solver;
 pub mod stats;
 pub mod transactions;
@@ -19,5 +18,4 @@ pub mod witness;
 
 pub use check::{Options, Outcome, check};
 pub use encode::Scheme;
-pub use patience::{Patience, Stopped};
 pub use solver::Engine;

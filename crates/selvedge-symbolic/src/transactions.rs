@@ -9,8 +9,8 @@ use crate::circuit::Circuit;
 use crate::encode::passes::may_depend;
 use crate::encode::steps::{Steps, Which};
 use crate::encode::transactions::{Round, StepOfTwo, generate, passes};
-use crate::patience::Patience;
 use crate::unroll::{Depth, EventId, Unrolled, unroll};
+use selvedge_core::{Budget, Spent};
 
 /// The run of GenMAT on one way through each of two threads.
 pub struct Between {
@@ -42,13 +42,15 @@ const MOST_PAIRS: usize = 1_000_000;
 /// All pairs of ways through the two threads of a program.
 ///
 /// # Errors
-/// If it has not two threads, or too many ways; with what to do.
-pub fn of_program(program: &Arc<Program>, repetitions: u32) -> Result<Vec<Between>, String> {
+/// If it has not two threads, or too many ways, or if the budget is spent; with what to do.
+pub fn of_program(
+    program: &Arc<Program>,
+    repetitions: u32,
+    budget: &Budget,
+) -> Result<Vec<Between>, String> {
     let depth = Depth { repetitions, stops_anywhere: false };
-    let mut never = || false;
-    let patience = &mut Patience::new(&mut never);
-    let unrolled = unroll(program, depth, Circuit::default(), patience);
-    let mut unrolled = unrolled.expect("internal error: nobody stopped it");
+    let stopped = |spent: Spent| format!("{spent}, and the threads were not yet unrolled");
+    let mut unrolled = unroll(program, depth, Circuit::default(), budget).map_err(stopped)?;
     let steps = Steps::new(&mut unrolled, Which::Noticed);
     let threads: Vec<usize> =
         (0..steps.of_thread.len()).filter(|&i| !steps.of_thread[i].is_empty()).collect();

@@ -8,10 +8,11 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
-use selvedge_core::{Bound, Inconclusive, Report, Verdict};
+use selvedge_core::{Bound, Budget, Inconclusive, Report, Verdict};
 use selvedge_explore::{Algorithm, Silent, explore};
 use selvedge_lang::Interpreter;
 use selvedge_lang::ir::Program;
+use selvedge_symbolic::solver::LOOK;
 use selvedge_symbolic::{Engine, Options, Scheme, check};
 use selvedge_testkit::{corpus, programs};
 
@@ -128,18 +129,14 @@ fn compare(
         _ => explored(&compiled.program)?,
     };
     // By work, not by time: the same on every machine.
-    let mut left = 100_000;
-    let mut stop = || {
-        left -= 1;
-        (left == 0).then_some(Bound::Time)
-    };
+    let budget = Budget::unlimited().with_work(100_000 * LOOK);
     let options = Options { scheme, engine, keep_going: true, ..Options::default() };
-    let outcome = check(&compiled.program, &options, &mut stop, &|| Duration::ZERO);
+    let outcome = check(&compiled.program, &options, &budget, &|| Duration::ZERO);
     if !outcome.mistakes.is_empty() {
         return Err(format!("{:?}", outcome.mistakes));
     }
     let report = &outcome.report;
-    if report.inconclusive.contains(&Inconclusive::Bound(Bound::Time)) {
+    if report.inconclusive.contains(&Inconclusive::Bound(Bound::Work)) {
         return Err("it takes too long; make it smaller, in a table of this test".to_owned());
     }
     let reasons: Vec<String> = report.inconclusive.iter().map(ToString::to_string).collect();

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use selvedge_core::{Effect, Ending, Execution, Schedule, System, TraceKey};
+use selvedge_core::{Budget, Effect, Ending, Execution, Schedule, System, TraceKey};
 use selvedge_explore::{Algorithm, Observer, Options, explore};
 use selvedge_lang::Interpreter;
 use selvedge_lang::ir::Program;
 use selvedge_symbolic::check::encoded;
 use selvedge_symbolic::solver::{Answer, Lit, Solver};
-use selvedge_symbolic::{Patience, Scheme, witness};
+use selvedge_symbolic::{Scheme, witness};
 use selvedge_testkit::Random;
 
 /// Programs with more interleavings are left out.
@@ -76,15 +76,14 @@ fn run(program: &Arc<Program>, schedule: &Schedule) -> Execution {
 /// All models of an encoding that differ in what tells classes apart, as executions.
 fn models(program: &Arc<Program>, scheme: Scheme) -> Vec<Execution> {
     let options = selvedge_symbolic::Options { scheme, ..Default::default() };
-    let mut never = || false;
-    let patience = &mut Patience::new(&mut never);
-    let Ok(mut encoded) = encoded(program, &options, 2, Solver::new(), patience) else {
+    let budget = &Budget::unlimited();
+    let Ok(mut encoded) = encoded(program, &options, 2, Solver::new(), budget) else {
         panic!("nobody stopped it");
     };
     let choices = encoded.encoding.choices();
     let mut executions = Vec::new();
     let goal = [encoded.goals.maximal];
-    while encoded.unrolled.circuit.solver.solve(&goal, &mut || false) == Answer::Sat {
+    while encoded.unrolled.circuit.solver.solve(&goal, &Budget::unlimited()) == Answer::Sat {
         let order = encoded.encoding.linearize(&encoded.unrolled);
         let schedule = witness::follow(&encoded.unrolled, &order).expect("a model is an execution");
         executions.push(run(program, &schedule));

@@ -1,7 +1,6 @@
 //! Synthesised independence constraints: exact sets for the examples of the paper and for each construct.
 
-use std::time::{Duration, Instant};
-
+use selvedge_core::{Budget, Spent};
 use selvedge_lang::{Additions, compile, compile_with};
 use selvedge_symbolic::constraints::{Found, GiveUp, Synthesis, pairs, synthesise};
 
@@ -13,10 +12,7 @@ fn all(text: &str) -> Vec<Synthesis> {
     };
     let results: Vec<Synthesis> = pairs(&compiled.program)
         .into_iter()
-        .map(|pair| {
-            let end = Instant::now() + Duration::from_secs(20);
-            synthesise(&compiled.program, pair, &mut || Instant::now() > end)
-        })
+        .map(|pair| synthesise(&compiled.program, pair, &Budget::unlimited()))
         .collect();
     let declarations: String = results.iter().map(Synthesis::declarations).collect();
     let additions = Additions { name: "found", text: &declarations };
@@ -267,12 +263,9 @@ fn what_has_no_encoding_is_said() {
 fn a_pair_that_takes_too_long_has_no_constraint() {
     let compiled = compile("test.sel", FIGURE_1, &[]).unwrap_or_else(|_| panic!("it compiles"));
     let pair = pairs(&compiled.program)[4];
-    let mut asked = 0;
-    let mut stop = || {
-        asked += 1;
-        asked > 3
-    };
-    assert_eq!(synthesise(&compiled.program, pair, &mut stop).found, Err(GiveUp::Stopped));
+    let budget = Budget::unlimited().with_work(3);
+    let found = synthesise(&compiled.program, pair, &budget).found;
+    assert_eq!(found, Err(GiveUp::Stopped(Spent::Work)));
 }
 
 #[test]

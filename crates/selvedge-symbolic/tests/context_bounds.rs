@@ -9,7 +9,7 @@ use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use selvedge_core::{Bound, Inconclusive, Schedule, Violation, ViolationKind};
+use selvedge_core::{Bound, Budget, Inconclusive, Schedule, Violation, ViolationKind};
 use selvedge_explore::{Algorithm, Limits, Options, Silent, explore};
 use selvedge_lang::Interpreter;
 use selvedge_lang::ir::Program;
@@ -53,18 +53,14 @@ fn explored(program: &Arc<Program>, most: u32) -> Option<Found> {
 /// What an encoding finds; `None` if it takes too long, or if there is more that it does not cover.
 fn encoded(program: &Arc<Program>, scheme: Scheme, most: u32) -> Result<Option<Found>, String> {
     // By work, not by time: the same on every machine.
-    let mut left = 20;
-    let mut stop = || {
-        left -= 1;
-        (left == 0).then_some(Bound::Time)
-    };
+    let budget = Budget::unlimited().with_work(20);
     let options = selvedge_symbolic::Options {
         scheme,
         context_bound: Some(most),
         keep_going: true,
         ..Default::default()
     };
-    let outcome = check(program, &options, &mut stop, &|| Duration::ZERO);
+    let outcome = check(program, &options, &budget, &|| Duration::ZERO);
     if let Some(mistake) = outcome.mistakes.first() {
         return Err(mistake.clone());
     }

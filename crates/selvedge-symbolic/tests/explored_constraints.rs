@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use random_tasks::{Kind, Tasks};
+use selvedge_core::Budget;
 use selvedge_explore::{Algorithm, Limits, Options, explore};
 use selvedge_lang::ir::Program;
 use selvedge_lang::{Additions, Interpreter, compile, compile_with, render};
@@ -19,6 +20,8 @@ use selvedge_testkit::{Outcomes, Random, search_states};
 
 /// Larger programs are left out.
 const MOST_STATES: usize = 1_000;
+/// So much work a pair of blocks is worth.
+const MOST_WORK: u64 = 1_000;
 /// Programs with more executions are left out.
 const MOST_EXECUTIONS: u64 = 2_000;
 /// How many programs are made of one set of blocks, and how many in a campaign.
@@ -99,11 +102,11 @@ fn try_set(kind: Kind, seed: u64, programs: usize, tally: &mut Tally) {
     let mut random = Random::new(seed);
     let tasks = Tasks::new(kind, &mut random);
     let program = compiled(&tasks.program(&mut random), "");
-    let end = Instant::now() + Duration::from_secs(4);
-    let found = pairs(&program).into_iter().map(|pair| {
-        let limit = end.min(Instant::now() + Duration::from_millis(400));
-        synthesise(&program, pair, &mut || Instant::now() > limit)
-    });
+    // By work, not by time: the same on every machine.
+    let all = Budget::unlimited().with_work(10 * MOST_WORK);
+    let found = pairs(&program)
+        .into_iter()
+        .map(|pair| synthesise(&program, pair, &all.with_work(MOST_WORK)));
     let declarations: String = found.map(|found: Synthesis| found.declarations()).collect();
     tally.constraints += declarations.lines().count();
     for _ in 0..programs {

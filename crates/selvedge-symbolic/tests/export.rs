@@ -3,10 +3,10 @@
 use std::fs;
 use std::time::Duration;
 
-use selvedge_core::Verdict;
+use selvedge_core::{Budget, Verdict};
 use selvedge_symbolic::check::encoded;
 use selvedge_symbolic::solver::{Answer, Lit, Node, Solver};
-use selvedge_symbolic::{Options, Patience, Scheme, check};
+use selvedge_symbolic::{Options, Scheme, check};
 use selvedge_testkit::{Profile, Random, corpus, generate};
 
 /// Programs with and without violations: branches, loops, locks, threads that are created and
@@ -110,9 +110,9 @@ fn random_orders() {
             let clause = if dice.below(5) == 0 { clause.map(|lit| !lit) } else { clause };
             solver.add_clause(&clause);
         }
-        let answer = solver.solve(&[], &mut || false);
+        let answer = solver.solve(&[], &Budget::unlimited());
         for mut other in [from_dimacs(&solver.to_dimacs(&[])), from_smt(&solver.to_smt_lib(&[]))] {
-            assert_eq!(other.solve(&[], &mut || false), answer);
+            assert_eq!(other.solve(&[], &Budget::unlimited()), answer);
         }
         answers[usize::from(answer == Answer::Sat)] += 1;
     }
@@ -123,22 +123,26 @@ fn random_orders() {
 fn in_both_formats(name: &str, text: &str, scheme: Scheme) -> Option<bool> {
     let program = selvedge_lang::compile(name, text, &[]).ok()?.program;
     let options = Options { scheme, unroll: 4, ..Options::default() };
-    let outcome = check(&program, &options, &mut || None, &|| Duration::ZERO);
+    let outcome = check(&program, &options, &Budget::unlimited(), &|| Duration::ZERO);
     let violated = match outcome.report.verdict() {
         Verdict::Violated => true,
         Verdict::Verified => false,
         Verdict::Inconclusive => return None,
     };
-    let mut never = || false;
-    let patience = &mut Patience::new(&mut never);
-    let Ok(encoded) = encoded(&program, &options, 4, Solver::recording(), patience) else {
+    let budget = &Budget::unlimited();
+    let Ok(encoded) = encoded(&program, &options, 4, Solver::recording(), budget) else {
         panic!("nobody stopped it");
     };
     let goal = [encoded.goals.violated];
     let solver = &encoded.unrolled.circuit.solver;
     let expected = if violated { Answer::Sat } else { Answer::Unsat };
     for mut other in [from_dimacs(&solver.to_dimacs(&goal)), from_smt(&solver.to_smt_lib(&goal))] {
-        assert_eq!(other.solve(&[], &mut || false), expected, "{name} {}\n{text}", scheme.name());
+        assert_eq!(
+            other.solve(&[], &Budget::unlimited()),
+            expected,
+            "{name} {}\n{text}",
+            scheme.name()
+        );
     }
     Some(violated)
 }

@@ -1,8 +1,9 @@
 //! Between how many pairs of steps a token can pass: the column #P of the paper's Table 1.
 
+use selvedge_core::Budget;
 use selvedge_symbolic::check::encoded;
 use selvedge_symbolic::solver::Solver;
-use selvedge_symbolic::{Options, Patience, Scheme};
+use selvedge_symbolic::{Options, Scheme};
 
 const FIGURE_4: &str = include_str!("../../../programs/mat/figure-4.sel");
 const FIGURE_7: &str = include_str!("../../../programs/mat/figure-7.sel");
@@ -42,9 +43,8 @@ fn pairs(text: &str, rounds: i64) -> [usize; 3] {
     };
     let passes = [Scheme::Token, Scheme::Mat].map(|scheme| {
         let options = Options { scheme, ..Options::default() };
-        let mut never = || false;
-        let patience = &mut Patience::new(&mut never);
-        let Ok(encoded) = encoded(&compiled.program, &options, 2, Solver::new(), patience) else {
+        let budget = &Budget::unlimited();
+        let Ok(encoded) = encoded(&compiled.program, &options, 2, Solver::new(), budget) else {
             panic!("nobody stopped it");
         };
         let passes = encoded.encoding.passes().expect("there is a token");

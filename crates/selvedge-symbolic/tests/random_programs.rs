@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use selvedge_core::{Bound, Verdict, Violation, ViolationKind};
+use selvedge_core::{Budget, Verdict, Violation, ViolationKind};
 use selvedge_explore::{Algorithm, Limits, Options, Silent, explore};
 use selvedge_lang::Interpreter;
 use selvedge_symbolic::{Engine, Scheme, check};
@@ -96,14 +96,10 @@ fn compare(sketch: &Sketch, scheme: Scheme, engine: Engine) -> Result<bool, Stri
         return Ok(false);
     }
     // By work, not by time: the same on every machine.
-    let mut left = if scheme == Scheme::Order { 10_000 } else { 20 };
-    let mut stop = || {
-        left -= 1;
-        (left == 0).then_some(Bound::Time)
-    };
+    let budget = Budget::unlimited().with_work(if scheme == Scheme::Order { 10_000 } else { 20 });
     let options =
         selvedge_symbolic::Options { scheme, engine, keep_going: true, ..Default::default() };
-    let outcome = check(program, &options, &mut stop, &|| Duration::ZERO);
+    let outcome = check(program, &options, &budget, &|| Duration::ZERO);
     if let Some(mistake) = outcome.mistakes.first() {
         return Err(mistake.clone());
     }

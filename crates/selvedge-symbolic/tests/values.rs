@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use selvedge_core::ViolationKind;
+use selvedge_core::{Budget, ViolationKind};
 use selvedge_explore::{Algorithm, Options, Silent, explore};
 use selvedge_lang::Interpreter;
 use selvedge_symbolic::{Engine, Scheme, check};
@@ -36,7 +36,7 @@ fn violations(text: &str) -> usize {
                 keep_going: true,
                 ..Default::default()
             };
-            let outcome = check(&program, &options, &mut || None, &|| Duration::ZERO);
+            let outcome = check(&program, &options, &Budget::unlimited(), &|| Duration::ZERO);
             assert!(outcome.mistakes.is_empty(), "{:?}\n{text}", outcome.mistakes);
             assert!(outcome.report.inconclusive.is_empty(), "{text}");
             let seen = found(&outcome.report.violations);

@@ -58,6 +58,38 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs_f64(seconds))
 }
 
+/// `500M`, `2GiB`, `0.5G`, or bytes without a unit.
+pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
+    let wrong = || "a size is a number with a unit: 500K, 64M, 2G, 512MiB".to_owned();
+    let text = text.trim();
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let number: f64 = number.parse().map_err(|_| wrong())?;
+    let unit = unit.trim().to_ascii_lowercase();
+    let (power, binary) = match unit.as_str() {
+        "" | "b" => (0, false),
+        "k" | "kb" => (1, false),
+        "m" | "mb" => (2, false),
+        "g" | "gb" => (3, false),
+        "t" | "tb" => (4, false),
+        "kib" => (1, true),
+        "mib" => (2, true),
+        "gib" => (3, true),
+        "tib" => (4, true),
+        _ => return Err(wrong()),
+    };
+    let base: f64 = if binary { 1024.0 } else { 1000.0 };
+    let bytes = number * base.powi(power);
+    const LEAST: f64 = 1e6;
+    const MOST: f64 = 1e18;
+    if !(LEAST..=MOST).contains(&bytes) {
+        return Err(
+            "a limit on memory is at least 1M, and at most what a machine can have".to_owned()
+        );
+    }
+    Ok(bytes as u64)
+}
+
 /// `declared`, `synthesise`, or a file.
 pub(crate) fn parse_constraints(text: &str) -> Result<Origin, String> {
     match text {
@@ -203,6 +235,16 @@ mod tests {
         );
         for wrong in ["", "s", "0s", "-1s", "5 parsecs", "1e9h", "nan", "inf", "1..2s"] {
             assert!(parse_duration(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn sizes() {
+        let given = ["50M", "1GiB", "0.5g", "2000000", "1500 KB", "64MiB"].map(parse_size);
+        let bytes = [50_000_000, 1 << 30, 500_000_000, 2_000_000, 1_500_000, 64 << 20];
+        assert_eq!(given, bytes.map(Ok));
+        for wrong in ["", "M", "1K", "0", "-1G", "5 parsecs", "1e9G", "99999999999T", "nan"] {
+            assert!(parse_size(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::measure::{Effort, Measurement, measure};
 use super::programs::{Case, GROWTH, SINGLE};
 use crate::exit::Failure;
-use crate::interrupt;
+use crate::guard;
 use crate::screen::Screen;
 
 /// What long executions cost.
@@ -34,7 +34,7 @@ pub(super) fn measure_all(effort: &Effort, screen: &Screen) -> Result<Growth, Fa
     let mut growth = Growth { rows: Vec::new(), single: None };
     for case in GROWTH.iter().filter(|case| effort.includes(case)) {
         let optimal = measure_optimal(case, effort, screen)?;
-        if interrupt::is_requested() {
+        if guard::is_interrupted() {
             return Ok(growth);
         }
         let ns_per_event =

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::programs::{Case, MOST_STEPS};
 use crate::exit::Failure;
+use crate::guard::Guard;
 use crate::memory;
 use crate::progress::Watch;
 use crate::screen::Screen;
@@ -228,17 +229,19 @@ fn explore(
     show_line: bool,
 ) -> Result<Option<(Report, Duration)>, Failure> {
     let limits = Limits { steps: MOST_STEPS, ..Limits::default() };
-    let options = Options { keep_going: true, limits, ..Options::default() };
+    let guard = Guard::start(Some(effort.limit));
+    let budget = guard.budget().clone();
+    let options = Options { keep_going: true, limits, budget, ..Options::default() };
     let label = if show_line {
         format!("{}, {}", case.title(), algorithm.info().name)
     } else {
         String::new()
     };
-    let mut watch = Watch::start(Some(effort.limit), show_line, &label);
+    let mut watch = Watch::start(show_line, &label);
     let report = selvedge_explore::explore(algorithm, &|| loaded.system(), &options, &mut watch);
     let time = watch.finish();
     let stopped = |reason: &Inconclusive| {
-        matches!(reason, Inconclusive::Bound(Bound::Time | Bound::Interrupted))
+        matches!(reason, Inconclusive::Bound(Bound::Time | Bound::Memory | Bound::Interrupted))
     };
     if report.inconclusive.iter().any(stopped) {
         return Ok(None);

@@ -11,7 +11,7 @@ use super::goals::Goal;
 use super::measure::{Effort, Measurement, measure};
 use super::programs::{Case, OBSERVED, OBSERVED_ALONE};
 use crate::exit::Failure;
-use crate::interrupt;
+use crate::guard;
 use crate::screen::Screen;
 
 /// The largest programs should be done in this time.
@@ -42,7 +42,7 @@ pub(super) fn measure_all(
         let mut measured = measure(case, &algorithms, effort, screen)?.into_iter();
         let mut next = || measured.next().flatten();
         rows.push(ObservationRow::new(case, next(), next()));
-        if interrupt::is_requested() {
+        if guard::is_interrupted() {
             return Ok(rows);
         }
     }
@@ -50,7 +50,7 @@ pub(super) fn measure_all(
         let effort = effort.with_limit(effort.limit.max(LARGEST));
         let mut measured = measure(case, &[Algorithm::DataCentric], &effort, screen)?;
         rows.push(ObservationRow::new(case, None, measured.pop().flatten()));
-        if interrupt::is_requested() {
+        if guard::is_interrupted() {
             return Ok(rows);
         }
     }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::measure::{Effort, Measurement, measure, ratio};
 use super::programs::{Case, RATE};
 use crate::exit::Failure;
-use crate::interrupt;
+use crate::guard;
 use crate::screen::Screen;
 
 /// What the algorithms need for a program.
@@ -35,7 +35,7 @@ pub(super) fn measure_all(effort: &Effort, screen: &Screen) -> Result<Vec<RateRo
     let mut rows = Vec::new();
     for case in RATE.iter().filter(|case| effort.includes(case)) {
         let row = RateRow::measure(case, effort, screen)?;
-        if interrupt::is_requested() {
+        if guard::is_interrupted() {
             break;
         }
         rows.push(row);

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use selvedge_core::{Bound, Verdict};
+use selvedge_core::Verdict;
 use selvedge_report::{Align, Style, Table, grouped, seconds};
 use selvedge_symbolic::{Options, Scheme};
 use serde::Serialize;
@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::goals::Goal;
 use super::measure::Effort;
 use crate::exit::Failure;
-use crate::interrupt;
+use crate::guard::{self, Guard};
 use crate::screen::Screen;
 use crate::source::Loaded;
 
@@ -74,7 +74,7 @@ pub(super) fn measure_all(effort: &Effort, screen: &Screen) -> Result<Vec<Symbol
     let mut rows = Vec::new();
     for case in CASES.iter().filter(|case| !(effort.quick && case.long)) {
         for &scheme in case.schemes {
-            if interrupt::is_requested() {
+            if guard::is_interrupted() {
                 return Ok(rows);
             }
             rows.push(measure(case, scheme, effort, screen)?);
@@ -99,13 +99,10 @@ fn measure(
     let program = format!("{}{}", case.name, constants.collect::<String>());
     let limit = if case.name == "fib" { LONGEST_GOAL.max(effort.limit) } else { effort.limit };
     let start = Instant::now();
-    let mut stop = || match interrupt::is_requested() {
-        true => Some(Bound::Interrupted),
-        false => (start.elapsed() > limit).then_some(Bound::Time),
-    };
+    let guard = Guard::start(Some(limit));
     let options = Options { scheme, ..Options::default() };
     let outcome =
-        selvedge_symbolic::check(loaded.program(), &options, &mut stop, &|| start.elapsed());
+        selvedge_symbolic::check(loaded.program(), &options, guard.budget(), &|| start.elapsed());
     let time = start.elapsed();
     let verdict = outcome.report.verdict();
     if verdict != Verdict::Inconclusive && verdict != case.verdict {

@@ -12,8 +12,9 @@ use super::goals::Goal;
 use super::measure::{Effort, Measurement, measure_once};
 use super::programs::{Case, TASKS, TASKS_ALONE};
 use crate::exit::Failure;
+use crate::guard::Guard;
 use crate::screen::Screen;
-use crate::{constraints, interrupt};
+use crate::{constraints, guard};
 
 /// The largest programs should be done in this time.
 const LARGEST: Duration = Duration::from_secs(5);
@@ -55,7 +56,7 @@ pub(super) fn measure_all(effort: &Effort, screen: &Screen) -> Result<Vec<TaskRo
         }
         let [source, context_sensitive] = measured;
         let started = Instant::now();
-        let found = constraints::synthesised(loaded.program());
+        let found = constraints::synthesised(loaded.program(), Guard::start(None).budget());
         let constraints_seconds = started.elapsed().as_secs_f64();
         let loaded = loaded.with_constraints("constraints".to_owned(), found, screen)?;
         rows.push(TaskRow {
@@ -67,7 +68,7 @@ pub(super) fn measure_all(effort: &Effort, screen: &Screen) -> Result<Vec<TaskRo
             constrained: measure_once(case, &loaded, Algorithm::Constrained, effort)?,
             constraints_seconds,
         });
-        if interrupt::is_requested() {
+        if guard::is_interrupted() {
             break;
         }
     }

@@ -14,7 +14,7 @@
 //! 4. *Search* over the open pairs, with saturation after every decision, if nothing else decides. The problem
 //!    is NP-complete.
 
-use selvedge_core::{Access, EventId, ObjectId, Step, ThreadId};
+use selvedge_core::{Access, Budget, EventId, ObjectId, Step, ThreadId};
 
 use super::graph::{Cut, Graph, contains};
 use super::two_sat::TwoSat;
@@ -66,8 +66,12 @@ type Either = [(Local, Local); 2];
 struct Conflict;
 
 /// Decides realizability. Keeps its memory from one question to the next.
+///
+/// If the budget is spent it says that nothing is realizable. The search that asked then ends too, and its
+/// report says why ([`Run::into_report`](crate::run::Run::into_report)).
 #[derive(Default)]
 pub(super) struct Realizer {
+    budget: Budget,
     pub(super) effort: Effort,
     /// Of each thread: the number of its first event; one more at the end.
     offsets: Vec<Local>,
@@ -84,10 +88,15 @@ pub(super) struct Realizer {
 }
 
 impl Realizer {
+    pub(super) fn new(budget: &Budget) -> Self {
+        Self { budget: budget.clone(), ..Self::default() }
+    }
+
     /// An order of the events that is a witness, if there is one, as close to the order of the
     /// execution as it can easily be.
     pub(super) fn realize(&mut self, graph: &Graph, wanted: &Wanted<'_>) -> Option<Vec<EventId>> {
         self.effort.asked += 1;
+        self.go_on().ok()?;
         self.load(graph, wanted);
         self.constrain(graph, wanted).ok()?;
         self.saturate().ok()?;
@@ -101,6 +110,10 @@ impl Realizer {
             self.search().ok()?;
         }
         Some(self.linear_extension())
+    }
+
+    fn go_on(&self) -> Result<(), Conflict> {
+        self.budget.check().map_err(|_| Conflict)
     }
 
     fn threads(&self) -> usize {
@@ -198,6 +211,7 @@ impl Realizer {
         }
         let mut loaded = None;
         for &(object, read, source) in &reads {
+            self.go_on()?;
             if loaded != Some(object) {
                 self.load_writes(graph, wanted, object);
                 loaded = Some(object);
@@ -303,6 +317,7 @@ impl Realizer {
         loop {
             let (mut kept, mut changed) = (0, false);
             for index in 0..self.open.len() {
+                self.go_on()?;
                 let [(a, b), (c, d)] = self.open[index];
                 if self.is_before(a, b) || self.is_before(c, d) {
                     continue;
@@ -332,11 +347,13 @@ impl Realizer {
         // A variable per pair: the first is before the second.
         let mut pairs: Vec<(Local, Local)> = Vec::new();
         for sides in &self.open {
+            self.go_on()?;
             let [a, b] = sides.map(|(a, b)| literal(&mut pairs, a, b));
             problem.either(a, b);
         }
         // Orders that would close a cycle exclude each other.
         for (i, &(a, b)) in pairs.iter().enumerate() {
+            self.go_on()?;
             for (j, &(c, d)) in pairs.iter().enumerate().take(i) {
                 let reaches = |x: Local, y: Local| x == y || self.is_before(x, y);
                 for (first, (a, b)) in [(true, (a, b)), (false, (b, a))] {

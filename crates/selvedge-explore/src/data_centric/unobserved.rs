@@ -99,7 +99,7 @@ pub(super) fn explore<S: System>(
     let mut search = Search {
         run: Run::new(make, options, observer),
         graph: Graph::default(),
-        realizer: Realizer::default(),
+        realizer: Realizer::new(&options.budget),
         architecture: Architecture::default(),
         pending: Effect::default(),
         nodes: Vec::new(),
@@ -421,7 +421,7 @@ impl<S: System> Search<'_, S> {
             };
             let (steps, nth) = (Rc::clone(&look.steps), look.nth);
             self.go_to(&steps);
-            if self.write_last(nth, write) {
+            if !self.is_over() && self.write_last(nth, write) {
                 self.finish();
                 self.look_from(nth + 1, &mut looks);
             }

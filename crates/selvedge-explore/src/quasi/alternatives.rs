@@ -12,6 +12,8 @@
 
 use std::num::NonZeroU32;
 
+use selvedge_core::Budget;
+
 use crate::unfolding::{EventRef, Unfolding};
 
 /// A search for alternatives. Buffers that are used again and again.
@@ -39,14 +41,16 @@ struct Level {
 
 impl Comb {
     /// Looks for an alternative to `disabled`, the latest first. `usable` are the known events: compatible
-    /// with `C`, and not after an event of `D`. All in `disabled` are enabled after `C`. Gives the maximal
-    /// events of the alternative.
+    /// with `C`, and not after an event of `D`. All in `disabled` are enabled after `C`. Returns the maximal
+    /// events of the alternative. To find one can take exponentially long; if the budget is spent, it says
+    /// that there is none, and the exploration, which ends too, says why.
     pub(super) fn search(
         &mut self,
         unfolding: &mut Unfolding,
         disabled: impl Iterator<Item = EventRef>,
         usable: impl Iterator<Item = EventRef>,
         k: Option<NonZeroU32>,
+        budget: &Budget,
     ) -> Option<&[EventRef]> {
         let k = k.map_or(usize::MAX, |k| k.get() as usize);
         self.disabled.clear();
@@ -57,6 +61,7 @@ impl Comb {
         self.chosen.clear();
         self.add_level(*self.disabled.first()?, 0);
         loop {
+            budget.check().ok()?;
             let level = self.levels.last_mut()?;
             if level.next == level.end {
                 self.usable.truncate(level.start);

@@ -6,7 +6,8 @@
 //! whose last such event excludes all others there is one choice, and readers that hold a lock must go
 //! all together. Where one object alone is the obstacle nothing is left to choose, and the part is
 //! found with as many tries as there are events to leave out. Where a step waits for one *or* another
-//! object, each is tried: that is as hard as finding out whether a condition can become true.
+//! object, each is tried: that is as hard as finding out whether a condition can become true, so the budget is
+//! asked before each try.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +27,7 @@ pub(super) struct Part {
 
 /// The largest parts of `events`, which are in the order of the execution and do not happen after
 /// `e`, that are closed under happens-before and after which the step can run. `None` if the events
-/// cannot be run without `e`.
+/// cannot be run without `e`. If the exploration must end, some may be missing; its report then says so.
 pub(super) fn largest_parts<S: System>(
     run: &mut Run<'_, S>,
     waiting: &Waiting,
@@ -38,6 +39,9 @@ pub(super) fn largest_parts<S: System>(
     let mut todo = BTreeSet::from([(events.len(), events)]);
     let mut obstacles = Vec::new();
     while let Some((_, events)) = todo.pop_last() {
+        if run.is_stopped() {
+            break;
+        }
         if found.iter().any(|larger| is_contained(&events, &larger.events)) {
             continue;
         }

@@ -1,6 +1,6 @@
 //! Fewest context switches against all orders of small random executions.
 
-use selvedge_core::{Effect, Footprint, Mode, ObjectId};
+use selvedge_core::{Budget, Effect, Footprint, Mode, ObjectId};
 
 use super::*;
 use crate::random::Random;
@@ -46,7 +46,7 @@ fn no_order_has_fewer_context_switches() {
     let mut random = Random::new(1);
     for _ in 0..200 {
         let execution = random_execution(&mut random);
-        let steps = shorten(&execution, Goal::End);
+        let steps = shorten(&execution, Goal::End, &Budget::unlimited());
         assert_eq!(steps.len(), execution.len());
         assert_eq!(context_switches(&steps), fewest(&execution, &mut Vec::new()));
     }
@@ -59,7 +59,7 @@ fn only_what_leads_to_the_last_event_stays() {
         let execution = random_execution(&mut random);
         let last = execution.positions().last().expect("eight events");
         let needed = execution.positions().filter(|&e| execution.happens_before(e, last)).count();
-        let steps = shorten(&execution, Goal::Last);
+        let steps = shorten(&execution, Goal::Last, &Budget::unlimited());
         assert_eq!(steps.len(), needed);
         assert_eq!(steps.last(), Some(&execution.event(last).step()));
     }

@@ -1,5 +1,7 @@
 //! Circuits against the arithmetic of the machine.
 
+use selvedge_core::Budget;
+
 use selvedge_testkit::Random;
 
 use super::{Circuit, Range, Word};
@@ -89,7 +91,7 @@ fn unknown_words_compute_the_same() {
                 .chain(b.bits().iter().zip(Word::integer(y).bits().to_vec()));
             let assumptions: Vec<Lit> =
                 bits.map(|(&bit, value)| if value == Lit::TRUE { bit } else { !bit }).collect();
-            assert_eq!(circuit.solver.solve(&assumptions, &mut || false), Answer::Sat);
+            assert_eq!(circuit.solver.solve(&assumptions, &Budget::unlimited()), Answer::Sat);
             let found = (!circuit.solver.value(fault)).then(|| word.value(&circuit));
             assert_eq!(found, (operation.machine)(x, y), "{x} {} {y}", operation.name);
         }
@@ -102,7 +104,7 @@ fn equations_are_solved() {
     let (a, b) = (circuit.fresh_word(32), circuit.fresh_word(32));
     let (product, overflow) = circuit.multiply(&a, &b);
     let goal = [circuit.is(&product, 35), !overflow, circuit.is(&a, 5)];
-    assert_eq!(circuit.solver.solve(&goal, &mut || false), Answer::Sat);
+    assert_eq!(circuit.solver.solve(&goal, &Budget::unlimited()), Answer::Sat);
     assert_eq!(b.value(&circuit), 7);
 }
 
@@ -124,7 +126,7 @@ fn at_most_one_of_many() {
         let lits: Vec<Lit> = (0..count).map(|_| circuit.fresh()).collect();
         circuit.at_most_one(&lits);
         let mut models = 0;
-        while circuit.solver.solve(&[], &mut || false) == Answer::Sat {
+        while circuit.solver.solve(&[], &Budget::unlimited()) == Answer::Sat {
             models += 1;
             let block: Vec<Lit> = lits
                 .iter()
@@ -146,7 +148,7 @@ fn exactly_the_values_of_a_range_are_left() {
         circuit.require_range(&word, Range { low, high });
         let values = (-8..8).filter(|&value| {
             let is = circuit.is(&word, value);
-            circuit.solver.solve(&[is], &mut || false) == Answer::Sat
+            circuit.solver.solve(&[is], &Budget::unlimited()) == Answer::Sat
         });
         assert_eq!(values.map(i64::from).collect::<Vec<_>>(), (low..=high).collect::<Vec<_>>());
     }

@@ -43,6 +43,7 @@ mod text;
 mod witness;
 mod words;
 
+use selvedge_core::{Budget, Spent};
 use selvedge_lang::ir::{AtomicId, Program};
 
 use blocks::{Block, Touched};
@@ -82,8 +83,8 @@ pub struct Constraint {
 /// Why there are no constraints.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum GiveUp {
-    /// The caller asked to stop.
-    Stopped,
+    /// The budget is spent.
+    Stopped(Spent),
     /// A block does something that has no encoding.
     Unsupported {
         /// Which block.
@@ -130,11 +131,12 @@ pub fn pairs(program: &Program) -> Vec<(AtomicId, AtomicId)> {
     pairs.flat_map(|(i, &a)| blocks[i..].iter().map(move |&b| (a, b))).collect()
 }
 
-/// Finds constraints for a pair. `stop` is asked now and then.
+/// Finds constraints for a pair. Work is counted in questions to the solver and in its steps, so that a limit
+/// on it gives the same result on every machine.
 pub fn synthesise(
     program: &Program,
     (first, second): (AtomicId, AtomicId),
-    stop: &mut dyn FnMut() -> bool,
+    budget: &Budget,
 ) -> Synthesis {
     let blocks = [first, second].map(|atomic| Block::new(program, atomic));
     let [Some(first), Some(second)] = blocks else {
@@ -143,7 +145,7 @@ pub fn synthesise(
     };
     let blocks = [first, second];
     let names = Names::new(program, blocks);
-    let found = find(program, blocks, &names, stop);
+    let found = find(program, blocks, &names, budget);
     Synthesis { heads: names.heads, found }
 }
 
@@ -151,7 +153,7 @@ fn find(
     program: &Program,
     blocks: [Block; 2],
     names: &Names<'_>,
-    stop: &mut dyn FnMut() -> bool,
+    budget: &Budget,
 ) -> Result<Found, GiveUp> {
     let touched = blocks.map(|block| Touched::by_block(program, &block));
     for (block, touched) in blocks.iter().zip(&touched) {
@@ -165,7 +167,7 @@ fn find(
         let always = Constraint { condition: Vec::new(), guard: Vec::new() };
         return Ok(Found { constraints: vec![always], complete: true });
     }
-    let mut runner = Runner::new(program, blocks, &touched, Words::new(stop));
+    let mut runner = Runner::new(program, blocks, &touched, Words::new(budget));
     let formula = runner.formula()?;
     let abstracted = runner.abstracted;
     let mut words = runner.words;

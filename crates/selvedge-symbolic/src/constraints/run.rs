@@ -130,6 +130,7 @@ impl<'p, 'a> Runner<'p, 'a> {
         let mut open = vec![path];
         let mut done = Vec::new();
         while let Some(mut path) = open.pop() {
+            self.words.go_on()?;
             if self.run_path(&mut path, &mut open)? {
                 done.push(path);
             }

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use selvedge_core::Budget;
 use selvedge_lang::ir::Type;
 
 use super::GiveUp;
@@ -45,11 +46,11 @@ pub(super) struct Words<'a> {
     call_equalities: BTreeMap<(CallId, CallId), Lit>,
     /// Equalities that were asked for, while somebody wants to know.
     pub(super) noted: Option<Vec<(Poly, Poly)>>,
-    stop: &'a mut dyn FnMut() -> bool,
+    budget: &'a Budget,
 }
 
 impl<'a> Words<'a> {
-    pub(super) fn new(stop: &'a mut dyn FnMut() -> bool) -> Self {
+    pub(super) fn new(budget: &'a Budget) -> Self {
         Self {
             terms: Terms::default(),
             circuit: Circuit::new(Solver::new()),
@@ -59,7 +60,7 @@ impl<'a> Words<'a> {
             equalities: BTreeMap::new(),
             call_equalities: BTreeMap::new(),
             noted: None,
-            stop,
+            budget,
         }
     }
 
@@ -72,14 +73,20 @@ impl<'a> Words<'a> {
         if assumptions.contains(&Lit::FALSE) {
             return Ok(false);
         }
-        if (self.stop)() {
-            return Err(GiveUp::Stopped);
-        }
-        match self.circuit.solver.solve(assumptions, self.stop) {
+        match self.circuit.solver.solve(assumptions, self.budget) {
             Answer::Sat => Ok(true),
             Answer::Unsat => Ok(false),
-            Answer::Stopped => Err(GiveUp::Stopped),
+            Answer::Stopped => Err(self.stopped()),
         }
+    }
+
+    /// An opportunity to stop where no question is asked.
+    pub(super) fn go_on(&self) -> Result<(), GiveUp> {
+        self.budget.check().map_err(GiveUp::Stopped)
+    }
+
+    fn stopped(&self) -> GiveUp {
+        GiveUp::Stopped(self.budget.spent().expect("internal error: stopped without a reason"))
     }
 
     /// An opaque term.

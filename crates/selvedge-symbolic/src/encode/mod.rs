@@ -11,11 +11,11 @@ pub mod transactions;
 
 use std::fmt;
 
-use crate::patience::{Patience, Stopped};
 use crate::unroll::{EventId, Unrolled};
 use goals::Goals;
 use order::OrderEncoding;
 use passes::{Keep, Passes};
+use selvedge_core::{Budget, Spent};
 use steps::{Steps, Which};
 use token::TokenEncoding;
 
@@ -55,8 +55,8 @@ pub enum Encoding {
 /// Why there is no formula.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NoFormula {
-    /// The caller asked to stop.
-    Stopped,
+    /// The budget is spent.
+    Stopped(Spent),
     /// There are so many pairs of steps between which a token could pass.
     TooManyPairs(usize),
     /// It would have more clauses than this.
@@ -70,7 +70,7 @@ pub(crate) const MOST_CLAUSES: u64 = 20_000_000;
 impl fmt::Display for NoFormula {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NoFormula::Stopped => write!(f, "stopped before the formula was complete"),
+            NoFormula::Stopped(spent) => write!(f, "{spent} before the formula was complete"),
             NoFormula::TooManyPairs(pairs) => write!(
                 f,
                 "there are {pairs} pairs of steps between which a token could pass, too many for a \
@@ -87,17 +87,17 @@ impl fmt::Display for NoFormula {
 }
 
 /// An opportunity to stop while a formula grows.
-fn go_on(unrolled: &Unrolled, patience: &mut Patience<'_>) -> Result<(), NoFormula> {
-    patience.check()?;
+fn go_on(unrolled: &Unrolled, budget: &Budget) -> Result<(), NoFormula> {
+    budget.check()?;
     match unrolled.circuit.solver.size().clauses {
         many if many > MOST_CLAUSES => Err(NoFormula::TooLarge(MOST_CLAUSES)),
         _ => Ok(()),
     }
 }
 
-impl From<Stopped> for NoFormula {
-    fn from(_: Stopped) -> Self {
-        NoFormula::Stopped
+impl From<Spent> for NoFormula {
+    fn from(spent: Spent) -> Self {
+        NoFormula::Stopped(spent)
     }
 }
 
@@ -110,18 +110,18 @@ pub fn encode(
     goals: &Goals,
     scheme: Scheme,
     context_bound: Option<u32>,
-    patience: &mut Patience<'_>,
+    budget: &Budget,
 ) -> Result<Encoding, NoFormula> {
     if scheme == Scheme::Order {
-        return Ok(Encoding::Order(order::encode(unrolled, goals.maximal, patience)?));
+        return Ok(Encoding::Order(order::encode(unrolled, goals.maximal, budget)?));
     }
     let (which, keep) = match context_bound {
         None => (Which::Noticed, Keep::AnySchedule),
         Some(_) => (Which::All, Keep::FewestSwitches),
     };
     let steps = Steps::new(unrolled, which);
-    let passes = Passes::new(unrolled, &steps, scheme, keep, patience)?;
-    let token = token::encode(unrolled, steps, passes, context_bound, goals.maximal, patience)?;
+    let passes = Passes::new(unrolled, &steps, scheme, keep, budget)?;
+    let token = token::encode(unrolled, steps, passes, context_bound, goals.maximal, budget)?;
     Ok(Encoding::Token(token))
 }
 

@@ -20,9 +20,9 @@ use rustc_hash::FxHashMap;
 use super::program_order::ProgramOrder;
 use super::{NoFormula, go_on};
 use crate::circuit::Word;
-use crate::patience::Patience;
 use crate::solver::{Lit, Node};
 use crate::unroll::{CellId, EventId, Unrolled};
+use selvedge_core::Budget;
 
 /// What the encoding says about a program.
 pub struct OrderEncoding {
@@ -71,7 +71,7 @@ struct Encoder<'a> {
 pub fn encode(
     unrolled: &mut Unrolled,
     at_end: Lit,
-    patience: &mut Patience<'_>,
+    budget: &Budget,
 ) -> Result<OrderEncoding, NoFormula> {
     let program_order = ProgramOrder::new(unrolled);
     let nodes = program_order.add_to(unrolled);
@@ -83,7 +83,7 @@ pub fn encode(
         observations: Vec::new(),
     };
     for (index, accesses) in encoder.accesses().iter().enumerate() {
-        encoder.encode_cell(CellId::new(index), accesses, at_end, patience)?;
+        encoder.encode_cell(CellId::new(index), accesses, at_end, budget)?;
     }
     Ok(OrderEncoding { observations: encoder.observations, nodes: encoder.nodes })
 }
@@ -117,15 +117,15 @@ impl Encoder<'_> {
         cell: CellId,
         Accesses { writes, reads }: &Accesses,
         at_end: Lit,
-        patience: &mut Patience<'_>,
+        budget: &Budget,
     ) -> Result<(), NoFormula> {
         for (event, guard, value) in reads {
             let reader = Reader { event: Some(*event), guard: *guard, value };
-            self.encode_read(cell, writes, &reader, patience)?;
+            self.encode_read(cell, writes, &reader, budget)?;
         }
         if let Some(value) = self.unrolled.finals.get(&cell).cloned() {
             let reader = Reader { event: None, guard: at_end, value: &value };
-            self.encode_read(cell, writes, &reader, patience)?;
+            self.encode_read(cell, writes, &reader, budget)?;
         }
         Ok(())
     }
@@ -136,12 +136,12 @@ impl Encoder<'_> {
         cell: CellId,
         writes: &[Vec<WriteOf>],
         reader: &Reader<'_>,
-        patience: &mut Patience<'_>,
+        budget: &Budget,
     ) -> Result<(), NoFormula> {
         let initial = self.unrolled.cells[cell.index()].initial.clone();
         let mut choices = Vec::new();
         for source in writes.iter().flatten().map(Some).chain([None]) {
-            go_on(self.unrolled, patience)?;
+            go_on(self.unrolled, budget)?;
             if !self.can_observe(writes, source, reader) {
                 continue;
             }
@@ -160,7 +160,7 @@ impl Encoder<'_> {
                     self.unrolled.circuit.imply(&[lit], &[before]);
                 }
             }
-            self.keep_apart(writes, source, reader, lit, patience)?;
+            self.keep_apart(writes, source, reader, lit, budget)?;
             if reader.event.is_some() {
                 self.observations.push(lit);
             }
@@ -214,14 +214,14 @@ impl Encoder<'_> {
         source: Option<&WriteOf>,
         reader: &Reader<'_>,
         lit: Lit,
-        patience: &mut Patience<'_>,
+        budget: &Budget,
     ) -> Result<(), NoFormula> {
         for of_thread in writes {
             let (after, before) = self.around(of_thread, source, reader);
             // Those that must come after the read: once one of them is there for sure, program
             // order says the rest.
             for other in &of_thread[after..] {
-                go_on(self.unrolled, patience)?;
+                go_on(self.unrolled, budget)?;
                 self.keep_one_apart(source, reader, other, lit);
                 if self.unrolled.circuit.implies(lit_guard(source, reader), other.guard) {
                     break;
@@ -230,7 +230,7 @@ impl Encoder<'_> {
             let Some(write) = source else { continue };
             // Those that must come before the write, from the last one back.
             for other in of_thread[..before].iter().rev() {
-                go_on(self.unrolled, patience)?;
+                go_on(self.unrolled, budget)?;
                 if other.event == write.event {
                     continue;
                 }
@@ -245,7 +245,7 @@ impl Encoder<'_> {
                 other.event == write.event || order.is_before(other.event, write.event)
             });
             for other in of_thread.get(before.max(harmless)..after).unwrap_or_default() {
-                go_on(self.unrolled, patience)?;
+                go_on(self.unrolled, budget)?;
                 self.keep_one_apart(source, reader, other, lit);
             }
         }

@@ -31,9 +31,9 @@ use super::locksets::Locksets;
 use super::steps::Steps;
 use super::transactions;
 use super::{NoFormula, Scheme};
-use crate::patience::{Patience, Stopped};
 use crate::solver::Lit;
 use crate::unroll::{EventId, Unrolled};
+use selvedge_core::{Budget, Spent};
 
 /// A token may pass from the end of one step to the beginning of another.
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +82,7 @@ impl Passes {
         steps: &Steps,
         scheme: Scheme,
         keep: Keep,
-        patience: &mut Patience<'_>,
+        budget: &Budget,
     ) -> Result<Self, NoFormula> {
         if steps.pairs() > MOST_PAIRS {
             return Err(NoFormula::TooManyPairs(steps.pairs()));
@@ -98,7 +98,7 @@ impl Passes {
                     Some((passes, count)) => (passes, Some(count)),
                     None => {
                         let reduced = Reduced { unrolled, steps, locksets: &locksets, keep };
-                        (reduced.passes(patience)?, None)
+                        (reduced.passes(budget)?, None)
                     }
                 }
             }
@@ -107,7 +107,7 @@ impl Passes {
         kept.retain(|pass| {
             pass.allowed != Lit::FALSE && locksets.can_pass(unrolled, steps, pass.from, pass.to)
         });
-        drop_useless(steps, &locksets, &mut kept, patience)?;
+        drop_useless(steps, &locksets, &mut kept, budget)?;
         if kept.len() > MOST_KEPT {
             return Err(NoFormula::TooManyPairs(kept.len()));
         }
@@ -122,8 +122,8 @@ fn drop_useless(
     steps: &Steps,
     locksets: &Locksets,
     kept: &mut Vec<Pass>,
-    patience: &mut Patience<'_>,
-) -> Result<(), Stopped> {
+    budget: &Budget,
+) -> Result<(), Spent> {
     loop {
         let count = steps.is_last.len();
         let (mut leaves, mut enters) = (vec![Vec::new(); count], vec![Vec::new(); count]);
@@ -133,7 +133,7 @@ fn drop_useless(
         }
         let mut useful = Vec::with_capacity(kept.len());
         for &pass in kept.iter() {
-            patience.check()?;
+            budget.check()?;
             let can_return = steps.is_last[pass.from.index()] != Lit::FALSE
                 || steps.next[pass.from.index()].iter().any(|(_, next)| {
                     let mut from = enters[next.index()].iter();
@@ -216,12 +216,12 @@ struct Reduced<'a> {
 }
 
 impl Reduced<'_> {
-    fn passes(mut self, patience: &mut Patience<'_>) -> Result<Vec<Pass>, Stopped> {
+    fn passes(mut self, budget: &Budget) -> Result<Vec<Pass>, Spent> {
         let mut passes = Vec::new();
         let threads = self.steps.of_thread.len();
         for i in 0..threads {
             for index in 0..self.steps.of_thread[i].len() {
-                patience.check()?;
+                budget.check()?;
                 let from = self.steps.of_thread[i][index];
                 let first = match self.keep {
                     Keep::FewestSwitches => 0,

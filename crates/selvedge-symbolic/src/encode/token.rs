@@ -27,9 +27,9 @@ use super::program_order::ProgramOrder;
 use super::steps::Steps;
 use super::{NoFormula, go_on};
 use crate::circuit::Word;
-use crate::patience::Patience;
 use crate::solver::Lit;
 use crate::unroll::{Cell, CellId, Event, EventId, Unrolled};
+use selvedge_core::Budget;
 
 /// What the encoding says about a program.
 pub struct TokenEncoding {
@@ -65,7 +65,7 @@ pub fn encode(
     passes: Passes,
     context_bound: Option<u32>,
     at_end: Lit,
-    patience: &mut Patience<'_>,
+    budget: &Budget,
 ) -> Result<TokenEncoding, NoFormula> {
     let mut encoder = Encoder {
         unrolled,
@@ -76,9 +76,9 @@ pub fn encode(
         happens: Vec::new(),
         starts: Vec::new(),
     };
-    encoder.localise(&passes, context_bound, patience)?;
-    encoder.pass_tokens(&passes, patience)?;
-    encoder.follow_program_order(patience)?;
+    encoder.localise(&passes, context_bound, budget)?;
+    encoder.pass_tokens(&passes, budget)?;
+    encoder.follow_program_order(budget)?;
     encoder.create_and_join();
     encoder.end(at_end);
     encoder.forbid_circles();
@@ -93,7 +93,7 @@ impl Encoder<'_> {
         &mut self,
         passes: &Passes,
         context_bound: Option<u32>,
-        patience: &mut Patience<'_>,
+        budget: &Budget,
     ) -> Result<(), NoFormula> {
         let read = self.unrolled.events.iter().flat_map(|event| event.reads.keys());
         let mut cells: Vec<CellId> = read.chain(self.unrolled.finals.keys()).copied().collect();
@@ -104,7 +104,7 @@ impl Encoder<'_> {
         let width = (usize::BITS - most.leading_zeros()) as usize + 1;
         let entered: BTreeSet<EventId> = passes.kept.iter().map(|pass| pass.to).collect();
         for event in all {
-            go_on(self.unrolled, patience)?;
+            go_on(self.unrolled, budget)?;
             let before = match self.steps.previous[event.index()].as_slice() {
                 [(_, before)] if !entered.contains(&event) => *before,
                 _ => None,
@@ -162,13 +162,9 @@ impl Encoder<'_> {
         left
     }
 
-    fn pass_tokens(
-        &mut self,
-        passes: &Passes,
-        patience: &mut Patience<'_>,
-    ) -> Result<(), NoFormula> {
+    fn pass_tokens(&mut self, passes: &Passes, budget: &Budget) -> Result<(), NoFormula> {
         for &pass in &passes.kept {
-            go_on(self.unrolled, patience)?;
+            go_on(self.unrolled, budget)?;
             let lit = self.unrolled.circuit.fresh();
             self.unrolled.circuit.imply(&[lit], &[pass.allowed]);
             for event in [pass.from, pass.to] {
@@ -194,7 +190,7 @@ impl Encoder<'_> {
 
     /// Each step has the token from one place: the previous step of its thread, a pass, or the
     /// beginning.
-    fn follow_program_order(&mut self, patience: &mut Patience<'_>) -> Result<(), NoFormula> {
+    fn follow_program_order(&mut self, budget: &Budget) -> Result<(), NoFormula> {
         let (mut into, mut out): (BTreeMap<_, Vec<Lit>>, BTreeMap<_, Vec<Lit>>) =
             Default::default();
         for &(lit, pass) in &self.happens {
@@ -212,7 +208,7 @@ impl Encoder<'_> {
             }
         }
         for &event in &all {
-            go_on(self.unrolled, patience)?;
+            go_on(self.unrolled, budget)?;
             let guard = self.unrolled.events[event.index()].guard;
             for (condition, previous) in self.steps.previous[event.index()].clone() {
                 let here = [guard, condition];

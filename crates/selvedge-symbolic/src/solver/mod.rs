@@ -20,8 +20,14 @@ pub use backend::Engine;
 pub use lit::Lit;
 pub use order::Node;
 
+use selvedge_core::Budget;
+
 use backend::Backend;
 use order::OrderTheory;
+
+/// How many easy questions the solver could answer, in about the time between two of its looks at the
+/// budget: units of work.
+pub const LOOK: u64 = 50;
 
 /// The answer to a query.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,8 +66,9 @@ pub struct Size {
 /// solver.add_edge(ab, a, b);
 /// solver.add_edge(ba, b, a);
 /// solver.add_clause(&[ab, ba]);
-/// assert_eq!(solver.solve(&[], &mut || false), Answer::Sat);
-/// assert_eq!(solver.solve(&[ab, ba], &mut || false), Answer::Unsat);
+/// let budget = selvedge_core::Budget::unlimited();
+/// assert_eq!(solver.solve(&[], &budget), Answer::Sat);
+/// assert_eq!(solver.solve(&[ab, ba], &budget), Answer::Unsat);
 /// ```
 pub struct Solver {
     backend: Box<dyn Backend>,
@@ -162,10 +169,15 @@ impl Solver {
         self.order_is_implied = true;
     }
 
-    /// Looks for a model in which all `assumptions` are true. `stop` is asked several times a
-    /// second; if it says yes, the answer is [`Answer::Stopped`].
-    pub fn solve(&mut self, assumptions: &[Lit], stop: &mut dyn FnMut() -> bool) -> Answer {
-        let answer = self.backend.solve(&mut self.order, assumptions, stop);
+    /// Looks for a model in which all `assumptions` are true. The question is a unit of work; each of
+    /// the solver's looks at the budget, which come after a fixed number of its steps, is [`LOOK`] of
+    /// them. If nothing is left, the answer is [`Answer::Stopped`].
+    pub fn solve(&mut self, assumptions: &[Lit], budget: &Budget) -> Answer {
+        let mut stop = || budget.work(LOOK).is_err();
+        if budget.work(1).is_err() {
+            return Answer::Stopped;
+        }
+        let answer = self.backend.solve(&mut self.order, assumptions, &mut stop);
         match answer {
             Answer::Sat => {
                 self.model = self.backend.model();

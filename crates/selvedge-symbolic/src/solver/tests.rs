@@ -1,5 +1,7 @@
 //! The solvers against brute force, and against each other.
 
+use selvedge_core::{Budget, Spent};
+
 use selvedge_testkit::Random;
 
 use super::order::is_acyclic;
@@ -90,7 +92,7 @@ fn compare_with_brute_force(engine: Engine) {
             let expected =
                 (0..1 << formula.variables).any(|model| formula.holds(model, &assumptions));
             let assumed: Vec<Lit> = assumptions.iter().map(|&name| lit(name)).collect();
-            let answer = solver.solve(&assumed, &mut || false);
+            let answer = solver.solve(&assumed, &Budget::unlimited());
             assert_eq!(answer == Answer::Sat, expected, "{:?}", formula.clauses);
             match answer {
                 Answer::Sat => {
@@ -103,7 +105,7 @@ fn compare_with_brute_force(engine: Engine) {
                     unsat += 1;
                     let core = solver.core().to_vec();
                     assert!(core.iter().all(|lit| assumed.contains(lit)), "{core:?}");
-                    assert_eq!(solver.solve(&core, &mut || false), Answer::Unsat);
+                    assert_eq!(solver.solve(&core, &Budget::unlimited()), Answer::Unsat);
                 }
             }
         }
@@ -130,7 +132,7 @@ fn random_three_sat_around_the_threshold() {
                 solver.add_clause(&clause.map(lit));
             }
             // Models are checked against the recorded clauses in debug builds.
-            solver.solve(&[], &mut || false)
+            solver.solve(&[], &Budget::unlimited())
         });
         let first = answers.next();
         assert!(answers.all(|answer| Some(answer) == first), "solvers differ: {clauses:?}");
@@ -174,9 +176,9 @@ fn solvers_agree_about_orders() {
             // Half of the clauses, then the others, then with assumptions.
             for half in clauses.chunks(clauses.len().div_ceil(2)) {
                 half.iter().for_each(|clause| solver.add_clause(&clause.map(lit)));
-                answers.push(solver.solve(&[], &mut || false));
+                answers.push(solver.solve(&[], &Budget::unlimited()));
             }
-            answers.push(solver.solve(&assumed.map(lit), &mut || false));
+            answers.push(solver.solve(&assumed.map(lit), &Budget::unlimited()));
             answers
         });
         let first = answers.next().unwrap_or_default();
@@ -196,12 +198,12 @@ fn edges_can_be_added_between_queries() {
         solver.add_clause(&[x, y]);
         solver.add_clause(&[!x, z]);
         solver.add_edge(x, a, b);
-        assert_eq!(solver.solve(&[x, y, z], &mut || false), Answer::Sat);
+        assert_eq!(solver.solve(&[x, y, z], &Budget::unlimited()), Answer::Sat);
         solver.add_edge(y, b, c);
-        assert_eq!(solver.solve(&[x, y], &mut || false), Answer::Sat);
+        assert_eq!(solver.solve(&[x, y], &Budget::unlimited()), Answer::Sat);
         solver.add_edge(z, c, a);
-        assert_eq!(solver.solve(&[x, y], &mut || false), Answer::Unsat, "{engine:?}");
-        assert_eq!(solver.solve(&[x], &mut || false), Answer::Sat);
+        assert_eq!(solver.solve(&[x, y], &Budget::unlimited()), Answer::Unsat, "{engine:?}");
+        assert_eq!(solver.solve(&[x], &Budget::unlimited()), Answer::Sat);
         assert!(solver.value(x) && !solver.value(y) && solver.value(z));
     }
 }
@@ -221,7 +223,7 @@ fn models_can_be_enumerated() {
             }
         }
         let mut count = 0;
-        while solver.solve(&[], &mut || false) == Answer::Sat {
+        while solver.solve(&[], &Budget::unlimited()) == Answer::Sat {
             count += 1;
             let block: Vec<Lit> =
                 atoms.iter().map(|&lit| if solver.value(lit) { !lit } else { lit }).collect();
@@ -248,12 +250,9 @@ fn a_search_can_be_stopped() {
                 }
             }
         }
-        let mut asked = 0;
-        let answer = solver.solve(&[], &mut || {
-            asked += 1;
-            asked == 2
-        });
-        assert_eq!((answer, asked), (Answer::Stopped, 2), "{engine:?}");
+        let budget = Budget::unlimited().with_work(3);
+        assert_eq!(solver.solve(&[], &budget), Answer::Stopped, "{engine:?}");
+        assert_eq!(budget.spent(), Some(Spent::Work));
     }
 }
 
@@ -280,12 +279,8 @@ fn a_search_for_an_order_can_be_stopped() {
             });
             solver.add_clause(&clause);
         }
-        let mut asked = 0;
-        let answer = solver.solve(&[], &mut || {
-            asked += 1;
-            asked == 3
-        });
-        assert_eq!(answer, Answer::Stopped, "{engine:?}");
+        let budget = Budget::unlimited().with_work(4);
+        assert_eq!(solver.solve(&[], &budget), Answer::Stopped, "{engine:?}");
         assert!(solver.conflicts() < 10_000, "{engine:?}: {}", solver.conflicts());
     }
 }

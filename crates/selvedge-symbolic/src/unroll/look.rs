@@ -7,8 +7,8 @@ use selvedge_lang::ir::{Label, Op};
 use super::Unrolled;
 use super::run::{Look, Runner};
 use super::state::{Section, State};
-use crate::patience::{Patience, Stopped};
 use crate::solver::Lit;
+use selvedge_core::{Budget, Spent};
 
 impl Unrolled {
     /// Whether the section that starts where `state` stands may wait.
@@ -37,11 +37,7 @@ impl Unrolled {
 
     /// Tries the section before which `state` stands on the final state. The last stop is blocked
     /// if it waits there.
-    pub(super) fn try_section(
-        &mut self,
-        mut state: State,
-        patience: &mut Patience<'_>,
-    ) -> Result<(), Stopped> {
+    pub(super) fn try_section(&mut self, mut state: State, budget: &Budget) -> Result<(), Spent> {
         let Some(stop) = self.stops.last().copied() else { return Ok(()) };
         state.guard = stop.lit;
         state.control = Lit::TRUE;
@@ -53,7 +49,7 @@ impl Unrolled {
         self.loops[procedure.index()] = loops;
         let index = self.stops.len() - 1;
         let mut runner = Runner::Look(Look { is_section: true, ..Look::default() });
-        self.run(&mut runner, state, patience)?;
+        self.run(&mut runner, state, budget)?;
         if let Runner::Look(look) = runner {
             self.stops[index].blocked = self.circuit.any(&look.blocked);
         }
@@ -61,7 +57,7 @@ impl Unrolled {
     }
 
     /// Runs `finally` on the final state.
-    pub(super) fn run_finally(&mut self, patience: &mut Patience<'_>) -> Result<(), Stopped> {
+    pub(super) fn run_finally(&mut self, budget: &Budget) -> Result<(), Spent> {
         let Some(procedure) = self.program.finally else { return Ok(()) };
         let frame = self.new_frame(procedure, Vec::new());
         let state = State {
@@ -73,7 +69,7 @@ impl Unrolled {
             section: None,
         };
         let mut runner = Runner::Look(Look::default());
-        self.run(&mut runner, state, patience)?;
+        self.run(&mut runner, state, budget)?;
         if let Runner::Look(look) = runner {
             self.finally_faults = look.faults;
         }

@@ -33,8 +33,8 @@ use selvedge_core::{Place, ViolationKind};
 use selvedge_lang::ir::{ProcedureId, Program, SiteId};
 
 use crate::circuit::{Circuit, Word};
-use crate::patience::{Patience, Stopped};
 use crate::solver::Lit;
+use selvedge_core::{Budget, Spent};
 
 pub use cells::{Cell, CellId};
 pub use events::{Event, EventId, Read, Write};
@@ -159,8 +159,8 @@ pub fn unroll(
     program: &Arc<Program>,
     depth: Depth,
     mut circuit: Circuit,
-    patience: &mut Patience<'_>,
-) -> Result<Unrolled, Stopped> {
+    budget: &Budget,
+) -> Result<Unrolled, Spent> {
     let loops = program.procedures.iter().map(loops::find).collect();
     let finally_runs = circuit.fresh();
     let mut unrolled = Unrolled {
@@ -200,12 +200,12 @@ pub fn unroll(
     }
     let mut next = 0;
     while next < unrolled.threads.len() {
-        unrolled.run_thread(next, patience)?;
+        unrolled.run_thread(next, budget)?;
         next += 1;
     }
     unrolled.connect_wakers();
-    unrolled.run_finally(patience)?;
-    unrolled.bound_values(patience)?;
+    unrolled.run_finally(budget)?;
+    unrolled.bound_values(budget)?;
     unrolled.fold_known();
     Ok(unrolled)
 }

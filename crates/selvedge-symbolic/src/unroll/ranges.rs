@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 use super::{CellId, EventId, Unrolled};
 use crate::circuit::{Computation, Range, Word};
 use crate::encode::program_order::ProgramOrder;
-use crate::patience::{Patience, Stopped};
+use selvedge_core::{Budget, Spent};
 
 /// So often are all writes looked at, as long as values grow.
 const ROUNDS: usize = 4;
@@ -24,11 +24,11 @@ const MOST_WORK: usize = 4_000_000;
 
 impl Unrolled {
     /// Bounds what reads find and what is left at the end, by unit clauses.
-    pub(super) fn bound_values(&mut self, patience: &mut Patience<'_>) -> Result<(), Stopped> {
+    pub(super) fn bound_values(&mut self, budget: &Budget) -> Result<(), Spent> {
         let analysis = Analysis::new(self);
         let found = match analysis.without_order() {
             Some(found) => Some(found),
-            None => analysis.by_places(patience)?,
+            None => analysis.by_places(budget)?,
         };
         let Some(Found { words, cells }) = found else { return Ok(()) };
         for (word, range) in words {
@@ -171,7 +171,7 @@ impl<'a> Analysis<'a> {
     }
 
     /// All combinations of places in the threads, those with fewer steps first. `None`: too many.
-    fn by_places(&self, patience: &mut Patience<'_>) -> Result<Option<Found>, Stopped> {
+    fn by_places(&self, budget: &Budget) -> Result<Option<Found>, Spent> {
         let threads: Vec<&[EventId]> =
             self.unrolled.threads.iter().map(|thread| thread.events.as_slice()).collect();
         let needs = self.needs(&threads);
@@ -185,7 +185,7 @@ impl<'a> Analysis<'a> {
         while !level.is_empty() {
             let mut next: BTreeMap<Vec<u32>, State> = BTreeMap::new();
             for (at, state) in &level {
-                patience.check()?;
+                budget.check()?;
                 for (thread, events) in threads.iter().enumerate() {
                     let Some(&event) = events.get(at[thread] as usize) else { continue };
                     let needs = &needs[event.index()];

@@ -10,8 +10,8 @@ use super::state::{Frame, Jump, Key, Section, State};
 use super::{Cut, CutReason, FaultSite, Stop, Unrolled};
 use crate::circuit::Word;
 use crate::encode::MOST_CLAUSES;
-use crate::patience::{Patience, Stopped};
 use crate::solver::Lit;
+use selvedge_core::{Budget, Spent};
 
 /// A thread with more places than this is not unrolled further.
 const MOST_PLACES: u64 = 100_000;
@@ -47,19 +47,19 @@ pub(super) struct Look {
 }
 
 /// What a visit of a place needs and adds to.
-struct Visit<'a, 'p> {
+struct Visit<'a> {
     runner: &'a mut Runner,
     pending: &'a mut Pending,
     ended: &'a mut Vec<Lit>,
-    patience: &'a mut Patience<'p>,
+    budget: &'a Budget,
 }
 
 /// Why an instruction is not followed.
 enum Halt {
     /// It has no encoding, or goes too far.
     Cut(CutReason),
-    /// The caller asked to stop.
-    Stopped,
+    /// The budget is spent.
+    Stopped(Spent),
 }
 
 impl From<CutReason> for Halt {
@@ -68,18 +68,14 @@ impl From<CutReason> for Halt {
     }
 }
 
-impl From<Stopped> for Halt {
-    fn from(_: Stopped) -> Self {
-        Halt::Stopped
+impl From<Spent> for Halt {
+    fn from(spent: Spent) -> Self {
+        Halt::Stopped(spent)
     }
 }
 
 impl Unrolled {
-    pub(super) fn run_thread(
-        &mut self,
-        thread: usize,
-        patience: &mut Patience<'_>,
-    ) -> Result<(), Stopped> {
+    pub(super) fn run_thread(&mut self, thread: usize, budget: &Budget) -> Result<(), Spent> {
         let instance = &self.threads[thread];
         let start = instance.start;
         let (procedure, arguments) = (instance.procedure, instance.arguments.clone());
@@ -92,7 +88,7 @@ impl Unrolled {
             section: None,
         };
         state.frames.push(self.new_frame(procedure, arguments));
-        let ended = self.run(&mut Runner::Thread(thread), state, patience)?;
+        let ended = self.run(&mut Runner::Thread(thread), state, budget)?;
         let finished = self.threads[thread].finished;
         let ended = self.circuit.any(&ended);
         self.circuit.require(&[!finished, ended]);
@@ -105,14 +101,14 @@ impl Unrolled {
         &mut self,
         runner: &mut Runner,
         state: State,
-        patience: &mut Patience<'_>,
-    ) -> Result<Vec<Lit>, Stopped> {
+        budget: &Budget,
+    ) -> Result<Vec<Lit>, Spent> {
         let mut pending = Pending::new();
         let mut ended = Vec::new();
         let mut places = 0;
         self.add(&mut pending, state);
         while let Some((_, mut state)) = pending.pop_first() {
-            patience.check()?;
+            budget.check()?;
             state.note_head();
             let frame = state.frame();
             let Instruction { op, site } =
@@ -127,11 +123,11 @@ impl Unrolled {
                 self.cut(&state, site, CutReason::Unsupported(reason));
                 continue;
             }
-            let mut visit = Visit { runner, pending: &mut pending, ended: &mut ended, patience };
+            let mut visit = Visit { runner, pending: &mut pending, ended: &mut ended, budget };
             match self.instruction(&mut visit, state.clone(), op, site) {
                 Ok(()) => {}
                 Err(Halt::Cut(reason)) => self.cut(&state, site, reason),
-                Err(Halt::Stopped) => return Err(Stopped),
+                Err(Halt::Stopped(spent)) => return Err(spent),
             }
         }
         Ok(ended)
@@ -140,12 +136,12 @@ impl Unrolled {
     /// One instruction.
     fn instruction(
         &mut self,
-        visit: &mut Visit<'_, '_>,
+        visit: &mut Visit<'_>,
         mut state: State,
         op: Op,
         site: SiteId,
     ) -> Result<(), Halt> {
-        let Visit { runner, pending, ended, patience } = visit;
+        let Visit { runner, pending, ended, budget } = visit;
         let here = state.frame().pc;
         match op {
             Op::Jump { to } => self.jump(pending, state, to.index(), site),
@@ -191,7 +187,7 @@ impl Unrolled {
             }
             Op::AtomicBegin { .. } => {
                 let turn = &mut Turn { runner, state: &mut state, site };
-                self.begin_section(turn, patience)?;
+                self.begin_section(turn, budget)?;
                 self.jump(pending, state, here + 1, site);
             }
             Op::AtomicEnd { .. } => {
@@ -349,11 +345,7 @@ impl Unrolled {
         event
     }
 
-    fn begin_section(
-        &mut self,
-        turn: &mut Turn<'_>,
-        patience: &mut Patience<'_>,
-    ) -> Result<(), Stopped> {
+    fn begin_section(&mut self, turn: &mut Turn<'_>, budget: &Budget) -> Result<(), Spent> {
         if let Some(section) = &mut turn.state.section {
             section.depth += 1;
             return Ok(());
@@ -365,7 +357,7 @@ impl Unrolled {
                 let waits = self.section_awaits(turn.state);
                 let event = self.new_event(*thread, turn.state, turn.site, waits);
                 if waits {
-                    self.try_section(before, patience)?;
+                    self.try_section(before, budget)?;
                 }
                 Some(event)
             }

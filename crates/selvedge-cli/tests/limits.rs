@@ -1,0 +1,287 @@
+//! Limits hold in every phase: time, memory, signals; and what was found is shown.
+//!
+//! Waits are generous, so that a busy machine changes nothing. Without the limit each command here would
+//! take minutes or hours; after a minute it is killed, and the test fails.
+
+#![cfg(unix)]
+
+mod common;
+
+use std::process::{Child, Command};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use common::{Folder, LARGE, Run, finish};
+
+/// What holds its limit ends long before.
+const MOST: Duration = Duration::from_secs(60);
+/// An answer may take so long after the limit: a fraction of a second, on a machine that does a lot else.
+const ANSWER: Duration = Duration::from_secs(8);
+
+/// A program whose search ends soon, with very many data races to replay.
+const RACES: &str = "\
+const N = 64;
+shared x = 0;
+shared y[N] = 0;
+thread writer { x = 1; }
+thread reader(i in 0..N) { let _mine = y[i]; x = 1; let _seen = x; }
+";
+
+/// Two threads that take turns: one realizability question takes minutes.
+const ALTERNATE: &str = "\
+const N = 80;
+shared x = 0;
+thread a { for i in 0..N { x = 1; let _v = x; } }
+thread b { for i in 0..N { x = 2; let _v = x; } }
+";
+
+/// One lock and very many orders: hard for the solver.
+const SOLVE: &str = "\
+const N = 12;
+shared x = 0;
+mutex m;
+thread t(i in 0..N) { lock m; let v = x; x = v + 1; unlock m; }
+finally { assert x == N; }
+";
+
+/// So many events that the formula takes long to build.
+const UNROLL: &str = "\
+const N = 400;
+shared x = 0;
+thread t(i in 0..8) { for j in 0..N { x = x + 1; } }
+";
+
+/// A step that waits for a sum can be enabled by any of 2^24 parts of what comes before.
+const AWAIT: &str = "\
+const N = 24;
+shared x[N] = 0;
+thread one(i in 0..N) { x[i] = 1; }
+thread waiter {
+    await x[0] + x[1] + x[2] + x[3] + x[4] + x[5] + x[6] + x[7] + x[8] + x[9] + x[10] + x[11]
+        + x[12] + x[13] + x[14] + x[15] + x[16] + x[17] + x[18] + x[19] + x[20] + x[21] + x[22]
+        + x[23] != 12;
+}
+";
+
+/// Optimal keeps more and more: the last zero of an array.
+const LASTZERO: &str = "\
+const N = 25;
+shared array[N + 1] = 0;
+thread reader { let i = N; while array[i] != 0 { i = i - 1; } }
+thread writer(j in 1..N + 1) { array[j] = array[j - 1] + 1; }
+";
+
+/// Blocks with multiplications: hard to synthesise constraints for.
+const SYNTHESISE: &str = "\
+shared x = 1; shared y = 1; shared z = 1;
+atomic proc f(a: int) { x = x * y + a * z; y = y * z + x * a; z = x * z + y; }
+atomic proc g(a: int) { y = y * y + a * x; z = z * x + y * a; x = x * z + a; }
+thread t(i in 0..3) { f(i); g(i); }
+";
+
+/// A pair that takes some work.
+const REGISTER: &str = "\
+const N = 3;
+shared places[N] = 2;
+shared registered[2 * N] = false;
+atomic proc register(who: int, course: int) {
+    if places[course] > 0 { places[course] -= 1; registered[who] = true; }
+}
+thread student(i in 0..2 * N) { register(i, i / 2); }
+";
+
+fn signal(name: &str, process: u32) {
+    let status = Command::new("kill").args([&format!("-{name}"), &process.to_string()]).status();
+    assert!(status.expect("kill can be run").success());
+}
+
+/// What a command gives; if it does not end, it is killed and has no exit code.
+fn finish_in_time(child: Child) -> Run {
+    let process = child.id();
+    let (done, is_done) = mpsc::channel();
+    let killer = std::thread::spawn(move || {
+        if is_done.recv_timeout(MOST).is_err() {
+            signal("KILL", process);
+        }
+    });
+    let run = finish(child);
+    let _ = done.send(());
+    killer.join().expect("the killer does not panic");
+    run
+}
+
+fn run(folder: &Folder, arguments: &str) -> Run {
+    finish_in_time(folder.spawn(arguments))
+}
+
+/// Waits until the process handles a signal, where the system can tell; then a while longer, until it is
+/// in the phase that takes long.
+fn wait_for_handler(process: u32) {
+    const TERM: u32 = 15;
+    let handles = || {
+        let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"))?;
+        let mask = u64::from_str_radix(mask.trim(), 16).ok()?;
+        Some(mask >> (TERM - 1) & 1 == 1)
+    };
+    let started = Instant::now();
+    while handles() == Some(false) && started.elapsed() < MOST {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    std::thread::sleep(Duration::from_secs(1));
+}
+
+/// Runs a command, sends a signal after a while, and returns what came out.
+fn interrupted(folder: &Folder, arguments: &str, name: &str) -> Run {
+    let child = folder.spawn(arguments);
+    wait_for_handler(child.id());
+    signal(name, child.id());
+    let started = Instant::now();
+    let run = finish_in_time(child);
+    assert!(started.elapsed() < ANSWER, "{arguments}: {run:?}");
+    assert!(!run.err.contains("did not stop"), "{arguments}: {run:?}");
+    run
+}
+
+fn programs() -> Folder {
+    let folder = Folder::with("large.sel", LARGE);
+    for (name, text) in [
+        ("alternate.sel", ALTERNATE),
+        ("await.sel", AWAIT),
+        ("solve.sel", SOLVE),
+        ("unroll.sel", UNROLL),
+        ("synthesise.sel", SYNTHESISE),
+    ] {
+        folder.write(name, text.as_bytes());
+    }
+    folder
+}
+
+#[test]
+fn every_phase_answers_signals() {
+    let folder = programs();
+    for (arguments, name) in [
+        ("check large.sel -a oracle", "INT"),
+        ("check large.sel -a quasi", "HUP"),
+        ("check await.sel", "TERM"),
+        ("check await.sel -a quasi", "INT"),
+        ("check alternate.sel -a data-centric", "TERM"),
+        ("check alternate.sel -a data-centric --unobserved-locks", "INT"),
+        ("check solve.sel --symbolic", "TERM"),
+        ("check unroll.sel --symbolic --unroll 400", "INT"),
+        ("check unroll.sel --const N=40 --symbolic mat --unroll 40", "TERM"),
+    ] {
+        interrupted(&folder, arguments, name).exits(3).says("inconclusive: interrupted");
+    }
+}
+
+#[test]
+fn every_command_answers_signals() {
+    let folder = programs();
+    let run = interrupted(&folder, "compare large.sel --time 100s", "TERM").exits(3);
+    run.says("interrupted: ").says("algorithms did not run");
+    let run = interrupted(&folder, "constraints synthesise.sel --pair-work 100000000", "TERM");
+    run.exits(3).says("none: interrupted");
+    let run = interrupted(&folder, "bench --seconds 100", "INT").exits(3);
+    run.says("interrupted: what is missing was not measured");
+}
+
+#[test]
+fn the_time_limit_holds_in_every_phase() {
+    let folder = programs();
+    for arguments in [
+        "check await.sel",
+        "check await.sel -a quasi",
+        "check alternate.sel -a data-centric",
+        "check alternate.sel -a data-centric --unobserved-locks",
+        "check solve.sel --symbolic",
+        "check unroll.sel --symbolic --unroll 400",
+        "check synthesise.sel -a constrained",
+    ] {
+        let started = Instant::now();
+        let run = run(&folder, &format!("{arguments} --time 300ms")).exits(3);
+        run.says("inconclusive: the time limit was reached");
+        assert!(started.elapsed() < ANSWER, "{arguments}: {:?}", started.elapsed());
+    }
+}
+
+/// The verdict is known at once; to replay all that was found takes long (N=64), and so does even to note it
+/// (N=400).
+#[test]
+fn a_violation_is_shown_when_the_time_is_up() {
+    let folder = Folder::with("races.sel", RACES);
+    for races in [64, 400] {
+        let started = Instant::now();
+        let run = run(&folder, &format!("check races.sel --const N={races} --races --time 1s"));
+        assert!(started.elapsed() < ANSWER, "N={races}: {:?}", started.elapsed());
+        run.exits(1)
+            .says("violated: ")
+            .says("replay: selvedge replay ")
+            .says("violations not replayed ")
+            .says("context switches        perhaps not the fewest: the time limit was reached");
+    }
+}
+
+#[test]
+fn the_memory_limit_ends_a_search_with_what_was_found() {
+    let folder = Folder::with("lastzero.sel", LASTZERO);
+    let limited = run(&folder, "check lastzero.sel --max-memory 20M").exits(3);
+    limited
+        .says("inconclusive: the memory limit was reached")
+        .says("raise the limit (--max-memory)")
+        .says(" complete, ");
+    let json = run(&folder, "check lastzero.sel --max-memory 20M --json").exits(3).json();
+    assert_eq!(json["inconclusive"][0]["reason"], "memory");
+    folder.write("unroll.sel", UNROLL.as_bytes());
+    let limited =
+        run(&folder, "check unroll.sel --symbolic --unroll 400 --max-memory 30M").exits(3);
+    limited.says("inconclusive: the memory limit was reached").says("--unroll 2");
+    for wrong in ["1", "x", "-1G"] {
+        run(&folder, &format!("check lastzero.sel --max-memory={wrong}")).exits(2);
+    }
+}
+
+/// An array that is larger than the memory is no reason to abort.
+#[test]
+fn a_huge_array_is_a_message() {
+    let folder =
+        Folder::with("huge.sel", "const N = 10;\nshared a[N] = 0;\nthread t { a[0] = 1; }\n");
+    let run = run(&folder, "check huge.sel --const N=2000000000");
+    assert!(matches!(run.code, Some(2 | 3)), "{run:?}");
+    assert!(!run.err.is_empty() && !run.err.contains("internal error"), "{run:?}");
+}
+
+/// The same constraints, whatever else the machine does: what depends on the work depends on nothing else.
+#[test]
+fn synthesis_is_limited_by_work() {
+    let folder = Folder::with("synthesise.sel", SYNTHESISE);
+    folder.write("register.sel", REGISTER.as_bytes());
+    let pairs = |file: &str, work: u32| {
+        let run = run(&folder, &format!("constraints {file} --pair-work {work} --json"));
+        run.exits(0).json()["pairs"].as_array().expect("a list").clone()
+    };
+    let gave_up =
+        |pair: &serde_json::Value| pair["gave_up"] == "it takes too much work (--pair-work)";
+    assert!(pairs("synthesise.sel", 500).iter().all(gave_up));
+    let (little, enough) = (pairs("register.sel", 20), pairs("register.sel", 10_000));
+    assert!(little.iter().all(gave_up) && !enough.iter().any(gave_up), "{little:?} {enough:?}");
+    let (mut low, mut high) = (20, 10_000);
+    while high - low > 1 {
+        let middle = (low + high) / 2;
+        if pairs("register.sel", middle).iter().any(gave_up) { low = middle } else { high = middle }
+    }
+    // At the edge, with as many busy threads beside it as would make a clock say something else.
+    let busy = std::sync::atomic::AtomicBool::new(true);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while busy.load(std::sync::atomic::Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        let (below, above) = (pairs("register.sel", low), pairs("register.sel", high));
+        busy.store(false, std::sync::atomic::Ordering::Relaxed);
+        assert!(below.iter().any(gave_up) && !above.iter().any(gave_up));
+    });
+}
