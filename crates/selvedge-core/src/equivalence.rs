@@ -1,39 +1,26 @@
 //! Canonical names of classes of executions, computed from the definitions.
 //!
-//! This is the yardstick for every explorer, so it is simple and slow on purpose and shares nothing
-//! with [`Execution`]'s clocks.
+//! This is the yardstick for every explorer, so it shares nothing with [`Execution`]'s clocks: it goes through the
+//! accesses once and counts.
 
-use crate::dependence::dependent;
+use crate::dependence::commute;
 use crate::execution::Execution;
-use crate::ids::{ObjectId, Position};
+use crate::ids::{EventId, ThreadId};
 use crate::op::{Access, Mode};
 
 /// The name of a Mazurkiewicz trace: equal exactly if two executions have the same events (thread,
 /// number, alternative, accesses) and the same happens-before.
+///
+/// Each access is named by how many accesses of each thread come before it and do not commute with it. The accesses
+/// of a thread have the same order in all executions, so with the same events the counts say which of two dependent events
+/// comes first; and happens-before is the closure of that and of the order in each thread.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TraceKey(Vec<u32>);
 
 impl TraceKey {
-    /// The class of `execution`. Takes time cubic in its length at worst.
+    /// The class of `execution`.
     pub fn of(execution: &Execution) -> Self {
-        let before = happens_before(execution);
-        let order = by_thread(execution);
-        let mut key = Vec::new();
-        for &position in &order {
-            name_event(execution, position, &mut key, |_| Vec::new());
-            // How many events of each thread come before it: ids are dense, so counts name sets.
-            let mut counts: Vec<(u32, u32)> = Vec::new();
-            for &other in order.iter().filter(|other| before[position.index()][other.index()]) {
-                let thread = execution.event(other).thread().number();
-                match counts.last_mut() {
-                    Some((last, count)) if *last == thread => *count += 1,
-                    _ => counts.push((thread, 1)),
-                }
-            }
-            key.push(counts.len() as u32);
-            key.extend(counts.iter().flat_map(|&(thread, count)| [thread, count]));
-        }
-        Self(key)
+        Self(name(execution, |access, history, key| history.earlier(access.mode, key)))
     }
 }
 
@@ -44,7 +31,7 @@ impl TraceKey {
 pub struct ObservationKey(Vec<u32>);
 
 impl ObservationKey {
-    /// The class of `execution`. Takes time quadratic in its length at worst.
+    /// The class of `execution`.
     pub fn of(execution: &Execution) -> Self {
         Self::with(execution, |_| true)
     }
@@ -57,95 +44,99 @@ impl ObservationKey {
     /// The class of `execution` if the order counts of those accesses that are to no variable and
     /// that `is_ordered` holds for.
     fn with(execution: &Execution, is_ordered: impl Fn(Access) -> bool) -> Self {
-        let mut key = Vec::new();
-        for position in by_thread(execution) {
-            name_event(execution, position, &mut key, |access| {
-                match is_variable(execution, access.object) {
-                    true if access.mode.reads() => source(execution, position, access),
-                    false if is_ordered(access) => earlier(execution, position, access),
-                    _ => Vec::new(),
-                }
-            });
+        let is_variable = variables(execution);
+        Self(name(execution, |access, history, key| match is_variable[access.object.index()] {
+            true if access.mode.reads() => history.source(key),
+            false if is_ordered(access) => history.earlier(access.mode, key),
+            _ => {}
+        }))
+    }
+}
+
+/// Names the events of an execution in an order that is the same for all interleavings: thread by thread. What `more`
+/// adds to the key says where an access comes among those to its object.
+fn name(execution: &Execution, more: impl Fn(Access, &History, &mut Vec<u32>)) -> Vec<u32> {
+    let mut histories: Vec<History> = Vec::new();
+    let (mut names, mut ranges) = (Vec::new(), Vec::new());
+    for position in execution.positions() {
+        let event = execution.event(position);
+        let start = names.len();
+        names.extend([event.thread().number(), event.id.nth, event.choice]);
+        let mut accesses = execution.accesses(position).to_vec();
+        accesses.sort_unstable();
+        names.push(accesses.len() as u32);
+        for &access in &accesses {
+            let object = access.object.index();
+            if histories.len() <= object {
+                histories.resize_with(object + 1, History::default);
+            }
+            names.extend([access.object.number(), access.mode as u32]);
+            more(access, &histories[object], &mut names);
         }
-        Self(key)
+        for access in accesses {
+            histories[access.object.index()].add(event.id, access.mode);
+        }
+        ranges.push((event.id, start..names.len()));
     }
-}
-
-/// The events in an order that is the same for all interleavings: thread by thread.
-fn by_thread(execution: &Execution) -> Vec<Position> {
-    let mut order: Vec<Position> = execution.positions().collect();
-    order.sort_by_key(|&position| execution.event(position).id);
-    order
-}
-
-/// Adds what an event did to a key, and for each access what `more` says of it.
-fn name_event(
-    execution: &Execution,
-    position: Position,
-    key: &mut Vec<u32>,
-    more: impl Fn(Access) -> Vec<u32>,
-) {
-    let event = execution.event(position);
-    key.extend([event.thread().number(), event.id.nth, event.choice]);
-    let mut accesses = execution.accesses(position).to_vec();
-    accesses.sort_unstable();
-    key.push(accesses.len() as u32);
-    for access in accesses {
-        key.extend([access.object.number(), access.mode as u32]);
-        key.extend(more(access));
-    }
-}
-
-/// Whether the object is only read and written.
-fn is_variable(execution: &Execution, object: ObjectId) -> bool {
-    let mut accesses = execution.positions().flat_map(|position| execution.accesses(position));
-    accesses.all(|access| access.object != object || access.mode.is_memory())
-}
-
-/// The event that wrote what the read at `position` sees; nothing: the initial value.
-fn source(execution: &Execution, position: Position, read: Access) -> Vec<u32> {
-    let writes = |other: &Position| {
-        let mut accesses = execution.accesses(*other).iter();
-        accesses.any(|access| access.object == read.object && access.mode.writes())
-    };
-    let source = execution.positions().take(position.index()).rev().find(writes);
-    source.map_or(vec![0], |source| {
-        let id = execution.event(source).id;
-        vec![1, id.thread.number(), id.nth]
-    })
-}
-
-/// How many accesses of each thread come before the one at `position` and do not commute with it.
-fn earlier(execution: &Execution, position: Position, access: Access) -> Vec<u32> {
-    let conflicting =
-        |other: &Position| execution.accesses(*other).iter().any(|other| other.dependent(access));
-    let mut threads: Vec<u32> = execution
-        .positions()
-        .take(position.index())
-        .filter(conflicting)
-        .map(|other| execution.event(other).thread().number())
-        .collect();
-    threads.sort_unstable();
-    let mut key = vec![threads.len() as u32];
-    key.extend(threads);
+    ranges.sort_unstable_by_key(|(id, _)| *id);
+    let mut key = Vec::with_capacity(names.len());
+    ranges.into_iter().for_each(|(_, range)| key.extend_from_slice(&names[range]));
     key
 }
 
-/// `happens_before(e)[b][a]`: the event at `a` happens before the one at `b`. From the definition.
-pub(crate) fn happens_before(execution: &Execution) -> Vec<Vec<bool>> {
-    let mut before = vec![vec![false; execution.len()]; execution.len()];
-    for b in execution.positions() {
-        for a in execution.positions().take(b.index()).rev() {
-            let direct = execution.event(a).thread() == execution.event(b).thread()
-                || dependent(execution.accesses(a), execution.accesses(b));
-            if direct && !before[b.index()][a.index()] {
-                let (lower, upper) = before.split_at_mut(b.index());
-                for (mine, theirs) in upper[0].iter_mut().zip(&lower[a.index()]) {
-                    *mine |= theirs;
+/// For each object, whether it is only read and written.
+fn variables(execution: &Execution) -> Vec<bool> {
+    let mut variables = Vec::new();
+    for access in execution.positions().flat_map(|position| execution.accesses(position)) {
+        let object = access.object.index();
+        if variables.len() <= object {
+            variables.resize(object + 1, true);
+        }
+        variables[object] &= access.mode.is_memory();
+    }
+    variables
+}
+
+/// The accesses to one object so far.
+#[derive(Default)]
+struct History {
+    /// How often each thread accessed it in each mode, by thread and mode.
+    counts: Vec<(ThreadId, Mode, u32)>,
+    /// The event that wrote it last.
+    written: Option<EventId>,
+}
+
+impl History {
+    fn add(&mut self, event: EventId, mode: Mode) {
+        match self.counts.binary_search_by_key(&(event.thread, mode), |&(t, m, _)| (t, m)) {
+            Ok(found) => self.counts[found].2 += 1,
+            Err(place) => self.counts.insert(place, (event.thread, mode, 1)),
+        }
+        if mode.writes() {
+            self.written = Some(event);
+        }
+    }
+
+    /// How many accesses of each thread do not commute with one in this mode.
+    fn earlier(&self, mode: Mode, key: &mut Vec<u32>) {
+        let start = key.len();
+        key.push(0);
+        for &(thread, _, count) in self.counts.iter().filter(|entry| !commute(entry.1, mode)) {
+            match &mut key[start + 1..] {
+                [.., last, sum] if *last == thread.number() => *sum += count,
+                _ => {
+                    key.extend([thread.number(), count]);
+                    key[start] += 1;
                 }
-                upper[0][a.index()] = true;
             }
         }
     }
-    before
+
+    /// Which event a read sees.
+    fn source(&self, key: &mut Vec<u32>) {
+        match self.written {
+            None => key.push(0),
+            Some(event) => key.extend([1, event.thread.number(), event.nth]),
+        }
+    }
 }

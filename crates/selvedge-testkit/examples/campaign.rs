@@ -1,8 +1,10 @@
-//! Goes through random programs of every profile with every explorer, and says how fast.
+//! Goes through random programs of every profile with every explorer, and says how many were compared and how fast.
 //!
-//! `cargo run --release -p selvedge-testkit --example campaign -- SEED COUNT [ALGORITHM]`: `COUNT` programs in all,
-//! of all profiles in turn, with the caps as they are and with tiny ones. Ctrl-C ends it with the summary so far. The exit
-//! code is 1 if explorers disagree.
+//! `cargo run --release -p selvedge-testkit --example campaign -- FIRST COUNT [--profile NAME]… [--explorer NAME]…`
+//!
+//! Program number N is always the same: its profile, whether the caps are as they are or tiny, and its seed, which is N. So
+//! runs with other ranges add up to one large run. Ctrl-C ends it with the summary so far. The exit code is 1 if explorers
+//! disagree, and 2 if the arguments are wrong.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "it is a command")]
 
@@ -14,58 +16,129 @@ use std::time::{Duration, Instant};
 use selvedge_testkit::campaign::{Campaign, Checked};
 use selvedge_testkit::generate;
 
+/// How often to say how far it is.
+const BETWEEN_MESSAGES: Duration = Duration::from_secs(30);
+
+/// What came of the programs of one campaign.
 #[derive(Clone, Default)]
 struct Tally {
     tried: u64,
     compared: u64,
-    failed: u64,
+    /// Classes and disagreements of each explorer.
+    explorers: Vec<(u64, u64)>,
     spent: Duration,
 }
 
-fn main() -> ExitCode {
-    let mut arguments = std::env::args().skip(1);
-    let mut number = || arguments.next().and_then(|text| text.parse::<u64>().ok());
-    let (Some(first), Some(count)) = (number(), number()) else {
-        eprintln!(
-            "campaign: expected SEED COUNT [ALGORITHM], two numbers and a name such as `quasi`"
-        );
-        return ExitCode::from(2);
-    };
-    let mut campaigns = Campaign::all();
-    // The tests use brute force on larger programs; here the number of programs counts.
-    campaigns.iter_mut().for_each(|campaign| campaign.most_interleavings = 500);
-    if let Some(name) = arguments.next() {
-        for campaign in &mut campaigns {
-            campaign.variants.retain(|variant| variant.name() == name);
-        }
-        if campaigns[0].variants.is_empty() {
-            eprintln!("campaign: `{name}` is not an algorithm");
-            return ExitCode::from(2);
+impl Tally {
+    fn of(explorers: usize) -> Self {
+        Self { explorers: vec![(0, 0); explorers], ..Self::default() }
+    }
+
+    fn classes(&self) -> u64 {
+        self.explorers.iter().map(|(classes, _)| classes).sum()
+    }
+
+    fn failed(&self) -> u64 {
+        self.explorers.iter().map(|(_, failed)| failed).sum()
+    }
+
+    fn add(&mut self, other: &Tally) {
+        self.tried += other.tried;
+        self.compared += other.compared;
+        self.spent += other.spent;
+        for (sum, more) in self.explorers.iter_mut().zip(&other.explorers) {
+            *sum = (sum.0 + more.0, sum.1 + more.1);
         }
     }
+}
+
+fn main() -> ExitCode {
+    let (first, count, campaigns) = match arguments() {
+        Ok(arguments) => arguments,
+        Err(message) => {
+            eprintln!("campaign: {message}");
+            return ExitCode::from(2);
+        }
+    };
+    // The expensive ones less often.
+    let mix: Vec<usize> = campaigns
+        .iter()
+        .enumerate()
+        .flat_map(|(index, campaign)| std::iter::repeat_n(index, campaign.profile.share))
+        .collect();
     let stop = Arc::new(AtomicBool::new(false));
     let interrupted = Arc::clone(&stop);
     ctrlc::set_handler(move || interrupted.store(true, Ordering::Relaxed))
         .expect("no other handler is set");
     // A panic is reported as a disagreement, with the program.
     std::panic::set_hook(Box::new(|_| {}));
-    let mut tallies = vec![Tally::default(); campaigns.len()];
+    let mut tallies = vec![Tally::of(campaigns[0].variants.len()); campaigns.len()];
     let (start, mut shown) = (Instant::now(), Instant::now());
-    for number in 0..count {
-        if stop.load(Ordering::Relaxed) {
-            break;
-        }
-        let which = (number % campaigns.len() as u64) as usize;
-        let seed = first + number / campaigns.len() as u64;
-        one(&campaigns[which], seed, &mut tallies[which]);
-        if shown.elapsed() > Duration::from_secs(30) {
+    let mut next = first;
+    while next - first < count && !stop.load(Ordering::Relaxed) {
+        let which = mix[(next % mix.len() as u64) as usize];
+        one(&campaigns[which], next, &mut tallies[which]);
+        next += 1;
+        if shown.elapsed() > BETWEEN_MESSAGES {
             shown = Instant::now();
-            let rate = (number + 1) as f64 / start.elapsed().as_secs_f64();
-            eprintln!("{} programs, {rate:.0}/s", number + 1);
+            let rate = (next - first) as f64 / start.elapsed().as_secs_f64();
+            let failed: u64 = tallies.iter().map(Tally::failed).sum();
+            eprintln!("programs {first} to {}, {rate:.0}/s, {failed} disagreements", next - 1);
         }
     }
-    summary(&campaigns, &tallies, start.elapsed());
-    ExitCode::from(u8::from(tallies.iter().any(|tally| tally.failed > 0)))
+    println!("programs {first} to {next} (not included)");
+    let mut all = Tally::of(campaigns[0].variants.len());
+    tallies.iter().for_each(|tally| all.add(tally));
+    all.spent = start.elapsed();
+    by_profile(&campaigns, &tallies, &all);
+    by_explorer(&campaigns, &tallies, &all);
+    ExitCode::from(u8::from(all.failed() > 0))
+}
+
+/// The first number, how many, and what to compare.
+fn arguments() -> Result<(u64, u64, Vec<Campaign>), String> {
+    let mut campaigns = Campaign::all();
+    for campaign in &mut campaigns {
+        // The tests use brute force on larger programs; here the number of programs counts.
+        (campaign.most_interleavings, campaign.most_asleep) = (500, 5_000);
+    }
+    let (mut numbers, mut profiles, mut explorers) = (Vec::new(), Vec::new(), Vec::new());
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        let mut name = || arguments.next().ok_or(format!("`{argument}` needs a name"));
+        match argument.as_str() {
+            "--profile" => profiles.push(name()?),
+            "--explorer" => explorers.push(name()?),
+            number => {
+                numbers.push(number.parse::<u64>().map_err(|_| {
+                    format!("`{number}` is not a number, `--profile` or `--explorer`")
+                })?)
+            }
+        }
+    }
+    let [first, count] = numbers[..] else {
+        return Err("expected FIRST COUNT, two numbers, then `--profile` and `--explorer`".into());
+    };
+    keep(&mut campaigns, &profiles, |campaign| campaign.profile.name.to_owned(), "profile")?;
+    for campaign in &mut campaigns {
+        keep(&mut campaign.variants, &explorers, |variant| variant.name(), "explorer")?;
+    }
+    Ok((first, count, campaigns))
+}
+
+/// Keeps what has one of these names, if there are any.
+fn keep<T>(
+    all: &mut Vec<T>,
+    names: &[String],
+    name_of: impl Fn(&T) -> String,
+    what: &str,
+) -> Result<(), String> {
+    let known: Vec<String> = all.iter().map(&name_of).collect();
+    if let Some(unknown) = names.iter().find(|name| !known.contains(name)) {
+        return Err(format!("`{unknown}` is no {what}: choose from {}", known.join(", ")));
+    }
+    all.retain(|one| names.is_empty() || names.contains(&name_of(one)));
+    Ok(())
 }
 
 fn one(campaign: &Campaign, seed: u64, tally: &mut Tally) {
@@ -73,14 +146,19 @@ fn one(campaign: &Campaign, seed: u64, tally: &mut Tally) {
     let sketch = generate(&campaign.profile, seed);
     tally.tried += 1;
     match campaign.check(&sketch) {
-        Ok(Checked::Compared) => tally.compared += 1,
+        Ok(Checked::Compared(classes)) => {
+            tally.compared += 1;
+            tally.explorers.iter_mut().zip(classes).for_each(|(sum, more)| sum.0 += more);
+        }
         Ok(Checked::TooLarge) => {}
         Err(failure) => {
-            tally.failed += 1;
+            let which = campaign.variants.iter().position(|variant| *variant == failure.variant);
+            // The reference itself counts with the first explorer.
+            tally.explorers[which.unwrap_or(0)].1 += 1;
             let (small, failure) = campaign.shrink(sketch, failure);
             let (name, variant) = (campaign.name(), failure.variant.name());
             println!(
-                "{variant} disagrees ({name}, seed {seed}): {}\n\n{small}",
+                "{variant} disagrees ({name}, program {seed}): {}\n\n{small}",
                 failure.disagreement
             );
         }
@@ -88,19 +166,36 @@ fn one(campaign: &Campaign, seed: u64, tally: &mut Tally) {
     tally.spent += start.elapsed();
 }
 
-fn summary(campaigns: &[Campaign], tallies: &[Tally], spent: Duration) {
-    println!("{:24} {:>9} {:>9} {:>7} {:>7}", "profile", "programs", "compared", "differ", "per s");
-    let mut all = Tally::default();
-    let line = |name: &str, tally: &Tally, seconds: f64| {
-        let rate = tally.tried as f64 / seconds.max(1e-9);
-        let Tally { tried, compared, failed, .. } = tally;
-        println!("{name:24} {tried:>9} {compared:>9} {failed:>7} {rate:>7.0}");
+fn by_profile(campaigns: &[Campaign], tallies: &[Tally], all: &Tally) {
+    let [a, b, c, d, e, f] = ["profile", "programs", "compared", "classes", "differ", "per s"];
+    println!("\n{a:24} {b:>9} {c:>9} {d:>11} {e:>7} {f:>7}");
+    let line = |name: &str, tally: &Tally| {
+        let rate = tally.tried as f64 / tally.spent.as_secs_f64().max(1e-9);
+        let Tally { tried, compared, .. } = tally;
+        let (classes, failed) = (tally.classes(), tally.failed());
+        println!("{name:24} {tried:>9} {compared:>9} {classes:>11} {failed:>7} {rate:>7.0}");
     };
     for (campaign, tally) in campaigns.iter().zip(tallies) {
-        line(&campaign.name(), tally, tally.spent.as_secs_f64());
-        all.tried += tally.tried;
-        all.compared += tally.compared;
-        all.failed += tally.failed;
+        line(&campaign.name(), tally);
     }
-    line("all", &all, spent.as_secs_f64());
+    line("all", all);
+}
+
+/// How many classes were compared, and how often explorers disagreed.
+fn by_explorer(campaigns: &[Campaign], tallies: &[Tally], all: &Tally) {
+    let names: Vec<String> = campaigns[0].variants.iter().map(|variant| variant.name()).collect();
+    let line = |head: &str, cells: &mut dyn Iterator<Item = String>| {
+        print!("{head:24}");
+        for (cell, name) in cells.zip(&names) {
+            print!(" {cell:>width$}", width = name.len().max(9));
+        }
+        println!();
+    };
+    println!();
+    line("classes compared", &mut names.iter().cloned());
+    for (campaign, tally) in campaigns.iter().zip(tallies) {
+        line(&campaign.name(), &mut tally.explorers.iter().map(|(classes, _)| classes.to_string()));
+    }
+    line("all", &mut all.explorers.iter().map(|(classes, _)| classes.to_string()));
+    line("differ", &mut all.explorers.iter().map(|(_, failed)| failed.to_string()));
 }

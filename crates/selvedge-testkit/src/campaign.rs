@@ -18,9 +18,6 @@ use crate::variant::Variant;
 /// The bound on the interleavings of a program is so many times too high, often: it knows nothing of blocking.
 const BLOCKING: f64 = 4.0;
 
-/// `sleep` ends after so many executions, redundant ones included.
-const MOST_ASLEEP: u64 = 10_000;
-
 /// No explorer may need so many times the executions of the reference.
 const GENEROUS: u64 = 10;
 
@@ -34,13 +31,15 @@ pub struct Campaign {
     pub caps: Caps,
     /// Brute force ends after so many executions.
     pub most_interleavings: u64,
+    /// `sleep` ends after so many executions, redundant ones included.
+    pub most_asleep: u64,
 }
 
 /// What came of a program.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Checked {
-    /// All agree.
-    Compared,
+    /// All agree. So many classes were compared, for each of the campaign's variants.
+    Compared(Vec<u64>),
     /// No reference ends within its budget.
     TooLarge,
 }
@@ -55,13 +54,16 @@ pub struct Failure {
 }
 
 impl Campaign {
-    /// All explorers, as they are.
+    /// All explorers but brute force, as they are.
     pub fn new(profile: Profile) -> Self {
+        let mut variants = Variant::all();
+        variants.retain(|variant| variant.algorithm != Algorithm::Oracle);
         Self {
             profile,
-            variants: Variant::all(),
+            variants,
             caps: Caps::default(),
             most_interleavings: 30_000,
+            most_asleep: 10_000,
         }
     }
 
@@ -105,7 +107,7 @@ impl Campaign {
         };
         let mut reference = None;
         for (algorithm, most) in
-            [(Algorithm::Oracle, self.most_interleavings), (Algorithm::Sleep, MOST_ASLEEP)]
+            [(Algorithm::Oracle, self.most_interleavings), (Algorithm::Sleep, self.most_asleep)]
         {
             let hopeless =
                 algorithm == Algorithm::Oracle && sketch.interleavings() > BLOCKING * most as f64;
@@ -115,10 +117,8 @@ impl Campaign {
             }
         }
         let Some((expected, most)) = reference else { return Ok(Checked::TooLarge) };
+        let mut compared = Vec::new();
         for &variant in &self.variants {
-            if variant.algorithm == Algorithm::Oracle {
-                continue;
-            }
             let equivalence = match variant.algorithm.info().equivalence {
                 Equivalence::Interleaving => Equivalence::Mazurkiewicz,
                 equivalence => equivalence,
@@ -126,8 +126,9 @@ impl Campaign {
             let found = run(variant, GENEROUS * most, Classes::only(equivalence))?;
             self.judge(&subject, variant, &expected, &found)
                 .map_err(|disagreement| Failure { variant, disagreement })?;
+            compared.push(found.classes.len() as u64);
         }
-        Ok(Checked::Compared)
+        Ok(Checked::Compared(compared))
     }
 
     fn judge(

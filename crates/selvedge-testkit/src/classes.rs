@@ -28,7 +28,7 @@ pub struct Classes {
     /// Two executions of one class that end in different ways: the classes are wrong, because a
     /// footprint does not tell all.
     pub contradiction: Option<(Schedule, Schedule)>,
-    /// The execution that was seen last.
+    /// The execution that was seen last, if states are collected.
     last: Schedule,
     /// Only the classes of this equivalence are collected; `None`: all.
     only: Option<Equivalence>,
@@ -44,6 +44,16 @@ impl Classes {
         self.only.is_none_or(|only| only == equivalence)
     }
 
+    /// How many classes of all kinds were collected.
+    pub fn len(&self) -> usize {
+        self.traces.len() + self.observations.len() + self.states.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// How many traces end like this.
     pub fn ending_in(&self, ending: Ending) -> u64 {
         self.traces.values().filter(|class| class.ending == ending).count() as u64
@@ -52,36 +62,38 @@ impl Classes {
 
 impl Observer for Classes {
     fn execution(&mut self, execution: &Execution, ending: Ending) {
-        let schedule = Schedule { steps: execution.steps().to_vec() };
+        let schedule = || Schedule { steps: execution.steps().to_vec() };
         let mut other = None;
         if self.collects(Equivalence::Mazurkiewicz) {
-            other = note(&mut self.traces, TraceKey::of(execution), ending, &schedule);
+            other = note(&mut self.traces, TraceKey::of(execution), ending, schedule);
         }
         if self.collects(Equivalence::Observation) {
             let key = ObservationKey::of(execution);
-            other = note(&mut self.observations, key, ending, &schedule).or(other);
+            other = note(&mut self.observations, key, ending, schedule).or(other);
         }
         if self.contradiction.is_none() {
-            self.contradiction = other.map(|other| (other, schedule.clone()));
+            self.contradiction = other.map(|other| (other, schedule()));
         }
-        self.last = schedule;
+        if self.collects(Equivalence::State) {
+            self.last = schedule();
+        }
     }
 
     fn state(&mut self, conditions: &mut dyn Conditions, ending: Ending) {
         if self.collects(Equivalence::State) {
-            note(&mut self.states, conditions.state(), ending, &self.last);
+            note(&mut self.states, conditions.state(), ending, || self.last.clone());
         }
     }
 }
 
-/// Notes an execution of a class. Gives another one that ends differently, if there was one.
+/// Notes an execution of a class. Returns another one that ends differently, if there was one.
 fn note<K: Ord>(
     classes: &mut BTreeMap<K, Class>,
     key: K,
     ending: Ending,
-    schedule: &Schedule,
+    schedule: impl Fn() -> Schedule,
 ) -> Option<Schedule> {
-    let new = || Class { times: 0, ending, example: schedule.clone() };
+    let new = || Class { times: 0, ending, example: schedule() };
     let class = classes.entry(key).or_insert_with(new);
     class.times += 1;
     (class.ending != ending).then(|| class.example.clone())

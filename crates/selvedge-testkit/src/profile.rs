@@ -87,6 +87,8 @@ pub struct Profile {
     pub comparisons: usize,
     /// How many threads that do nothing come before the others, so that these have high numbers.
     pub idle: RangeInclusive<usize>,
+    /// How many programs of a mix of all profiles are of this one: the more a program costs, the fewer.
+    pub share: usize,
 }
 
 /// What most profiles have in common.
@@ -104,6 +106,7 @@ impl Default for Profile {
             turns: 2..=2,
             comparisons: 2,
             idle: 0..=0,
+            share: 16,
         }
     }
 }
@@ -241,6 +244,7 @@ impl Profile {
             objects: 2,
             interleavings: 1e9,
             comparisons: 4,
+            share: 8,
             ..Self::default()
         }
     }
@@ -274,6 +278,7 @@ impl Profile {
             ops: 1..=1,
             interleavings: 500.0,
             turns: 70..=250,
+            share: 2,
             ..Self::default()
         }
     }

@@ -77,7 +77,7 @@ fn run(mut campaign: Campaign, programs: u64, percent: u64) {
         let sketch = generate(&campaign.profile, seed);
         tried += 1;
         match campaign.check(&sketch) {
-            Ok(Checked::Compared) => compared += 1,
+            Ok(Checked::Compared(_)) => compared += 1,
             Ok(Checked::TooLarge) => {}
             Err(failure) => {
                 let (small, failure) = campaign.shrink(sketch, failure);
