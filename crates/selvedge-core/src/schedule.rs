@@ -94,7 +94,7 @@ impl fmt::Display for ParseScheduleError {
 
 impl std::error::Error for ParseScheduleError {}
 
-/// A schedule longer than this is a typing error, and would fill the memory.
+/// A schedule longer than this is a typing error, and would fill the memory. Beyond: an error.
 const MOST_STEPS: usize = 100_000_000;
 
 impl FromStr for Schedule {

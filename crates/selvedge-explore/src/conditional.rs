@@ -175,6 +175,7 @@ impl<S: System> Search<'_, S> {
                 let explored = Position::new(depth);
                 self.sleep.add(
                     self.run.execution.event(explored).step(),
+                    self.run.execution.event(explored).choices,
                     self.run.execution.accesses(explored),
                 );
             }

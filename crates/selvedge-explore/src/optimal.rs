@@ -17,7 +17,8 @@
 //! 1. Locks and other steps that wait, also threads that are blocked at the end: see `races.rs`.
 //! 2. A step can have alternatives, which are different steps for wakeup trees and sleep sets. Where a
 //!    step is chosen freely all its alternatives are explored; a wakeup sequence needs only the one it
-//!    contains, as races of executions with the others lead to these.
+//!    contains, as races of executions with the others lead to these. A step that is not in a sequence
+//!    covers it only together with all its alternatives: see `wakeup_tree.rs`.
 //! 3. *Races are looked at once where that is enough.* The paper looks at all races of every maximal
 //!    execution, since `v` contains all that is independent of `e` in that execution. But most of the
 //!    time the beginning of `v` up to `e'`, which all executions that share the prefix up to `e'` have
@@ -39,7 +40,7 @@ use crate::algorithm::{Covers, Equivalence, Info};
 use crate::options::{Observer, Options};
 use crate::races::{Later, NOT_REPRODUCIBLE, Reversal, reversals};
 use crate::run::{Run, share_done};
-use crate::sequence::{Initial, Move, Sequence};
+use crate::sequence::{Alternatives, Initial, Move, Sequence};
 use crate::sleep_set::SleepSets;
 use crate::wakeup_tree::{Absent, NodeId, WakeupTrees};
 
@@ -224,13 +225,14 @@ impl<S: System> Search<'_, S> {
     fn add_alternatives(&mut self, step: Step) {
         let mut behind = None;
         let mut effect = Effect::default();
-        for choice in 0..self.run.system.choices(step.thread) {
+        let choices = self.run.system.choices(step.thread);
+        for choice in 0..choices {
             let other = Step { choice, ..step };
             let node = self.nodes.last_mut().expect("internal error: no root");
             if other != step && !self.sleep.contains(other) {
                 self.run.system.pending(other, &mut effect);
-                let footprint = effect.footprint.clone();
-                behind = Some(self.trees.add_leaf(&mut node.tree, behind, other, footprint));
+                let by = Move::new(other, choices, effect.footprint.clone());
+                behind = Some(self.trees.add_leaf(&mut node.tree, behind, by));
             }
         }
     }
@@ -250,6 +252,7 @@ impl<S: System> Search<'_, S> {
             self.sleep.ascend(depth);
             self.sleep.add(
                 self.run.execution.event(explored).step(),
+                self.run.execution.event(explored).choices,
                 self.run.execution.accesses(explored),
             );
             while let Some(branch) = self.last_node().tree
@@ -314,7 +317,7 @@ impl<S: System> Search<'_, S> {
     }
 }
 
-/// Inserts the sequence, unless someone who sleeps is a weak initial of it. Gives false, and does
+/// Inserts the sequence, unless someone who sleeps is a weak initial of it. Returns false, and does
 /// nothing, if that is not decided.
 fn schedule(
     trees: &mut WakeupTrees,
@@ -324,14 +327,17 @@ fn schedule(
     absent: Absent,
 ) -> bool {
     let mut undecided = false;
+    let mut asleep = Alternatives::default();
     for sleeper in sleepers {
         match (sequence.weak_initial(0..sequence.len(), sleeper), absent) {
             (Initial::No, _) | (Initial::Absent, Absent::Nothing) => {}
-            (Initial::At(_), _) | (Initial::Absent, Absent::Initial) => return true,
+            (Initial::At(_), _) => return true,
+            (Initial::Absent, Absent::Initial) if asleep.add(sleeper) => return true,
+            (Initial::Absent, Absent::Initial) => {}
             (Initial::Absent, Absent::Undecided) => undecided = true,
         }
     }
-    !undecided && trees.insert(tree, sequence, absent)
+    !undecided && trees.insert(tree, sequence, asleep, absent)
 }
 
 fn fraction(trees: &WakeupTrees, nodes: &[Node]) -> f64 {

@@ -30,7 +30,7 @@ mod waiting;
 
 use selvedge_core::{
     Access, Effect, Execution, Flexibility, Footprint, Mode, ObjectId, Position, Status, Step,
-    System, ThreadId, commute, dependent,
+    System, ThreadId, commute,
 };
 
 use smallvec::SmallVec;
@@ -38,7 +38,7 @@ use smallvec::SmallVec;
 pub(crate) use self::locks::lock_races;
 use self::waiting::Waiting;
 use crate::run::Run;
-use crate::sequence::Sequence;
+use crate::sequence::{Move, Sequence};
 
 /// The second part of a race.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +74,7 @@ impl Reversal {
         debug_assert!(self.stable, "the rest is loaded once");
         self.stable = false;
         for position in notdep(execution, self.at, self.rest.index(), execution.len()) {
-            self.sequence.push(execution.event(position).step(), execution.accesses(position));
+            self.sequence.push_event(execution, position);
         }
     }
 
@@ -84,7 +84,7 @@ impl Reversal {
         self.stable = false;
         self.sequence.clear();
         for &position in events {
-            self.sequence.push(execution.event(position).step(), execution.accesses(position));
+            self.sequence.push_event(execution, position);
         }
     }
 }
@@ -196,9 +196,9 @@ fn as_it_was(execution: &Execution, e: Position, later: Position, reversal: &mut
     reversal.rest = Position::new(later.index() + 1);
     reversal.sequence.clear();
     for position in notdep(execution, e, e.index() + 1, later.index()) {
-        reversal.sequence.push(execution.event(position).step(), execution.accesses(position));
+        reversal.sequence.push_event(execution, position);
     }
-    reversal.sequence.push(execution.event(later).step(), execution.accesses(later));
+    reversal.sequence.push_event(execution, later);
 }
 
 /// Whether it does nothing else, apart from beginning its thread or being woken.
@@ -234,7 +234,7 @@ fn decide_anew<S: System>(
     let Some(alternatives) = anew(run, e, later, &before, thread) else { return false };
     for last in alternatives {
         place(run, e, &before, &last, &after, reversal);
-        reversal.stable &= is_stable(run.execution.accesses(later), last.1.accesses());
+        reversal.stable &= is_stable(run.execution.accesses(later), last.footprint.accesses());
         reversal.rest = Position::new(later.index() + 1);
         found(&run.execution, reversal);
     }
@@ -250,9 +250,12 @@ fn anew<S: System>(
     later: Position,
     before: &[Position],
     thread: ThreadId,
-) -> Option<Vec<(Step, Footprint)>> {
+) -> Option<Vec<Move>> {
     if let Some(decided) = decided(run, e, later, before) {
-        return Some(decided.into_iter().collect());
+        let choices = run.execution.event(later).choices;
+        return Some(
+            decided.map(|(step, now)| Move::new(step, choices, now)).into_iter().collect(),
+        );
     }
     if let [access] = *run.execution.accesses(later)
         && !before.iter().any(|&x| may_change(&run.execution, x, access.object))
@@ -266,7 +269,7 @@ fn anew<S: System>(
         };
         let alternatives = what_if(run, e, &needed, thread)?;
         let same = |accesses: &[Access]| matches!(accesses, [one] if one.object == access.object);
-        if alternatives.iter().all(|(_, footprint)| same(footprint.accesses())) {
+        if alternatives.iter().all(|other| same(other.footprint.accesses())) {
             return Some(alternatives);
         }
     }
@@ -295,7 +298,9 @@ pub(crate) fn decided<S: System>(
     if cfg!(debug_assertions) {
         let tried = what_if(run, e, before, thread).unwrap_or_default();
         run.sync_to(run.execution.len());
+        let tried: Vec<_> = tried.into_iter().map(|other| (other.step, other.footprint)).collect();
         assert_eq!(tried.first(), answer.as_ref(), "internal error: a step is decided wrongly");
+        assert!(tried.len() <= 1, "internal error: a step with alternatives is decided");
     }
     Some(answer)
 }
@@ -324,35 +329,35 @@ fn place<S: System>(
     run: &mut Run<'_, S>,
     at: Position,
     before: &[Position],
-    (step, footprint): &(Step, Footprint),
+    last: &Move,
     after: &[Position],
     reversal: &mut Reversal,
 ) {
     let in_the_way: Vec<Position> = after
         .iter()
         .copied()
-        .filter(|&position| dependent(footprint.accesses(), run.execution.accesses(position)))
+        .filter(|&position| last.depends_on(run.execution.accesses(position)))
         .collect();
     if in_the_way.is_empty() {
         reversal.start(&run.execution, at, before);
-        reversal.sequence.push(*step, footprint.accesses());
+        reversal.sequence.push_move(last);
         reversal.stable = true;
         return;
     }
     let all = [before, after].concat();
-    let anew = what_if(run, at, &all, step.thread).unwrap_or_default();
-    if let Some((step, footprint)) = anew.into_iter().find(|(other, _)| other == step) {
+    let anew = what_if(run, at, &all, last.step.thread).unwrap_or_default();
+    if let Some(now) = anew.into_iter().find(|other| other.step == last.step) {
         reversal.start(&run.execution, at, &all);
-        reversal.sequence.push(step, footprint.accesses());
+        reversal.sequence.push_move(&now);
         return;
     }
     // Only without what it depends on it is known to run.
     reversal.start(&run.execution, at, before);
-    reversal.sequence.push(*step, footprint.accesses());
+    reversal.sequence.push_move(last);
     let execution = &run.execution;
     for &position in after {
         if !in_the_way.iter().any(|&gone| execution.happens_before(gone, position)) {
-            reversal.sequence.push(execution.event(position).step(), execution.accesses(position));
+            reversal.sequence.push_event(execution, position);
         }
     }
 }
@@ -366,7 +371,7 @@ fn what_if<S: System>(
     e: Position,
     events: &[Position],
     thread: ThreadId,
-) -> Option<Vec<(Step, Footprint)>> {
+) -> Option<Vec<Move>> {
     run.sync_to(e.index());
     let mut effect = Effect::default();
     for &position in events {
@@ -382,12 +387,13 @@ fn what_if<S: System>(
     }
     let mut alternatives = Vec::new();
     if thread.index() < run.system.thread_count() && run.is_enabled(thread) {
-        for choice in 0..run.system.choices(thread) {
+        let choices = run.system.choices(thread);
+        for choice in 0..choices {
             let step = Step { thread, choice };
             run.system.pending(step, &mut effect);
             // If it does not depend on e as it acts there, its place is behind e.
             if run.execution.depends_on(effect.footprint.accesses(), e) {
-                alternatives.push((step, effect.footprint.clone()));
+                alternatives.push(Move::new(step, choices, effect.footprint.clone()));
             }
         }
     }

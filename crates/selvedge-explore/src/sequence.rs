@@ -1,6 +1,6 @@
 //! Sequences of steps with what each touches, and their weak initials.
 
-use selvedge_core::{Access, Footprint, Step, dependent};
+use selvedge_core::{Access, Execution, Footprint, Position, Step, dependent};
 
 /// A step with what it touches; or several alternatives of a step that touch the same.
 #[derive(Clone, Debug)]
@@ -9,15 +9,32 @@ pub(crate) struct Move {
     pub(crate) step: Step,
     /// The number of the last one.
     last_choice: u32,
+    /// How many alternatives the step has, all counted.
+    choices: u32,
     pub(crate) footprint: Footprint,
     objects: Objects,
 }
 
 impl Move {
     #[inline]
-    pub(crate) fn new(step: Step, footprint: Footprint) -> Self {
+    pub(crate) fn new(step: Step, choices: u32, footprint: Footprint) -> Self {
         let objects = Objects::of(footprint.accesses());
-        Self { step, last_choice: step.choice, footprint, objects }
+        Self { step, last_choice: step.choice, choices, footprint, objects }
+    }
+
+    /// How many alternatives the step has, all counted.
+    pub(crate) fn choices(&self) -> u32 {
+        self.choices
+    }
+
+    /// Whether there is no other alternative of the step.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.size() >= self.choices
+    }
+
+    /// How many alternatives of the step these are.
+    fn size(&self) -> u32 {
+        self.last_choice - self.step.choice + 1
     }
 
     /// Whether `step` is one of the alternatives.
@@ -72,6 +89,8 @@ pub(crate) struct Sequence {
 #[derive(Clone, Copy, Debug)]
 struct Item {
     step: Step,
+    /// How many alternatives it has.
+    choices: u32,
     objects: Objects,
     /// Where its accesses begin and end.
     first: u32,
@@ -100,11 +119,29 @@ impl Sequence {
     }
 
     #[inline]
-    pub(crate) fn push(&mut self, step: Step, accesses: &[Access]) {
+    pub(crate) fn push(&mut self, step: Step, choices: u32, accesses: &[Access]) {
         let first = self.accesses.len() as u32;
         self.accesses.extend_from_slice(accesses);
         let end = self.accesses.len() as u32;
-        self.items.push(Item { step, objects: Objects::of(accesses), first, end });
+        self.items.push(Item { step, choices, objects: Objects::of(accesses), first, end });
+    }
+
+    /// Adds an event as it was.
+    #[inline]
+    pub(crate) fn push_event(&mut self, execution: &Execution, position: Position) {
+        let event = execution.event(position);
+        self.push(event.step(), event.choices, execution.accesses(position));
+    }
+
+    /// Adds a step as it would be.
+    pub(crate) fn push_move(&mut self, by: &Move) {
+        self.push(by.step, by.choices, by.footprint.accesses());
+    }
+
+    /// The step with this index, as a move.
+    pub(crate) fn to_move(&self, index: usize) -> Move {
+        let Item { step, choices, .. } = self.items[index];
+        Move::new(step, choices, Footprint::of_event(self.accesses(index)))
     }
 
     #[inline]
@@ -133,5 +170,45 @@ impl Sequence {
             }
         }
         Initial::Absent
+    }
+}
+
+/// Steps with alternatives that are independent of a sequence and not in it.
+///
+/// What begins with one of them covers only those continuations of the sequence in which its thread takes that
+/// alternative; so the sequence is covered when all alternatives of some thread are here, and not before.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Alternatives(Vec<Move>);
+
+impl Alternatives {
+    /// Adds a step. Returns whether all alternatives of its thread are there now.
+    pub(crate) fn add(&mut self, by: &Move) -> bool {
+        if by.is_complete() {
+            return true;
+        }
+        self.0.push(by.clone());
+        let of_thread = || self.0.iter().filter(|other| other.step.thread == by.step.thread);
+        // None is there twice, mostly: then the sum says enough.
+        if of_thread().map(|other| u64::from(other.size())).sum::<u64>() < u64::from(by.choices) {
+            return false;
+        }
+        let mut ranges: Vec<(u32, u32)> =
+            of_thread().map(|other| (other.step.choice, other.last_choice)).collect();
+        ranges.sort_unstable();
+        let mut next = 0;
+        for (first, last) in ranges {
+            if first <= next {
+                next = next.max(last + 1);
+            }
+        }
+        next >= by.choices
+    }
+
+    /// Those that are independent of `by` too, and not of its thread.
+    pub(crate) fn after(&self, by: &Move) -> Self {
+        let is_independent = |other: &&Move| {
+            other.step.thread != by.step.thread && !other.depends_on(by.footprint.accesses())
+        };
+        Self(self.0.iter().filter(is_independent).cloned().collect())
     }
 }

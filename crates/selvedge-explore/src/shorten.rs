@@ -18,7 +18,8 @@ pub(crate) enum Goal {
     Last,
 }
 
-/// So many states are looked at before the search gives up.
+/// So many states are looked at before the search gives up. Beyond, blocks are chosen greedily: any order that keeps
+/// happens-before is the same execution, only longer to read.
 const MOST_STATES: usize = 20_000;
 
 /// With more threads than this an execution stays in the order in which it was found: nobody reads

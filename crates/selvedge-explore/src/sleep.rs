@@ -52,7 +52,8 @@ pub(crate) fn explore<S: System>(
             sleep.ascend(depth);
             if node.taken > 0 {
                 let explored = Position::new(depth);
-                sleep.add(run.execution.event(explored).step(), run.execution.accesses(explored));
+                let event = run.execution.event(explored);
+                sleep.add(event.step(), event.choices, run.execution.accesses(explored));
             }
             if let Some(&step) = node.steps.get(node.taken) {
                 node.taken += 1;

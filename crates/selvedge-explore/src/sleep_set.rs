@@ -41,7 +41,7 @@ impl SleepSets {
     }
 
     /// Puts `step` to sleep at the last node.
-    pub(crate) fn add(&mut self, step: Step, accesses: &[Access]) {
+    pub(crate) fn add(&mut self, step: Step, choices: u32, accesses: &[Access]) {
         let start = self.starts[self.starts.len() - 1];
         // Alternatives of one step come one after the other, and there can be very many.
         let extended = match self.sleepers[start..].last_mut() {
@@ -49,7 +49,7 @@ impl SleepSets {
             None => false,
         };
         if !extended {
-            self.sleepers.push(Move::new(step, Footprint::of_event(accesses)));
+            self.sleepers.push(Move::new(step, choices, Footprint::of_event(accesses)));
         }
     }
 

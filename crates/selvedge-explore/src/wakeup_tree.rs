@@ -8,12 +8,17 @@
 //! 1. a branch is never moved: new branches come last;
 //! 2. for two branches `u` before `w` of one node, `u` is not a weak initial of the sequence that put
 //!    `w` there.
+//!
+//! **Steps with alternatives.** A step that is not in the sequence but independent of all of it is a weak initial,
+//! since its thread must take it sooner or later. If it is one of several alternatives, that is so only of all together: its
+//! thread may take another one, which may depend on the sequence. So the sequence goes below every one of them, or
+//! below none.
 
 use std::num::NonZeroU32;
 
-use selvedge_core::{Footprint, Step};
+use selvedge_core::Step;
 
-use crate::sequence::{Initial, Move, Sequence};
+use crate::sequence::{Alternatives, Initial, Move, Sequence};
 
 /// A node of some tree; it stands for the step that leads to it. Counted from 1, so that an optional
 /// one takes no more room: there can be very many nodes.
@@ -59,6 +64,18 @@ pub(crate) enum Absent {
     Nothing,
 }
 
+/// Where a sequence goes on among the branches of a node.
+enum Fit {
+    /// Nowhere: it becomes a branch of its own.
+    None,
+    /// Below one of them, which is this item of it.
+    Below(NodeId, usize, Alternatives),
+    /// Below each of these, which it is independent of; with those that sleep they are all alternatives of a step.
+    BelowAll(Vec<(NodeId, Alternatives)>),
+    /// The rest of the sequence decides.
+    Undecided,
+}
+
 impl WakeupTrees {
     pub(crate) fn step(&self, node: NodeId) -> Step {
         self.nodes[node.index()].by.step
@@ -85,14 +102,13 @@ impl WakeupTrees {
         &mut self,
         first: &mut Option<NodeId>,
         behind: Option<NodeId>,
-        step: Step,
-        footprint: Footprint,
+        by: Move,
     ) -> NodeId {
         let next = match behind {
             Some(behind) => self.nodes[behind.index()].next,
             None => *first,
         };
-        let node = self.allocate(Node { by: Move::new(step, footprint), first_child: None, next });
+        let node = self.allocate(Node { by, first_child: None, next });
         match behind {
             Some(behind) => self.nodes[behind.index()].next = Some(node),
             None => *first = Some(node),
@@ -101,14 +117,9 @@ impl WakeupTrees {
     }
 
     /// Adds a branch of one step as the last of a tree.
-    pub(crate) fn add_last(
-        &mut self,
-        first: &mut Option<NodeId>,
-        step: Step,
-        footprint: Footprint,
-    ) -> NodeId {
+    fn add_last(&mut self, first: &mut Option<NodeId>, by: Move) -> NodeId {
         let last = self.branches(*first).last();
-        self.add_leaf(first, last, step, footprint)
+        self.add_leaf(first, last, by)
     }
 
     /// Takes the children of `node` away, to be the tree of the node it leads to.
@@ -141,59 +152,80 @@ impl WakeupTrees {
     }
 
     /// Inserts the sequence into a tree of branches that are not being explored. The one that is
-    /// would never fit: the sequence contains an event that depends on it.
+    /// would never fit: the sequence contains an event that depends on it. `asleep` are steps with alternatives
+    /// that sleep there, independent of the sequence.
     ///
-    /// Gives false, and does nothing, if a step that the sequence does not contain would be taken
+    /// Returns false, and does nothing, if a step that the sequence does not contain would be taken
     /// for a weak initial of it, and `absent` does not allow that.
     pub(crate) fn insert(
         &mut self,
         tree: &mut Option<NodeId>,
         sequence: &Sequence,
+        asleep: Alternatives,
         absent: Absent,
     ) -> bool {
         let mut items = std::mem::take(&mut self.items);
         items.clear();
         items.extend(0..sequence.len());
-        let inserted = self.insert_items(tree, sequence, &mut items, absent);
-        self.items = items;
-        inserted
-    }
-
-    fn insert_items(
-        &mut self,
-        tree: &mut Option<NodeId>,
-        sequence: &Sequence,
-        items: &mut Vec<usize>,
-        absent: Absent,
-    ) -> bool {
-        let mut parent: Option<NodeId> = None;
-        loop {
+        let mut todo = vec![(None, items, asleep)];
+        while let Some((parent, mut items, asleep)) = todo.pop() {
             let children = match parent {
                 None => *tree,
                 // A leaf that was itself inserted: whatever follows it will be explored.
-                Some(node) if self.children(node).is_none() => return true,
+                Some(node) if self.children(node).is_none() => continue,
                 Some(node) => self.children(node),
             };
-            let mut fits = None;
-            for child in self.branches(children) {
-                let by = &self.nodes[child.index()].by;
-                match (sequence.weak_initial(items.iter().copied(), by), absent) {
-                    (Initial::No, _) | (Initial::Absent, Absent::Nothing) => continue,
-                    (Initial::Absent, Absent::Undecided) => return false,
-                    (Initial::At(index), _) => fits = Some((child, Some(index))),
-                    (Initial::Absent, Absent::Initial) => fits = Some((child, None)),
+            match self.fitting(children, sequence, &items, asleep, absent) {
+                Fit::Undecided => return false,
+                Fit::None => self.append(tree, parent, sequence, &items),
+                Fit::Below(child, index, asleep) => {
+                    items.remove(index);
+                    todo.push((Some(child), items, asleep));
+                    continue;
                 }
-                break;
+                Fit::BelowAll(branches) => {
+                    let below = branches.into_iter().rev();
+                    todo.extend(below.map(|(child, asleep)| (Some(child), items.clone(), asleep)));
+                }
             }
-            let Some((child, index)) = fits else {
-                self.append(tree, parent, sequence, items);
-                return true;
-            };
-            if let Some(index) = index {
-                items.remove(index);
-            }
-            parent = Some(child);
+            self.items = items;
         }
+        true
+    }
+
+    /// The first of these branches that are weak initials of the items.
+    fn fitting(
+        &self,
+        children: Option<NodeId>,
+        sequence: &Sequence,
+        items: &[usize],
+        mut asleep: Alternatives,
+        absent: Absent,
+    ) -> Fit {
+        let mut alternatives = Vec::new();
+        for child in self.branches(children) {
+            let by = &self.nodes[child.index()].by;
+            match (sequence.weak_initial(items.iter().copied(), by), absent) {
+                (Initial::No, _) | (Initial::Absent, Absent::Nothing) => {}
+                (Initial::Absent, Absent::Undecided) => return Fit::Undecided,
+                (Initial::At(index), _) => {
+                    return Fit::Below(child, index, asleep.after(by));
+                }
+                (Initial::Absent, Absent::Initial) => {
+                    // What is below it is explored while those before it sleep.
+                    alternatives.push((child, asleep.after(by)));
+                    if asleep.add(by) {
+                        let is_of_thread = |&(other, _): &(NodeId, Alternatives)| {
+                            self.step(other).thread == by.step.thread
+                        };
+                        return Fit::BelowAll(
+                            alternatives.into_iter().filter(is_of_thread).collect(),
+                        );
+                    }
+                }
+            }
+        }
+        Fit::None
     }
 
     /// Appends the items as a new last branch below `parent`, or of the tree itself.
@@ -206,13 +238,12 @@ impl WakeupTrees {
     ) {
         let mut parent = parent;
         for &index in items {
-            let footprint = Footprint::of_event(sequence.accesses(index));
-            let step = sequence.step(index);
+            let by = sequence.to_move(index);
             parent = Some(match parent {
-                None => self.add_last(tree, step, footprint),
+                None => self.add_last(tree, by),
                 Some(parent) => {
                     let mut children = self.children(parent);
-                    let node = self.add_last(&mut children, step, footprint);
+                    let node = self.add_last(&mut children, by);
                     self.nodes[parent.index()].first_child = children;
                     node
                 }

@@ -87,7 +87,7 @@ pub(crate) struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// How many errors are kept.
+    /// How many errors are kept. More are counted: a program with one error is not run.
     pub(crate) const MOST: usize = 100;
 
     pub(crate) fn add(&mut self, diagnostic: Diagnostic) {

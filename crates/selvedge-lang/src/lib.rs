@@ -20,12 +20,12 @@ use std::sync::Arc;
 
 pub use additions::{Additions, Rejected};
 pub use diagnostic::{Diagnostic, Severity, render};
-pub use interpret::Interpreter;
+pub use interpret::{Caps, Interpreter};
 pub use span::{LineIndex, Span};
 
 use diagnostic::Diagnostics;
 
-/// Longer texts are refused.
+/// Longer texts are refused: places in them have 32 bits.
 const MAX_TEXT: usize = 64 << 20;
 
 /// A program without errors.

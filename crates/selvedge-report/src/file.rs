@@ -4,7 +4,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
-/// A name beside the file that others may have taken already: so often another is tried.
+/// A name beside the file that others may have taken already: so often another is tried. Beyond: an
+/// error.
 const MOST_NAMES: u32 = 100;
 
 /// Writes `text` to a file under another name in its folder, makes sure that it has reached the disk,

@@ -37,6 +37,21 @@ fn everything() {
     campaign(&Profile::everything(), 60);
 }
 
+#[test]
+fn extremes() {
+    campaign(&Profile::extremes(), 60);
+}
+
+#[test]
+fn choices() {
+    campaign(&Profile::choices(), 30);
+}
+
+#[test]
+fn spawning() {
+    campaign(&Profile::spawning(), 30);
+}
+
 fn campaign(profile: &Profile, programs: u64) {
     let seconds = std::env::var("SELVEDGE_FUZZ_SECONDS").ok();
     let seconds = seconds.map(|seconds| seconds.parse().expect("a number of seconds"));

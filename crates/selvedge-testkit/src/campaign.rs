@@ -29,6 +29,8 @@ pub struct Campaign {
     pub variants: Vec<Variant>,
     /// Where they stop trying.
     pub caps: Caps,
+    /// Where the interpreter stops following code.
+    pub followed: selvedge_lang::Caps,
     /// Brute force ends after so many executions.
     pub most_interleavings: u64,
     /// `sleep` ends after so many executions, redundant ones included.
@@ -62,6 +64,7 @@ impl Campaign {
             profile,
             variants,
             caps: Caps::default(),
+            followed: selvedge_lang::Caps::default(),
             most_interleavings: 30_000,
             most_asleep: 10_000,
         }
@@ -69,7 +72,7 @@ impl Campaign {
 
     /// All explorers with tiny caps.
     pub fn tiny(profile: Profile) -> Self {
-        Self { caps: Caps::tiny(), ..Self::new(profile) }
+        Self { caps: Caps::tiny(), followed: selvedge_lang::Caps::tiny(), ..Self::new(profile) }
     }
 
     /// Every profile, with the caps as they are and with tiny ones.
@@ -94,7 +97,8 @@ impl Campaign {
     pub fn check(&self, sketch: &Sketch) -> Result<Checked, Failure> {
         let text = sketch.to_string();
         let subject = Subject::new("random.sel", &text, &[])
-            .unwrap_or_else(|error| panic!("a random program does not compile:\n{error}\n{text}"));
+            .unwrap_or_else(|error| panic!("a random program does not compile:\n{error}\n{text}"))
+            .with_caps(self.followed);
         let options = |executions| Options { caps: self.caps, ..compare::thorough(executions) };
         let run = |variant: Variant, executions, mut classes: Classes| {
             let options = variant.options(&options(executions));

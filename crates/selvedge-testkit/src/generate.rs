@@ -20,6 +20,7 @@ pub fn generate(profile: &Profile, seed: u64) -> Sketch {
         generator.make_smaller(&mut sketch);
     }
     sketch.add_idle(generator.random.within(&profile.idle));
+    sketch.unused = generator.random.within(&profile.unused);
     sketch
 }
 
@@ -34,7 +35,8 @@ struct Generator<'a> {
     depth: usize,
     /// Only what is allowed in an atomic block.
     in_atomic: bool,
-    in_task: bool,
+    /// The first task that can be spawned here.
+    first_task: usize,
     /// Mutexes that the operation around this one holds.
     held: Vec<Mutex>,
 }
@@ -49,7 +51,10 @@ impl<'a> Generator<'a> {
             constructs.push(others.swap_remove(index));
         }
         let threads = random.within(&profile.threads);
-        let tasks = if constructs.contains(&Construct::Spawn) { 1 + random.below(2) } else { 0 };
+        let tasks = match constructs.contains(&Construct::Spawn) {
+            true => random.within(&profile.tasks),
+            false => 0,
+        };
         Self {
             profile,
             random,
@@ -58,7 +63,7 @@ impl<'a> Generator<'a> {
             tasks,
             depth: 0,
             in_atomic: false,
-            in_task: false,
+            first_task: 0,
             held: Vec::new(),
         }
     }
@@ -71,13 +76,15 @@ impl<'a> Generator<'a> {
             let body = self.ops(self.profile.ops.clone());
             threads.push(ThreadSketch { daemon, body });
         }
-        self.in_task = true;
-        let tasks = (0..self.tasks).map(|_| self.ops(0..=2)).collect();
-        self.in_task = false;
+        let mut tasks = Vec::new();
+        for number in 0..self.tasks {
+            self.first_task = if self.profile.nested { number + 1 } else { self.tasks };
+            tasks.push(self.ops(0..=2));
+        }
         let parties = self.random.within(&(1..=self.threads)) as u32;
         let asserts = self.constructs.contains(&Construct::Assert);
         let finally = (asserts && self.random.one_in(2)).then(|| self.test_of_variable());
-        Sketch { threads, tasks, parties, finally }
+        Sketch { threads, tasks, parties, finally, unused: 0 }
     }
 
     /// Takes one operation away, perhaps an inner one.
@@ -131,7 +138,7 @@ impl<'a> Generator<'a> {
             | Construct::Yield
             | Construct::Daemon
             | Construct::Atomic => self.read_or_write(),
-            Construct::Spawn if !self.in_task => self.spawn_only(),
+            Construct::Spawn if self.first_task < self.tasks => self.spawn_only(),
             _ => self.op_of(construct),
         }
     }
@@ -154,13 +161,13 @@ impl<'a> Generator<'a> {
             Construct::Barrier => Op::Arrive,
             Construct::Mailbox => self.mail(false),
             Construct::Timeout => self.mail(true),
-            Construct::Spawn if self.in_task => self.read_or_write(),
+            Construct::Spawn if self.first_task >= self.tasks => self.read_or_write(),
             Construct::Spawn => self.spawn(),
             Construct::Atomic => self.atomic(),
             Construct::Await => self.wait_for(),
             Construct::Assume => Op::Assume(self.test()),
             Construct::Assert => Op::Assert(self.test()),
-            Construct::Choose => Op::Choose(2 + u8::from(self.random.one_in(3))),
+            Construct::Choose => Op::Choose(self.random.within(&self.profile.alternatives) as u16),
             Construct::Yield => Op::Yield,
             Construct::List => self.list(),
             Construct::Map => self.map(),
@@ -284,7 +291,7 @@ impl<'a> Generator<'a> {
         if self.random.one_in(6) {
             return Op::JoinThread(self.random.below(self.threads) as u8);
         }
-        let task = self.random.below(self.tasks) as u8;
+        let task = self.random.within(&(self.first_task..=self.tasks - 1)) as u8;
         let receives = self.constructs.contains(&Construct::Mailbox);
         let mail = receives && self.random.one_in(2);
         let join = self.random.one_in(2);
@@ -292,7 +299,7 @@ impl<'a> Generator<'a> {
     }
 
     fn spawn_only(&mut self) -> Op {
-        let task = self.random.below(self.tasks) as u8;
+        let task = self.random.within(&(self.first_task..=self.tasks - 1)) as u8;
         Op::Spawn { task, value: self.value(), mail: false, body: Vec::new(), join: false }
     }
 
@@ -366,11 +373,25 @@ impl<'a> Generator<'a> {
     }
 
     fn value(&mut self) -> Value {
+        if self.profile.extreme && self.random.one_in(2) {
+            return self.extreme();
+        }
         match self.random.below(8) {
             0..=3 => Value::Fixed(self.small()),
             4 | 5 => Value::Register,
             6 => Value::Next,
             _ => Value::Of(self.place()),
+        }
+    }
+
+    /// Near the ends of the range, and arithmetic that leaves it.
+    fn extreme(&mut self) -> Value {
+        let ends = [i32::MIN, i32::MIN + 1, i32::MAX - 1, i32::MAX, -1, 0];
+        match self.random.below(6) {
+            0 => Value::Square,
+            1 => Value::Negated,
+            2 => Value::Quotient,
+            _ => Value::Fixed(*self.random.pick(&ends)),
         }
     }
 
@@ -404,8 +425,11 @@ impl<'a> Generator<'a> {
         *self.random.pick(&[Comparison::Equal, Comparison::NotEqual, Comparison::AtMost])
     }
 
-    fn small(&mut self) -> i8 {
-        self.random.below(3) as i8
+    fn small(&mut self) -> i32 {
+        if self.profile.extreme && self.random.one_in(4) {
+            return *self.random.pick(&[i32::MIN, i32::MAX, -1]);
+        }
+        self.random.below(3) as i32
     }
 }
 

@@ -46,11 +46,10 @@ impl fmt::Display for Sketch {
         for (number, thread) in self.threads.iter().enumerate() {
             printer.thread(number, thread);
         }
-        let spawned = printer.text.clone();
-        let spawned = identifiers(&spawned);
         for (number, body) in self.tasks.iter().enumerate() {
             let name = format!("task{number}");
-            if spawned.contains(name.as_str()) {
+            // Only a thread or a task with a lower number spawns it.
+            if identifiers(&printer.text).contains(name.as_str()) {
                 printer.routine(&format!("proc {name}(k: int)"), "k", body);
             }
         }
@@ -69,6 +68,10 @@ impl fmt::Display for Sketch {
             if ROUTINES.iter().any(|(name, other)| *other == text && used.contains(name)) {
                 used.extend(identifiers(text));
             }
+        }
+        if self.unused > 0 {
+            let count = self.unused;
+            writeln!(f, "shared unused[{count}] = 0;\nmutex spare[{count}];")?;
         }
         for (_, declaration) in OBJECTS.iter().filter(|(name, _)| used.contains(name)) {
             writeln!(f, "{declaration}")?;
@@ -345,6 +348,9 @@ fn show_value(value: Value) -> String {
         Value::Fixed(value) => value.to_string(),
         Value::Register => "r".to_owned(),
         Value::Next => "r + 1".to_owned(),
+        Value::Square => "r * r".to_owned(),
+        Value::Negated => "-r".to_owned(),
+        Value::Quotient => "7 / r".to_owned(),
         Value::Of(place) => show_place(place),
     }
 }

@@ -87,6 +87,16 @@ pub struct Profile {
     pub comparisons: usize,
     /// How many threads that do nothing come before the others, so that these have high numbers.
     pub idle: RangeInclusive<usize>,
+    /// How many variables and mutexes that nothing uses come before the others, so that these have high numbers.
+    pub unused: RangeInclusive<usize>,
+    /// How many tasks there are to spawn.
+    pub tasks: RangeInclusive<usize>,
+    /// Whether tasks spawn tasks.
+    pub nested: bool,
+    /// How many alternatives a choice has.
+    pub alternatives: RangeInclusive<usize>,
+    /// Whether values are near the ends of their range, so that arithmetic overflows.
+    pub extreme: bool,
     /// How many programs of a mix of all profiles are of this one: the more a program costs, the fewer.
     pub share: usize,
 }
@@ -106,6 +116,11 @@ impl Default for Profile {
             turns: 2..=2,
             comparisons: 2,
             idle: 0..=0,
+            unused: 0..=0,
+            tasks: 1..=2,
+            nested: false,
+            alternatives: 2..=3,
+            extreme: false,
             share: 16,
         }
     }
@@ -288,6 +303,80 @@ impl Profile {
         Self { name: "crowd", idle: 58..=140, interleavings: 2_000.0, ..Self::everything() }
     }
 
+    /// Objects with numbers beyond 64, 128, 256 and 512.
+    pub fn objects() -> Self {
+        Self { name: "objects", unused: 30..=600, interleavings: 2_000.0, ..Self::everything() }
+    }
+
+    /// Threads that are spawned by threads that are spawned.
+    pub fn spawning() -> Self {
+        use Construct::*;
+        Self {
+            name: "spawning",
+            always: vec![Spawn, ReadWrite],
+            sometimes: vec![Spawn, Mutex, Mailbox, Await, Branch, Atomic, Condition, Choose],
+            how_many: 0..=2,
+            threads: 1..=2,
+            ops: 1..=2,
+            tasks: 2..=6,
+            nested: true,
+            ..Self::default()
+        }
+    }
+
+    /// Values near the ends of their range, overflows, divisions by zero, indices outside.
+    pub fn extremes() -> Self {
+        use Construct::*;
+        Self {
+            name: "extremes",
+            sometimes: vec![
+                Branch,
+                Array,
+                ReadModifyWrite,
+                Loop,
+                Assert,
+                Call,
+                Atomic,
+                Await,
+                Mailbox,
+                Semaphore,
+                List,
+                Map,
+            ],
+            extreme: true,
+            ..Self::default()
+        }
+    }
+
+    /// Choices between a few alternatives, in all kinds of programs.
+    pub fn choices() -> Self {
+        use Construct::*;
+        Self {
+            name: "choices",
+            always: vec![Choose, Choose, ReadWrite],
+            sometimes: vec![
+                Branch, Mailbox, Mailbox, Timeout, Condition, Spawn, Mutex, TryLock, Await, Array,
+                Semaphore, Barrier, Daemon,
+            ],
+            how_many: 1..=3,
+            ops: 1..=3,
+            ..Self::default()
+        }
+    }
+
+    /// Choices between tens and hundreds of alternatives.
+    pub fn many_choices() -> Self {
+        Self {
+            name: "many choices",
+            threads: 2..=2,
+            ops: 1..=2,
+            interleavings: 4_000.0,
+            alternatives: 10..=300,
+            share: 8,
+            ..Self::choices()
+        }
+    }
+
     /// All of them.
     pub fn all() -> Vec<Self> {
         vec![
@@ -300,6 +389,11 @@ impl Profile {
             Self::wide_awaits(),
             Self::long(),
             Self::crowd(),
+            Self::objects(),
+            Self::spawning(),
+            Self::extremes(),
+            Self::choices(),
+            Self::many_choices(),
         ]
     }
 }

@@ -61,6 +61,9 @@ fn candidates(sketch: &Sketch) -> Vec<Sketch> {
         smaller.remove_thread(number);
         all.push(smaller);
     }
+    if sketch.unused > 0 {
+        all.push(Sketch { unused: 0, ..sketch.clone() });
+    }
     if sketch.finally.is_some() {
         all.push(Sketch { finally: None, ..sketch.clone() });
     }

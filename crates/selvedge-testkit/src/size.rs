@@ -62,6 +62,7 @@ impl Sketch {
                 longest.steps += 1 + reads(*value) + u32::from(*mail) + u32::from(*join);
                 longest.choices *= body.choices;
                 longest.spawned.push(body.steps);
+                longest.spawned.extend(body.spawned);
             }
             _ => longest.steps += own_steps(op),
         }

@@ -9,12 +9,14 @@
 pub struct Sketch {
     /// Threads `p0`, `p1`, … that run from the start.
     pub threads: Vec<ThreadSketch>,
-    /// Bodies of the procedures `task0`, `task1`, … that can be spawned. They spawn nothing.
+    /// Bodies of the procedures `task0`, `task1`, … that can be spawned. They spawn only such with a higher number.
     pub tasks: Vec<Vec<Op>>,
     /// How many threads the barrier waits for.
     pub parties: u32,
     /// What the `finally` block asserts.
     pub finally: Option<Test>,
+    /// So many variables and mutexes that nothing uses are declared before the others.
+    pub unused: usize,
 }
 
 /// One thread.
@@ -52,11 +54,17 @@ pub enum Index {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Value {
     /// Always the same.
-    Fixed(i8),
+    Fixed(i32),
     /// `r`
     Register,
     /// `r + 1`
     Next,
+    /// `r * r`
+    Square,
+    /// `-r`
+    Negated,
+    /// `7 / r`
+    Quotient,
     /// The value of a variable: a read, and a step of its own.
     Of(Place),
 }
@@ -65,9 +73,9 @@ pub enum Value {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Test {
     /// The register compared with a number.
-    Register(Comparison, i8),
+    Register(Comparison, i32),
     /// A variable compared with a number: a read.
-    Variable(Place, Comparison, i8),
+    Variable(Place, Comparison, i32),
     /// `&&`: the second is looked at only if the first is true.
     Both(Box<Test>, Box<Test>),
     /// `||`: the second is looked at only if the first is false.
@@ -137,11 +145,11 @@ pub enum Op {
     /// `x += 1;`: two steps.
     Increment(Place),
     /// `r = fetch_add(x, d);`
-    FetchAdd(Place, i8),
+    FetchAdd(Place, i32),
     /// `r = exchange(x, value);`
     Exchange(Place, Value),
     /// `if compare_exchange(x, old, new) { … }`
-    CompareExchange(Place, i8, i8, Vec<Op>),
+    CompareExchange(Place, i32, i32, Vec<Op>),
     /// `if !exchange(flag, true) { … }`, on a variable of type bool that is atomic.
     TestAndSet(Vec<Op>),
 
@@ -216,9 +224,9 @@ pub enum Op {
     /// `atomic { … }`
     Atomic(Vec<Op>),
     /// `atomic { for i in 0..2 { await a[i] <= value; } }`: one place that reads two elements.
-    AwaitEach(i8),
+    AwaitEach(i32),
     /// `await peek(0) <= value && peek(1) <= value;`: the same by a function.
-    AwaitCalls(i8),
+    AwaitCalls(i32),
     /// `await test;`
     Await(Test),
     /// `assume test;`
@@ -226,7 +234,7 @@ pub enum Op {
     /// `assert test;`
     Assert(Test),
     /// `r = choose(0..n);`
-    Choose(u8),
+    Choose(u16),
     /// `yield;`
     Yield,
 
@@ -238,17 +246,17 @@ pub enum Op {
         checked: bool,
     },
     /// `if contains(q, value) { … }`
-    Contains(i8, Vec<Op>),
+    Contains(i32, Vec<Op>),
     /// `table[key] = value;`
-    Insert(i8, Value),
+    Insert(i32, Value),
     /// `remove(table, key);`
-    Remove(i8),
+    Remove(i32),
     /// `r = get(table, key, 0);`
-    Get(i8),
+    Get(i32),
     /// `r = table[key];`, which may be missing.
-    Lookup(i8),
+    Lookup(i32),
     /// `if has(table, key) { … }`
-    Has(i8, Vec<Op>),
+    Has(i32, Vec<Op>),
 }
 
 impl Op {

@@ -12,7 +12,7 @@ use selvedge_core::{
 };
 use selvedge_explore::{Algorithm, Observer, Options, explore};
 use selvedge_lang::ir::Program;
-use selvedge_lang::{Interpreter, compile, render};
+use selvedge_lang::{Caps, Interpreter, compile, render};
 
 use crate::classes::Classes;
 
@@ -23,6 +23,7 @@ use crate::classes::Classes;
 pub struct Subject {
     program: Arc<Program>,
     warnings: String,
+    caps: Caps,
     free: Rc<RefCell<Interpreters>>,
 }
 
@@ -45,10 +46,17 @@ impl Subject {
             Ok(compiled) => Ok(Self {
                 program: compiled.program,
                 warnings: render(&compiled.warnings, name, text, false),
+                caps: Caps::default(),
                 free: Rc::default(),
             }),
             Err(diagnostics) => Err(render(&diagnostics, name, text, false)),
         }
+    }
+
+    /// The same program, whose code is followed only so far to find what threads may still do.
+    #[must_use]
+    pub fn with_caps(self, caps: Caps) -> Self {
+        Self { caps, ..self }
     }
 
     /// The compiled program.
@@ -93,7 +101,7 @@ impl Subject {
         let mut free = self.free.borrow_mut();
         let (number, interpreter) = free.idle.pop_first().unwrap_or_else(|| {
             free.made += 1;
-            (free.made, Interpreter::new(Arc::clone(&self.program)))
+            (free.made, Interpreter::new(Arc::clone(&self.program)).with_caps(self.caps))
         });
         Loan { number, interpreter: Some(interpreter), home: Rc::clone(&self.free) }
     }

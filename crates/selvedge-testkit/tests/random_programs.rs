@@ -53,6 +53,31 @@ fn crowd() {
     campaign(Profile::crowd(), 200, 90);
 }
 
+#[test]
+fn objects() {
+    campaign(Profile::objects(), 200, 90);
+}
+
+#[test]
+fn spawning() {
+    campaign(Profile::spawning(), 300, 90);
+}
+
+#[test]
+fn extremes() {
+    campaign(Profile::extremes(), 300, 90);
+}
+
+#[test]
+fn choices() {
+    campaign(Profile::choices(), 500, 90);
+}
+
+#[test]
+fn many_choices() {
+    campaign(Profile::many_choices(), 60, 80);
+}
+
 /// Where an explorer stops trying is reached everywhere if it is tiny.
 #[test]
 fn tiny_caps() {

@@ -177,7 +177,7 @@ impl<S: System> Search<'_, S> {
                 return unknown();
             }
             self.run.system.step(step, &mut effect);
-            moves.push(Move::new(step, effect.footprint.clone()));
+            moves.push(Move::new(step, effect.choices, effect.footprint.clone()));
         }
         if !self.can_take(first) || !self.can_take(n) {
             return unknown();
@@ -214,7 +214,7 @@ impl<S: System> Search<'_, S> {
             let end = Position::new(self.run.execution.len());
             let more = beyond(effect.footprint.accesses(), accesses);
             self.conflicts(&more, end, |f| uniform &= f == e || self.knows(clock, f));
-            moves.push(Move::new(n, effect.footprint.clone()));
+            moves.push(Move::new(n, effect.choices, effect.footprint.clone()));
             if !self.can_take(first) {
                 return Judged::Race { touched };
             }
@@ -244,7 +244,7 @@ impl<S: System> Search<'_, S> {
                 differs =
                     Some([[behind, execution.accesses(e)].concat(), [alone, accesses].concat()]);
             }
-            moves.push(Move::new(first, effect.footprint.clone()));
+            moves.push(Move::new(first, effect.choices, effect.footprint.clone()));
             self.pruned = true;
             self.sleep.add_sequence(e.index(), moves);
         }

@@ -105,7 +105,7 @@ impl<S: System> Search<'_, S> {
                     (execution.event(position).step(), execution.accesses(position));
                 has_own |= step.thread == thread;
                 depends |= may.may_depend_on(accesses);
-                sequence.push(step, accesses);
+                sequence.push_event(execution, position);
             }
         }
         self.run.sync_to(e.index());

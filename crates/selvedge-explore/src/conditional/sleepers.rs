@@ -104,7 +104,7 @@ impl Sleepers {
     }
 
     /// Puts `step` to sleep at the last node.
-    pub(super) fn add(&mut self, step: Step, accesses: &[Access]) {
+    pub(super) fn add(&mut self, step: Step, choices: u32, accesses: &[Access]) {
         let Some(last) = self.nodes.last_mut() else { return };
         // Alternatives of one step come one after the other, and there can be very many.
         let extended = match last.last_mut() {
@@ -112,7 +112,7 @@ impl Sleepers {
             _ => false,
         };
         if !extended {
-            let asleep = Move::new(step, Footprint::of_event(accesses));
+            let asleep = Move::new(step, choices, Footprint::of_event(accesses));
             last.push(Sleeper::Step(asleep, Reason::Explored));
         }
     }
@@ -141,7 +141,7 @@ impl Sleepers {
                 (Some(behind), ..) => below.push(behind),
                 (None, Some(SleepsOn::AsBefore), Sleeper::Step(asleep, why)) => {
                     // Only this one of its alternatives was looked at.
-                    let asleep = Move::new(asleep.step, asleep.footprint.clone());
+                    let asleep = Move::new(asleep.step, asleep.choices(), asleep.footprint.clone());
                     below.push(Sleeper::Step(asleep, *why));
                 }
                 (None, Some(SleepsOn::Conditionally), Sleeper::Step(asleep, _))
@@ -149,7 +149,7 @@ impl Sleepers {
                 {
                     // It may act differently now.
                     system.pending(asleep.step, &mut effect);
-                    let asleep = Move::new(asleep.step, effect.footprint.clone());
+                    let asleep = Move::new(asleep.step, effect.choices, effect.footprint.clone());
                     below.push(Sleeper::Step(asleep, Reason::Conditional));
                 }
                 _ => {}

@@ -3,7 +3,7 @@
 use crate::unfolding::EventRef;
 use crate::unfolding::Table;
 
-/// Shorter lists are looked through.
+/// Shorter lists are looked through; longer ones have a table, which gives the same answers.
 const SHORT: usize = 12;
 
 /// Events that are kept with one of the path.

@@ -11,18 +11,17 @@
 
 use std::collections::BTreeSet;
 
-use selvedge_core::{
-    Execution, Footprint, Mode, ObjectId, Position, Status, Step, System, commute, never_disables,
-};
+use selvedge_core::{Execution, Mode, ObjectId, Position, Status, System, commute, never_disables};
 
 use super::waiting::Waiting;
 use super::what_if;
 use crate::run::Run;
+use crate::sequence::Move;
 
 /// Events to run after `pre(E,e)`, and the alternatives that the step then has.
 pub(super) struct Part {
     pub(super) events: Vec<Position>,
-    pub(super) alternatives: Vec<(Step, Footprint)>,
+    pub(super) alternatives: Vec<Move>,
 }
 
 /// The largest parts of `events`, which are in the order of the execution and do not happen after

@@ -25,6 +25,7 @@ use super::enabling::largest_parts;
 use super::{Found, Later, Reversal, decided, hard_causes, is_stable, parts, place, what_if};
 use crate::clock::{Clock, join};
 use crate::run::Run;
+use crate::sequence::Move;
 
 /// A step that can wait, executed or not.
 pub(super) struct Waiting {
@@ -142,7 +143,14 @@ impl Waiting {
         };
         let is_decided = known.is_some();
         let alternatives = match known {
-            Some(decided) => Some(decided.into_iter().collect()),
+            Some(decided) => {
+                let choices = match self.later {
+                    Later::Event(later) => run.execution.event(later).choices,
+                    Later::Pending(_) => 1,
+                };
+                let decided = decided.map(|(step, now)| Move::new(step, choices, now));
+                Some(decided.into_iter().collect())
+            }
             None => what_if(run, e, &before, self.thread),
         };
         let Some(alternatives) = alternatives else { return Reversed::Unknown };
@@ -151,7 +159,7 @@ impl Waiting {
             place(run, e, &before, last, &after, reversal);
             match self.later {
                 Later::Event(position) => {
-                    reversal.stable &= is_stable(&self.accesses, last.1.accesses());
+                    reversal.stable &= is_stable(&self.accesses, last.footprint.accesses());
                     reversal.rest = Position::new(position.index() + 1);
                 }
                 Later::Pending(_) => reversal.stable = false,
@@ -167,9 +175,9 @@ impl Waiting {
         }
         let Some(parts) = largest_parts(run, self, e, before) else { return Reversed::Unknown };
         for part in parts {
-            for (step, footprint) in part.alternatives {
+            for last in part.alternatives {
                 reversal.start(&run.execution, e, &part.events);
-                reversal.sequence.push(step, footprint.accesses());
+                reversal.sequence.push_move(&last);
                 found(&run.execution, reversal);
                 reversed = Reversed::Some;
             }

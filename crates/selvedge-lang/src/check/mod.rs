@@ -30,9 +30,9 @@ use tree::{LocalId, SectionId};
 
 pub(crate) use constants::Value;
 
-/// How many shared objects there may be, all elements counted.
+/// How many shared objects there may be, all elements counted. Beyond: an error.
 pub(crate) const MAX_ELEMENTS: usize = 1_000_000;
-/// How many threads may start at the beginning.
+/// How many threads may start at the beginning. Beyond: an error.
 pub(crate) const MAX_THREADS: usize = 4_096;
 
 /// Values for constants, given from outside.

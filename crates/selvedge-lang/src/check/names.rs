@@ -8,7 +8,7 @@ use crate::ast::{Ident, Item};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::ir::{ProcedureId, Type};
 
-/// How many unknown names are compared with the known ones.
+/// How many unknown names are compared with the known ones; the others get no hint.
 pub(super) const MOST_HINTS: usize = 20;
 
 impl Checker<'_> {

@@ -13,7 +13,7 @@ use crate::diagnostic::Diagnostic;
 use crate::ir::{BinaryOp, Type};
 use crate::span::Span;
 
-/// How many local variables a named atomic block can offer to independence constraints.
+/// How many local variables a named atomic block can offer to independence constraints. Beyond: an error.
 const MAX_SECTION_LOCALS: usize = 250;
 
 /// A checked statement (`None`: it has errors), and whether control goes on behind it.

@@ -170,7 +170,7 @@ pub(super) fn content(loaded: &Loaded, object: ObjectRef, element: u32) -> usize
     (loaded.globals[object.global.index()].content + element) as usize
 }
 
-/// More alternatives than this are not a choice but an input.
+/// More alternatives than this are not a choice but an input: a violation, as the language says.
 const MOST_ALTERNATIVES: i64 = 1_000_000;
 
 /// How many values `choose(low..high)` has.

@@ -24,7 +24,7 @@ pub(super) enum Pause {
     Fault(Failure),
 }
 
-/// More frames than this are a recursion that never ends.
+/// More frames than this are taken for a recursion that never ends: a violation, as the language says.
 const DEEPEST_CALL: u32 = 1_000;
 
 /// In front of a frame: where to return to, the caller's frame, and where the result goes.

@@ -53,7 +53,8 @@ pub(super) struct Address {
     pub(super) plain: bool,
 }
 
-/// No execution raises a semaphore so often that it overflows from here.
+/// No execution raises a semaphore so often that it overflows from here: each time is a step, and an execution
+/// of 2^30 steps does not fit the memory.
 const FAR_FROM_OVERFLOW: i32 = i32::MAX / 2;
 
 /// Numbers of things that do not fit a cell.

@@ -118,6 +118,7 @@ pub(super) struct Message {
 }
 
 impl Message {
+    /// The verifier refuses programs that send more values (`ir/verify/tables.rs`).
     pub(super) const LONGEST: usize = 8;
 
     pub(super) fn new(object: ObjectId, values: impl Iterator<Item = i32>) -> Self {

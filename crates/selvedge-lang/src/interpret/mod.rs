@@ -37,10 +37,11 @@ use selvedge_core::{
 
 use crate::ir::Program;
 use conditions::Analysis;
+pub use conditions::Caps;
 use load::Loaded;
 use machine::Machine;
 
-/// Instructions that a step may run unless told otherwise.
+/// Instructions that a step may run unless told otherwise. A step that runs more ends its execution: inconclusive.
 const DEFAULT_BUDGET: u64 = 1_000_000;
 
 /// A program that can be driven step by step.
@@ -52,6 +53,7 @@ pub struct Interpreter {
     /// Whether an atomic section can run is found out by running it and taking that back: a
     /// question that changes the state for a moment.
     machine: RefCell<Machine>,
+    caps: Caps,
     /// Made when somebody first asks about conditions.
     analysis: Option<Box<Analysis>>,
 }
@@ -62,7 +64,7 @@ impl Interpreter {
         debug_assert_eq!(crate::ir::verify(&program), Ok(()), "the program is not well formed");
         let loaded = Loaded::new(program);
         let machine = RefCell::new(initial(&loaded, DEFAULT_BUDGET));
-        Self { loaded, machine, analysis: None }
+        Self { loaded, machine, caps: Caps::default(), analysis: None }
     }
 
     /// The same program, with another limit to the instructions of one step.
@@ -70,6 +72,12 @@ impl Interpreter {
     pub fn with_instruction_budget(mut self, budget: u64) -> Self {
         self.machine = RefCell::new(initial(&self.loaded, budget));
         self
+    }
+
+    /// The same program, with other limits to how far its code is followed.
+    #[must_use]
+    pub fn with_caps(self, caps: Caps) -> Self {
+        Self { caps, analysis: None, ..self }
     }
 
     /// What it runs.

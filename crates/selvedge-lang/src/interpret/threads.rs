@@ -9,7 +9,8 @@ use super::invisible::{self, Pause};
 use super::load::Loaded;
 use super::machine::{Machine, Phase, Thread, restore};
 
-/// More threads than this in one execution are a loop that spawns for ever.
+/// More threads than this in one execution are taken for a loop that never stops spawning: a violation, as the
+/// language says.
 const MOST_THREADS: i32 = 4_096;
 
 impl Machine {

@@ -25,7 +25,7 @@ use code::{Code, Scope};
 use sites::Sites;
 use tree::SectionLocal;
 
-/// A procedure has at most so many slots.
+/// A procedure has at most so many slots. Beyond: an error.
 const MAX_SLOTS: usize = 65_535;
 
 /// The program in its intermediate representation.

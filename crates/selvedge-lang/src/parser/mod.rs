@@ -13,9 +13,9 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::lexer::{Token, TokenKind, lex};
 use crate::span::Span;
 
-/// How deep blocks and parentheses may nest.
+/// How deep blocks and parentheses may nest: what follows the tree recurses. Beyond: an error.
 pub(crate) const MAX_NESTING: u32 = 100;
-/// How deep the tree of one expression may be; also the number of terms in one sum.
+/// How deep the tree of one expression may be; also the number of terms in one sum. Beyond: an error.
 pub(crate) const MAX_HEIGHT: u32 = 250;
 
 /// The tree of `text`, as far as it can be made.

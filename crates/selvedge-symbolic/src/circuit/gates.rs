@@ -258,6 +258,7 @@ impl Circuit {
     /// Whether `a` being true is known to make `b` true: `b` is one of the conditions that `a` is
     /// made of. May say no although it is so.
     pub fn implies(&self, a: Lit, b: Lit) -> bool {
+        // Beyond, the answer is no, which is always allowed.
         const FAR_ENOUGH: usize = 256;
         if b == Lit::TRUE || a == Lit::FALSE {
             return true;

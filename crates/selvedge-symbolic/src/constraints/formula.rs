@@ -12,7 +12,8 @@ use super::term::{Poly, Side};
 use super::witness::Question;
 use crate::solver::Lit;
 
-/// More spawned tasks are compared one by one, not in all orders.
+/// More spawned tasks are compared one by one, not in all orders: then two blocks that commute may be said not to,
+/// which prunes less.
 const MOST_PERMUTED: usize = 4;
 
 /// When two blocks commute.

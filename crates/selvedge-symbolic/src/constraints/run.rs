@@ -23,12 +23,12 @@ use crate::solver::Lit;
 const MOST_ROUNDS: u32 = 8;
 /// And only while it forks so often.
 const MOST_FORKS: u32 = 3;
-/// More paths help nobody.
+/// With more paths the pair of blocks has no constraint: less is pruned.
 const MOST_PATHS: usize = 400;
 const TOO_MANY_PATHS: GiveUp = GiveUp::TooLarge("there are too many ways through the two blocks");
-/// More states are not kept for one path.
+/// More states are not kept for one path: the solver is asked instead.
 const MOST_WITNESSES: usize = 16;
-/// Deeper calls are not followed.
+/// Deeper calls are not followed: the pair of blocks has no constraint.
 const DEEPEST_CALL: usize = 16;
 
 /// Why an instruction did not just run.

@@ -12,7 +12,7 @@ use super::words::Words;
 use crate::circuit::Word;
 use crate::solver::Lit;
 
-/// Counts that start no larger never overflow: the steps for that would take years.
+/// Counts that start no larger never overflow: an execution with 2^30 steps does not fit the memory.
 const LARGE: i32 = 1 << 30;
 
 /// The touched objects of all declarations.

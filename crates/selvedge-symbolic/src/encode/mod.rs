@@ -63,7 +63,7 @@ pub enum NoFormula {
     TooLarge(u64),
 }
 
-/// More clauses than this are not added: each takes up to a hundred bytes.
+/// More clauses than this are not added: each takes up to a hundred bytes. Beyond: no formula, inconclusive.
 pub(crate) const MOST_CLAUSES: u64 = 20_000_000;
 
 /// What to say and to do about it.

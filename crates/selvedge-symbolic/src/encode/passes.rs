@@ -65,9 +65,9 @@ pub enum Keep {
     FewestSwitches,
 }
 
-/// More pairs than this are not looked at,
+/// More pairs than this are not looked at: no formula, inconclusive,
 const MOST_PAIRS: usize = 4_000_000;
-/// and more than this do not go into a formula: each takes some kilobytes.
+/// and so it is with more than this that would go into a formula: each takes some kilobytes.
 const MOST_KEPT: usize = 1_000_000;
 /// More pairs of ways through two threads than this: the lexicographic passes are used.
 const MOST_WAYS: usize = 256;

@@ -47,10 +47,8 @@ pub(super) enum CellName {
     Waiting(GlobalId, u32, usize),
 }
 
-/// Counts of readers and of generations: no execution has more.
-const SMALL: usize = 16;
-
-/// An index that is not known leads to one access per element; no more than this.
+/// An index that is not known leads to one access per element; no more than this. With more the unrolling is cut there:
+/// inconclusive.
 const MOST_ELEMENTS: usize = 256;
 
 impl Unrolled {
@@ -67,8 +65,9 @@ impl Unrolled {
         };
         let global = &self.program.globals[global.index()];
         let initial = match (name, &global.kind) {
+            // As wide as the number of a barrier's parties. No execution counts further: it has fewer events.
             (CellName::Readers(..) | CellName::Generation(..), _)
-            | (_, GlobalKind::Barrier { .. }) => Word::constant(0, SMALL),
+            | (_, GlobalKind::Barrier { .. }) => Word::integer(0),
             (CellName::Value(..), GlobalKind::Variable { ty, initial, .. }) => {
                 Word::constant(initial[element as usize], width(*ty))
             }

@@ -17,9 +17,10 @@ use crate::circuit::{Computation, Range, Word};
 use crate::encode::program_order::ProgramOrder;
 use selvedge_core::{Budget, Spent};
 
-/// So often are all writes looked at, as long as values grow.
+/// So often are all writes looked at, as long as values grow. Beyond, values are bounded by places, or not at all: bounds
+/// only make the solver faster.
 const ROUNDS: usize = 4;
-/// More ranges than this are not computed for combinations of places.
+/// More ranges than this are not computed for combinations of places. Beyond, values are not bounded.
 const MOST_WORK: usize = 4_000_000;
 
 impl Unrolled {

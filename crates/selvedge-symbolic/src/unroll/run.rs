@@ -13,7 +13,7 @@ use crate::encode::MOST_CLAUSES;
 use crate::solver::Lit;
 use selvedge_core::{Budget, Spent};
 
-/// A thread with more places than this is not unrolled further.
+/// A thread with more places than this is not unrolled further: it is cut there, and the verdict inconclusive.
 const MOST_PLACES: u64 = 100_000;
 
 /// The places that are still to be visited.

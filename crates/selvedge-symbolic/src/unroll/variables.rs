@@ -10,9 +10,9 @@ use super::{CutReason, ThreadInstance, Unrolled};
 use crate::circuit::{Range, Word};
 use crate::solver::Lit;
 
-/// More threads than this are not unrolled.
+/// More threads than this are not unrolled: inconclusive.
 const MOST_THREADS: usize = 256;
-/// More alternatives than this are a fault of the program.
+/// More alternatives than this are a fault of the program, as in the interpreter.
 const MOST_ALTERNATIVES: i32 = 1_000_000;
 
 impl Unrolled {

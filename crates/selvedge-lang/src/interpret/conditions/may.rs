@@ -18,17 +18,34 @@ use super::super::load::Loaded;
 use super::super::machine::{Machine, Phase};
 use super::live::Live;
 
-/// More instructions than this are not followed for one node.
-const LONGEST: u32 = 20_000;
+/// How far the rest of a thread's code is followed to find what it may still touch.
+///
+/// Nothing is lost beyond: the thread may then touch everything that its procedures name, and all that they call and
+/// spawn; and a step is not taken to be steady. Both answers only make explorers prune less.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Caps {
+    /// So many instructions for one node. At least 1.
+    pub instructions: u32,
+    /// Calls so deep.
+    pub calls: usize,
+    /// So many nodes for one thread.
+    pub nodes: usize,
+    /// When so many nodes are kept, all are forgotten, and found again when they are asked for.
+    pub kept: usize,
+}
 
-/// Deeper calls are not followed.
-const DEEPEST: usize = 64;
+impl Default for Caps {
+    fn default() -> Self {
+        Self { instructions: 20_000, calls: 64, nodes: 10_000, kept: 50_000 }
+    }
+}
 
-/// More nodes than this are not looked at for one thread.
-const MOST_AT_ONCE: usize = 10_000;
-
-/// More nodes than this are not kept.
-const MOST_NODES: usize = 50_000;
+impl Caps {
+    /// As small as they can be, for tests.
+    pub fn tiny() -> Self {
+        Self { instructions: 3, calls: 1, nodes: 1, kept: 1 }
+    }
+}
 
 /// What is known of a slot.
 type Known = Option<i32>;
@@ -54,6 +71,7 @@ struct Node {
 }
 
 pub(super) struct May {
+    caps: Caps,
     nodes: Vec<Node>,
     known: BTreeMap<Standing, usize>,
     /// Per procedure, all that it and what it calls and spawns names.
@@ -62,9 +80,9 @@ pub(super) struct May {
 }
 
 impl May {
-    pub(super) fn new(loaded: &Loaded) -> Self {
+    pub(super) fn new(loaded: &Loaded, caps: Caps) -> Self {
         let named = named(loaded);
-        Self { nodes: Vec::new(), known: BTreeMap::new(), named, nothing: Arc::default() }
+        Self { caps, nodes: Vec::new(), known: BTreeMap::new(), named, nothing: Arc::default() }
     }
 
     pub(super) fn of_thread(
@@ -82,7 +100,7 @@ impl May {
             Phase::Ready | Phase::FaultsAtOnce | Phase::Parked | Phase::Woken | Phase::Passing => {}
         }
         let standing = standing(loaded, machine, live, thread);
-        if self.nodes.len() > MOST_NODES {
+        if self.nodes.len() > self.caps.kept {
             self.nodes.clear();
             self.known.clear();
         }
@@ -100,8 +118,8 @@ impl May {
         while let Some((node, standing)) = work.pop() {
             let mut follow = Follow { loaded, found: MayAccess::default(), spawned: Vec::new() };
             // Tasks that spawn tasks with ever new arguments never end.
-            let is_too_much = self.nodes.len() - first > MOST_AT_ONCE;
-            if !is_too_much && follow.run(standing.clone()) {
+            let is_too_much = self.nodes.len() - first > self.caps.nodes;
+            if !is_too_much && follow.run(standing.clone(), self.caps) {
                 for child in follow.spawned {
                     let number = match self.known.get(&child) {
                         Some(&number) => number,
@@ -172,14 +190,20 @@ fn standing(loaded: &Loaded, machine: &Machine, live: &Live, thread: usize) -> S
 
 /// Whether the step at which a thread stands touches the same in every state in which it does not fail: no
 /// branch, no index and no waiting depends on what is shared.
-pub(super) fn is_steady(loaded: &Loaded, machine: &Machine, live: &Live, thread: usize) -> bool {
+pub(super) fn is_steady(
+    loaded: &Loaded,
+    machine: &Machine,
+    live: &Live,
+    caps: Caps,
+    thread: usize,
+) -> bool {
     if machine.threads[thread].phase != Phase::Ready {
         return false;
     }
     let mut standing = standing(loaded, machine, live, thread);
     let mut follow = Follow { loaded, found: MayAccess::default(), spawned: Vec::new() };
     let (mut sections, mut is_done) = (0, false);
-    for _ in 0..LONGEST {
+    for _ in 0..caps.instructions {
         let Some(frame) = standing.last() else { return true };
         let op = loaded.op(frame.pc);
         if is_done && op.is_visible() {
@@ -201,7 +225,7 @@ pub(super) fn is_steady(loaded: &Loaded, machine: &Machine, live: &Live, thread:
         }
         is_done |= sections == 0 && (op.is_visible() || matches!(op, Op::AtomicEnd { .. }));
         match follow.instruction(&mut standing) {
-            Next::On if standing.len() <= DEEPEST => {}
+            Next::On if standing.len() <= caps.calls => {}
             Next::End => return true,
             Next::On | Next::Either(..) => return false,
         }
@@ -218,14 +242,14 @@ struct Follow<'a> {
 
 impl Follow<'_> {
     /// False if it takes too long.
-    fn run(&mut self, start: Standing) -> bool {
+    fn run(&mut self, start: Standing, caps: Caps) -> bool {
         let mut seen = BTreeSet::new();
         let mut work = vec![start];
-        let mut left = LONGEST;
+        let mut left = caps.instructions;
         while let Some(mut standing) = work.pop() {
             loop {
                 left -= 1;
-                if left == 0 || standing.len() > DEEPEST {
+                if left == 0 || standing.len() > caps.calls {
                     return false;
                 }
                 match self.instruction(&mut standing) {

@@ -25,6 +25,7 @@ use super::invisible::Pause;
 use super::load::Loaded;
 use super::machine::{Machine, Phase};
 use live::Live;
+pub use may::Caps;
 use may::May;
 
 /// What is found out once about a program, when the first question comes.
@@ -38,7 +39,7 @@ pub(super) struct Analysis {
 }
 
 impl Analysis {
-    fn new(loaded: &Loaded) -> Self {
+    fn new(loaded: &Loaded, caps: Caps) -> Self {
         let names_matter = loaded
             .code
             .iter()
@@ -50,14 +51,14 @@ impl Analysis {
                 .or_default()
                 .push(number);
         }
-        Self { live: Live::new(loaded), may: May::new(loaded), names_matter, constraints }
+        Self { live: Live::new(loaded), may: May::new(loaded, caps), names_matter, constraints }
     }
 }
 
 impl Interpreter {
     fn parts(&mut self) -> (&Loaded, &mut Machine, &mut Analysis) {
-        let loaded = &self.loaded;
-        let analysis = self.analysis.get_or_insert_with(|| Box::new(Analysis::new(loaded)));
+        let (loaded, caps) = (&self.loaded, self.caps);
+        let analysis = self.analysis.get_or_insert_with(|| Box::new(Analysis::new(loaded, caps)));
         (loaded, self.machine.get_mut(), analysis)
     }
 }
@@ -117,8 +118,9 @@ impl Conditions for Interpreter {
     }
 
     fn is_steady(&mut self, thread: ThreadId) -> bool {
+        let caps = self.caps;
         let (loaded, machine, analysis) = self.parts();
-        may::is_steady(loaded, machine, &analysis.live, thread.index())
+        may::is_steady(loaded, machine, &analysis.live, caps, thread.index())
     }
 
     fn state(&mut self) -> StateKey {

@@ -6,7 +6,7 @@ use crate::ir::{
     ProcedureId, Program, Slot, Type,
 };
 
-/// More values than this do not fit a message.
+/// More values than this do not fit a message. The checker refuses them, and so does this, for programs made otherwise.
 const LONGEST_MESSAGE: usize = 8;
 
 pub(super) fn check(program: &Program, errors: &mut Errors) {

@@ -109,4 +109,12 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         suite: "golden",
         test: "every_program_gives_what_its_header_says",
     },
+    Mistake {
+        name: "one alternative of a choice covers what begins without it",
+        file: "sequence.rs",
+        right: "        if by.is_complete() {",
+        wrong: "        if true || by.is_complete() {",
+        suite: "golden",
+        test: "every_program_gives_what_its_header_says",
+    },
 ];
