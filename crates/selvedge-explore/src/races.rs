@@ -78,6 +78,16 @@ impl Reversal {
         }
     }
 
+    /// `e'` was at `later`, and acts so when the race is reversed. If that depends on what comes after it, the
+    /// sequence gets all of it: one that leaves out something independent of `e` says of other steps that
+    /// they are weak initials, and is believed.
+    fn goes_on_after(&mut self, execution: &Execution, later: Position, now: &[Access]) {
+        self.rest = Position::new(later.index() + 1);
+        if self.stable && !is_stable(execution.accesses(later), now) {
+            self.load_rest(execution);
+        }
+    }
+
     /// Makes it the sequence of these events.
     fn start(&mut self, execution: &Execution, at: Position, events: &[Position]) {
         self.at = at;
@@ -234,8 +244,7 @@ fn decide_anew<S: System>(
     let Some(alternatives) = anew(run, e, later, &before, thread) else { return false };
     for last in alternatives {
         place(run, e, &before, &last, &after, reversal);
-        reversal.stable &= is_stable(run.execution.accesses(later), last.footprint.accesses());
-        reversal.rest = Position::new(later.index() + 1);
+        reversal.goes_on_after(&run.execution, later, last.footprint.accesses());
         found(&run.execution, reversal);
     }
     true

@@ -22,7 +22,7 @@ use selvedge_core::{
 use smallvec::SmallVec;
 
 use super::enabling::largest_parts;
-use super::{Found, Later, Reversal, decided, hard_causes, is_stable, parts, place, what_if};
+use super::{Found, Later, Reversal, decided, hard_causes, parts, place, what_if};
 use crate::clock::{Clock, join};
 use crate::run::Run;
 use crate::sequence::Move;
@@ -159,8 +159,8 @@ impl Waiting {
             place(run, e, &before, last, &after, reversal);
             match self.later {
                 Later::Event(position) => {
-                    reversal.stable &= is_stable(&self.accesses, last.footprint.accesses());
-                    reversal.rest = Position::new(position.index() + 1);
+                    let now = last.footprint.accesses();
+                    reversal.goes_on_after(&run.execution, position, now);
                 }
                 Later::Pending(_) => reversal.stable = false,
             }

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use selvedge_core::ObjectId;
-
 use crate::ir::{
-    GlobalId, GlobalKind, Instruction, Label, ObjectRef, Op, Operand, ProcedureId, Program, SiteId,
+    Global, GlobalId, GlobalKind, Instruction, Label, ObjectRef, Op, Operand, ProcedureId, Program,
+    SiteId,
 };
 
 use super::awaited::{self, Section};
@@ -101,16 +100,12 @@ impl Loaded {
                         | GlobalKind::List { .. }
                         | GlobalKind::Map { .. }
                 );
-                let may_overflow = matches!(
-                    &global.kind,
-                    GlobalKind::Semaphore { initial }
-                        if initial.iter().any(|&count| count > FAR_FROM_OVERFLOW)
-                );
+                let may_overflow = may_overflow(global);
                 Address { base: global.base, content, crowded: false, may_overflow, plain }
             })
             .collect();
         let foresight = foresight::compute(&program);
-        let sections = awaited::sections(&program, &|pc| foresight[pc].may_await);
+        let sections = awaited::sections(&program, &|pc| foresight[pc].may_await, &may_overflow);
         let mut loaded = Self {
             global_objects: program.global_objects() as u32,
             observes_ends: program.observes_ends(),
@@ -129,9 +124,9 @@ impl Loaded {
     }
 
     /// What decides whether the atomic section at `pc` can run, if that is more than it reads.
-    pub(super) fn awaited(&self, pc: u32) -> &[ObjectId] {
+    pub(super) fn awaited(&self, pc: u32) -> Option<&Section> {
         let found = self.sections.binary_search_by_key(&pc, |section| section.pc);
-        found.map_or(&[], |index| &self.sections[index].objects)
+        found.ok().map(|index| &self.sections[index])
     }
 
     #[inline]
@@ -191,4 +186,12 @@ pub(super) fn value(operand: Operand, stack: &[i32], base: u32) -> i32 {
         Operand::Slot(slot) => stack[(base + slot.0) as usize],
         Operand::Constant(value) => value,
     }
+}
+
+/// Whether the count of a semaphore can come to its end: `up` is then a step that may fail.
+fn may_overflow(global: &Global) -> bool {
+    matches!(
+        &global.kind,
+        GlobalKind::Semaphore { initial } if initial.iter().any(|&count| count > FAR_FROM_OVERFLOW)
+    )
 }

@@ -4,7 +4,7 @@ use selvedge_core::{Effect, Fault, Flexibility, Footprint, Mode, ObjectId, Statu
 
 use crate::ir::Op;
 
-use super::awaited::add_reads;
+use super::awaited::{Receivers, Section, add_reads};
 use super::fault;
 use super::footprint::{flexibility, is_plain};
 use super::invisible::{self, Pause};
@@ -95,6 +95,26 @@ impl Machine {
         objects.extend(own.map(|access| access.object));
     }
 
+    /// Adds what decides whether a section of `me` can run, beyond what it did.
+    fn add_awaited(&self, section: &Section, me: usize, footprint: &mut Footprint) {
+        if !section.objects.is_empty() {
+            add_reads(&section.objects, footprint);
+        }
+        let mut add = |thread: usize| {
+            let Some(receiver) = self.threads.get(thread) else { return };
+            let life = self.names.life(thread);
+            let is_there = footprint.accesses().iter().any(|access| access.object == life);
+            // It has not ended itself, and a thread that does not exist cannot be named.
+            if thread != me && receiver.phase != Phase::Absent && !is_there {
+                footprint.add(life, Mode::Alive);
+            }
+        };
+        match &section.receivers {
+            Receivers::Known(threads) => threads.iter().copied().for_each(&mut add),
+            Receivers::Any => (0..self.threads.len()).for_each(&mut add),
+        }
+    }
+
     /// Performs the pending step of `me`; false if it turns out to be blocked.
     #[inline]
     pub(super) fn perform(
@@ -118,9 +138,8 @@ impl Machine {
                 Flexibility::Conditional
             };
             let pause = self.run_section(loaded, me, &mut effect.footprint, &mut budget);
-            let awaited = loaded.awaited(before.pc);
-            if !awaited.is_empty() {
-                add_reads(awaited, &mut effect.footprint);
+            if let Some(section) = loaded.awaited(before.pc) {
+                self.add_awaited(section, me, &mut effect.footprint);
             }
             pause
         } else {
