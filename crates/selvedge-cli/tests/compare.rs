@@ -45,7 +45,7 @@ fn quasi_runs_once_for_each_k() {
     let ks = json["algorithms"].as_array().expect("an array").iter().map(|row| row["k"].as_u64());
     assert_eq!(ks.collect::<Vec<_>>(), [None, Some(1), Some(2), None]);
     let run = folder.run("compare locked.sel --algorithms source --k 1").exits(2);
-    run.complains("--k is for the algorithm `quasi`").complains("add it to --algorithms");
+    run.complains("--k only applies to `quasi`").complains("add it to --algorithms");
 }
 
 #[test]

@@ -115,7 +115,7 @@ fn errors_have_a_place_and_a_next_step() {
     run.complains("bad.sel:1:12");
     let run = folder.run("check f.sel --constraints declared").exits(2);
     run.complains(
-        "`--constraints` is about independence constraints\n  add `--algorithm constrained`",
+        "--constraints only applies to `constrained`\n  add --algorithm constrained",
     );
 }
 

@@ -37,8 +37,8 @@ use crate::options::{Observer, Options};
 
 pub(crate) const INFO: Info = Info {
     name: "classic",
-    summary: "the first dynamic reduction: persistent sets found while running, with sleep sets",
-    advice: "A baseline to compare with.",
+    summary: "the first dynamic reduction: persistent sets computed during the search, with sleep sets",
+    advice: "As a baseline for comparisons.",
     paper: "Flanagan, Godefroid, POPL 2005",
     equivalence: Equivalence::Mazurkiewicz,
     covers: Covers::EVERYTHING,

@@ -70,7 +70,7 @@ pub(crate) const INFO: Info = Info {
     name: "data-centric",
     summary: "one execution per observation class: which write each read observes",
     advice: "Fewer executions than `optimal` where variables are written more often than they are \
-             read. Does not look for data races.",
+             read. Each execution costs more, and data races are not detected.",
     paper: "Chalupa, Chatterjee, Pavlogiannis, Sinha, Vaidya, POPL 2018",
     equivalence: Equivalence::Observation,
     covers: Covers { assertions: true, deadlocks: true, data_races: false },
@@ -102,7 +102,7 @@ pub(crate) fn explore<S: System>(
         Locks::Observed => explore_observing_locks(make, options, observer),
         Locks::Unobserved => unobserved::explore(make, options, observer).unwrap_or_else(|| {
             let mut report = explore_observing_locks(make, options, observer);
-            report.fact("unobserved locks", "given up, as a thread can wait for ever".to_owned());
+            report.fact("unobserved locks", "not used: a thread can deadlock".to_owned());
             report
         }),
     }

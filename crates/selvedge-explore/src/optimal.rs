@@ -46,7 +46,8 @@ use crate::wakeup_tree::{Absent, NodeId, WakeupTrees};
 pub(crate) const INFO: Info = Info {
     name: "optimal",
     summary: "one execution per trace: source sets and wakeup trees",
-    advice: "The default. Explores each trace once and wastes nothing.",
+    advice: "The default: each trace once, no redundant execution. Memory can grow with the number of \
+             executions; `parsimonious` and `source` stay flat.",
     paper: "Abdulla, Aronis, Jonsson, Sagonas, POPL 2014, Algorithm 2",
     equivalence: Equivalence::Mazurkiewicz,
     covers: Covers::EVERYTHING,

@@ -17,7 +17,7 @@ use crate::run::{Run, share_done};
 pub(crate) const INFO: Info = Info {
     name: "oracle",
     summary: "every interleaving",
-    advice: "For tests and for tiny programs: the yardstick for all others.",
+    advice: "For tests and tiny programs, and to cover everything within a bound on switches.",
     paper: "depth-first search",
     equivalence: Equivalence::Interleaving,
     covers: Covers::EVERYTHING,

@@ -70,9 +70,10 @@ use statistics::{Phase, Stopwatch};
 
 pub(crate) const INFO: Info = Info {
     name: "quasi",
-    summary: "unfoldings: as few redundant executions as --k asks for, by default none",
-    advice: "When `optimal` needs much memory: it keeps events where that keeps sequences. With --k 1, 2, 3 \
-             it looks less far ahead, and wastes executions.",
+    summary: "unfoldings with k-partial alternatives: by default no redundant execution, few with --k",
+    advice: "To compare with `optimal`: its memory is sometimes far smaller, sometimes several times larger. \
+             --k 1, 2, 3 trades redundant executions for cheaper alternatives; --locks-only is for \
+             programs without data races.",
     paper: "Nguyen, Rodríguez, Sousa, Coti, Petrucci, CAV 2018, Algorithm 1",
     equivalence: Equivalence::Mazurkiewicz,
     covers: Covers::EVERYTHING,

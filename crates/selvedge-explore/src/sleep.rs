@@ -25,7 +25,7 @@ use crate::sleep_set::SleepSets;
 pub(crate) const INFO: Info = Info {
     name: "sleep",
     summary: "sleep sets alone",
-    advice: "To see what sleep sets contribute by themselves; the other reductions contain them.",
+    advice: "As a baseline: what sleep sets contribute alone. The other reductions include them.",
     paper: "Godefroid, LNCS 1032, 1996",
     equivalence: Equivalence::Mazurkiewicz,
     covers: Covers::EVERYTHING,

@@ -37,8 +37,8 @@ use crate::sequence::Sequence;
 pub(crate) const INFO: Info = Info {
     name: "source",
     summary: "source sets: one complete execution per trace, some redundant ones",
-    advice: "Simpler than `optimal` and needs less memory; can waste executions on programs with \
-             four and more threads.",
+    advice: "The least memory, and no redundant execution on many programs; on others, redundant \
+             executions can outnumber the traces by far.",
     paper: "Abdulla, Aronis, Jonsson, Sagonas, POPL 2014, Algorithm 1",
     equivalence: Equivalence::Mazurkiewicz,
     covers: Covers::EVERYTHING,

@@ -112,7 +112,7 @@ impl Diagnostics {
         if self.errors > Self::MOST {
             let more = self.errors - Self::MOST;
             let last = format!("{more} more errors are not shown");
-            self.list.push(Diagnostic::error_outside(last).help("mend the ones above first"));
+            self.list.push(Diagnostic::error_outside(last).help("fix the ones above first"));
         }
         self.list
     }

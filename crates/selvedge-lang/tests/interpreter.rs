@@ -119,7 +119,7 @@ fn two_philosophers() {
         }";
     let found = outcomes(text);
     assert_eq!(found.endings.into_iter().collect::<Vec<_>>(), [Complete, Deadlocked]);
-    let expected = ["deadlock: 2 threads wait for ever"];
+    let expected = ["deadlock: 2 threads are blocked"];
     assert_eq!(found.messages.into_iter().collect::<Vec<_>>(), expected);
 }
 
@@ -168,7 +168,7 @@ fn waiting_with_and_without_a_loop() {
     let found = outcomes(&program("wait(c, m);"));
     assert_eq!(
         found.messages.into_iter().collect::<Vec<_>>(),
-        ["deadlock: consumer waits for ever"]
+        ["deadlock: consumer is blocked"]
     );
 }
 

@@ -22,11 +22,11 @@ pub(crate) struct LimitArgs {
           value_parser = clap::value_parser!(u64).range(1..))]
     max_steps: u64,
 
-    /// Only executions with at most K preemptions: switches away from a thread that could go on
+    /// Only executions with at most K preemptions (switches away from an enabled thread)
     #[arg(long, value_name = "K")]
     preemptions: Option<u32>,
 
-    /// Only executions with at most N context switches: any switches from one thread to another
+    /// Only executions with at most N context switches
     #[arg(long, value_name = "N")]
     context_switches: Option<u32>,
 

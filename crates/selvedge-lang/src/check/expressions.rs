@@ -224,7 +224,7 @@ impl BodyChecker<'_, '_> {
     fn spawn(&mut self, name: &Ident, args: &[AstExpr], span: Span) -> Option<Expr> {
         self.effect(Effect::Send, "`spawn`", span);
         let Some(routine) = self.routine_named(name, "spawn") else {
-            args.iter().for_each(|arg| drop(self.expr(arg)));
+            args.iter().for_each(|arg| self.check_loosely(arg));
             return None;
         };
         let args = self.args(routine, args, span);
@@ -248,13 +248,13 @@ impl BodyChecker<'_, '_> {
         }
         let routine = self.routine_named(name, "call");
         let Some(routine) = routine else {
-            args.iter().for_each(|arg| drop(self.expr(arg)));
+            args.iter().for_each(|arg| self.check_loosely(arg));
             return None;
         };
         let args = self.args(routine, args, span);
         self.note_call(routine, span);
         let Some(ty) = self.checker.routines[routine.index()].decl.result else {
-            let message = format!("`{}` is a procedure and gives no value", name.text);
+            let message = format!("`{}` is a procedure and returns no value", name.text);
             let help = "declare it with `fn` and a result type, or call it as a statement";
             self.report(Diagnostic::error(span, message).help(help));
             return None;
@@ -280,7 +280,7 @@ impl BodyChecker<'_, '_> {
             }
             Some(meaning) => {
                 let what = self.checker.describe(meaning);
-                let message = format!("`{}` is {what}: one cannot {verb} it", name.text);
+                let message = format!("`{}` is {what}: it cannot be {verb}ed", name.text);
                 self.report(Diagnostic::error(name.span, message));
                 None
             }
@@ -290,9 +290,17 @@ impl BodyChecker<'_, '_> {
                 let builtins = super::builtins::NAMES.iter().copied().filter(|_| verb == "call");
                 let near = nearest(&name.text, global.as_deref().into_iter().chain(builtins));
                 let keyword = near_keyword(&name.text).filter(|_| verb == "call");
-                let help = match near.or(keyword) {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("declare it: `proc {}() {{ … }}`", name.text),
+                let written = super::builtins::written(&name.text).filter(|_| verb == "call");
+                let help = match (near.or(keyword), written) {
+                    (Some(near), _) => format!("did you mean `{near}`?"),
+                    (None, Some(usage)) => format!("here it is written `{usage}`"),
+                    (None, None) if verb == "spawn" => {
+                        format!("declare it: `proc {}() {{ … }}`", name.text)
+                    }
+                    (None, None) => format!(
+                        "declare it: `proc {0}() {{ … }}`, or `fn {0}() -> int {{ … }}` if it returns a value",
+                        name.text
+                    ),
                 };
                 self.report_unknown_as(name, "function or procedure", help);
                 None

@@ -375,8 +375,8 @@ impl BodyChecker<'_, '_> {
             }
             (None, Some(value)) => {
                 self.expr(value);
-                let error = Diagnostic::error(value.span, "there is nobody to return a value to");
-                self.report(error.help("only a `fn` gives a value; write `return;`"));
+                let error = Diagnostic::error(value.span, "a thread or procedure returns no value");
+                self.report(error.help("only a `fn` returns a value; write `return;`"));
                 None
             }
         };

@@ -79,8 +79,8 @@ impl Machine {
 
     fn deadlock(&self, loaded: &Loaded, waiting: &[Waiting]) -> Violation {
         let message = match waiting {
-            [only] => format!("deadlock: {} waits for ever", self.thread_name(loaded, only.thread)),
-            _ => format!("deadlock: {} wait for ever", count(waiting.len(), "thread")),
+            [only] => format!("deadlock: {} is blocked", self.thread_name(loaded, only.thread)),
+            _ => format!("deadlock: {} are blocked", count(waiting.len(), "thread")),
         };
         let place = |waiting: &Waiting| {
             let pc = waiting.await_pc.unwrap_or(self.threads[waiting.thread].pc);

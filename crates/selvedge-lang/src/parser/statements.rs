@@ -278,7 +278,7 @@ impl Parser<'_, '_> {
         let close = self.bump();
         if alternatives.is_empty() && after.is_none() {
             let span = open.to(close.span);
-            let error = Diagnostic::error(span, "`receive` without alternatives waits for ever");
+            let error = Diagnostic::error(span, "`receive` without alternatives never returns");
             self.report(error.help("add one: `(let v) => { … }`"));
         }
         Ok(StmtKind::Receive { alternatives, after })
