@@ -3,7 +3,7 @@
 use selvedge_core::{Bound, Inconclusive};
 use selvedge_report::plural;
 
-/// What happened, and the next step: lines, the first of which is a sentence of its own.
+/// Returns what happened, and the next step: lines, the first of which is a sentence of its own.
 pub(crate) fn advice(reason: &Inconclusive) -> (String, Vec<String>) {
     let bound = match reason {
         Inconclusive::Bound(bound) => bound,
@@ -24,7 +24,9 @@ pub(crate) fn advice(reason: &Inconclusive) -> (String, Vec<String>) {
                 "raise the bound: --preemptions {more}, or leave it out to cover everything"
             )];
             if !exact {
-                lines.push("to cover all executions within the bound: --algorithm oracle".to_owned());
+                lines.push(
+                    "to cover all executions within the bound: --algorithm oracle".to_owned(),
+                );
             }
             lines
         }
@@ -34,7 +36,9 @@ pub(crate) fn advice(reason: &Inconclusive) -> (String, Vec<String>) {
                 "raise the bound: --context-switches {more}, or leave it out to cover everything"
             )];
             if !exact {
-                lines.push("to cover all executions within the bound: --algorithm oracle".to_owned());
+                lines.push(
+                    "to cover all executions within the bound: --algorithm oracle".to_owned(),
+                );
             }
             lines
         }
@@ -44,8 +48,7 @@ pub(crate) fn advice(reason: &Inconclusive) -> (String, Vec<String>) {
             "or sample random executions (--sample 10000)".to_owned(),
         ],
         Bound::Memory => vec![
-            "use an algorithm whose memory does not grow with the number of executions"
-                .to_owned(),
+            "use an algorithm whose memory does not grow with the number of executions".to_owned(),
             "(--algorithm parsimonious or source), raise the limit (--max-memory),".to_owned(),
             "or make the program smaller (--const N=2)".to_owned(),
         ],

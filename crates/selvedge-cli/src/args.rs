@@ -416,14 +416,14 @@ pub(crate) struct ReplayArgs {
 }
 
 impl ProgramArgs {
-    /// The constants by name.
+    /// Returns the constants by name.
     pub(crate) fn constants(&self) -> Result<Constants, Failure> {
         self.given.by_name()
     }
 }
 
 impl ConstantArgs {
-    /// The constants by name.
+    /// Returns the constants by name.
     pub(crate) fn by_name(&self) -> Result<Constants, Failure> {
         let mut constants = Constants::new();
         for Constant { name, value } in &self.constants {
@@ -444,7 +444,7 @@ impl CompareArgs {
 }
 
 impl CompareArgs {
-    /// What to run: the algorithms, `quasi` once for each k.
+    /// Returns what to run: the algorithms, `quasi` once for each k.
     ///
     /// # Errors
     /// If there is a k, but no `quasi`.

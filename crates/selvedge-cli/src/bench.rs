@@ -32,7 +32,9 @@ use tasks::TaskRow;
 pub(crate) fn run(args: &BenchArgs, screen: &Screen) -> Result<Exit, Failure> {
     let _guard = args.guard();
     if cfg!(debug_assertions) {
-        screen.warn("this build checks its invariants: only a release build shows the real speed");
+        screen.warn(
+            "this is a debug build, which checks its invariants: measure with a release build",
+        );
     }
     let effort = Effort::new(args.quick, args.seconds);
     let show = |text: String| if args.json { Ok(()) } else { screen.print(&text) };

@@ -252,7 +252,7 @@ impl Method {
         matches!(self, Method::Explore(Algorithm::Constrained, _))
     }
 
-    /// Its name in reports.
+    /// Returns its name in reports.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Method::Explore(algorithm, _) => algorithm.info().name,
@@ -260,7 +260,7 @@ impl Method {
         }
     }
 
-    /// Its name, and what makes it repeatable.
+    /// Returns its name, and what makes it repeatable.
     pub(crate) fn describe(self) -> String {
         match self {
             Method::Explore(algorithm, quasi) => {
@@ -281,7 +281,7 @@ impl Method {
         }
     }
 
-    /// What its "verified" would cover; of a sample: what it looks at.
+    /// Returns what its "verified" would cover; of a sample: what it looks at.
     fn covers(self, options: &Options) -> Covers {
         match self {
             Method::Explore(algorithm, _) => algorithm.covers(options),
@@ -414,8 +414,8 @@ impl Outcome<'_> {
     }
 }
 
-/// Each violation with its execution and the command that replays it. `also`: a line about the
-/// execution, if there is more to say.
+/// Returns the text of each violation: its execution and the command that replays it. `also`: a further line about the
+/// execution, if there is one.
 pub(crate) fn violations_text(
     found: &[TraceView],
     loaded: &Loaded,
@@ -441,7 +441,7 @@ pub(crate) fn violations_text(
     out
 }
 
-/// What a "verified" covers, as JSON: data races only if they were looked for.
+/// Returns what a "verified" covers, as JSON: data races only if they were looked for.
 pub(crate) fn covers_json(covers: Covers, asked_for_races: bool) -> CoversJson {
     CoversJson {
         assertions: covers.assertions,

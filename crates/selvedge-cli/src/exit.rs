@@ -59,7 +59,7 @@ pub(crate) fn code(result: Result<Exit, Failure>) -> ExitCode {
     }
 }
 
-/// How a command ends that has its result, after the result was shown and files were written. What went
+/// Returns how a command ends that has its result, after the result was shown and files were written. What went
 /// wrong with these is said in any case; it is the failure of the command unless a violation was found,
 /// which the exit code never hides.
 pub(crate) fn after(
@@ -85,7 +85,7 @@ pub(crate) fn write_file(path: &Path, what: &str, text: &str) -> Result<(), Fail
     selvedge_report::write_whole(path, text).map_err(|error| {
         let path = path.display();
         Failure::User(format!(
-            "{what} cannot be written to {path}: {error}\n  name a file in a folder that can be written"
+            "{what} cannot be written to {path}: {error}\n  choose a file in a writable folder"
         ))
     })
 }
@@ -100,7 +100,7 @@ impl Failure {
     }
 }
 
-/// Writes to standard error. If that is closed, nobody wants to know.
+/// Writes to standard error. Ignored if that is closed.
 pub(crate) fn complain(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }

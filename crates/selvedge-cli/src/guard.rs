@@ -64,7 +64,7 @@ impl Guard {
         Self { budget, number }
     }
 
-    /// What it may use up.
+    /// Returns the budget.
     pub(crate) fn budget(&self) -> &Budget {
         &self.budget
     }
@@ -76,7 +76,7 @@ impl Drop for Guard {
     }
 }
 
-/// Whether the user asked to stop.
+/// Returns whether the user asked to stop.
 pub(crate) fn is_interrupted() -> bool {
     state().interrupted.is_some()
 }
@@ -90,7 +90,9 @@ fn install() {
         let _ = ctrlc::set_handler(on_signal);
         let watcher = std::thread::Builder::new().name("limits".to_owned()).spawn(watch);
         if let Err(error) = watcher {
-            exit::complain(&format!("warning: limits on time and memory do not hold: {error}\n"));
+            exit::complain(&format!(
+                "warning: limits on time and memory are not enforced: {error}\n"
+            ));
         }
     });
 }
@@ -121,7 +123,7 @@ fn watch() {
         let last_resort = state.interrupted.map(|since| since + LAST_RESORT);
         if last_resort.is_some_and(|end| now >= end) && !state.running.is_empty() {
             exit::complain(
-                "interrupted: what was running did not stop, so what it found cannot be shown\n",
+                "interrupted: the search did not stop in time, so its results cannot be shown\n",
             );
             std::process::exit(exit::INTERRUPTED);
         }

@@ -16,7 +16,7 @@ static IN_USE: AtomicIsize = AtomicIsize::new(0);
 static PEAK: AtomicIsize = AtomicIsize::new(0);
 /// More than this ends the budget of what runs.
 static LIMIT: AtomicIsize = AtomicIsize::new(isize::MAX);
-/// More than this ends the process: there is no way to tell whoever asks for it.
+/// More than this ends the process: the code that allocates cannot be notified.
 static LAST: AtomicIsize = AtomicIsize::new(isize::MAX);
 /// Whether more than the limit was in use at some time.
 static EXCEEDED: AtomicBool = AtomicBool::new(false);
@@ -41,12 +41,12 @@ pub(crate) fn limit(bytes: Option<u64>) -> Option<u64> {
     Some(limit)
 }
 
-/// Whether there is a limit.
+/// Returns whether there is a limit.
 pub(crate) fn has_limit() -> bool {
     LIMIT.load(Relaxed) < isize::MAX
 }
 
-/// Whether the limit was reached.
+/// Returns whether the limit was reached.
 pub(crate) fn is_exceeded() -> bool {
     EXCEEDED.load(Relaxed)
 }
@@ -67,7 +67,7 @@ pub(crate) fn peak_of<T>(work: impl FnOnce() -> T) -> (T, u64) {
     (result, u64::try_from(peak).unwrap_or(0))
 }
 
-/// The memory that this process can still have, as far as the system says.
+/// Returns the memory that this process can still have, as far as the system says.
 fn free() -> Option<u64> {
     let number = |text: &str| text.trim().parse::<u64>().ok();
     let read = |path: &str| std::fs::read_to_string(path).ok();
@@ -131,7 +131,7 @@ fn out_of_memory() {
     }
 }
 
-/// What the system gave, unless it gave nothing.
+/// Returns what the system gave, unless it gave nothing.
 fn given(block: *mut u8) -> *mut u8 {
     if block.is_null() {
         out_of_memory();
@@ -139,7 +139,7 @@ fn given(block: *mut u8) -> *mut u8 {
     block
 }
 
-/// A layout's size is at most `isize::MAX`.
+/// Returns the size of a layout, which is at most `isize::MAX`.
 #[inline]
 fn size(layout: Layout) -> isize {
     layout.size() as isize

@@ -9,7 +9,7 @@ use selvedge_report::{grouped, rate, seconds};
 
 use crate::exit::complain;
 
-/// How often the line is written anew.
+/// How often the line is refreshed.
 const REFRESH: Duration = Duration::from_millis(200);
 /// Looks at the clock should be about this far apart.
 const PATIENCE: Duration = Duration::from_micros(500);
@@ -44,7 +44,7 @@ impl Watch {
         }
     }
 
-    /// Takes the line away; tells how long it took.
+    /// Takes the line away. Returns how long it took.
     pub(crate) fn finish(self) -> Duration {
         let time = self.start.elapsed();
         if self.is_line_shown {

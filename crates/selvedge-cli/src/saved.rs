@@ -92,7 +92,7 @@ impl Saved {
         })
     }
 
-    /// Whether `text` is the program that the trace was saved for.
+    /// Returns whether `text` is the program that the trace was saved for.
     pub(crate) fn belongs_to(&self, text: &str) -> bool {
         self.text_hash == hash(&text)
     }

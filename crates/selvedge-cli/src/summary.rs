@@ -8,7 +8,7 @@ use selvedge_report::{grouped, plural, rate, seconds};
 
 use crate::check::Method;
 
-/// The lines under a verdict.
+/// Returns the lines under a verdict.
 pub(crate) fn summary(
     report: &Report,
     method: &Method,
@@ -40,7 +40,7 @@ pub(crate) fn summary(
     text
 }
 
-/// What was checked and what was not: the name of the row, and its text. Only a proof covers anything.
+/// Returns what was checked and what was not: the name of the row, and its text. Only a proof covers anything.
 pub(crate) fn scope(
     verdict: Verdict,
     covers: Covers,
@@ -68,7 +68,7 @@ pub(crate) fn scope(
     (name, text)
 }
 
-/// The kinds of executions, always apart.
+/// Returns the kinds of executions, always apart.
 pub(crate) fn kinds(counts: Counts) -> String {
     let Counts { complete, deadlocked, blocked, redundant, cut } = counts;
     let [complete, deadlocked, blocked, redundant] =
@@ -109,10 +109,16 @@ mod tests {
         let all = Covers { assertions: true, deadlocks: true, data_races: true };
         let verified = |covers, races| scope(Verdict::Verified, covers, races).1;
         assert_eq!(verified(all, true), "assertions, deadlocks, data races");
-        assert_eq!(verified(all, false), "assertions, deadlocks; not covered: data races (--races)");
+        assert_eq!(
+            verified(all, false),
+            "assertions, deadlocks; not covered: data races (--races)"
+        );
         let few = Covers { assertions: true, deadlocks: false, data_races: false };
         assert_eq!(verified(few, true), "assertions; not covered: deadlocks, data races");
         let unsure = scope(Verdict::Inconclusive, few, true);
-        assert_eq!(unsure, ("checked", "assertions; not checked: deadlocks, data races".to_owned()));
+        assert_eq!(
+            unsure,
+            ("checked", "assertions; not checked: deadlocks, data races".to_owned())
+        );
     }
 }

@@ -217,7 +217,7 @@ impl Shown<'_> {
         rows.map(|(name, text)| format!("  {name:11}{text}\n")).collect()
     }
 
-    /// The encoding, and the solver if it is not the usual one.
+    /// Returns the encoding, and the solver if it is not the usual one.
     fn search(&self) -> String {
         let (scheme, engine) = (self.options.scheme.name(), self.options.engine);
         match engine == Engine::default() {
@@ -226,7 +226,7 @@ impl Shown<'_> {
         }
     }
 
-    /// The columns of the paper's Table 1.
+    /// Returns the columns of the paper's Table 1.
     fn stats_text(&self, screen: &Screen) -> String {
         let stats = &self.stats;
         let accesses: Vec<String> = stats.accesses.iter().map(usize::to_string).collect();
@@ -309,7 +309,7 @@ impl Shown<'_> {
     }
 }
 
-/// What happened, and the next step.
+/// Returns what happened, and the next step.
 fn advice_on(reason: &Inconclusive) -> (String, Vec<String>) {
     let (what, lines) = advice(reason);
     let lines = match reason {
@@ -328,7 +328,7 @@ fn advice_on(reason: &Inconclusive) -> (String, Vec<String>) {
     (what, lines)
 }
 
-/// What was chosen from outside, as the execution shows it.
+/// Returns what was chosen from outside, as the execution shows it.
 fn inputs(trace: &TraceView) -> Vec<String> {
     let chosen = trace.steps.iter().filter(|step| step.text.starts_with("choose("));
     chosen

@@ -21,7 +21,7 @@ fn a_violation_is_shown() {
     let folder = Folder::with("lost.sel", LOST);
     let run = folder.run("compare lost.sel --const N=3 --algorithms source,optimal").exits(1);
     let run = run.says("lost.sel with N = 3\n").says("violated: assertion");
-    let run = run.says("see it: selvedge check lost.sel --const N=3\n");
+    let run = run.says("show it: selvedge check lost.sel --const N=3\n");
     assert!(!run.out.contains("\noracle"), "{}", run.out);
 }
 

@@ -68,8 +68,14 @@ fn wrong_usage() {
 fn options_that_do_not_apply() {
     let folder = Folder::with("lost.sel", LOST);
     for (arguments, message) in [
-        ("--algorithm data-centric --preemptions 1", "--preemptions does not apply to `data-centric`"),
-        ("--algorithm parsimonious --context-switches 1", "--context-switches does not apply to `parsimonious`"),
+        (
+            "--algorithm data-centric --preemptions 1",
+            "--preemptions does not apply to `data-centric`",
+        ),
+        (
+            "--algorithm parsimonious --context-switches 1",
+            "--context-switches does not apply to `parsimonious`",
+        ),
         ("--algorithm data-centric --races", "--races does not apply to `data-centric`"),
         ("--cycles refine", "--cycles refine only applies to `data-centric`"),
         ("--unobserved-locks", "--unobserved-locks only applies to `data-centric`"),

@@ -1,6 +1,6 @@
 //! Canonical names of classes of executions, computed from the definitions.
 //!
-//! This is the yardstick for every explorer, so it is simple and slow on purpose and shares nothing
+//! Every explorer is tested against it, so it is simple and slow on purpose and shares nothing
 //! with [`Execution`]'s clocks.
 
 use crate::dependence::dependent;
@@ -14,7 +14,7 @@ use crate::op::{Access, Mode};
 pub struct TraceKey(Vec<u32>);
 
 impl TraceKey {
-    /// The class of `execution`. Takes time cubic in its length at worst.
+    /// Returns the class of `execution`. Takes time cubic in its length at worst.
     pub fn of(execution: &Execution) -> Self {
         let before = happens_before(execution);
         let order = by_thread(execution);
@@ -44,17 +44,17 @@ impl TraceKey {
 pub struct ObservationKey(Vec<u32>);
 
 impl ObservationKey {
-    /// The class of `execution`. Takes time quadratic in its length at worst.
+    /// Returns the class of `execution`. Takes time quadratic in its length at worst.
     pub fn of(execution: &Execution) -> Self {
         Self::with(execution, |_| true)
     }
 
-    /// The class of `execution` if the order in which locks are taken does not count.
+    /// Returns the class of `execution` if the order in which locks are taken does not count.
     pub fn without_locks(execution: &Execution) -> Self {
         Self::with(execution, |access| !matches!(access.mode, Mode::Acquire | Mode::Release))
     }
 
-    /// The class of `execution` if the order counts of those accesses that are to no variable and
+    /// Returns the class of `execution` if the order counts of those accesses that are to no variable and
     /// that `is_ordered` holds for.
     fn with(execution: &Execution, is_ordered: impl Fn(Access) -> bool) -> Self {
         let mut key = Vec::new();
@@ -71,7 +71,7 @@ impl ObservationKey {
     }
 }
 
-/// The events in an order that is the same for all interleavings: thread by thread.
+/// Returns the events in an order that is the same for all interleavings: thread by thread.
 fn by_thread(execution: &Execution) -> Vec<Position> {
     let mut order: Vec<Position> = execution.positions().collect();
     order.sort_by_key(|&position| execution.event(position).id);
@@ -96,13 +96,13 @@ fn name_event(
     }
 }
 
-/// Whether the object is only read and written.
+/// Returns whether the object is only read and written.
 fn is_variable(execution: &Execution, object: ObjectId) -> bool {
     let mut accesses = execution.positions().flat_map(|position| execution.accesses(position));
     accesses.all(|access| access.object != object || access.mode.is_memory())
 }
 
-/// The event that wrote what the read at `position` sees; nothing: the initial value.
+/// Returns the event that wrote what the read at `position` sees; nothing: the initial value.
 fn source(execution: &Execution, position: Position, read: Access) -> Vec<u32> {
     let writes = |other: &Position| {
         let mut accesses = execution.accesses(*other).iter();
@@ -115,7 +115,7 @@ fn source(execution: &Execution, position: Position, read: Access) -> Vec<u32> {
     })
 }
 
-/// How many accesses of each thread come before the one at `position` and do not commute with it.
+/// Returns how many accesses of each thread come before the one at `position` and do not commute with it.
 fn earlier(execution: &Execution, position: Position, access: Access) -> Vec<u32> {
     let conflicting =
         |other: &Position| execution.accesses(*other).iter().any(|other| other.dependent(access));

@@ -65,7 +65,7 @@ struct Node {
     taken: usize,
 }
 
-/// All steps that can be taken now; `None` if the execution is maximal.
+/// Returns all steps that can be taken now; `None` if the execution is maximal.
 fn steps_from_here<S: System>(run: &mut Run<'_, S>) -> Option<Vec<Step>> {
     let mut steps = Vec::new();
     let mut maximal = true;

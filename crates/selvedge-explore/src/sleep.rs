@@ -8,7 +8,7 @@
 //! | `s.Sleep` | [`SleepSets::last`] |
 //!
 //! **Equivalence:** Mazurkiewicz traces.
-//! **Guarantee:** exactly one maximal execution per trace. **Not guaranteed:** no wasted work; every
+//! **Guarantee:** exactly one maximal execution per trace. **Not guaranteed:** no redundant work; every
 //! enabled thread is tried at every node, and most of these attempts end redundant.
 //! **Differs from the paper:** 1. sleepers keep the footprint they had when they were explored, since
 //! the footprint of a pending step can depend on the state.

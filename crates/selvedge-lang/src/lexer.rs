@@ -25,7 +25,7 @@ macro_rules! define_tokens {
         }
 
         impl TokenKind {
-            /// How messages call it.
+            /// Returns how messages call it.
             pub(crate) fn describe(self) -> &'static str {
                 match self {
                     TokenKind::Name => "a name",
@@ -72,7 +72,7 @@ define_tokens! {
     Choose "choose", True "true", False "false",
 }
 
-/// The tokens of `text`; the last one is always [`TokenKind::End`].
+/// Returns the tokens of `text`; the last one is always [`TokenKind::End`].
 pub(crate) fn lex(text: &str, diagnostics: &mut Diagnostics) -> Vec<Token> {
     let mut lexer = Lexer { text, at: 0, diagnostics };
     let mut tokens = Vec::new();
@@ -83,7 +83,7 @@ pub(crate) fn lex(text: &str, diagnostics: &mut Diagnostics) -> Vec<Token> {
     tokens
 }
 
-/// What a string literal stands for. Bad escapes have been reported by the lexer.
+/// Returns what a string literal stands for. Bad escapes have been reported by the lexer.
 pub(crate) fn string_value(literal: &str) -> String {
     let inner = literal.strip_prefix('"').unwrap_or(literal);
     let inner = inner.strip_suffix('"').unwrap_or(inner);
@@ -270,7 +270,7 @@ impl<'t> Lexer<'t, '_> {
         }
     }
 
-    /// A sign, or `None` if there is no such sign: then it is reported and skipped.
+    /// Returns a sign, or `None` if there is no such sign: then it is reported and skipped.
     fn sign(&mut self, c: char) -> Option<TokenKind> {
         use TokenKind::*;
         const SIGNS: &[(&str, TokenKind)] = &[

@@ -166,10 +166,7 @@ fn waiting_with_and_without_a_loop() {
     assert!(found.messages.is_empty(), "{:?}", found.messages);
     // The signal may come before the wait.
     let found = outcomes(&program("wait(c, m);"));
-    assert_eq!(
-        found.messages.into_iter().collect::<Vec<_>>(),
-        ["deadlock: consumer is blocked"]
-    );
+    assert_eq!(found.messages.into_iter().collect::<Vec<_>>(), ["deadlock: consumer is blocked"]);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::width::{visible, width, wrap};
 /// Narrower terminals get longer lines than they like.
 const LEAST_ROOM: usize = 24;
 
-/// The places and, below them, the notes.
+/// Returns the places and, below them, the notes.
 pub(crate) fn excerpts(
     places: &[PlaceView],
     notes: &[String],
@@ -97,7 +97,7 @@ impl Shown {
     }
 }
 
-/// How many of these characters fit into `room`.
+/// Returns how many of these characters fit into `room`.
 fn fitting<'c>(chars: impl Iterator<Item = &'c char>, room: usize) -> usize {
     let mut used = 0;
     let fits = |c: &&char| {

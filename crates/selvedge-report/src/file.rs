@@ -55,7 +55,7 @@ fn fill(mut file: File, text: &str) -> io::Result<()> {
     file.sync_all()
 }
 
-/// A new file in the same folder.
+/// Returns a new file in the same folder.
 fn create_beside(target: &Path) -> io::Result<(PathBuf, File)> {
     let name = target.file_name().ok_or_else(|| io::Error::from(ErrorKind::InvalidInput))?;
     for number in 0..MOST_NAMES {

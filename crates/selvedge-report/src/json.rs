@@ -62,7 +62,7 @@ pub enum FactJson {
     Text(String),
 }
 
-/// What an algorithm tells about its search.
+/// Returns what an algorithm tells about its search.
 pub fn facts_json(facts: &[Fact]) -> BTreeMap<&'static str, FactJson> {
     let value = |fact: &Fact| match &fact.value {
         FactValue::Count(count) => FactJson::Count(*count),
@@ -228,9 +228,9 @@ pub struct InconclusiveJson {
 pub struct ExecutionsJson {
     /// Every thread finished, or one failed.
     pub complete: u64,
-    /// A thread waits for ever.
+    /// A thread is blocked, and no thread can unblock it.
     pub deadlocked: u64,
-    /// A thread stands at an `assume` that is false.
+    /// A thread is blocked by an `assume` that is false.
     pub blocked: u64,
     /// Given up: the class was seen before.
     pub redundant: u64,
@@ -310,7 +310,7 @@ pub struct WaitingJson {
     pub place: Option<PlaceJson>,
 }
 
-/// The text of a JSON object, indented, with a line break at its end.
+/// Returns the text of a JSON object, indented, with a line break at its end.
 pub fn to_text<T: Serialize>(value: &T) -> String {
     let mut text = serde_json::to_string_pretty(value)
         .expect("internal error: these types have only string keys");
@@ -373,7 +373,7 @@ impl From<&Place> for PlaceJson {
 }
 
 impl ViolationJson {
-    /// A violation and the execution that shows it.
+    /// Returns a violation and the execution that shows it.
     pub fn new(violation: &ViolationView, trace: &TraceView) -> Self {
         let places: Vec<PlaceJson> =
             violation.places.iter().map(|view| PlaceJson::from(&view.place)).collect();
@@ -401,7 +401,7 @@ impl ViolationJson {
 }
 
 impl StepJson {
-    /// The steps of an execution.
+    /// Returns the steps of an execution.
     pub fn all(trace: &TraceView) -> Vec<Self> {
         let steps = trace.steps.iter().map(|step| Self {
             thread: step.thread.number(),
@@ -416,7 +416,7 @@ impl StepJson {
 }
 
 impl WaitingJson {
-    /// The threads that did not finish in an execution.
+    /// Returns the threads that did not finish in an execution.
     pub fn all(trace: &TraceView) -> Vec<Self> {
         let waiting = trace.waiting.iter().map(|waiting| Self {
             thread: waiting.thread.number(),
@@ -430,7 +430,7 @@ impl WaitingJson {
 }
 
 impl ReplayJson {
-    /// How an execution ended, as `ending` says it.
+    /// Returns how an execution ended, as `ending` says it.
     pub fn ending_name(ending: Ending) -> &'static str {
         match ending {
             Ending::Complete => "complete",

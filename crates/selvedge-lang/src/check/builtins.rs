@@ -43,7 +43,14 @@ pub(super) const NAMES: &[&str] = &[
 /// How other languages, libraries and papers call what is built in.
 const OTHER_NAMES: &[(&[&str], &str)] = &[
     (
-        &["compare_and_swap", "compare_and_set", "compare_exchange_weak", "compare_exchange_strong", "cas", "CAS"],
+        &[
+            "compare_and_swap",
+            "compare_and_set",
+            "compare_exchange_weak",
+            "compare_exchange_strong",
+            "cas",
+            "CAS",
+        ],
         "compare_exchange(x, old, new)",
     ),
     (&["swap", "test_and_set", "atomic_exchange", "xchg"], "exchange(x, new)"),
@@ -62,13 +69,13 @@ const OTHER_NAMES: &[(&[&str], &str)] = &[
     (&["nondet", "random", "rand", "__VERIFIER_nondet_int"], "choose(0..n)"),
 ];
 
-/// How to write what has another name elsewhere.
+/// Returns how to write what has another name elsewhere.
 pub(super) fn written(other: &str) -> Option<&'static str> {
     OTHER_NAMES.iter().find(|(names, _)| names.contains(&other)).map(|&(_, usage)| usage)
 }
 
 impl BodyChecker<'_, '_> {
-    /// A built-in function, or `None` if there is none of this name.
+    /// Returns a built-in function, or `None` if there is none of this name.
     pub(super) fn builtin_value(
         &mut self,
         name: &Ident,
@@ -102,7 +109,7 @@ impl BodyChecker<'_, '_> {
         })
     }
 
-    /// A built-in procedure, or `None` if there is none of this name.
+    /// Returns a built-in procedure, or `None` if there is none of this name.
     pub(super) fn builtin_statement(
         &mut self,
         name: &Ident,
@@ -238,7 +245,7 @@ impl BodyChecker<'_, '_> {
         self.query("`len`", arg, Wanted::ListOrMap, span, |_| Some((Query::Length, Type::Int)))
     }
 
-    /// The size of an array, if the argument names one; inside is `None` if it is not known.
+    /// Returns the size of an array, if the argument names one; inside is `None` if it is not known.
     fn array_size(&mut self, arg: &AstExpr) -> Option<Option<u32>> {
         let Ast::Place(place) = &arg.kind else { return None };
         if self.local(&place.name.text).is_some() {
@@ -259,7 +266,7 @@ impl BodyChecker<'_, '_> {
         Some(info.sizes.as_ref().and_then(|sizes| sizes.get(place.indices.len()).copied()))
     }
 
-    /// A question about a list or map; `ask` checks the other arguments.
+    /// Checks a query of a list or map; `ask` checks the other arguments.
     fn query(
         &mut self,
         user: &str,

@@ -13,7 +13,7 @@ use crate::ir::{BinaryOp, ProcedureId, Type, UnaryOp};
 use crate::span::Span;
 
 impl BodyChecker<'_, '_> {
-    /// The checked expression; `None` if it has errors.
+    /// Returns the checked expression; `None` if it has errors.
     pub(super) fn expr(&mut self, expr: &AstExpr) -> Option<Expr> {
         let span = expr.span;
         match &expr.kind {
@@ -38,7 +38,7 @@ impl BodyChecker<'_, '_> {
         }
     }
 
-    /// An expression that must have type `wanted`; `what` says what it is.
+    /// Returns an expression that must have type `wanted`; `what` says what it is.
     pub(super) fn typed(&mut self, expr: &AstExpr, wanted: Type, what: &str) -> Option<Expr> {
         let checked = self.expr(expr)?;
         if checked.ty != wanted {
@@ -238,7 +238,7 @@ impl BodyChecker<'_, '_> {
         Some(Expr { kind, ty: Type::Thread, span })
     }
 
-    /// A call for its value.
+    /// Checks a call for its value.
     fn call(&mut self, name: &Ident, args: &[AstExpr], span: Span) -> Option<Expr> {
         let meaning = self.checker.names.get(&name.text).map(|entry| entry.meaning);
         if !matches!(meaning, Some(Meaning::Routine(_)))
@@ -271,7 +271,7 @@ impl BodyChecker<'_, '_> {
         }
     }
 
-    /// The user's function or procedure with this name.
+    /// Returns the user's function or procedure with this name.
     pub(super) fn routine_named(&mut self, name: &Ident, verb: &str) -> Option<ProcedureId> {
         match self.checker.names.get(&name.text).map(|entry| entry.meaning) {
             Some(Meaning::Routine(i)) => {
@@ -308,7 +308,7 @@ impl BodyChecker<'_, '_> {
         }
     }
 
-    /// The arguments of a call or a `spawn`.
+    /// Returns the arguments of a call or a `spawn`.
     pub(super) fn args(
         &mut self,
         routine: ProcedureId,
@@ -327,7 +327,7 @@ impl BodyChecker<'_, '_> {
         let checked = args.iter().zip(&decl.params).map(|(arg, param)| {
             self.typed(arg, param.ty, &format!("argument `{}`", param.name.text))
         });
-        // All of them are checked, also behind one with an error.
+        // All of them are checked, even after one with an error.
         checked.collect::<Vec<_>>().into_iter().collect()
     }
 }

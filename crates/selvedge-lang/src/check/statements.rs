@@ -16,11 +16,11 @@ use crate::span::Span;
 /// How many local variables a named atomic block can offer to independence constraints.
 const MAX_SECTION_LOCALS: usize = 250;
 
-/// A checked statement (`None`: it has errors), and whether control goes on behind it.
+/// A checked statement (`None`: it has errors), and whether control continues after it.
 pub(super) type Checked = (Option<StmtKind>, bool);
 
 impl BodyChecker<'_, '_> {
-    /// The statements of a block, and whether control comes out at its end.
+    /// Returns the statements of a block, and whether control comes out at its end.
     pub(super) fn block(&mut self, block: &Block) -> (Vec<Stmt>, bool) {
         self.in_scope(|body| body.statements(&block.statements))
     }
@@ -221,7 +221,7 @@ impl BodyChecker<'_, '_> {
         }
     }
 
-    /// The right side of an assignment to something of type `ty`.
+    /// Returns the right side of an assignment to something of type `ty`.
     fn new_value(
         &mut self,
         op: AssignOp,
@@ -342,7 +342,7 @@ impl BodyChecker<'_, '_> {
         })
     }
 
-    /// The body of a loop, and whether a `break` leaves it.
+    /// Returns the body of a loop, and whether a `break` leaves it.
     fn loop_body(&mut self, block: &Block) -> (Vec<Stmt>, bool) {
         self.loops.push(false);
         let (statements, _) = self.block(block);

@@ -2,7 +2,7 @@
 //!
 //! Which variables such a section has read when it is found to be blocked depends on their values:
 //! `await x == 0 && y == 0` looks at `y` only if `x` is 0. An explorer that moves the section to
-//! another place must know everything that could keep it waiting there. So all that the section may
+//! another place must know everything that could block it there. So all that the section may
 //! read is part of its footprint, read or not.
 
 use selvedge_core::{Access, Footprint, Mode, ObjectId};
@@ -118,7 +118,7 @@ fn reads_of_section(program: &Program, procedure: &Procedure, begin: usize) -> R
     reads
 }
 
-/// The instructions that can run behind the one at `from`, up to the end of the section that starts
+/// Returns the instructions that can run after the one at `from`, up to the end of the section that starts
 /// at `begin`.
 fn reachable(procedure: &Procedure, begin: usize, from: usize) -> Vec<usize> {
     let Op::AtomicBegin { atomic } = procedure.code[begin].op else { return Vec::new() };
@@ -148,7 +148,7 @@ fn note_call(op: &Op, called: &mut Vec<ProcedureId>) {
     }
 }
 
-/// The objects behind the references; all elements where the index is not a constant.
+/// Returns the objects that the references denote; all elements where the index is not a constant.
 fn objects(program: &Program, references: &[ObjectRef]) -> Vec<ObjectId> {
     let mut objects = Vec::new();
     for reference in references {

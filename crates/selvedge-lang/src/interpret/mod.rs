@@ -52,12 +52,12 @@ pub struct Interpreter {
     /// Whether an atomic section can run is found out by running it and taking that back: a
     /// question that changes the state for a moment.
     machine: RefCell<Machine>,
-    /// Made when somebody first asks about conditions.
+    /// Created at the first query about conditions.
     analysis: Option<Box<Analysis>>,
 }
 
 impl Interpreter {
-    /// The program in its initial state.
+    /// Returns the program in its initial state.
     pub fn new(program: Arc<Program>) -> Self {
         debug_assert_eq!(crate::ir::verify(&program), Ok(()), "the program is not well formed");
         let loaded = Loaded::new(program);
@@ -65,14 +65,14 @@ impl Interpreter {
         Self { loaded, machine, analysis: None }
     }
 
-    /// The same program, with another limit to the instructions of one step.
+    /// Returns the same program, with another limit to the instructions of one step.
     #[must_use]
     pub fn with_instruction_budget(mut self, budget: u64) -> Self {
         self.machine = RefCell::new(initial(&self.loaded, budget));
         self
     }
 
-    /// What it runs.
+    /// Returns what it runs.
     pub fn program(&self) -> &Arc<Program> {
         &self.loaded.program
     }

@@ -9,7 +9,7 @@ use super::invisible::{self, Pause};
 use super::load::Loaded;
 use super::machine::{Machine, Phase, Thread, restore};
 
-/// More threads than this in one execution are a loop that spawns for ever.
+/// More threads than this in one execution are an endless loop that spawns.
 const MOST_THREADS: i32 = 4_096;
 
 impl Machine {
@@ -23,7 +23,7 @@ impl Machine {
         }
     }
 
-    /// A thread at its first visible instruction, or at its end if it has none.
+    /// Returns a thread that has run to its first visible instruction, or to its end if it has none.
     fn started(
         &mut self,
         loaded: &Loaded,
@@ -54,12 +54,12 @@ impl Machine {
                 return at_start;
             }
         };
-        // When the spawn is undone nobody looks at the slots of a thread that does not exist.
+        // When the spawn is undone, the slots of a thread that does not exist are not read.
         self.local_log.truncate(mark);
         Thread { phase, ..thread }
     }
 
-    /// The number of the thread that `creator` would spawn next.
+    /// Returns the number of the thread that `creator` would spawn next.
     pub(super) fn next_child(
         &mut self,
         creator: usize,
@@ -74,7 +74,7 @@ impl Machine {
         child
     }
 
-    /// Whether one more thread would be too many.
+    /// Returns whether one more thread would be too many.
     pub(super) fn is_full(&self, loaded: &Loaded) -> bool {
         self.cells[loaded.global_objects as usize] >= MOST_THREADS
     }

@@ -305,7 +305,7 @@ fn binary_op(kind: TokenKind) -> Option<(BinaryOp, Level)> {
     })
 }
 
-/// The level of the right operand: operators of one level group to the left.
+/// Returns the level of the right operand: operators of one level group to the left.
 fn tighter(level: Level) -> Level {
     match level {
         Level::Or => Level::And,

@@ -314,7 +314,7 @@ impl Parser<'_, '_> {
     }
 }
 
-/// What to write for a declaration that other languages have.
+/// Returns what to write for a declaration that other languages have.
 fn foreign_declaration(word: &str) -> Option<&'static str> {
     Some(match word {
         "struct" | "class" | "record" | "union" | "type" | "typedef" => {

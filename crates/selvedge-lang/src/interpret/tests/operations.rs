@@ -159,7 +159,7 @@ fn reader_writer_locks() {
 #[test]
 fn condition_variables() {
     let mut d = Driver::new(&programs::conditions());
-    assert_eq!(d.step("s"), "signal(c): nobody waits [Signal c]");
+    assert_eq!(d.step("s"), "signal(c): no waiter [Signal c]");
     assert_eq!(d.flexibility(), Flexibility::Conditional);
     for waiter in ["w2", "w1", "w3"] {
         d.step(waiter);
