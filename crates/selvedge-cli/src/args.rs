@@ -82,7 +82,7 @@ pub(crate) enum Colour {
     Never,
 }
 
-/// What to do about cyclic communication.
+/// How to treat cyclic communication.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
 pub(crate) enum CyclesArg {
     /// One execution per observation class: the fewest executions
@@ -112,7 +112,7 @@ pub(crate) struct ProgramArgs {
     given: ConstantArgs,
 }
 
-/// Constants that are given from outside.
+/// Constants set on the command line.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ConstantArgs {
     /// Set a constant of the program; may be repeated
@@ -205,7 +205,7 @@ pub(crate) struct QuasiArgs {
     skip_step: Option<NonZeroU32>,
 }
 
-/// Random executions in place of all.
+/// Random executions instead of all.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SamplingArgs {
     /// Run N random executions; finds violations, proves nothing
@@ -223,7 +223,7 @@ pub(crate) struct SamplingArgs {
     pub(crate) seed: u64,
 }
 
-/// All executions as a formula, in place of one by one.
+/// All executions as a formula, instead of one by one.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SymbolicArgs {
     /// Check all executions at once, as a formula: order (the default), token or mat
@@ -407,7 +407,7 @@ pub(crate) struct ReplayArgs {
     #[arg(long)]
     pub(crate) races: bool,
 
-    /// Show one step at a time, with what every thread does next
+    /// Show one step at a time, with the next step of every thread
     #[arg(long, conflicts_with = "json")]
     pub(crate) step: bool,
 
@@ -512,7 +512,7 @@ pub(crate) fn parse() -> Result<(Command, Colour), ExitCode> {
             Err(ExitCode::from(FAILURE))
         }
         Err(error) => {
-            // `--help` and `--version` come this way too; a closed pipe is no reason to complain.
+            // `--help` and `--version` end here as well; a closed pipe is not an error.
             let _ = error.print();
             let asked = !error.use_stderr();
             Err(if asked { ExitCode::SUCCESS } else { ExitCode::from(FAILURE) })
@@ -528,7 +528,7 @@ pub(crate) fn completions(shell: clap_complete::Shell, screen: &Screen) -> Resul
     Ok(Exit::Good)
 }
 
-/// Knows the registry, and what people call its algorithms.
+/// Parses names of algorithms, and suggests one for names that other tools use.
 #[derive(Clone)]
 struct AlgorithmParser;
 

@@ -1,4 +1,4 @@
-//! `selvedge bench`: measures the explorers on programs that the binary carries with it.
+//! `selvedge bench`: measures the explorers on built-in programs.
 //!
 //! Times of one machine say little about another, and not much about the same machine a minute later.
 //! Ratios of what was measured side by side do. So everything is measured in one run.
@@ -81,7 +81,7 @@ fn head(effort: &Effort) -> String {
     format!("selvedge {}{quick}\n", env!("CARGO_PKG_VERSION"))
 }
 
-/// What `bench --json` answers. Documented in `docs/benchmarks.md`.
+/// The output of `bench --json`. Documented in `docs/benchmarks.md`.
 #[derive(Serialize)]
 struct BenchJson {
     version: &'static str,

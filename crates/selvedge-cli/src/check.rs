@@ -130,7 +130,7 @@ fn check_switch_bounds(args: &CheckArgs, method: &Method) -> Result<(), Failure>
     )))
 }
 
-/// Only `data-centric` observes, and one way at a time.
+/// These options only apply to `data-centric`, one at a time.
 fn check_observation_options(args: &CheckArgs, method: &Method) -> Result<(), Failure> {
     let refine = args.cycles == CyclesArg::Refine;
     let given = match (refine, args.unobserved_locks) {
@@ -152,8 +152,8 @@ fn check_observation_options(args: &CheckArgs, method: &Method) -> Result<(), Fa
     )))
 }
 
-/// Replays every violation, while the budget lasts. One that is not seen again is an error of the tool. What looks the same
-/// to the user is shown once.
+/// Replays every violation, while the budget lasts. One that is not reproduced is an internal error. Violations that look
+/// the same to the user are shown once.
 pub(crate) fn confirm_all(
     loaded: &Loaded,
     report: &mut Report,
@@ -290,7 +290,7 @@ impl Method {
     }
 }
 
-/// What came out, and all that is needed to show it.
+/// The result, and everything needed to show it.
 struct Outcome<'a> {
     loaded: &'a Loaded,
     args: &'a CheckArgs,
@@ -364,7 +364,7 @@ impl Outcome<'_> {
         }
     }
 
-    /// A proof about nothing is worth a warning.
+    /// Warns about a vacuous proof.
     fn add_remarks(&self, out: &mut String, screen: &Screen) {
         let counts = self.report.counts;
         if self.report.verdict() == Verdict::Verified && counts.complete == 0 && counts.blocked > 0

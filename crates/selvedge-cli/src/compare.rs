@@ -47,7 +47,7 @@ pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> 
     Ok(exit(&rows))
 }
 
-/// What one algorithm found out.
+/// The result of one algorithm.
 struct Row {
     algorithm: Algorithm,
     /// Of `quasi`, unless it looks at all that sleep.

@@ -1,5 +1,5 @@
-//! `selvedge constraints`: independence constraints between atomic blocks, found by the solver; and where
-//! `check` gets its constraints from.
+//! `selvedge constraints`: independence constraints between atomic blocks, synthesised by the solver; and the source
+//! of the constraints of `check`.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -26,9 +26,9 @@ pub(crate) enum Origin {
     File(PathBuf),
 }
 
-/// So much work a pair is worth before a check: see [`Solver::solve`](selvedge_symbolic::solver::Solver::solve).
-/// A pair that can be solved rarely takes a third of it, and all of it is about two seconds. Counted, not
-/// timed: a busy machine finds the same.
+/// The work spent on a pair before a check: see [`Solver::solve`](selvedge_symbolic::solver::Solver::solve).
+/// A pair that can be solved rarely takes a third of it, and all of it takes about two seconds. Counted, not
+/// timed, so the result does not depend on the load.
 pub(crate) const WORK: u64 = 10_000;
 /// All pairs together before a check.
 const TOTAL_WORK: u64 = 40_000;
@@ -37,7 +37,7 @@ const TOTAL_WORK: u64 = 40_000;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Used {
     declared: usize,
-    /// From a file, or found.
+    /// From a file, or synthesised.
     added: usize,
     /// How long it took to find them.
     time: Option<Duration>,
@@ -145,8 +145,8 @@ fn all_pairs(program: &Program, work: u64, budget: &Budget) -> Vec<Pair> {
 /// What the line begins with that says which program a file of constraints belongs to.
 const IDENTITY: &str = "// program: ";
 
-/// Constraints of another program, or of other constants, may be wrong here: two steps would be taken to
-/// commute that do not.
+/// Constraints of another program, or of other constants, may be wrong here: two steps that do not commute would be
+/// treated as independent.
 fn check_identity(path: &Path, text: &str, loaded: &Loaded) -> Result<(), Failure> {
     let known = text.lines().find_map(|line| line.trim().strip_prefix(IDENTITY));
     let expected = loaded.identity();

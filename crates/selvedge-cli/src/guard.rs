@@ -1,8 +1,8 @@
-//! Ends the budget of what runs: when its time is up, when memory runs out, when the user asks to stop.
+//! Exhausts the current budget: at the time limit, at the memory limit, or at a signal.
 //!
-//! A thread of its own looks at the clock, so that whatever runs only asks a flag. A signal ends the budget
-//! of everything that runs, and what was found so far is shown. If nothing runs that has results to show
-//! (a program is read, a schedule replayed), it ends the process, and so does the second one.
+//! A separate thread reads the clock, so that computations only poll a flag. A signal exhausts the budgets of all
+//! computations, and what was found so far is shown. If no computation has results to show
+//! (a program is read, a schedule replayed), the signal ends the process, and so does a second one.
 
 use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError};
 use std::time::{Duration, Instant};
@@ -11,13 +11,13 @@ use selvedge_core::{Budget, Spent};
 
 use crate::{exit, memory};
 
-/// How often the thread looks whether memory has run out.
+/// How often the thread checks the memory.
 const MEMORY_LOOK: Duration = Duration::from_millis(5);
-/// After a signal everything that runs ends within a fraction of a second. If something does not, that is
-/// our mistake; the process ends all the same.
+/// After a signal every computation ends within a fraction of a second. If one does not, that is
+/// a bug of the tool; the process ends anyway.
 const LAST_RESORT: Duration = Duration::from_secs(10);
 
-/// Something that runs. Its budget may be ended until it is dropped.
+/// A computation with a budget, which may be exhausted until the guard is dropped.
 pub(crate) struct Guard {
     budget: Budget,
     number: u64,
@@ -81,7 +81,7 @@ pub(crate) fn is_interrupted() -> bool {
     state().interrupted.is_some()
 }
 
-/// Begins to listen to signals and to look at the clock, once.
+/// Starts handling signals and watching the clock, once.
 fn install() {
     static START: Once = Once::new();
     START.call_once(|| {

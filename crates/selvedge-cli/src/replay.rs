@@ -1,4 +1,4 @@
-//! `selvedge replay`: show the execution that a schedule leads to.
+//! `selvedge replay`: replays a schedule and shows its execution.
 
 use std::io::{BufRead as _, IsTerminal as _};
 use std::path::{Path, PathBuf};
@@ -222,7 +222,7 @@ impl Input {
         let mut line = Vec::new();
         let read = std::io::stdin().lock().read_until(b'\n', &mut line);
         match (read, String::from_utf8_lossy(&line).trim()) {
-            // A script that says no more wants to see the rest; a person who ends the input does not.
+            // At the end of its input a script wants the rest; a person at a terminal does not.
             (Ok(0) | Err(_), _) if self.is_terminal => Wish::Quit,
             (_, "q" | "quit") => Wish::Quit,
             (Ok(0) | Err(_), _) | (_, "c") => {

@@ -27,7 +27,7 @@ pub(crate) struct Saved {
     pub(crate) constants: Constants,
     /// The schedule as text.
     schedule: String,
-    /// Whether it leads to a data race, which is only seen by those who look for it.
+    /// Whether it leads to a data race, which is shown only with `--races`.
     pub(crate) races: bool,
     /// What it leads to.
     message: String,

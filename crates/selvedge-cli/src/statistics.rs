@@ -1,4 +1,4 @@
-//! What a search tells about itself, as text: `check --stats`.
+//! Statistics of a search, as text: `check --stats`.
 
 use selvedge_core::{Histogram, Statistics};
 use selvedge_report::{grouped, seconds};

@@ -76,7 +76,7 @@ pub(crate) fn run(args: &CheckArgs, scheme: Scheme, screen: &Screen) -> Result<E
     exit::after(result.verdict.into(), [printed, saved])
 }
 
-/// What the formulas ask for.
+/// What the formulas cover.
 const COVERS: Covers = Covers { assertions: true, deadlocks: true, data_races: false };
 
 /// Writes the formula of the deepest unrolling for other solvers. Nothing is solved, so nothing is proved.
@@ -117,7 +117,7 @@ fn export(
     Ok(Exit::Inconclusive)
 }
 
-/// What came out, and all that is needed to show it.
+/// The result, and everything needed to show it.
 struct Shown<'a> {
     loaded: &'a Loaded,
     args: &'a CheckArgs,
@@ -212,7 +212,7 @@ impl Shown<'_> {
             ("search", self.search()),
             ("time", seconds(self.time)),
         ];
-        // If it was stopped while the formula was built, there is nothing to say about that.
+        // If it was stopped while the formula was built, these rows are empty.
         let rows = rows.iter().filter(|(_, text)| !text.is_empty());
         rows.map(|(name, text)| format!("  {name:11}{text}\n")).collect()
     }
@@ -340,7 +340,7 @@ fn inputs(trace: &TraceView) -> Vec<String> {
         .collect()
 }
 
-/// What `check --symbolic --json` answers. Documented in `docs/json.md`.
+/// The output of `check --symbolic --json`. Documented in `docs/json.md`.
 #[derive(Serialize)]
 struct SymbolicJson {
     version: &'static str,

@@ -11,9 +11,9 @@ use crate::text::TextOptions;
 use crate::view::{TraceView, WaitingView, status_text};
 use crate::width::{pad, pad_left, shorten, width, wrap};
 
-/// Longer executions lose their middle.
+/// The middle of longer executions is left out.
 const MOST_STEPS: usize = 60;
-/// What stays of them: how they begin, and more of how they end.
+/// What is kept: some of the beginning, and more of the end.
 const KEPT_FIRST: usize = 15;
 const KEPT_LAST: usize = 35;
 /// A narrower column is not worth having.

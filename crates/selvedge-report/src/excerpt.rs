@@ -4,7 +4,7 @@ use crate::paint::{Paint, Style};
 use crate::view::PlaceView;
 use crate::width::{visible, width, wrap};
 
-/// Narrower terminals get longer lines than they like.
+/// On narrower terminals lines are longer than the terminal.
 const LEAST_ROOM: usize = 24;
 
 /// Returns the places and, below them, the notes.

@@ -15,7 +15,7 @@ pub struct TraceView {
     pub steps: Vec<StepView>,
     /// The threads that did not finish.
     pub waiting: Vec<WaitingView>,
-    /// How it ended, if it went on until nothing could run.
+    /// How it ended, if it is maximal.
     pub ending: Option<Ending>,
     /// What is wrong.
     pub violations: Vec<ViolationView>,

@@ -47,7 +47,7 @@ pub(crate) struct MemoryArgs {
 }
 
 impl MemoryArgs {
-    /// Sets the limit, and begins what ends after `time` at the latest.
+    /// Sets the limit, and starts a guard that ends after `time` at the latest.
     fn guard(&self, time: Option<Duration>) -> Guard {
         memory::limit(self.max_memory);
         Guard::start(time)
@@ -88,7 +88,7 @@ impl ConstraintsArgs {
     }
 }
 
-/// On a machine that cannot count so far, memory ends before.
+/// Where `usize` is smaller, memory is exhausted first.
 pub(super) fn steps(most: u64) -> usize {
     usize::try_from(most).unwrap_or(usize::MAX)
 }

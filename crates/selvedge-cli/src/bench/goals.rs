@@ -1,4 +1,4 @@
-//! The last table: what the tool should reach, and whether it does.
+//! The last table: the goals, and whether they are met.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::measure::{Effort, Measurement};
 use super::rate::RateRow;
 use crate::screen::Screen;
 
-/// Something to reach.
+/// A goal.
 #[derive(Serialize)]
 pub(super) struct Goal {
     pub(super) goal: String,
