@@ -11,7 +11,7 @@
 //!    `e` makes `r` wait (it took the lock), then `e` takes the place of `r`, which comes later or never.
 //!    A step that waits at the end of the execution counts as an `e` too.
 //!
-//! In its new place `e` may touch other things than it did (a block decides anew), and so what it is to
+//! In its new place `e` may touch other things than it did (a block decides again), and so what it is to
 //! come after is not known yet. Therefore all that was put ahead of `r` in a child of kind 3 stays open for
 //! reversal: a later event that conflicts with it is put before it, and `r` still comes last.
 //!
@@ -34,8 +34,8 @@ use super::print::Print;
 use super::realize::{Extra, Wanted};
 use crate::races::NOT_REPRODUCIBLE;
 
-const TOO_MANY: &str = "`data-centric` cannot treat a step that waits for so many variables at \
-                        once; use `optimal`";
+const TOO_MANY: &str = "`data-centric` does not support a step that waits for so many variables \
+                        at once; use `optimal`";
 
 /// An event, or a step that waits at the end.
 struct Later {
@@ -126,7 +126,7 @@ impl<S: System> Search<'_, S> {
         }
     }
 
-    /// Whether the later step cannot run without the earlier access, whatever else happens.
+    /// Returns whether the later step cannot run without the earlier access, whatever else happens.
     fn is_needed(&self, earlier: Mode, mode: Mode, later: &Later) -> bool {
         match (earlier, mode) {
             (Mode::Spawn, Mode::Begin) | (Mode::End, Mode::Join) | (Mode::Wake, Mode::Woken) => {
@@ -268,7 +268,7 @@ impl<S: System> Search<'_, S> {
         self.reverse_after(role, earlier, later, &kept);
     }
 
-    /// What an access at `later` comes after, of all that does not come after `earlier`.
+    /// Returns what an access at `later` comes after, of all that does not come after `earlier`.
     fn kept_without(&self, earlier: Position, access: Access, later: Position) -> Vec<Position> {
         let stays = |other: &Position| !self.graph.is_past(earlier, *other);
         let below: Vec<Position> = self.graph.below(access.object, access.mode, later).collect();
@@ -356,15 +356,15 @@ impl<S: System> Search<'_, S> {
         self.branches[branch].queue.push(Child { steps, goal, prints });
     }
 
-    /// The events that stay ahead of the branch's, after another one that is put before the one at
-    /// `earlier`: that one and those behind it, unless they are in the cut.
+    /// Returns the events that stay ahead of the branch's, after another one that is put before the one at
+    /// `earlier`: that one and those after it, unless they are in the cut.
     fn ahead_from(&self, branch: usize, earlier: Position, cut: &[u32]) -> Vec<Position> {
         let ahead = self.branches[branch].ahead.iter();
         let rest = ahead.filter(|&&other| !contains(cut, other));
         rest.filter_map(|&other| self.graph.find(other)).filter(|&other| other >= earlier).collect()
     }
 
-    /// The events of the branch, what its event at `earlier` observes, and the past of `others`.
+    /// Returns the events of the branch, what its event at `earlier` observes, and the past of `others`.
     fn cut_without(
         &self,
         branch: usize,
@@ -379,7 +379,7 @@ impl<S: System> Search<'_, S> {
         cut
     }
 
-    /// The last write to the variable among the events of the cut.
+    /// Returns the last write to the variable among the events of the cut.
     fn last_write_in(&self, object: ObjectId, cut: &[u32]) -> Option<Position> {
         let mut writes = self.graph.history(object).iter().rev().filter(|(_, mode)| mode.writes());
         let inside = |position| contains(cut, self.graph.vertex(position).id);
@@ -419,7 +419,7 @@ impl<S: System> Search<'_, S> {
         }
     }
 
-    /// The prints of all events but the one at `at`.
+    /// Returns the prints of all events but the one at `at`.
     pub(super) fn prints_without(&self, at: usize) -> Print {
         let vertices = self.graph.vertices().iter().enumerate();
         vertices.filter(|&(i, _)| i != at).fold(Print::default(), |all, (_, v)| all.and(v.print))
@@ -523,13 +523,13 @@ impl<S: System> Search<'_, S> {
         }
     }
 
-    /// The event that created the thread, if the one at `position` is its first.
+    /// Returns the event that created the thread, if the one at `position` is its first.
     pub(super) fn cause(&self, position: Position) -> Option<EventId> {
         let cause = self.graph.cause(self.run.execution.accesses(position), position)?;
         Some(self.graph.vertex(cause).id)
     }
 
-    /// An order of the events of the cut and the extra ones in which everybody observes what it
+    /// Returns an order of the events of the cut and the extra ones in which everybody observes what it
     /// is to observe.
     pub(super) fn order(&mut self, cut: &[u32], extras: &[Extra]) -> Option<Vec<(Step, EventId)>> {
         let wanted = Wanted { cut, extras, last: &[], either: &[] };

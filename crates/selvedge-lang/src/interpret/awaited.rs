@@ -163,7 +163,7 @@ fn reads_of_section(program: &Program, procedure: &Procedure, begin: usize) -> R
     reads
 }
 
-/// The instructions that can run behind the one at `from`, up to the end of the section that starts
+/// Returns the instructions that can run after the one at `from`, up to the end of the section that starts
 /// at `begin`.
 fn reachable(procedure: &Procedure, begin: usize, from: usize) -> Vec<usize> {
     let Op::AtomicBegin { atomic } = procedure.code[begin].op else { return Vec::new() };
@@ -193,7 +193,7 @@ fn note_call(op: &Op, called: &mut Vec<ProcedureId>) {
     }
 }
 
-/// The objects behind the references; all elements where the index is not a constant.
+/// Returns the objects that the references denote; all elements where the index is not a constant.
 fn objects(program: &Program, references: &[ObjectRef]) -> Vec<ObjectId> {
     let mut objects = Vec::new();
     for reference in references {

@@ -13,7 +13,7 @@ use super::foresight::{self, Foresight};
 /// What never changes while the program runs.
 pub(super) struct Loaded {
     pub(super) program: Arc<Program>,
-    /// The code of all procedures, one behind the other; labels count from the start of it all.
+    /// The code of all procedures, one after the other; labels count from the start of it all.
     pub(super) code: Vec<Instruction>,
     pub(super) procedures: Vec<Entry>,
     /// Where each global's objects and contents are.
@@ -22,7 +22,7 @@ pub(super) struct Loaded {
     pub(super) foresight: Vec<Foresight>,
     /// The atomic sections that may wait for several things, in the order of the code.
     pub(super) sections: Vec<Section>,
-    /// How many objects globals have; the cell behind them counts the threads of the execution.
+    /// How many objects globals have; the cell after them counts the threads of the execution.
     pub(super) global_objects: u32,
     pub(super) observes_ends: bool,
     /// How many lists, maps, reader-writer locks and condition variables there are.
@@ -154,13 +154,13 @@ impl Loaded {
         }
     }
 
-    /// The name of an element as the user would write it.
+    /// Returns the name of an element as the user would write it.
     pub(super) fn name(&self, object: ObjectRef, element: usize) -> String {
         self.program.globals[object.global.index()].element_name(element)
     }
 }
 
-/// The instruction with labels that count from the start of all code.
+/// Returns the instruction with labels that count from the start of all code.
 fn rebased(op: &Op, entry: u32) -> Op {
     let mut op = op.clone();
     let shift = |label: &mut Label| label.0 += entry;
@@ -179,7 +179,7 @@ fn rebased(op: &Op, entry: u32) -> Op {
     op
 }
 
-/// The value of an operand in the frame that starts at `base`.
+/// Returns the value of an operand in the frame that starts at `base`.
 #[inline]
 pub(super) fn value(operand: Operand, stack: &[i32], base: u32) -> i32 {
     match operand {
