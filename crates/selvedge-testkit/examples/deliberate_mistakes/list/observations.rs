@@ -109,4 +109,20 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         suite: "observations",
         test: "locks_that_are_not_observed",
     },
+    Mistake {
+        name: "observation: what `finally` looked at before may change",
+        file: "data_centric/finals.rs",
+        right: "objects[..level]\n",
+        wrong: "objects[..level * 0]\n",
+        suite: "observations",
+        test: "every_end_that_is_looked_at_is_found_once",
+    },
+    Mistake {
+        name: "unobserved locks: `finally` looks at one execution only",
+        file: "data_centric/unobserved.rs",
+        right: "if !left.is_empty() {",
+        wrong: "if left.is_empty() {",
+        suite: "observations",
+        test: "every_end_that_is_looked_at_is_found_once",
+    },
 ];
