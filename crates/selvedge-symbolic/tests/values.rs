@@ -206,3 +206,16 @@ fn a_thread_that_is_too_long_for_a_formula() {
     let why = format!("{:?}", outcome.report.inconclusive);
     assert!(why.contains("a thread with more than 100000 unrolled instructions"), "{why}");
 }
+
+#[test]
+fn indices_at_their_limits() {
+    for (index, wrong) in [(-1, 1), (0, 0), (1, 0), (2, 1)] {
+        let text = format!(
+            "shared a[2] = 0; shared b[2][2] = 0; shared x = 0;
+             thread t {{ x = {index}; }}
+             thread u {{ let i = x; a[i] = 1; }}
+             thread w {{ let i = x; b[1][i] = 1; }}"
+        );
+        assert_eq!(violations(&text), 2 * wrong, "{text}");
+    }
+}

@@ -398,6 +398,14 @@ fn what_a_deadlock_hides_is_found() {
 }
 
 #[test]
+fn what_is_observed_on_the_way_to_a_deadlock_is_found_elsewhere_too() {
+    // The read can observe the write with both locks held, a deadlock, or after the other thread's end.
+    let first = vec![Op::Lock(1), Op::Read(1), Op::Lock(0), Op::Unlock(0), Op::Unlock(1)];
+    let second = vec![Op::Lock(0), Op::Write(1), Op::Lock(1), Op::Unlock(1), Op::Unlock(0)];
+    assert_eq!(check_unobserved(&vec![first, second]), 2);
+}
+
+#[test]
 fn locks_in_every_order_that_are_not_observed() {
     let make = |random: &mut Random| {
         threads(random, 2, 1, |random, thread| {

@@ -91,7 +91,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         right: "self.stuck |= self.waits_for_ever();",
         wrong: "self.stuck |= self.waits_for_ever() && false;",
         suite: "observations",
-        test: "what_a_deadlock_hides_is_found",
+        test: "what_is_observed_on_the_way_to_a_deadlock_is_found_elsewhere_too",
     },
     Mistake {
         name: "unobserved locks: a read does not wait for writes to come",
