@@ -133,6 +133,9 @@ fn quasi_has_options_of_its_own() {
     let run = folder.run("check locked.sel --algorithm quasi --k 2 --locks-only --stats").exits(0);
     let run = run.says("verified: ").says("search     quasi, --k 2, --locks-only\n");
     let run = run.says("\nstatistics\n").says("adding events").says("searching combs");
+    // One event in each of two threads, both of which touch the lock.
+    let count = |name: &str, number: u32| format!("\n  {name:45}{number}\n");
+    let run = run.says(&count("thread trees", 2)).says(&count("object trees", 1));
     run.says("distances of queries in thread trees: ");
     folder.run("check locked.sel --algorithm quasi --k optimal --skip-step 2").exits(0);
     let run = folder.run("check locked.sel --algorithm quasi --k 0").exits(2);

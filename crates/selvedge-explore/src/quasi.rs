@@ -341,6 +341,7 @@ impl<S: System> Search<'_, S> {
             self.undecided_choices.retain(|position| position.index() < depth);
             return true;
         }
+        debug_assert!(self.sleepers.events().next().is_none(), "what sleeps at no node is kept");
         false
     }
 

@@ -69,8 +69,6 @@ struct Open {
 
 /// A variable that `finally` looks at.
 struct Look {
-    /// An execution.
-    steps: Rc<[Step]>,
     /// Which one.
     nth: usize,
     /// Writes that could come last instead.
@@ -409,6 +407,10 @@ impl<S: System> Search<'_, S> {
     }
 
     /// The decisions are all made. Explores what else `finally` could find.
+    ///
+    /// [`Search::write_last`] only changes the order of the events at hand, and leaves the variables before
+    /// the `nth` as they are. Looks further up the stack are at later variables. So a look can go on from
+    /// any execution that they have left: those before its variable are as they were when it was pushed.
     fn explore_last_writes(&mut self) {
         let mut looks: Vec<Look> = Vec::new();
         self.look_from(0, &mut looks);
@@ -419,9 +421,8 @@ impl<S: System> Search<'_, S> {
                 looks.pop();
                 continue;
             };
-            let (steps, nth) = (Rc::clone(&look.steps), look.nth);
-            self.go_to(&steps);
-            if !self.is_over() && self.write_last(nth, write) {
+            let nth = look.nth;
+            if self.write_last(nth, write) {
                 self.finish();
                 self.look_from(nth + 1, &mut looks);
             }
@@ -431,14 +432,13 @@ impl<S: System> Search<'_, S> {
     /// Notes what `finally`, which runs now, could find instead where it looks at its `first` variable and
     /// those after it.
     fn look_from(&mut self, first: usize, looks: &mut Vec<Look>) {
-        let steps: Rc<[Step]> = Rc::from(self.run.execution.steps());
         for (nth, object) in self.judged().into_iter().enumerate().skip(first) {
             let now = self.last_writer(object);
             let writes = self.graph.history(object).iter().filter(|(_, mode)| mode.writes());
             let ids = writes.map(|&(write, _)| self.graph.vertex(write).id);
             let left: Vec<EventId> = ids.filter(|&write| Some(write) != now).collect();
             if !left.is_empty() {
-                looks.push(Look { steps: Rc::clone(&steps), nth, left });
+                looks.push(Look { nth, left });
             }
         }
     }
