@@ -48,6 +48,7 @@ mod discover;
 mod finals;
 mod graph;
 mod lessons;
+mod parts;
 mod print;
 mod realize;
 mod replay;

@@ -34,16 +34,15 @@ use super::print::Print;
 use super::realize::{Extra, Wanted};
 use crate::races::NOT_REPRODUCIBLE;
 
-const TOO_MANY: &str = "`data-centric` does not support a step that waits for so many variables \
-                        at once; use `optimal`";
-
 /// An event, or a step that waits at the end.
-struct Later {
+pub(super) struct Later {
     thread: ThreadId,
     /// The event before it in its thread, or the one that created the thread.
-    previous: Option<Position>,
+    pub(super) previous: Option<Position>,
     /// Where it is.
-    position: Position,
+    pub(super) position: Position,
+    /// Whether other events can make it wait.
+    pub(super) waits: bool,
 }
 
 impl<S: System> Search<'_, S> {
@@ -53,7 +52,8 @@ impl<S: System> Search<'_, S> {
         let id = self.graph.vertex(position).id;
         let cause = || self.cause(position).and_then(|cause| self.graph.find(cause));
         let previous = self.graph.previous(position).or_else(cause);
-        let later = Later { thread: id.thread, previous, position };
+        let waits = can_wait(self.graph.vertex(position).flexibility);
+        let later = Later { thread: id.thread, previous, position, waits };
         for index in 0..self.run.execution.accesses(position).len() {
             let access = self.run.execution.accesses(position)[index];
             self.discover_by(&later, access, &[]);
@@ -78,7 +78,8 @@ impl<S: System> Search<'_, S> {
             let position = Position::new(self.graph.len());
             let cause = || self.graph.cause(accesses, position);
             let previous = self.graph.of_thread(thread.index()).last().copied().or_else(cause);
-            let later = Later { thread, previous, position };
+            let waits = status == Status::Blocked || can_wait(effect.flexibility);
+            let later = Later { thread, previous, position, waits };
             for &access in accesses {
                 self.discover_by(&later, access, accesses);
             }
@@ -251,11 +252,12 @@ impl<S: System> Search<'_, S> {
             [] => self.run.execution.accesses(later.position).to_vec(),
             pending => pending.to_vec(),
         };
-        let waits = later.position.index() == self.graph.len()
-            || self.graph.vertex(later.position).flexibility == Flexibility::Blocking;
-        let own = accesses.iter().filter(|access| !access.mode.is_cause()).count();
-        if waits && own > 1 {
-            return self.reverse_waiting(role, earlier, later, &accesses);
+        let is_pending = later.position.index() == self.graph.len();
+        if (later.waits || is_pending) && !self.is_alone(earlier, &accesses) {
+            for kept in self.parts(role, earlier, later, &accesses) {
+                self.reverse_after(role, earlier, later, &kept);
+            }
+            return;
         }
         let mut kept: Vec<Position> = Vec::new();
         for access in accesses {
@@ -268,7 +270,16 @@ impl<S: System> Search<'_, S> {
         self.reverse_after(role, earlier, later, &kept);
     }
 
-    /// Returns what an access at `later` comes after, of all that does not come after `earlier`.
+    /// Whether all that the accesses conflict with is ordered with the event at `earlier`: they touch one
+    /// object, which that event has for itself.
+    fn is_alone(&self, earlier: Position, accesses: &[Access]) -> bool {
+        let mut own = accesses.iter().filter(|access| !access.mode.is_cause());
+        let (Some(one), None) = (own.next(), own.next()) else { return false };
+        let theirs = self.run.execution.accesses(earlier).iter();
+        theirs.filter(|other| other.object == one.object).all(|it| !commute(it.mode, it.mode))
+    }
+
+    /// What an access at `later` comes after, of all that does not come after `earlier`.
     fn kept_without(&self, earlier: Position, access: Access, later: Position) -> Vec<Position> {
         let stays = |other: &Position| !self.graph.is_past(earlier, *other);
         let below: Vec<Position> = self.graph.below(access.object, access.mode, later).collect();
@@ -279,46 +290,6 @@ impl<S: System> Search<'_, S> {
         let history = self.graph.history(access.object).iter();
         let before = history.filter(|&&(other, mode)| other < later && !commute(mode, access.mode));
         before.map(|&(other, _)| other).filter(stays).collect()
-    }
-
-    /// Candidate 3 for a step that waits for several things. It could have run in the middle of
-    /// what made it wait, and so it is tried after every combination of earlier accesses.
-    fn reverse_waiting(
-        &mut self,
-        role: Role,
-        earlier: Position,
-        later: &Later,
-        accesses: &[Access],
-    ) {
-        let mut combinations: Vec<Vec<Position>> = vec![Vec::new()];
-        for access in accesses {
-            let history = self.graph.history(access.object).iter();
-            let others: Vec<Position> = history
-                .filter(|&&(other, mode)| other < later.position && !commute(mode, access.mode))
-                .filter(|&&(other, _)| !self.graph.is_past(earlier, other))
-                .map(|&(other, _)| other)
-                .collect();
-            let none = (!access.mode.is_cause()).then_some(None);
-            let options = others.into_iter().map(Some).chain(none);
-            let mut longer = Vec::new();
-            for option in options {
-                let with = combinations.iter().map(|known| {
-                    let mut known = known.clone();
-                    known.extend(option);
-                    known
-                });
-                longer.extend(with);
-            }
-            combinations = longer;
-            if combinations.len() > self.run.options.caps.combinations {
-                return self.run.give_up(TOO_MANY.to_owned());
-            }
-        }
-        for mut kept in combinations {
-            kept.sort_unstable();
-            kept.dedup();
-            self.reverse_after(role, earlier, later, &kept);
-        }
     }
 
     /// Candidate 3, with what the later step comes directly after.
@@ -364,8 +335,8 @@ impl<S: System> Search<'_, S> {
         rest.filter_map(|&other| self.graph.find(other)).filter(|&other| other >= earlier).collect()
     }
 
-    /// Returns the events of the branch, what its event at `earlier` observes, and the past of `others`.
-    fn cut_without(
+    /// The events of the branch, what its event at `earlier` observes, and the past of `others`.
+    pub(super) fn cut_without(
         &self,
         branch: usize,
         earlier: Position,
@@ -544,4 +515,8 @@ impl<S: System> Search<'_, S> {
         };
         Some(order.into_iter().map(|id| (step_of(id), id)).collect())
     }
+}
+
+fn can_wait(flexibility: Flexibility) -> bool {
+    matches!(flexibility, Flexibility::Lock | Flexibility::Blocking)
 }
