@@ -4,6 +4,8 @@
 //! executions: at each node by the first branch with which an execution of the class can begin. Where there is
 //! no such branch, one is missing: that node is printed, with its branches and what is left of the class.
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a tool that shows what it finds")]
+
 use std::process::ExitCode;
 
 use selvedge_core::{Ending, Execution, Position, Step, TraceKey};
