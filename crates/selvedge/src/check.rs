@@ -6,21 +6,22 @@ use std::cell::{Cell, RefCell};
 use std::panic::Location;
 use std::path::PathBuf;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use selvedge_core::{Bound, Inconclusive, Replay, Report, Verdict};
-use selvedge_explore::{Algorithm, Limits, Options, Sampling, confirm, explore, sample};
+use selvedge_core::{Bound, Budget, Inconclusive, Replay, Report, Verdict};
+use selvedge_explore::{Algorithm, Limits, Options, Sampling, confirm_within, explore, sample};
 use selvedge_report::TraceView;
 
 use crate::alloc::Reuse;
-use crate::failure::{self, Failure, Look};
+use crate::failure::{self, Failure, Look, ReplayCommand};
 use crate::outcome::Outcome;
 use crate::rt::runtime::{Learned, RwLockPolicy, Shared, running};
+use crate::rt::signal_stack::SignalStack;
 use crate::rt::system::Program;
 use crate::rt::{Spot, arena};
 use crate::turns;
-use crate::watch::Watch;
+use crate::watch::{Pulse, Times, Watch, Watched};
 
 /// Checks `f`: runs one execution per class of interleavings.
 ///
@@ -71,7 +72,7 @@ const SPIN_TURNS: u32 = 100;
 pub struct Builder {
     algorithm: Algorithm,
     options: Options,
-    time: Option<Duration>,
+    times: Times,
     stack_size: usize,
     panics_are_results: bool,
     spin_turns: u32,
@@ -96,7 +97,7 @@ impl Default for Builder {
                 limits: Limits { steps: 100_000, ..Limits::default() },
                 ..Options::default()
             },
-            time: None,
+            times: Times { all: None, between: Duration::from_secs(60) },
             stack_size: 256 << 10,
             panics_are_results: false,
             spin_turns: SPIN_TURNS,
@@ -144,9 +145,18 @@ impl Builder {
         self
     }
 
-    /// Stops after so much time.
+    /// Stops after so much time. Code that is in the middle of a step then may end it; if it computes on, or
+    /// waits for something of `std`, it is left, the report says where, and the test fails.
     pub fn max_time(mut self, most: Duration) -> Self {
-        self.time = Some(most);
+        self.times.all = Some(most);
+        self
+    }
+
+    /// How long code may compute from one operation that the check sees to the next, in processor time of this
+    /// machine; a minute unless said otherwise. Code that takes longer is left, since it may have no
+    /// end: the report says where, and the verdict is [`Verdict::Inconclusive`]. Linux only.
+    pub fn max_step_time(mut self, most: Duration) -> Self {
+        self.times.between = most;
         self
     }
 
@@ -343,14 +353,29 @@ impl Builder {
     #[track_caller]
     pub fn explore(&self, f: impl Fn() + 'static) -> Outcome {
         let here = Location::caller();
-        let shared = self.shared(Rc::new(f), here);
+        let mut this = self.clone();
+        // Clones of a budget are the same one.
+        this.options.budget = Budget::unlimited();
+        this.explore_within_budget(Rc::new(f), here)
+    }
+
+    #[track_caller]
+    fn explore_within_budget(&self, program: Rc<dyn Fn()>, here: Spot) -> Outcome {
         let start = Instant::now();
+        let shared = self.shared(program, here);
         let schedule = self.schedule(here);
+        let _watched = Watched::new(&shared.pulse);
+        let _stack = SignalStack::new();
         let (mut report, failures) = match &schedule {
             _ if std::thread::panicking() => (while_panicking(), Vec::new()),
             Some(schedule) => self.follow(&shared, schedule),
-            None => self.search_and_confirm(&shared, start),
+            None => self.search_and_confirm(&shared),
         };
+        if let Some(reason) = hopeless(&shared) {
+            // Nobody else asked to stop.
+            report.inconclusive.retain(|reason| *reason != Inconclusive::Bound(Bound::Interrupted));
+            report.note(Inconclusive::GaveUp(reason));
+        }
         if shared.weak.get() {
             report.fact("memory", failure::WEAK.to_owned());
         }
@@ -389,10 +414,12 @@ impl Builder {
     }
 
     /// All executions, and those that show what is wrong.
-    fn search_and_confirm(&self, shared: &Rc<Shared>, start: Instant) -> (Report, Vec<Failure>) {
+    fn search_and_confirm(&self, shared: &Rc<Shared>) -> (Report, Vec<Failure>) {
         loop {
-            let report = self.search_until_known(shared, start);
+            let report = self.search_until_known(shared);
+            shared.pulse.is_confirming.store(true, Relaxed);
             let failures = self.confirm(shared, &report);
+            shared.pulse.is_confirming.store(false, Relaxed);
             // In fewer context switches, a loop may come to a state that it was not in before.
             if !shared.learned.news.replace(false) {
                 return (report, failures);
@@ -401,9 +428,9 @@ impl Builder {
     }
 
     /// All executions. What is learned matters from the first step on: then the search starts again.
-    fn search_until_known(&self, shared: &Rc<Shared>, start: Instant) -> Report {
+    fn search_until_known(&self, shared: &Rc<Shared>) -> Report {
         loop {
-            let report = self.search(shared, start);
+            let report = self.search(shared);
             if !shared.learned.news.replace(false) {
                 return report;
             }
@@ -416,7 +443,7 @@ impl Builder {
         for (violation, schedule) in &report.violations {
             let make = || Program::new(Rc::clone(shared), true);
             shared.backtrace.take();
-            match confirm(&make, violation, schedule) {
+            match confirm_within(&make, violation, schedule, &self.options.budget) {
                 Ok(mut confirmed) => {
                     name_free(shared, &mut confirmed.replay);
                     let (replay, found) =
@@ -424,7 +451,7 @@ impl Builder {
                     let view = TraceView::new(&replay, &found, &failure::source_line);
                     failures.push(Failure::new(view, shared.backtrace.take()));
                 }
-                Err(_) if shared.learned.news.get() => break,
+                Err(_) if shared.learned.news.get() || shared.hopeless.borrow().is_some() => break,
                 Err(error) => {
                     let mut unsteady = shared.unsteady.borrow_mut();
                     let reason = error.reason;
@@ -467,7 +494,10 @@ impl Builder {
             assumed: Cell::new(None),
             statics: RefCell::new(None),
             firsts: RefCell::default(),
-            is_queued: Arc::default(),
+            pulse: Pulse::new(checked_at, self.times, &self.options.budget),
+            replay_command: ReplayCommand::new(checked_at),
+            has_crashed: Cell::new(false),
+            hopeless: RefCell::new(None),
             backtrace: RefCell::new(None),
             is_unsteady: Cell::new(false),
             freed_by: Cell::new(None),
@@ -477,7 +507,7 @@ impl Builder {
         })
     }
 
-    fn search(&self, shared: &Rc<Shared>, start: Instant) -> Report {
+    fn search(&self, shared: &Rc<Shared>) -> Report {
         shared.is_unsteady.set(false);
         let info = self.algorithm.info();
         if self.options.data_races && self.sample.is_none() && !info.covers.data_races {
@@ -489,7 +519,7 @@ impl Builder {
             return report;
         }
         let make = || Program::new(Rc::clone(shared), false);
-        let mut watch = Watch::new(shared, self.time.map(|time| start + time));
+        let mut watch = Watch::new(shared);
         match self.sample {
             None => explore(self.algorithm, &make, &self.options, &mut watch),
             Some((executions, seed)) => {
@@ -516,6 +546,17 @@ fn name_free(shared: &Shared, replay: &mut Replay) {
     if let Some(step) = step.filter(|step| !step.description.text.starts_with("free ")) {
         step.description.text.push_str("; then frees the memory");
     }
+}
+
+/// Why it made no sense to go on, if so.
+fn hopeless(shared: &Shared) -> Option<String> {
+    let stranger = shared.pulse.stranger().map(|spot| {
+        format!(
+            "a thread that the check does not know used a type of this crate, at {spot}: what it does is no step, \
+             and comes at any time; spawn threads with this crate's `thread::spawn` in place of `std`'s"
+        )
+    });
+    stranger.or_else(|| shared.hopeless.take())
 }
 
 /// In a destructor of a test that panicked nobody can tell who unwinds.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::sync::{Mutex, PoisonError};
 
-use selvedge_core::{Place, Report, Schedule, Verdict, ViolationKind};
+use selvedge_core::{Inconclusive, Place, Report, Verdict, ViolationKind};
 use selvedge_report::{
     TextOptions, TraceView, ViolationView, execution, grouped, has_room, line_of, plural, violation,
 };
@@ -94,6 +94,14 @@ pub(crate) fn of_outcome(
             text.push_str(&format!("selvedge: inconclusive: {assumed}\n"));
         }
     }
+    if verdict == Verdict::Violated {
+        // It may be the reason for what is wrong.
+        for reason in &report.inconclusive {
+            if let Inconclusive::GaveUp(reason) = reason {
+                text.push_str(&format!("selvedge: besides: {reason}\n"));
+            }
+        }
+    }
     text
 }
 
@@ -138,12 +146,31 @@ fn rows(view: &TraceView, options: &TextOptions) -> String {
 
 /// What shows an execution of the check at `checked_at` again.
 pub(crate) fn replay_command(checked_at: Spot, view: &TraceView) -> String {
-    let variable = replay_variable(checked_at, &view.schedule);
-    match std::thread::current().name() {
-        Some(name) if name != "main" => {
-            format!("{}SELVEDGE_REPLAY={variable} cargo test {name}", flags())
+    let ReplayCommand { before, after } = ReplayCommand::new(checked_at);
+    format!("{before}{}{after}", view.schedule)
+}
+
+/// The command that shows an execution again: what comes before the schedule, and after it.
+pub(crate) struct ReplayCommand {
+    pub(crate) before: String,
+    pub(crate) after: String,
+}
+
+impl ReplayCommand {
+    /// Of the check at `checked_at`, which this thread runs.
+    pub(crate) fn new(checked_at: Spot) -> Self {
+        // A test may have several checks.
+        let variable = format!("SELVEDGE_REPLAY={}/", short(checked_at));
+        match std::thread::current().name() {
+            Some(name) if name != "main" => Self {
+                before: format!("{}{variable}", flags()),
+                after: format!(" cargo test {name}"),
+            },
+            _ => Self {
+                before: format!("set {variable}"),
+                after: " and run the same command".to_owned(),
+            },
         }
-        _ => format!("set SELVEDGE_REPLAY={variable} and run the same command"),
     }
 }
 
@@ -154,11 +181,6 @@ fn flags() -> String {
         true => format!("RUSTFLAGS='{flags}' "),
         false => String::new(),
     }
-}
-
-/// Which check, and which of its executions: a test may have several checks.
-pub(crate) fn replay_variable(checked_at: Spot, schedule: &Schedule) -> String {
-    format!("{}/{schedule}", short(checked_at))
 }
 
 fn short(checked_at: Spot) -> String {

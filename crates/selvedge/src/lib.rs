@@ -230,6 +230,30 @@
 //! | `SELVEDGE_PROGRESS=1` | a check that takes long says how far it is after a second, and then less and less often; 10 without the variable, 0 for never |
 //! | `RUST_BACKTRACE=1` | a panic in checked code is shown with the calls that led to it |
 //!
+//! # Crashes
+//!
+//! Code that crashes, aborts or ends the process fails its test, and the schedule is shown. On Linux on x86-64 a crash
+//! is a violation like a panic: it is shortened and replayed, and other tests of the binary run on.
+//!
+//! ```
+//! # #[cfg(all(target_os = "linux", target_arch = "x86_64"))] {
+//! # use selvedge::{Builder, ViolationKind, sync::{Arc, atomic::{AtomicBool, Ordering::SeqCst}}, thread};
+//! let outcome = Builder::new().explore(|| {
+//!     let closed = Arc::new(AtomicBool::new(false));
+//!     let other = Arc::clone(&closed);
+//!     thread::spawn(move || other.store(true, SeqCst));
+//!     if closed.load(SeqCst) {
+//!         std::process::abort();
+//!     }
+//! });
+//! assert_eq!(outcome.kinds(), [ViolationKind::Crash]);
+//! assert_eq!(outcome.messages(), ["main aborts the process (SIGABRT)"]);
+//! # }
+//! ```
+//!
+//! Code that computes without end is left when [`Builder::max_time`] is over, or after a minute
+//! ([`Builder::max_step_time`]): inconclusive, with the thread, its last operation and the schedule.
+//!
 //! # Choosing bounds
 //!
 //! Without a bound the verdict is a proof. With too many classes, bound the search. A bound that was
@@ -354,8 +378,11 @@
 //!   does not, the report says where it differed.
 //! * What waits in `std` stops the whole check: all checked threads run on one thread of the system, by
 //!   turns, so a lock of `std` that another of them holds is never given up. A test that hangs says so
-//!   on the terminal after ten seconds. A lock, channel or atomic of `std` that nobody waits for is
-//!   not seen: no other order of its uses is tried. Types of this crate used on a thread of `std` panic.
+//!   on the terminal after ten seconds, and [`Builder::max_time`] ends it. A lock, channel or atomic of `std`
+//!   that nobody waits for is not seen: no other order of its uses is tried.
+//! * A thread of `std` that checked code spawns is no part of the check: what it does comes at any time. Types of this
+//!   crate panic there, and the check is inconclusive and says so, if that happens before it is over. One that
+//!   uses nothing of this crate is not noticed, unless it ends the process.
 //! * `compare_exchange_weak`, `park` and waits fail or end without reason where the code does not try
 //!   again, once for each thread and place ([`Builder::spurious`]); `compare_exchange_weak` not in code with spin loops. What a loop that
 //!   does try again could see earlier than it is notified is not explored. Timeouts are tried both ways. A loop in which time is up again and again is like one with a hint: it goes round when
@@ -393,9 +420,19 @@
 //!   [`sync`] are made anew in every execution. Shared objects cannot lie in blocks of more than 256 MiB.
 //! * A thread that has caught a panic of its own while another unwinds may still count as panicking, until
 //!   the other has ended.
-//! * A second panic while a thread unwinds ends the process, as always in Rust. Who panicked, where and
-//!   with which schedule is printed first.
-//! * Unix only. Stack overflows are reported on Linux on x86-64.
+//! * A crash (SIGSEGV, SIGBUS, SIGFPE, SIGILL), an abort, a second panic while a thread unwinds, and a stack overflow
+//!   are violations like others on Linux on x86-64: the thread is left as it is, and nothing else of that execution
+//!   runs. If the crash broke more than that (what it wrote to, a lock of `std` or of the C library that it held), the
+//!   process may still end or hang; the schedule is on the terminal before. On other systems the process ends
+//!   when the schedule is printed, and so it does where no checked thread runs, as in the destructor of a static.
+//!   A handler that the code installs itself for one of these signals comes in place of this.
+//! * `exit` during a check ends the process with code 101, whatever code it asked for, when the schedule is printed;
+//!   there is no other report. `_exit` and signals from outside are not noticed.
+//! * Code that computes for more than a minute of processor time between two operations of this crate is left, and
+//!   so is code that is still at the same step a moment after [`Builder::max_time`]: the verdict is inconclusive, since
+//!   nobody can tell whether it would have come to an end, and the test fails. See [`Builder::max_step_time`]. What
+//!   it holds stays as it is, as in a crash.
+//! * Unix only.
 //! * The crate installs [`Allocator`] as the global allocator of the test binary, to know objects by
 //!   where they lie. Turn the feature `allocator` off and wrap your own if you have one.
 

@@ -1,7 +1,6 @@
 //! Following one schedule: `SELVEDGE_REPLAY`, [`Builder::replay`] and [`replay`](crate::replay).
 
 use std::rc::Rc;
-use std::time::Instant;
 
 use selvedge_core::{Bound, Inconclusive, Report, Schedule};
 use selvedge_report::TraceView;
@@ -26,11 +25,14 @@ impl Builder {
             // Which steps there are depends on what threads do in other executions, too: the same search learns
             // the same.
             shared.learned.news.set(false);
-            self.search_until_known(shared, Instant::now());
+            self.search_until_known(shared);
             replayed = self.follow_once(shared, &steps);
         }
         while shared.learned.news.replace(false) {
             replayed = self.follow_once(shared, &steps);
+        }
+        if shared.hopeless.borrow().is_some() {
+            return (Report::default(), Vec::new());
         }
         let (report, view) = match replayed {
             Ok(replayed) => replayed,

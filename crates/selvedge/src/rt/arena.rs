@@ -49,6 +49,11 @@ pub(crate) fn switch(arena: *mut Arena) -> *mut Arena {
     CURRENT.with(|current| current.replace(arena))
 }
 
+/// The one that allocations come from.
+pub(crate) fn current() -> *mut Arena {
+    CURRENT.with(Cell::get)
+}
+
 /// The head of a span.
 #[repr(C)]
 struct Span {
@@ -57,6 +62,8 @@ struct Span {
     thread: u32,
     /// Of that thread.
     arena: *const Arena,
+    /// The check that it belongs to; 0 before its first use.
+    owner: AtomicUsize,
     chunks: usize,
     /// Where the blocks of this execution begin; what lies before them is from earlier ones.
     start: usize,
@@ -99,6 +106,8 @@ pub(crate) struct Arena {
     log: Vec<Block>,
     /// Whether allocations may be steps.
     pub(crate) reuses: bool,
+    /// The address of what is known about its check.
+    pub(crate) owner: usize,
 }
 
 /// How far an arena was filled.
@@ -122,6 +131,7 @@ impl Arena {
             elsewhere: false,
             log: Vec::new(),
             reuses: false,
+            owner: 0,
         }
     }
 
@@ -298,6 +308,7 @@ impl Arena {
         // SAFETY: the span is this arena's alone.
         let span = unsafe { &mut *self.spans[self.used] };
         (span.thread, span.arena) = (self.thread, &raw const *self);
+        span.owner.store(self.owner, Ordering::Relaxed);
         self.used += 1;
         self.end = span.end();
         let rest = offset % GRAIN as u64;
@@ -367,6 +378,7 @@ fn take_span(chunks: usize) -> Option<*mut Span> {
             live: AtomicU32::new(0),
             thread: 0,
             arena: ptr::null(),
+            owner: AtomicUsize::new(0),
             chunks,
             start: span as usize + HEADER,
             before: 0,
@@ -433,6 +445,13 @@ fn span_of(address: usize) -> Option<*mut Span> {
     Some((region + first * CHUNK) as *mut Span)
 }
 
+/// The check to whose memory an address belongs.
+pub(crate) fn owner_of(address: usize) -> Option<usize> {
+    // SAFETY: spans are never unmapped, and where none begins yet there is a 0.
+    let owner = span_of(address).map(|span| unsafe { (*span).owner.load(Ordering::Relaxed) });
+    owner.filter(|&owner| owner != 0)
+}
+
 /// A block that was freed is in use again.
 pub(super) fn use_again(address: usize) {
     if let Some(span) = span_of(address) {
@@ -488,7 +507,7 @@ impl<A> Allocator<A> {
 unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let arena = CURRENT.with(Cell::get);
+        let arena = current();
         if arena.is_null() {
             // SAFETY: the caller keeps the contract of `GlobalAlloc`.
             return unsafe { self.inner.alloc(layout) };

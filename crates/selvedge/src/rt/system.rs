@@ -30,7 +30,8 @@ impl Program {
     /// `tracing`: whether texts of steps will be asked for.
     pub(crate) fn new(shared: Rc<Shared>, tracing: bool) -> Self {
         super::panics::install();
-        super::overflow::install();
+        super::crash::install();
+        super::exit::install();
         Self { rt: Box::into_raw(Runtime::new(shared, tracing)), steps: 0, started: false }
     }
 
@@ -64,8 +65,11 @@ impl Program {
         self.started = false;
         let rt = self.rt_mut();
         rt.script = &raw const *<&[Step]>::default();
+        if rt.is_broken {
+            self.leave_all();
+        }
         let is_alive = |rt: &Runtime| rt.threads.iter().any(|thread| thread.fiber.is_some());
-        if is_alive(rt) {
+        if is_alive(self.rt()) {
             self.drain();
         }
         if is_alive(self.rt()) {
@@ -76,6 +80,16 @@ impl Program {
             thread.locals.drain(..).for_each(|(_, value)| std::mem::forget(value));
         }
         self.close();
+    }
+
+    /// After a crash nothing runs any more: other threads may use what the one that crashed left half done.
+    fn leave_all(&mut self) {
+        for thread in &mut self.rt_mut().threads {
+            if let Some(fiber) = thread.fiber.take() {
+                fiber.forget();
+            }
+        }
+        super::panics::forget_uncaught();
     }
 
     /// Lets the threads that can run do so, one after the other.
@@ -176,6 +190,8 @@ impl Program {
         rt.changed_at.clear();
         rt.alone = None;
         rt.unwinding = 0;
+        rt.created = 0;
+        rt.is_broken = false;
         let reuses = rt.reuses();
         for thread in &mut rt.threads {
             thread.arena.reuses = reuses;
@@ -200,6 +216,7 @@ impl Program {
                 thread.sent = 0;
                 thread.operations = 0;
                 thread.whims.clear();
+                thread.crash = None;
             }
         }
         rt.threads[0].spot = rt.shared.checked_at;

@@ -5,15 +5,18 @@ mod program;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
+use std::time::Duration;
 
-use selvedge_core::{Bound, Ending, Execution, Report, TraceKey, ViolationKind};
+use selvedge_core::{Bound, Budget, Ending, Execution, Report, TraceKey, ViolationKind};
 use selvedge_explore::{Algorithm, Limits, Observer, Options, Progress, explore};
 
 use program::{Random, Step, program};
 
 use super::runtime::{Learned, Shared};
 use super::system::Program;
+use crate::failure::ReplayCommand;
 use crate::thread;
+use crate::watch::{Pulse, Times};
 
 /// Keeps the class of every execution, and ends a search that makes no sense any more, as a check does.
 struct Keys<'a> {
@@ -64,7 +67,14 @@ fn run(algorithm: Algorithm, program: impl Fn() -> Vec<usize> + Clone + 'static)
         unsteady: RefCell::new(None),
         statics: RefCell::new(None),
         firsts: Default::default(),
-        is_queued: std::sync::Arc::default(),
+        pulse: Pulse::new(
+            std::panic::Location::caller(),
+            Times { all: None, between: Duration::MAX },
+            &Budget::unlimited(),
+        ),
+        replay_command: ReplayCommand::new(std::panic::Location::caller()),
+        has_crashed: Cell::new(false),
+        hopeless: RefCell::new(None),
         backtrace: RefCell::new(None),
         is_unsteady: Cell::new(false),
         freed_by: Cell::new(None),
