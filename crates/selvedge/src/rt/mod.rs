@@ -21,7 +21,7 @@ pub(crate) mod runtime;
 pub(crate) mod spin;
 mod state;
 pub(crate) mod system;
-mod whim;
+pub(crate) mod whim;
 
 #[cfg(test)]
 mod tests;

@@ -24,7 +24,7 @@ use super::object::Touching;
 use super::operation::{Operation, Spot, Subject};
 use super::restore::{Firsts, Outliving};
 use super::spin::Touched;
-use super::whim::{Trial, Whims};
+use super::whim::{Spurious, Trial, Whims};
 
 /// What all systems of one check share.
 pub(crate) struct Shared {
@@ -40,12 +40,7 @@ pub(crate) struct Shared {
     /// Whether a loop that only reads is given up, since the user did not say how long it may be.
     pub(crate) ends_loops: bool,
     pub(crate) rwlock_policy: RwLockPolicy,
-    /// How often an operation ends without reason, for each thread and place.
-    pub(crate) spurious: u32,
-    /// Whether no compare-exchange does, since there are spin loops.
-    pub(crate) whims_left_out: Cell<bool>,
-    /// Whether one could have done so more often.
-    pub(crate) whims_bounded: Cell<bool>,
+    pub(crate) spurious: Spurious,
     pub(crate) learned: Learned,
     /// Whether an ordering weaker than sequential consistency was asked for.
     pub(crate) weak: Cell<bool>,
@@ -114,6 +109,8 @@ pub(crate) struct Learned {
     /// Whether there are reader-writer locks, so that what threads hold while they wait must be kept in mind.
     pub(crate) rwlocks: Cell<bool>,
     pub(crate) lock_order: RefCell<LockOrder>,
+    /// Whether there are operations that may end without reason, so that what each thread reads must be kept in mind.
+    pub(crate) has_whims: Cell<bool>,
     pub(crate) whims: RefCell<Whims>,
     /// Whether something new was learned.
     pub(crate) news: Cell<bool>,

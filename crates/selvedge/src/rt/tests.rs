@@ -13,6 +13,7 @@ use program::{Random, Step, program};
 
 use super::runtime::{Learned, Shared};
 use super::system::Program;
+use super::whim::{Patience, Spurious};
 use crate::thread;
 
 /// Keeps the class of every execution, and ends a search that makes no sense any more, as a check does.
@@ -58,9 +59,7 @@ fn run(algorithm: Algorithm, program: impl Fn() -> Vec<usize> + Clone + 'static)
         weak: Cell::new(false),
         assumed: Cell::new(None),
         rwlock_policy: Default::default(),
-        spurious: 1,
-        whims_bounded: Cell::new(false),
-        whims_left_out: Cell::new(false),
+        spurious: Spurious::new(1, false, Patience::DEFAULT),
         unsteady: RefCell::new(None),
         statics: RefCell::new(None),
         firsts: Default::default(),
