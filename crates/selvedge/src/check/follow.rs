@@ -33,8 +33,9 @@ impl Builder {
             replayed = self.follow_once(shared, &steps);
         }
         let shows_nothing = |(report, _): &(Report, TraceView)| report.violations.is_empty();
-        if shared.learned.has_whims.get() && replayed.as_ref().map_or(true, shows_nothing) {
-            // So do they here, but rarely.
+        let has_whims = !shared.learned.whims.borrow().is_empty();
+        if has_whims && replayed.as_ref().map_or(true, shows_nothing) {
+            // Where a thread was first tried out may decide what steps it has.
             shared.learned.news.set(false);
             self.search_until_known(shared, Instant::now());
             replayed = self.follow_once(shared, &steps);

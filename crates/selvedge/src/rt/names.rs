@@ -92,8 +92,6 @@ pub(crate) struct Names {
     line_of: FxHashMap<(&'static str, &'static str, u32), usize>,
     /// Per thread, a number for who spawned it, and how many before it.
     threads: Vec<u64>,
-    /// Objects by the numbers that are the same for all systems of a check.
-    stable: FxHashMap<u64, ObjectId>,
 }
 
 /// One number for two, such that others give others.
@@ -119,18 +117,6 @@ impl Names {
     /// A number for an object that is the same for all systems of a check.
     pub(crate) fn stable(&self, object: ObjectId) -> u64 {
         self.about[object.index()].stable
-    }
-
-    /// The object with such a number, if it is known here.
-    pub(crate) fn with_number(&self, stable: u64) -> Option<ObjectId> {
-        self.stable.get(&stable).copied()
-    }
-
-    /// Whether an object was used in this execution, or needs no use to have a value.
-    pub(crate) fn is_used(&self, object: ObjectId) -> bool {
-        let about = &self.about[object.index()];
-        let whole = about.owner.map_or(about, |owner| &self.about[owner.index()]);
-        whole.created.is_none() || whole.epoch == self.epoch
     }
 
     /// The same for what lies at a place.
@@ -297,7 +283,6 @@ impl Names {
     fn add(&mut self, kind: &'static str, stable: u64) -> ObjectId {
         let id = ObjectId::new(self.about.len());
         self.about.push(About::new(id, kind, stable));
-        self.stable.insert(stable, id);
         id
     }
 

@@ -97,8 +97,10 @@ pub enum RwLockPolicy {
 /// learned, the search starts again.
 #[derive(Default)]
 pub(crate) struct Learned {
-    /// Whether there are spin loops, so that what each thread reads must be kept in mind.
+    /// Whether there are spin loops.
     pub(crate) spins: Cell<bool>,
+    /// Whether there are, or operations that may end without reason: what each thread reads must be kept in mind.
+    pub(crate) watches: Cell<bool>,
     /// Which of them give up by themselves.
     pub(crate) loops: RefCell<Loops>,
     /// Contents of `Arc`s whose counts matter: someone looks at them, or dropping the last one does
@@ -109,8 +111,6 @@ pub(crate) struct Learned {
     /// Whether there are reader-writer locks, so that what threads hold while they wait must be kept in mind.
     pub(crate) rwlocks: Cell<bool>,
     pub(crate) lock_order: RefCell<LockOrder>,
-    /// Whether there are operations that may end without reason, so that what each thread reads must be kept in mind.
-    pub(crate) has_whims: Cell<bool>,
     pub(crate) whims: RefCell<Whims>,
     /// Whether something new was learned.
     pub(crate) news: Cell<bool>,

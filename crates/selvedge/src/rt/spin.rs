@@ -180,16 +180,6 @@ impl Touched {
         self.history
     }
 
-    /// From now on keeps in mind what it touches.
-    pub(super) fn forget_recent(&mut self) {
-        self.recent.clear();
-    }
-
-    /// What it touched since then, and whether that is all.
-    pub(super) fn recent_objects(&self) -> (Vec<ObjectId>, bool) {
-        (self.recent.objects(), !self.recent.too_many)
-    }
-
     /// The next turn counts with this one; it ends with this history, if nothing changes.
     fn goes_on(&mut self, history: u64) {
         if let Some(place) = self.places.last_mut() {
@@ -284,8 +274,7 @@ impl Engine {
     /// Whether it matters what threads touch: there are spin loops, or operations that may end without reason.
     #[inline]
     pub(crate) fn watches(&self) -> bool {
-        let learned = &self.rt().shared.learned;
-        learned.spins.get() || learned.has_whims.get()
+        self.rt().shared.learned.watches.get()
     }
 
     /// The running thread found `found` in `object` and left `now` there. `look`: the mode in which
@@ -396,6 +385,7 @@ impl Engine {
             // over teaches nothing.
             if rt.way == Way::Announce {
                 rt.shared.learned.spins.set(true);
+                rt.shared.learned.watches.set(true);
                 rt.learn();
             }
             return;
@@ -485,16 +475,6 @@ impl Runtime {
 
     fn value(&self, object: ObjectId) -> u64 {
         self.values.get(object.index()).copied().unwrap_or(0)
-    }
-
-    /// The value of an object; `None` if it was not used yet.
-    pub(super) fn known_value(&self, object: ObjectId) -> Option<u64> {
-        self.names.is_used(object).then(|| self.value(object))
-    }
-
-    /// The same of all objects.
-    pub(super) fn known_values(&self) -> Vec<Option<u64>> {
-        (0..self.names.len()).map(|index| self.known_value(ObjectId::new(index))).collect()
     }
 
     #[inline(never)]

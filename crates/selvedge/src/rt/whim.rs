@@ -14,8 +14,7 @@
 //! safe answer, so that the limits below cost executions, but hide nothing.
 //!
 //! Whether there is a choice depends on what the thread came to know so far, and on nothing else: steps that commute
-//! must not decide which steps others take. What it finds when it is tried out may depend on them; so it is tried out
-//! again where that differs, and if there is a choice after all, the search starts again.
+//! must not decide which steps others take. So the answer is kept with that.
 //!
 //! What is left out is what a loop that looks again would see if it woke while others change what it looks at, before
 //! they notify it; that others find its lock taken then; and what it remembers of its first turns only. [`Builder::spurious_everywhere`] leaves out nothing.
@@ -102,33 +101,8 @@ pub(crate) struct Key {
     history: u64,
 }
 
-/// Objects that a thread looked at while it was tried out, as numbers that are the same for all systems of a check,
-/// and the values that they had before: `None` if they had not been used.
-type Looked = Vec<(u64, Option<u64>)>;
-
-/// What came out for threads that know the same.
-#[derive(Default)]
-struct Tried {
-    matters: bool,
-    looked: Vec<Looked>,
-}
-
 /// Whether it matters that an operation ends without reason.
-#[derive(Default)]
-pub(crate) struct Whims {
-    tried: FxHashMap<Key, Tried>,
-}
-
-impl Whims {
-    /// Keeps what came out. Returns whether executions so far took it for something else.
-    fn decide(&mut self, key: Key, matters: bool, looked: Looked) -> bool {
-        let is_known = self.tried.contains_key(&key);
-        let tried = self.tried.entry(key).or_default();
-        tried.looked.push(looked);
-        tried.matters |= matters;
-        is_known && matters
-    }
-}
+pub(crate) type Whims = FxHashMap<Key, bool>;
 
 /// A thread that is tried out.
 pub(crate) struct Trial {
@@ -174,7 +148,7 @@ impl Engine {
             true => None,
             false if !self.watches() => {
                 // What it came to know so far is not known: again, from the start.
-                shared.learned.has_whims.set(true);
+                shared.learned.watches.set(true);
                 rt.learn();
                 return false;
             }
@@ -194,6 +168,8 @@ impl Engine {
             spurious.is_bounded.set(true);
             return false;
         }
+        // What a stack that is never taken down holds would stay.
+        drop(shared);
         rt.has_whims |= key.is_some();
         let ends = self.visible(&Whim { verb, key }, spot) == 1;
         let rt = self.rt();
@@ -268,13 +244,7 @@ impl Runtime {
 
     /// Whether it matters that an operation ends without reason, if that is known.
     fn whim_matters(&self, key: Key) -> Option<bool> {
-        let whims = self.shared.learned.whims.borrow();
-        let tried = whims.tried.get(&key)?;
-        let is_same = |&(object, before): &(u64, Option<u64>)| {
-            self.names.with_number(object).and_then(|object| self.known_value(object)) == before
-        };
-        let is_known = tried.matters || tried.looked.iter().any(|it| it.iter().all(is_same));
-        is_known.then_some(tried.matters)
+        self.shared.learned.whims.borrow().get(&key).copied()
     }
 
     /// The alternative to take; `None` if enough is known.
@@ -366,7 +336,6 @@ impl Program {
         let rt = self.rt_mut();
         let last = rt.last.take();
         let tracing = std::mem::replace(&mut rt.tracing, false);
-        let before = rt.known_values();
         let thread = &mut rt.threads[number];
         let trial = Trial {
             thread: number,
@@ -379,7 +348,6 @@ impl Program {
             changed: false,
             returned: false,
         };
-        thread.touched.forget_recent();
         // It may be elsewhere when the same steps are taken again.
         if let Some(step) = thread.last_step {
             rt.log[step].next = None;
@@ -389,25 +357,12 @@ impl Program {
         unsafe { resume(self.raw(), number) };
         let rt = self.rt_mut();
         let returned = rt.trial.take().is_some_and(|trial| trial.returned && !trial.changed);
-        let thread = &mut rt.threads[number];
         // What it would still do is no result of the code.
-        thread.aborting = true;
-        let (objects, all) = thread.touched.recent_objects();
-        let found = |object: ObjectId| {
-            let value = before.get(object.index()).copied().flatten();
-            (rt.names.stable(object), value)
-        };
-        let looked = objects.into_iter().map(found).collect();
-        let mut whims = rt.shared.learned.whims.borrow_mut();
-        let is_news = whims.decide(key, !(returned && all), looked);
-        drop(whims);
+        rt.threads[number].aborting = true;
+        rt.shared.learned.whims.borrow_mut().insert(key, !returned);
         rt.tracing = tracing;
         self.replay(&kept);
-        let rt = self.rt_mut();
-        rt.last = last;
-        if is_news {
-            rt.learn();
-        }
+        self.rt_mut().last = last;
     }
 }
 
