@@ -19,6 +19,7 @@ use crate::outcome::Outcome;
 use crate::rt::runtime::{Learned, RwLockPolicy, Shared, running};
 use crate::rt::signal_stack::SignalStack;
 use crate::rt::system::Program;
+use crate::rt::whim::{Patience, Spurious};
 use crate::rt::{Spot, arena};
 use crate::turns;
 use crate::watch::{Pulse, Times, Watch, Watched};
@@ -80,6 +81,7 @@ pub struct Builder {
     reuse: Reuse,
     rwlock_policy: RwLockPolicy,
     spurious: u32,
+    spurious_everywhere: bool,
     report_file: Option<PathBuf>,
     statistics: bool,
     quiet: bool,
@@ -105,6 +107,7 @@ impl Default for Builder {
             reuse: Reuse::default(),
             rwlock_policy: RwLockPolicy::Any,
             spurious: 1,
+            spurious_everywhere: false,
             report_file: None,
             statistics: false,
             quiet: false,
@@ -250,9 +253,17 @@ impl Builder {
 
     /// How often, for each thread and place, a wait ends without a notification, `park` without a token, and a
     /// weak compare-exchange fails although it found what it expected; `std` allows all of these. Once unless said
-    /// otherwise; with 0, never. Where the code comes back to the same operation without having written
-    /// anything, as in a loop that looks again, it is left out: that costs no execution. So it is, for a weak
-    /// compare-exchange, in code with spin loops. The report says if something was left out that might matter (`facts.spurious` in JSON).
+    /// otherwise; with 0, never.
+    ///
+    /// It is left out, and costs no execution, where the code looks again and changes nothing: if it ends without
+    /// reason as soon as the thread comes to it, the thread comes back to it, has only read, or taken and given up
+    /// locks, and is in a state that it was in after an earlier turn. Everything else is explored, up to the bound. So
+    /// what may be missed is what such a loop sees if it wakes *later*, while others change what it looks at but have
+    /// not notified it yet; that others find its lock taken meanwhile; and what it remembers of its first turns only.
+    /// [`spurious_everywhere`](Self::spurious_everywhere) explores these, too.
+    ///
+    /// The report says if something was left out, or if the bound was reached (`facts.spurious` in JSON); a passing
+    /// check says the latter in a line, as for weak orderings.
     ///
     /// ```
     /// # use selvedge::{Builder, Verdict, sync::{Arc, atomic::{AtomicBool, Ordering::SeqCst}}, thread};
@@ -271,6 +282,35 @@ impl Builder {
         self
     }
 
+    /// Whether operations also end without reason where the code looks again and changes nothing, so often as
+    /// [`spurious`](Self::spurious) says: a loop then wakes, and looks, while others change what it waits for.
+    /// Off unless said otherwise: it costs executions for each loop that waits.
+    ///
+    /// ```
+    /// # use selvedge::{Builder, Verdict, sync::{Arc, atomic::{AtomicBool, Ordering::SeqCst}}, thread};
+    /// let looks_again = || {
+    ///     let (ready, halfway) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    ///     let (ready2, halfway2, main) = (Arc::clone(&ready), Arc::clone(&halfway), thread::current());
+    ///     thread::spawn(move || {
+    ///         halfway2.store(true, SeqCst);
+    ///         halfway2.store(false, SeqCst);
+    ///         ready2.store(true, SeqCst);
+    ///         main.unpark();
+    ///     });
+    ///     while !ready.load(SeqCst) {
+    ///         thread::park();
+    ///         assert!(!halfway.load(SeqCst)); // Holds if it was unparked.
+    ///     }
+    /// };
+    /// assert_eq!(Builder::new().explore(looks_again).verdict(), Verdict::Verified);
+    /// let everywhere = Builder::new().spurious_everywhere(true);
+    /// assert_eq!(everywhere.explore(looks_again).verdict(), Verdict::Violated);
+    /// ```
+    pub fn spurious_everywhere(mut self, on: bool) -> Self {
+        self.spurious_everywhere = on;
+        self
+    }
+
     /// Also writes the report to a file: as JSON if its name ends in `.json`, with the fields of
     /// `selvedge check --json`, and else as text.
     pub fn report_file(mut self, path: impl Into<PathBuf>) -> Self {
@@ -284,7 +324,8 @@ impl Builder {
         self
     }
 
-    /// Does not print the line that a passing check says when orderings weaker than `SeqCst` were used.
+    /// Does not print the line that a passing check says when orderings weaker than `SeqCst` were used, or when
+    /// operations could end without reason more often than [`spurious`](Self::spurious) says.
     /// So does `SELVEDGE_QUIET=1`. [`Outcome::uses_weak_orderings`] and the report say it in any case.
     pub fn quiet(mut self, on: bool) -> Self {
         self.quiet = on;
@@ -335,8 +376,8 @@ impl Builder {
                     && outcome.report.inconclusive.iter().all(asked)
             }
         };
-        if fine && outcome.weak && !self.quiet {
-            failure::print_weak(&outcome);
+        if fine && !self.quiet {
+            failure::print_not_proved(&outcome);
         }
         let text = (!fine).then(|| outcome.text_as(Look::of_terminal()));
         match (text, unwritten) {
@@ -379,15 +420,10 @@ impl Builder {
         if shared.weak.get() {
             report.fact("memory", failure::WEAK.to_owned());
         }
-        if shared.whims_left_out.get() {
-            report.fact(
-                "spurious",
-                "compare_exchange_weak does not fail without reason: there are spin loops"
-                    .to_owned(),
-            );
-        } else if shared.whims_bounded.get() {
-            let most = self.spurious;
-            report.fact("spurious", format!("at most {most} for each thread and place"));
+        let (bounded, left_out) = (shared.spurious.bounded(), shared.spurious.left_out());
+        let spurious: Vec<String> = bounded.iter().chain(&left_out).cloned().collect();
+        if !spurious.is_empty() {
+            report.fact("spurious", spurious.join("; "));
         }
         let time = start.elapsed();
         let unsteady = shared.unsteady.borrow().clone();
@@ -401,6 +437,8 @@ impl Builder {
             seed: self.sample.map(|(_, seed)| seed),
             assumed: shared.assumed.get().map(|spot| assumption(spot, self.spin_turns)),
             weak: shared.weak.get(),
+            bounded,
+            left_out,
             unsteady,
             time,
         }
@@ -486,9 +524,7 @@ impl Builder {
             spin_turns: self.spin_turns,
             ends_loops: self.options.limits.steps == Self::default().options.limits.steps,
             rwlock_policy: self.rwlock_policy,
-            spurious: self.spurious,
-            whims_bounded: Cell::new(false),
-            whims_left_out: Cell::new(false),
+            spurious: Spurious::new(self.spurious, self.spurious_everywhere, Patience::DEFAULT),
             learned: Learned::default(),
             weak: Cell::new(false),
             assumed: Cell::new(None),

@@ -212,8 +212,12 @@ pub(crate) const WEAK: &str = "orderings weaker than SeqCst are used; behaviours
 
 /// What a check that passed does not prove. Test harnesses keep what passing tests print, so this goes to
 /// the terminal itself; once for each check of a process, however often it runs.
-pub(crate) fn print_weak(outcome: &Outcome) {
+pub(crate) fn print_not_proved(outcome: &Outcome) {
     static TOLD: Mutex<BTreeSet<(String, String)>> = Mutex::new(BTreeSet::new());
+    let lines = outcome.not_proved();
+    if lines.is_empty() {
+        return;
+    }
     if std::env::var_os("SELVEDGE_QUIET").is_some_and(|quiet| quiet != "0") {
         return;
     }
@@ -223,13 +227,14 @@ pub(crate) fn print_weak(outcome: &Outcome) {
     let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
     if told.insert((test.clone(), place.clone())) {
         // Not with `eprintln!`: tests keep that for themselves. One write: lines of others stay whole.
-        let line = format!("selvedge: {test} ({place}): passed, but {WEAK}\n");
-        let _ = std::io::stderr().write_all(line.as_bytes());
+        let line = |line| format!("selvedge: {test} ({place}): passed, but {line}\n");
+        let text: String = lines.into_iter().map(line).collect();
+        let _ = std::io::stderr().write_all(text.as_bytes());
     }
 }
 
 /// One line about how much was run, and what was not looked at.
-pub(crate) fn summary(report: &Report, how: &str, weak: bool) -> String {
+pub(crate) fn summary(report: &Report, how: &str, not_covered: &[String]) -> String {
     let counts = report.counts;
     let mut text = format!(
         "selvedge: {} ({how}), {}, longest {}, {}\n",
@@ -238,8 +243,8 @@ pub(crate) fn summary(report: &Report, how: &str, weak: bool) -> String {
         grouped(report.longest as u64),
         plural(report.threads as u64, "thread", "threads"),
     );
-    if weak {
-        text.push_str(&format!("selvedge: {WEAK}\n"));
+    for line in not_covered {
+        text.push_str(&format!("selvedge: {line}\n"));
     }
     text
 }
@@ -252,8 +257,8 @@ pub(crate) fn print_statistics(outcome: &Outcome) {
     let (verdict, executions) = (outcome.verdict(), outcome.executions());
     let seconds = outcome.time().as_secs_f64();
     eprintln!("selvedge: {test}: {verdict}, {executions} executions, {seconds:.3} s");
-    if outcome.uses_weak_orderings() {
-        eprintln!("selvedge: {test}: {WEAK}");
+    for line in outcome.not_covered() {
+        eprintln!("selvedge: {test}: {line}");
     }
 }
 

@@ -383,10 +383,12 @@
 //! * A thread of `std` that checked code spawns is no part of the check: what it does comes at any time. Types of this
 //!   crate panic there, and the check is inconclusive and says so, if that happens before it is over. One that
 //!   uses nothing of this crate is not noticed, unless it ends the process.
-//! * `compare_exchange_weak`, `park` and waits fail or end without reason where the code does not try
-//!   again, once for each thread and place ([`Builder::spurious`]); `compare_exchange_weak` not in code with spin loops. What a loop that
-//!   does try again could see earlier than it is notified is not explored. Timeouts are tried both ways. A loop in which time is up again and again is like one with a hint: it goes round when
-//!   something that it looked at has changed.
+//! * Waits, `park` and `compare_exchange_weak` end without reason at most once for each thread and place
+//!   ([`Builder::spurious`]), and not where the code looks again and changes nothing: what such a loop would see if
+//!   it woke while others change what it looks at, before they notify it, is explored only with
+//!   [`Builder::spurious_everywhere`]. The report says if something was left out.
+//! * Timeouts are tried both ways. A loop in which time is up again and again is like one with a hint: it goes
+//!   round when something that it looked at has changed.
 //! * A spin loop with [`hint::spin_loop`] or [`thread::yield_now`] waits until something it read has
 //!   changed, once it has come back to a state it was in before. To see whether it does, it is
 //!   followed for a while; if it gives up by itself, or changes something, its turns are steps like

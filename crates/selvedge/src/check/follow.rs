@@ -31,7 +31,16 @@ impl Builder {
         while shared.learned.news.replace(false) {
             replayed = self.follow_once(shared, &steps);
         }
-        if shared.hopeless.borrow().is_some() {
+        let shows_nothing = |(report, _): &(Report, TraceView)| report.violations.is_empty();
+        let has_whims = !shared.learned.whims.borrow().is_empty();
+        let is_hopeless = || shared.hopeless.borrow().is_some();
+        if has_whims && !is_hopeless() && replayed.as_ref().map_or(true, shows_nothing) {
+            // Where a thread was first tried out may decide what steps it has.
+            shared.learned.news.set(false);
+            self.search_until_known(shared);
+            replayed = self.follow_once(shared, &steps);
+        }
+        if is_hopeless() {
             return (Report::default(), Vec::new());
         }
         let (report, view) = match replayed {

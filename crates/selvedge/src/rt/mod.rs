@@ -26,7 +26,7 @@ mod state;
 mod stranger;
 pub(crate) mod system;
 mod unhinted;
-mod whim;
+pub(crate) mod whim;
 
 #[cfg(test)]
 mod tests;

@@ -26,7 +26,7 @@ use super::object::Touching;
 use super::operation::{Operation, Spot, Subject};
 use super::restore::{Firsts, Outliving};
 use super::spin::Touched;
-use super::whim::{Trial, Whims};
+use super::whim::{Spurious, Trial, Whims};
 use crate::failure::ReplayCommand;
 use crate::watch::Pulse;
 
@@ -44,12 +44,7 @@ pub(crate) struct Shared {
     /// Whether a loop that only reads is given up, since the user did not say how long it may be.
     pub(crate) ends_loops: bool,
     pub(crate) rwlock_policy: RwLockPolicy,
-    /// How often an operation ends without reason, for each thread and place.
-    pub(crate) spurious: u32,
-    /// Whether no compare-exchange does, since there are spin loops.
-    pub(crate) whims_left_out: Cell<bool>,
-    /// Whether one could have done so more often.
-    pub(crate) whims_bounded: Cell<bool>,
+    pub(crate) spurious: Spurious,
     pub(crate) learned: Learned,
     /// Whether an ordering weaker than sequential consistency was asked for.
     pub(crate) weak: Cell<bool>,
@@ -113,8 +108,10 @@ pub enum RwLockPolicy {
 /// learned, the search starts again.
 #[derive(Default)]
 pub(crate) struct Learned {
-    /// Whether there are spin loops, so that what each thread reads must be kept in mind.
+    /// Whether there are spin loops.
     pub(crate) spins: Cell<bool>,
+    /// Whether there are, or operations that may end without reason: what each thread reads must be kept in mind.
+    pub(crate) watches: Cell<bool>,
     /// Which of them give up by themselves.
     pub(crate) loops: RefCell<Loops>,
     /// Contents of `Arc`s whose counts matter: someone looks at them, or dropping the last one does

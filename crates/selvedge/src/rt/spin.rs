@@ -173,6 +173,10 @@ impl Touched {
         *self = Self { recent, places, ..Self::default() };
     }
 
+    pub(super) fn history(&self) -> u64 {
+        self.history
+    }
+
     /// The next turn counts with this one; it ends with this history, if nothing changes.
     fn goes_on(&mut self, history: u64) {
         if let Some(place) = self.places.last_mut() {
@@ -264,10 +268,10 @@ fn endless(thread: &str, spot: Spot) -> String {
 }
 
 impl Engine {
-    /// Whether there are spin loops, so that it matters what threads touch.
+    /// Whether it matters what threads touch: there are spin loops, or operations that may end without reason.
     #[inline]
     pub(crate) fn watches(&self) -> bool {
-        self.rt().shared.learned.spins.get()
+        self.rt().shared.learned.watches.get()
     }
 
     /// The running thread found `found` in `object` and left `now` there. `look`: the mode in which
@@ -355,6 +359,7 @@ impl Engine {
             // over teaches nothing.
             if rt.way == Way::Announce {
                 rt.shared.learned.spins.set(true);
+                rt.shared.learned.watches.set(true);
                 rt.learn();
             }
             return;

@@ -278,6 +278,11 @@ impl Program {
     fn decide(&mut self) {
         self.decide_whims();
         self.decide_loops();
+        // A thread that left its loop may have come to an operation that may end without reason.
+        while self.rt().has_whims {
+            self.decide_whims();
+            self.decide_loops();
+        }
     }
 
     /// Takes the pending step of a thread. Gives the fault that it shows.

@@ -14,7 +14,11 @@ use program::{Random, Step, program};
 
 use super::runtime::{Learned, Shared};
 use super::system::Program;
+use super::whim::{Patience, Spurious};
 use crate::failure::ReplayCommand;
+use crate::sync::Arc;
+use crate::sync::atomic::AtomicBool;
+use crate::sync::atomic::Ordering::SeqCst;
 use crate::thread;
 use crate::watch::{Pulse, Times};
 
@@ -45,6 +49,14 @@ struct Found {
 }
 
 fn run(algorithm: Algorithm, program: impl Fn() -> Vec<usize> + Clone + 'static) -> Found {
+    run_with(Patience::DEFAULT, algorithm, program)
+}
+
+fn run_with(
+    patience: Patience,
+    algorithm: Algorithm,
+    program: impl Fn() -> Vec<usize> + Clone + 'static,
+) -> Found {
     let outcomes = Rc::new(RefCell::new(BTreeSet::new()));
     let log = Rc::clone(&outcomes);
     let shared = Rc::new(Shared {
@@ -61,9 +73,7 @@ fn run(algorithm: Algorithm, program: impl Fn() -> Vec<usize> + Clone + 'static)
         weak: Cell::new(false),
         assumed: Cell::new(None),
         rwlock_policy: Default::default(),
-        spurious: 1,
-        whims_bounded: Cell::new(false),
-        whims_left_out: Cell::new(false),
+        spurious: Spurious::new(1, false, patience),
         unsteady: RefCell::new(None),
         statics: RefCell::new(None),
         firsts: Default::default(),
@@ -212,4 +222,30 @@ fn earlier_mistakes() {
     // Who drops the result of a thread, and when its thread-local values are dropped, was not part of the search.
     assert!(compare(vec![vec![Step::Detach(0)], vec![Step::Load(1)]]));
     assert!(compare(vec![vec![Step::Load(0), Step::Load(0)], vec![Step::Local(0), Step::Add(0)]]));
+}
+
+/// Beyond the limits of a trial there is a choice.
+#[test]
+fn impatience_costs_executions_and_hides_nothing() {
+    let program = || {
+        let ready = Arc::new(AtomicBool::new(false));
+        let (other, main) = (Arc::clone(&ready), thread::current());
+        thread::spawn(move || {
+            other.store(true, SeqCst);
+            main.unpark();
+        });
+        let mut looked = 0;
+        while !ready.load(SeqCst) {
+            thread::park();
+            looked = 1;
+        }
+        vec![looked]
+    };
+    let usual = run(Algorithm::Optimal, program);
+    for (turns, operations) in [(0, 1_000), (1, 1_000), (32, 0), (32, 1)] {
+        let patience = Patience { turns, operations };
+        let impatient = run_with(patience, Algorithm::Optimal, program);
+        assert!(impatient.executions > usual.executions, "{patience:?}");
+        assert_eq!(impatient.outcomes, usual.outcomes, "{patience:?}");
+    }
 }

@@ -177,7 +177,7 @@ impl<T: Value> Core<T> {
     ) -> Result<T, T> {
         const VERB: &str = "compare_exchange_weak";
         let spot = Location::caller();
-        if Engine::enter().fails_without_reason(VERB, spot) {
+        if Engine::enter().ends_without_reason(VERB, spot) {
             return Err(self.load(orders.1));
         }
         self.compare_exchange(VERB, expected, new, orders)
