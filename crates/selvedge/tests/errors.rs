@@ -492,3 +492,6 @@ fn weak_orderings_are_mentioned_in_json() {
     assert!(load(Acquire).contains("only weak memory shows were not explored"));
     assert!(!load(SeqCst).contains("weak memory"));
 }
+
+#[path = "errors/memory.rs"]
+mod memory;

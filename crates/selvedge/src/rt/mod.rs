@@ -7,6 +7,7 @@ pub(crate) mod blocks;
 mod deadlock;
 pub(crate) mod engine;
 pub(crate) mod fiber;
+mod freed;
 mod image;
 pub(crate) mod leaks;
 mod lock_order;
@@ -21,6 +22,7 @@ pub(crate) mod runtime;
 pub(crate) mod spin;
 mod state;
 pub(crate) mod system;
+pub(crate) mod watched;
 mod whim;
 
 #[cfg(test)]

@@ -67,7 +67,8 @@ fn run(algorithm: Algorithm, program: impl Fn() -> Vec<usize> + Clone + 'static)
         is_queued: std::sync::Arc::default(),
         backtrace: RefCell::new(None),
         is_unsteady: Cell::new(false),
-        freed_by: Cell::new(None),
+        about_block: RefCell::new(None),
+        watched: RefCell::new(None),
         block_leaks: false,
         reuses: false,
     });
