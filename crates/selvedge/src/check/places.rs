@@ -38,10 +38,9 @@ pub(super) fn find(shared: &Rc<Shared>, replay: &mut Replay, violation: &mut Vio
     });
     if let Some(position) = about.freed_by {
         add_to(replay, position, "; then frees the memory");
-        if let Some(schedule) = use_first(shared, replay, position) {
-            violation
-                .notes
-                .push(format!("with the use first nothing is wrong so far: schedule {schedule}"));
+        let user = violation.thread;
+        if let Some(schedule) = user.and_then(|user| use_first(shared, replay, position, user)) {
+            violation.notes.push(format!("in this schedule the use comes first: {schedule}"));
         }
     }
 }

@@ -149,10 +149,14 @@ impl Arena {
         &self.log
     }
 
-    /// The last block that does not begin behind an offset.
+    /// The last block that does not begin after an offset: mostly the last one.
+    #[inline]
     pub(crate) fn block_at(&mut self, offset: u64) -> Option<&mut Block> {
-        let behind = self.log.partition_point(|block| block.offset <= offset);
-        self.log.get_mut(behind.checked_sub(1)?)
+        let at = match self.log.last()?.offset <= offset {
+            true => self.log.len() - 1,
+            false => self.log.partition_point(|block| block.offset <= offset).checked_sub(1)?,
+        };
+        self.log.get_mut(at)
     }
 
     /// For the next execution: everything is free but for what is still alive.

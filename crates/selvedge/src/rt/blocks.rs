@@ -355,7 +355,7 @@ pub(super) fn note_free(
     if !rt.threads.get(thread).is_some_and(|it| std::ptr::eq(&raw const *it.arena, of)) {
         return true;
     }
-    if rt.block_of(address).is_some_and(|block| block.recycles) && rt.recycles(layout) {
+    if rt.recycles(layout) && rt.block_of(address).is_some_and(|block| block.recycles) {
         engine.release(layout, address);
     }
     let rt = engine.rt();
