@@ -1,6 +1,7 @@
 //! The entry: checks a closure, and says what came out.
 
 mod follow;
+mod places;
 
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
@@ -9,7 +10,7 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use selvedge_core::{Bound, Budget, Inconclusive, Replay, Report, Verdict};
+use selvedge_core::{Bound, Budget, Inconclusive, Report, Verdict};
 use selvedge_explore::{Algorithm, Limits, Options, Sampling, confirm_within, explore, sample};
 use selvedge_report::TraceView;
 
@@ -481,9 +482,10 @@ impl Builder {
         for (violation, schedule) in &report.violations {
             let make = || Program::new(Rc::clone(shared), true);
             shared.backtrace.take();
+            shared.about_block.take();
             match confirm_within(&make, violation, schedule, &self.options.budget) {
                 Ok(mut confirmed) => {
-                    name_free(shared, &mut confirmed.replay);
+                    places::find(shared, &mut confirmed.replay, &mut confirmed.violation);
                     let (replay, found) =
                         (turns::without(confirmed.replay), [&confirmed.violation]);
                     let view = TraceView::new(&replay, &found, &failure::source_line);
@@ -536,7 +538,8 @@ impl Builder {
             hopeless: RefCell::new(None),
             backtrace: RefCell::new(None),
             is_unsteady: Cell::new(false),
-            freed_by: Cell::new(None),
+            about_block: RefCell::new(None),
+            watched: RefCell::new(None),
             block_leaks: self.leaks,
             reuses: self.reuse == Reuse::Choice,
             unsteady: RefCell::new(None),
@@ -573,14 +576,6 @@ impl Builder {
             Inconclusive::Bound(Bound::Interrupted) | Inconclusive::GaveUp(_) => false,
             Inconclusive::Bound(_) => true,
         }
-    }
-}
-
-/// Says which step freed what a violation is about.
-fn name_free(shared: &Shared, replay: &mut Replay) {
-    let step = shared.freed_by.take().and_then(|position| replay.steps.get_mut(position));
-    if let Some(step) = step.filter(|step| !step.description.text.starts_with("free ")) {
-        step.description.text.push_str("; then frees the memory");
     }
 }
 

@@ -177,8 +177,9 @@
 //! # Memory that is freed
 //!
 //! An operation on an atomic, a cell or a lock whose memory was freed is a failure, and so are a second
-//! free of the same memory and a free of what is no block. It does not take luck to see that: if an access
-//! can come after a free, it is run in that order.
+//! free of the same memory and a free of what is no block, or not with the layout that it was allocated with.
+//! If an access can come after a free, it is run in that order. The report shows where the memory
+//! was allocated, freed and used, and, where there is one, the schedule with the use first.
 //!
 //! ```
 //! use selvedge::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -198,6 +199,9 @@
 //! Freed memory is not used again in an execution, unless [`Builder::reuse`] makes that a choice of every
 //! allocation: then a compare-exchange may find an address again that belongs to something else by
 //! now. [`Builder::leaks`] also reports memory that is never freed, of boxes for example.
+//!
+//! Plain memory has no operations that are seen. But a freed block must stay as it is: a write to it, through
+//! a raw pointer for example, is found at the end of the execution, or when the block is used again.
 //!
 //! # More about failures
 //!
@@ -404,10 +408,13 @@
 //!   itself: here that takes [`sync::Arc::from_std`]. `Arc::make_mut` needs contents of known size.
 //! * [`cell::UnsafeCell`] gives guarded pointers, as loom's, not bare ones. Accesses to the other cells
 //!   of [`std::cell`], or to memory without a cell around it, are not seen.
-//! * Uses of freed memory are seen if they are operations on types of this crate: give a node an atomic or
-//!   a [`cell`]. A plain read or write of freed memory finds what was there before, and is not seen.
-//!   The report names the thread that freed it and its last operation before that, not the line of the
-//!   free. [`Algorithm::DataCentric`] looks for neither data races nor frees that come too early. What
+//! * Uses of freed memory are seen in every order if they are operations on types of this crate: give a node
+//!   an atomic or a [`cell`]. A plain read of freed memory finds what was there before, and is not seen. A
+//!   plain write is seen if it changes something in the first KiB of a block of less than 1 MiB, in executions in which it
+//!   comes after the free: other orders are not run for its sake. A write beyond the end of a block is not seen.
+//! * The lines where memory was allocated and freed come from debug information. Without it, and where no code
+//!   but the library's is on the stack, the report has the last operation of the thread before that.
+//! * [`Algorithm::DataCentric`] looks for neither data races nor frees that come too early. What
 //!   keeps memory alive must be seen, too: counts of `std`'s `Arc` are not, so that a use after one of
 //!   those has freed it is found only in executions in which it comes later.
 //! * The types are larger than `std`'s, so there is no way to make one of what is no such type:

@@ -541,3 +541,6 @@ fn a_computation_without_end() {
         }
     });
 }
+
+#[path = "errors/memory.rs"]
+mod memory;

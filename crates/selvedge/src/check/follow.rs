@@ -5,7 +5,7 @@ use std::rc::Rc;
 use selvedge_core::{Bound, Inconclusive, Report, Schedule};
 use selvedge_report::TraceView;
 
-use super::{Builder, name_free};
+use super::{Builder, places};
 use crate::failure::{self, Failure, Look};
 use crate::rt::runtime::Shared;
 use crate::rt::system::Program;
@@ -21,7 +21,7 @@ impl Builder {
             Err(error) => panic!("selvedge: `{schedule}` is no schedule: {error}"),
         };
         let mut replayed = self.follow_once(shared, &steps);
-        if shared.learned.rwlocks.get() {
+        if shared.learned.rwlocks.get() || shared.reuses {
             // Which steps there are depends on what threads do in other executions, too: the same search learns
             // the same.
             shared.learned.news.set(false);
@@ -65,12 +65,15 @@ impl Builder {
         steps: &Schedule,
     ) -> Result<(Report, TraceView), String> {
         shared.is_unsteady.set(false);
+        shared.about_block.take();
         let with_turns = turns::with(&mut Program::new(Rc::clone(shared), false), steps);
         let mut system = Program::new(Rc::clone(shared), true);
         let mut replay =
             selvedge_core::replay(&mut system, &with_turns).map_err(|error| error.to_string())?;
-        name_free(shared, &mut replay);
         let mut violations: Vec<_> = replay.violations().cloned().collect();
+        for violation in &mut violations {
+            places::find(shared, &mut replay, violation);
+        }
         if self.options.data_races {
             violations.extend(selvedge_explore::data_races(&system, &replay));
         }

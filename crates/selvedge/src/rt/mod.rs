@@ -9,6 +9,7 @@ mod deadlock;
 pub(crate) mod engine;
 mod exit;
 pub(crate) mod fiber;
+mod freed;
 mod image;
 mod last_words;
 pub(crate) mod leaks;
@@ -26,6 +27,7 @@ mod state;
 mod stranger;
 pub(crate) mod system;
 mod unhinted;
+pub(crate) mod watched;
 pub(crate) mod whim;
 
 #[cfg(test)]

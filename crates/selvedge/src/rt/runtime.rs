@@ -26,6 +26,7 @@ use super::object::Touching;
 use super::operation::{Operation, Spot, Subject};
 use super::restore::{Firsts, Outliving};
 use super::spin::Touched;
+use super::watched::{AboutBlock, Watched};
 use super::whim::{Spurious, Trial, Whims};
 use crate::failure::ReplayCommand;
 use crate::watch::Pulse;
@@ -66,8 +67,10 @@ pub(crate) struct Shared {
     pub(crate) hopeless: RefCell<Option<String>>,
     /// From the last panic that was seen in a replay, if the environment asks for backtraces.
     pub(crate) backtrace: RefCell<Option<Backtrace>>,
-    /// The step whose code freed the memory that the last violation is about.
-    pub(crate) freed_by: Cell<Option<usize>>,
+    /// What happened to the block that the last violation of a replay is about.
+    pub(crate) about_block: RefCell<Option<AboutBlock>>,
+    /// The block that a replay looks at.
+    pub(crate) watched: RefCell<Option<Watched>>,
     /// Whether an allocation may give a block that was freed before.
     pub(crate) reuses: bool,
     /// Whether blocks that are never freed are reported.
@@ -320,6 +323,8 @@ pub(crate) struct Runtime {
     pub(crate) resets: Vec<Outliving>,
     pub(crate) leaks: Leaks,
     pub(crate) memory: Memory,
+    /// Whether a block is watched.
+    pub(crate) watches: bool,
     /// What the next operation of the running thread is about.
     pub(crate) touching: [Option<Touching>; 2],
     pub(crate) stacks: Stacks,
@@ -347,6 +352,7 @@ pub(crate) fn set_running(runtime: *mut Runtime) -> *mut Runtime {
 impl Runtime {
     pub(crate) fn new(shared: Rc<Shared>, tracing: bool) -> Box<Self> {
         let stacks = Stacks::new(shared.stack_size);
+        let watches = shared.watched.borrow().is_some();
         let mut new = Box::new(Self {
             shared,
             threads: Vec::new(),
@@ -372,6 +378,7 @@ impl Runtime {
             resets: Vec::new(),
             leaks: Leaks::default(),
             memory: Memory::default(),
+            watches,
             touching: [None; 2],
             stacks,
             least_stack: 0,
@@ -388,7 +395,7 @@ impl Runtime {
         let life = self.names.add_of(number, 1, "thread");
         let wake = self.names.add_of(number, 2, "wake-up");
         let mut arena = Box::new(Arena::new(number));
-        arena.reuses = self.reuses();
+        arena.asks = self.reuses() || self.watches;
         arena.owner = Arc::as_ptr(&self.shared.pulse) as usize;
         self.threads.push(Box::new(Thread {
             state: State::Absent,

@@ -9,8 +9,6 @@ use selvedge_core::{
     Step, System, ThreadId, Violation, ViolationKind,
 };
 
-use selvedge_report::plural;
-
 use super::fiber::{body, resume, start};
 use super::runtime::{Runtime, Shared, State, Way, place, set_running};
 
@@ -192,9 +190,9 @@ impl Program {
         rt.unwinding = 0;
         rt.created = 0;
         rt.is_broken = false;
-        let reuses = rt.reuses();
+        let asks = rt.reuses() || rt.watches;
         for thread in &mut rt.threads {
-            thread.arena.reuses = reuses;
+            thread.arena.asks = asks;
             if thread.state != State::Absent {
                 thread.state = State::Absent;
                 thread.arena.reset();
@@ -297,7 +295,11 @@ impl Program {
             // SAFETY: no reference into the runtime is held.
             unsafe { resume(self.rt, number) };
         }
-        let thread = &mut self.rt_mut().threads[number];
+        let rt = self.rt_mut();
+        if rt.watches {
+            rt.watch_step(number);
+        }
+        let thread = &mut rt.threads[number];
         if thread.state == State::Failed { thread.fault.take() } else { None }
     }
 }
@@ -408,8 +410,9 @@ impl System for Program {
             }
             return (Ending::Deadlocked, Some(rt.deadlock()));
         }
+        let written = rt.written_after_free();
         self.close();
-        (Ending::Complete, leak(self.rt()))
+        (Ending::Complete, written.or_else(|| leak(self.rt())))
     }
 
     /// The end looks at no variable: who waits, and what was never given back, follows from the steps that
@@ -440,7 +443,7 @@ fn leak(rt: &Runtime) -> Option<Violation> {
     }
     let left = rt.leaks.left();
     let Some((what, spot)) = left.first() else {
-        return rt.shared.block_leaks.then(|| leaked_block(rt)).flatten();
+        return rt.shared.block_leaks.then(|| rt.leaked_block()).flatten();
     };
     let more = match left.len() {
         1 => String::new(),
@@ -453,24 +456,6 @@ fn leak(rt: &Runtime) -> Option<Violation> {
         notes: vec![format!(
             "{what} was made at {spot}, and something still refers to it at the end"
         )],
-        thread: None,
-    })
-}
-
-/// A block that was never freed.
-fn leaked_block(rt: &Runtime) -> Option<Violation> {
-    let left = rt.blocks_left();
-    let &(thread, size) = left.first()?;
-    let more = match left.len() {
-        1 => String::new(),
-        more => format!(", and {} more", plural(more as u64 - 1, "block", "blocks")),
-    };
-    let (name, bytes) = (rt.thread_name(thread), plural(size as u64, "byte", "bytes"));
-    Some(Violation {
-        kind: ViolationKind::Leak,
-        message: format!("a block of {bytes} that {name} allocated is never freed{more}"),
-        places: Vec::new(),
-        notes: Vec::new(),
         thread: None,
     })
 }

@@ -87,7 +87,8 @@ fn run_with(
         hopeless: RefCell::new(None),
         backtrace: RefCell::new(None),
         is_unsteady: Cell::new(false),
-        freed_by: Cell::new(None),
+        about_block: RefCell::new(None),
+        watched: RefCell::new(None),
         block_leaks: false,
         reuses: false,
     });

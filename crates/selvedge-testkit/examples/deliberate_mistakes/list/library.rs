@@ -364,4 +364,28 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         suite: "waiting_writers",
         test: "try_read_may_fail_while_a_writer_waits",
     },
+    Mistake {
+        name: "library: freed memory may change",
+        file: "rt/freed.rs",
+        right: "let length = size.min(MOST_COMPARED);",
+        wrong: "let length = size.min(MOST_COMPARED) / 2;",
+        suite: "frees",
+        test: "writes_to_freed_memory",
+    },
+    Mistake {
+        name: "library: a block may be freed with another alignment",
+        file: "rt/blocks.rs",
+        right: "if allocated != (size, layout.align()) {",
+        wrong: "if allocated.0 != size {",
+        suite: "errors",
+        test: "memory::frees_of_what_was_not_allocated_like_this",
+    },
+    Mistake {
+        name: "library: who follows a schedule knows nothing of other executions",
+        file: "check/follow.rs",
+        right: "if shared.learned.rwlocks.get() || shared.reuses {",
+        wrong: "if shared.learned.rwlocks.get() {",
+        suite: "frees",
+        test: "another_process_shows_the_same",
+    },
 ];
