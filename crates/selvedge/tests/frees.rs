@@ -196,6 +196,7 @@ fn what_threads_own_and_what_crosses_the_check() {
         static MINE: Cell<Option<Box<u32>>> = Cell::new(Some(Box::new(1)));
     }
     std::thread_local! {
+        #[allow(clippy::vec_box, reason = "each is a block of its own")]
         static SYSTEM: RefCell<Vec<Box<u32>>> = const { RefCell::new(Vec::new()) };
     }
     fine(|| {

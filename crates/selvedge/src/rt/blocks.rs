@@ -364,7 +364,7 @@ pub(super) fn note_free(
     }
     let rt = engine.rt();
     let freed = rt.free(address, layout);
-    if rt.watches {
+    if rt.watches_block {
         rt.watch_free(address, freed.is_err());
     }
     let Err(violation) = freed else { return true };

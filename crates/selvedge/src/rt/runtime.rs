@@ -324,7 +324,7 @@ pub(crate) struct Runtime {
     pub(crate) leaks: Leaks,
     pub(crate) memory: Memory,
     /// Whether a block is watched.
-    pub(crate) watches: bool,
+    pub(crate) watches_block: bool,
     /// What the next operation of the running thread is about.
     pub(crate) touching: [Option<Touching>; 2],
     pub(crate) stacks: Stacks,
@@ -352,7 +352,7 @@ pub(crate) fn set_running(runtime: *mut Runtime) -> *mut Runtime {
 impl Runtime {
     pub(crate) fn new(shared: Rc<Shared>, tracing: bool) -> Box<Self> {
         let stacks = Stacks::new(shared.stack_size);
-        let watches = shared.watched.borrow().is_some();
+        let watches_block = shared.watched.borrow().is_some();
         let mut new = Box::new(Self {
             shared,
             threads: Vec::new(),
@@ -378,7 +378,7 @@ impl Runtime {
             resets: Vec::new(),
             leaks: Leaks::default(),
             memory: Memory::default(),
-            watches,
+            watches_block,
             touching: [None; 2],
             stacks,
             least_stack: 0,
@@ -395,7 +395,7 @@ impl Runtime {
         let life = self.names.add_of(number, 1, "thread");
         let wake = self.names.add_of(number, 2, "wake-up");
         let mut arena = Box::new(Arena::new(number));
-        arena.asks = self.reuses() || self.watches;
+        arena.asks = self.reuses() || self.watches_block;
         arena.owner = Arc::as_ptr(&self.shared.pulse) as usize;
         self.threads.push(Box::new(Thread {
             state: State::Absent,

@@ -190,7 +190,7 @@ impl Program {
         rt.unwinding = 0;
         rt.created = 0;
         rt.is_broken = false;
-        let asks = rt.reuses() || rt.watches;
+        let asks = rt.reuses() || rt.watches_block;
         for thread in &mut rt.threads {
             thread.arena.asks = asks;
             if thread.state != State::Absent {
@@ -296,7 +296,7 @@ impl Program {
             unsafe { resume(self.rt, number) };
         }
         let rt = self.rt_mut();
-        if rt.watches {
+        if rt.watches_block {
             rt.watch_step(number);
         }
         let thread = &mut rt.threads[number];

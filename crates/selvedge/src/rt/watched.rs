@@ -156,7 +156,7 @@ impl Runtime {
 #[cold]
 pub(super) fn note_allocated(address: usize) {
     if let Some(engine) = Engine::try_enter()
-        && engine.rt().watches
+        && engine.rt().watches_block
     {
         engine.rt().capture(address, |watched, calls| watched.allocated = Some(calls));
     }
