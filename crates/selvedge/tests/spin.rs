@@ -461,7 +461,8 @@ fn other_loops_that_do_not_say_that_they_wait() {
         let text = outcome.text();
         assert_eq!(outcome.verdict(), Verdict::Inconclusive, "{text}");
         assert!(text.contains("150 times in a row"), "{text}");
-        assert!(outcome.executions() < 20, "{text}");
+        // One for each turn that it is followed, at most.
+        assert!(outcome.executions() < 160, "{text}");
     }
     is_told(|| {
         let lock = Arc::new(AtomicBool::new(false));

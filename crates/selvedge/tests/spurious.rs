@@ -11,11 +11,13 @@ use selvedge::sync::atomic::{AtomicBool, AtomicUsize};
 use selvedge::sync::{Arc, Condvar, Mutex};
 use selvedge::{Algorithm, Builder, Outcome, Verdict, thread};
 
+const ALGORITHMS: [Algorithm; 4] =
+    [Algorithm::Oracle, Algorithm::Source, Algorithm::Quasi, Algorithm::Optimal];
+
 /// Violated, by all explorers, and only because something ends without reason.
 #[track_caller]
 fn fails(program: fn()) -> Outcome {
-    let algorithms = [Algorithm::Oracle, Algorithm::Source, Algorithm::Quasi, Algorithm::Optimal];
-    let outcomes = algorithms.map(|algorithm| {
+    let outcomes = ALGORITHMS.map(|algorithm| {
         let outcome = Builder::new().algorithm(algorithm).explore(program);
         assert_eq!(outcome.verdict(), Verdict::Violated, "{algorithm:?}: {}", outcome.text());
         outcome
@@ -400,4 +402,32 @@ fn loops_that_look_again_are_left_out_unless_asked_for() {
     assert!(usual.json().contains("where the code looks again"), "{}", usual.json());
     let everywhere = Builder::new().spurious_everywhere(true).explore(program);
     assert_eq!(everywhere.verdict(), Verdict::Violated, "{}", everywhere.text());
+}
+
+/// What it looks at after it woke is what others set meanwhile: whether it looks again then depends on when it wakes.
+#[test]
+fn what_others_did_before_decides_whether_it_looks_again() {
+    fn program() {
+        let (pair, other) = flag();
+        let careless = Arc::new(AtomicBool::new(false));
+        let sets = Arc::clone(&careless);
+        thread::spawn(move || {
+            sets.store(true, SeqCst);
+            set(&other);
+        });
+        let mut ready = pair.0.lock().unwrap();
+        while !*ready {
+            ready = pair.1.wait(ready).unwrap();
+            if careless.load(SeqCst) {
+                break;
+            }
+        }
+        assert!(*ready, "woken, but not ready");
+    }
+    for algorithm in ALGORITHMS {
+        let builder = Builder::new().algorithm(algorithm);
+        let everywhere = builder.clone().spurious_everywhere(true).explore(program);
+        assert_eq!(everywhere.verdict(), Verdict::Violated, "{algorithm:?}: {}", everywhere.text());
+        eprintln!("{algorithm:?} {:?}", builder.explore(program).verdict());
+    }
 }

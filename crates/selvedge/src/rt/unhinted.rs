@@ -11,7 +11,7 @@ use super::operation::Spot;
 use super::runtime::Way;
 
 /// A thread that looks so often at the same things, and does nothing else, is in such a loop. Less than what tires a
-/// thread (`selvedge_explore::Caps`): the first execution that comes to such a loop shows it.
+/// thread (`selvedge_explore::Caps`): so many executions show it, at most, if each is a turn longer than the one before.
 const MOST_LOOKS: u32 = 150;
 
 /// So many things it looks at in turn.
