@@ -255,9 +255,11 @@ impl Builder {
     ///
     /// It is left out, and costs no execution, where the code looks again and changes nothing: if it ends without
     /// reason as soon as the thread comes to it, the thread comes back to it, has only read, or taken and given up
-    /// locks, and is in a state that it was in after an earlier turn. Everything else is explored, up to the bound. So
-    /// what may be missed is what such a loop sees if it wakes *later*, while others change what it looks at but have
-    /// not notified it yet; that others find its lock taken meanwhile; and what it remembers of its first turns only.
+    /// locks, and is in a state that it was in after an earlier turn. Everything else is explored, up to the bound.
+    ///
+    /// So the default leaves out what such a loop does if it wakes *later*, when others have changed what it looks at
+    /// but not notified it yet (whether it looks again is found out once, where it first comes with the same
+    /// knowledge), that others find its lock taken meanwhile, and what it remembers of its first turns only;
     /// [`spurious_everywhere`](Self::spurious_everywhere) explores these, too.
     ///
     /// The report says if something was left out, or if the bound was reached (`facts.spurious` in JSON); a passing

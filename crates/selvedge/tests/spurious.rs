@@ -11,8 +11,14 @@ use selvedge::sync::atomic::{AtomicBool, AtomicUsize};
 use selvedge::sync::{Arc, Condvar, Mutex};
 use selvedge::{Algorithm, Builder, Outcome, Verdict, thread};
 
-const ALGORITHMS: [Algorithm; 4] =
-    [Algorithm::Oracle, Algorithm::Source, Algorithm::Quasi, Algorithm::Optimal];
+const ALGORITHMS: [Algorithm; 6] = [
+    Algorithm::Oracle,
+    Algorithm::Sleep,
+    Algorithm::Source,
+    Algorithm::Parsimonious,
+    Algorithm::Quasi,
+    Algorithm::Optimal,
+];
 
 /// Violated, by all explorers, and only because something ends without reason.
 #[track_caller]
@@ -407,14 +413,8 @@ fn loops_that_look_again_are_left_out_unless_asked_for() {
 /// What it looks at after it woke is what others set meanwhile: whether it looks again then depends on when it wakes.
 #[test]
 fn what_others_did_before_decides_whether_it_looks_again() {
-    fn program() {
-        let (pair, other) = flag();
-        let careless = Arc::new(AtomicBool::new(false));
-        let sets = Arc::clone(&careless);
-        thread::spawn(move || {
-            sets.store(true, SeqCst);
-            set(&other);
-        });
+    type Shared = (Flag, AtomicBool);
+    fn waits((pair, careless): &Shared) {
         let mut ready = pair.0.lock().unwrap();
         while !*ready {
             ready = pair.1.wait(ready).unwrap();
@@ -424,10 +424,26 @@ fn what_others_did_before_decides_whether_it_looks_again() {
         }
         assert!(*ready, "woken, but not ready");
     }
-    for algorithm in ALGORITHMS {
-        let builder = Builder::new().algorithm(algorithm);
-        let everywhere = builder.clone().spurious_everywhere(true).explore(program);
-        assert_eq!(everywhere.verdict(), Verdict::Violated, "{algorithm:?}: {}", everywhere.text());
-        eprintln!("{algorithm:?} {:?}", builder.explore(program).verdict());
+    fn notifies((pair, careless): &Shared) {
+        careless.store(true, SeqCst);
+        set(pair);
+    }
+    fn spawns(first: fn(&Shared), second: fn(&Shared)) {
+        let shared = Arc::new(((Mutex::new(false), Condvar::new()), AtomicBool::new(false)));
+        let other = Arc::clone(&shared);
+        thread::spawn(move || first(&other));
+        second(&shared);
+    }
+    let programs: [fn(); 2] = [|| spawns(notifies, waits), || spawns(waits, notifies)];
+    for program in programs {
+        let verdicts = ALGORITHMS.map(|algorithm| {
+            let builder = Builder::new().algorithm(algorithm);
+            let everywhere = builder.clone().spurious_everywhere(true).explore(program);
+            let text = everywhere.text();
+            assert_eq!(everywhere.verdict(), Verdict::Violated, "{algorithm:?}: {text}");
+            builder.explore(program).verdict()
+        });
+        // What is left out otherwise is the same for all explorers.
+        assert_eq!(verdicts, [verdicts[0]; ALGORITHMS.len()]);
     }
 }

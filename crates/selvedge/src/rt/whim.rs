@@ -14,10 +14,13 @@
 //! safe answer, so that the limits below cost executions, but hide nothing.
 //!
 //! Whether there is a choice depends on what the thread came to know so far, and on nothing else: steps that commute
-//! must not decide which steps others take. So the answer is kept with that.
+//! must not decide which steps others take. So the answer is kept with that. It is found out in the first state in
+//! which the thread comes there with this knowledge; in another state, in which others did more, the answer might
+//! differ, but only in what is left out anyway.
 //!
 //! What is left out is what a loop that looks again would see if it woke while others change what it looks at, before
-//! they notify it; that others find its lock taken then; and what it remembers of its first turns only. [`Builder::spurious_everywhere`] leaves out nothing.
+//! they notify it; that others find its lock taken then; and what it remembers of its first turns only.
+//! [`Builder::spurious_everywhere`] leaves out nothing.
 //!
 //! [`Builder::spurious_everywhere`]: crate::Builder::spurious_everywhere
 
