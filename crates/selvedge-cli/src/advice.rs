@@ -1,13 +1,13 @@
-//! What to do when nothing is proved.
+//! Advice for an inconclusive verdict.
 
 use selvedge_core::{Bound, Inconclusive};
 use selvedge_report::plural;
 
-/// What happened, and the next step: lines, the first of which is a sentence of its own.
+/// Returns what happened, and the next step: lines, the first of which is a sentence of its own.
 pub(crate) fn advice(reason: &Inconclusive) -> (String, Vec<String>) {
     let bound = match reason {
         Inconclusive::Bound(bound) => bound,
-        // It has its hint in itself.
+        // The reason contains its own hint.
         Inconclusive::GaveUp(reason) => return (reason.clone(), Vec::new()),
     };
     let lines = match bound {
@@ -15,7 +15,7 @@ pub(crate) fn advice(reason: &Inconclusive) -> (String, Vec<String>) {
             vec![format!("raise the limit: --max-executions {}", most.saturating_mul(10))]
         }
         Bound::Steps(most) => vec![
-            "a loop that waits for another thread? write `await …` instead of spinning,".to_owned(),
+            "does a loop wait for another thread? replace it by `await …`,".to_owned(),
             format!("or raise the limit: --max-steps {}", most.saturating_mul(10)),
         ],
         Bound::Preemptions { most, exact } => {
@@ -24,7 +24,9 @@ pub(crate) fn advice(reason: &Inconclusive) -> (String, Vec<String>) {
                 "raise the bound: --preemptions {more}, or leave it out to cover everything"
             )];
             if !exact {
-                lines.push("all executions within the bound: --algorithm oracle".to_owned());
+                lines.push(
+                    "to cover all executions within the bound: --algorithm oracle".to_owned(),
+                );
             }
             lines
         }
@@ -34,25 +36,27 @@ pub(crate) fn advice(reason: &Inconclusive) -> (String, Vec<String>) {
                 "raise the bound: --context-switches {more}, or leave it out to cover everything"
             )];
             if !exact {
-                lines.push("all executions within the bound: --algorithm oracle".to_owned());
+                lines.push(
+                    "to cover all executions within the bound: --algorithm oracle".to_owned(),
+                );
             }
             lines
         }
         Bound::Time => vec![
             "raise the limit (--time), make the program smaller (--const N=2),".to_owned(),
-            "look at executions with few preemptions first (--preemptions 2),".to_owned(),
-            "or at random ones (--sample 10000)".to_owned(),
+            "search for bugs with few preemptions first (--preemptions 2),".to_owned(),
+            "or sample random executions (--sample 10000)".to_owned(),
         ],
         Bound::Memory => vec![
-            "raise the limit (--max-memory), or take an explorer that keeps little: --algorithm source;"
-                .to_owned(),
+            "use an algorithm whose memory does not grow with the number of executions".to_owned(),
+            "(--algorithm parsimonious or source), raise the limit (--max-memory),".to_owned(),
             "or make the program smaller (--const N=2)".to_owned(),
         ],
         Bound::Work => Vec::new(),
-        Bound::Interrupted => vec!["let it run to its end, or set a limit: --time 5m".to_owned()],
+        Bound::Interrupted => vec!["let it finish, or set a limit: --time 5m".to_owned()],
         Bound::Sampling(_) => vec![
             "leave out --sample to cover all executions,".to_owned(),
-            "or take other ones: more of them, or another --seed".to_owned(),
+            "or sample more of them, or with another --seed".to_owned(),
         ],
     };
     let what = match bound {

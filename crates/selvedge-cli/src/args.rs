@@ -49,19 +49,19 @@ pub(crate) enum Command {
     /// Run all algorithms on a program, side by side
     #[command(long_about = help::COMPARE, after_long_help = help::COMPARE_EXAMPLES)]
     Compare(CompareArgs),
-    /// Show the execution that a schedule leads to
+    /// Replay a schedule and show its execution
     #[command(long_about = help::REPLAY, after_long_help = help::REPLAY_EXAMPLES)]
     Replay(ReplayArgs),
-    /// Measure how fast the explorers are, on programs that the tool brings along
+    /// Measure how fast the algorithms are, on built-in programs
     #[command(long_about = help::BENCH, after_long_help = help::BENCH_EXAMPLES)]
     Bench(BenchArgs),
-    /// Show the mutually atomic transactions of two threads, and where a token passes
+    /// Show the mutually atomic transactions of two threads
     #[command(long_about = help::MAT, after_long_help = help::MAT_EXAMPLES)]
     Mat(MatArgs),
-    /// Find out when atomic blocks are independent of each other
+    /// Find conditions under which pairs of atomic blocks are independent
     #[command(long_about = help::CONSTRAINTS, after_long_help = help::CONSTRAINTS_EXAMPLES)]
     Constraints(ConstraintsArgs),
-    /// List the algorithms: what each is, what it covers, when to choose it
+    /// List the algorithms: what each one does, what it covers, when to use it
     Algorithms,
     /// Write a completion script for a shell
     #[command(long_about = help::COMPLETIONS, after_long_help = help::COMPLETIONS_EXAMPLES)]
@@ -82,13 +82,13 @@ pub(crate) enum Colour {
     Never,
 }
 
-/// What to do about cyclic communication.
+/// How to treat cyclic communication.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
 pub(crate) enum CyclesArg {
-    /// Nothing special: fewest classes
+    /// One execution per observation class: the fewest executions
     Exact,
-    /// Also observe the order of writes to some variables, as the paper does: more classes, but
-    /// each is decided in polynomial time
+    /// Also distinguish the order of writes to some variables, as the paper does: more classes, each
+    /// decided in polynomial time
     Refine,
 }
 
@@ -112,10 +112,10 @@ pub(crate) struct ProgramArgs {
     given: ConstantArgs,
 }
 
-/// Constants that are given from outside.
+/// Constants set on the command line.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ConstantArgs {
-    /// Give a constant of the program another value; may be repeated
+    /// Set a constant of the program; may be repeated
     #[arg(long = "const", value_name = "NAME=VALUE", value_parser = parse_constant)]
     constants: Vec<Constant>,
 }
@@ -126,40 +126,40 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) program: ProgramArgs,
 
-    /// How to search; `selvedge algorithms` explains them
+    /// The search algorithm; `selvedge algorithms` lists them
     #[arg(long, short, value_name = "NAME", value_parser = AlgorithmParser,
           default_value = Algorithm::DEFAULT.info().name, hide_possible_values = true)]
     pub(crate) algorithm: Algorithm,
 
-    /// Show the search in numbers: the causality trees of `quasi`, the formulas of --symbolic
+    /// Show statistics of the search (`quasi`, `data-centric`, --symbolic)
     #[arg(long)]
     pub(crate) stats: bool,
 
-    /// What `data-centric` does if the threads communicate in a cycle
+    /// How `data-centric` treats threads that communicate in a cycle
     #[arg(long, value_name = "HOW", default_value = "exact")]
     pub(crate) cycles: CyclesArg,
 
-    /// `data-centric` does not observe the order in which locks are taken: fewer classes, but
+    /// `data-centric` does not distinguish the order in which locks are acquired: fewer classes, but
     /// deadlocks are not covered
     #[arg(long)]
     pub(crate) unobserved_locks: bool,
 
-    /// With `--algorithm constrained`: where a constraint is used, run both orders. A constraint that is
-    /// wrong is a violation, with the state that refutes it
+    /// With `--algorithm constrained`: run both orders wherever a constraint is used, and report a constraint
+    /// that does not hold, with the state that refutes it
     #[arg(long)]
     pub(crate) check_constraints: bool,
 
-    /// With `--algorithm constrained`: independence constraints besides those in the program. `synthesise`
-    /// them, `declared` for none, or a file that `selvedge constraints --write` made [default: synthesise
-    /// if the program declares none, else declared]
+    /// With `--algorithm constrained`: where further independence constraints come from: `synthesise`, a file
+    /// written by `selvedge constraints --write`, or `declared` for none besides those in the program
+    /// [default: synthesise if the program declares none, else declared]
     #[arg(long, value_name = "FROM", value_parser = values::parse_constraints)]
     pub(crate) constraints: Option<Origin>,
 
-    /// Go on after a violation and show all different ones
+    /// Continue after a violation, and show all distinct violations
     #[arg(long)]
     pub(crate) keep_going: bool,
 
-    /// Look for data races too
+    /// Check for data races as well
     #[arg(long)]
     pub(crate) races: bool,
 
@@ -178,34 +178,34 @@ pub(crate) struct CheckArgs {
     #[command(flatten, next_help_heading = "Output")]
     pub(crate) output: OutputArgs,
 
-    /// Only the verdict: no progress, no execution
+    /// Print the verdict only: no progress, no execution
     #[arg(long, short, help_heading = "Output")]
     pub(crate) quiet: bool,
 
-    /// Save the first violation's schedule, with the constants, for `selvedge replay --trace`
+    /// Save the schedule of the first violation, with the constants, for `selvedge replay --trace`
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) save_trace: Option<PathBuf>,
 }
 
-/// What only the algorithm `quasi` heeds.
+/// Options of the algorithm `quasi`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct QuasiArgs {
-    /// Look so far ahead that K sleeping events are avoided for certain: 1, 2, 3, … or `optimal`. The more,
-    /// the fewer redundant executions [default: optimal]
+    /// Compute K-partial alternatives: 1, 2, 3, … or `optimal`. The larger K, the fewer redundant executions
+    /// [default: optimal]
     #[arg(long, value_name = "K", value_parser = parse_k)]
     k: Option<AtMost>,
 
-    /// Ordinary reads and writes do not interfere, only locks and other synchronisation; a data race
-    /// makes the verdict inconclusive
+    /// Treat plain reads and writes as independent; only locks and other synchronisation interfere. A data
+    /// race makes the verdict inconclusive
     #[arg(long)]
     locks_only: bool,
 
-    /// Skip pointers in the causality trees lead 1, S, S², … up [default: 4]
+    /// Skip pointers in the causality trees lead 1, S, S², … levels up [default: 4]
     #[arg(long, value_name = "S", value_parser = parse_skip_step)]
     skip_step: Option<NonZeroU32>,
 }
 
-/// Random executions in place of all.
+/// Random executions instead of all.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SamplingArgs {
     /// Run N random executions; finds violations, proves nothing
@@ -213,17 +213,17 @@ pub(crate) struct SamplingArgs {
           conflicts_with = "algorithm")]
     pub(crate) sample: Option<u64>,
 
-    /// Sample by random priorities, for violations that need D ordering constraints
+    /// Sample with random priorities (PCT), for violations of depth D
     #[arg(long, value_name = "D", requires = "sample",
           value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) pct: Option<u32>,
 
-    /// The same seed gives the same executions
+    /// The seed; the same seed gives the same executions
     #[arg(long, value_name = "S", requires = "sample", default_value_t = 0)]
     pub(crate) seed: u64,
 }
 
-/// All executions as a formula, in place of one by one.
+/// All executions as a formula, instead of one by one.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SymbolicArgs {
     /// Check all executions at once, as a formula: order (the default), token or mat
@@ -234,7 +234,7 @@ pub(crate) struct SymbolicArgs {
                                 "skip_step", "cycles"])]
     pub(crate) scheme: Option<Scheme>,
 
-    /// Repeat loops at most N times, unless constants decide how often
+    /// Unroll loops at most N times; loops whose bounds are constant are unrolled fully
     #[arg(long, value_name = "N", requires = "scheme",
           default_value_t = selvedge_symbolic::Options::DEFAULT_UNROLL,
           value_parser = clap::value_parser!(u32).range(..=10_000))]
@@ -250,19 +250,20 @@ pub(crate) struct SymbolicArgs {
           value_parser = values::parse_engine)]
     pub(crate) solver: Engine,
 
-    /// Write the formula to a file and do not solve it: SMT-LIB, or DIMACS if it ends in .cnf
-    #[arg(long, value_name = "FILE", requires = "scheme")]
+    /// Write the formula to a file and do not solve it, so the verdict is inconclusive: SMT-LIB, or DIMACS
+    /// if the name ends in .cnf
+    #[arg(long, value_name = "FILE", requires = "scheme", conflicts_with = "json")]
     pub(crate) export_formula: Option<PathBuf>,
 }
 
 /// How to show results.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct OutputArgs {
-    /// Write one JSON object in place of text
+    /// Print one JSON object instead of text
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Show long executions whole
+    /// Show long executions in full
     #[arg(long)]
     pub(crate) full: bool,
 }
@@ -287,7 +288,7 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "FROM", value_parser = values::parse_constraints)]
     pub(crate) constraints: Option<Origin>,
 
-    /// Look for data races too
+    /// Check for data races as well
     #[arg(long)]
     pub(crate) races: bool,
 
@@ -315,7 +316,7 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "N")]
     context_switches: Option<u32>,
 
-    /// Write one JSON object in place of a table
+    /// Print one JSON object instead of a table
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -323,18 +324,18 @@ pub(crate) struct CompareArgs {
 /// Arguments of `bench`.
 #[derive(Args, Debug)]
 pub(crate) struct BenchArgs {
-    /// Leave out what takes long: a few seconds in all
+    /// Run the short programs only: a few seconds in all
     #[arg(long)]
     pub(crate) quick: bool,
 
-    /// Stop an exploration after S seconds; its numbers are then left out
+    /// Stop an exploration after S seconds and leave out its numbers
     #[arg(long, value_name = "S", value_parser = parse_duration, default_value = "5")]
     pub(crate) seconds: Duration,
 
     #[command(flatten)]
     memory: MemoryArgs,
 
-    /// Write one JSON object in place of tables
+    /// Print one JSON object instead of tables
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -345,11 +346,11 @@ pub(crate) struct MatArgs {
     #[command(flatten)]
     pub(crate) program: ProgramArgs,
 
-    /// Write a picture of the threads and the passes to a file
+    /// Write a diagram of the threads and the passes to a file
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
 
-    /// Repeat loops at most N times, unless constants decide how often
+    /// Unroll loops at most N times; loops whose bounds are constant are unrolled fully
     #[arg(long, value_name = "N", default_value_t = 1,
           value_parser = clap::value_parser!(u32).range(..=1_000))]
     pub(crate) unroll: u32,
@@ -365,20 +366,20 @@ pub(crate) struct ConstraintsArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) write: Option<PathBuf>,
 
-    /// Give a pair up after N units of work: a question to the solver is one, a long one is many. Counted,
-    /// not timed, so that every machine finds the same
+    /// Give up on a pair after N units of work. A short query to the solver is one unit, a long one is many;
+    /// work is counted, not timed, so that the result does not depend on the machine
     #[arg(long, value_name = "N", default_value_t = crate::constraints::WORK,
           value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) pair_work: u64,
 
-    /// Stop after this time; pairs that are left have no constraints
+    /// Stop after this time; the remaining pairs have no constraints
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     time: Option<Duration>,
 
     #[command(flatten)]
     memory: MemoryArgs,
 
-    /// Write one JSON object in place of text
+    /// Print one JSON object instead of text
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -386,7 +387,7 @@ pub(crate) struct ConstraintsArgs {
 /// Arguments of `replay`.
 #[derive(Args, Debug)]
 pub(crate) struct ReplayArgs {
-    /// The program (.sel); a saved trace knows its program
+    /// The program (.sel); not needed with --trace
     #[arg(value_name = "FILE", required_unless_present = "trace")]
     pub(crate) file: Option<PathBuf>,
 
@@ -402,11 +403,11 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
 
-    /// Look for data races too
+    /// Check for data races as well
     #[arg(long)]
     pub(crate) races: bool,
 
-    /// Show one step at a time, with what every thread does next
+    /// Show one step at a time, with the next step of every thread
     #[arg(long, conflicts_with = "json")]
     pub(crate) step: bool,
 
@@ -415,14 +416,14 @@ pub(crate) struct ReplayArgs {
 }
 
 impl ProgramArgs {
-    /// The constants by name.
+    /// Returns the constants by name.
     pub(crate) fn constants(&self) -> Result<Constants, Failure> {
         self.given.by_name()
     }
 }
 
 impl ConstantArgs {
-    /// The constants by name.
+    /// Returns the constants by name.
     pub(crate) fn by_name(&self) -> Result<Constants, Failure> {
         let mut constants = Constants::new();
         for Constant { name, value } in &self.constants {
@@ -443,7 +444,7 @@ impl CompareArgs {
 }
 
 impl CompareArgs {
-    /// What to run: the algorithms, `quasi` once for each k.
+    /// Returns what to run: the algorithms, `quasi` once for each k.
     ///
     /// # Errors
     /// If there is a k, but no `quasi`.
@@ -454,7 +455,7 @@ impl CompareArgs {
         };
         if !self.k.is_empty() && !algorithms.contains(&Algorithm::Quasi) {
             return Err(Failure::User(
-                "--k is for the algorithm `quasi`\n  add it to --algorithms, or leave out --k"
+                "--k only applies to `quasi`\n  add it to --algorithms, or leave out --k"
                     .to_owned(),
             ));
         }
@@ -487,8 +488,7 @@ impl QuasiArgs {
             && algorithm != Algorithm::Quasi
         {
             return Err(Failure::User(format!(
-                "{option} is for the algorithm `quasi`\n  \
-                 add --algorithm quasi, or leave out {option}"
+                "{option} only applies to `quasi`\n  add --algorithm quasi, or leave out {option}"
             )));
         }
         let defaults = QuasiOptions::default();
@@ -512,7 +512,7 @@ pub(crate) fn parse() -> Result<(Command, Colour), ExitCode> {
             Err(ExitCode::from(FAILURE))
         }
         Err(error) => {
-            // `--help` and `--version` come this way too; a closed pipe is no reason to complain.
+            // `--help` and `--version` end here as well; a closed pipe is not an error.
             let _ = error.print();
             let asked = !error.use_stderr();
             Err(if asked { ExitCode::SUCCESS } else { ExitCode::from(FAILURE) })
@@ -528,7 +528,7 @@ pub(crate) fn completions(shell: clap_complete::Shell, screen: &Screen) -> Resul
     Ok(Exit::Good)
 }
 
-/// Knows the registry, and what people call its algorithms.
+/// Parses names of algorithms, and suggests one for names that other tools use.
 #[derive(Clone)]
 struct AlgorithmParser;
 

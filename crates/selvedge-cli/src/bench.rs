@@ -1,4 +1,4 @@
-//! `selvedge bench`: measures the explorers on programs that the binary carries with it.
+//! `selvedge bench`: measures the explorers on built-in programs.
 //!
 //! Times of one machine say little about another, and not much about the same machine a minute later.
 //! Ratios of what was measured side by side do. So everything is measured in one run.
@@ -32,7 +32,9 @@ use tasks::TaskRow;
 pub(crate) fn run(args: &BenchArgs, screen: &Screen) -> Result<Exit, Failure> {
     let _guard = args.guard();
     if cfg!(debug_assertions) {
-        screen.warn("this build checks its invariants: only a release build shows the real speed");
+        screen.warn(
+            "this is a debug build, which checks its invariants: measure with a release build",
+        );
     }
     let effort = Effort::new(args.quick, args.seconds);
     let show = |text: String| if args.json { Ok(()) } else { screen.print(&text) };
@@ -79,7 +81,7 @@ fn head(effort: &Effort) -> String {
     format!("selvedge {}{quick}\n", env!("CARGO_PKG_VERSION"))
 }
 
-/// What `bench --json` answers. Documented in `docs/benchmarks.md`.
+/// The output of `bench --json`. Documented in `docs/benchmarks.md`.
 #[derive(Serialize)]
 struct BenchJson {
     version: &'static str,

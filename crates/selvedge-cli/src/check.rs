@@ -59,8 +59,8 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
     let tells = [Algorithm::Quasi, Algorithm::DataCentric].map(|algorithm| algorithm.info().name);
     if args.stats && !tells.contains(&method.name()) {
         return Err(Failure::User(format!(
-            "`{}` has no numbers for --stats\n  leave it out, or use --algorithm quasi, --algorithm \
-             data-centric or --symbolic",
+            "--stats does not apply to `{}`, which has no statistics\n  leave it out, or use --algorithm \
+             quasi, --algorithm data-centric or --symbolic",
             method.name()
         )));
     }
@@ -70,8 +70,8 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
     if args.races && !covers.data_races {
         let name = method.name();
         return Err(Failure::User(format!(
-            "the algorithm `{name}` does not look for data races\n  \
-             leave out --races, or take another one: selvedge algorithms"
+            "--races does not apply to `{name}`, which does not detect data races\n  \
+             leave it out, or use another algorithm: selvedge algorithms"
         )));
     }
 
@@ -107,33 +107,37 @@ fn check_constraint_options(args: &CheckArgs, method: &Method) -> Result<(), Fai
         return Ok(());
     }
     Err(Failure::User(format!(
-        "`{given}` is about independence constraints\n  add `--algorithm constrained`"
+        "{given} only applies to `constrained`\n  add --algorithm constrained, or leave out {given}"
     )))
 }
 
 /// Executions of one class differ in their switches, and some algorithms do not choose the one with the fewest.
 fn check_switch_bounds(args: &CheckArgs, method: &Method) -> Result<(), Failure> {
     let limits = args.limits.limits();
-    let is_bounded = limits.preemptions.is_some() || limits.context_switches.is_some();
+    let given = match (limits.preemptions, limits.context_switches) {
+        (Some(_), _) => "--preemptions",
+        (None, Some(_)) => "--context-switches",
+        (None, None) => return Ok(()),
+    };
     let algorithm = Algorithm::named(method.name());
-    if !is_bounded || algorithm.is_none_or(|algorithm| algorithm.info().switch_bounds) {
+    if algorithm.is_none_or(|algorithm| algorithm.info().switch_bounds) {
         return Ok(());
     }
     Err(Failure::User(format!(
-        "`{}` has no bound on preemptions or context switches: a class has executions with few and with \
-         many\n  leave out the bound, or take another algorithm: selvedge algorithms",
+        "{given} does not apply to `{}`: the execution it runs of a class need not be the one with the \
+         fewest switches\n  leave it out, or use another algorithm: selvedge algorithms",
         method.name()
     )))
 }
 
-/// Only `data-centric` observes, and one way at a time.
+/// These options only apply to `data-centric`, one at a time.
 fn check_observation_options(args: &CheckArgs, method: &Method) -> Result<(), Failure> {
     let refine = args.cycles == CyclesArg::Refine;
     let given = match (refine, args.unobserved_locks) {
         (false, false) => return Ok(()),
         (true, true) => {
             return Err(Failure::User(
-                "`--unobserved-locks` needs no refinement\n  leave out `--cycles refine`"
+                "--cycles refine does not apply to --unobserved-locks\n  leave out one of them"
                     .to_owned(),
             ));
         }
@@ -143,12 +147,13 @@ fn check_observation_options(args: &CheckArgs, method: &Method) -> Result<(), Fa
     if method.name() == Algorithm::DataCentric.info().name {
         return Ok(());
     }
-    let reason = format!("`{given}` is about observations\n  add `--algorithm data-centric`");
-    Err(Failure::User(reason))
+    Err(Failure::User(format!(
+        "{given} only applies to `data-centric`\n  add --algorithm data-centric, or leave out {given}"
+    )))
 }
 
-/// Replays every violation, while the budget lasts. One that is not seen again is an error of the tool. What looks the same
-/// to the user is shown once.
+/// Replays every violation, while the budget lasts. One that is not reproduced is an internal error. Violations that look
+/// the same to the user are shown once.
 pub(crate) fn confirm_all(
     loaded: &Loaded,
     report: &mut Report,
@@ -180,7 +185,7 @@ pub(crate) fn note_unshortened(report: &mut Report, found: &[TraceView], budget:
     if let Some(spent) = budget.spent()
         && !found.is_empty()
     {
-        report.fact("context switches", format!("perhaps not the fewest: {spent}"));
+        report.fact("context switches", format!("may not be minimal: {spent}"));
     }
 }
 
@@ -194,7 +199,7 @@ fn explain_disregarded_races(
         let trace = confirm(loaded, &violation, &schedule, budget)?;
         let race = &trace.violations[0];
         report.note(Inconclusive::GaveUp(format!(
-            "{}\n  {}\n  --locks-only proves nothing then: leave it out, or look at the race with --races",
+            "{}\n  {}\n  --locks-only is sound only without data races: leave it out, or show the race with --races",
             race.message,
             race.notes.join("\n  "),
         )));
@@ -247,7 +252,7 @@ impl Method {
         matches!(self, Method::Explore(Algorithm::Constrained, _))
     }
 
-    /// Its name in reports.
+    /// Returns its name in reports.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Method::Explore(algorithm, _) => algorithm.info().name,
@@ -255,7 +260,7 @@ impl Method {
         }
     }
 
-    /// Its name, and what makes it repeatable.
+    /// Returns its name, and what makes it repeatable.
     pub(crate) fn describe(self) -> String {
         match self {
             Method::Explore(algorithm, quasi) => {
@@ -276,7 +281,7 @@ impl Method {
         }
     }
 
-    /// What its "verified" would cover; of a sample: what it looks at.
+    /// Returns what its "verified" would cover; of a sample: what it looks at.
     fn covers(self, options: &Options) -> Covers {
         match self {
             Method::Explore(algorithm, _) => algorithm.covers(options),
@@ -285,7 +290,7 @@ impl Method {
     }
 }
 
-/// What came out, and all that is needed to show it.
+/// The result, and everything needed to show it.
 struct Outcome<'a> {
     loaded: &'a Loaded,
     args: &'a CheckArgs,
@@ -359,15 +364,15 @@ impl Outcome<'_> {
         }
     }
 
-    /// A proof about nothing is worth a warning.
+    /// Warns about a vacuous proof.
     fn add_remarks(&self, out: &mut String, screen: &Screen) {
         let counts = self.report.counts;
         if self.report.verdict() == Verdict::Verified && counts.complete == 0 && counts.blocked > 0
         {
             let word = screen.paint.style(Style::Unsure, "note");
             out.push_str(&format!(
-                "{word}: no execution is complete: every one stands at an `assume` that is false, \
-                 so nothing was checked to its end\n"
+                "{word}: no execution is complete: each one is blocked by an `assume` that is false, \
+                 so nothing was checked to the end\n"
             ));
         }
     }
@@ -409,8 +414,8 @@ impl Outcome<'_> {
     }
 }
 
-/// Each violation with its execution and the command that replays it. `also`: a line about the
-/// execution, if there is more to say.
+/// Returns the text of each violation: its execution and the command that replays it. `also`: a further line about the
+/// execution, if there is one.
 pub(crate) fn violations_text(
     found: &[TraceView],
     loaded: &Loaded,
@@ -436,7 +441,7 @@ pub(crate) fn violations_text(
     out
 }
 
-/// What a "verified" covers, as JSON: data races only if they were looked for.
+/// Returns what a "verified" covers, as JSON: data races only if they were looked for.
 pub(crate) fn covers_json(covers: Covers, asked_for_races: bool) -> CoversJson {
     CoversJson {
         assertions: covers.assertions,

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> 
     Ok(exit(&rows))
 }
 
-/// What one algorithm found out.
+/// The result of one algorithm.
 struct Row {
     algorithm: Algorithm,
     /// Of `quasi`, unless it looks at all that sleep.
@@ -65,7 +65,7 @@ impl Row {
         self.k.map_or(name.to_owned(), |k| format!("{name} --k {k}"))
     }
 
-    /// Whether the search came to its end, so that its numbers are not only lower bounds.
+    /// Returns whether the search came to its end, so that its numbers are not only lower bounds.
     fn is_exhausted(&self) -> bool {
         !self.report.inconclusive.iter().any(|reason| match reason {
             Inconclusive::Bound(
@@ -110,7 +110,7 @@ fn measure(
     Ok(Row { algorithm, k: quasi.k, report, messages, time, peak })
 }
 
-/// Whether no two conclusive verdicts contradict each other. Algorithms that cover less may miss
+/// Returns whether no two conclusive verdicts contradict each other. Algorithms that cover less may miss
 /// what others find.
 fn verdicts_agree(rows: &[Row], asked_for_races: bool) -> bool {
     let covers = |row: &Row| {
@@ -124,12 +124,12 @@ fn verdicts_agree(rows: &[Row], asked_for_races: bool) -> bool {
     })
 }
 
-/// Whether algorithms with the same equivalence found equally many classes of each kind: each of
+/// Returns whether algorithms with the same equivalence found equally many classes of each kind: each of
 /// them promises to complete exactly one execution per class.
 fn counts_agree(rows: &[Row]) -> bool {
     let reductions = rows.iter().filter(|row| {
         let equivalence = row.algorithm.info().equivalence;
-        // Nobody promises to come to a state once.
+        // No explorer of states guarantees to visit a state once.
         !matches!(equivalence, Equivalence::Interleaving | Equivalence::State)
             && row.is_exhausted()
             && row.report.counts.cut == 0
@@ -152,7 +152,7 @@ fn disagreement(rows: &[Row]) -> String {
         let name = row.name();
         format!("{name} says {} after {} classes", row.verdict(), row.report.counts.maximal())
     });
-    format!("THE ALGORITHMS CONTRADICT EACH OTHER: {}", said.collect::<Vec<_>>().join(", "))
+    format!("the algorithms contradict each other: {}", said.collect::<Vec<_>>().join(", "))
 }
 
 fn exit(rows: &[Row]) -> Exit {
@@ -178,7 +178,7 @@ fn text(
     let unfinished = rows.iter().filter(|row| !row.is_exhausted()).count();
     if unfinished > 0 && !guard::is_interrupted() {
         out.push_str(&format!(
-            "\n≥: stopped at a limit; give each algorithm more: --time {}\n",
+            "\n≥: stopped at a limit; to give each algorithm more time: --time {}\n",
             twice(args.time)
         ));
     }
@@ -195,7 +195,7 @@ fn text(
         let head = screen.paint.style(Style::Bad, "violated");
         let races = if args.races { " --races" } else { "" };
         let command = loaded.command("check");
-        out.push_str(&format!("\n{head}: {message}\n  see it: {command}{races}\n"));
+        out.push_str(&format!("\n{head}: {message}\n  show it: {command}{races}\n"));
     }
     out
 }

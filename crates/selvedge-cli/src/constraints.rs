@@ -1,5 +1,5 @@
-//! `selvedge constraints`: independence constraints between atomic blocks, found by the solver; and where
-//! `check` gets its constraints from.
+//! `selvedge constraints`: independence constraints between atomic blocks, synthesised by the solver; and the source
+//! of the constraints of `check`.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -26,9 +26,9 @@ pub(crate) enum Origin {
     File(PathBuf),
 }
 
-/// So much work a pair is worth before a check: see [`Solver::solve`](selvedge_symbolic::solver::Solver::solve).
-/// A pair that can be solved rarely takes a third of it, and all of it is about two seconds. Counted, not
-/// timed: a busy machine finds the same.
+/// The work spent on a pair before a check: see [`Solver::solve`](selvedge_symbolic::solver::Solver::solve).
+/// A pair that can be solved rarely takes a third of it, and all of it takes about two seconds. Counted, not
+/// timed, so the result does not depend on the load.
 pub(crate) const WORK: u64 = 10_000;
 /// All pairs together before a check.
 const TOTAL_WORK: u64 = 40_000;
@@ -37,7 +37,7 @@ const TOTAL_WORK: u64 = 40_000;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Used {
     declared: usize,
-    /// From a file, or found.
+    /// From a file, or synthesised.
     added: usize,
     /// How long it took to find them.
     time: Option<Duration>,
@@ -66,8 +66,8 @@ pub(crate) fn run(args: &ConstraintsArgs, screen: &Screen) -> Result<Exit, Failu
     exit::after(exit, [printed, written])
 }
 
-/// The program of `check` or `compare`, with its constraints. Unless the user says where from, they are
-/// looked for if the program declares none and `wanted` says that somebody will use them.
+/// Returns the program of `check` or `compare`, with its constraints. Unless the user says where from, they are
+/// synthesised if the program declares none and they are `wanted`.
 pub(crate) fn loaded(
     loaded: Loaded,
     from: Option<&Origin>,
@@ -127,7 +127,7 @@ impl Used {
     }
 }
 
-/// All constraints that can be found with a fixed amount of work, as text.
+/// Returns all constraints that can be found with a fixed amount of work, as text.
 pub(crate) fn synthesised(program: &Program, budget: &Budget) -> String {
     let all = all_pairs(program, WORK, &budget.with_work(TOTAL_WORK));
     all.iter().map(|pair| pair.synthesis.declarations()).collect()
@@ -145,8 +145,8 @@ fn all_pairs(program: &Program, work: u64, budget: &Budget) -> Vec<Pair> {
 /// What the line begins with that says which program a file of constraints belongs to.
 const IDENTITY: &str = "// program: ";
 
-/// Constraints of another program, or of other constants, may be wrong here: two steps would be taken to
-/// commute that do not.
+/// Constraints of another program, or of other constants, may be wrong here: two steps that do not commute would be
+/// treated as independent.
 fn check_identity(path: &Path, text: &str, loaded: &Loaded) -> Result<(), Failure> {
     let known = text.lines().find_map(|line| line.trim().strip_prefix(IDENTITY));
     let expected = loaded.identity();
@@ -162,7 +162,7 @@ fn check_identity(path: &Path, text: &str, loaded: &Loaded) -> Result<(), Failur
     let command = loaded.command("constraints");
     let path = source::shell_word(&path.to_string_lossy());
     Err(Failure::User(format!(
-        "{why}\n  write it anew: {command} --write {path}\n  or, if you know that each constraint holds \
+        "{why}\n  write it again: {command} --write {path}\n  or, if you know that each constraint holds \
          here, begin it with the line `{IDENTITY}{expected}`"
     )))
 }
@@ -235,7 +235,7 @@ fn summary(found: &Result<Found, GiveUp>) -> String {
 
 fn because(reason: &GiveUp) -> String {
     match reason {
-        GiveUp::Stopped(Spent::Work) => "it takes too much work (--pair-work)".to_owned(),
+        GiveUp::Stopped(Spent::Work) => "the limit on work was reached (--pair-work)".to_owned(),
         GiveUp::Stopped(spent) => spent.to_string(),
         GiveUp::Unsupported { block, what, line } => format!("`{block}` {what} (line {line})"),
         GiveUp::TooLarge(reason) => (*reason).to_owned(),
@@ -257,7 +257,7 @@ fn shown(constraint: &Constraint) -> (String, String) {
 fn notes(loaded: &Loaded, all: &[Pair], guarded: bool) -> String {
     let mut out = String::from("\n");
     if guarded {
-        out.push_str("a guard keeps out overflows that would depend on the order\n");
+        out.push_str("a guard excludes overflows that would depend on the order\n");
     }
     let unnamed = loaded.program().atomics.iter();
     let unnamed =
@@ -265,7 +265,7 @@ fn notes(loaded: &Loaded, all: &[Pair], guarded: bool) -> String {
     if unnamed > 0 {
         let blocks = plural(unnamed as u64, "atomic block has", "atomic blocks have");
         out.push_str(&format!(
-            "{blocks} no name and cannot be spoken of: write `atomic NAME {{ … }}`\n"
+            "{blocks} no name, so constraints cannot refer to it: write `atomic NAME {{ … }}`\n"
         ));
     }
     if all.is_empty() && unnamed == 0 {

@@ -1,4 +1,4 @@
-//! How the process ends: exit codes, and errors that are the user's or ours.
+//! How the process ends: exit codes, errors of the user, and internal errors.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::Write as _;
@@ -21,7 +21,7 @@ pub(crate) enum Exit {
 /// Why a command could not be carried out: exit code 2.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Failure {
-    /// The user can mend it; ends with what to do.
+    /// The user can fix it; the message ends with the next step.
     User(String),
     /// The same, already laid out with a source excerpt.
     Rendered(String),
@@ -31,7 +31,7 @@ pub(crate) enum Failure {
 
 /// The exit code for usage errors and errors of the tool.
 pub(crate) const FAILURE: u8 = 2;
-/// The exit code if nothing is proved.
+/// The exit code of an inconclusive verdict.
 pub(crate) const INCONCLUSIVE: i32 = 3;
 /// What shells expect of a program that Ctrl-C ended.
 pub(crate) const INTERRUPTED: i32 = 130;
@@ -59,7 +59,7 @@ pub(crate) fn code(result: Result<Exit, Failure>) -> ExitCode {
     }
 }
 
-/// How a command ends that has its result, after the result was shown and files were written. What went
+/// Returns how a command ends that has its result, after the result was shown and files were written. What went
 /// wrong with these is said in any case; it is the failure of the command unless a violation was found,
 /// which the exit code never hides.
 pub(crate) fn after(
@@ -80,12 +80,12 @@ pub(crate) fn after(
     }
 }
 
-/// Writes a file whole, or not at all.
+/// Writes a file completely, or not at all.
 pub(crate) fn write_file(path: &Path, what: &str, text: &str) -> Result<(), Failure> {
     selvedge_report::write_whole(path, text).map_err(|error| {
         let path = path.display();
         Failure::User(format!(
-            "{what} cannot be written to {path}: {error}\n  name a file in a folder that can be written"
+            "{what} cannot be written to {path}: {error}\n  choose a file in a writable folder"
         ))
     })
 }
@@ -100,12 +100,12 @@ impl Failure {
     }
 }
 
-/// Writes to standard error. If that is closed, nobody wants to know.
+/// Writes to standard error. Ignored if that is closed.
 pub(crate) fn complain(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
-/// Makes every panic an internal error with exit code 2.
+/// Turns every panic into an internal error with exit code 2.
 pub(crate) fn report_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let payload = panic.payload();

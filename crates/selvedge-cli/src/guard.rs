@@ -1,8 +1,8 @@
-//! Ends the budget of what runs: when its time is up, when memory runs out, when the user asks to stop.
+//! Exhausts the current budget: at the time limit, at the memory limit, or at a signal.
 //!
-//! A thread of its own looks at the clock, so that whatever runs only asks a flag. A signal ends the budget
-//! of everything that runs, and what was found so far is shown. If nothing runs that has results to show
-//! (a program is read, a schedule replayed), it ends the process, and so does the second one.
+//! A separate thread reads the clock, so that computations only poll a flag. A signal exhausts the budgets of all
+//! computations, and what was found so far is shown. If no computation has results to show
+//! (a program is read, a schedule replayed), the signal ends the process, and so does a second one.
 
 use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError};
 use std::time::{Duration, Instant};
@@ -11,13 +11,13 @@ use selvedge_core::{Budget, Spent};
 
 use crate::{exit, memory};
 
-/// How often the thread looks whether memory has run out.
+/// How often the thread checks the memory.
 const MEMORY_LOOK: Duration = Duration::from_millis(5);
-/// After a signal everything that runs ends within a fraction of a second. If something does not, that is
-/// our mistake; the process ends all the same.
+/// After a signal every computation ends within a fraction of a second. If one does not, that is
+/// a bug of the tool; the process ends anyway.
 const LAST_RESORT: Duration = Duration::from_secs(10);
 
-/// Something that runs. Its budget may be ended until it is dropped.
+/// A computation with a budget, which may be exhausted until the guard is dropped.
 pub(crate) struct Guard {
     budget: Budget,
     number: u64,
@@ -64,7 +64,7 @@ impl Guard {
         Self { budget, number }
     }
 
-    /// What it may use up.
+    /// Returns the budget.
     pub(crate) fn budget(&self) -> &Budget {
         &self.budget
     }
@@ -76,12 +76,12 @@ impl Drop for Guard {
     }
 }
 
-/// Whether the user asked to stop.
+/// Returns whether the user asked to stop.
 pub(crate) fn is_interrupted() -> bool {
     state().interrupted.is_some()
 }
 
-/// Begins to listen to signals and to look at the clock, once.
+/// Starts handling signals and watching the clock, once.
 fn install() {
     static START: Once = Once::new();
     START.call_once(|| {
@@ -90,7 +90,9 @@ fn install() {
         let _ = ctrlc::set_handler(on_signal);
         let watcher = std::thread::Builder::new().name("limits".to_owned()).spawn(watch);
         if let Err(error) = watcher {
-            exit::complain(&format!("warning: limits on time and memory do not hold: {error}\n"));
+            exit::complain(&format!(
+                "warning: limits on time and memory are not enforced: {error}\n"
+            ));
         }
     });
 }
@@ -121,7 +123,7 @@ fn watch() {
         let last_resort = state.interrupted.map(|since| since + LAST_RESORT);
         if last_resort.is_some_and(|end| now >= end) && !state.running.is_empty() {
             exit::complain(
-                "interrupted: what was running did not stop, so what it found cannot be shown\n",
+                "interrupted: the search did not stop in time, so its results cannot be shown\n",
             );
             std::process::exit(exit::INTERRUPTED);
         }

@@ -13,7 +13,7 @@ impl Write for Fnv1a {
     }
 }
 
-/// The hash of a text, with the name of the method.
+/// Returns the hash of a text, with the name of the method.
 pub(crate) fn hash(text: &dyn Display) -> String {
     let mut hash = Fnv1a(0xcbf2_9ce4_8422_2325);
     write!(hash, "{text}").expect("internal error: a hash takes every text");

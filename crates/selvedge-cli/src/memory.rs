@@ -14,14 +14,14 @@ pub(crate) struct Counting;
 static IN_USE: AtomicIsize = AtomicIsize::new(0);
 /// The most of them since [`peak_of`] began.
 static PEAK: AtomicIsize = AtomicIsize::new(0);
-/// More than this ends the budget of what runs.
+/// More than this exhausts the current budget.
 static LIMIT: AtomicIsize = AtomicIsize::new(isize::MAX);
-/// More than this ends the process: there is no way to tell whoever asks for it.
+/// More than this ends the process: the code that allocates cannot be notified.
 static LAST: AtomicIsize = AtomicIsize::new(isize::MAX);
 /// Whether more than the limit was in use at some time.
 static EXCEEDED: AtomicBool = AtomicBool::new(false);
 
-/// How much of what is free may be used unless the user says otherwise, in percent.
+/// The default limit, in percent of the free memory.
 const USUAL_SHARE: u64 = 80;
 /// How much of it may be used to show what was found, once the limit is reached.
 const LAST_SHARE: u64 = 95;
@@ -41,12 +41,12 @@ pub(crate) fn limit(bytes: Option<u64>) -> Option<u64> {
     Some(limit)
 }
 
-/// Whether there is a limit.
+/// Returns whether there is a limit.
 pub(crate) fn has_limit() -> bool {
     LIMIT.load(Relaxed) < isize::MAX
 }
 
-/// Whether the limit was reached.
+/// Returns whether the limit was reached.
 pub(crate) fn is_exceeded() -> bool {
     EXCEEDED.load(Relaxed)
 }
@@ -58,7 +58,7 @@ pub(crate) fn begin() {
     EXCEEDED.store(now > LIMIT.load(Relaxed), Relaxed);
 }
 
-/// Does `work` and tells how many bytes, above those in use before, it had at most.
+/// Does `work` and returns its peak memory, above what was in use before.
 pub(crate) fn peak_of<T>(work: impl FnOnce() -> T) -> (T, u64) {
     let before = IN_USE.load(Relaxed);
     PEAK.store(before, Relaxed);
@@ -67,7 +67,7 @@ pub(crate) fn peak_of<T>(work: impl FnOnce() -> T) -> (T, u64) {
     (result, u64::try_from(peak).unwrap_or(0))
 }
 
-/// The memory that this process can still have, as far as the system says.
+/// Returns the memory that this process can still have, as far as the system says.
 fn free() -> Option<u64> {
     let number = |text: &str| text.trim().parse::<u64>().ok();
     let read = |path: &str| std::fs::read_to_string(path).ok();
@@ -117,7 +117,7 @@ fn grown(now: isize) {
     }
 }
 
-/// An allocator cannot say no in a way that ends well: what asked for the memory would abort.
+/// An allocator cannot refuse gracefully: the code that allocates would abort.
 fn out_of_memory() {
     static SAID: AtomicBool = AtomicBool::new(false);
     // What ends the process may ask for memory as well.
@@ -131,7 +131,7 @@ fn out_of_memory() {
     }
 }
 
-/// What the system gave, unless it gave nothing.
+/// Returns what the system gave, unless it gave nothing.
 fn given(block: *mut u8) -> *mut u8 {
     if block.is_null() {
         out_of_memory();
@@ -139,7 +139,7 @@ fn given(block: *mut u8) -> *mut u8 {
     block
 }
 
-/// A layout's size is at most `isize::MAX`.
+/// Returns the size of a layout, which is at most `isize::MAX`.
 #[inline]
 fn size(layout: Layout) -> isize {
     layout.size() as isize

@@ -1,4 +1,4 @@
-//! Watches an exploration: a line that shows how far it is. What ends it is in `guard.rs`.
+//! Progress of an exploration, on one line. `guard.rs` ends explorations.
 
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
@@ -9,14 +9,14 @@ use selvedge_report::{grouped, rate, seconds};
 
 use crate::exit::complain;
 
-/// How often the line is written anew.
+/// How often the line is refreshed.
 const REFRESH: Duration = Duration::from_millis(200);
-/// Looks at the clock should be about this far apart.
+/// The clock should be read about this often.
 const PATIENCE: Duration = Duration::from_micros(500);
-/// So many polls may go without a look at the clock.
+/// At most so many polls between two reads of the clock.
 const MOST_SKIPPED: u32 = 256;
 
-/// Shows how far an exploration is.
+/// Shows the progress of an exploration.
 pub(crate) struct Watch {
     start: Instant,
     /// When the line is written next; `None`: there is none.
@@ -44,7 +44,7 @@ impl Watch {
         }
     }
 
-    /// Takes the line away; tells how long it took.
+    /// Removes the line. Returns the elapsed time.
     pub(crate) fn finish(self) -> Duration {
         let time = self.start.elapsed();
         if self.is_line_shown {

@@ -1,4 +1,4 @@
-//! `selvedge replay`: show the execution that a schedule leads to.
+//! `selvedge replay`: replays a schedule and shows its execution.
 
 use std::io::{BufRead as _, IsTerminal as _};
 use std::path::{Path, PathBuf};
@@ -52,12 +52,14 @@ struct Wanted {
     races: bool,
 }
 
-/// The program and the schedule, from the arguments or from a saved trace.
+/// Returns the program and the schedule, from the arguments or from a saved trace.
 fn load(args: &ReplayArgs, screen: &Screen) -> Result<Wanted, Failure> {
     let given = args.given.by_name()?;
     let (Some(path), None) = (&args.trace, &args.schedule) else {
         let (file, schedule) = args.file.clone().zip(args.schedule.clone()).ok_or_else(|| {
-            Failure::User("a file and a schedule are needed: see selvedge replay --help".to_owned())
+            Failure::User(
+                "replay needs a file and a schedule: see selvedge replay --help".to_owned(),
+            )
         })?;
         let loaded = load_program(&file, given, screen)?;
         return Ok(Wanted { loaded, schedule, races: args.races });
@@ -73,7 +75,7 @@ fn load(args: &ReplayArgs, screen: &Screen) -> Result<Wanted, Failure> {
     let loaded = load_program(&file, constants, screen)?;
     if !saved.belongs_to(&loaded.text) {
         screen.warn(&format!(
-            "{} has changed since the trace was saved: the schedule may lead elsewhere",
+            "{} has changed since the trace was saved: the schedule may lead to another execution",
             loaded.name()
         ));
     }
@@ -105,7 +107,7 @@ fn json(loaded: &Loaded, trace: &TraceView) -> ReplayJson {
     }
 }
 
-/// What the execution shows in the end.
+/// Returns what the execution shows in the end.
 fn ending(trace: &TraceView, screen: &Screen) -> String {
     if !trace.violations.is_empty() {
         let options = screen.text_options(false);
@@ -123,13 +125,13 @@ fn ending(trace: &TraceView, screen: &Screen) -> String {
         (Some(Ending::Complete), _) => "no violation: every thread finished\n".to_owned(),
         (Some(Ending::Deadlocked), _) => "no violation: only daemon threads wait\n".to_owned(),
         (Some(Ending::Blocked), _) => {
-            "no violation: a thread stands at an `assume` that is false, so the execution does not \
+            "no violation: a thread is blocked by an `assume` that is false, so the execution does not \
              count\n"
                 .to_owned()
         }
         (None, _) => {
             let able = plural(able as u64, "thread can", "threads can");
-            format!("no violation so far: the schedule ends here, and {able} go on\n")
+            format!("no violation so far: the schedule ends here, and {able} continue\n")
         }
     }
 }
@@ -166,7 +168,7 @@ fn step_through(loaded: &Loaded, trace: &TraceView, screen: &Screen) -> Result<(
     screen.print(&format!("\n{}", ending(trace, screen)))
 }
 
-/// A line for every thread that exists: what it does next.
+/// Returns a line for each existing thread: its next step.
 fn states(system: &selvedge_lang::Interpreter, screen: &Screen) -> String {
     let all = (0..system.thread_count()).map(ThreadId::new);
     let present: Vec<ThreadId> =
@@ -200,7 +202,7 @@ enum Wish {
 
 /// What the user wants after each step.
 struct Input {
-    /// Nobody asks any more: the rest is shown.
+    /// The input has ended: the rest is shown.
     runs_on: bool,
     is_terminal: bool,
 }
@@ -220,7 +222,7 @@ impl Input {
         let mut line = Vec::new();
         let read = std::io::stdin().lock().read_until(b'\n', &mut line);
         match (read, String::from_utf8_lossy(&line).trim()) {
-            // A script that says no more wants to see the rest; a person who ends the input does not.
+            // At the end of its input a script wants the rest; a person at a terminal does not.
             (Ok(0) | Err(_), _) if self.is_terminal => Wish::Quit,
             (_, "q" | "quit") => Wish::Quit,
             (Ok(0) | Err(_), _) | (_, "c") => {

@@ -27,7 +27,7 @@ pub(crate) struct Saved {
     pub(crate) constants: Constants,
     /// The schedule as text.
     schedule: String,
-    /// Whether it leads to a data race, which is only seen by those who look for it.
+    /// Whether it leads to a data race, which is shown only with `--races`.
     pub(crate) races: bool,
     /// What it leads to.
     message: String,
@@ -92,7 +92,7 @@ impl Saved {
         })
     }
 
-    /// Whether `text` is the program that the trace was saved for.
+    /// Returns whether `text` is the program that the trace was saved for.
     pub(crate) fn belongs_to(&self, text: &str) -> bool {
         self.text_hash == hash(&text)
     }

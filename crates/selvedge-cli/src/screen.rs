@@ -1,4 +1,4 @@
-//! Standard output and error: how wide, whether coloured, and what if nobody reads.
+//! Standard output and error: width, colours, and closed pipes.
 
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 
@@ -40,7 +40,7 @@ impl Screen {
         }
     }
 
-    /// How executions and violations should look.
+    /// Returns how executions and violations should look.
     pub(crate) fn text_options(&self, full: bool) -> TextOptions {
         TextOptions {
             width: self.width,
@@ -74,7 +74,7 @@ fn environment_allows_colour() -> bool {
     !no_colour && !dumb
 }
 
-/// How wide the terminal is, or should be thought to be.
+/// Returns how wide the terminal is, or should be thought to be.
 fn known_width() -> Option<usize> {
     let terminal = terminal_size::terminal_size_of(std::io::stdout());
     let columns = || std::env::var("COLUMNS").ok()?.parse().ok();

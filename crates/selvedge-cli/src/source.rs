@@ -81,7 +81,7 @@ impl Loaded {
         Ok(Self { file, text, given, constants, added: None, program: compiled.program })
     }
 
-    /// The same program with further independence constraints.
+    /// Returns the same program with further independence constraints.
     pub(crate) fn with_constraints(
         self,
         name: String,
@@ -102,17 +102,17 @@ impl Loaded {
         Ok(Self { added: Some((name, text)), program: compiled.program, ..self })
     }
 
-    /// What was compiled.
+    /// Returns what was compiled.
     pub(crate) fn program(&self) -> &Arc<ir::Program> {
         &self.program
     }
 
-    /// A fresh system.
+    /// Returns a fresh system.
     pub(crate) fn system(&self) -> Interpreter {
         Interpreter::new(Arc::clone(&self.program))
     }
 
-    /// The source line of a place.
+    /// Returns the source line of a place.
     pub(crate) fn line(&self, place: &Place) -> Option<String> {
         match &self.added {
             Some((name, text)) if *name == place.file => line_of(text, place),
@@ -120,23 +120,23 @@ impl Loaded {
         }
     }
 
-    /// A hash of all that decides what the program does, its constants included.
+    /// Returns a hash of all that decides what the program does, its constants included.
     pub(crate) fn identity(&self) -> String {
         hash(&self.program.identity())
     }
 
-    /// The file's name in messages.
+    /// Returns the file's name in messages.
     pub(crate) fn name(&self) -> &str {
         display_name(&self.file)
     }
 
-    /// The constants that the user set: `N = 5, DEBUG = true`.
+    /// Returns the constants that the user set: `N = 5, DEBUG = true`.
     pub(crate) fn constants_text(&self) -> String {
         let texts = self.given.iter().map(|(name, value)| format!("{name} = {}", text(*value)));
         texts.collect::<Vec<_>>().join(", ")
     }
 
-    /// A command on the same program with the same constants.
+    /// Returns a command on the same program with the same constants.
     pub(crate) fn command(&self, name: &str) -> String {
         let mut command = format!("selvedge {name} {}", shell_word(&self.file));
         for (name, value) in &self.given {
@@ -145,7 +145,7 @@ impl Loaded {
         command
     }
 
-    /// The command that runs `schedule` again and shows a violation of this kind.
+    /// Returns the command that runs `schedule` again and shows a violation of this kind.
     pub(crate) fn replay_command(&self, schedule: &Schedule, kind: ViolationKind) -> String {
         let races = if kind == ViolationKind::DataRace { " --races" } else { "" };
         let schedule = schedule.to_string();
@@ -179,7 +179,7 @@ fn display_name(file: &str) -> &str {
     if file == "-" { "<stdin>" } else { file }
 }
 
-/// The text of a program: a file, or standard input for `-`.
+/// Returns the text of a program: a file, or standard input for `-`.
 pub(crate) fn read(path: &Path) -> Result<String, Failure> {
     let text = read_text(path)?;
     if text.trim().is_empty() {
@@ -192,7 +192,7 @@ pub(crate) fn read(path: &Path) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// The text of a file, or of standard input for `-`.
+/// Returns the text of a file, or of standard input for `-`.
 pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
     let file = path.to_string_lossy();
     let name = display_name(&file);
@@ -221,7 +221,7 @@ pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
-/// A file that exists and that was probably meant.
+/// Returns a file that exists and that was probably meant.
 fn near(path: &Path) -> String {
     let with_extension = path.with_extension("sel");
     if path.extension().is_none() && with_extension.is_file() {
@@ -231,7 +231,7 @@ fn near(path: &Path) -> String {
     }
 }
 
-/// The name as a word that a shell does not change.
+/// Returns the name as a word that a shell does not change.
 pub(crate) fn shell_word(name: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./,:+@%=".contains(c);
     let name =

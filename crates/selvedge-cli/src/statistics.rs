@@ -1,4 +1,4 @@
-//! What a search tells about itself, as text: `check --stats`.
+//! Statistics of a search, as text: `check --stats`.
 
 use selvedge_core::{Histogram, Statistics};
 use selvedge_report::{grouped, seconds};
@@ -6,7 +6,7 @@ use selvedge_report::{grouped, seconds};
 /// The longest bar.
 const WIDTH: u64 = 32;
 
-/// The lines below the summary.
+/// Returns the lines below the summary.
 pub(crate) fn text(statistics: &Statistics) -> String {
     let mut out = String::from("\nstatistics\n");
     for (name, number) in &statistics.numbers {

@@ -8,7 +8,7 @@ use selvedge_report::{grouped, plural, rate, seconds};
 
 use crate::check::Method;
 
-/// The lines under a verdict.
+/// Returns the lines under a verdict.
 pub(crate) fn summary(
     report: &Report,
     method: &Method,
@@ -22,13 +22,8 @@ pub(crate) fn summary(
         grouped(report.longest as u64),
         plural(report.threads as u64, "thread", "threads"),
     );
-    // Only a proof covers anything.
-    let covers_or_not = match report.verdict() {
-        Verdict::Verified => "covers",
-        Verdict::Violated | Verdict::Inconclusive => "looked for",
-    };
     let rows = [
-        (covers_or_not, covered(covers, asked_for_races)),
+        scope(report.verdict(), covers, asked_for_races),
         ("executions", kinds(report.counts)),
         ("steps", steps),
         ("search", method.describe()),
@@ -45,8 +40,16 @@ pub(crate) fn summary(
     text
 }
 
-/// What "verified" means, and what it does not.
-pub(crate) fn covered(covers: Covers, asked_for_races: bool) -> String {
+/// Returns what was checked and what was not: the name of the row, and its text. Only a proof covers anything.
+pub(crate) fn scope(
+    verdict: Verdict,
+    covers: Covers,
+    asked_for_races: bool,
+) -> (&'static str, String) {
+    let (name, participle) = match verdict {
+        Verdict::Verified => ("covers", "covered"),
+        Verdict::Violated | Verdict::Inconclusive => ("checked", "checked"),
+    };
     let kinds = [
         (covers.assertions, "assertions"),
         (covers.deadlocks, "deadlocks"),
@@ -57,14 +60,15 @@ pub(crate) fn covered(covers: Covers, asked_for_races: bool) -> String {
         picked.collect::<Vec<_>>().join(", ")
     };
     let (with, without) = (pick(true), pick(false));
-    let hint = if covers.data_races && !asked_for_races { " (add --races)" } else { "" };
-    match without.as_str() {
+    let hint = if covers.data_races && !asked_for_races { " (--races)" } else { "" };
+    let text = match without.as_str() {
         "" => with,
-        without => format!("{with}; not {without}{hint}"),
-    }
+        without => format!("{with}; not {participle}: {without}{hint}"),
+    };
+    (name, text)
 }
 
-/// The kinds of executions, always apart.
+/// Returns the kinds of executions, always apart.
 pub(crate) fn kinds(counts: Counts) -> String {
     let Counts { complete, deadlocked, blocked, redundant, cut } = counts;
     let [complete, deadlocked, blocked, redundant] =
@@ -103,9 +107,18 @@ mod tests {
     #[test]
     fn what_is_covered_and_what_is_not() {
         let all = Covers { assertions: true, deadlocks: true, data_races: true };
-        assert_eq!(covered(all, true), "assertions, deadlocks, data races");
-        assert_eq!(covered(all, false), "assertions, deadlocks; not data races (add --races)");
+        let verified = |covers, races| scope(Verdict::Verified, covers, races).1;
+        assert_eq!(verified(all, true), "assertions, deadlocks, data races");
+        assert_eq!(
+            verified(all, false),
+            "assertions, deadlocks; not covered: data races (--races)"
+        );
         let few = Covers { assertions: true, deadlocks: false, data_races: false };
-        assert_eq!(covered(few, true), "assertions; not deadlocks, data races");
+        assert_eq!(verified(few, true), "assertions; not covered: deadlocks, data races");
+        let unsure = scope(Verdict::Inconclusive, few, true);
+        assert_eq!(
+            unsure,
+            ("checked", "assertions; not checked: deadlocks, data races".to_owned())
+        );
     }
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use selvedge_core::{Bound, Budget, Inconclusive, Verdict};
+use selvedge_explore::Covers;
 use selvedge_report::{
     Align, CoversJson, InconclusiveJson, Style, Table, TraceView, ViolationJson, grouped, plural,
     seconds, to_text,
@@ -17,11 +18,12 @@ use serde::Serialize;
 
 use crate::advice::advice;
 use crate::args::CheckArgs;
-use crate::check::{confirm_all, violations_text};
+use crate::check::{confirm_all, covers_json, violations_text};
 use crate::exit::{self, Exit, Failure};
 use crate::saved;
 use crate::screen::Screen;
 use crate::source::Loaded;
+use crate::summary::scope;
 
 /// Checks a program symbolically and shows the result.
 pub(crate) fn run(args: &CheckArgs, scheme: Scheme, screen: &Screen) -> Result<Exit, Failure> {
@@ -35,8 +37,8 @@ pub(crate) fn run(args: &CheckArgs, scheme: Scheme, screen: &Screen) -> Result<E
     };
     if scheme == Scheme::Order && options.context_bound.is_some() {
         return Err(Failure::User(
-            "--context-bound counts how often a token passes, and `order` has none\n  \
-             add --symbolic mat or --symbolic token"
+            "--context-bound only applies to `mat` and `token`: `order` has no token whose passes it \
+             could count\n  use --symbolic mat or --symbolic token"
                 .to_owned(),
         ));
     }
@@ -74,7 +76,10 @@ pub(crate) fn run(args: &CheckArgs, scheme: Scheme, screen: &Screen) -> Result<E
     exit::after(result.verdict.into(), [printed, saved])
 }
 
-/// Writes the formula of the deepest unrolling for other solvers.
+/// What the formulas cover.
+const COVERS: Covers = Covers { assertions: true, deadlocks: true, data_races: false };
+
+/// Writes the formula of the deepest unrolling for other solvers. Nothing is solved, so nothing is proved.
 fn export(
     loaded: &Loaded,
     options: &Options,
@@ -87,7 +92,7 @@ fn export(
     let encoded = match encoded {
         Ok(encoded) => encoded,
         Err(NoFormula::Stopped(spent)) => {
-            screen.warn(&format!("{spent} before the formula was complete; nothing is written"));
+            screen.warn(&format!("{spent} before the formula was complete; no file is written"));
             return Ok(Exit::Inconclusive);
         }
         Err(too_large) => return Err(Failure::User(too_large.to_string())),
@@ -98,19 +103,21 @@ fn export(
     let text = if is_dimacs { solver.to_dimacs(&goal) } else { solver.to_smt_lib(&goal) };
     exit::write_file(path, "the formula", &text)?;
     let size = solver.size();
+    let verdict = screen.paint.style(Style::Unsure, Verdict::Inconclusive.name());
     screen.print(&format!(
-        "wrote {}: {} variables, {} clauses, {} order atoms; satisfiable if there is a violation \
-         within {}\n",
+        "{verdict}: the formula was written to {}, not solved\n  {} variables, {} clauses, {} order \
+         atoms; it is satisfiable if there is a violation\n  with at most {} of each loop; to solve it \
+         here, leave out --export-formula\n",
         path.display(),
         grouped(size.variables),
         grouped(size.clauses),
         grouped(size.order_atoms),
         plural(u64::from(options.unroll), "repetition", "repetitions"),
     ))?;
-    Ok(Exit::Good)
+    Ok(Exit::Inconclusive)
 }
 
-/// What came out, and all that is needed to show it.
+/// The result, and everything needed to show it.
 struct Shown<'a> {
     loaded: &'a Loaded,
     args: &'a CheckArgs,
@@ -181,7 +188,6 @@ impl Shown<'_> {
     }
 
     fn summary(&self) -> String {
-        let covers = if self.verdict == Verdict::Verified { "covers" } else { "looked for" };
         let last = self.stats.depths.last();
         let formula = last.map_or_else(String::new, |depth| {
             format!(
@@ -200,18 +206,18 @@ impl Shown<'_> {
             )
         });
         let rows = [
-            (covers, "assertions, deadlocks; not data races".to_owned()),
+            scope(self.verdict, COVERS, false),
             ("unrolled", unrolled),
             ("formula", formula),
             ("search", self.search()),
             ("time", seconds(self.time)),
         ];
-        // If it was stopped while the formula was built, there is nothing to say about that.
+        // If it was stopped while the formula was built, these rows are empty.
         let rows = rows.iter().filter(|(_, text)| !text.is_empty());
         rows.map(|(name, text)| format!("  {name:11}{text}\n")).collect()
     }
 
-    /// The encoding, and the solver if it is not the usual one.
+    /// Returns the encoding, and the solver if it is not the usual one.
     fn search(&self) -> String {
         let (scheme, engine) = (self.options.scheme.name(), self.options.engine);
         match engine == Engine::default() {
@@ -220,7 +226,7 @@ impl Shown<'_> {
         }
     }
 
-    /// The columns of the paper's Table 1.
+    /// Returns the columns of the paper's Table 1.
     fn stats_text(&self, screen: &Screen) -> String {
         let stats = &self.stats;
         let accesses: Vec<String> = stats.accesses.iter().map(usize::to_string).collect();
@@ -287,7 +293,7 @@ impl Shown<'_> {
             solver: self.options.engine.name(),
             unroll: self.options.unroll,
             context_bound: self.options.context_bound,
-            covers: CoversJson { assertions: true, deadlocks: true, data_races: false },
+            covers: covers_json(COVERS, false),
             threads: self.threads,
             shared_accesses: self.stats.accesses.clone(),
             shared_variables: self.stats.variables,
@@ -303,18 +309,18 @@ impl Shown<'_> {
     }
 }
 
-/// What happened, and the next step.
+/// Returns what happened, and the next step.
 fn advice_on(reason: &Inconclusive) -> (String, Vec<String>) {
     let (what, lines) = advice(reason);
     let lines = match reason {
         Inconclusive::Bound(Bound::Time) => vec![
             "raise the limit (--time), make the program smaller (--const N=2),".to_owned(),
-            "repeat loops less often (--unroll 2), or run executions one by one: leave out --symbolic"
+            "unroll loops less (--unroll 2), or explore executions one by one: leave out --symbolic"
                 .to_owned(),
         ],
         Inconclusive::Bound(Bound::Memory) => vec![
             "raise the limit (--max-memory), make the program smaller (--const N=2),".to_owned(),
-            "repeat loops less often (--unroll 2), or run executions one by one: leave out --symbolic"
+            "unroll loops less (--unroll 2), or explore executions one by one: leave out --symbolic"
                 .to_owned(),
         ],
         _ => lines,
@@ -322,7 +328,7 @@ fn advice_on(reason: &Inconclusive) -> (String, Vec<String>) {
     (what, lines)
 }
 
-/// What was chosen from outside, as the execution shows it.
+/// Returns what was chosen from outside, as the execution shows it.
 fn inputs(trace: &TraceView) -> Vec<String> {
     let chosen = trace.steps.iter().filter(|step| step.text.starts_with("choose("));
     chosen
@@ -334,7 +340,7 @@ fn inputs(trace: &TraceView) -> Vec<String> {
         .collect()
 }
 
-/// What `check --symbolic --json` answers. Documented in `docs/json.md`.
+/// The output of `check --symbolic --json`. Documented in `docs/json.md`.
 #[derive(Serialize)]
 struct SymbolicJson {
     version: &'static str,

@@ -100,6 +100,7 @@ fn tables() {
     let run = Folder::new().run("bench --quick").exits(0);
     let run = run.says("optimal/source").says("one execution of 100,000 steps: ");
     let run = run.says("not measured\n").says("\nlastzero N=10 ");
+    let run = run.says("\nsymbolic checks\n").says("  scheme  ");
     assert!(!run.out.contains("\nlastzero N=15 "), "{}", run.out);
 }
 

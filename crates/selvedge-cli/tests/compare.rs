@@ -21,7 +21,7 @@ fn a_violation_is_shown() {
     let folder = Folder::with("lost.sel", LOST);
     let run = folder.run("compare lost.sel --const N=3 --algorithms source,optimal").exits(1);
     let run = run.says("lost.sel with N = 3\n").says("violated: assertion");
-    let run = run.says("see it: selvedge check lost.sel --const N=3\n");
+    let run = run.says("show it: selvedge check lost.sel --const N=3\n");
     assert!(!run.out.contains("\noracle"), "{}", run.out);
 }
 
@@ -45,7 +45,7 @@ fn quasi_runs_once_for_each_k() {
     let ks = json["algorithms"].as_array().expect("an array").iter().map(|row| row["k"].as_u64());
     assert_eq!(ks.collect::<Vec<_>>(), [None, Some(1), Some(2), None]);
     let run = folder.run("compare locked.sel --algorithms source --k 1").exits(2);
-    run.complains("--k is for the algorithm `quasi`").complains("add it to --algorithms");
+    run.complains("--k only applies to `quasi`").complains("add it to --algorithms");
 }
 
 #[test]

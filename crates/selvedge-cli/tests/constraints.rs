@@ -22,7 +22,7 @@ fn constraints_are_shown_with_their_time() {
         .says("q, q: always, ")
         .says("q, r: 3 constraints, ")
         .says("\n  z >= 0   guard: z <= 2147483646\n  z <= -2\n  x == z\n")
-        .says("a guard keeps out overflows")
+        .says("a guard excludes overflows")
         .says("6 pairs, 8 constraints, ");
 }
 
@@ -58,7 +58,7 @@ fn constraints_of_another_program_are_refused() {
     folder.run("constraints konst.sel --const K=0 --write k").exits(0);
     let check = "-a constrained --constraints k";
     folder.run(&format!("check konst.sel {check}")).exits(0).says("verified");
-    let anew = "write it anew: selvedge constraints konst.sel --const K=1 --write k";
+    let anew = "write it again: selvedge constraints konst.sel --const K=1 --write k";
     for command in ["check", "compare"] {
         let constrained = match command {
             "compare" => "--algorithms constrained --constraints k",
@@ -74,7 +74,10 @@ fn constraints_of_another_program_are_refused() {
     folder.write("konst.sel", KONST.replace("thread", "\n// as before\nthread").as_bytes());
     folder.run(&format!("check konst.sel --const K=1 {check}")).exits(1);
     folder.write("konst.sel", KONST.replace("x - 3", "x - 2").as_bytes());
-    folder.run(&format!("check konst.sel --const K=1 {check}")).exits(2).complains("write it anew");
+    folder
+        .run(&format!("check konst.sel --const K=1 {check}"))
+        .exits(2)
+        .complains("write it again");
 }
 
 #[test]
@@ -114,9 +117,7 @@ fn errors_have_a_place_and_a_next_step() {
     let run = folder.run("check bad.sel --algorithm constrained --constraints wrong").exits(2);
     run.complains("bad.sel:1:12");
     let run = folder.run("check f.sel --constraints declared").exits(2);
-    run.complains(
-        "`--constraints` is about independence constraints\n  add `--algorithm constrained`",
-    );
+    run.complains("--constraints only applies to `constrained`\n  add --algorithm constrained");
 }
 
 #[test]
@@ -128,14 +129,15 @@ fn what_cannot_be_found_is_said() {
     ";
     let folder = Folder::with("f.sel", text);
     let run = folder.run("constraints f.sel").exits(0);
-    run.says("tell, tell: none: `tell` sends a message (line 3), ")
-        .says("1 atomic block has no name and cannot be spoken of: write `atomic NAME { … }`");
+    run.says("tell, tell: none: `tell` sends a message (line 3), ").says(
+        "1 atomic block has no name, so constraints cannot refer to it: write `atomic NAME { … }`",
+    );
     folder.write("none.sel", b"thread t { skip; }");
     let run = folder.run("constraints none.sel").exits(0);
     run.says("there are no atomic procedures and no named atomic blocks");
     folder.write("slow.sel", FIGURE_1.as_bytes());
     let run = folder.run("constraints slow.sel --pair-work 1").exits(0);
-    run.says("p, r: none: it takes too much work (--pair-work), ");
+    run.says("p, r: none: the limit on work was reached (--pair-work), ");
 }
 
 #[test]

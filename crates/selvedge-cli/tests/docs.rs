@@ -1,7 +1,7 @@
 //! `README.md` and the pages of `docs/` that show commands cannot lie: their commands are run, and the output
 //! is compared.
 //!
-//! With `SELVEDGE_UPDATE_DOCS=1` the outputs in the pages are written anew.
+//! With `SELVEDGE_UPDATE_DOCS=1` the outputs in the pages are rewritten.
 
 mod common;
 
@@ -44,6 +44,18 @@ fn the_page_on_constraints_shows_real_output() {
 }
 
 #[test]
+fn the_page_on_algorithms_shows_real_output() {
+    let folder = Folder::new();
+    copy_tree(&root().join("programs"), &folder.path().join("programs"));
+    let page = shows_real_output("docs/which-algorithm.md", &folder);
+    for algorithm in selvedge_explore::Algorithm::ALL {
+        let name = format!("`{}`", algorithm.info().name);
+        let row = page.lines().find(|line| line.starts_with('|') && line.contains(&name));
+        assert!(row.is_some(), "the page has no row for {name}");
+    }
+}
+
+#[test]
 fn the_page_on_synthesis_shows_real_output() {
     let page = shows_real_output("docs/constraints.md", &Folder::new());
     assert!(page.matches("```console").count() >= 4, "the page shows commands");
@@ -66,7 +78,7 @@ fn copy_tree(from: &Path, to: &Path) {
     }
 }
 
-/// Runs the commands of a page in `folder` and compares; gives the page.
+/// Runs the commands of a page in `folder` and compares their output with the page. Returns the page.
 fn shows_real_output(name: &str, folder: &Folder) -> String {
     let path = root().join(name);
     let page = std::fs::read_to_string(&path).expect("the page is there");
@@ -80,7 +92,7 @@ fn shows_real_output(name: &str, folder: &Folder) -> String {
     if let Some((number, (shown, now))) = lines.find(|(_, (shown, now))| shown != now) {
         panic!(
             "{name}, line {}: the page says\n{shown}\nbut now it is\n{now}\n\
-             SELVEDGE_UPDATE_DOCS=1 writes the page anew",
+             SELVEDGE_UPDATE_DOCS=1 rewrites the page",
             number + 1
         );
     }
@@ -112,7 +124,7 @@ fn every_field_of_the_json_is_documented() {
 }
 
 /// The page with what its commands print now. A block ```` ```sel NAME ```` is a file; a block
-/// ```` ```console ```` has commands behind `$ selvedge`, each with its output.
+/// ```` ```console ```` has commands after `$ selvedge`, each with its output.
 fn with_real_output(page: &str, folder: &Folder) -> String {
     let mut out = String::new();
     let mut lines = page.lines();

@@ -47,7 +47,7 @@ fn a_trace_that_cannot_be_written_does_not_hide_the_verdict() {
                 .says("replay: selvedge replay lost.sel --schedule ")
                 .complains("error: the trace cannot be written to ")
                 .complains(message)
-                .complains("name a file in a folder that can be written");
+                .complains("choose a file in a writable folder");
         }
         let run = folder.run(&format!("check lost.sel --json --save-trace {place}")).exits(1);
         assert_eq!(run.json()["verdict"], "violated");

@@ -17,3 +17,12 @@ fn the_picture_is_as_high_as_its_rows() {
     let lowest = rows.filter_map(|y| y.parse::<u32>().ok()).max();
     assert!(lowest.is_some_and(|y| (158..222).contains(&y)), "{lowest:?}\n{picture}");
 }
+
+/// What each step does, and all pairs of steps of threads that are not equally long.
+#[test]
+fn steps_that_create_and_wait_and_pairs_of_unequal_threads() {
+    let text = "shared x = 0;\nthread main { let t = spawn work(); x = 1; join t; x = 3; }\nproc work() { x = 2; }\n";
+    let run = Folder::with("two.sel", text).run("mat two.sel").exits(0);
+    let run = run.says("\n1a    spawn  two.sel:2:23\n").says("\n2a    W(x)   two.sel:2:37\n");
+    run.says("\n3a    join   two.sel:2:44\n").says("\n8 of 8 pairs are left: ");
+}

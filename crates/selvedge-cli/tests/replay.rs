@@ -28,7 +28,7 @@ fn executions_without_a_violation() {
     let folder = Folder::with("lost.sel", LOST);
     folder.run("replay lost.sel --schedule 0@2.1@2").exits(0).says("no violation: every thread");
     let run = folder.run("replay lost.sel --schedule 0").exits(0);
-    run.says("no violation so far").says("2 threads can go on").says("next: ");
+    run.says("no violation so far").says("2 threads can continue").says("next: ");
     let folder = Folder::with("locked.sel", LOCKED);
     folder.run("replay locked.sel --schedule 0@3.0.1@4").exits(0).says("every thread finished");
 }

@@ -78,14 +78,17 @@ fn json_has_sizes_and_inputs() {
 #[test]
 fn formulas_can_be_exported() {
     let folder = Folder::with("lost.sel", LOST);
-    folder.run("check lost.sel --symbolic --export-formula f.smt2").exits(0).says("clauses");
+    // Nothing is solved, so nothing is verified.
+    let run = folder.run("check lost.sel --symbolic --export-formula f.smt2").exits(3);
+    run.says("inconclusive: the formula was written to f.smt2, not solved").says("clauses");
     let text = std::fs::read_to_string(folder.path().join("f.smt2")).expect("it was written");
     assert!(text.starts_with("(set-logic QF_IDL)") && text.ends_with("(check-sat)\n"));
     for scheme in ["order", "token", "mat"] {
-        folder.run(&format!("check lost.sel --symbolic {scheme} --export-formula f.cnf")).exits(0);
+        folder.run(&format!("check lost.sel --symbolic {scheme} --export-formula f.cnf")).exits(3);
         let text = std::fs::read_to_string(folder.path().join("f.cnf")).expect("it was written");
         assert!(text.starts_with("p cnf "));
     }
+    folder.run("check lost.sel --symbolic --json --export-formula f.cnf").exits(2);
     folder
         .run("check lost.sel --symbolic --export-formula no/f.cnf")
         .exits(2)

@@ -63,6 +63,32 @@ fn wrong_usage() {
     folder.run("compare lost.sel --algorithms optimal,foo").exits(2).complains("`foo`");
 }
 
+/// An option that an algorithm cannot heed is refused, not ignored, and always with the same exit code.
+#[test]
+fn options_that_do_not_apply() {
+    let folder = Folder::with("lost.sel", LOST);
+    for (arguments, message) in [
+        (
+            "--algorithm data-centric --preemptions 1",
+            "--preemptions does not apply to `data-centric`",
+        ),
+        (
+            "--algorithm parsimonious --context-switches 1",
+            "--context-switches does not apply to `parsimonious`",
+        ),
+        ("--algorithm data-centric --races", "--races does not apply to `data-centric`"),
+        ("--cycles refine", "--cycles refine only applies to `data-centric`"),
+        ("--unobserved-locks", "--unobserved-locks only applies to `data-centric`"),
+        ("--check-constraints", "--check-constraints only applies to `constrained`"),
+        ("--stats", "--stats does not apply to `optimal`"),
+        ("--k 2", "--k only applies to `quasi`"),
+        ("--symbolic order --context-bound 2", "--context-bound only applies to `mat` and `token`"),
+    ] {
+        let run = folder.run(&format!("check lost.sel {arguments}")).exits(2).complains(message);
+        assert_eq!(run.out, "", "{arguments}");
+    }
+}
+
 #[test]
 fn getting_started() {
     let run = Folder::new().run("").exits(2);

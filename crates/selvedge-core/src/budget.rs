@@ -1,7 +1,7 @@
-//! What work may use up: time, memory, the user's patience, and a number of steps.
+//! The budget of a computation: time, memory, interruption, and an amount of work.
 //!
-//! Nothing here looks at a clock. Whoever has one (a front end) ends the budget from another thread, a
-//! signal handler or an allocator; whatever takes long asks it often, because asking is one load.
+//! Nothing here reads a clock. A front end exhausts the budget from another thread, a
+//! signal handler or an allocator; long computations poll it often, because polling is one load.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 
 use crate::report::Bound;
 
-/// Why there is nothing left.
+/// Why the budget is exhausted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Spent {
     /// The time limit was reached.
@@ -41,30 +41,30 @@ impl fmt::Display for Spent {
 
 /// One budget for everything that a command does. Clones share it.
 ///
-/// Once spent it stays spent: work that is given up half-way may leave anything undone, so whoever shows
-/// a result asks at the end once more, and a spent budget makes a proof inconclusive.
+/// Once exhausted it stays so: an interrupted computation may leave anything undone, so the code that shows
+/// a result polls once more at the end, and an exhausted budget makes a proof inconclusive.
 #[derive(Clone, Debug, Default)]
 pub struct Budget {
-    /// 0 as long as there is something left.
+    /// 0 unless it is exhausted.
     ended: Arc<AtomicU8>,
-    /// Work that is left; of several limits the least counts.
+    /// The remaining work; the smallest of several limits counts.
     work: Vec<Arc<AtomicU64>>,
 }
 
 impl Budget {
-    /// No limit, until somebody ends it.
+    /// Returns a budget without limits, until [`Budget::end`] is called.
     pub fn unlimited() -> Self {
         Self::default()
     }
 
-    /// The same, and at most so much work besides. What is done with it counts for both.
+    /// Returns the same budget with an additional limit on work. Work counts for both.
     pub fn with_work(&self, most: u64) -> Self {
         let mut budget = self.clone();
         budget.work.push(Arc::new(AtomicU64::new(most)));
         budget
     }
 
-    /// Ends it. The first reason stays.
+    /// Exhausts it. The first reason is kept.
     pub fn end(&self, why: Spent) {
         let code = match why {
             Spent::Time => 1,
@@ -75,7 +75,7 @@ impl Budget {
         let _ = self.ended.compare_exchange(0, code, Relaxed, Relaxed);
     }
 
-    /// Why there is nothing left, if so.
+    /// Returns why it is exhausted, if it is.
     #[inline]
     pub fn spent(&self) -> Option<Spent> {
         match self.ended.load(Relaxed) {
@@ -87,25 +87,25 @@ impl Budget {
         }
     }
 
-    /// Whether there is nothing left.
+    /// Returns whether it is exhausted.
     #[inline]
     pub fn is_spent(&self) -> bool {
         self.spent().is_some()
     }
 
-    /// Asks whether to go on.
+    /// Polls the budget.
     ///
     /// # Errors
-    /// If not, with the reason.
+    /// If it is exhausted, with the reason.
     #[inline]
     pub fn check(&self) -> Result<(), Spent> {
         self.spent().map_or(Ok(()), Err)
     }
 
-    /// Counts work, and asks whether to go on.
+    /// Counts work, and polls the budget.
     ///
     /// # Errors
-    /// If not, with the reason.
+    /// If it is exhausted, with the reason.
     pub fn work(&self, units: u64) -> Result<(), Spent> {
         for left in &self.work {
             left.store(left.load(Relaxed).saturating_sub(units), Relaxed);

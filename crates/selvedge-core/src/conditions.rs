@@ -1,4 +1,4 @@
-//! What only some systems can tell: whether steps commute in a state, and what threads may still do.
+//! What only some systems know: whether steps commute in a state, and what threads may still access.
 //!
 //! Footprints say when two steps commute *always*. A system that can compare states, or that knows
 //! conditions under which steps commute, says so through this trait; see
@@ -14,30 +14,30 @@ use crate::violation::Violation;
 
 /// Questions about the state that a system is in. None of them changes it.
 pub trait Conditions {
-    /// Runs the pending steps of two threads, which are enabled, in both orders, and compares what
-    /// comes out: the states, up to the names of the threads that the steps spawn, and the faults.
+    /// Runs the pending steps of two threads, which are enabled, in both orders, and compares the
+    /// results: the states, up to the names of the threads that the steps spawn, and the faults.
     fn try_both_orders(&mut self, first: Step, second: Step) -> Commutation;
 
-    /// The constraints on the pending steps of two threads that hold now: each of them promises
+    /// Returns the constraints on the pending steps of two threads that hold now: each of them promises
     /// that these steps commute.
     fn constraints(&mut self, first: ThreadId, second: ThreadId) -> Vec<Holding>;
 
-    /// What is wrong with a constraint that holds now, if the pending steps do not commute.
+    /// Returns what is wrong with a constraint that holds now, if the pending steps do not commute.
     fn refute(&mut self, holding: &Holding, first: ThreadId, second: ThreadId)
     -> Option<Violation>;
 
-    /// What a thread may still touch, with all threads that it may yet spawn.
+    /// Returns what a thread may still access, including all threads that it may spawn.
     fn may_access(&mut self, thread: ThreadId) -> Arc<MayAccess>;
 
-    /// Whether the pending step of a thread touches the same objects in the same way in every state.
+    /// Returns whether the pending step of a thread touches the same objects in the same way in every state.
     fn is_steady(&mut self, thread: ThreadId) -> bool;
 
-    /// A name of the state: two states have the same exactly if they are the same up to the names of
+    /// Returns a name of the state: two states have the same exactly if they are the same up to the names of
     /// spawned threads.
     fn state(&mut self) -> StateKey;
 }
 
-/// What came of running two steps in both orders.
+/// The result of running two steps in both orders.
 #[derive(Clone, Debug, Default)]
 pub struct Commutation {
     /// Whether both orders are possible and lead to the same state.
@@ -52,7 +52,7 @@ pub struct Commutation {
 pub struct Holding {
     /// Which of the program's constraints.
     pub constraint: usize,
-    /// The shared objects that its condition looked at.
+    /// The shared objects that its condition read.
     pub reads: Vec<ObjectId>,
 }
 
@@ -60,7 +60,7 @@ pub struct Holding {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct StateKey(pub Vec<i32>);
 
-/// Objects that a thread may touch.
+/// Objects that a thread may access.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct MayAccess {
     /// It may do anything.
@@ -79,12 +79,12 @@ impl MayAccess {
         self.writes.extend(&other.writes);
     }
 
-    /// Whether it may change the object.
+    /// Returns whether it may change the object.
     pub fn may_write(&self, object: ObjectId) -> bool {
         self.everything || self.writes.contains(object)
     }
 
-    /// Whether a step with these accesses may not commute with one of its steps. Accesses that only
+    /// Returns whether a step with these accesses may not commute with one of its steps. Accesses that only
     /// say that a thread begins, ends or is made count if it may do everything.
     pub fn may_depend_on(&self, accesses: &[Access]) -> bool {
         self.everything
@@ -100,7 +100,7 @@ impl MayAccess {
 pub struct ObjectRanges(Vec<(u32, u32)>);
 
 impl ObjectRanges {
-    /// Whether the object is in it.
+    /// Returns whether the object is in it.
     pub fn contains(&self, object: ObjectId) -> bool {
         let after = self.0.partition_point(|&(start, _)| start <= object.number());
         after > 0 && self.0[after - 1].1 > object.number()

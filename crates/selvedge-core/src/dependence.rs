@@ -48,13 +48,13 @@ impl Mode {
     }
 }
 
-/// Whether two accesses **to the same object** by different threads can be swapped.
+/// Returns whether two accesses **to the same object** by different threads can be swapped.
 #[inline]
 pub fn commute(a: Mode, b: Mode) -> bool {
     a.group() == b.group() && a.group() != Group::Exclusive
 }
 
-/// Whether an access in mode `earlier` can let a step that waits with `later` proceed, but can
+/// Returns whether an access in mode `earlier` can let a step that waits with `later` proceed, but can
 /// never make it wait. Reversing such a pair alone is never possible: without `earlier` the step
 /// could not run. (Not so for raising a semaphore: another thread may raise it too.)
 #[inline]
@@ -72,7 +72,7 @@ pub fn may_enable_only(earlier: Mode, later: Mode) -> bool {
     )
 }
 
-/// Whether an access in this mode can never make another thread's step wait.
+/// Returns whether an access in this mode can never make another thread's step wait.
 #[inline]
 pub fn never_disables(mode: Mode) -> bool {
     matches!(
@@ -90,7 +90,7 @@ pub fn never_disables(mode: Mode) -> bool {
 }
 
 impl Access {
-    /// Whether the two accesses, by different threads, cannot be swapped.
+    /// Returns whether the two accesses, by different threads, cannot be swapped.
     #[inline]
     pub fn dependent(self, other: Access) -> bool {
         self.object == other.object && !commute(self.mode, other.mode)
@@ -98,14 +98,14 @@ impl Access {
 }
 
 impl Footprint {
-    /// Whether two steps of different threads with these footprints cannot be swapped.
+    /// Returns whether two steps of different threads with these footprints cannot be swapped.
     #[inline]
     pub fn dependent(&self, other: &Footprint) -> bool {
         dependent(self.accesses(), other.accesses())
     }
 }
 
-/// Whether two steps of different threads with these accesses cannot be swapped.
+/// Returns whether two steps of different threads with these accesses cannot be swapped.
 #[inline]
 pub fn dependent(a: &[Access], b: &[Access]) -> bool {
     a.iter().any(|a| b.iter().any(|b| a.dependent(*b)))
@@ -151,7 +151,7 @@ mod tests {
         }
     }
 
-    /// What keeps others waiting: taking something, and whatever changes what a step may wait for.
+    /// What can block other threads: acquiring something, and changing what a step may wait for.
     #[test]
     fn what_can_make_others_wait() {
         for mode in [Acquire, ShareAcquire, Down, Take, Write, Update] {

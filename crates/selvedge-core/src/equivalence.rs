@@ -36,12 +36,12 @@ impl ObservationKey {
         Self::with(execution, |_| true)
     }
 
-    /// The class of `execution` if the order in which locks are taken does not count.
+    /// Returns the class of `execution` if the order in which locks are taken does not count.
     pub fn without_locks(execution: &Execution) -> Self {
         Self::with(execution, |access| !matches!(access.mode, Mode::Acquire | Mode::Release))
     }
 
-    /// The class of `execution` if the order counts of those accesses that are to no variable and
+    /// Returns the class of `execution` if the order counts of those accesses that are to no variable and
     /// that `is_ordered` holds for.
     fn with(execution: &Execution, is_ordered: impl Fn(Access) -> bool) -> Self {
         let is_variable = variables(execution);

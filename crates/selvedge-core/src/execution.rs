@@ -2,13 +2,13 @@
 //!
 //! *Happens-before* is the smallest partial order that contains program order and, for every two
 //! dependent events, their order in the execution. Starts, ends, wake-ups and messages are accesses
-//! to objects of their own, so that this is all there is to it. Every event has a vector clock;
+//! to objects of their own, so no further rule is needed. Every event has a vector clock;
 //! `a` happens before `b` is one comparison.
 //!
 //! The history of an object is a sequence of *epochs*: maximal runs of accesses that commute with
 //! each other (the reads between two writes; a single write). An access depends on the epoch below
 //! its own and, through that, on all earlier ones. Epochs are chains of links between accesses, so
-//! that taking back the last event costs what adding it cost.
+//! that removing the last event costs as much as adding it.
 //!
 //! An explorer may find that two dependent events commute where they are, and leave the edge between them out
 //! ([`Execution::push_with`]). From then on an epoch does not stand for those below it, and every event
@@ -22,13 +22,13 @@ use crate::system::{Effect, Flexibility, Step};
 /// A step that was taken.
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
-    /// Who, and its how-many-eth.
+    /// Thread, and index within that thread.
     pub id: EventId,
     /// Which alternative it took.
     pub choice: u32,
     /// Of how many.
     pub choices: u32,
-    /// What must be decided anew if it runs elsewhere.
+    /// What must be determined again if it runs in another state.
     pub flexibility: Flexibility,
     /// Whether its reads and writes can be part of a data race.
     pub plain: bool,
@@ -45,7 +45,7 @@ impl Event {
         self.id.thread
     }
 
-    /// The scheduler's choice that it was.
+    /// Returns the step: the choice of the scheduler.
     #[inline]
     pub fn step(&self) -> Step {
         Step { thread: self.id.thread, choice: self.choice }
@@ -58,7 +58,7 @@ const LANES: usize = 4;
 /// Index of an access in [`Execution::accesses`].
 type AccessIndex = u32;
 
-/// How an access hangs in the history of its object.
+/// The links of an access in the history of its object.
 #[derive(Clone, Copy, Debug)]
 struct Link {
     event: Position,
@@ -115,47 +115,47 @@ impl Edges {
 }
 
 impl Execution {
-    /// The empty execution.
+    /// Returns the empty execution.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How many events.
+    /// Returns the number of events.
     #[inline]
     pub fn len(&self) -> usize {
         self.events.len()
     }
 
-    /// Whether nothing has happened.
+    /// Returns whether there are no events.
     pub fn is_empty(&self) -> bool {
         self.events.is_empty()
     }
 
-    /// The event at `position`.
+    /// Returns the event at `position`.
     #[inline]
     pub fn event(&self, position: Position) -> &Event {
         &self.events[position.index()]
     }
 
-    /// All events in order.
+    /// Returns all events in order.
     pub fn events(&self) -> &[Event] {
         &self.events
     }
 
-    /// The steps in order.
+    /// Returns the steps in order.
     #[inline]
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }
 
-    /// All positions in order.
+    /// Returns all positions in order.
     pub fn positions(
         &self,
     ) -> impl DoubleEndedIterator<Item = Position> + ExactSizeIterator + use<> {
         (0..self.events.len()).map(Position::new)
     }
 
-    /// What the event touched.
+    /// Returns what the event touched.
     #[inline]
     pub fn accesses(&self, position: Position) -> &[Access] {
         let first = self.event(position).first_access as usize;
@@ -163,7 +163,7 @@ impl Execution {
         &self.accesses[first..next.map_or(self.accesses.len(), |event| event.first_access as usize)]
     }
 
-    /// Events of other threads that the event depends on with no third one in between.
+    /// Returns the events of other threads that the event depends on with no third one in between.
     #[inline]
     pub fn predecessors(&self, position: Position) -> &[Position] {
         let first = self.event(position).first_predecessor as usize;
@@ -172,43 +172,43 @@ impl Execution {
         &self.predecessors[first..end]
     }
 
-    /// The clock of the event: for each thread, how many of its events happen before it or are it.
+    /// Returns the clock of the event: for each thread, how many of its events happen before it or are it.
     #[inline]
     pub fn clock(&self, position: Position) -> &[u32] {
         &self.clocks[position.index() * self.stride..][..self.stride]
     }
 
-    /// Whether `a` happens before `b`, or is it.
+    /// Returns whether `a` happens before `b`, or is it.
     #[inline]
     pub fn happens_before(&self, a: Position, b: Position) -> bool {
         let id = self.event(a).id;
         self.clocks[b.index() * self.stride + id.thread.index()] > id.nth
     }
 
-    /// Positions of the events of `thread`, in order.
+    /// Returns the positions of the events of `thread`, in order.
     #[inline]
     pub fn of_thread(&self, thread: ThreadId) -> &[Position] {
         self.threads.get(thread.index()).map_or(&[], Vec::as_slice)
     }
 
-    /// The threads that may have events: all that have are among them.
+    /// Returns the threads that may have events: all that have are among them.
     pub fn threads(&self) -> impl Iterator<Item = ThreadId> + use<> {
         (0..self.threads.len()).map(ThreadId::new)
     }
 
-    /// The last event of `thread`.
+    /// Returns the last event of `thread`.
     #[inline]
     pub fn last_of(&self, thread: ThreadId) -> Option<Position> {
         self.of_thread(thread).last().copied()
     }
 
-    /// The event of the same thread just before `position`.
+    /// Returns the event of the same thread just before `position`.
     pub fn previous_of_thread(&self, position: Position) -> Option<Position> {
         let id = self.event(position).id;
         (id.nth > 0).then(|| self.threads[id.thread.index()][id.nth as usize - 1])
     }
 
-    /// The accesses to `object` before `position`, latest first, each with its event.
+    /// Returns the accesses to `object` before `position`, latest first, each with its event.
     pub fn history(
         &self,
         object: ObjectId,
@@ -224,7 +224,7 @@ impl Execution {
         .skip_while(move |&(event, _)| event >= before)
     }
 
-    /// The accesses to the object of the event's `nth` access that come before it, latest first, each with
+    /// Returns the accesses to the object of the event's `nth` access that come before it, latest first, each with
     /// its event. As [`history`](Self::history), without a walk over what comes later.
     #[inline]
     pub fn history_of_access(
@@ -242,7 +242,7 @@ impl Execution {
         })
     }
 
-    /// The accesses that the event's `nth` access depends on: those to its object before it with which it does
+    /// Returns the accesses that the event's `nth` access depends on: those to its object before it with which it does
     /// not commute, latest first, each with its event.
     #[inline]
     pub fn dependences(
@@ -265,7 +265,7 @@ impl Execution {
         })
     }
 
-    /// Whether edges are left out.
+    /// Returns whether edges are left out.
     #[inline]
     pub fn is_relaxed(&self) -> bool {
         self.relaxed_from.is_some()
@@ -333,14 +333,14 @@ impl Execution {
         self.finish_event(step.thread, position, base);
     }
 
-    /// Whether a step with these accesses depends on the event, or on it as it acts elsewhere.
+    /// Returns whether a step with these accesses depends on the event, or on it as it acts elsewhere.
     pub fn depends_on(&self, accesses: &[Access], event: Position) -> bool {
         let mut elsewhere = self.elsewhere.iter().filter(|(other, ..)| *other == event);
         dependent(accesses, self.accesses(event))
             || elsewhere.any(|(.., others)| dependent(accesses, others))
     }
 
-    /// Adds the event with the clock of its thread before it; gives where it and its clock stand.
+    /// Adds the event with the clock of its thread before it. Returns where it and its clock stand.
     #[inline(always)]
     fn start_event(&mut self, step: Step, effect: &Effect) -> (Position, usize) {
         let thread = step.thread;
@@ -379,7 +379,7 @@ impl Execution {
         self.threads[thread.index()].push(position);
     }
 
-    /// Takes back all events from position `len` on.
+    /// Removes all events from position `len` on.
     pub fn truncate(&mut self, len: usize) {
         let Some(first) = self.events.get(len) else { return };
         let (accesses, predecessors) = (first.first_access, first.first_predecessor);
@@ -404,7 +404,7 @@ impl Execution {
         }
     }
 
-    /// Hangs the access into its object's history; gives the last access of the epoch below.
+    /// Links the access into its object's history. Returns the last access of the epoch below.
     #[inline(always)]
     fn add_access(&mut self, event: Position, access: Access) -> Option<AccessIndex> {
         let object = access.object.index();

@@ -9,22 +9,22 @@ macro_rules! define_id {
         pub struct $name(u32);
 
         impl $name {
-            /// The id with this number.
+            /// Returns the id with this number.
             ///
             /// # Panics
-            /// If there are more than 2³² of them: long before that, memory is gone.
+            /// If there are more than 2³² of them; memory is exhausted long before.
             #[inline]
             pub fn new(index: usize) -> Self {
                 Self(u32::try_from(index).expect("internal error: more than 2^32 ids"))
             }
 
-            /// The number, for indexing.
+            /// Returns the number, for indexing.
             #[inline]
             pub fn index(self) -> usize {
                 self.0 as usize
             }
 
-            /// The number as it is stored.
+            /// Returns the number as it is stored.
             #[inline]
             pub fn number(self) -> u32 {
                 self.0
@@ -80,12 +80,12 @@ pub struct ThreadSet {
 }
 
 impl ThreadSet {
-    /// The empty set.
+    /// Returns the empty set.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether `thread` is a member.
+    /// Returns whether `thread` is a member.
     #[inline]
     pub fn contains(&self, thread: ThreadId) -> bool {
         self.words
@@ -93,7 +93,7 @@ impl ThreadSet {
             .is_some_and(|word| word >> (thread.index() % 64) & 1 == 1)
     }
 
-    /// Adds `thread`; tells whether it was new.
+    /// Adds `thread`. Returns whether it was new.
     pub fn insert(&mut self, thread: ThreadId) -> bool {
         let (word, bit) = (thread.index() / 64, 1 << (thread.index() % 64));
         if self.words.len() <= word {
@@ -104,7 +104,7 @@ impl ThreadSet {
         new
     }
 
-    /// Takes `thread` out; tells whether it was in.
+    /// Removes `thread`. Returns whether it was a member.
     pub fn remove(&mut self, thread: ThreadId) -> bool {
         let was_in = self.contains(thread);
         if was_in {
@@ -113,22 +113,22 @@ impl ThreadSet {
         was_in
     }
 
-    /// Takes everything out, and keeps the memory.
+    /// Removes all members, and keeps the memory.
     pub fn clear(&mut self) {
         self.words.clear();
     }
 
-    /// Whether there is no member.
+    /// Returns whether there is no member.
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|&word| word == 0)
     }
 
-    /// How many members there are.
+    /// Returns how many members there are.
     pub fn len(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// The members in ascending order.
+    /// Returns the members in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = ThreadId> + '_ {
         self.words.iter().enumerate().flat_map(|(i, &word)| {
             std::iter::successors((word != 0).then_some(word), |&rest| {

@@ -1,4 +1,4 @@
-//! The vocabulary of Selvedge: what a concurrent program does, and what was found out about it.
+//! The vocabulary of Selvedge: programs under test, their executions, and the results of a check.
 //!
 //! Front ends implement [`System`]; explorers drive it and build an [`Execution`]; what they
 //! find is a [`Report`]. This crate does no I/O, reads no clock and prints nothing.
@@ -10,18 +10,18 @@
 //! | word | meaning | type |
 //! |---|---|---|
 //! | thread | a thread of the program under test; the same id in every execution | [`ThreadId`] |
-//! | object | something shared that steps touch: a variable, a mutex, a mailbox, … | [`ObjectId`] |
-//! | access | how a step touches an object | [`Access`], [`Mode`] |
+//! | object | something shared that steps access: a variable, a mutex, a mailbox, … | [`ObjectId`] |
+//! | access | how a step accesses an object | [`Access`], [`Mode`] |
 //! | footprint | all accesses of one step | [`Footprint`] |
-//! | step | one visible operation and the invisible code behind it, as a choice of the scheduler | [`Step`] |
+//! | step | one visible operation and the invisible code after it, as a choice of the scheduler | [`Step`] |
 //! | event | a step that was taken: the *n*-th of its thread | [`Event`], [`EventId`] |
 //! | position | index of an event in one execution | [`Position`] |
 //! | execution | a sequence of events from the initial state; *maximal* if nothing is enabled | [`Execution`] |
 //! | trace | class of executions equal up to swapping independent neighbours | [`TraceKey`] |
 //! | schedule | the list of steps that reproduces an execution | [`Schedule`] |
-//! | deadlocked | maximal, and some thread waits for ever | [`Ending::Deadlocked`] |
-//! | blocked | maximal, and some thread stands at an `assume` that is false | [`Ending::Blocked`] |
-//! | redundant | given up because every enabled thread sleeps | [`Counts::redundant`] |
+//! | deadlocked | maximal, and some thread is blocked | [`Ending::Deadlocked`] |
+//! | blocked | maximal, and some thread is blocked by an `assume` that is false | [`Ending::Blocked`] |
+//! | redundant | abandoned because every enabled thread sleeps | [`Counts::redundant`] |
 
 mod budget;
 mod conditions;

@@ -6,36 +6,36 @@ use smallvec::SmallVec;
 
 use crate::ids::ObjectId;
 
-/// How a step touches an object.
+/// How a step accesses an object.
 ///
 /// Everything that orders events is an access, also the start and the end of a thread, a wake-up
 /// or a message: each has an object of its own. So happens-before, races and classes need no
-/// special cases. Which modes commute is said in `dependence.rs`, and nowhere else.
+/// special cases. Which modes commute is defined in `dependence.rs` only.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum Mode {
     /// Reads a variable; also a compare-exchange that failed.
     Read,
-    /// Writes a variable whatever its value is.
+    /// Writes a variable regardless of its value.
     Write,
     /// Reads a variable and writes it in one step: every read-modify-write that took effect. Also
     /// any access that depends on all others to its object, whatever they are.
     Update,
 
-    /// Takes a mutex, or a reader-writer lock for writing.
+    /// Acquires a mutex, or a reader-writer lock for writing.
     Acquire,
-    /// Gives up what `Acquire` took.
+    /// Releases what `Acquire` acquired.
     Release,
-    /// Takes a reader-writer lock for reading.
+    /// Acquires a reader-writer lock for reading.
     ShareAcquire,
-    /// Gives up what `ShareAcquire` took.
+    /// Releases what `ShareAcquire` acquired.
     ShareRelease,
-    /// Looks at a lock or semaphore without changing it: a try that failed, a misuse.
+    /// Inspects a lock or semaphore without changing it: a try that failed, a misuse.
     Probe,
 
-    /// Raises a semaphore.
+    /// Increments a semaphore.
     Up,
-    /// Lowers a semaphore.
+    /// Decrements a semaphore.
     Down,
 
     /// Starts to wait on a condition variable.
@@ -44,17 +44,17 @@ pub enum Mode {
     Signal,
     /// Makes a waiting thread runnable; the object is that thread's wake-up.
     Wake,
-    /// Runs on after a wake-up; the object is the thread's own wake-up.
+    /// Continues after a wake-up; the object is the thread's own wake-up.
     Woken,
 
     /// Arrives at a barrier.
     Arrive,
-    /// Goes on behind a barrier, all having arrived.
+    /// Continues after a barrier, when all have arrived.
     Pass,
 
     /// Puts a message into a mailbox; the object is the mailbox.
     Send,
-    /// Finds no message that fits and takes the timeout branch; the object is the mailbox.
+    /// Finds no matching message and takes the timeout branch; the object is the mailbox.
     Timeout,
     /// Makes a message; the object is the message.
     Post,
@@ -74,25 +74,25 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// Whether it reads or writes a variable.
+    /// Returns whether it reads or writes a variable.
     #[inline]
     pub fn is_memory(self) -> bool {
         matches!(self, Mode::Read | Mode::Write | Mode::Update)
     }
 
-    /// Whether it sees the value that was written last.
+    /// Returns whether it sees the value that was written last.
     #[inline]
     pub fn reads(self) -> bool {
         matches!(self, Mode::Read | Mode::Update)
     }
 
-    /// Whether it leaves a value behind.
+    /// Returns whether it writes a value.
     #[inline]
     pub fn writes(self) -> bool {
         matches!(self, Mode::Write | Mode::Update)
     }
 
-    /// Whether the access to the object before this one is what makes the step possible in the
+    /// Returns whether the access to the object before this one is what makes the step possible in the
     /// first place: the creation of its thread, or its wake-up.
     #[inline]
     pub fn is_cause(self) -> bool {
@@ -100,12 +100,12 @@ impl Mode {
     }
 }
 
-/// One object, and how it is touched.
+/// One object, and how it is accessed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Access {
-    /// What is touched.
+    /// The object.
     pub object: ObjectId,
-    /// How.
+    /// How it is accessed.
     pub mode: Mode,
 }
 
@@ -134,7 +134,7 @@ impl Footprint {
         Self::default()
     }
 
-    /// The accesses of an event, which are to different objects.
+    /// Returns the accesses of an event, which are to different objects.
     #[inline]
     pub fn of_event(accesses: &[Access]) -> Self {
         Self { accesses: SmallVec::from_slice(accesses) }
@@ -158,13 +158,13 @@ impl Footprint {
         self.accesses.clear();
     }
 
-    /// The accesses, in the order in which they were added.
+    /// Returns the accesses, in the order in which they were added.
     #[inline]
     pub fn accesses(&self) -> &[Access] {
         &self.accesses
     }
 
-    /// Whether it touches nothing that is shared.
+    /// Returns whether it touches nothing that is shared.
     pub fn is_empty(&self) -> bool {
         self.accesses.is_empty()
     }

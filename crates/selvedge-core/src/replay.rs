@@ -1,4 +1,4 @@
-//! Runs a schedule again and writes down what happens. Shares nothing with the explorers.
+//! Replays a schedule and records what happens. Shares nothing with the explorers.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::violation::{Fault, Place, Violation};
 pub struct Description {
     /// Short, with the values read and written: `read x → 1`, `lock m`.
     pub text: String,
-    /// Where in the source it stands.
+    /// Its place in the source.
     pub place: Option<Place>,
 }
 
@@ -32,7 +32,7 @@ pub struct ReplayedStep {
     pub fault: Option<Fault>,
 }
 
-/// An execution, written down.
+/// A recorded execution.
 #[derive(Clone, Debug)]
 pub struct Replay {
     /// The schedule that was followed.
@@ -136,7 +136,9 @@ fn check_possible<S: Describe>(system: &S, step: Step) -> Result<(), String> {
         Status::Absent => Err(format!("thread {} has not been spawned yet", thread.number())),
         Status::Finished => Err(format!("thread {} ({name}) has finished", thread.number())),
         Status::Failed => Err(format!("thread {} ({name}) has failed", thread.number())),
-        Status::Assumed => Err(format!("thread {} ({name}) stands at `assume`", thread.number())),
+        Status::Assumed => {
+            Err(format!("thread {} ({name}) is blocked by an `assume`", thread.number()))
+        }
         Status::Blocked | Status::Parked => Err(format!(
             "thread {} ({name}) cannot run: {}",
             thread.number(),

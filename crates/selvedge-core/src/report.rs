@@ -1,4 +1,4 @@
-//! What an exploration found out.
+//! The result of an exploration.
 
 use std::fmt;
 
@@ -9,25 +9,25 @@ use crate::violation::Violation;
 /// How many executions of each kind.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Counts {
-    /// Every thread finished (or one failed and the others went as far as they could).
+    /// Every thread finished (or one failed and the others ran as far as they could).
     pub complete: u64,
-    /// A thread waits for ever.
+    /// A thread is blocked, and no thread can unblock it.
     pub deadlocked: u64,
-    /// A thread stands at an `assume` that is false.
+    /// A thread is blocked by an `assume` that is false.
     pub blocked: u64,
-    /// Given up because every enabled thread sleeps: the execution belongs to a class already seen.
+    /// Abandoned because every enabled thread sleeps: the class was explored before.
     pub redundant: u64,
     /// Cut off at a bound.
     pub cut: u64,
 }
 
 impl Counts {
-    /// Executions that ran to their end: one per class, for an optimal explorer.
+    /// Returns the number of maximal executions: one per class, for an optimal explorer.
     pub fn maximal(&self) -> u64 {
         self.complete + self.deadlocked + self.blocked
     }
 
-    /// All executions.
+    /// Returns the number of all executions.
     pub fn total(&self) -> u64 {
         self.maximal() + self.redundant + self.cut
     }
@@ -111,7 +111,7 @@ impl fmt::Display for Bound {
 pub enum Inconclusive {
     /// A limit was reached.
     Bound(Bound),
-    /// The program does something that cannot be treated; a sentence that says what, with a hint.
+    /// The program uses something that is not supported: a sentence that names it, with a hint.
     GaveUp(String),
 }
 
@@ -132,12 +132,12 @@ pub enum Verdict {
     Verified,
     /// There is a violation.
     Violated,
-    /// Neither: the search stopped early, or met something it cannot treat.
+    /// Neither: the search stopped early, or met something unsupported.
     Inconclusive,
 }
 
 impl Verdict {
-    /// Its name in reports and in JSON.
+    /// Returns its name in reports and in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Verdict::Verified => "verified",
@@ -153,7 +153,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// What an exploration found out. All of it: nothing is only logged.
+/// The result of an exploration. It is complete: nothing is only logged.
 #[derive(Clone, Default, Debug)]
 pub struct Report {
     /// Executions by kind.
@@ -162,23 +162,23 @@ pub struct Report {
     pub steps: u64,
     /// Length of the longest execution.
     pub longest: usize,
-    /// Most threads alive in one system.
+    /// The largest number of threads in one system.
     pub threads: usize,
     /// Distinct violations in the order in which they were found, each with a schedule that leads
     /// to it on a fresh system. Not yet replayed.
     pub violations: Vec<(Violation, Schedule)>,
-    /// Data races of a search that takes it for granted that there are none, each with a schedule whose
-    /// last step completes it: so nothing is proved.
+    /// Data races met by a search that assumes that there are none, each with a schedule whose
+    /// last step completes it. The verdict is then inconclusive.
     pub disregarded_races: Vec<(Violation, Schedule)>,
     /// Why nothing is proved, if nothing is: distinct, in the order in which it happened.
     pub inconclusive: Vec<Inconclusive>,
-    /// What else the algorithm has to tell about its search.
+    /// Further results of the search.
     pub facts: Vec<Fact>,
-    /// What the search tells about itself, if it was asked and can.
+    /// Statistics of the search, if they were requested and exist.
     pub statistics: Option<Box<Statistics>>,
 }
 
-/// Something that an algorithm tells about its search, beyond what all of them do.
+/// A result that is specific to an algorithm.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fact {
     /// What it is, in a few words; the same for every program.
@@ -197,7 +197,7 @@ pub enum FactValue {
 }
 
 impl Report {
-    /// The answer in one word.
+    /// Returns the answer in one word.
     pub fn verdict(&self) -> Verdict {
         if !self.violations.is_empty() {
             Verdict::Violated
@@ -215,17 +215,17 @@ impl Report {
         }
     }
 
-    /// Tells something in words.
+    /// Adds a fact in words.
     pub fn fact(&mut self, name: &'static str, text: String) {
         self.facts.push(Fact { name, value: FactValue::Text(text) });
     }
 
-    /// Tells a number.
+    /// Adds a number.
     pub fn count(&mut self, name: &'static str, count: u64) {
         self.facts.push(Fact { name, value: FactValue::Count(count) });
     }
 
-    /// Whether the same violation was found before.
+    /// Returns whether the same violation was found before.
     pub fn knows(&self, violation: &Violation) -> bool {
         self.violations.iter().any(|(known, _)| known.same_as(violation))
     }

@@ -20,7 +20,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// The same steps, with threads numbered in the order in which they are created, which is how a
+    /// Returns the same steps, with threads numbered in the order in which they are created, which is how a
     /// fresh system numbers them. Runs the steps again; afterwards `system` is where they lead. If it does not
     /// do the same again, the schedule ends before.
     pub fn fresh<S: System>(system: &mut S, steps: &[Step]) -> Self {

@@ -1,8 +1,8 @@
-//! Numbers about a search, for those who want to understand it.
+//! Statistics of a search.
 
 use std::time::Duration;
 
-/// What a search can tell about itself.
+/// Statistics of a search.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Statistics {
     /// Named numbers.

@@ -12,14 +12,14 @@ use crate::violation::{Fault, Violation};
 /// waiter a signal wakes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Step {
-    /// Who runs.
+    /// The thread that runs.
     pub thread: ThreadId,
     /// Which alternative, below [`System::choices`].
     pub choice: u32,
 }
 
 impl Step {
-    /// The only alternative of `thread`, or its first.
+    /// Returns the only alternative of `thread`, or its first.
     pub fn of(thread: ThreadId) -> Self {
         Self { thread, choice: 0 }
     }
@@ -38,7 +38,7 @@ impl std::fmt::Debug for Step {
 /// What a thread can do now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Status {
-    /// It does not exist: nobody has spawned it in this execution.
+    /// It does not exist: it has not been spawned in this execution.
     Absent,
     /// It can take a step.
     Enabled,
@@ -48,13 +48,13 @@ pub enum Status {
     Parked,
     /// It ran to its end.
     Finished,
-    /// It stands at an `assume` that is false: the rest of the execution does not count.
+    /// It is blocked by an `assume` that is false: the rest of the execution does not count.
     Assumed,
     /// A [`Fault`] stopped it.
     Failed,
 }
 
-/// How a step may act when it runs in another state: what must be decided anew when a race is
+/// How a step may act when it runs in another state: what must be determined again when a race is
 /// reversed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Flexibility {
@@ -76,9 +76,9 @@ pub enum Flexibility {
 /// A buffer that callers keep: [`System::step`] overwrites all of it.
 #[derive(Clone, Debug, Default)]
 pub struct Effect {
-    /// The shared objects that it touches. Of a blocked step: those that decide when it can run.
+    /// The shared objects that it accesses. Of a blocked step: those that decide whether it is enabled.
     pub footprint: Footprint,
-    /// What must be decided anew if it runs elsewhere.
+    /// What must be determined again if it runs in another state.
     pub flexibility: Flexibility,
     /// How many alternatives it had in the state in which it ran: at least 1.
     pub choices: u32,
@@ -116,22 +116,22 @@ pub struct Freed {
 /// How a maximal execution ended.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Ending {
-    /// Every thread finished, or one failed and the others went as far as they could.
+    /// Every thread finished, or one failed and the others ran as far as they could.
     Complete,
-    /// A thread waits for ever.
+    /// A thread is blocked, and no thread can unblock it.
     Deadlocked,
-    /// A thread stands at an `assume` that is false.
+    /// A thread is blocked by an `assume` that is false.
     Blocked,
 }
 
-/// Whether a system tells what [`System::end`] looks at.
+/// Whether a system reports which variables [`System::end`] reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use = "what is not told may be anything"]
 pub enum Judged {
     /// All of it was added to the footprint.
     Told,
-    /// It may look at any variable. An explorer that runs executions only up to what they observe then
-    /// proves nothing.
+    /// It may read any variable. The verdict of an explorer that distinguishes executions only by what they observe is
+    /// then inconclusive.
     NotTold,
 }
 
@@ -147,26 +147,26 @@ pub enum Judged {
 /// 1. *Deterministic:* after `restart`, the same steps give the same answers and effects.
 /// 2. *Stable names:* thread and object ids mean the same thing in every execution. A spawned
 ///    thread is named by its creator and how many it created before; ids once given are kept.
-/// 3. *Footprints tell all:* if two steps of different threads are both enabled and their
+/// 3. *Complete footprints:* if two steps of different threads are both enabled and their
 ///    footprints are independent, taking them in either order leads to the same state, and neither
 ///    changes whether or how the other runs. A step that is enabled or disabled by another is
 ///    dependent with it.
 /// 4. *What it waits for:* the footprint of a step that can wait contains, whether it runs or is blocked,
 ///    everything that can decide in any state whether it is enabled.
 /// 5. *Faults stop the thread, not the program:* after a step with a fault its thread is
-///    [`Status::Failed`]; the others can go on.
+///    [`Status::Failed`]; the others can continue.
 ///
 /// # Methods with a default
 ///
-/// Each default is an answer that is right for every system: it costs time, or makes a verdict
-/// inconclusive, and never hides a behaviour. Why stands at the method. A system that wraps another
-/// implements all of them, so that what the inner one tells is not lost (a test in
+/// Each default is a sound answer for every system: it costs time, or makes a verdict
+/// inconclusive, and never hides a behaviour. Each method says why. A system that wraps another
+/// implements all of them, so that the answers of the inner one are not lost (a test in
 /// `selvedge-testkit/tests/tidy.rs` checks it).
 pub trait System {
-    /// Back to the initial state.
+    /// Returns to the initial state.
     fn restart(&mut self);
 
-    /// Back to the state after `kept`, which is a prefix of the steps taken since `restart`.
+    /// Returns to the state after `kept`, which is a prefix of the steps taken since `restart`.
     ///
     /// The default is the definition: by point 1 of the contract the same steps lead to the same state.
     fn rewind(&mut self, kept: &[Step]) {
@@ -177,13 +177,13 @@ pub trait System {
         }
     }
 
-    /// How many thread ids are known so far: all of them are below this number.
+    /// Returns how many thread ids are known so far: all of them are below this number.
     fn thread_count(&self) -> usize;
 
-    /// What `thread` can do now.
+    /// Returns what `thread` can do now.
     fn status(&self, thread: ThreadId) -> Status;
 
-    /// How many alternatives the pending step of `thread` has now; at least 1. `thread` is enabled.
+    /// Returns how many alternatives the pending step of `thread` has now; at least 1. `thread` is enabled.
     fn choices(&self, thread: ThreadId) -> u32;
 
     /// What the pending step of `step.thread` would do if it ran now with alternative
@@ -191,9 +191,9 @@ pub trait System {
     /// blocked. The state does not change.
     fn pending(&mut self, step: Step, effect: &mut Effect);
 
-    /// Adds objects that keep the pending step of `thread`, which is blocked, waiting: as long as none of
-    /// them changes, it waits. The fewer, the less an explorer has to try. All that decides whether the
-    /// step can run is always a right answer.
+    /// Adds objects for which the pending step of `thread`, which is blocked, waits: as long as none of
+    /// them changes, it stays blocked. The fewer, the less an explorer has to try. The set of all objects that decide
+    /// whether the step is enabled is always a sound answer.
     ///
     /// The default is that answer: by point 4 of the contract the footprint of a blocked step contains
     /// everything that decides whether it is enabled.
@@ -207,12 +207,12 @@ pub trait System {
     /// Takes the pending step of `step.thread`, which is enabled, with alternative `step.choice`.
     fn step(&mut self, step: Step, effect: &mut Effect);
 
-    /// Takes a step as [`System::step`] does and, if the system likes, further ones of the same thread, up
+    /// Takes a step as [`System::step`] does and, at the system's discretion, further ones of the same thread, up
     /// to `most` in all: each of them is enabled and has one alternative, and no thread with a lower
-    /// number is enabled. That is how a search goes on that is free to choose; it is asked only when it
-    /// would do so. Returns how many steps were taken; their effects are the first of `effects`.
+    /// number is enabled. A search that is free to choose continues in this way; the method is called only then.
+    /// Returns how many steps were taken; their effects are the first of `effects`.
     ///
-    /// The default takes the one step that was asked for; the search then chooses the next itself.
+    /// The default takes the requested step only; the search then chooses the next one itself.
     fn step_on(&mut self, step: Step, most: usize, effects: &mut Vec<Effect>) -> usize {
         let _ = most;
         if effects.is_empty() {
@@ -222,7 +222,7 @@ pub trait System {
         1
     }
 
-    /// How the step at `later` would touch `object`, which is all that it touches, if it found it as
+    /// Returns how the step at `later` would touch `object`, which is all that it touches, if it found it as
     /// the step at `earlier` did. Both positions count the steps taken since `restart`. `None` if
     /// that is not known, or if it could not run then: the caller then tries it out.
     ///
@@ -236,7 +236,7 @@ pub trait System {
     /// the `finally` block finds; never anything if a thread failed. The state does not change.
     fn end(&mut self) -> (Ending, Option<Violation>);
 
-    /// The memory that was freed since [`System::restart`]. An access to one of its objects that does not
+    /// Returns the memory that was freed since [`System::restart`]. An access to one of its objects that does not
     /// happen before the free can also come after it; an explorer then tries that order, in which the
     /// step that has the access shows what is wrong. A system without memory to free has none.
     fn freed(&self) -> &[Freed] {
@@ -247,25 +247,25 @@ pub trait System {
     /// which it does. Which ones it looks at next may depend on the values of those before, and on
     /// nothing else.
     ///
-    /// The default says that nothing is told. `data-centric`, the only one to ask, then ends inconclusive
-    /// unless it finds a violation; for all others the end depends on the whole execution anyway.
+    /// The default says that the variables are not reported. `data-centric`, the only explorer to ask, is then
+    /// inconclusive unless it finds a violation; for all others the end depends on the whole execution anyway.
     fn judged(&mut self, footprint: &mut Footprint) -> Judged {
         let _ = footprint;
         Judged::NotTold
     }
 
-    /// Whether `thread`, or a thread that it will create, might write the variable from now on.
-    /// `true` is always a right answer, and the default.
+    /// Returns whether `thread`, or a thread that it will create, might write the variable from now on.
+    /// `true` is always sound, and the default.
     fn may_write(&mut self, thread: ThreadId, variable: ObjectId) -> bool {
         let _ = (thread, variable);
         true
     }
 
-    /// What can be told about the state beyond footprints, if the system can. It then starts no
-    /// thread, and takes no step, that would change the answers to anything else.
+    /// Returns what is known about the state beyond footprints, if the system supports it. Asking does not change the
+    /// answers of other methods.
     ///
-    /// The default tells nothing: `constrained` and `context-sensitive` then order all that footprints
-    /// order, and do what `source` does.
+    /// The default returns nothing: `constrained` and `context-sensitive` then order everything that footprints
+    /// order, as `source` does.
     fn conditions(&mut self) -> Option<&mut dyn Conditions> {
         None
     }
@@ -273,15 +273,15 @@ pub trait System {
 
 /// What reports need to know about a system, beyond running it.
 pub trait Describe: System {
-    /// The thread's name as the user would write it: `writer`, `reader[2]`.
+    /// Returns the thread's name as the user would write it: `writer`, `reader[2]`.
     fn thread_name(&self, thread: ThreadId) -> String;
 
-    /// The object's name as the user would write it: `x`, `a[3]`, `fork[1]`.
+    /// Returns the object's name as the user would write it: `x`, `a[3]`, `fork[1]`.
     fn object_name(&self, object: ObjectId) -> String;
 
-    /// What the most recent step did, with values. Only asked after a step.
+    /// Returns what the most recent step did, with values. Only asked after a step.
     fn describe_last(&self) -> Description;
 
-    /// What the pending step of a live thread would do, or what a parked thread waits for.
+    /// Returns what the pending step of a live thread would do, or what a parked thread waits for.
     fn describe_pending(&self, thread: ThreadId) -> Description;
 }

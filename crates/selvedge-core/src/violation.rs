@@ -1,4 +1,4 @@
-//! What can be wrong with a program.
+//! Violations: what can be wrong with a program.
 
 use std::fmt;
 
@@ -30,7 +30,7 @@ pub enum ViolationKind {
     Assertion,
     /// An `assert` in the `finally` block is false.
     Finally,
-    /// Some threads wait for ever.
+    /// Some threads are blocked, and no thread can unblock them.
     Deadlock,
     /// A lock, semaphore, condition variable, thread or mailbox is used in a way it does not allow.
     Misuse,
@@ -46,7 +46,7 @@ pub enum ViolationKind {
     Panic,
     /// The program crashed: a signal, an abort.
     Crash,
-    /// Something is never freed, or a lock never given up.
+    /// Something is never freed, or a lock never released.
     Leak,
     /// An object is used after its memory was freed, or the memory is written to.
     UseAfterFree,
@@ -59,7 +59,7 @@ pub enum ViolationKind {
 }
 
 impl ViolationKind {
-    /// Its name in reports and in JSON.
+    /// Returns its name in reports and in JSON.
     pub fn name(self) -> &'static str {
         match self {
             ViolationKind::Assertion => "assertion",
@@ -98,14 +98,14 @@ pub struct Violation {
     pub message: String,
     /// Where, and if it has two sides, the other one.
     pub places: Vec<Place>,
-    /// More lines that help to understand it: who waits for what, who holds it.
+    /// Further explanations: which thread waits for what, which thread holds it.
     pub notes: Vec<String>,
-    /// Whose step showed it; `None` at the end of an execution.
+    /// The thread whose step failed; `None` at the end of an execution.
     pub thread: Option<ThreadId>,
 }
 
 impl Violation {
-    /// Whether both tell the user the same.
+    /// Returns whether both tell the user the same.
     pub fn same_as(&self, other: &Violation) -> bool {
         self.kind == other.kind && self.message == other.message && self.places == other.places
     }

@@ -33,7 +33,7 @@ pub enum Algorithm {
     Constrained,
 }
 
-/// When two executions count as the same.
+/// When two executions are equivalent.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Equivalence {
     /// Only if they are the same interleaving.
@@ -47,7 +47,7 @@ pub enum Equivalence {
 }
 
 impl Equivalence {
-    /// Its name in tables and in JSON.
+    /// Returns its name in tables and in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Equivalence::Interleaving => "interleavings",
@@ -65,7 +65,7 @@ pub struct Covers {
     pub assertions: bool,
     /// Deadlocks.
     pub deadlocks: bool,
-    /// Data races, if asked for.
+    /// Data races, if requested.
     pub data_races: bool,
 }
 
@@ -76,11 +76,11 @@ pub struct Info {
     pub name: &'static str,
     /// What it is, in one line.
     pub summary: &'static str,
-    /// When to choose it, in one or two sentences.
+    /// When to use it, in one or two sentences.
     pub advice: &'static str,
     /// Where it comes from.
     pub paper: &'static str,
-    /// Which executions it takes to be the same.
+    /// The relation of which it explores one execution per class.
     pub equivalence: Equivalence,
     /// What its "verified" covers.
     pub covers: Covers,
@@ -93,7 +93,7 @@ pub struct Info {
 const EVERYTHING: Covers = Covers { assertions: true, deadlocks: true, data_races: true };
 
 impl Algorithm {
-    /// Every algorithm, from the simplest to the best.
+    /// Every algorithm, from the simplest on.
     pub const ALL: &[Algorithm] = &[
         Algorithm::Oracle,
         Algorithm::Sleep,
@@ -107,21 +107,21 @@ impl Algorithm {
         Algorithm::Constrained,
     ];
 
-    /// The one to use if nobody says otherwise.
+    /// The default.
     pub const DEFAULT: Algorithm = Algorithm::Optimal;
 
-    /// The algorithm with this command-line name.
+    /// Returns the algorithm with this command-line name.
     pub fn named(name: &str) -> Option<Algorithm> {
         Self::ALL.iter().copied().find(|algorithm| algorithm.info().name == name)
     }
 
-    /// What its "verified" covers with these options.
+    /// Returns what its "verified" covers with these options.
     pub fn covers(self, options: &Options) -> Covers {
         let covers = self.info().covers;
         Covers { deadlocks: covers.deadlocks && options.locks == Locks::Observed, ..covers }
     }
 
-    /// What users should know about it.
+    /// Returns what users should know about it.
     pub fn info(self) -> Info {
         match self {
             Algorithm::Oracle => oracle::INFO,
@@ -142,7 +142,7 @@ impl Covers {
     pub(crate) const EVERYTHING: Covers = EVERYTHING;
 }
 
-/// Explores the systems that `make` makes. All of them are the same program.
+/// Explores the systems that `make` creates, all of the same program.
 pub fn explore<S: System>(
     algorithm: Algorithm,
     make: &dyn Fn() -> S,

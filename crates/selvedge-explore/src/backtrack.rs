@@ -109,7 +109,7 @@ impl<S: System> Search<'_, S> {
         self.run.after_execution(&|| fraction(&self.nodes));
     }
 
-    /// The threads that sleep with every alternative they have.
+    /// Returns the threads that sleep with every alternative they have.
     fn asleep(&self) -> ThreadSet {
         let sleepers = self.sleep.last().iter().map(|sleeper| sleeper.step.thread);
         sleepers
@@ -120,7 +120,7 @@ impl<S: System> Search<'_, S> {
             .collect()
     }
 
-    /// The next step of the search, with the run in the state before it.
+    /// Returns the next step of the search, with the run in the state before it.
     fn next_step(&mut self) -> Option<Step> {
         while !self.run.is_stopped() {
             let depth = self.nodes.len().checked_sub(1)?;
@@ -149,7 +149,7 @@ impl<S: System> Search<'_, S> {
         self.run.backtrack(depth);
     }
 
-    /// The next step of the last node that does not sleep.
+    /// Returns the next step of the last node that does not sleep.
     fn next_of_last(&mut self) -> Option<Step> {
         let node = self.nodes.last_mut()?;
         loop {

@@ -7,23 +7,23 @@
 //! |---|---|
 //! | `S` | `Run::execution` |
 //! | `next(s,p)` | `System::pending` |
-//! | `backtrack(pre(S,i))` | `Node::backtrack` in `backtrack.rs` |
+//! | `backtrack(pre(S,i))` | `Node::frontier` in `backtrack.rs` |
 //! | `i → p` | [`is_known`] with [`causes_of_next`] |
 //!
 //! **Equivalence:** Mazurkiewicz traces.
 //! **Guarantee:** at least one maximal execution per trace, and with sleep sets at most one.
-//! **Not guaranteed:** no wasted work; many runs end redundant.
+//! **Not guaranteed:** no redundant work; many runs end redundant.
 //! **Differs from the paper:**
 //! 1. Sleep sets, which the paper mentions as an addition. Added naively they lose traces: the thread
 //!    that a race asks for may sleep, is then not explored, and the races that it would have shown
 //!    are lost. On `write x; read x ‖ read y; read x ‖ read y; read x` one of four traces is missed.
 //!    So a thread that sleeps at a node does not count there, and all races of a pending step are
-//!    looked at, not only the last.
+//!    examined, not only the last.
 //! 2. "May be co-enabled": the release of a lock and the acquire that it enables are not, so the
 //!    acquire before them is found instead.
 //! 3. A step can have alternatives; all alternatives of a thread in the backtrack set are explored.
 //!
-//! **Cost:** per event, the pending step of every thread is looked at.
+//! **Cost:** per event, the pending step of every thread is examined.
 //! **Tests:** `selvedge-testkit/tests/`: comparison with the oracle, golden programs.
 
 use selvedge_core::{
@@ -37,8 +37,8 @@ use crate::options::{Observer, Options};
 
 pub(crate) const INFO: Info = Info {
     name: "classic",
-    summary: "the first dynamic reduction: persistent sets found while running, with sleep sets",
-    advice: "A baseline to compare with.",
+    summary: "the first dynamic reduction: persistent sets computed during the search, with sleep sets",
+    advice: "As a baseline for comparisons.",
     paper: "Flanagan, Godefroid, POPL 2005",
     equivalence: Equivalence::Mazurkiewicz,
     covers: Covers::EVERYTHING,
@@ -114,7 +114,7 @@ impl PersistentSets {
     }
 }
 
-/// A clock of everything that happens before the pending step of `thread` in any case.
+/// Returns a clock of everything that happens before the pending step of `thread` in any case.
 fn causes_of_next(execution: &Execution, thread: ThreadId, next: &Effect) -> Vec<u32> {
     let mut known = execution.last_of(thread).map_or(Vec::new(), |e| execution.clock(e).to_vec());
     for access in next.footprint.accesses() {
@@ -135,7 +135,7 @@ fn is_known(execution: &Execution, known: &[u32], event: Position) -> bool {
     known.get(id.thread.index()).is_some_and(|&count| count > id.nth)
 }
 
-/// The events that are dependent with the pending step of `thread`, may be co-enabled with it and do
+/// Returns the events that are dependent with the pending step of `thread`, may be co-enabled with it and do
 /// not happen before it, each with no other of them in between.
 fn races_of_next(
     execution: &Execution,

@@ -9,7 +9,7 @@
 //! | lines 11-14, sequences that sleep | `independence.rs`; kept in `sleepers.rs` |
 //! | line 17, sleepers that sleep on | `independence.rs`, [`Search::sleeps_on`] |
 //!
-//! Beyond the paper, `unordered.rs` leaves out edges for good.
+//! Beyond the paper, `unordered.rs` leaves out edges permanently.
 //!
 //! What is pruned for one of the three reasons leads to states that are seen elsewhere; but the races that it would
 //! have shown are not. `lost.rs` looks for them. The paper does not, and misses states.
@@ -35,7 +35,7 @@ use sleepers::{Reason, Sleepers};
 /// How it is found out that two steps commute.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Means {
-    /// By comparing the states behind both orders.
+    /// By comparing the states after both orders.
     States,
     /// By constraints, and where none holds by comparing states.
     Constraints,
@@ -80,9 +80,9 @@ struct Search<'a, S> {
     /// One per prefix of the execution: `nodes[i]` is the state before the event at `i`.
     nodes: Vec<Node>,
     reversal: Reversal,
-    /// Events of the execution of which a race must be looked at again at its end, in order.
+    /// Events of the execution of which a race must be examined again at its end, in order.
     unstable: Vec<Position>,
-    /// Events, each with those behind it that it commutes with for good: pairs without an edge.
+    /// Events, each with those after it that it commutes with permanently: pairs without an edge.
     left_out: BTreeMap<Position, Vec<Position>>,
     /// Those of them that act differently in the other order.
     fragile: Vec<Fragile>,
@@ -166,7 +166,7 @@ impl<S: System> Search<'_, S> {
         self.run.sync_to(self.run.execution.len());
     }
 
-    /// The next step of the search, with the run in the state before it.
+    /// Returns the next step of the search, with the run in the state before it.
     fn next_step(&mut self) -> Option<Step> {
         while !self.run.is_stopped() {
             let depth = self.nodes.len().checked_sub(1)?;
@@ -202,7 +202,7 @@ impl<S: System> Search<'_, S> {
         None
     }
 
-    /// The next step of the last node that does not sleep.
+    /// Returns the next step of the last node that does not sleep.
     fn next_of_last(&mut self) -> Option<Step> {
         let node = self.nodes.last_mut()?;
         loop {
@@ -241,7 +241,7 @@ impl<S: System> Search<'_, S> {
         self.run.after_step(&|| fraction(&self.nodes));
     }
 
-    /// Adds to the backtrack sets what the races of `later` ask for. Tells whether nothing that comes
+    /// Adds to the backtrack sets what the races of `later` ask for. Returns whether nothing that comes
     /// after it can matter.
     fn reverse_races(&mut self, later: Later) -> bool {
         let Search { run, nodes, reversal, .. } = self;

@@ -1,6 +1,6 @@
-//! Nothing is reported that was not replayed.
+//! Every violation is replayed before it is reported.
 //!
-//! Brings the execution that shows a violation to the fewest context switches (see `shorten.rs`),
+//! Reorders the execution that shows a violation to the fewest context switches (see `shorten.rs`),
 //! replays it on a fresh system, and checks that it fails in the same way.
 
 use selvedge_core::{
@@ -22,8 +22,7 @@ pub struct Confirmed {
     pub context_switches: usize,
 }
 
-/// The replay did not show the violation: an error of the tool, or a program that does not do the
-/// same every time.
+/// The replay did not show the violation: an error of the tool, or a nondeterministic program.
 #[derive(Clone, Debug)]
 pub struct NotConfirmed {
     /// What happened instead.
@@ -42,8 +41,8 @@ pub fn confirm<S: Describe>(
     confirm_within(make, violation, schedule, &Budget::unlimited())
 }
 
-/// The same with a budget. What is found must be shown, so the schedule is replayed in any case; if nothing
-/// is left, it is the one that was found, and may have more context switches than needed.
+/// As [`confirm`], with a budget. A violation must be shown, so the schedule is replayed in any case; if the budget
+/// is exhausted, it is replayed as it was found, and may have more context switches than necessary.
 ///
 /// # Errors
 /// If the replay does not show the violation.
@@ -64,7 +63,7 @@ pub fn confirm_within<S: Describe>(
     }
 }
 
-/// A schedule of the same class, or of the part of it that leads to the violation.
+/// Returns a schedule of the same class, or of the part of it that leads to the violation.
 fn fewer_context_switches<S: Describe>(
     make: &dyn Fn() -> S,
     violation: &Violation,
@@ -79,7 +78,7 @@ fn fewer_context_switches<S: Describe>(
         _ => Goal::End,
     };
     let steps = shorten(&execution, goal, budget);
-    // Steps may be left out, and with them threads: whoever is left must be able to run.
+    // Steps may be left out, and with them threads: the remaining ones must be enabled.
     system.restart();
     let mut effect = Effect::default();
     for &step in &steps {
@@ -111,7 +110,7 @@ fn seen_again<S: Describe>(
     Ok(Confirmed { violation, replay, context_switches })
 }
 
-/// The independence constraints that hold where a system is, between steps that do not commute there.
+/// Returns the independence constraints that hold where a system is, between steps that do not commute there.
 fn wrong_constraints<S: System>(system: &mut S) -> Vec<Violation> {
     let mut wrong = Vec::new();
     let enabled: Vec<ThreadId> = (0..system.thread_count())
@@ -129,7 +128,7 @@ fn wrong_constraints<S: System>(system: &mut S) -> Vec<Violation> {
     wrong
 }
 
-/// Follows a schedule and writes down its execution.
+/// Follows a schedule and records its execution.
 fn run<S: System>(system: &mut S, schedule: &Schedule) -> Result<Execution, NotConfirmed> {
     system.restart();
     let mut execution = Execution::new();
@@ -153,7 +152,7 @@ fn check_enabled<S: System>(system: &S, step: selvedge_core::Step) -> Result<(),
     Err(NotConfirmed { reason: format!("thread {} could not run again", step.thread.number()) })
 }
 
-/// The data race that the last step completes, in words.
+/// Returns the data race that the last step completes, in words.
 fn describe_data_race<S: Describe>(system: &S, replay: &Replay) -> Option<Violation> {
     let execution = execution_of(replay);
     let race = data_race::find(&execution)
@@ -162,7 +161,7 @@ fn describe_data_race<S: Describe>(system: &S, replay: &Replay) -> Option<Violat
     Some(in_words(system, replay, race))
 }
 
-/// All data races of a replay, in words. `system` is the one that replayed it.
+/// Returns all data races of a replay, in words. `system` is the one that replayed it.
 pub fn data_races<S: Describe>(system: &S, replay: &Replay) -> Vec<Violation> {
     let races = data_race::find(&execution_of(replay));
     races.into_iter().map(|race| in_words(system, replay, race)).collect()

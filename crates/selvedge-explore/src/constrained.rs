@@ -35,8 +35,8 @@ use crate::options::{Observer, Options};
 pub(crate) const INFO: Info = Info {
     name: "constrained",
     summary: "source sets and independence constraints: one execution where tasks commute",
-    advice: "For tasks that are atomic and mostly commute: counters, sums, sorting, queues. Uses the \
-             `independent` declarations of a model, and compares states where none holds.",
+    advice: "For atomic tasks that mostly commute: counters, sums, sorting, queues. Uses `independent` \
+             declarations or synthesised constraints, and compares states where none holds.",
     paper: "Albert, Gómez-Zamalloa, Isabel, Rubio, CAV 2018",
     equivalence: Equivalence::State,
     covers: Covers::EVERYTHING,

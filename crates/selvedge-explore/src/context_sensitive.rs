@@ -27,9 +27,9 @@ use crate::options::{Observer, Options};
 
 pub(crate) const INFO: Info = Info {
     name: "context-sensitive",
-    summary: "source sets; does not go on where the other order led to the same state",
-    advice: "Where steps often commute by chance and nobody has declared when; `constrained` does all \
-             of this and more.",
+    summary: "source sets; prunes an order that leads to the same state as the other one",
+    advice: "Where steps often commute in the state at hand and no constraint is declared; `constrained` \
+             includes it.",
     paper: "Albert, Arenas, García de la Banda, Gómez-Zamalloa, Stuckey, CAV 2017",
     equivalence: Equivalence::State,
     covers: Covers::EVERYTHING,

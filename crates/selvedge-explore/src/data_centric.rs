@@ -48,6 +48,7 @@ mod discover;
 mod finals;
 mod graph;
 mod lessons;
+mod parts;
 mod print;
 mod realize;
 mod replay;
@@ -70,7 +71,7 @@ pub(crate) const INFO: Info = Info {
     name: "data-centric",
     summary: "one execution per observation class: which write each read observes",
     advice: "Fewer executions than `optimal` where variables are written more often than they are \
-             read. Does not look for data races.",
+             read. Each execution costs more, and data races are not detected.",
     paper: "Chalupa, Chatterjee, Pavlogiannis, Sinha, Vaidya, POPL 2018",
     equivalence: Equivalence::Observation,
     covers: Covers { assertions: true, deadlocks: true, data_races: false },
@@ -78,14 +79,14 @@ pub(crate) const INFO: Info = Info {
     switch_bounds: false,
 };
 
-const NO_SWITCHES: &str = "`data-centric` has no bound on preemptions or context switches, as an \
-                           observation class does not tell them; leave out the bound, or use \
-                           another algorithm";
+const NO_SWITCHES: &str = "bounds on preemptions and context switches do not apply to `data-centric`: \
+                           executions of one observation class differ in them; leave out the \
+                           bound, or use another algorithm";
 
 /// Executions with the same observations may differ in which write to a variable is the last.
-const END_NOT_TOLD: &str = "`data-centric` has to know which variables the end of an execution looks at, \
-                            and this front end does not tell (System::judged); implement it, or use \
-                            another algorithm";
+const END_NOT_TOLD: &str = "`data-centric` needs to know which variables the end of an execution reads, \
+                            and this front end does not report them (System::judged); implement it, or \
+                            use another algorithm";
 
 pub(crate) fn explore<S: System>(
     make: &dyn Fn() -> S,
@@ -102,7 +103,7 @@ pub(crate) fn explore<S: System>(
         Locks::Observed => explore_observing_locks(make, options, observer),
         Locks::Unobserved => unobserved::explore(make, options, observer).unwrap_or_else(|| {
             let mut report = explore_observing_locks(make, options, observer);
-            report.fact("unobserved locks", "given up, as a thread can wait for ever".to_owned());
+            report.fact("unobserved locks", "not used: a thread can deadlock".to_owned());
             report
         }),
     }
@@ -218,7 +219,7 @@ impl<S: System> Search<'_, S> {
         self.learned |= self.lessons.learn(&mut self.graph, accesses, event.flexibility);
     }
 
-    /// Begins anew, with what was learned.
+    /// Restarts, with what was learned.
     fn start_again(&mut self) {
         self.learned = false;
         self.branches.clear();
@@ -227,7 +228,7 @@ impl<S: System> Search<'_, S> {
         self.run.start_again();
     }
 
-    /// What the event is to a branch, if it is anything.
+    /// Returns what the event is to a branch, if it is anything.
     fn role(&self, id: EventId) -> Option<Role> {
         self.roles.get(id.thread.index())?.get(id.nth as usize).copied().flatten()
     }
@@ -272,7 +273,7 @@ impl<S: System> Search<'_, S> {
         if self.is_forbidden() { self.run.finish_redundant() } else { self.run.finish() }
     }
 
-    /// Whether the execution belongs to an earlier child of a branch on the path: one in which
+    /// Returns whether the execution belongs to an earlier child of a branch on the path: one in which
     /// another event made the branch's step wait. Only if several of them commute.
     fn is_forbidden(&self) -> bool {
         self.branches.iter().any(|branch| {

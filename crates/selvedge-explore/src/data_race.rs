@@ -18,7 +18,7 @@ use selvedge_core::{
 
 /// A data race in an execution.
 pub(crate) struct DataRace {
-    /// What is wrong, not yet in words for the user: `confirm.rs` finds these.
+    /// What is wrong, not yet worded for the user: `confirm.rs` finds these.
     pub(crate) violation: Violation,
     /// What is accessed.
     pub(crate) object: ObjectId,
@@ -28,7 +28,7 @@ pub(crate) struct DataRace {
     pub(crate) second: Position,
 }
 
-/// All data races of `execution`, one per pair of threads and object.
+/// Returns all data races of `execution`, one per pair of threads and object.
 pub(crate) fn find(execution: &Execution) -> Vec<DataRace> {
     if !execution.events().iter().any(|event| event.plain) {
         return Vec::new();
@@ -132,7 +132,7 @@ impl Pass<'_> {
     }
 }
 
-/// The race that a step of `second`, one of the two threads, completes.
+/// Returns the race that a step of `second`, one of the two threads, completes.
 fn violation(object: ObjectId, threads: [ThreadId; 2], second: ThreadId) -> Violation {
     Violation {
         kind: ViolationKind::DataRace,
@@ -143,7 +143,7 @@ fn violation(object: ObjectId, threads: [ThreadId; 2], second: ThreadId) -> Viol
     }
 }
 
-/// Whether the access synchronises nothing.
+/// Returns whether the access synchronises nothing.
 fn is_ordinary(plain: bool, access: Access) -> bool {
     plain && access.mode.is_memory()
 }

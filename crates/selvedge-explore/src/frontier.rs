@@ -30,12 +30,12 @@ impl Frontier {
         }
     }
 
-    /// Whether something is left.
+    /// Returns whether something is left.
     pub(crate) fn has_more(&self) -> bool {
         self.threads.len() > self.done
     }
 
-    /// The next step, also if it sleeps. The run is in the state.
+    /// Returns the next step, also if it sleeps. The run is in the state.
     pub(crate) fn next<S: System>(&mut self, run: &mut Run<'_, S>) -> Option<Step> {
         loop {
             let &thread = self.threads.get(self.done)?;
@@ -56,7 +56,7 @@ impl Frontier {
         }
     }
 
-    /// How many threads were begun, and how many there are.
+    /// Returns how many threads were begun, and how many there are.
     pub(crate) fn progress(&self) -> (usize, usize) {
         (self.done + usize::from(self.choices_done > 0), self.threads.len())
     }

@@ -23,8 +23,8 @@
 //!    execution, since `v` contains all that is independent of `e` in that execution. But most of the
 //!    time the beginning of `v` up to `e'`, which all executions that share the prefix up to `e'` have
 //!    in common, decides alone which branch or sleeper, if any, covers `v`. Then
-//!    that is so in all these executions: the race is *settled*, and will not be looked at again. A
-//!    new branch then needs to contain only that beginning, as it wakes all who sleep. Most
+//!    that is so in all these executions: the race is *settled*, and will not be examined again. A
+//!    new branch then needs to contain only that prefix, as it wakes all sleepers. Most
 //!    executions differ from the one before in a short suffix, and so the cost per execution is
 //!    proportional to that suffix in practice.
 //!
@@ -47,7 +47,8 @@ use crate::wakeup_tree::{Absent, NodeId, WakeupTrees};
 pub(crate) const INFO: Info = Info {
     name: "optimal",
     summary: "one execution per trace: source sets and wakeup trees",
-    advice: "The default. Explores each trace once and wastes nothing.",
+    advice: "The default: each trace once, no redundant execution. Memory can grow with the number of \
+             executions; `parsimonious` and `source` stay flat.",
     paper: "Abdulla, Aronis, Jonsson, Sagonas, POPL 2014, Algorithm 2",
     equivalence: Equivalence::Mazurkiewicz,
     covers: Covers::EVERYTHING,
@@ -86,7 +87,7 @@ struct Search<'a, S> {
     nodes: Vec<Node>,
     /// Events from here on were not there when races were last looked for.
     fresh: usize,
-    /// Events with a race that must be looked at again.
+    /// Events with a race that must be examined again.
     unsettled: Vec<Position>,
     reversal: Reversal,
 }
@@ -176,7 +177,7 @@ impl<S: System> Search<'_, S> {
         Err(maximal)
     }
 
-    /// Whether the first branch of the last node can be taken.
+    /// Returns whether the first branch of the last node can be taken.
     fn can_take(&mut self, branch: NodeId) -> bool {
         let thread = self.trees.step(branch).thread;
         let known = thread.index() < self.run.system.thread_count();
@@ -237,14 +238,14 @@ impl<S: System> Search<'_, S> {
         }
     }
 
-    /// Goes back to the last node with a branch left. Gives false if there is none.
+    /// Goes back to the last node with a branch left. Returns false if there is none.
     fn next_branch(&mut self) -> bool {
         loop {
             let done = self.nodes.pop().expect("internal error: the root is never popped");
             self.trees.drop_tree(done.tree);
             let Some(depth) = self.nodes.len().checked_sub(1) else { return false };
             self.last_node().explored += 1;
-            // Mostly there is no other, and nobody needs to know what goes to sleep here.
+            // Mostly there is no other, and what goes to sleep here is not needed.
             if self.last_node().tree.is_none() {
                 continue;
             }
@@ -276,7 +277,7 @@ impl<S: System> Search<'_, S> {
         for thread in blocked {
             self.settle(Later::Pending(thread), maximal);
         }
-        // The latest first: to decide a step anew, the system then mostly goes back.
+        // The latest first: to determine a step again, the system then mostly goes back.
         let older = self.unsettled.len();
         for position in (self.fresh..self.run.execution.len()).rev().map(Position::new) {
             // All that it depends on happens before it anyway: program order.
@@ -294,7 +295,7 @@ impl<S: System> Search<'_, S> {
         }
     }
 
-    /// Treats all races of `later`. Tells whether that settles them for all executions that share
+    /// Treats all races of `later`. Returns whether that settles them for all executions that share
     /// the prefix up to it.
     fn settle(&mut self, later: Later, maximal: bool) -> bool {
         let Search { run, sleep, trees, nodes, reversal, .. } = self;

@@ -1,4 +1,4 @@
-//! What a caller asks for, and how it listens.
+//! Options of an exploration, and its observer.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -12,7 +12,7 @@ pub struct Limits {
     pub executions: Option<u64>,
     /// At most so many steps in one execution; longer ones are cut.
     pub steps: usize,
-    /// At most so many preemptions in one execution: switches away from a thread that could go on.
+    /// At most so many preemptions in one execution: switches away from an enabled thread.
     pub preemptions: Option<u32>,
     /// At most so many context switches in one execution: any switch from one thread to another.
     pub context_switches: Option<u32>,
@@ -24,14 +24,14 @@ impl Default for Limits {
     }
 }
 
-/// Where an explorer stops trying one way and goes another, or says that it gave up.
+/// Where an explorer switches to another method, or gives up and says so.
 ///
 /// Nothing is lost beyond any of them: each field says why. The defaults are what the tool uses; tests make
-/// them tiny ([`Caps::tiny`]), so that what lies beyond is tested as hard as the rest.
+/// them tiny ([`Caps::tiny`]), so that the code beyond them is tested as well as the rest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Caps {
     /// A thread that takes so many steps in a row lets another go first, where the search is free to
-    /// choose. Any choice is right there.
+    /// choose. Any choice is sound there.
     pub tiring: usize,
     /// So many steps of one thread are taken at most before others are asked. As for `tiring`.
     pub ahead: usize,
@@ -41,11 +41,11 @@ pub struct Caps {
     /// `data-centric` tries so many ways to reverse one race with a step that waits for several things. With
     /// more it gives up: inconclusive.
     pub combinations: usize,
-    /// With unobserved locks, so many states are looked at to find out whether there is an execution with an
+    /// With unobserved locks, so many states are examined to find out whether there is an execution with an
     /// annotation. With more it gives up: inconclusive.
     pub states: usize,
-    /// With unobserved locks, so many states are looked at to find an execution that has nothing forbidden.
-    /// With more the one at hand is taken, and may be redundant.
+    /// With unobserved locks, so many states are examined to find an execution that has nothing forbidden.
+    /// With more the current one is taken, and may be redundant.
     pub states_to_avoid_redundancy: usize,
 }
 
@@ -79,34 +79,34 @@ impl Caps {
 /// How `data-centric` treats programs in which the threads communicate in a cycle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Cycles {
-    /// Like all others. Whether an observation is possible may then be hard to decide.
+    /// Like all others. Realizability may then be hard to decide.
     #[default]
     Exact,
-    /// By the order of the writes to some variables, so that this is easy to decide.
+    /// By the order of the writes to some variables, so that realizability is easy to decide.
     Refine,
 }
 
 /// What `data-centric` observes of locks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Locks {
-    /// In which order they are taken.
+    /// The order in which they are acquired.
     #[default]
     Observed,
-    /// Nothing: only reads observe. Fewer classes, but deadlocks are not covered. If one is met all the same,
-    /// locks are observed after all.
+    /// Nothing: only reads observe. Fewer classes, but deadlocks are not covered. If the search meets one,
+    /// it restarts with observed locks.
     Unobserved,
 }
 
-/// What to look for and when to stop.
+/// What to check and when to stop.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Go on after a violation and collect all distinct ones.
+    /// Continue after a violation and collect all distinct ones.
     pub keep_going: bool,
-    /// Look for data races too.
+    /// Check for data races as well.
     pub data_races: bool,
     /// When to stop.
     pub limits: Limits,
-    /// Time, memory and interruption. The caller ends it; every phase asks it.
+    /// Time, memory and interruption. The caller exhausts it; every phase polls it.
     pub budget: Budget,
     /// How `data-centric` treats cyclic communication.
     pub cycles: Cycles,
@@ -114,15 +114,15 @@ pub struct Options {
     pub locks: Locks,
     /// Collect statistics, if the explorer can.
     pub statistics: bool,
-    /// What only `quasi` heeds.
+    /// Options of `quasi`.
     pub quasi: QuasiOptions,
     /// Whether `constrained` checks every constraint where it uses it.
     pub check_constraints: bool,
-    /// Where explorers stop trying.
+    /// Where explorers switch methods or give up.
     pub caps: Caps,
 }
 
-/// What the explorer `quasi` can be asked for.
+/// Options of `quasi`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct QuasiOptions {
     /// How many of the events that were explored an alternative must avoid for certain: the more, the
@@ -146,11 +146,11 @@ impl Default for QuasiOptions {
 pub enum Independence {
     /// All that do not commute.
     AllAccesses,
-    /// Only those that synchronise: ordinary reads and writes do not. With a data race nothing is proved.
+    /// Only those that synchronise, not ordinary reads and writes. Sound only without data races.
     LocksOnly,
 }
 
-/// How far an exploration is.
+/// The progress of an exploration.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// Executions so far.
@@ -164,9 +164,9 @@ pub struct Progress {
     pub fraction: f64,
 }
 
-/// Listens to an exploration, and can end it.
+/// Observes an exploration, and can end it.
 pub trait Observer {
-    /// An execution has come to its end. Not called for redundant or cut ones.
+    /// A maximal execution has ended. Not called for redundant or cut ones.
     fn execution(&mut self, execution: &Execution, ending: Ending) {
         let _ = (execution, ending);
     }
@@ -176,7 +176,7 @@ pub trait Observer {
         let _ = (conditions, ending);
     }
 
-    /// The time, from any beginning. Explorers do not look at the clock themselves; they ask only for
+    /// Returns the time, from any beginning. Explorers do not look at the clock themselves; they ask only for
     /// statistics.
     fn now(&self) -> Duration {
         Duration::ZERO
@@ -190,7 +190,7 @@ pub trait Observer {
     }
 }
 
-/// Does not listen.
+/// An observer that ignores everything.
 pub struct Silent;
 
 impl Observer for Silent {}

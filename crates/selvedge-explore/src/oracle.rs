@@ -17,7 +17,7 @@ use crate::run::{Run, share_done};
 pub(crate) const INFO: Info = Info {
     name: "oracle",
     summary: "every interleaving",
-    advice: "For tests and for tiny programs: the yardstick for all others.",
+    advice: "For tests and tiny programs, and to cover everything within a bound on switches.",
     paper: "depth-first search",
     equivalence: Equivalence::Interleaving,
     covers: Covers::EVERYTHING,
@@ -65,7 +65,7 @@ struct Node {
     taken: usize,
 }
 
-/// All steps that can be taken now; `None` if the execution is maximal.
+/// Returns all steps that can be taken now; `None` if the execution is maximal.
 fn steps_from_here<S: System>(run: &mut Run<'_, S>) -> Option<Vec<Step>> {
     let mut steps = Vec::new();
     let mut maximal = true;

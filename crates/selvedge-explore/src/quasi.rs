@@ -28,7 +28,7 @@
 //!    let `J` in `w` be minimal such that it has a conflict with each event of `D`. For a maximal event
 //!    `m` of `J` take the first `d` of `D` that is in conflict with `m` alone. Those before `d` in
 //!    `D` are in conflict with the rest of `J`; so an execution with `C`, `d`, that rest and the step of `m`
-//!    behind it was explored. There `d` races with that step, which becomes `m` when the race is reversed.
+//!    after it was explored. There `d` races with that step, which becomes `m` when the race is reversed.
 //!    So `m` is kept with `d`, and `J` is found.
 //! 4. *Locks only*, as the paper has it, is one of two modes. Data races are looked for then: with one,
 //!    nothing is proved.
@@ -70,9 +70,10 @@ use statistics::{Phase, Stopwatch};
 
 pub(crate) const INFO: Info = Info {
     name: "quasi",
-    summary: "unfoldings: as few redundant executions as --k asks for, by default none",
-    advice: "When `optimal` needs much memory: it keeps events where that keeps sequences. With --k 1, 2, 3 \
-             it looks less far ahead, and wastes executions.",
+    summary: "unfoldings with k-partial alternatives: by default no redundant execution, few with --k",
+    advice: "To compare with `optimal`: its memory is sometimes far smaller, sometimes several times larger. \
+             --k 1, 2, 3 trades redundant executions for cheaper alternatives; --locks-only is for \
+             programs without data races.",
     paper: "Nguyen, Rodríguez, Sousa, Coti, Petrucci, CAV 2018, Algorithm 1",
     equivalence: Equivalence::Mazurkiewicz,
     covers: Covers::EVERYTHING,
@@ -163,7 +164,7 @@ struct Search<'a, S> {
     next_pruning: usize,
     /// How many events of `D` an alternative must be in conflict with; `None`: all.
     k: Option<NonZeroU32>,
-    /// Where the time goes, if someone wants to know.
+    /// Where the time goes, if statistics are requested.
     stopwatch: Option<Stopwatch>,
 }
 
@@ -207,7 +208,7 @@ impl<S: System> Search<'_, S> {
         }
     }
 
-    /// Whether an execution that is as long as it may be is not at its end.
+    /// Returns whether an execution that is as long as it may be is not at its end.
     fn can_go_on(&self) -> bool {
         let is_open = |thread| self.run.is_enabled(thread) && !self.sleeps_whole(thread);
         !self.clue.is_empty() || self.run.threads().any(is_open)
@@ -217,7 +218,7 @@ impl<S: System> Search<'_, S> {
         (0..self.run.system.choices(thread)).all(|choice| self.is_asleep(Step { thread, choice }))
     }
 
-    /// The next event of the clue with its step, if that can be taken.
+    /// Returns the next event of the clue with its step, if that can be taken.
     fn follow_clue(&mut self) -> Option<(Step, EventRef)> {
         let event = self.clue.pop()?;
         let step = self.extensions.unfolding.step(event);
@@ -318,7 +319,7 @@ impl<S: System> Search<'_, S> {
     }
 
     /// Goes back to the last node from which there is something left to explore, and finds out what.
-    /// Gives false if there is none.
+    /// Returns false if there is none.
     fn next_branch(&mut self) -> bool {
         self.enter(Phase::Building);
         while let Some(depth) = self.extensions.path.len().checked_sub(1) {
@@ -340,6 +341,7 @@ impl<S: System> Search<'_, S> {
             self.undecided_choices.retain(|position| position.index() < depth);
             return true;
         }
+        debug_assert!(self.sleepers.events().next().is_none(), "what sleeps at no node is kept");
         false
     }
 
@@ -380,7 +382,7 @@ impl<S: System> Search<'_, S> {
         for thread in blocked {
             self.reverse(Later::Pending(thread), thread);
         }
-        // The latest first: to decide a step anew, the system then mostly goes back.
+        // The latest first: to determine a step again, the system then mostly goes back.
         let older = self.unsettled.len();
         for position in (self.fresh..self.run.execution.len()).rev().map(Position::new) {
             // All that it depends on happens before it anyway: program order.
@@ -401,7 +403,7 @@ impl<S: System> Search<'_, S> {
         }
     }
 
-    /// Reverses all races of the event at `position`. Tells whether that is settled for all executions
+    /// Reverses all races of the event at `position`. Returns whether that is settled for all executions
     /// that share the prefix up to it.
     fn reverse_event(&mut self, position: Position) -> bool {
         let Self { run, extensions, sleepers, kept, races, .. } = self;
@@ -418,7 +420,7 @@ impl<S: System> Search<'_, S> {
         true
     }
 
-    /// Reverses all races of `later`, a step of `thread` that must be decided anew.
+    /// Reverses all races of `later`, a step of `thread` that must be determined again.
     fn reverse(&mut self, later: Later, thread: ThreadId) -> bool {
         let Self { run, extensions, sleepers, kept, reversal, .. } = self;
         let mut settled = true;
@@ -453,7 +455,7 @@ impl<S: System> Search<'_, S> {
     }
 }
 
-/// Writes down what leads to the events `found` after the steps that are taken, the next one last.
+/// Records what leads to the events `found` after the steps that are taken, the next one last.
 fn clue(unfolding: &Unfolding, taken: &[u32], found: &[EventRef], clue: &mut Vec<EventRef>) {
     clue.clear();
     for &event in found {

@@ -11,13 +11,13 @@
 //! | `v` | [`Reversal::sequence`] |
 //! | `WI_E'(v)`, membership | `Sequence::weak_initial` |
 //!
-//! `e'` may act differently once the race is reversed. So unless its effect is fixed, it is decided
-//! anew: the system is taken to `pre(E,e)`, runs the events before `e'` in `v`, and is asked.
+//! `e'` may act differently once the race is reversed. So unless its effect is fixed, it is determined
+//! again: the system is brought to `pre(E,e)`, runs the events before `e'` in `v`, and is queried.
 //!
 //! **Order of `v`.** As `e'` happens after `e`, no event of `notdep(e,E)` that comes later in `E`
-//! than `e'` depends on `e'`. So `e'` can stand right behind those that come earlier, and does. The
+//! than `e'` depends on `e'`. So `e'` is placed right after those that come earlier. The
 //! beginning of `v` up to `e'` is then the same in all executions that share the prefix up to `e'`:
-//! it is *stable*. `optimal.rs` uses this to look at most races once, and at the rest of `v` rarely.
+//! it is *stable*. `optimal.rs` uses this to examine most races once, and the rest of `v` rarely.
 //!
 //! **Steps that can wait.** A release never races with the acquire that it enables; the race is
 //! with the acquire before it, found by walking back through the object's history. In general `e`
@@ -52,7 +52,7 @@ pub(crate) enum Later {
 /// A sequence that reverses a race. A buffer that is used again and again.
 #[derive(Debug)]
 pub(crate) struct Reversal {
-    /// Where `e` stands: the sequence is for the node before it.
+    /// The position of `e`: the sequence is for the node before it.
     pub(crate) at: Position,
     /// `v`, or its stable part.
     pub(crate) sequence: Sequence,
@@ -78,6 +78,16 @@ impl Reversal {
         }
     }
 
+    /// `e'` was at `later`, and acts so when the race is reversed. If that depends on what comes after it, the
+    /// sequence gets all of it: one that leaves out something independent of `e` says of other steps that
+    /// they are weak initials, and is believed.
+    fn goes_on_after(&mut self, execution: &Execution, later: Position, now: &[Access]) {
+        self.rest = Position::new(later.index() + 1);
+        if self.stable && !is_stable(execution.accesses(later), now) {
+            self.load_rest(execution);
+        }
+    }
+
     /// Makes it the sequence of these events.
     fn start(&mut self, execution: &Execution, at: Position, events: &[Position]) {
         self.at = at;
@@ -95,7 +105,7 @@ pub(crate) type Found<'a> = &'a mut dyn FnMut(&Execution, &mut Reversal);
 /// Calls `found` with every sequence that reverses a race of `later`, looking at all of the
 /// execution. Returns the positions of nodes that must be expanded in full, because the program cannot be
 /// run there without `e`: never unless edges are left out, or the program is not deterministic, which is
-/// then noted. The system may be left elsewhere: see [`Run::sync_to`].
+/// then noted. The system may be left in another state: see [`Run::sync_to`].
 pub(crate) fn reversals<S: System>(
     run: &mut Run<'_, S>,
     later: Later,
@@ -133,8 +143,8 @@ pub(crate) fn reversals<S: System>(
     Waiting::new(run, later, accesses).reversals(run, reversal, found)
 }
 
-/// Calls `each` with every `e` that races with `later`, if that acts everywhere as it did. Gives false,
-/// and does nothing, if it must be decided anew.
+/// Calls `each` with every `e` that races with `later`, if that acts everywhere as it did. Returns false,
+/// and does nothing, if it must be determined again.
 #[inline]
 pub(crate) fn plain_races(
     execution: &Execution,
@@ -152,14 +162,14 @@ pub(crate) fn plain_races(
         Flexibility::Lock if is_only(execution, later, Mode::Acquire) => {
             lock_races(execution, later).into_iter().for_each(each);
         }
-        // Nothing keeps it waiting but that the thread has not ended.
+        // Nothing blocks it but that the thread has not ended.
         Flexibility::Blocking if is_only(execution, later, Mode::Join) => {}
         _ => return false,
     }
     true
 }
 
-/// Whether `e` makes `e'` possible in the first place: the start of a thread, a wake-up.
+/// Returns whether `e` makes `e'` possible in the first place: the start of a thread, a wake-up.
 pub(crate) fn is_hard(execution: &Execution, e: Position, later: Position) -> bool {
     execution.accesses(later).iter().any(|access| {
         access.mode.is_cause()
@@ -167,7 +177,7 @@ pub(crate) fn is_hard(execution: &Execution, e: Position, later: Position) -> bo
     })
 }
 
-/// The events from position `from` to `to` that do not happen after `e`.
+/// Returns the events from position `from` to `to` that do not happen after `e`.
 #[inline]
 fn notdep(
     execution: &Execution,
@@ -178,7 +188,7 @@ fn notdep(
     (from..to).map(Position::new).filter(move |&position| !execution.happens_before(e, position))
 }
 
-/// The parts of `notdep(e,E)` before and after `e'`.
+/// Returns the parts of `notdep(e,E)` before and after `e'`.
 fn parts(execution: &Execution, e: Position, later: Later) -> (Vec<Position>, Vec<Position>) {
     let end = match later {
         Later::Event(position) => position.index(),
@@ -201,13 +211,13 @@ fn as_it_was(execution: &Execution, e: Position, later: Position, reversal: &mut
     reversal.sequence.push_event(execution, later);
 }
 
-/// Whether it does nothing else, apart from beginning its thread or being woken.
+/// Returns whether it does nothing else, apart from beginning its thread or being woken.
 fn is_only(execution: &Execution, position: Position, mode: Mode) -> bool {
     let mut accesses = execution.accesses(position).iter();
     accesses.all(|access| access.mode == mode || access.mode.is_cause())
 }
 
-/// The events that make a step with these accesses possible in the first place.
+/// Returns the events that make a step with these accesses possible in the first place.
 pub(crate) fn hard_causes<'a>(
     execution: &'a Execution,
     accesses: &'a [Access],
@@ -220,8 +230,8 @@ pub(crate) fn hard_causes<'a>(
         .map(|(position, _)| position)
 }
 
-/// The reversal of a race whose second event is always enabled but may act differently. False if
-/// nobody can tell how.
+/// Reverses a race whose second event is always enabled but may act differently. Returns false if its effect
+/// is not known.
 fn decide_anew<S: System>(
     run: &mut Run<'_, S>,
     e: Position,
@@ -234,14 +244,13 @@ fn decide_anew<S: System>(
     let Some(alternatives) = anew(run, e, later, &before, thread) else { return false };
     for last in alternatives {
         place(run, e, &before, &last, &after, reversal);
-        reversal.stable &= is_stable(run.execution.accesses(later), last.footprint.accesses());
-        reversal.rest = Position::new(later.index() + 1);
+        reversal.goes_on_after(&run.execution, later, last.footprint.accesses());
         found(&run.execution, reversal);
     }
     true
 }
 
-/// What `e'` does after `pre(E,e)` and `before`. If it touches one object, and nothing in `before` changes
+/// Returns what `e'` does after `pre(E,e)` and `before`. If it touches one object, and nothing in `before` changes
 /// that, only what its thread needs to come to it must be run. (What depends on `e` is not in `before`;
 /// but taking a reader-writer lock for reading commutes with `e` doing so, and changes the lock.)
 fn anew<S: System>(
@@ -276,7 +285,7 @@ fn anew<S: System>(
     what_if(run, e, before, thread)
 }
 
-/// What `e'` does after `pre(E,e)` and `before`, if the system can tell without running them: when it
+/// Returns what `e'` does after `pre(E,e)` and `before`, if the system can tell without running them: when it
 /// touches one object and finds it as `e` did. Nothing if it is independent of `e` then.
 pub(crate) fn decided<S: System>(
     run: &mut Run<'_, S>,
@@ -305,13 +314,13 @@ pub(crate) fn decided<S: System>(
     Some(answer)
 }
 
-/// Whether the event does more than look at the object.
+/// Returns whether the event does more than read the object.
 fn may_change(execution: &Execution, event: Position, object: ObjectId) -> bool {
     let mut accesses = execution.accesses(event).iter();
     accesses.any(|access| access.object == object && !commute(access.mode, Mode::Read))
 }
 
-/// Whether what comes after `e'` in other executions cannot depend on `e'` as it acts when the race is
+/// Returns whether what comes after `e'` in other executions cannot depend on `e'` as it acts when the race is
 /// reversed. What depends on it as it acted happens after `e`; that is enough if it touches nothing
 /// else now. If it touches one object only, `e` touches that too, and so everything after `e` that
 /// could matter happens after `e`.
@@ -324,7 +333,7 @@ pub(crate) fn is_stable(then: &[Access], now: &[Access]) -> bool {
     single || now.iter().all(is_covered)
 }
 
-/// Puts `e'` behind `before` if it does not depend on `after` as it acts there, and else at the end.
+/// Puts `e'` after `before` if it does not depend on `after` as it acts there, and else at the end.
 fn place<S: System>(
     run: &mut Run<'_, S>,
     at: Position,
@@ -351,7 +360,7 @@ fn place<S: System>(
         reversal.sequence.push_move(&now);
         return;
     }
-    // Only without what it depends on it is known to run.
+    // It is known to be enabled only without what it depends on.
     reversal.start(&run.execution, at, before);
     reversal.sequence.push_move(last);
     let execution = &run.execution;
@@ -362,7 +371,7 @@ fn place<S: System>(
     }
 }
 
-/// What the pending step of `thread` does after `pre(E,e)` and `events`: each alternative with its
+/// Returns what the pending step of `thread` does after `pre(E,e)` and `events`: each alternative with its
 /// footprint. Empty if it is not enabled there, or independent of `e`. Nothing at all if the events
 /// cannot run without `e`: only where edges are left out, and one of them makes a thread that another
 /// would have made.
@@ -391,7 +400,7 @@ fn what_if<S: System>(
         for choice in 0..choices {
             let step = Step { thread, choice };
             run.system.pending(step, &mut effect);
-            // If it does not depend on e as it acts there, its place is behind e.
+            // If it does not depend on e as it acts there, its place is after e.
             if run.execution.depends_on(effect.footprint.accesses(), e) {
                 alternatives.push(Move::new(step, choices, effect.footprint.clone()));
             }

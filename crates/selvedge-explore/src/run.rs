@@ -11,10 +11,10 @@ use crate::data_race;
 use crate::frees::Suspects;
 use crate::options::{Observer, Options, Progress};
 
-/// Asking the observer may cost a look at the clock: not at every step.
+/// Polling the observer may read the clock, so it is not polled at every step.
 const STEPS_BETWEEN_POLLS: u32 = 512;
 
-/// An exploration under way.
+/// An exploration in progress.
 pub(crate) struct Run<'a, S> {
     pub(crate) system: S,
     pub(crate) execution: Execution,
@@ -25,7 +25,7 @@ pub(crate) struct Run<'a, S> {
     /// Of steps that are taken together.
     effects: Vec<Effect>,
     /// The system has taken this many steps of `execution`, and no others. Less than all of them
-    /// only while races are looked at.
+    /// only while races are examined.
     synced: usize,
     /// Whether it then took others too.
     strayed: bool,
@@ -61,18 +61,18 @@ impl<'a, S: System> Run<'a, S> {
         }
     }
 
-    /// Whether the exploration must end now. Cheap: to be asked wherever something takes long.
+    /// Returns whether the exploration must end now. Cheap: polled in every long computation.
     #[inline]
     pub(crate) fn is_stopped(&self) -> bool {
         self.stopped || self.options.budget.is_spent()
     }
 
-    /// The thread ids known so far.
+    /// Returns the thread ids known so far.
     pub(crate) fn threads(&self) -> impl Iterator<Item = ThreadId> + use<S> {
         (0..self.system.thread_count()).map(ThreadId::new)
     }
 
-    /// The enabled threads in the order in which a search that is free to choose tries them: the
+    /// Returns the enabled threads in the order in which a search that is free to choose tries them: the
     /// lowest number first. But a thread that has run for very long without a switch comes last,
     /// since it may wait in a loop for the others; and with a bound on switches the thread that runs
     /// goes on.
@@ -88,7 +88,7 @@ impl<'a, S: System> Run<'a, S> {
             .filter(|&thread| self.is_enabled(thread))
     }
 
-    /// The thread that took the last steps, as many as tire it.
+    /// Returns the thread that took the last steps, if they are as many as `tiring`.
     fn tired(&self) -> Option<ThreadId> {
         let steps = self.execution.steps();
         let last = steps.last()?.thread;
@@ -103,7 +103,7 @@ impl<'a, S: System> Run<'a, S> {
         self.system.status(thread) == Status::Enabled
     }
 
-    /// Whether the execution may not grow further.
+    /// Returns whether the execution may not grow further.
     #[inline]
     pub(crate) fn is_at_step_limit(&self) -> bool {
         self.execution.len() >= self.options.limits.steps
@@ -156,14 +156,14 @@ impl<'a, S: System> Run<'a, S> {
         }
     }
 
-    /// Takes back all events from `len` on.
+    /// Removes all events from `len` on.
     pub(crate) fn backtrack(&mut self, len: usize) {
         self.execution.truncate(len);
         self.switches.truncate(len);
         self.sync_to(len);
     }
 
-    /// Takes back everything, also what was counted.
+    /// Undoes everything, also what was counted.
     pub(crate) fn start_again(&mut self) {
         self.backtrack(0);
         self.report.counts = Counts::default();
@@ -188,7 +188,7 @@ impl<'a, S: System> Run<'a, S> {
         self.strayed = true;
     }
 
-    /// Whether the system has taken the step at `position`.
+    /// Returns whether the system has taken the step at `position`.
     pub(crate) fn has_taken(&self, position: Position) -> bool {
         position.index() < self.synced
     }
@@ -199,7 +199,7 @@ impl<'a, S: System> Run<'a, S> {
         limits.preemptions.is_some() || limits.context_switches.is_some()
     }
 
-    /// Whether the bounds on preemptions and on context switches let `thread` run next.
+    /// Returns whether the bounds on preemptions and on context switches let `thread` run next.
     pub(crate) fn is_within_preemptions(&self, thread: ThreadId) -> bool {
         if !self.has_switch_bound() {
             return true;
@@ -263,7 +263,7 @@ impl<'a, S: System> Run<'a, S> {
         for of_a_thread in orders {
             for steps in of_a_thread {
                 // If it is not freed before the last access of a thread, something that is no step keeps it
-                // alive until then, as a count that nobody sees: then also before its other accesses.
+                // alive until then, as a count without an access: then also before its other accesses.
                 if self.is_stopped() || !self.try_out(&steps) {
                     break;
                 }
@@ -274,7 +274,7 @@ impl<'a, S: System> Run<'a, S> {
         self.sync_to(self.execution.len());
     }
 
-    /// Whether steps that are not those of the execution show that something is wrong.
+    /// Returns whether steps that are not those of the execution show that something is wrong.
     fn try_out(&mut self, steps: &[Step]) -> bool {
         self.system.restart();
         for (index, &step) in steps.iter().enumerate() {
@@ -298,7 +298,7 @@ impl<'a, S: System> Run<'a, S> {
         false
     }
 
-    /// Counts an execution that was given up because every enabled thread sleeps.
+    /// Counts an execution that was abandoned because every enabled thread sleeps.
     pub(crate) fn finish_redundant(&mut self) {
         self.note_length();
         self.report.counts.redundant += 1;
@@ -319,7 +319,7 @@ impl<'a, S: System> Run<'a, S> {
         self.note_preemption_cut(exact);
     }
 
-    /// Looks at the limits after an execution. `fraction`: how much of the search is done.
+    /// Checks the limits after an execution. `fraction`: how much of the search is done.
     pub(crate) fn after_execution(&mut self, fraction: &dyn Fn() -> f64) {
         if let Some(most) = self.options.limits.executions
             && self.report.counts.total() >= most
@@ -329,13 +329,13 @@ impl<'a, S: System> Run<'a, S> {
         self.poll(fraction);
     }
 
-    /// Looks at the limits after a step, now and then.
+    /// Checks the limits after a step, now and then.
     #[inline]
     pub(crate) fn after_step(&mut self, fraction: &dyn Fn() -> f64) {
         self.after_steps(1, fraction);
     }
 
-    /// Looks at the limits after some steps, now and then.
+    /// Checks the limits after some steps, now and then.
     #[inline]
     pub(crate) fn after_steps(&mut self, taken: usize, fraction: &dyn Fn() -> f64) {
         self.steps_to_poll = self.steps_to_poll.saturating_sub(taken as u32);
@@ -346,7 +346,7 @@ impl<'a, S: System> Run<'a, S> {
 
     /// Ends the exploration: what was found.
     pub(crate) fn into_report(mut self) -> Report {
-        // What was given up half-way because the budget was spent may look like all there is.
+        // A search that was cut short because the budget was exhausted may look complete.
         if let Some(spent) = self.options.budget.spent() {
             self.stop(spent.into());
         }
@@ -354,12 +354,12 @@ impl<'a, S: System> Run<'a, S> {
         self.report
     }
 
-    /// The time, for statistics.
+    /// Returns the time, for statistics.
     pub(crate) fn now(&self) -> Duration {
         self.observer.now()
     }
 
-    /// Gives up on something that the explorer cannot treat.
+    /// Gives up on something that the explorer does not support.
     pub(crate) fn give_up(&mut self, reason: String) {
         self.report.note(Inconclusive::GaveUp(reason));
     }
@@ -408,7 +408,7 @@ impl<'a, S: System> Run<'a, S> {
         self.stopped |= !self.options.keep_going;
     }
 
-    /// Notes a violation that is seen behind steps that are not a prefix of the execution.
+    /// Notes a violation that is seen after steps that are not a prefix of the execution.
     pub(crate) fn note_violation_behind(&mut self, violation: Violation, steps: Vec<Step>) {
         if !self.report.knows(&violation) {
             let schedule = Schedule::fresh(&mut self.system, &steps);
@@ -432,12 +432,12 @@ impl<'a, S: System> Run<'a, S> {
     }
 }
 
-/// How often another thread went on.
+/// The number of switches.
 #[derive(Clone, Copy, Default)]
 struct Switches {
     /// In all.
     all: u32,
-    /// Although the thread before could have gone on.
+    /// Of which the previous thread was enabled.
     preemptions: u32,
 }
 

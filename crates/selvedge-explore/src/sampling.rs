@@ -109,7 +109,7 @@ impl Scheduler {
         Scheduler::Pct { priorities: Vec::new(), change_points, low: MIDDLE }
     }
 
-    /// The thread that runs next; `None` if there is none.
+    /// Returns the thread that runs next; `None` if there is none.
     fn pick(&mut self, enabled: &[ThreadId], at: usize, random: &mut Random) -> Option<ThreadId> {
         let last = enabled.last()?;
         match self {

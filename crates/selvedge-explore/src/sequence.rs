@@ -37,7 +37,7 @@ impl Move {
         self.last_choice - self.step.choice + 1
     }
 
-    /// Whether `step` is one of the alternatives.
+    /// Returns whether `step` is one of the alternatives.
     #[inline]
     pub(crate) fn contains(&self, step: Step) -> bool {
         self.step.thread == step.thread
@@ -55,7 +55,7 @@ impl Move {
         next
     }
 
-    /// Whether a step of another thread with these accesses cannot be swapped with it.
+    /// Returns whether a step of another thread with these accesses cannot be swapped with it.
     #[inline]
     pub(crate) fn depends_on(&self, accesses: &[Access]) -> bool {
         dependent(self.footprint.accesses(), accesses)
@@ -155,7 +155,7 @@ impl Sequence {
         &self.accesses[first as usize..end as usize]
     }
 
-    /// Whether `other`, as it is before the sequence, is a weak initial of the items listed in `items`.
+    /// Returns whether `other`, as it is before the sequence, is a weak initial of the items listed in `items`.
     #[inline]
     pub(crate) fn weak_initial(&self, items: impl Iterator<Item = usize>, other: &Move) -> Initial {
         for (index, number) in items.enumerate() {

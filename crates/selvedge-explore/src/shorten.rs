@@ -1,9 +1,9 @@
 //! The same execution with as few context switches as its class allows.
 //!
 //! Any order of the events that respects happens-before leads to the same result. A thread that runs
-//! may as well run as far as it can: having done more never forces a switch. So what is to be chosen
-//! is only who runs next, each time as far as possible. Breadth-first over these choices finds the
-//! fewest switches; if that takes too long, the thread that can run longest goes first.
+//! may as well run as far as it can: having done more never forces a switch. So the only choice
+//! is which thread runs next, each time as far as possible. Breadth-first search over these choices finds the
+//! fewest switches; if that takes too long, the thread that can run longest runs first.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -22,16 +22,16 @@ pub(crate) enum Goal {
 /// happens-before is the same execution, only longer to read.
 const MOST_STATES: usize = 20_000;
 
-/// With more threads than this an execution stays in the order in which it was found: nobody reads
+/// With more threads than this an execution stays in the order in which it was found: no one reads
 /// it by columns, and every choice has too many alternatives.
 const MOST_THREADS: usize = 64;
 
-/// How often control passes from one thread to another.
+/// Returns how often control passes from one thread to another.
 pub(crate) fn context_switches(steps: &[Step]) -> usize {
     steps.windows(2).filter(|pair| pair[0].thread != pair[1].thread).count()
 }
 
-/// The steps of an equivalent execution with few context switches.
+/// Returns the steps of an equivalent execution with few context switches.
 pub(crate) fn shorten(execution: &Execution, goal: Goal, budget: &Budget) -> Vec<Step> {
     let Some(last) = execution.positions().last() else { return Vec::new() };
     let needed: Vec<Position> = match goal {
@@ -82,7 +82,7 @@ impl Order {
         Self { threads, needs }
     }
 
-    /// Runs `thread` as far as it can go; tells whether it could go at all.
+    /// Runs `thread` as far as it can go. Returns whether it could go at all.
     fn run(&self, thread: usize, done: &mut Done) -> bool {
         let before = done[thread];
         while let Some(needs) = self.needs[thread].get(done[thread] as usize)
@@ -97,7 +97,7 @@ impl Order {
         done.iter().zip(&self.threads).all(|(&done, events)| done as usize == events.len())
     }
 
-    /// The threads in the order in which they run, each as far as it can, with the fewest of them.
+    /// Returns the threads in the order in which they run, each as far as it can, with the fewest of them.
     fn fewest_blocks(&self, budget: &Budget) -> Option<Vec<usize>> {
         let start: Done = vec![0; self.threads.len()];
         let mut came_from: BTreeMap<Done, (Done, usize)> = BTreeMap::new();

@@ -8,7 +8,7 @@
 //! | `s.Sleep` | [`SleepSets::last`] |
 //!
 //! **Equivalence:** Mazurkiewicz traces.
-//! **Guarantee:** exactly one maximal execution per trace. **Not guaranteed:** no wasted work; every
+//! **Guarantee:** exactly one maximal execution per trace. **Not guaranteed:** no redundant work; every
 //! enabled thread is tried at every node, and most of these attempts end redundant.
 //! **Differs from the paper:** 1. sleepers keep the footprint they had when they were explored, since
 //! the footprint of a pending step can depend on the state.
@@ -25,7 +25,7 @@ use crate::sleep_set::SleepSets;
 pub(crate) const INFO: Info = Info {
     name: "sleep",
     summary: "sleep sets alone",
-    advice: "To see what sleep sets contribute by themselves; the other reductions contain them.",
+    advice: "As a baseline: what sleep sets contribute alone. The other reductions include them.",
     paper: "Godefroid, LNCS 1032, 1996",
     equivalence: Equivalence::Mazurkiewicz,
     covers: Covers::EVERYTHING,

@@ -17,24 +17,24 @@ pub(crate) struct SleepSets {
 }
 
 impl SleepSets {
-    /// The empty set of the root.
+    /// Returns the empty set of the root.
     pub(crate) fn new() -> Self {
         Self { sleepers: Vec::new(), starts: vec![0] }
     }
 
-    /// The set of the last node.
+    /// Returns the set of the last node.
     #[inline]
     pub(crate) fn last(&self) -> &[Move] {
         &self.sleepers[self.starts[self.starts.len() - 1]..]
     }
 
-    /// The set of the node at `depth`.
+    /// Returns the set of the node at `depth`.
     pub(crate) fn at(&self, depth: usize) -> &[Move] {
         let end = self.starts.get(depth + 1).copied().unwrap_or(self.sleepers.len());
         &self.sleepers[self.starts[depth]..end]
     }
 
-    /// Whether `step` sleeps at the last node.
+    /// Returns whether `step` sleeps at the last node.
     #[inline]
     pub(crate) fn contains(&self, step: Step) -> bool {
         self.last().iter().any(|sleeper| sleeper.contains(step))
@@ -53,7 +53,7 @@ impl SleepSets {
         }
     }
 
-    /// Goes down from the last node by `step`, which had these accesses: whoever commutes with it
+    /// Goes down from the last node by `step`, which had these accesses: a sleeper that commutes with it
     /// sleeps on.
     #[inline]
     pub(crate) fn descend(&mut self, step: Step, accesses: &[Access]) {

@@ -7,17 +7,17 @@
 //! |---|---|
 //! | `E` | `Run::execution` |
 //! | `Sleep` | `SleepSets` |
-//! | `backtrack(E)` | `Node::backtrack` in `backtrack.rs` |
+//! | `backtrack(E)` | `Node::frontier` in `backtrack.rs` |
 //! | `I_[E'](v)` | [`is_initial`] |
 //!
 //! **Equivalence:** Mazurkiewicz traces.
 //! **Guarantee:** exactly one maximal execution per trace (source sets: at least one; sleep sets: at
-//! most one). **Not guaranteed:** no wasted work; a run may end redundant.
+//! most one). **Not guaranteed:** no redundant work; a run may end redundant.
 //! **Differs from the paper:**
 //! 1. Locks and other steps that wait, also threads that are blocked at the end: see `races.rs`.
 //! 2. A step can have alternatives; the backtrack set holds threads, and all alternatives of a
 //!    thread in it are explored.
-//! 3. A step that may touch more once a race of it is reversed is looked at again at the end of the
+//! 3. A step that may touch more once a race of it is reversed is examined again at the end of the
 //!    execution, when everything that this may depend on is known: the paper's Algorithm 1 takes
 //!    `notdep(e,E)` up to the step only, which loses traces then.
 //!
@@ -37,8 +37,8 @@ use crate::sequence::Sequence;
 pub(crate) const INFO: Info = Info {
     name: "source",
     summary: "source sets: one complete execution per trace, some redundant ones",
-    advice: "Simpler than `optimal` and needs less memory; can waste executions on programs with \
-             four and more threads.",
+    advice: "The least memory, and no redundant execution on many programs; on others, redundant \
+             executions can outnumber the traces by far.",
     paper: "Abdulla, Aronis, Jonsson, Sagonas, POPL 2014, Algorithm 1",
     equivalence: Equivalence::Mazurkiewicz,
     covers: Covers::EVERYTHING,
@@ -57,7 +57,7 @@ pub(crate) fn explore<S: System>(
 
 struct SourceSets {
     reversal: Reversal,
-    /// Events of the execution of which a race must be looked at again at its end, in order.
+    /// Events of the execution of which a race must be examined again at its end, in order.
     unstable: Vec<Position>,
 }
 
@@ -88,7 +88,7 @@ impl<S: System> Rule<S> for SourceSets {
 }
 
 impl SourceSets {
-    /// Adds to the backtrack sets what the races of `later` ask for. Tells whether nothing that comes
+    /// Adds to the backtrack sets what the races of `later` ask for. Returns whether nothing that comes
     /// after it can matter.
     fn reverse_races<S: System>(&mut self, search: &mut Search<'_, S>, later: Later) -> bool {
         let Search { run, nodes, .. } = search;
@@ -111,7 +111,7 @@ pub(crate) fn ask_for(sequence: &Sequence, frontier: &mut Frontier) {
     }
 }
 
-/// Whether the first event of `thread` in the sequence has no predecessor in it.
+/// Returns whether the first event of `thread` in the sequence has no predecessor in it.
 pub(crate) fn is_initial(sequence: &Sequence, thread: ThreadId) -> bool {
     let first = (0..sequence.len()).find(|&index| sequence.step(index).thread == thread);
     first.is_some_and(|index| {

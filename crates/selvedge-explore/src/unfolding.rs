@@ -106,7 +106,7 @@ pub(crate) struct Unfolding {
     unplaced: Vec<EventRef>,
     /// The `tmax` of the event that is being added.
     row: Vec<Option<EventRef>>,
-    /// What the trees look like, if someone wants to know.
+    /// What the trees look like, if statistics are requested.
     statistics: Option<Box<TreeStatistics>>,
 }
 
@@ -142,7 +142,7 @@ impl Depths {
 }
 
 impl Unfolding {
-    /// The empty one. `step`: that of the skip pointers.
+    /// Returns the empty one. `step`: that of the skip pointers.
     pub(crate) fn new(step: u32) -> Self {
         Self {
             events: Vec::new(),
@@ -165,7 +165,7 @@ impl Unfolding {
         self.places.objects.forest_mut().count_distances();
     }
 
-    /// What the trees look like. Only objects that were accessed have a tree.
+    /// Returns what the trees look like. Only objects that were accessed have a tree.
     pub(crate) fn tree_statistics(&self) -> TreeStatistics {
         let mut statistics = self.statistics.as_deref().cloned().unwrap_or_default();
         statistics.threads.deepest.retain(|&depth| depth > 0);
@@ -173,7 +173,7 @@ impl Unfolding {
         statistics
     }
 
-    /// How many queries had which distance, by powers of two: in thread trees and in object trees.
+    /// Returns how many queries had which distance, by powers of two: in thread trees and in object trees.
     pub(crate) fn distances(&self) -> (Vec<u64>, Vec<u64>) {
         (self.threads.distances(), self.places.objects.forest().distances())
     }
@@ -192,24 +192,24 @@ impl Unfolding {
         self.step(event).thread
     }
 
-    /// How many events are in its history, with itself: more than in the history of any of them.
+    /// Returns how many events are in its history, with itself: more than in the history of any of them.
     pub(crate) fn size(&self, event: EventRef) -> u32 {
         self.latest(event).iter().flatten().map(|&other| self.depth(other)).sum()
     }
 
-    /// The event of the thread before it.
+    /// Returns the event of the thread before it.
     #[inline]
     fn previous(&self, event: EventRef) -> Option<EventRef> {
         self.threads.parent(event.0).map(EventRef)
     }
 
-    /// How many events of its thread there are up to it.
+    /// Returns how many events of its thread there are up to it.
     #[inline]
     fn depth(&self, event: EventRef) -> u32 {
         self.threads.depth(event.0)
     }
 
-    /// The immediate predecessors in other threads.
+    /// Returns the immediate predecessors in other threads.
     fn predecessors(&self, event: EventRef) -> &[EventRef] {
         self.predecessors.get(event.index())
     }
@@ -231,7 +231,7 @@ impl Unfolding {
         self.latest(event).get(thread.index()).copied().flatten()
     }
 
-    /// The event with this name, which touches what `accesses` say.
+    /// Returns the event with this name, which touches what `accesses` say.
     pub(crate) fn event(&mut self, name: Name<'_>, accesses: &[Access]) -> EventRef {
         let hash = name.hash();
         let found = self.by_name.find(hash, |index| {
@@ -274,7 +274,7 @@ impl Unfolding {
         event
     }
 
-    /// Gives an event its places in the object trees, unless it has them.
+    /// Assigns an event its places in the object trees, unless it has them.
     #[inline]
     fn place(&mut self, event: EventRef) {
         if !self.places.has(event) {
@@ -329,14 +329,14 @@ impl Unfolding {
         }
     }
 
-    /// Whether `a` is in the history of `b`, or is `b`.
+    /// Returns whether `a` is in the history of `b`, or is `b`.
     #[inline]
     pub(crate) fn is_before(&self, a: EventRef, b: EventRef) -> bool {
         let latest = self.latest_of(b, self.thread(a));
         latest.is_some_and(|latest| self.threads.is_ancestor(a.0, latest.0))
     }
 
-    /// Whether no execution contains both.
+    /// Returns whether no execution contains both.
     pub(crate) fn are_in_conflict(&mut self, a: EventRef, b: EventRef) -> bool {
         let threads = self.latest(a).iter().zip(self.latest(b));
         let mut threads = threads.filter_map(|(a, b)| Some(((*a)?, (*b)?)));
@@ -348,8 +348,8 @@ impl Unfolding {
         !self.places.are_compatible(a, b)
     }
 
-    /// Whether no execution contains both. All that is before `new` is compatible with `event`. So only
-    /// the thread and the objects of `new` need to be looked at, and of these only what `event` knows
+    /// Returns whether no execution contains both. All that is before `new` is compatible with `event`. So only
+    /// the thread and the objects of `new` need to be examined, and of these only what `event` knows
     /// of them from the place just before `new` on.
     #[inline]
     pub(crate) fn excludes(&mut self, new: EventRef, event: EventRef) -> bool {
@@ -377,7 +377,7 @@ impl Unfolding {
         })
     }
 
-    /// Whether an event and a step of `thread` with these accesses, both enabled, cannot be swapped.
+    /// Returns whether an event and a step of `thread` with these accesses, both enabled, cannot be swapped.
     #[inline]
     pub(crate) fn depends_on(
         &self,
@@ -404,20 +404,20 @@ impl Unfolding {
         }
     }
 
-    /// What the event touches.
+    /// Returns what the event touches.
     #[inline]
     pub(crate) fn touched(&self, event: EventRef) -> Touched {
         self.events[event.index()].touched
     }
 
-    /// What the event and its history touch after the steps that each thread has taken.
+    /// Returns what the event and its history touch after the steps that each thread has taken.
     pub(crate) fn touched_after(&self, taken: &[u32], event: EventRef) -> Touched {
         let mut touched = self.touched(event);
         self.for_each_after(taken, event, |other| touched = touched.and(self.touched(other)));
         touched
     }
 
-    /// Forgets all events but `roots` and what is before them. Gives the new name of each event.
+    /// Forgets all events but `roots` and what is before them. Returns the new name of each event.
     pub(crate) fn retain(
         &mut self,
         roots: impl Iterator<Item = EventRef>,
@@ -448,7 +448,7 @@ impl Unfolding {
         names
     }
 
-    /// Which events are roots or before one.
+    /// Returns which events are roots or before one.
     fn with_causes(&self, roots: impl Iterator<Item = EventRef>) -> Vec<bool> {
         let mut keep = vec![false; self.events.len()];
         roots.for_each(|root| keep[root.index()] = true);

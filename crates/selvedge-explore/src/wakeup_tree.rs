@@ -81,22 +81,22 @@ impl WakeupTrees {
         self.nodes[node.index()].by.step
     }
 
-    /// The branches below `node`.
+    /// Returns the branches below `node`.
     pub(crate) fn children(&self, node: NodeId) -> Option<NodeId> {
         self.nodes[node.index()].first_child
     }
 
-    /// The branch behind `node`.
+    /// Returns the branch after `node`.
     pub(crate) fn next(&self, node: NodeId) -> Option<NodeId> {
         self.nodes[node.index()].next
     }
 
-    /// The branches of a tree in order.
+    /// Returns the branches of a tree in order.
     pub(crate) fn branches(&self, first: Option<NodeId>) -> impl Iterator<Item = NodeId> + '_ {
         std::iter::successors(first, |&node| self.next(node))
     }
 
-    /// Adds a branch of one step behind `behind`, or as the first one.
+    /// Adds a branch of one step after `behind`, or as the first one.
     #[inline]
     pub(crate) fn add_leaf(
         &mut self,
@@ -127,7 +127,7 @@ impl WakeupTrees {
         self.nodes[node.index()].first_child.take()
     }
 
-    /// Frees a branch whose children were taken; gives the one behind it.
+    /// Frees a branch whose children were taken. Returns the one after it.
     pub(crate) fn drop_branch(&mut self, node: NodeId) -> Option<NodeId> {
         debug_assert!(self.children(node).is_none(), "a branch is dropped after its exploration");
         self.free.push(node);

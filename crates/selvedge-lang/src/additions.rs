@@ -1,7 +1,7 @@
 //! Independence constraints from another text, such as a file that the tool wrote.
 //!
-//! The other text is thought of as standing behind the program's own, so that one range of bytes
-//! means one thing; before somebody sees a place, it is split again.
+//! The other text is treated as if it followed the program's own, so that a range of bytes
+//! is unambiguous; before a place is shown, it is mapped back.
 
 use crate::ast::{File, Item};
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -26,12 +26,12 @@ pub struct Rejected {
     pub additions: Vec<Diagnostic>,
 }
 
-/// Both texts, one behind the other.
+/// Both texts, one after the other.
 pub(crate) fn joined(text: &str, additions: &Additions<'_>) -> String {
     format!("{text}\n{}", additions.text)
 }
 
-/// Where the second text starts.
+/// Returns where the second text starts.
 fn start(text: &str) -> usize {
     text.len() + 1
 }
@@ -43,7 +43,7 @@ pub(crate) fn parse_into(
     additions: &Additions<'_>,
     diagnostics: &mut Diagnostics,
 ) {
-    // Blanks in place of the program give every token its place behind it.
+    // Blanks instead of the program give every token its place after it.
     let padded = format!("{}{}", " ".repeat(start(text)), additions.text);
     let added = parser::parse(&padded, diagnostics);
     for item in added.items {

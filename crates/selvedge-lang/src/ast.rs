@@ -62,7 +62,7 @@ pub(crate) enum ObjectKind {
 }
 
 impl ObjectKind {
-    /// How messages call it, with an article.
+    /// Returns how messages call it, with an article.
     pub(crate) fn describe(self) -> &'static str {
         match self {
             ObjectKind::Shared { .. } => "a shared variable",

@@ -31,17 +31,17 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// An error at `span`.
+    /// Returns an error at `span`.
     pub fn error(span: Span, message: impl Into<String>) -> Self {
         Self::new(Severity::Error, Some(span), message.into())
     }
 
-    /// An error that has no place in the text.
+    /// Returns an error that has no place in the text.
     pub fn error_outside(message: impl Into<String>) -> Self {
         Self::new(Severity::Error, None, message.into())
     }
 
-    /// A warning at `span`.
+    /// Returns a warning at `span`.
     pub fn warning(span: Span, message: impl Into<String>) -> Self {
         Self::new(Severity::Warning, Some(span), message.into())
     }
@@ -79,7 +79,7 @@ impl Diagnostic {
     }
 }
 
-/// Collects messages. More than [`Diagnostics::MOST`] errors help nobody.
+/// Collects messages, at most [`Diagnostics::MOST`] errors.
 #[derive(Debug, Default)]
 pub(crate) struct Diagnostics {
     list: Vec<Diagnostic>,
@@ -102,7 +102,7 @@ impl Diagnostics {
         self.errors > 0
     }
 
-    /// All messages in the order of the text, those without a place first. If there are errors,
+    /// Returns all messages in the order of the text, those without a place first. If there are errors,
     /// only these: what seems unused may just be misspelt elsewhere.
     pub(crate) fn into_sorted(mut self) -> Vec<Diagnostic> {
         if self.has_errors() {
@@ -112,7 +112,7 @@ impl Diagnostics {
         if self.errors > Self::MOST {
             let more = self.errors - Self::MOST;
             let last = format!("{more} more errors are not shown");
-            self.list.push(Diagnostic::error_outside(last).help("mend the ones above first"));
+            self.list.push(Diagnostic::error_outside(last).help("fix the ones above first"));
         }
         self.list
     }
@@ -282,7 +282,7 @@ impl Paint {
     }
 }
 
-/// The candidate that `name` was probably meant to be.
+/// Returns the candidate that `name` was probably meant to be.
 pub(crate) fn nearest<'c>(
     name: &str,
     candidates: impl IntoIterator<Item = &'c str>,
@@ -304,7 +304,7 @@ pub(crate) fn nearest<'c>(
     near.min_by_key(|(distance, _)| *distance).map(|(_, candidate)| candidate)
 }
 
-/// How many insertions, removals, replacements and swaps of neighbours make one name the other.
+/// Returns how many insertions, removals, replacements and swaps of neighbours make one name the other.
 /// Upper and lower case count as equal.
 fn distance(a: &str, b: &str) -> usize {
     let lower = |text: &str| text.chars().map(|c| c.to_ascii_lowercase()).collect::<Vec<_>>();

@@ -25,7 +25,7 @@ macro_rules! define_tokens {
         }
 
         impl TokenKind {
-            /// How messages call it.
+            /// Returns how messages call it.
             pub(crate) fn describe(self) -> &'static str {
                 match self {
                     TokenKind::Name => "a name",
@@ -59,7 +59,8 @@ define_tokens! {
     RightBracket "]", Comma ",", Semicolon ";", Colon ":", Dot ".", DotDot "..", Arrow "->",
     FatArrow "=>", Assign "=", PlusAssign "+=", MinusAssign "-=", StarAssign "*=", Plus "+",
     Minus "-", Star "*", Slash "/", Percent "%", Equal "==", NotEqual "!=", Less "<",
-    LessEqual "<=", Greater ">", GreaterEqual ">=", And "&&", Or "||", Not "!", Underscore "_";
+    LessEqual "<=", Greater ">", GreaterEqual ">=", And "&&", Or "||", Not "!", Underscore "_",
+    BitAnd "&", BitOr "|", BitXor "^", BitNot "~", ShiftLeft "<<", ShiftRight ">>";
     Const "const", Shared "shared", Atomic "atomic", Mutex "mutex", Rwlock "rwlock", Cond "cond",
     Semaphore "semaphore", Barrier "barrier", List "list", Map "map", Fn "fn", Proc "proc",
     Thread "thread", Daemon "daemon", Finally "finally", Independent "independent", Let "let",
@@ -71,7 +72,7 @@ define_tokens! {
     Choose "choose", True "true", False "false",
 }
 
-/// The tokens of `text`; the last one is always [`TokenKind::End`].
+/// Returns the tokens of `text`; the last one is always [`TokenKind::End`].
 pub(crate) fn lex(text: &str, diagnostics: &mut Diagnostics) -> Vec<Token> {
     let mut lexer = Lexer { text, at: 0, diagnostics };
     let mut tokens = Vec::new();
@@ -82,7 +83,7 @@ pub(crate) fn lex(text: &str, diagnostics: &mut Diagnostics) -> Vec<Token> {
     tokens
 }
 
-/// What a string literal stands for. Bad escapes have been reported by the lexer.
+/// Returns what a string literal stands for. Bad escapes have been reported by the lexer.
 pub(crate) fn string_value(literal: &str) -> String {
     let inner = literal.strip_prefix('"').unwrap_or(literal);
     let inner = inner.strip_suffix('"').unwrap_or(inner);
@@ -269,11 +270,13 @@ impl<'t> Lexer<'t, '_> {
         }
     }
 
-    /// A sign, or `None` if there is no such sign: then it is reported and skipped.
+    /// Returns a sign, or `None` if there is no such sign: then it is reported and skipped.
     fn sign(&mut self, c: char) -> Option<TokenKind> {
         use TokenKind::*;
         const SIGNS: &[(&str, TokenKind)] = &[
             ("..", DotDot),
+            ("<<", ShiftLeft),
+            (">>", ShiftRight),
             ("->", Arrow),
             ("=>", FatArrow),
             ("==", Equal),
@@ -304,6 +307,10 @@ impl<'t> Lexer<'t, '_> {
             ("<", Less),
             (">", Greater),
             ("!", Not),
+            ("&", BitAnd),
+            ("|", BitOr),
+            ("^", BitXor),
+            ("~", BitNot),
         ];
         let rest = self.rest();
         if let Some((text, kind)) = SIGNS.iter().find(|(text, _)| rest.starts_with(text)) {
@@ -340,9 +347,9 @@ impl<'t> Lexer<'t, '_> {
 /// Signs of papers and of other languages.
 fn meant_by(c: char) -> Option<(TokenKind, &'static str)> {
     match c {
-        '&' | '∧' => Some((TokenKind::And, "&&")),
-        '|' | '∨' => Some((TokenKind::Or, "||")),
-        '¬' | '~' => Some((TokenKind::Not, "!")),
+        '∧' => Some((TokenKind::And, "&&")),
+        '∨' => Some((TokenKind::Or, "||")),
+        '¬' => Some((TokenKind::Not, "!")),
         '≤' => Some((TokenKind::LessEqual, "<=")),
         '≥' => Some((TokenKind::GreaterEqual, ">=")),
         '≠' => Some((TokenKind::NotEqual, "!=")),
@@ -378,7 +385,8 @@ mod tests {
     fn errors_do_not_stop_it() {
         use TokenKind::*;
         assert_eq!(kinds("2147483649 x"), (vec![Int(0), Name, End], 1));
-        assert_eq!(kinds("a & b"), (vec![Name, And, Name, End], 1));
+        assert_eq!(kinds("a ∧ b"), (vec![Name, And, Name, End], 1));
+        assert_eq!(kinds("a & b<<1"), (vec![Name, BitAnd, Name, ShiftLeft, Int(1), End], 0));
         assert_eq!(kinds("x ≤ y # z"), (vec![Name, LessEqual, Name, Name, End], 2));
         assert_eq!(kinds("\"open\n;"), (vec![Str, Semicolon, End], 1));
         assert_eq!(kinds("/* /* */ x"), (vec![End], 1));

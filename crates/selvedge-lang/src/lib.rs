@@ -52,9 +52,9 @@ pub fn compile(
     compile_with(name, text, overrides, None).map_err(|rejected| rejected.program)
 }
 
-/// The same, with independence constraints from another text.
+/// Returns the same, with independence constraints from another text.
 ///
-/// They are checked like those of the program and come behind them.
+/// They are checked like those of the program and follow them.
 ///
 /// # Errors
 /// All that is wrong with either text or the overrides.
@@ -102,7 +102,7 @@ pub struct Constant {
     pub value: i32,
 }
 
-/// The constants of a text with their values, in the order of their declaration.
+/// Returns the constants of a text with their values, in the order of their declaration.
 ///
 /// Those whose values cannot be computed are left out; [`compile`] says what is wrong with them.
 pub fn constants(text: &str, overrides: &[(String, i64)]) -> Vec<Constant> {

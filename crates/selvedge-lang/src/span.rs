@@ -22,12 +22,12 @@ impl Span {
         Self { start: self.start, end: last.end.max(self.start) }
     }
 
-    /// The empty range behind `self`.
+    /// Returns the empty range after `self`.
     pub fn after(self) -> Self {
         Self { start: self.end, end: self.end }
     }
 
-    /// The text that it covers; empty if `text` is not the one that it was made for.
+    /// Returns the text that it covers; empty if `text` is not the one that it was made for.
     pub fn of(self, text: &str) -> &str {
         text.get(self.start as usize..self.end as usize).unwrap_or("")
     }
@@ -60,18 +60,18 @@ impl LineIndex {
         Self { starts, characters }
     }
 
-    /// The line with this byte, counted from 0.
+    /// Returns the line with this byte, counted from 0.
     pub fn line(&self, byte: u32) -> usize {
         self.starts.partition_point(|&start| start <= byte as usize) - 1
     }
 
-    /// The line without its line break.
+    /// Returns the line without its line break.
     pub fn text<'t>(&self, line: usize, text: &'t str) -> &'t str {
         let end = self.starts.get(line + 1).map_or(text.len(), |next| next - 1);
         text.get(self.starts[line]..end).unwrap_or("").trim_end_matches('\r')
     }
 
-    /// The place of `span`, in lines and columns that count from 1.
+    /// Returns the place of `span`, in lines and columns that count from 1.
     pub fn place(&self, span: Span, file: &str, text: &str) -> Place {
         let (line, column, length) = self.position(span, text);
         Place { file: file.to_owned(), line, column, length }
@@ -97,7 +97,7 @@ impl LineIndex {
     }
 }
 
-/// How many characters start in a piece of UTF-8.
+/// Returns how many characters start in a piece of UTF-8.
 fn count_characters(bytes: &[u8]) -> u32 {
     let starts = bytes.iter().filter(|&&byte| byte & 0xc0 != 0x80).count();
     u32::try_from(starts).unwrap_or(u32::MAX)

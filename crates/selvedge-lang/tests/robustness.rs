@@ -393,6 +393,21 @@ fn deep_nesting_is_refused() {
     assert!(survive(&format!("shared x = 0;\nthread t {{ {} }}", "x = 1; ".repeat(10_000))));
 }
 
+/// Parentheses are levels of the tree, which is walked by recursion.
+#[test]
+fn parentheses_count_as_levels() {
+    let message = |expression: &str| {
+        let text = format!("shared x = 0; thread t {{ x = {expression}; }}");
+        let errors = compile("deep.sel", &text, &[]).err().unwrap_or_default();
+        render(&errors, "deep.sel", &text, false)
+    };
+    let row = format!("0{}", " + 0".repeat(240));
+    assert_eq!(message(&row), "");
+    let (open, close) = ("(".repeat(20), ")".repeat(20));
+    let around = message(&format!("{open}{row}{close}"));
+    assert!(around.contains("an expression of more than 250 operators in a row"), "{around}");
+}
+
 #[test]
 fn time_grows_with_the_length_only() {
     let many = 20_000;

@@ -262,7 +262,7 @@ fn atomic_and_await() {
     check(
         "shared x = 0; thread t { atomic { x = 5; await x == 6; } } thread u { assert x == 0; }",
         1,
-        &["deadlock: t waits for ever"],
+        &["deadlock: t is blocked"],
     );
     let leaving = "shared x = 0; thread t { for i in 0..3 { atomic { x += 1; if i == 1 { break; } } } x += 10; } finally { assert x == 12; }";
     check(leaving, 1, &[]);

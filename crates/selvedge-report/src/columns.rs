@@ -11,9 +11,9 @@ use crate::text::TextOptions;
 use crate::view::{TraceView, WaitingView, status_text};
 use crate::width::{pad, pad_left, shorten, width, wrap};
 
-/// Longer executions lose their middle.
+/// The middle of longer executions is left out.
 const MOST_STEPS: usize = 60;
-/// What stays of them: how they begin, and more of how they end.
+/// What is kept: some of the beginning, and more of the end.
 const KEPT_FIRST: usize = 15;
 const KEPT_LAST: usize = 35;
 /// A narrower column is not worth having.
@@ -24,7 +24,7 @@ const GAP: usize = 2;
 /// Stands before the first step after a context switch.
 const SWITCH: &str = "▸ ";
 
-/// The rows of all steps, and of what the threads wait for at the end.
+/// Returns the rows of all steps, and of what the threads wait for at the end.
 pub(crate) fn rows(view: &TraceView, options: &TextOptions) -> String {
     let grid = Grid::new(view, options);
     let mut out = String::new();
@@ -43,7 +43,7 @@ pub(crate) fn rows(view: &TraceView, options: &TextOptions) -> String {
     out
 }
 
-/// Whether every thread has a column that is wide enough for all that stands in it.
+/// Returns whether every thread has a column that is wide enough for all that stands in it.
 pub(crate) fn has_room(view: &TraceView, options: &TextOptions) -> bool {
     let grid = Grid::new(view, options);
     match &grid.layout {
@@ -57,7 +57,7 @@ pub(crate) fn has_room(view: &TraceView, options: &TextOptions) -> bool {
 /// The column of one thread.
 struct Lane {
     thread: ThreadId,
-    /// Index of its first step and behind its last; to the end if it did not finish.
+    /// Index of its first step, and one past its last; to the end if it did not finish.
     alive: Range<usize>,
     width: usize,
 }
@@ -132,7 +132,7 @@ impl<'v> Grid<'v> {
         }
     }
 
-    /// The threads that do something or wait for something, each as wide as it would like to be.
+    /// Returns the threads that do something or wait for something, each as wide as it would like to be.
     fn lanes(&self) -> Vec<Lane> {
         let mut lanes: Vec<Lane> = Vec::new();
         let mut note = |thread: ThreadId, alive: Range<usize>, width: usize| match lanes
@@ -267,7 +267,7 @@ impl<'v> Grid<'v> {
         line
     }
 
-    /// Whether the thread stands between two of its steps, or still waits at the end.
+    /// Returns whether the thread stands between two of its steps, or still waits at the end.
     fn is_alive(&self, lane: &Lane, index: usize) -> bool {
         let waits = lane.alive.end == self.view.steps.len();
         lane.alive.start < index && (index < lane.alive.end || waits && self.waits(lane.thread))
@@ -309,11 +309,11 @@ impl<'v> Grid<'v> {
     }
 }
 
-/// What the row of a thread that did not finish says; nothing if its last step says it all.
+/// Returns what the row of a thread that did not finish says; nothing if its last step says it all.
 fn waiting_text(view: &TraceView, waiting: &WaitingView) -> Option<String> {
     match waiting.status {
         Status::Blocked | Status::Parked | Status::Enabled | Status::Assumed => {
-            // The notes of a deadlock say who holds what: the operation is enough.
+            // The notes of a deadlock name the holders: the operation is enough.
             let text = match waiting.text.split_once(": waits") {
                 Some((operation, _)) if is_deadlock(view) => operation,
                 _ => &waiting.text,
@@ -336,7 +336,7 @@ fn has_several_files(view: &TraceView) -> bool {
     files.any(|file| Some(file) != first)
 }
 
-/// How wide a column may be so that all fit into `room`; `None` if that is too narrow to read.
+/// Returns how wide a column may be so that all fit into `room`; `None` if that is too narrow to read.
 fn widest_column(naturals: &[usize], room: usize) -> Option<usize> {
     let room = room.saturating_sub(GAP * naturals.len().saturating_sub(1));
     let needed = |most: usize| naturals.iter().map(|&natural| natural.min(most)).sum::<usize>();

@@ -4,10 +4,10 @@ use crate::paint::{Paint, Style};
 use crate::view::PlaceView;
 use crate::width::{visible, width, wrap};
 
-/// Narrower terminals get longer lines than they like.
+/// On narrower terminals lines are longer than the terminal.
 const LEAST_ROOM: usize = 24;
 
-/// The places and, below them, the notes.
+/// Returns the places and, below them, the notes.
 pub(crate) fn excerpts(
     places: &[PlaceView],
     notes: &[String],
@@ -97,7 +97,7 @@ impl Shown {
     }
 }
 
-/// How many of these characters fit into `room`.
+/// Returns how many of these characters fit into `room`.
 fn fitting<'c>(chars: impl Iterator<Item = &'c char>, room: usize) -> usize {
     let mut used = 0;
     let fits = |c: &&char| {

@@ -1,4 +1,4 @@
-//! Writing a file so that it is there whole or not at all.
+//! Writes a file completely or not at all.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 const MOST_NAMES: u32 = 100;
 
 /// Writes `text` to a file under another name in its folder, makes sure that it has reached the disk,
-/// and gives it the file's name. Whatever fails on the way, the file is what it was before.
+/// and renames it. If anything fails, the file is unchanged.
 ///
 /// What is no ordinary file (a pipe, a device) is written directly; a symbolic link stays one.
 ///
 /// # Errors
-/// What the system says; then nothing is left over.
+/// The error of the system; no temporary file is left.
 pub fn write_whole(path: &Path, text: &str) -> io::Result<()> {
     let (target, known) = match fs::canonicalize(path) {
         Ok(target) => {
@@ -43,7 +43,7 @@ pub fn write_whole(path: &Path, text: &str) -> io::Result<()> {
     });
     let done = filled.and_then(|()| fs::rename(&beside, &target));
     if done.is_err() {
-        // What went wrong is said; that this goes wrong too would not help.
+        // The first error is reported; this one would add nothing.
         let _ = fs::remove_file(&beside);
     }
     done?;
@@ -56,7 +56,7 @@ fn fill(mut file: File, text: &str) -> io::Result<()> {
     file.sync_all()
 }
 
-/// A new file in the same folder.
+/// Returns a new file in the same folder.
 fn create_beside(target: &Path) -> io::Result<(PathBuf, File)> {
     let name = target.file_name().ok_or_else(|| io::Error::from(ErrorKind::InvalidInput))?;
     for number in 0..MOST_NAMES {
@@ -73,7 +73,7 @@ fn create_beside(target: &Path) -> io::Result<(PathBuf, File)> {
     Err(io::Error::from(ErrorKind::AlreadyExists))
 }
 
-/// Makes the new name last too. Not every system can do that, and the file is there already.
+/// Syncs the folder, so that the new name is durable. Not every system can do that, and the file exists already.
 fn sync_folder(target: &Path) {
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Ok(folder) = File::open(folder.unwrap_or(Path::new("."))) {

@@ -41,13 +41,13 @@ pub struct CheckJson {
     pub seconds: f64,
     /// The seed of the random choices, if there were any.
     pub seed: Option<u64>,
-    /// What is wrong, each thing once.
+    /// The distinct violations.
     pub violations: Vec<ViolationJson>,
     /// Why nothing is proved.
     pub inconclusive: Vec<InconclusiveJson>,
     /// What else the algorithm tells about its search, by name.
     pub facts: BTreeMap<&'static str, FactJson>,
-    /// What the search tells about itself, if it was asked.
+    /// Statistics of the search, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub statistics: Option<StatisticsJson>,
 }
@@ -62,7 +62,7 @@ pub enum FactJson {
     Text(String),
 }
 
-/// What an algorithm tells about its search.
+/// Returns what an algorithm tells about its search.
 pub fn facts_json(facts: &[Fact]) -> BTreeMap<&'static str, FactJson> {
     let value = |fact: &Fact| match &fact.value {
         FactValue::Count(count) => FactJson::Count(*count),
@@ -71,7 +71,7 @@ pub fn facts_json(facts: &[Fact]) -> BTreeMap<&'static str, FactJson> {
     facts.iter().map(|fact| (fact.name, value(fact))).collect()
 }
 
-/// What a search tells about itself.
+/// Statistics of a search.
 #[derive(Clone, Debug, Serialize)]
 pub struct StatisticsJson {
     /// Named numbers.
@@ -137,18 +137,18 @@ pub struct CompareJson {
     pub algorithms: Vec<CompareRowJson>,
 }
 
-/// What one algorithm found out.
+/// The result of one algorithm.
 #[derive(Clone, Debug, Serialize)]
 pub struct CompareRowJson {
     /// Its name.
     pub algorithm: String,
-    /// How far `quasi` looks ahead; null: as far as it takes, or another algorithm.
+    /// k of the k-partial alternatives of `quasi`; null: optimal, or another algorithm.
     pub k: Option<u32>,
     /// Which executions it takes to be the same.
     pub equivalence: &'static str,
     /// `verified`, `violated` or `inconclusive`.
     pub verdict: &'static str,
-    /// Whether it came to an end; otherwise the numbers are lower bounds.
+    /// Whether it finished; otherwise the numbers are lower bounds.
     pub exhausted: bool,
     /// What its "verified" means.
     pub covers: CoversJson,
@@ -158,7 +158,7 @@ pub struct CompareRowJson {
     pub steps: u64,
     /// How long it took.
     pub seconds: f64,
-    /// The most memory that it had in use at one time.
+    /// Its peak memory.
     pub peak_bytes: u64,
     /// The messages of what is wrong.
     pub violations: Vec<String>,
@@ -179,7 +179,7 @@ pub struct ReplayJson {
     pub constants: BTreeMap<String, ConstantJson>,
     /// The schedule that was followed.
     pub schedule: String,
-    /// `complete`, `deadlocked` or `blocked`; none if some thread can go on.
+    /// `complete`, `deadlocked` or `blocked`; none if some thread is enabled.
     pub ending: Option<&'static str>,
     /// The names of the threads, by their numbers.
     pub threads: Vec<String>,
@@ -217,7 +217,8 @@ pub struct CoversJson {
 /// A reason why nothing is proved.
 #[derive(Clone, Debug, Serialize)]
 pub struct InconclusiveJson {
-    /// `executions`, `steps`, `preemptions`, `context-switches`, `time`, `interrupted`, `sampling` or `gave-up`.
+    /// `executions`, `steps`, `preemptions`, `context-switches`, `time`, `memory`,
+    /// `interrupted`, `sampling` or `gave-up`.
     pub reason: &'static str,
     /// One sentence.
     pub message: String,
@@ -228,17 +229,17 @@ pub struct InconclusiveJson {
 pub struct ExecutionsJson {
     /// Every thread finished, or one failed.
     pub complete: u64,
-    /// A thread waits for ever.
+    /// A thread is blocked, and no thread can unblock it.
     pub deadlocked: u64,
-    /// A thread stands at an `assume` that is false.
+    /// A thread is blocked by an `assume` that is false.
     pub blocked: u64,
-    /// Given up: the class was seen before.
+    /// Abandoned: the class was explored before.
     pub redundant: u64,
     /// Cut off at a bound.
     pub cut: u64,
 }
 
-/// Something that is wrong, and the execution that shows it.
+/// A violation, and the execution that shows it.
 #[derive(Clone, Debug, Serialize)]
 pub struct ViolationJson {
     /// What kind.
@@ -310,7 +311,7 @@ pub struct WaitingJson {
     pub place: Option<PlaceJson>,
 }
 
-/// The text of a JSON object, indented, with a line break at its end.
+/// Returns the text of a JSON object, indented, with a line break at its end.
 pub fn to_text<T: Serialize>(value: &T) -> String {
     let mut text = serde_json::to_string_pretty(value)
         .expect("internal error: these types have only string keys");
@@ -373,7 +374,7 @@ impl From<&Place> for PlaceJson {
 }
 
 impl ViolationJson {
-    /// A violation and the execution that shows it.
+    /// Returns a violation and the execution that shows it.
     pub fn new(violation: &ViolationView, trace: &TraceView) -> Self {
         let places: Vec<PlaceJson> =
             violation.places.iter().map(|view| PlaceJson::from(&view.place)).collect();
@@ -401,7 +402,7 @@ impl ViolationJson {
 }
 
 impl StepJson {
-    /// The steps of an execution.
+    /// Returns the steps of an execution.
     pub fn all(trace: &TraceView) -> Vec<Self> {
         let steps = trace.steps.iter().map(|step| Self {
             thread: step.thread.number(),
@@ -416,7 +417,7 @@ impl StepJson {
 }
 
 impl WaitingJson {
-    /// The threads that did not finish in an execution.
+    /// Returns the threads that did not finish in an execution.
     pub fn all(trace: &TraceView) -> Vec<Self> {
         let waiting = trace.waiting.iter().map(|waiting| Self {
             thread: waiting.thread.number(),
@@ -430,7 +431,7 @@ impl WaitingJson {
 }
 
 impl ReplayJson {
-    /// How an execution ended, as `ending` says it.
+    /// Returns how an execution ended, as `ending` says it.
     pub fn ending_name(ending: Ending) -> &'static str {
         match ending {
             Ending::Complete => "complete",

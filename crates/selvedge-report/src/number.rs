@@ -20,7 +20,7 @@ pub fn plural(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(number), if number == 1 { one } else { many })
 }
 
-/// A duration with three digits that matter: `0.42 ms`, `17.2 s`, `3 min 12 s`.
+/// Returns a duration with three digits that matter: `0.42 ms`, `17.2 s`, `3 min 12 s`.
 pub fn seconds(time: Duration) -> String {
     let s = time.as_secs_f64();
     // The thresholds are where rounding would show a fourth digit.

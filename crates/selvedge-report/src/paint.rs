@@ -27,7 +27,7 @@ pub struct Paint {
 }
 
 impl Paint {
-    /// The text as it should look.
+    /// Returns the text as it should look.
     pub fn style(self, style: Style, text: &str) -> String {
         if !self.colour || text.is_empty() {
             return text.to_owned();

@@ -21,7 +21,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table without rows.
+    /// Returns a table without rows.
     pub fn new(columns: &[(&str, Align)]) -> Self {
         let columns = columns.iter().map(|&(name, align)| (name.to_owned(), align)).collect();
         Self { columns, rows: Vec::new() }
@@ -36,7 +36,7 @@ impl Table {
         self.rows.push(cells);
     }
 
-    /// The text, at most `most` columns of a terminal wide if that is possible: what does not fit
+    /// Returns the text, at most `most` columns of a terminal wide if that is possible: what does not fit
     /// comes below, with the first column again.
     pub fn render(&self, most: usize, paint: Paint) -> String {
         const GAP: usize = 2;

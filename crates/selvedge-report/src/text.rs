@@ -19,17 +19,17 @@ pub struct TextOptions {
     pub full_hint: String,
 }
 
-/// Where something is wrong, with the source lines, and the notes. The message is not repeated.
+/// Returns where something is wrong, with the source lines, and the notes. The message is not repeated.
 pub fn violation(view: &ViolationView, options: &TextOptions) -> String {
     excerpts(&view.places, &view.notes, options.width, Paint { colour: options.colour })
 }
 
-/// Whether the rows of an execution take a line each, in a column per thread.
+/// Returns whether the rows of an execution take a line each, in a column per thread.
 pub fn has_room(view: &TraceView, options: &TextOptions) -> bool {
     columns::has_room(view, options)
 }
 
-/// An execution: a heading, then a row for every step.
+/// Returns an execution: a heading, then a row for every step.
 pub fn execution(view: &TraceView, options: &TextOptions) -> String {
     if view.steps.is_empty() && view.waiting.is_empty() {
         return "the execution has no steps\n".to_owned();

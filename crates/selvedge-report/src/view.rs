@@ -15,7 +15,7 @@ pub struct TraceView {
     pub steps: Vec<StepView>,
     /// The threads that did not finish.
     pub waiting: Vec<WaitingView>,
-    /// How it ended, if it went on until nothing could run.
+    /// How it ended, if it is maximal.
     pub ending: Option<Ending>,
     /// What is wrong.
     pub violations: Vec<ViolationView>,
@@ -118,12 +118,12 @@ impl TraceView {
         view
     }
 
-    /// How often control passes from one thread to another.
+    /// Returns how often control passes from one thread to another.
     pub fn context_switches(&self) -> usize {
         self.steps.iter().filter(|step| step.switch).count()
     }
 
-    /// The name of a thread.
+    /// Returns the name of a thread.
     pub fn name(&self, thread: ThreadId) -> String {
         match self.threads.get(thread.index()) {
             Some(name) => name.clone(),
@@ -185,14 +185,14 @@ impl TraceView {
     }
 }
 
-/// What a thread with this status does, would do (`text`) or waits for, in a few words.
+/// Returns what a thread with this status does, would do (`text`) or waits for, in a few words.
 pub fn status_text(status: Status, text: &str) -> String {
     match status {
         Status::Enabled => format!("next: {text}"),
         // Front ends may say so themselves: "lock m: waits for m, held by writer".
         Status::Blocked | Status::Parked if text.contains("waits") => text.to_owned(),
         Status::Blocked | Status::Parked => format!("waits: {text}"),
-        Status::Assumed => "stands at an `assume` that is false".to_owned(),
+        Status::Assumed => "is blocked by an `assume` that is false".to_owned(),
         Status::Finished => "finished".to_owned(),
         Status::Failed => "failed".to_owned(),
         Status::Absent => "does not exist".to_owned(),
@@ -206,7 +206,7 @@ fn why_stopped(fault: &Fault) -> String {
     }
 }
 
-/// The source line of `place`, if `text` is the file it lies in.
+/// Returns the source line of `place`, if `text` is the file it lies in.
 pub fn line_of(text: &str, place: &Place) -> Option<String> {
     let index = (place.line as usize).checked_sub(1)?;
     text.lines().nth(index).map(str::to_owned)

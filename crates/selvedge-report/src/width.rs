@@ -2,13 +2,13 @@
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// The text without characters that would move the cursor or colour the rest: tabs and line breaks
+/// Returns the text without characters that would move the cursor or colour the rest: tabs and line breaks
 /// become blanks, other control characters a replacement sign.
 pub fn visible(text: &str) -> String {
     text.chars().map(visible_char).collect()
 }
 
-/// The same for a text of several lines.
+/// Returns the same for a text of several lines.
 pub(crate) fn visible_lines(text: &str) -> String {
     let mut lines = text.trim_end().lines();
     let first = lines.next().map(visible).unwrap_or_default();
@@ -25,24 +25,24 @@ fn visible_char(c: char) -> char {
     }
 }
 
-/// How many columns of a terminal the text takes.
+/// Returns how many columns of a terminal the text takes.
 pub fn width(text: &str) -> usize {
     text.width()
 }
 
-/// The text with blanks behind it, `to` columns wide. Longer texts stay.
+/// Returns the text padded with blanks, `to` columns wide. Longer texts stay.
 pub(crate) fn pad(text: &str, to: usize) -> String {
     let blanks = to.saturating_sub(width(text));
     format!("{text}{}", " ".repeat(blanks))
 }
 
-/// The text with blanks before it, `to` columns wide. Longer texts stay.
+/// Returns the text with blanks before it, `to` columns wide. Longer texts stay.
 pub(crate) fn pad_left(text: &str, to: usize) -> String {
     let blanks = to.saturating_sub(width(text));
     format!("{}{text}", " ".repeat(blanks))
 }
 
-/// The text cut to at most `to` columns, with `…` as its last if something is missing.
+/// Returns the text cut to at most `to` columns, with `…` as its last if something is missing.
 pub(crate) fn shorten(text: &str, to: usize) -> String {
     if width(text) <= to {
         return text.to_owned();
@@ -54,7 +54,7 @@ pub(crate) fn shorten(text: &str, to: usize) -> String {
     out
 }
 
-/// The text in lines of at most `to` columns, broken at blanks where possible. At least one line.
+/// Returns the text in lines of at most `to` columns, broken at blanks where possible. At least one line.
 pub(crate) fn wrap(text: &str, to: usize) -> Vec<String> {
     let to = to.max(1);
     let mut lines = Vec::new();
@@ -101,7 +101,7 @@ pub(crate) fn wrap(text: &str, to: usize) -> Vec<String> {
     lines
 }
 
-/// The longest beginning of the text that fits into `to` columns.
+/// Returns the longest beginning of the text that fits into `to` columns.
 fn prefix(text: &str, to: usize) -> &str {
     let mut used = 0;
     for (at, c) in text.char_indices() {

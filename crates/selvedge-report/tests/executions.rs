@@ -146,7 +146,7 @@ fn a_deadlock_shows_everyone_who_waits() {
     replay.ending = Some(Ending::Deadlocked);
     replay.end_violation = Some(Violation {
         kind: ViolationKind::Deadlock,
-        message: "deadlock: 2 threads wait for ever".to_owned(),
+        message: "deadlock: 2 threads are blocked".to_owned(),
         places: vec![place(4, 5, 1), place(4, 5, 1)],
         notes: vec!["p[0] waits for b, held by p[1]".to_owned()],
         thread: None,

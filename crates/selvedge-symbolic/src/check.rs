@@ -30,7 +30,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Loops are repeated so often if nobody says otherwise.
+    /// The default bound on loop iterations.
     pub const DEFAULT_UNROLL: u32 = 8;
 }
 
@@ -266,7 +266,7 @@ impl Search<'_> {
     }
 }
 
-/// Whether a loop is repeated more than `depth` times.
+/// Returns whether a loop is repeated more than `depth` times.
 fn beyond(unrolled: &mut Unrolled, depth: u32) -> Lit {
     let more = unrolled.repetitions.iter().filter(|(count, _)| *count > depth);
     let mut lits: Vec<Lit> = more.map(|&(_, lit)| lit).collect();

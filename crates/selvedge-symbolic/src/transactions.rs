@@ -36,10 +36,10 @@ pub struct StepText {
 /// Ways through a thread that are shown; more are too many to look at.
 const MOST_WAYS: usize = 8;
 
-/// Pairs of steps that are looked at; more give a table that nobody reads.
+/// The largest number of pairs of steps; a larger table is not readable.
 const MOST_PAIRS: usize = 1_000_000;
 
-/// All pairs of ways through the two threads of a program.
+/// Returns all pairs of ways through the two threads of a program.
 ///
 /// # Errors
 /// If it has not two threads, or too many ways, or if the budget is spent; with what to do.
@@ -90,7 +90,7 @@ pub fn of_program(
     Ok(all)
 }
 
-/// The ways through a thread, from its start to where nothing follows.
+/// Returns the ways through a thread, from its start to where nothing follows.
 fn ways(unrolled: &Unrolled, steps: &Steps, thread: usize) -> Result<Vec<Vec<EventId>>, String> {
     let mut open: Vec<Vec<EventId>> = steps.of_thread[thread]
         .iter()
@@ -136,7 +136,7 @@ fn describe(unrolled: &Unrolled, event: EventId) -> StepText {
 }
 
 impl Between {
-    /// The name of a step as in the paper: `1a`, `2b`; of the end of a thread: `⊣a`.
+    /// Returns the name of a step as in the paper: `1a`, `2b`; of the end of a thread: `⊣a`.
     pub fn name(&self, (thread, index): StepOfTwo) -> String {
         let letter = ["a", "b"][thread];
         match self.steps[thread].get(index) {
@@ -145,7 +145,7 @@ impl Between {
         }
     }
 
-    /// How many ordered pairs of steps there are.
+    /// Returns how many ordered pairs of steps there are.
     pub fn pairs(&self) -> usize {
         2 * self.steps[0].len() * self.steps[1].len()
     }

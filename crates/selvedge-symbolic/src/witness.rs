@@ -16,7 +16,7 @@ pub struct Witness {
     pub schedule: Schedule,
 }
 
-/// The executed events of the last model in an order that agrees with all its edges, with few
+/// Returns the executed events of the last model in an order that agrees with all its edges, with few
 /// changes of the thread. `nodes` are those of the events, in their order.
 pub fn linearize(unrolled: &Unrolled, nodes: &[Node]) -> Vec<EventId> {
     let edges = unrolled.circuit.solver.edges_in_model();
@@ -71,7 +71,7 @@ pub fn replay(unrolled: &Unrolled, order: &[EventId], wrong: &Wrong) -> Result<W
     }
 }
 
-/// Follows the events of the last model; gives the steps.
+/// Follows the events of the last model. Returns the steps.
 ///
 /// # Errors
 /// If it cannot: a mistake of the encoding.
@@ -147,7 +147,7 @@ impl<'a> Run<'a> {
         ids.map(|id| self.system.status(id) == Status::Absent).collect()
     }
 
-    /// The alternative of a signal that wakes whom it wakes in the model.
+    /// Returns the alternative of a signal that wakes whom it wakes in the model.
     fn waking_choice(&mut self, id: ThreadId, event: &Event) -> u32 {
         let woken = event.wakes.iter().find(|(lit, _)| self.unrolled.circuit.solver.value(*lit));
         let Some(woken) = woken.and_then(|&(_, instance)| self.ids[instance]) else { return 0 };

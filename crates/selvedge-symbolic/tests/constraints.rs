@@ -309,3 +309,45 @@ fn a_guard_makes_nothing_impossible_but_overflows() {
     };
     assert!(conditions.iter().any(guarded), "{conditions:#?}");
 }
+
+/// Parameters get names that nothing else has: not a variable, a procedure, a thread, a block, nor each other.
+#[test]
+fn parameters_get_names_that_nothing_else_has() {
+    let program = |other: &str| {
+        format!(
+            "shared x = 0; {other}
+             atomic proc set(v: int) {{ x = v; }}
+             thread t {{ set(1); }} thread u {{ set(2); }}"
+        )
+    };
+    for (other, heads) in [
+        ("", ["set(v)", "set(v2)"]),
+        ("shared v2 = 0;", ["set(v)", "set(v3)"]),
+        ("fn v2() -> int { return 1; }", ["set(v)", "set(v3)"]),
+        ("thread v2 { skip; }", ["set(v)", "set(v3)"]),
+        ("thread w { atomic v2 { x = 1; } }", ["set(v)", "set(v3)"]),
+    ] {
+        let results = all(&program(other));
+        assert_eq!(result(&results, "set", "set").heads, heads, "{other}");
+    }
+}
+
+/// The sign of a parameter can decide, though no block compares it with 0.
+#[test]
+fn signs_of_parameters() {
+    let results = all("
+        shared b = 10;
+        atomic proc withdraw(v: int) { if b >= v { b = b - v; } }
+        atomic proc raise(v: int) { b = max(b, v); }
+        thread main { withdraw(1); raise(1); }
+    ");
+    let expected = [
+        "v == 0",
+        "v > v2 && v2 <= -1",
+        "b >= v2 && b >= v + v2",
+        "b < v && v > v2",
+        "b >= v2 && v <= -1",
+    ];
+    assert_eq!(conditions(&results, "withdraw", "raise"), expected);
+    assert!(is_complete(&results, "withdraw", "raise"));
+}

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use selvedge_core::{Budget, ViolationKind};
+use selvedge_core::{Budget, Verdict, ViolationKind};
 use selvedge_explore::{Algorithm, Options, Silent, explore};
 use selvedge_lang::Interpreter;
 use selvedge_symbolic::{Engine, Scheme, check};
@@ -173,4 +173,49 @@ thread b {
 }
 ";
     assert_eq!(violations(text), 0);
+}
+
+/// How often a routine calls itself is found out like the turns of a loop; calls of others do not count.
+#[test]
+fn recursion_goes_as_deep_as_it_must() {
+    let sum = "fn sum(n: int) -> int { if n == 0 { return 0; } return n + sum(n - 1); }";
+    for (depth, wrong) in [(0, 0), (1, 0), (4, 0), (5, 1), (6, 0)] {
+        let text = format!(
+            "shared x = 0; {sum}
+             thread t {{ x = {depth}; }}
+             thread u {{ let v = x; let s = sum(v); assert s != 15; }}"
+        );
+        assert_eq!(violations(&text), wrong, "{text}");
+    }
+    let both = "fn even(n: int) -> bool { if n == 0 { return true; } return odd(n - 1); }
+        fn odd(n: int) -> bool { if n == 0 { return false; } return even(n - 1); }
+        shared x = 3; thread t { x = 4; } thread u { let v = x; assert odd(v); }";
+    assert_eq!(violations(both), 1);
+}
+
+/// What lies beyond the cap on instructions is not covered, and that is said.
+#[test]
+fn a_thread_that_is_too_long_for_a_formula() {
+    let long = "v = 1; ".repeat(100_000);
+    let text =
+        format!("shared x = 0; thread t {{ let v = 0; {long} x = v; }} thread u {{ x = 2; }}");
+    let program = selvedge_lang::compile("long.sel", &text, &[]).expect("it is a program").program;
+    let options = selvedge_symbolic::Options::default();
+    let outcome = check(&program, &options, &Budget::unlimited(), &|| Duration::ZERO);
+    assert_eq!(outcome.report.verdict(), Verdict::Inconclusive);
+    let why = format!("{:?}", outcome.report.inconclusive);
+    assert!(why.contains("a thread with more than 100000 unrolled instructions"), "{why}");
+}
+
+#[test]
+fn indices_at_their_limits() {
+    for (index, wrong) in [(-1, 1), (0, 0), (1, 0), (2, 1)] {
+        let text = format!(
+            "shared a[2] = 0; shared b[2][2] = 0; shared x = 0;
+             thread t {{ x = {index}; }}
+             thread u {{ let i = x; a[i] = 1; }}
+             thread w {{ let i = x; b[1][i] = 1; }}"
+        );
+        assert_eq!(violations(&text), 2 * wrong, "{text}");
+    }
 }

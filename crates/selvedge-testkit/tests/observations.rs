@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use selvedge_core::{
-    Bound, Ending, EventId, Execution, ObjectId, ObservationKey, Position, Report, Violation,
-    ViolationKind,
+    Bound, Ending, EventId, Execution, ObjectId, ObservationKey, Position, Report, Verdict,
+    Violation, ViolationKind,
 };
-use selvedge_explore::{Algorithm, Cycles, Locks, Observer, Options, Progress, explore};
+use selvedge_explore::{Algorithm, Cycles, Locks, Observer, Options, Progress, Silent, explore};
 use selvedge_lang::Interpreter;
 use selvedge_testkit::script::{Op, Script, ScriptSystem};
 use selvedge_testkit::{Random, programs};
@@ -398,6 +398,14 @@ fn what_a_deadlock_hides_is_found() {
 }
 
 #[test]
+fn what_is_observed_on_the_way_to_a_deadlock_is_found_elsewhere_too() {
+    // The read can observe the write with both locks held, a deadlock, or after the other thread's end.
+    let first = vec![Op::Lock(1), Op::Read(1), Op::Lock(0), Op::Unlock(0), Op::Unlock(1)];
+    let second = vec![Op::Lock(0), Op::Write(1), Op::Lock(1), Op::Unlock(1), Op::Unlock(0)];
+    assert_eq!(check_unobserved(&vec![first, second]), 2);
+}
+
+#[test]
 fn locks_in_every_order_that_are_not_observed() {
     let make = |random: &mut Random| {
         threads(random, 2, 1, |random, thread| {
@@ -467,4 +475,52 @@ fn programs_with_locks_that_are_not_observed() {
         }
     }
     assert!(compared > 40, "only {compared} programs were compared");
+}
+
+/// Two threads write the same variables, each in an order of its own. What `finally` finds is a class of
+/// its own if it differs, whether a variable before it or after it differs too.
+#[test]
+fn every_end_that_is_looked_at_is_found_once() {
+    let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+    let pairs = orders.into_iter().flat_map(|first| orders.map(|second| (first, second)));
+    for ((first, second), is_locked) in pairs.flat_map(|pair| [(pair, false), (pair, true)]) {
+        let thread = |name: &str, value: i32, order: [usize; 3]| {
+            let writes = order.map(|variable| match is_locked {
+                false => format!("{} = {value};", ["x", "y", "z"][variable]),
+                true => format!("lock m {{ {} = {value}; }}", ["x", "y", "z"][variable]),
+            });
+            format!("thread {name} {{ {} }}", writes.join(" "))
+        };
+        let threads = format!("{} {}", thread("t", 1, first), thread("u", 2, second));
+        let check = |algorithm: Algorithm, locks: Locks, wrong: &str| {
+            let text = format!(
+                "mutex m; shared x = 0; shared y = 0; shared z = 0; {threads}
+                 finally {{ let a = x; let b = y; let c = z; assert {wrong}; }}"
+            );
+            let compiled = selvedge_lang::compile("ends.sel", &text, &[]);
+            let program = compiled.expect("it is a program").program;
+            let make = || Interpreter::new(Arc::clone(&program));
+            let options = Options { locks, ..keep_going() };
+            explore(algorithm, &make, &options, &mut Silent)
+        };
+        let values = [1, 2];
+        let ends = values.into_iter().flat_map(|a| values.map(|b| (a, b)));
+        let ends = ends.flat_map(|(a, b)| values.map(|c| (a, b, c)));
+        let mut possible = 0;
+        for (a, b, c) in ends {
+            let wrong = format!("!(a == {a} && b == {b} && c == {c})");
+            let expected = check(Algorithm::Oracle, Locks::Observed, &wrong).verdict();
+            possible += u64::from(expected == Verdict::Violated);
+            for locks in [Locks::Observed, Locks::Unobserved] {
+                let found = check(Algorithm::DataCentric, locks, &wrong).verdict();
+                assert_eq!(found, expected, "{locks:?}: {wrong} after {threads}");
+            }
+        }
+        let counts = check(Algorithm::DataCentric, Locks::Unobserved, "a + b + c > 0").counts;
+        assert_eq!((counts.complete, counts.redundant), (possible, 0), "{threads}");
+        if !is_locked {
+            let counts = check(Algorithm::DataCentric, Locks::Observed, "a + b + c > 0").counts;
+            assert_eq!((counts.complete, counts.redundant), (possible, 0), "{threads}");
+        }
+    }
 }

@@ -446,3 +446,31 @@ fn messages_with_a_timeout_in_a_loop() {
     });
     assert_eq!(found.0, BTreeSet::from([Some(0), Some(1), Some(2), None]));
 }
+
+/// Several flags, one looked at in each turn: the loop touches something else each time, and waits all the same.
+#[test]
+fn flags_that_are_looked_at_by_turns() {
+    for (flags, set) in
+        [(2, Some(0)), (2, Some(1)), (3, Some(0)), (3, Some(2)), (2, None), (3, None)]
+    {
+        let outcome = Builder::new().explore(move || {
+            let all: Arc<Vec<AtomicBool>> =
+                Arc::new((0..flags).map(|_| AtomicBool::new(false)).collect());
+            let seen = Arc::clone(&all);
+            let waiter = thread::spawn(move || {
+                let mut at = 0;
+                while !seen[at].load(SeqCst) {
+                    at = (at + 1) % flags;
+                    hint::spin_loop();
+                }
+                at
+            });
+            if let Some(set) = set {
+                all[set].store(true, SeqCst);
+            }
+            assert_eq!(Some(waiter.join().unwrap()), set);
+        });
+        let expected = if set.is_some() { Verdict::Verified } else { Verdict::Violated };
+        assert_eq!(outcome.verdict(), expected, "{flags} flags, {set:?}: {}", outcome.text());
+    }
+}

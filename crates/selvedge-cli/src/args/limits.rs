@@ -22,11 +22,11 @@ pub(crate) struct LimitArgs {
           value_parser = clap::value_parser!(u64).range(1..))]
     max_steps: u64,
 
-    /// Only executions with at most K preemptions: switches away from a thread that could go on
+    /// Only executions with at most K preemptions (switches away from an enabled thread)
     #[arg(long, value_name = "K")]
     preemptions: Option<u32>,
 
-    /// Only executions with at most N context switches: any switches from one thread to another
+    /// Only executions with at most N context switches
     #[arg(long, value_name = "N")]
     context_switches: Option<u32>,
 
@@ -47,7 +47,7 @@ pub(crate) struct MemoryArgs {
 }
 
 impl MemoryArgs {
-    /// Sets the limit, and begins what ends after `time` at the latest.
+    /// Sets the limit, and starts a guard that ends after `time` at the latest.
     fn guard(&self, time: Option<Duration>) -> Guard {
         memory::limit(self.max_memory);
         Guard::start(time)
@@ -88,7 +88,7 @@ impl ConstraintsArgs {
     }
 }
 
-/// On a machine that cannot count so far, memory ends before.
+/// Where `usize` is smaller, memory is exhausted first.
 pub(super) fn steps(most: u64) -> usize {
     usize::try_from(most).unwrap_or(usize::MAX)
 }

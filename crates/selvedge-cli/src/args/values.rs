@@ -155,7 +155,7 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("csdpor", "context-sensitive"),
 ];
 
-/// The algorithm that was probably meant.
+/// Returns the algorithm that was probably meant.
 pub(crate) fn nearest_algorithm(name: &str) -> Option<&'static str> {
     let name = name.trim().to_lowercase().replace('_', "-");
     let other = OTHER_NAMES.iter().find(|(other, _)| *other == name).map(|&(_, known)| known);
@@ -171,7 +171,7 @@ pub(crate) fn nearest_algorithm(name: &str) -> Option<&'static str> {
     near.min().map(|(_, known)| known)
 }
 
-/// How many characters must be added, removed or replaced.
+/// Returns how many characters must be added, removed or replaced.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut last: Vec<usize> = (0..=b.len()).collect();
@@ -194,7 +194,7 @@ pub(super) fn parse_scheme(text: &str) -> Result<selvedge_symbolic::Scheme, Stri
     })
 }
 
-/// The name of a solver that this build has.
+/// Returns the name of a solver that this build has.
 pub(super) fn parse_engine(text: &str) -> Result<selvedge_symbolic::Engine, String> {
     let known = selvedge_symbolic::Engine::ALL.into_iter().find(|engine| engine.name() == text);
     match known {

@@ -1,4 +1,4 @@
-//! The last table: what the tool should reach, and whether it does.
+//! The last table: the goals, and whether they are met.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::measure::{Effort, Measurement};
 use super::rate::RateRow;
 use crate::screen::Screen;
 
-/// Something to reach.
+/// A goal.
 #[derive(Serialize)]
 pub(super) struct Goal {
     pub(super) goal: String,
@@ -19,7 +19,7 @@ pub(super) struct Goal {
     pub(super) met: Option<bool>,
 }
 
-/// All goals, as far as they were measured.
+/// Returns all goals, as far as they were measured.
 pub(super) fn all(rows: &[RateRow], effort: &Effort) -> Vec<Goal> {
     let mut goals = Vec::new();
     for title in ["alternate N=4", "alternate N=5", "readers N=8", "lastzero N=8"] {
@@ -35,7 +35,7 @@ pub(super) fn all(rows: &[RateRow], effort: &Effort) -> Vec<Goal> {
     goals
 }
 
-/// The measurement of `optimal` on a program; outer `None`: it was left out.
+/// Returns the measurement of `optimal` on a program; outer `None`: it was left out.
 fn optimal<'a>(rows: &'a [RateRow], title: &str) -> Option<Option<&'a Measurement>> {
     rows.iter().find(|row| row.title == title).map(|row| row.optimal.as_ref())
 }
@@ -92,7 +92,7 @@ fn megabytes(bytes: u64) -> String {
     format!("{:.1} MB", bytes as f64 / 1e6)
 }
 
-/// The geometric mean: twice as long on one program and half as long on another is the same.
+/// Returns the geometric mean: twice as long on one program and half as long on another is the same.
 fn alike(rows: &[RateRow], most: f64) -> Goal {
     let ratios = rows.iter().filter(|row| row.is_without_redundancy()).filter_map(|row| row.ratio);
     let mut ratios: Vec<f64> = ratios.collect();
@@ -111,7 +111,7 @@ fn alike(rows: &[RateRow], most: f64) -> Goal {
     }
 }
 
-/// On no program where nobody gives up an execution should one of `quasi` take more than so many times as
+/// On no program without redundant executions should one of `quasi` take more than so many times as
 /// long as one of `optimal`.
 fn close(rows: &[RateRow], most: f64) -> Goal {
     let rows = rows.iter().filter(|row| row.is_without_redundancy());
@@ -127,7 +127,7 @@ fn close(rows: &[RateRow], most: f64) -> Goal {
     }
 }
 
-/// Where more than this share of the executions of `source` are redundant, `quasi` should be done first.
+/// Where more than this share of the executions of `source` are redundant, `quasi` should finish first.
 fn ahead(rows: &[RateRow], share: f64) -> Goal {
     let mut times: Vec<f64> = Vec::new();
     for row in rows {
@@ -151,7 +151,7 @@ fn geometric_mean(numbers: &[f64]) -> Option<f64> {
     (!numbers.is_empty()).then(|| (logarithms.sum::<f64>() / numbers.len() as f64).exp())
 }
 
-/// The table.
+/// Returns the table.
 pub(super) fn text(goals: &[Goal], screen: &Screen) -> String {
     let mut table =
         Table::new(&[("goal", Align::Left), ("measured", Align::Right), ("", Align::Left)]);

@@ -21,7 +21,7 @@ pub(super) struct Growth {
 /// The cost for one length.
 #[derive(Serialize)]
 struct GrowthRow {
-    /// Steps of each thread that nobody else sees.
+    /// Private steps of each thread.
     private_steps: i64,
     /// `None`: it did not come to its end in time.
     optimal: Option<Measurement>,
@@ -54,7 +54,7 @@ fn measure_optimal(
     Ok(measure(case, &[Algorithm::Optimal], effort, screen)?.pop().flatten())
 }
 
-/// The table.
+/// Returns the table.
 pub(super) fn text(growth: &Growth, screen: &Screen) -> String {
     let mut table = Table::new(&[
         ("private steps", Align::Right),

@@ -38,12 +38,12 @@ impl Effort {
         Self { quick, limit, enough: Duration::from_millis(if quick { 100 } else { 300 }) }
     }
 
-    /// The same for explorations that may take longer.
+    /// Returns the same for explorations that may take longer.
     pub(super) fn with_limit(&self, limit: Duration) -> Self {
         Self { limit, ..*self }
     }
 
-    /// Whether this program is to be measured.
+    /// Returns whether this program is to be measured.
     pub(super) fn includes(&self, case: &Case) -> bool {
         !(self.quick && case.long)
     }
@@ -77,7 +77,7 @@ impl Measurement {
     }
 }
 
-/// How many times as long as with `base` an execution takes with `other`. Both ran in turn: the median
+/// Returns how many times as long as with `base` an execution takes with `other`. Both ran in turn: the median
 /// over pairs of rounds does not suffer from what disturbed both.
 pub(super) fn ratio(other: &Measurement, base: &Measurement) -> f64 {
     let pairs = other.round_seconds.iter().zip(&base.round_seconds);
@@ -152,7 +152,7 @@ struct Run {
 }
 
 impl Run {
-    /// The first exploration: it counts memory, which costs time, and warms up.
+    /// Runs the first exploration: it counts memory, which costs time, and warms up.
     fn start(
         case: &Case,
         loaded: &Loaded,
@@ -182,12 +182,12 @@ impl Run {
         enough || !self.may_go_on(effort)
     }
 
-    /// Whether there is time for a round, also if only another algorithm needs it.
+    /// Returns whether there is time for a round, also if only another algorithm needs it.
     fn may_go_on(&self, effort: &Effort) -> bool {
         self.spent() < PATIENCE * effort.enough
     }
 
-    /// Whether it came to its end.
+    /// Returns whether it came to its end.
     fn add_round(
         &mut self,
         case: &Case,
@@ -252,7 +252,7 @@ fn explore(
     }
 }
 
-/// What is wrong with the number of executions. Sleep sets let no class through twice, so that this
+/// Returns what is wrong with the number of executions. Sleep sets let no class through twice, so that this
 /// number is known for every algorithm that uses them.
 fn wrong_count(case: &Case, algorithm: Algorithm, counts: Counts) -> Option<String> {
     let info = algorithm.info();
@@ -270,15 +270,15 @@ fn wrong_count(case: &Case, algorithm: Algorithm, counts: Counts) -> Option<Stri
     let right = ended == classes && cut == 0 && !(optimal && redundant > 0);
     (!right).then(|| {
         format!(
-            "A WRONG COUNT: {} has {classes} classes, but {} ran {ended} executions to their end, \
-             gave up {redundant} and cut {cut}",
+            "wrong count: {} has {classes} classes, but {} ran {ended} maximal executions, {redundant} \
+             redundant and {cut} cut ones",
             case.title(),
             info.name,
         )
     })
 }
 
-/// The one in the middle; `NaN` of nothing.
+/// Returns the one in the middle; `NaN` of nothing.
 fn median(mut numbers: Vec<f64>) -> f64 {
     numbers.sort_by(f64::total_cmp);
     let middle = numbers.len() / 2;

@@ -71,7 +71,7 @@ impl ObservationRow {
     }
 }
 
-/// The table, with a heading.
+/// Returns the table, with a heading.
 pub(super) fn text(rows: &[ObservationRow], screen: &Screen) -> String {
     let head = screen.paint.style(Style::Strong, "Observations");
     let explanation = "one execution per trace (optimal), or per observation class (data-centric); \
@@ -110,7 +110,7 @@ pub(super) fn text(rows: &[ObservationRow], screen: &Screen) -> String {
     format!("\n{head}: {explanation}\n\n{}", table.render(screen.table_width, screen.paint))
 }
 
-/// The largest programs in less than a minute.
+/// Returns the goals: the largest programs in less than a minute.
 pub(super) fn goals(rows: &[ObservationRow]) -> Vec<Goal> {
     let goal = |case: &Case| {
         let row = rows.iter().find(|row| row.title == case.title());

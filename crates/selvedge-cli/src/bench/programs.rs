@@ -25,13 +25,13 @@ pub(super) struct Case {
 }
 
 impl Case {
-    /// Its name in tables: `readers N=8`.
+    /// Returns its name in tables: `readers N=8`.
     pub(super) fn title(&self) -> String {
         let constants = self.constants.iter().map(|(name, value)| format!(" {name}={value}"));
         format!("{}{}", self.program, constants.collect::<String>())
     }
 
-    /// The constants by name.
+    /// Returns the constants by name.
     pub(super) fn constants(&self) -> BTreeMap<String, ConstantJson> {
         let constant = |&(name, value): &(&str, i64)| (name.to_owned(), ConstantJson::Int(value));
         self.constants.iter().map(constant).collect()
@@ -85,7 +85,7 @@ pub(super) const OBSERVED: &[Case] = &[
     long(observed(case!("data-centric", "alternate", N = 5 => 34_904), 8_953)),
 ];
 
-/// The programs on which `constrained` is compared with `source` and `context-sensitive`; behind their traces, how many
+/// The programs on which `constrained` is compared with `source` and `context-sensitive`; after their traces, how many
 /// executions `constrained` needs.
 pub(super) const TASKS: &[Case] = &[
     long(observed(case!("constrained", "fib", N = 6 => 4_096), 1)),
@@ -140,7 +140,7 @@ pub(super) const RATE: &[Case] = &[
     case!("quasi-optimal", "two-columns", N = 8 => 12_870),
 ];
 
-/// Long executions with few races: L steps of each thread that nobody else sees, then the races of
+/// Long executions with few races: L private steps of each thread, then the races of
 /// `alternate`, which make as many classes for every L.
 const PRIVATE_STEPS: &str = include_str!("private-steps.sel");
 
@@ -149,7 +149,7 @@ const fn private_steps(constants: &'static [(&'static str, i64)], classes: u64) 
     Case { program, text, constants, classes, observations, long: false }
 }
 
-/// The same races behind longer and longer prefixes.
+/// The same races after longer and longer prefixes.
 pub(super) const GROWTH: &[Case] = &[
     private_steps(&[("L", 10)], 328),
     private_steps(&[("L", 100)], 328),
@@ -167,7 +167,7 @@ pub(super) const MOST_STEPS: usize = 1_000_000;
 mod tests {
     use super::*;
 
-    /// The classes that the header of the program names for these constants.
+    /// Returns the classes that the header of the program names for these constants.
     fn classes_in_header(case: &Case) -> Option<u64> {
         let setting: Vec<String> =
             case.constants.iter().map(|(name, value)| format!("{name}={value}")).collect();

@@ -63,7 +63,7 @@ impl RateRow {
         })
     }
 
-    /// Whether `source` and `optimal` came to their end, and neither gave up an execution: then they
+    /// Returns whether `source` and `optimal` came to their end, and neither gave up an execution: then they
     /// did the same work.
     pub(super) fn is_without_redundancy(&self) -> bool {
         [&self.source, &self.optimal].iter().all(|measured| {
@@ -76,7 +76,7 @@ fn ratio_of(other: &Option<Measurement>, base: &Option<Measurement>) -> Option<f
     Some(ratio(other.as_ref()?, base.as_ref()?))
 }
 
-/// The table, with a heading.
+/// Returns the table, with a heading.
 pub(super) fn text(rows: &[RateRow], screen: &Screen) -> String {
     let head = screen.paint.style(Style::Strong, "Rate");
     let explanation = "per execution of any kind, redundant ones included; events are those of the \
@@ -137,7 +137,7 @@ pub(super) mod tests {
     use selvedge_core::Counts;
     use selvedge_report::Paint;
 
-    /// A program with 1000 classes. For each algorithm: how many seconds it takes, and how many
+    /// Returns the row of a program with 1000 classes. For each algorithm: its seconds, and how many
     /// redundant executions it starts.
     pub(in crate::bench) fn row(
         title: &str,

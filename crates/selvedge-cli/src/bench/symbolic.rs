@@ -120,7 +120,7 @@ fn measure(
     })
 }
 
-/// The table.
+/// Returns the table.
 pub(super) fn text(rows: &[SymbolicRow], screen: &Screen) -> String {
     let mut table = Table::new(&[
         ("symbolic", Align::Left),
@@ -148,7 +148,7 @@ pub(super) fn text(rows: &[SymbolicRow], screen: &Screen) -> String {
     format!("\n{head}\n\n{}", table.render(screen.width, screen.paint))
 }
 
-/// What should be reached, as far as it was measured.
+/// Returns what should be reached, as far as it was measured.
 pub(super) fn goals(rows: &[SymbolicRow], effort: &Effort) -> Vec<Goal> {
     let find = |program: &str, scheme: &str| {
         rows.iter().find(|row| row.program == program && row.scheme == scheme)
@@ -181,7 +181,7 @@ pub(super) fn goals(rows: &[SymbolicRow], effort: &Effort) -> Vec<Goal> {
     goals
 }
 
-/// The pairs that are left with `token` and with `mat`.
+/// Returns the pairs that are left with `token` and with `mat`.
 fn few_pairs(program: &str, left: Option<(usize, usize)>) -> Goal {
     Goal {
         goal: format!("symbolic {program}: mat keeps at most a tenth of the pairs of token"),

@@ -35,7 +35,7 @@ pub(super) struct TaskRow {
 }
 
 impl TaskRow {
-    /// What `constrained` needs in all.
+    /// Returns what `constrained` needs in all.
     fn whole_time(&self) -> Option<Duration> {
         let explored = self.constrained.as_ref()?.time();
         Some(explored + Duration::from_secs_f64(self.constraints_seconds))
@@ -75,7 +75,7 @@ pub(super) fn measure_all(effort: &Effort, screen: &Screen) -> Result<Vec<TaskRo
     Ok(rows)
 }
 
-/// The table, with a heading.
+/// Returns the table, with a heading.
 pub(super) fn text(rows: &[TaskRow], screen: &Screen) -> String {
     let head = screen.paint.style(Style::Strong, "Tasks");
     let explanation = "executions, redundant ones included, and time, with that for finding constraints; –: not done in time, \
@@ -103,7 +103,7 @@ pub(super) fn text(rows: &[TaskRow], screen: &Screen) -> String {
     format!("\n{head}: {explanation}\n\n{}", table.render(screen.table_width, screen.paint))
 }
 
-/// The largest programs of the paper in a few seconds.
+/// Returns the goals: the largest programs of the paper in a few seconds.
 pub(super) fn goals(rows: &[TaskRow]) -> Vec<Goal> {
     let goal = |case: &Case| {
         let row = rows.iter().find(|row| row.title == case.title());

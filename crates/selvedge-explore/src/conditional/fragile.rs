@@ -23,7 +23,7 @@ impl Fragile {
         Self { events, touched }
     }
 
-    /// Whether the event at `position` comes after both.
+    /// Returns whether the event at `position` comes after both.
     pub(super) fn is_before(&self, position: usize) -> bool {
         self.events[1].index() < position
     }

@@ -3,7 +3,7 @@
 //! For a race `e ⋖ n` the question is asked in the state after `E'.u`, where `E'` is `pre(E,e)` and `u` what
 //! happens before `n` after `e`. There a constraint may hold (or both orders may be tried). If in addition no other
 //! thread can ever write what the constraint read, in whatever it still does, then they commute from
-//! there on for good: *transitively uniform*.
+//! there on permanently: *transitively uniform*.
 //!
 //! **Threads that both make.** Two tasks that commute may spawn the same thread under another name,
 //! because the second one does it, whichever that is. Then that thread exists because of both, and both happen
@@ -58,7 +58,7 @@ struct Race<'a> {
 enum Judged {
     /// They do not touch the same, after all.
     Apart,
-    /// They do not commute for good.
+    /// They do not commute permanently.
     Race {
         /// What the first touches there.
         touched: Footprint,
@@ -140,7 +140,7 @@ impl<S: System> Search<'_, S> {
         known
     }
 
-    /// Whether `e` may act differently than it did because something that it commutes with comes first,
+    /// Returns whether `e` may act differently than it did because something that it commutes with comes first,
     /// and that is known.
     fn acts_elsewhere(&self, clock: &[u32], e: Position) -> bool {
         let seconds = self.left_out.get(&e);
@@ -163,7 +163,7 @@ impl<S: System> Search<'_, S> {
         clock.get(id.thread.index()).is_some_and(|&count| count > id.nth)
     }
 
-    /// Whether the event `e` and the step `n` commute after `E'.u`; if so, puts `u.n.e` to sleep. Leaves
+    /// Returns whether the event `e` and the step `n` commute after `E'.u`; if so, puts `u.n.e` to sleep. Leaves
     /// the system elsewhere.
     fn judge(&mut self, means: Means, race: &Race<'_>) -> Judged {
         let &Race { e, u, n, accesses, clock, is_conflict, waits } = race;
@@ -251,7 +251,7 @@ impl<S: System> Search<'_, S> {
         if uniform { Judged::Uniform { caused, differs } } else { Judged::Race { touched } }
     }
 
-    /// The sleepers of the last node that go on sleeping behind a step although they depend on it.
+    /// Returns the sleepers of the last node that go on sleeping after a step although they depend on it.
     pub(super) fn sleeps_on(&mut self, step: Step, known: &Known) -> Vec<(usize, SleepsOn)> {
         let mut sleeping_on = Vec::new();
         let accesses = known.effect.footprint.accesses();
@@ -304,7 +304,7 @@ impl<S: System> Search<'_, S> {
         sleeping_on
     }
 
-    /// The constraints that hold here. If they are to be checked, those that are right; `behind` tells what
+    /// Returns the constraints that hold here. If they are to be checked, those that are right; `behind` tells what
     /// was run to come here.
     pub(super) fn holding(
         &mut self,
@@ -334,7 +334,7 @@ impl<S: System> Search<'_, S> {
         holding
     }
 
-    /// Whether one of the constraints stays true whatever threads other than these two do.
+    /// Returns whether one of the constraints stays true whatever threads other than these two do.
     pub(super) fn is_uniform(&mut self, holding: &[Holding], sides: [ThreadId; 2]) -> bool {
         if holding.iter().any(|holding| holding.reads.is_empty()) {
             return true;
@@ -360,7 +360,7 @@ impl<S: System> Search<'_, S> {
     }
 }
 
-/// The accesses that conflict with more than `usual` ones do.
+/// Returns the accesses that conflict with more than `usual` ones do.
 fn beyond(accesses: &[Access], usual: &[Access]) -> Vec<Access> {
     let is_usual = |access: &&Access| {
         usual.iter().any(|other| {
@@ -371,14 +371,14 @@ fn beyond(accesses: &[Access], usual: &[Access]) -> Vec<Access> {
     accesses.iter().filter(|access| !is_usual(access)).copied().collect()
 }
 
-/// Whether a step that does not wait does nothing but read and write, and spawn, begin and end threads.
+/// Returns whether a step that does not wait does nothing but read and write, and spawn, begin and end threads.
 fn is_memory(accesses: &[Access]) -> bool {
     accesses.iter().all(|access| {
         access.mode.is_memory() || matches!(access.mode, Mode::Begin | Mode::Spawn | Mode::End)
     })
 }
 
-/// Whether a step can wait. Then what came before it may be what let it run, and to commute with others, which
+/// Returns whether a step can wait. Then what came before it may be what let it run, and to commute with others, which
 /// might let it run too, says nothing of that.
 pub(super) fn can_wait(flexibility: Flexibility) -> bool {
     match flexibility {

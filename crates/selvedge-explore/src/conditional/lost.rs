@@ -70,7 +70,7 @@ impl<S: System> Search<'_, S> {
         }
     }
 
-    /// What happens before everything that the thread will do: a clock.
+    /// Returns what happens before everything that the thread will do: a clock.
     fn known_to(&mut self, thread: ThreadId, status: Status, depth: usize) -> Clock {
         let mut clock = Clock::new();
         let execution = &self.run.execution;

@@ -1,4 +1,4 @@
-//! Sleep sets of sequences: what need not be explored, because the state behind it is seen elsewhere.
+//! Sleep sets of sequences: what need not be explored, because the state after it is seen elsewhere.
 //!
 //! A sleeper that is one step is asleep. One that is a sequence goes down with its first step and
 //! then is the rest of it; any step that does not commute with all of it ends it.
@@ -23,11 +23,11 @@ pub(super) enum Sleeper {
 pub(super) enum Reason {
     /// It was explored, and everything since is independent of it.
     Explored,
-    /// The state behind it is known.
+    /// The state after it is known.
     Conditional,
 }
 
-/// How a sleeper sleeps on behind a step that it depends on.
+/// How a sleeper sleeps on after a step that it depends on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum SleepsOn {
     /// They commute wherever they meet: it is as if they did not depend on each other.
@@ -37,7 +37,7 @@ pub(super) enum SleepsOn {
 }
 
 impl Sleeper {
-    /// The rest of `moves` from `from` on.
+    /// Returns the rest of `moves` from `from` on.
     fn rest(moves: &Rc<[Move]>, from: usize) -> Option<Self> {
         match &moves[from..] {
             [] => None,
@@ -53,7 +53,7 @@ impl Sleeper {
         }
     }
 
-    /// What sleeps behind a step with these accesses.
+    /// Returns what sleeps after a step with these accesses.
     fn behind(&self, step: Step, accesses: &[Access]) -> Option<Sleeper> {
         if let Sleeper::Sequence(moves, from) = self
             && moves[*from].contains(step)
@@ -72,22 +72,22 @@ pub(super) struct Sleepers {
 }
 
 impl Sleepers {
-    /// The empty set of the root.
+    /// Returns the empty set of the root.
     pub(super) fn new() -> Self {
         Self { nodes: vec![Vec::new()] }
     }
 
-    /// The set of the last node.
+    /// Returns the set of the last node.
     pub(super) fn last(&self) -> &[Sleeper] {
         &self.nodes[self.nodes.len() - 1]
     }
 
-    /// Whether `step` sleeps at the last node.
+    /// Returns whether `step` sleeps at the last node.
     pub(super) fn contains(&self, step: Step) -> bool {
         self.why(step).is_some()
     }
 
-    /// Why `step` sleeps at the last node, if it does.
+    /// Returns why `step` sleeps at the last node, if it does.
     pub(super) fn why(&self, step: Step) -> Option<Reason> {
         let mut why = None;
         for sleeper in self.last() {

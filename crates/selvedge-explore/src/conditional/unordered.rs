@@ -1,6 +1,6 @@
 //! Steps that commute wherever they meet: they are not ordered at all.
 //!
-//! The question is asked in the state behind nothing but what led two threads to their next steps. There are two ways
+//! The question is asked in the state after nothing but what led two threads to their next steps. There are two ways
 //! to know the answer for all executions that go on from there.
 //!
 //! *Private* steps touch nothing that a third thread may ever change from there on; both orders lead to the same state; and each touches
@@ -31,7 +31,7 @@ pub(super) struct Arrival {
 }
 
 impl<S: System> Search<'_, S> {
-    /// The step with these accesses that comes, or could come, at `position`.
+    /// Returns the step with these accesses that comes, or could come, at `position`.
     pub(super) fn arrival(&self, step: Step, accesses: &[Access], position: Position) -> Arrival {
         let execution = &self.run.execution;
         let mut led = Clock::new();
@@ -47,8 +47,8 @@ impl<S: System> Search<'_, S> {
         Arrival { step, accesses: accesses.to_vec(), led }
     }
 
-    /// Whether two steps of different threads, which depend on each other and never wait, need no order. Leaves the system in
-    /// the state in which it was.
+    /// Returns whether two steps of different threads, which depend on each other and never wait, need no
+    /// order. Leaves the system in the state in which it was.
     pub(super) fn are_unordered(&mut self, a: &Arrival, b: &Arrival) -> bool {
         if !is_plain(&a.accesses) || !is_plain(&b.accesses) {
             return false;
@@ -80,7 +80,7 @@ impl<S: System> Search<'_, S> {
         unordered
     }
 
-    /// Whether they are steady in the state behind `steps`.
+    /// Returns whether they are steady in the state after `steps`.
     fn are_steady_here(&mut self, a: &Arrival, b: &Arrival, steps: &[Step]) -> bool {
         let sides = [a.step.thread, b.step.thread];
         let holding = self.holding(Means::Constraints, sides, |_| steps.to_vec());
@@ -90,7 +90,7 @@ impl<S: System> Search<'_, S> {
                 .all(|thread| self.run.system.conditions().is_some_and(|it| it.is_steady(thread)))
     }
 
-    /// Whether they are private in the state behind `steps`.
+    /// Returns whether they are private in the state after `steps`.
     fn are_private_here(&mut self, a: &Arrival, b: &Arrival, steps: &mut Vec<Step>) -> bool {
         let sides = [a.step.thread, b.step.thread];
         for thread in self.run.threads().filter(|thread| !sides.contains(thread)) {
@@ -127,7 +127,7 @@ impl<S: System> Search<'_, S> {
     }
 }
 
-/// Whether a step does nothing but read and write, and begin and end its thread.
+/// Returns whether a step does nothing but read and write, and begin and end its thread.
 fn is_plain(accesses: &[Access]) -> bool {
     accesses
         .iter()

@@ -14,7 +14,7 @@ pub(super) struct Architecture {
 }
 
 impl Architecture {
-    /// Notes that the thread touches the object. Tells whether it is the first time that it
+    /// Notes that the thread touches the object. Returns whether it is the first time that it
     /// shares it with another.
     pub(super) fn note(&mut self, thread: ThreadId, access: Access) -> bool {
         let object = access.object.index();
@@ -40,7 +40,7 @@ impl Architecture {
         self.neighbours[b.index()].insert(a);
     }
 
-    /// Whether there is no cycle.
+    /// Returns whether there is no cycle.
     pub(super) fn is_acyclic(&self) -> bool {
         // A graph is a forest exactly if it has as many edges as nodes less components.
         let mut reached = ThreadSet::new();
@@ -62,7 +62,7 @@ impl Architecture {
         self.edges == self.neighbours.len() - components
     }
 
-    /// The objects that the edges of an all-but-two cycle set are about: every cycle has at most two
+    /// Returns the objects that the edges of an all-but-two cycle set are about: every cycle has at most two
     /// edges outside of the set. Two edges in every part of the graph that a cycle goes through are
     /// left out, those that most objects are about.
     pub(super) fn refined(&self) -> Vec<ObjectId> {
@@ -102,7 +102,7 @@ impl Architecture {
             .collect()
     }
 
-    /// Whether a cycle goes through both edges: they are in one part of the graph that no single
+    /// Returns whether a cycle goes through both edges: they are in one part of the graph that no single
     /// thread cuts in two.
     fn on_one_cycle(
         &self,

@@ -49,7 +49,7 @@ pub(super) enum Role {
 pub(super) enum Subject {
     /// What this event, the next one of its thread, observes.
     Event(EventId),
-    /// Which write is the last one to the `level`-th variable that is looked at in the end.
+    /// Which write is the last one to the `level`-th variable that is examined in the end.
     Last { level: usize },
 }
 
@@ -98,12 +98,12 @@ impl Branch {
         }
     }
 
-    /// Notes that this was asked for or found; tells whether that is new.
+    /// Notes that this was asked for or found. Returns whether that is new.
     pub(super) fn is_new(&mut self, print: Print) -> bool {
         self.seen.insert(print)
     }
 
-    /// The branch's event.
+    /// Returns the branch's event.
     pub(super) fn event(&self) -> Option<EventId> {
         match self.subject {
             Subject::Event(event) => Some(event),
@@ -126,12 +126,12 @@ pub(super) enum Key {
 }
 
 impl Key {
-    /// The key for the thing with this print.
+    /// Returns the key for the thing with this print.
     pub(super) fn of(self, print: Print) -> Print {
         Print::start(self as u64).then(print)
     }
 
-    /// The key for a write, or the initial value.
+    /// Returns the key for a write, or the initial value.
     pub(super) fn source(source: Option<Print>) -> Print {
         source.map_or(Print::start(Key::Source as u64), |print| Key::Source.of(print))
     }

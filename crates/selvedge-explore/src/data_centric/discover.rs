@@ -11,7 +11,7 @@
 //!    `e` makes `r` wait (it took the lock), then `e` takes the place of `r`, which comes later or never.
 //!    A step that waits at the end of the execution counts as an `e` too.
 //!
-//! In its new place `e` may touch other things than it did (a block decides anew), and so what it is to
+//! In its new place `e` may touch other things than it did (a block decides again), and so what it is to
 //! come after is not known yet. Therefore all that was put ahead of `r` in a child of kind 3 stays open for
 //! reversal: a later event that conflicts with it is put before it, and `r` still comes last.
 //!
@@ -34,16 +34,15 @@ use super::print::Print;
 use super::realize::{Extra, Wanted};
 use crate::races::NOT_REPRODUCIBLE;
 
-const TOO_MANY: &str = "`data-centric` cannot treat a step that waits for so many variables at \
-                        once; use `optimal`";
-
 /// An event, or a step that waits at the end.
-struct Later {
+pub(super) struct Later {
     thread: ThreadId,
     /// The event before it in its thread, or the one that created the thread.
-    previous: Option<Position>,
+    pub(super) previous: Option<Position>,
     /// Where it is.
-    position: Position,
+    pub(super) position: Position,
+    /// Whether other events can make it wait.
+    pub(super) waits: bool,
 }
 
 impl<S: System> Search<'_, S> {
@@ -53,7 +52,8 @@ impl<S: System> Search<'_, S> {
         let id = self.graph.vertex(position).id;
         let cause = || self.cause(position).and_then(|cause| self.graph.find(cause));
         let previous = self.graph.previous(position).or_else(cause);
-        let later = Later { thread: id.thread, previous, position };
+        let waits = can_wait(self.graph.vertex(position).flexibility);
+        let later = Later { thread: id.thread, previous, position, waits };
         for index in 0..self.run.execution.accesses(position).len() {
             let access = self.run.execution.accesses(position)[index];
             self.discover_by(&later, access, &[]);
@@ -78,7 +78,8 @@ impl<S: System> Search<'_, S> {
             let position = Position::new(self.graph.len());
             let cause = || self.graph.cause(accesses, position);
             let previous = self.graph.of_thread(thread.index()).last().copied().or_else(cause);
-            let later = Later { thread, previous, position };
+            let waits = status == Status::Blocked || can_wait(effect.flexibility);
+            let later = Later { thread, previous, position, waits };
             for &access in accesses {
                 self.discover_by(&later, access, accesses);
             }
@@ -126,7 +127,7 @@ impl<S: System> Search<'_, S> {
         }
     }
 
-    /// Whether the later step cannot run without the earlier access, whatever else happens.
+    /// Returns whether the later step cannot run without the earlier access, whatever else happens.
     fn is_needed(&self, earlier: Mode, mode: Mode, later: &Later) -> bool {
         match (earlier, mode) {
             (Mode::Spawn, Mode::Begin) | (Mode::End, Mode::Join) | (Mode::Wake, Mode::Woken) => {
@@ -251,11 +252,12 @@ impl<S: System> Search<'_, S> {
             [] => self.run.execution.accesses(later.position).to_vec(),
             pending => pending.to_vec(),
         };
-        let waits = later.position.index() == self.graph.len()
-            || self.graph.vertex(later.position).flexibility == Flexibility::Blocking;
-        let own = accesses.iter().filter(|access| !access.mode.is_cause()).count();
-        if waits && own > 1 {
-            return self.reverse_waiting(role, earlier, later, &accesses);
+        let is_pending = later.position.index() == self.graph.len();
+        if (later.waits || is_pending) && !self.is_alone(earlier, &accesses) {
+            for kept in self.parts(role, earlier, later, &accesses) {
+                self.reverse_after(role, earlier, later, &kept);
+            }
+            return;
         }
         let mut kept: Vec<Position> = Vec::new();
         for access in accesses {
@@ -266,6 +268,15 @@ impl<S: System> Search<'_, S> {
         kept.sort_unstable();
         kept.dedup();
         self.reverse_after(role, earlier, later, &kept);
+    }
+
+    /// Whether all that the accesses conflict with is ordered with the event at `earlier`: they touch one
+    /// object, which that event has for itself.
+    fn is_alone(&self, earlier: Position, accesses: &[Access]) -> bool {
+        let mut own = accesses.iter().filter(|access| !access.mode.is_cause());
+        let (Some(one), None) = (own.next(), own.next()) else { return false };
+        let theirs = self.run.execution.accesses(earlier).iter();
+        theirs.filter(|other| other.object == one.object).all(|it| !commute(it.mode, it.mode))
     }
 
     /// What an access at `later` comes after, of all that does not come after `earlier`.
@@ -279,46 +290,6 @@ impl<S: System> Search<'_, S> {
         let history = self.graph.history(access.object).iter();
         let before = history.filter(|&&(other, mode)| other < later && !commute(mode, access.mode));
         before.map(|&(other, _)| other).filter(stays).collect()
-    }
-
-    /// Candidate 3 for a step that waits for several things. It could have run in the middle of
-    /// what made it wait, and so it is tried after every combination of earlier accesses.
-    fn reverse_waiting(
-        &mut self,
-        role: Role,
-        earlier: Position,
-        later: &Later,
-        accesses: &[Access],
-    ) {
-        let mut combinations: Vec<Vec<Position>> = vec![Vec::new()];
-        for access in accesses {
-            let history = self.graph.history(access.object).iter();
-            let others: Vec<Position> = history
-                .filter(|&&(other, mode)| other < later.position && !commute(mode, access.mode))
-                .filter(|&&(other, _)| !self.graph.is_past(earlier, other))
-                .map(|&(other, _)| other)
-                .collect();
-            let none = (!access.mode.is_cause()).then_some(None);
-            let options = others.into_iter().map(Some).chain(none);
-            let mut longer = Vec::new();
-            for option in options {
-                let with = combinations.iter().map(|known| {
-                    let mut known = known.clone();
-                    known.extend(option);
-                    known
-                });
-                longer.extend(with);
-            }
-            combinations = longer;
-            if combinations.len() > self.run.options.caps.combinations {
-                return self.run.give_up(TOO_MANY.to_owned());
-            }
-        }
-        for mut kept in combinations {
-            kept.sort_unstable();
-            kept.dedup();
-            self.reverse_after(role, earlier, later, &kept);
-        }
     }
 
     /// Candidate 3, with what the later step comes directly after.
@@ -356,8 +327,8 @@ impl<S: System> Search<'_, S> {
         self.branches[branch].queue.push(Child { steps, goal, prints });
     }
 
-    /// The events that stay ahead of the branch's, after another one that is put before the one at
-    /// `earlier`: that one and those behind it, unless they are in the cut.
+    /// Returns the events that stay ahead of the branch's, after another one that is put before the one at
+    /// `earlier`: that one and those after it, unless they are in the cut.
     fn ahead_from(&self, branch: usize, earlier: Position, cut: &[u32]) -> Vec<Position> {
         let ahead = self.branches[branch].ahead.iter();
         let rest = ahead.filter(|&&other| !contains(cut, other));
@@ -365,7 +336,7 @@ impl<S: System> Search<'_, S> {
     }
 
     /// The events of the branch, what its event at `earlier` observes, and the past of `others`.
-    fn cut_without(
+    pub(super) fn cut_without(
         &self,
         branch: usize,
         earlier: Position,
@@ -379,7 +350,7 @@ impl<S: System> Search<'_, S> {
         cut
     }
 
-    /// The last write to the variable among the events of the cut.
+    /// Returns the last write to the variable among the events of the cut.
     fn last_write_in(&self, object: ObjectId, cut: &[u32]) -> Option<Position> {
         let mut writes = self.graph.history(object).iter().rev().filter(|(_, mode)| mode.writes());
         let inside = |position| contains(cut, self.graph.vertex(position).id);
@@ -419,7 +390,7 @@ impl<S: System> Search<'_, S> {
         }
     }
 
-    /// The prints of all events but the one at `at`.
+    /// Returns the prints of all events but the one at `at`.
     pub(super) fn prints_without(&self, at: usize) -> Print {
         let vertices = self.graph.vertices().iter().enumerate();
         vertices.filter(|&(i, _)| i != at).fold(Print::default(), |all, (_, v)| all.and(v.print))
@@ -523,13 +494,13 @@ impl<S: System> Search<'_, S> {
         }
     }
 
-    /// The event that created the thread, if the one at `position` is its first.
+    /// Returns the event that created the thread, if the one at `position` is its first.
     pub(super) fn cause(&self, position: Position) -> Option<EventId> {
         let cause = self.graph.cause(self.run.execution.accesses(position), position)?;
         Some(self.graph.vertex(cause).id)
     }
 
-    /// An order of the events of the cut and the extra ones in which everybody observes what it
+    /// Returns an order of the events of the cut and the extra ones in which everybody observes what it
     /// is to observe.
     pub(super) fn order(&mut self, cut: &[u32], extras: &[Extra]) -> Option<Vec<(Step, EventId)>> {
         let wanted = Wanted { cut, extras, last: &[], either: &[] };
@@ -544,4 +515,8 @@ impl<S: System> Search<'_, S> {
         };
         Some(order.into_iter().map(|id| (step_of(id), id)).collect())
     }
+}
+
+fn can_wait(flexibility: Flexibility) -> bool {
+    matches!(flexibility, Flexibility::Lock | Flexibility::Blocking)
 }

@@ -1,4 +1,4 @@
-//! What is looked at in the end: `finally` observes the last writes.
+//! What is examined in the end: `finally` observes the last writes.
 
 use selvedge_core::{Footprint, Judged, ObjectId, Position, System};
 
@@ -8,7 +8,7 @@ use super::realize::Wanted;
 use super::{END_NOT_TOLD, Search};
 
 impl<S: System> Search<'_, S> {
-    /// Makes a branch of every variable that is looked at in the end and could have another value.
+    /// Makes a branch of every variable that is examined in the end and could have another value.
     pub(super) fn branch_on_last_writes(&mut self) {
         let mut footprint = Footprint::new();
         if self.run.system.judged(&mut footprint) == Judged::NotTold {
@@ -31,7 +31,7 @@ impl<S: System> Search<'_, S> {
         let object = objects[level];
         let Some(current) = self.graph.last_write(object) else { return };
         let cut = self.graph.cut();
-        // What was looked at before stays as it is.
+        // What was examined before stays as it is.
         let mut last: Vec<_> = objects[..level]
             .iter()
             .filter(|&&object| self.graph.discipline(object) == Discipline::Observed)

@@ -82,17 +82,17 @@ impl Graph {
         &self.vertices
     }
 
-    /// How the object is treated.
+    /// Returns how the object is treated.
     pub(super) fn discipline(&self, object: ObjectId) -> Discipline {
         self.disciplines.get(object.index()).copied().flatten().unwrap_or_default()
     }
 
-    /// How the objects that were touched are treated.
+    /// Returns how the objects that were touched are treated.
     pub(super) fn disciplines(&self) -> impl Iterator<Item = Discipline> + '_ {
         self.disciplines.iter().copied().flatten()
     }
 
-    /// The objects that are treated in this way.
+    /// Returns the objects that are treated in this way.
     pub(super) fn objects_with(
         &self,
         discipline: Discipline,
@@ -102,7 +102,7 @@ impl Graph {
         same.map(|(index, _)| ObjectId::new(index))
     }
 
-    /// Treats the object at least so strictly from now on. Tells whether it was treated less
+    /// Treats the object at least so strictly from now on. Returns whether it was treated less
     /// strictly before: then what was explored is void.
     pub(super) fn restrict(&mut self, object: ObjectId, discipline: Discipline) -> bool {
         if self.disciplines.len() <= object.index() {
@@ -113,50 +113,50 @@ impl Graph {
         old.is_some_and(|old| old < discipline)
     }
 
-    /// Events of each thread.
+    /// Returns the events of each thread.
     pub(super) fn cut(&self) -> Cut {
         self.threads.iter().map(|events| events.len() as u32).collect()
     }
 
-    /// Where the event is, if it has happened.
+    /// Returns where the event is, if it has happened.
     pub(super) fn find(&self, id: EventId) -> Option<Position> {
         self.threads.get(id.thread.index())?.get(id.nth as usize).copied()
     }
 
-    /// The positions of the thread's events.
+    /// Returns the positions of the thread's events.
     pub(super) fn of_thread(&self, thread: usize) -> &[Position] {
         self.threads.get(thread).map_or(&[], Vec::as_slice)
     }
 
-    /// The causal past of the event, itself included.
+    /// Returns the causal past of the event, itself included.
     pub(super) fn clock(&self, position: Position) -> &[u32] {
         &self.clocks[position.index() * self.stride..][..self.stride]
     }
 
-    /// Whether `past` is in the causal past of `event`, or is it.
+    /// Returns whether `past` is in the causal past of `event`, or is it.
     pub(super) fn is_past(&self, past: Position, event: Position) -> bool {
         let id = self.vertex(past).id;
         self.clocks[event.index() * self.stride + id.thread.index()] > id.nth
     }
 
-    /// The event of the same thread just before the one at `position`.
+    /// Returns the event of the same thread just before the one at `position`.
     pub(super) fn previous(&self, position: Position) -> Option<Position> {
         let id = self.vertex(position).id;
         (id.nth > 0).then(|| self.threads[id.thread.index()][id.nth as usize - 1])
     }
 
-    /// The accesses to the object in order.
+    /// Returns the accesses to the object in order.
     pub(super) fn history(&self, object: ObjectId) -> &[(Position, Mode)] {
         self.histories.get(object.index()).map_or(&[], Vec::as_slice)
     }
 
-    /// The last write to the variable.
+    /// Returns the last write to the variable.
     pub(super) fn last_write(&self, object: ObjectId) -> Option<Position> {
         let mut history = self.history(object).iter().rev();
         history.find(|(_, mode)| mode.writes()).map(|&(position, _)| position)
     }
 
-    /// The accesses to the object before `end` that an access in `mode` comes directly after.
+    /// Returns the accesses to the object before `end` that an access in `mode` comes directly after.
     pub(super) fn below(
         &self,
         object: ObjectId,
@@ -175,7 +175,7 @@ impl Graph {
         .map(|(position, _)| position)
     }
 
-    /// The event that made the one at `position` possible in the first place, if its thread was created
+    /// Returns the event that made the one at `position` possible in the first place, if its thread was created
     /// or woken up for it.
     pub(super) fn cause(&self, accesses: &[Access], position: Position) -> Option<Position> {
         let begin = accesses.iter().find(|access| access.mode.is_cause())?;
@@ -258,7 +258,7 @@ impl Graph {
         self.touched.push(object);
     }
 
-    /// Takes back all events from position `len` on.
+    /// Removes all events from position `len` on.
     pub(super) fn truncate(&mut self, len: usize) {
         while self.vertices.len() > len {
             let vertex = self.vertices.pop().expect("just compared");
@@ -270,7 +270,7 @@ impl Graph {
         self.clocks.truncate(len * self.stride);
     }
 
-    /// The events of the cut in the order of the execution, as steps, and the set of their prints.
+    /// Returns the events of the cut in the order of the execution, as steps, and the set of their prints.
     pub(super) fn steps_of(&self, cut: &[u32]) -> (Vec<Step>, Print) {
         let mut prints = Print::default();
         let inside = |vertex: &&Vertex| contains(cut, vertex.id);
@@ -308,7 +308,7 @@ impl Graph {
     }
 }
 
-/// Whether the event is in the cut.
+/// Returns whether the event is in the cut.
 #[inline]
 pub(super) fn contains(cut: &[u32], id: EventId) -> bool {
     cut.get(id.thread.index()).is_some_and(|&count| count > id.nth)

@@ -4,7 +4,7 @@
 //! not enough for one that a step waits for, or that a step accesses together with something else:
 //! of these, and of everything that is no variable, the order of accesses matters. Which objects
 //! these are shows as the program runs. When one turns out to be treated too lightly, the search
-//! begins anew.
+//! restarts.
 
 use selvedge_core::{Access, Flexibility, Mode, ObjectId};
 
@@ -13,14 +13,14 @@ use super::graph::{Discipline, Graph};
 /// What was learned so far.
 #[derive(Default)]
 pub(super) struct Lessons {
-    /// Threads, as objects, whose end somebody asked for without waiting for it.
+    /// Threads, as objects, whose end was tested without waiting for it.
     asked_for: Vec<ObjectId>,
     /// Variables that were accessed by the last step of a thread, and the thread.
     last_steps: Vec<(ObjectId, ObjectId)>,
 }
 
 impl Lessons {
-    /// Looks at the accesses of one step. Tells whether an object was treated too lightly.
+    /// Looks at the accesses of one step. Returns whether an object was treated too lightly.
     pub(super) fn learn(
         &mut self,
         graph: &mut Graph,
@@ -51,7 +51,7 @@ impl Lessons {
         learned
     }
 
-    /// How a variable is treated that a step accesses alone, perhaps as the last of its thread.
+    /// Returns how a variable is treated that a step accesses alone, perhaps as the last of its thread.
     fn discipline_of_variable(&mut self, object: ObjectId, accesses: &[Access]) -> Discipline {
         for end in accesses.iter().filter(|access| access.mode == Mode::End) {
             if self.asked_for.contains(&end.object) {

@@ -6,12 +6,12 @@
 pub(super) struct Print(u128);
 
 impl Print {
-    /// A first print that tells `kind` apart from others.
+    /// Returns a first print that tells `kind` apart from others.
     pub(super) fn start(kind: u64) -> Self {
         Self(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c834).with(kind)
     }
 
-    /// The print of what came before, followed by `number`.
+    /// Returns the print of what came before, followed by `number`.
     #[inline]
     pub(super) fn with(self, number: u64) -> Self {
         let (low, high) = (self.0 as u64, (self.0 >> 64) as u64);
@@ -20,7 +20,7 @@ impl Print {
         Self(u128::from(high) << 64 | u128::from(low.wrapping_add(high.rotate_left(41))))
     }
 
-    /// The print of what came before, followed by another one.
+    /// Returns the print of what came before, followed by another one.
     #[inline]
     pub(super) fn then(self, other: Print) -> Self {
         self.with(other.0 as u64).with((other.0 >> 64) as u64)
@@ -33,7 +33,7 @@ impl Print {
     }
 }
 
-/// The finaliser of splitmix64: every bit of the input changes half of the output.
+/// Returns the finaliser of splitmix64: every bit of the input changes half of the output.
 #[inline]
 fn scramble(mut x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

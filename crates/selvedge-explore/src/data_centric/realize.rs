@@ -37,7 +37,7 @@ pub(super) struct Wanted<'a> {
     pub(super) cut: &'a [u32],
     /// More events.
     pub(super) extras: &'a [Extra],
-    /// Variables with the write that must be the last one; none: nobody may write it.
+    /// Variables with the write that must be the last one; none: no thread may write it.
     pub(super) last: &'a [(ObjectId, Option<EventId>)],
     /// More orders of which one must hold.
     pub(super) either: &'a [EitherEvents],
@@ -77,7 +77,7 @@ pub(super) struct Realizer {
     offsets: Vec<Local>,
     /// Of each event: its thread.
     thread_of: Vec<usize>,
-    /// Of each event: where it stands in the execution at hand; extra ones come last.
+    /// Of each event: where it stands in the current execution; extra ones come last.
     place: Vec<usize>,
     /// How many events of each thread must come before each event.
     rows: Vec<u32>,
@@ -92,7 +92,7 @@ impl Realizer {
         Self { budget: budget.clone(), ..Self::default() }
     }
 
-    /// An order of the events that is a witness, if there is one, as close to the order of the
+    /// Returns an order of the events that is a witness, if there is one, as close to the order of the
     /// execution as it can easily be.
     pub(super) fn realize(&mut self, graph: &Graph, wanted: &Wanted<'_>) -> Option<Vec<EventId>> {
         self.effort.asked += 1;
@@ -180,7 +180,7 @@ impl Realizer {
         }
     }
 
-    /// The number of the extra event.
+    /// Returns the number of the extra event.
     fn extra(&self, wanted: &Wanted<'_>, index: usize) -> Local {
         let thread = wanted.extras[index].step.thread;
         let same = |extra: &&Extra| extra.step.thread == thread;
@@ -285,7 +285,7 @@ impl Realizer {
         Ok(())
     }
 
-    /// The first event of the thread that must come after `event`, or the end of the thread.
+    /// Returns the first event of the thread that must come after `event`, or the end of the thread.
     fn first_after(&self, event: Local, thread: usize) -> Local {
         let (mut low, mut high) = (self.offsets[thread], self.offsets[thread + 1]);
         while low < high {
@@ -299,7 +299,7 @@ impl Realizer {
         low
     }
 
-    /// What comes before `from` comes before `to`. Tells whether that is new.
+    /// Orders everything that comes before `from` before `to`. Returns whether that is new.
     fn absorb(&mut self, to: Local, from: Local) -> bool {
         let width = self.threads();
         let mut changed = false;
@@ -340,7 +340,7 @@ impl Realizer {
         }
     }
 
-    /// Asks for a solution of the 2-SAT problem. Tells whether it is a witness; if not, the order
+    /// Asks for a solution of the 2-SAT problem. Returns whether it is a witness; if not, the order
     /// is as it was.
     fn satisfy(&mut self) -> Result<bool, Conflict> {
         let mut problem = TwoSat::default();
@@ -377,7 +377,7 @@ impl Realizer {
         Ok(false)
     }
 
-    /// Decides one pair after the other, first as in the execution at hand, and goes back if that
+    /// Decides one pair after the other, first as in the current execution, and goes back if that
     /// does not work out.
     fn search(&mut self) -> Result<(), Conflict> {
         let Some(&(mut sides)) = self.open.first() else { return Ok(()) };
@@ -397,7 +397,7 @@ impl Realizer {
         Err(Conflict)
     }
 
-    /// A linear order that contains the order so far: always the event that comes first in the
+    /// Returns a linear order that contains the order so far: always the event that comes first in the
     /// execution at hand among those that can come next.
     fn linear_extension(&self) -> Vec<EventId> {
         let mut done: Cut = vec![0; self.threads()];
@@ -420,7 +420,7 @@ impl Realizer {
     }
 }
 
-/// The literal "`a` is before `b`".
+/// Returns the literal "`a` is before `b`".
 fn literal(pairs: &mut Vec<(Local, Local)>, a: Local, b: Local) -> usize {
     let known = pairs.iter().position(|&pair| pair == (a, b) || pair == (b, a));
     let index = known.unwrap_or_else(|| {

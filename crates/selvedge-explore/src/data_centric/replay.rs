@@ -21,7 +21,7 @@ enum Outcome {
 }
 
 impl<S: System> Search<'_, S> {
-    /// Goes to the next child of the last branch that has one. Tells whether there is any.
+    /// Goes to the next child of the last branch that has one. Returns whether there is any.
     pub(super) fn next_child(&mut self) -> bool {
         while let Some(index) = self.branches.len().checked_sub(1) {
             self.ask();
@@ -55,15 +55,15 @@ impl<S: System> Search<'_, S> {
         false
     }
 
-    /// The execution at hand, if the child may turn out to be none. Then events of the branch may have
-    /// observed what they should not have, and the execution at hand is no basis for anything.
+    /// Returns the current execution, if the child may turn out not to exist. Events of the branch may then have
+    /// observed the wrong writes, and the current execution must be restored.
     fn before(&self, goal: &Goal) -> Option<Vec<Step>> {
         let doubtful =
             matches!(goal, Goal::Observes { only_reading: true, .. } | Goal::Swapped { .. });
         doubtful.then(|| self.run.execution.steps().to_vec())
     }
 
-    /// Takes these steps from the start. Tells whether all of them could be taken.
+    /// Takes these steps from the start. Returns whether all of them could be taken.
     fn follow(&mut self, steps: &[Step]) -> bool {
         let shared = self.run.execution.steps().iter().zip(steps);
         let shared = shared.take_while(|(a, b)| a == b).count();
@@ -156,7 +156,7 @@ impl<S: System> Search<'_, S> {
         Outcome::Reached
     }
 
-    /// The last of the `new` events takes the place of the branch's event, which now waits: begins
+    /// The last of the `new` events takes the place of the branch's event, which now waits: starts
     /// the child, unless it is known.
     fn reach_disabled(&mut self, index: usize, new: &[usize]) -> Outcome {
         let print = self.graph.vertex(Position::new(self.graph.len() - 1)).print;

@@ -35,7 +35,7 @@ impl TwoSat {
     }
 }
 
-/// The component of each node. Tarjan's algorithm with a stack of its own.
+/// Returns the component of each node. Tarjan's algorithm with a stack of its own.
 fn components(edges: &[Vec<u32>]) -> Vec<u32> {
     let mut search = Search {
         index: vec![None; edges.len()],

@@ -17,7 +17,7 @@
 //! is below one of the children. *Nothing is visited twice:* children forbid what their elder
 //! siblings are about. An execution that has something forbidden is redundant.
 //!
-//! *Both are in `t`* only if `t` runs every thread to its end. A thread that waits for ever in `t`, in a deadlock or
+//! *Both are in `t`* only if `t` runs every thread to its end. A thread that stays blocked in `t`, in a deadlock or
 //! because it may, as a daemon, keeps its decisions and writes to itself, although in other executions with
 //! the same annotation they come. So this search ends there, and all is explored with observed locks.
 //!
@@ -69,8 +69,6 @@ struct Open {
 
 /// A variable that `finally` looks at.
 struct Look {
-    /// An execution.
-    steps: Rc<[Step]>,
     /// Which one.
     nth: usize,
     /// Writes that could come last instead.
@@ -90,7 +88,7 @@ struct Node {
     open: Vec<Open>,
 }
 
-/// Nothing if an execution was met in which a thread waits for ever.
+/// Nothing if an execution was met in which a thread stays blocked.
 pub(super) fn explore<S: System>(
     make: &dyn Fn() -> S,
     options: &Options,
@@ -124,7 +122,7 @@ struct Search<'a, S> {
     by_running: u64,
     /// Why nothing is proved.
     gave_up: Option<String>,
-    /// A thread waits for ever: what it would do next is not seen.
+    /// A thread stays blocked: what it would do next is not seen.
     stuck: bool,
 }
 
@@ -160,7 +158,7 @@ impl<S: System> Search<'_, S> {
         self.run.is_stopped() || self.gave_up.is_some() || self.stuck
     }
 
-    /// Leaves a decision that has tried everything. If nobody else can write what it reads, then
+    /// Leaves a decision that has tried everything. If no other thread can write what it reads, then
     /// nothing is left at the node.
     fn leave(&mut self, event: EventId) {
         let node = self.nodes.last_mut().expect("internal error: no node to leave");
@@ -176,7 +174,7 @@ impl<S: System> Search<'_, S> {
         }
     }
 
-    /// Whether the decision could observe a write that is not available.
+    /// Returns whether the decision could observe a write that is not available.
     fn could_observe_more(&mut self, event: EventId, available: &[u32]) -> bool {
         let position = self.graph.find(event).expect("internal error: the decision is gone");
         let Some(read) = self.graph.vertex(position).variable else { return false };
@@ -207,7 +205,7 @@ impl<S: System> Search<'_, S> {
         self.enter(annotated, forbidden);
     }
 
-    /// What the event observes, if it is a decision.
+    /// Returns what the event observes, if it is a decision.
     fn observed(&self, position: Position) -> Option<Observation> {
         let vertex = self.graph.vertex(position);
         if self.run.execution.event(position).choices > 1 {
@@ -246,14 +244,14 @@ impl<S: System> Search<'_, S> {
         self.nodes.push(Node { steps, annotated, forbidden, available, open });
     }
 
-    /// Whether the execution has ended, but a thread has not.
+    /// Returns whether the execution has ended, but a thread has not.
     fn waits_for_ever(&self) -> bool {
         let status = |thread| self.run.system.status(thread);
         self.run.threads().any(|thread| status(thread) == Status::Blocked)
             && !self.run.threads().any(|thread| status(thread) == Status::Enabled)
     }
 
-    /// How many events of each thread are available, and the decisions that are open, in the order
+    /// Returns how many events of each thread are available, and the decisions that are open, in the order
     /// of the execution.
     fn look_around(&self, annotated: &FxHashSet<EventId>) -> (Cut, Vec<Position>) {
         let mut available: Cut = vec![0; self.graph.cut().len()];
@@ -278,7 +276,7 @@ impl<S: System> Search<'_, S> {
         (available, open)
     }
 
-    /// What the open decision could observe: what it does observe last, as it is tried first.
+    /// Returns what the open decision could observe: what it does observe last, as it is tried first.
     fn possibilities(&self, position: Position, available: &[u32]) -> Vec<Observation> {
         let now = self.observed(position).expect("internal error: it is no decision");
         let mut all: Vec<Observation> = match (now, self.graph.vertex(position).variable) {
@@ -335,7 +333,7 @@ impl<S: System> Search<'_, S> {
 
     fn refuse(&mut self, what: &str) {
         let reason = format!(
-            "`--unobserved-locks` cannot treat {what}; leave it out, and the order of \
+            "`--unobserved-locks` does not support {what}; leave it out, and the order of \
              everything but reads and writes is observed"
         );
         self.gave_up.get_or_insert(reason);
@@ -352,7 +350,7 @@ impl<S: System> Search<'_, S> {
         }
     }
 
-    /// Whether the step would observe what it must not.
+    /// Returns whether the step would observe what it must not.
     fn is_forbidden(&mut self, step: Step, forbidden: &Forbidden) -> bool {
         let nth = self.graph.of_thread(step.thread.index()).len() as u32;
         let Some(tried) = forbidden.get(&EventId { thread: step.thread, nth }) else {
@@ -399,7 +397,7 @@ impl<S: System> Search<'_, S> {
         self.run.after_execution(&|| fraction(&self.nodes));
     }
 
-    /// Whether the execution, in which these are annotated, has something forbidden.
+    /// Returns whether the execution, in which these are annotated, has something forbidden.
     fn has_forbidden(&self, annotated: &FxHashSet<EventId>, forbidden: &Forbidden) -> bool {
         self.graph.vertices().iter().enumerate().any(|(index, vertex)| {
             let tried = forbidden.get(&vertex.id).filter(|_| !annotated.contains(&vertex.id));
@@ -409,6 +407,10 @@ impl<S: System> Search<'_, S> {
     }
 
     /// The decisions are all made. Explores what else `finally` could find.
+    ///
+    /// [`Search::write_last`] only changes the order of the events at hand, and leaves the variables before
+    /// the `nth` as they are. Looks further up the stack are at later variables. So a look can go on from
+    /// any execution that they have left: those before its variable are as they were when it was pushed.
     fn explore_last_writes(&mut self) {
         let mut looks: Vec<Look> = Vec::new();
         self.look_from(0, &mut looks);
@@ -419,9 +421,8 @@ impl<S: System> Search<'_, S> {
                 looks.pop();
                 continue;
             };
-            let (steps, nth) = (Rc::clone(&look.steps), look.nth);
-            self.go_to(&steps);
-            if !self.is_over() && self.write_last(nth, write) {
+            let nth = look.nth;
+            if self.write_last(nth, write) {
                 self.finish();
                 self.look_from(nth + 1, &mut looks);
             }
@@ -431,20 +432,19 @@ impl<S: System> Search<'_, S> {
     /// Notes what `finally`, which runs now, could find instead where it looks at its `first` variable and
     /// those after it.
     fn look_from(&mut self, first: usize, looks: &mut Vec<Look>) {
-        let steps: Rc<[Step]> = Rc::from(self.run.execution.steps());
         for (nth, object) in self.judged().into_iter().enumerate().skip(first) {
             let now = self.last_writer(object);
             let writes = self.graph.history(object).iter().filter(|(_, mode)| mode.writes());
             let ids = writes.map(|&(write, _)| self.graph.vertex(write).id);
             let left: Vec<EventId> = ids.filter(|&write| Some(write) != now).collect();
             if !left.is_empty() {
-                looks.push(Look { steps: Rc::clone(&steps), nth, left });
+                looks.push(Look { nth, left });
             }
         }
     }
 
     /// Runs an execution with the same decisions in which the `nth` variable that `finally` looks at was
-    /// last written by `write`, and those before it by the same as now. Tells whether there is any.
+    /// last written by `write`, and those before it by the same as now. Returns whether there is any.
     fn write_last(&mut self, nth: usize, write: EventId) -> bool {
         let objects = self.judged();
         let before = objects[..nth].iter().map(|&object| (object, self.last_writer(object)));
@@ -461,7 +461,7 @@ impl<S: System> Search<'_, S> {
         true
     }
 
-    /// The variables that `finally` looks at, in order.
+    /// Returns the variables that `finally` looks at, in order.
     fn judged(&mut self) -> Vec<ObjectId> {
         let mut footprint = Footprint::new();
         if self.run.system.judged(&mut footprint) == Judged::NotTold {

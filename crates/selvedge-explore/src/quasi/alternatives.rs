@@ -93,7 +93,7 @@ impl Comb {
         self.levels.push(Level { disabled, start, end: self.usable.len(), next: start });
     }
 
-    /// The latest event of `D` that nothing chosen is in conflict with.
+    /// Returns the latest event of `D` that nothing chosen is in conflict with.
     fn first_open(&self, unfolding: &mut Unfolding) -> Option<EventRef> {
         let is_open =
             |&event: &EventRef| !self.chosen.iter().any(|&other| unfolding.excludes(event, other));

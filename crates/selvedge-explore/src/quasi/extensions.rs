@@ -53,7 +53,7 @@ impl Extensions {
         }
     }
 
-    /// The event at `position`. It gets its name, and those before it theirs, when someone asks for it:
+    /// Returns the event at `position`. It gets its name, and those before it theirs, when someone asks for it:
     /// most events at the end of an execution are never asked for.
     #[inline]
     pub(crate) fn executed(&mut self, execution: &Execution, position: Position) -> EventRef {
@@ -63,7 +63,7 @@ impl Extensions {
         }
     }
 
-    /// The event at `position`, whether it has its name or not.
+    /// Returns the event at `position`, whether it has its name or not.
     pub(super) fn give_name(&mut self, execution: &Execution, position: Position) -> EventRef {
         self.path[position.index()] = None;
         self.executed(execution, position)
@@ -90,7 +90,7 @@ impl Extensions {
         }
     }
 
-    /// The event of a step with its accesses after these of the execution, which have names.
+    /// Returns the event of a step with its accesses after these of the execution, which have names.
     fn named(
         &mut self,
         (step, accesses): (Step, &[Access]),
@@ -104,7 +104,7 @@ impl Extensions {
         self.unfolding.event(Name { step, previous, predecessors: &self.names }, accesses)
     }
 
-    /// What the event at `later` becomes if it comes before that at `at`, with which it races, and acts as it
+    /// Returns what the event at `later` becomes if it comes before that at `at`, with which it races, and acts as it
     /// did. Nothing if that sleeps.
     pub(super) fn swapped(
         &mut self,
@@ -129,7 +129,7 @@ impl Extensions {
         self.unless_asleep(execution, at, previous, step, sleepers)
     }
 
-    /// What `later`, a step of `thread`, becomes by a reversal. Nothing if that sleeps.
+    /// Returns what `later`, a step of `thread`, becomes by a reversal. Nothing if that sleeps.
     pub(super) fn reversed(
         &mut self,
         execution: &Execution,
@@ -156,7 +156,7 @@ impl Extensions {
         self.after(execution, reversal.at, part, step, sleepers)
     }
 
-    /// The event of an alternative of the event at `at`, after all that is independent of it. Nothing if
+    /// Returns the event of an alternative of the event at `at`, after all that is independent of it. Nothing if
     /// that sleeps.
     pub(super) fn alternative(
         &mut self,
@@ -202,7 +202,7 @@ impl Extensions {
         }
     }
 
-    /// The event of a step with its accesses after a part of the execution that contains all before `at`.
+    /// Returns the event of a step with its accesses after a part of the execution that contains all before `at`.
     /// Nothing if it sleeps there.
     fn after(
         &mut self,
@@ -236,7 +236,7 @@ impl Extensions {
         self.unless_asleep(execution, at, previous, (step, accesses), sleepers)
     }
 
-    /// The event of a step with its accesses after `previous` and `causes`. Nothing if it sleeps before the
+    /// Returns the event of a step with its accesses after `previous` and `causes`. Nothing if it sleeps before the
     /// event at `at`.
     fn unless_asleep(
         &mut self,
@@ -256,7 +256,7 @@ impl Extensions {
         Some(self.after_causes(execution, previous, step))
     }
 
-    /// The event of a step with its accesses after `previous` and `causes`.
+    /// Returns the event of a step with its accesses after `previous` and `causes`.
     fn after_causes(
         &mut self,
         execution: &Execution,
@@ -318,7 +318,7 @@ fn add_epoch(causes: &mut Vec<Position>, accesses: impl Iterator<Item = (Positio
     }
 }
 
-/// The other alternatives of the event at `at`, after all that is independent of it.
+/// Returns the other alternatives of the event at `at`, after all that is independent of it.
 pub(super) fn other_alternatives<S: System>(
     run: &mut Run<'_, S>,
     at: Position,
@@ -340,7 +340,7 @@ pub(super) fn other_alternatives<S: System>(
     alternatives
 }
 
-/// The alternatives of the pending step but `taken`, each with what it touches.
+/// Returns the alternatives of the pending step but `taken`, each with what it touches.
 pub(super) fn alternatives_but<S: System>(
     run: &mut Run<'_, S>,
     taken: Step,

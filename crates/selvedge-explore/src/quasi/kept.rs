@@ -52,7 +52,7 @@ impl Kept {
         self.list.clear();
     }
 
-    /// Gives the events other names.
+    /// Renames the events.
     pub(super) fn rename(&mut self, rename: impl Fn(&mut EventRef)) {
         self.list.iter_mut().for_each(rename);
         if !self.table.is_empty() {

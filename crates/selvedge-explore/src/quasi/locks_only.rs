@@ -38,7 +38,7 @@ impl<S: System> LocksOnly<S> {
             }
             let steps = self.whole.steps();
             let schedule = Schedule::fresh(&mut self.system, &steps[..=race.second.index()]);
-            // It has left the system behind these steps.
+            // It has left the system after these steps.
             let mut effect = Effect::default();
             for &step in &steps[race.second.index() + 1..] {
                 self.system.step(step, &mut effect);
@@ -98,12 +98,12 @@ impl<S: System> System for LocksOnly<S> {
         self.system.end()
     }
 
-    /// What keeps a step waiting synchronises, so it is never an ordinary access.
+    /// What blocks a step synchronises, so it is never an ordinary access.
     fn obstacles(&mut self, thread: ThreadId, objects: &mut Vec<ObjectId>) {
         self.system.obstacles(thread, objects);
     }
 
-    /// One at a time: each has to be written down with all its accesses.
+    /// Takes one step at a time: each has to be recorded with all its accesses.
     fn step_on(&mut self, step: Step, _: usize, effects: &mut Vec<Effect>) -> usize {
         if effects.is_empty() {
             effects.push(Effect::default());

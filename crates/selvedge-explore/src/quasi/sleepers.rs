@@ -1,4 +1,4 @@
-//! `D` along the path: who sleeps at each node, and what alternatives can be made of there.
+//! `D` along the path: the sleepers of each node, and what alternatives can be made of there.
 
 use selvedge_core::{Execution, Position, Step};
 
@@ -10,7 +10,7 @@ use crate::unfolding::{EventRef, Touched, Unfolding};
 pub(super) struct Sleepers {
     /// `D`.
     disabled: Vec<Disabled>,
-    /// For each node, one behind the other: the events of `D` that are not in conflict with `C`, as
+    /// For each node, one after the other: the events of `D` that are not in conflict with `C`, as
     /// indices of `disabled`.
     asleep: Vec<u32>,
     /// For each node: the events kept with those asleep that are compatible with `C`, in the order of
@@ -48,7 +48,7 @@ struct Usable {
 }
 
 impl Sleepers {
-    /// At the root, where nobody sleeps.
+    /// At the root, without sleepers.
     pub(super) fn new() -> Self {
         let (disabled, asleep, usable) = (Vec::new(), Vec::new(), Vec::new());
         Self { disabled, asleep, usable, nodes: vec![Node::default()] }
@@ -58,7 +58,7 @@ impl Sleepers {
         *self.nodes.last().expect("internal error: the root is never left")
     }
 
-    /// The event of this step that sleeps before the event at `at`.
+    /// Returns the event of this step that sleeps before the event at `at`.
     #[inline]
     pub(super) fn find(&self, at: Position, step: Step) -> Option<EventRef> {
         let start = self.nodes[at.index()].asleep;
@@ -67,17 +67,17 @@ impl Sleepers {
         asleep.find(|disabled| disabled.step == step).map(|disabled| disabled.event)
     }
 
-    /// Those that sleep at the last node, the latest last.
+    /// Returns those that sleep at the last node, the latest last.
     pub(super) fn asleep(&self) -> impl DoubleEndedIterator<Item = EventRef> + '_ {
         self.asleep[self.last().asleep..].iter().map(|&index| self.disabled[index as usize].event)
     }
 
-    /// What is usable at the last node.
+    /// Returns what is usable at the last node.
     pub(super) fn usable(&self) -> impl Iterator<Item = EventRef> + '_ {
         self.usable[self.last().usable..].iter().map(|usable| usable.event)
     }
 
-    /// Makes the node behind the event at `position`: who commutes with it sleeps on, and what is
+    /// Makes the node after the event at `position`: what commutes with it continues to sleep, and what is
     /// compatible with it stays usable if its keeper sleeps on.
     pub(super) fn descend(
         &mut self,
@@ -119,7 +119,7 @@ impl Sleepers {
         self.nodes.push(new);
     }
 
-    /// Goes back to the node above. Tells whether less was usable at the last one.
+    /// Goes back to the node above. Returns whether less was usable at the last one.
     pub(super) fn ascend(&mut self) -> bool {
         let below = self.nodes.pop().expect("internal error: a node for each event");
         self.asleep.truncate(below.asleep);
@@ -135,7 +135,7 @@ impl Sleepers {
         self.usable.truncate(node.usable);
     }
 
-    /// Whether something usable at the last node is in conflict with `event`, which is enabled there.
+    /// Returns whether something usable at the last node is in conflict with `event`, which is enabled there.
     pub(super) fn is_anything_excluded(&self, unfolding: &mut Unfolding, event: EventRef) -> bool {
         let touched = unfolding.touched(event);
         self.usable[self.last().usable..].iter().any(|usable| {
@@ -172,13 +172,13 @@ impl Sleepers {
         }));
     }
 
-    /// All events that are needed here.
+    /// Returns all events that are needed here.
     pub(super) fn events(&self) -> impl Iterator<Item = EventRef> + '_ {
         let disabled = self.disabled.iter().map(|disabled| disabled.event);
         disabled.chain(self.usable.iter().map(|usable| usable.event))
     }
 
-    /// Gives the events other names.
+    /// Renames the events.
     pub(super) fn rename(&mut self, rename: impl Fn(&mut EventRef)) {
         self.disabled.iter_mut().for_each(|disabled| rename(&mut disabled.event));
         self.usable.iter_mut().for_each(|usable| rename(&mut usable.event));

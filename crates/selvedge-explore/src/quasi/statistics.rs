@@ -11,7 +11,7 @@ use crate::unfolding::Unfolding;
 pub(super) enum Phase {
     /// Running the program, forwards and backwards.
     Running,
-    /// Adding events to the unfolding, and passing down who sleeps.
+    /// Adding events to the unfolding, and passing down sleepers.
     Adding,
     /// Reversing races: conflicting extensions.
     Reversing,
@@ -48,7 +48,7 @@ impl Stopwatch {
         (self.phase, self.since) = (phase, now);
     }
 
-    /// What was found out.
+    /// Returns what was found out.
     pub(super) fn statistics(&self, unfolding: &Unfolding) -> Statistics {
         let trees = unfolding.tree_statistics();
         let mut numbers = vec![

@@ -24,7 +24,7 @@ pub(super) struct Part {
     pub(super) alternatives: Vec<Move>,
 }
 
-/// The largest parts of `events`, which are in the order of the execution and do not happen after
+/// Returns the largest parts of `events`, which are in the order of the execution and do not happen after
 /// `e`, that are closed under happens-before and after which the step can run. `None` if the events
 /// cannot be run without `e`. If the exploration must end, some may be missing; its report then says so.
 pub(super) fn largest_parts<S: System>(
@@ -71,7 +71,7 @@ fn is_contained(part: &[Position], larger: &[Position]) -> bool {
     part.iter().all(|position| larger.binary_search(position).is_ok())
 }
 
-/// The ways to change `object` by leaving out events, such that any part that leaves it in another state
+/// Returns the ways to change `object` by leaving out events, such that any part that leaves it in another state
 /// which may let the step run lacks all events of one of them.
 fn to_leave_out(
     execution: &Execution,

@@ -1,12 +1,12 @@
-//! Races with taking a mutex.
+//! Races with acquiring a mutex.
 
 use selvedge_core::{Execution, Mode, Position};
 use smallvec::SmallVec;
 
 use super::hard_causes;
 
-/// The events that race with taking a mutex: those that do not happen before the previous event of
-/// the thread that takes it. If someone looked at the mutex while it was free, these looks; else the
+/// Returns the events that race with taking a mutex: those that do not happen before the previous event of
+/// the thread that acquires it. If the mutex was inspected while it was free, these inspections; otherwise the
 /// acquire before.
 pub(crate) fn lock_races(execution: &Execution, later: Position) -> SmallVec<[Position; 4]> {
     let mut races = SmallVec::new();
@@ -24,7 +24,7 @@ pub(crate) fn lock_races(execution: &Execution, later: Position) -> SmallVec<[Po
     let (mut looked, mut released) = (false, false);
     for (e, other) in execution.history_of_access(later, nth) {
         match other.mode {
-            // While it was held, the way to come before the look is to come before the acquire.
+            // While it was held, coming before the inspection means coming before the acquire.
             Mode::Probe if released => continue,
             Mode::Probe => looked = true,
             _ if looked => break,

@@ -1,7 +1,7 @@
 //! Races with a step that can wait: taking a reader-writer lock, an `await`, lowering a semaphore.
 //!
 //! Reversing a race `e ⋖ e'` runs `e'` after `pre(E,e).K` where `K = notdep(e,E)`, as for any other step.
-//! But `K` may contain other events that keep `e'` waiting: with `x = 1 ‖ y = 1 ‖ await x == 0 && y == 0`
+//! But `K` may contain other events that block `e'`: with `x = 1 ‖ y = 1 ‖ await x == 0 && y == 0`
 //! neither race alone can be reversed. Then it is reversed after each *largest* part of `K` that is
 //! closed under happens-before and after which `e'` can run (`enabling.rs` finds them).
 //!
@@ -9,7 +9,7 @@
 //! `E'` has begun, where `e' ` runs after `w'` and would wait after `e.w'`. Of all branches `b` of `E'`,
 //! explored or asleep, take one for which the longest prefix of that continuation that is independent of `b`
 //! is longest, and of those one with an execution that begins with `E'.b.w'` and has the fewest
-//! events outside of `w'` that keep `e'` waiting without `b`: call them `X`. The events of `w'` are a part of its
+//! events outside of `w'` that block `e'` without `b`: call them `X`. The events of `w'` are a part of its
 //! `K` after which `e'` can run, so a largest part `L ⊇ w'` is tried, and `L.e'` is inserted or covered by
 //! a branch `c`, a weak initial of it. If `c` is in `w'`, or `e'`, the continuation has begun after all.
 //! If `c` is independent of `w'` and of `e'`, it contradicts the first choice. Otherwise `c` is in `L ∩ X`, and
@@ -22,7 +22,7 @@ use selvedge_core::{
 use smallvec::SmallVec;
 
 use super::enabling::largest_parts;
-use super::{Found, Later, Reversal, decided, hard_causes, is_stable, parts, place, what_if};
+use super::{Found, Later, Reversal, decided, hard_causes, parts, place, what_if};
 use crate::clock::{Clock, join};
 use crate::run::Run;
 use crate::sequence::Move;
@@ -64,7 +64,7 @@ impl Waiting {
     }
 
     /// Calls `found` with every sequence that reverses a race of the step. Returns the positions of nodes
-    /// where nobody can tell what the step would do: they must be expanded in full.
+    /// where the effect of the step is not known: they must be expanded in full.
     pub(super) fn reversals<S: System>(
         &self,
         run: &mut Run<'_, S>,
@@ -88,7 +88,7 @@ impl Waiting {
         expand
     }
 
-    /// Events of other threads, latest first, that it conflicts with and that it could run without.
+    /// Returns the events of other threads, latest first, that it conflicts with and that it could run without.
     fn candidates(&self, execution: &Execution) -> SmallVec<[Position; 8]> {
         let mut candidates: SmallVec<[Position; 8]> = SmallVec::new();
         for (nth, access) in self.accesses.iter().enumerate() {
@@ -121,7 +121,7 @@ impl Waiting {
         candidates
     }
 
-    /// Whether the event happens before the step, whatever that waits for, or is of its thread.
+    /// Returns whether the event happens before the step, whatever that waits for, or is of its thread.
     pub(super) fn knows(&self, execution: &Execution, position: Position) -> bool {
         let id = execution.event(position).id;
         id.thread == self.thread
@@ -159,8 +159,8 @@ impl Waiting {
             place(run, e, &before, last, &after, reversal);
             match self.later {
                 Later::Event(position) => {
-                    reversal.stable &= is_stable(&self.accesses, last.footprint.accesses());
-                    reversal.rest = Position::new(position.index() + 1);
+                    let now = last.footprint.accesses();
+                    reversal.goes_on_after(&run.execution, position, now);
                 }
                 Later::Pending(_) => reversal.stable = false,
             }
@@ -192,6 +192,6 @@ enum Reversed {
     Nothing,
     /// At least one sequence.
     Some,
-    /// The events cannot be run without `e`, and so nobody can tell.
+    /// The events cannot be run without `e`, so the effect is not known.
     Unknown,
 }

@@ -1,6 +1,6 @@
 //! Fewest context switches against all orders of small random executions.
 
-use selvedge_core::{Budget, Effect, Footprint, Mode, ObjectId};
+use selvedge_core::{Budget, Effect, Footprint, Mode, ObjectId, Spent};
 
 use super::*;
 use crate::random::Random;
@@ -62,5 +62,16 @@ fn only_what_leads_to_the_last_event_stays() {
         let steps = shorten(&execution, Goal::Last, &Budget::unlimited());
         assert_eq!(steps.len(), needed);
         assert_eq!(steps.last(), Some(&execution.event(last).step()));
+    }
+}
+
+#[test]
+fn without_time_the_order_stays() {
+    let mut random = Random::new(1);
+    let spent = Budget::unlimited();
+    spent.end(Spent::Time);
+    for _ in 0..200 {
+        let execution = random_execution(&mut random);
+        assert_eq!(shorten(&execution, Goal::End, &spent), execution.steps());
     }
 }

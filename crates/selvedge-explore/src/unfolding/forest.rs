@@ -64,7 +64,7 @@ impl Forest {
         self.distances.get_or_insert_with(|| Box::new([const { Cell::new(0) }; DISTANCES]));
     }
 
-    /// How many queries had distances from 2^(i-1) to 2^i - 1, for each i.
+    /// Returns how many queries had distances from 2^(i-1) to 2^i - 1, for each i.
     pub(crate) fn distances(&self) -> Vec<u64> {
         self.distances.iter().flat_map(|counts| counts.iter().map(Cell::get)).collect()
     }
@@ -95,7 +95,7 @@ impl Forest {
         self.nodes[node.index()].parent
     }
 
-    /// The ancestor of `node`, or itself, that has this depth: at least 1, at most that of `node`.
+    /// Returns the ancestor of `node`, or itself, that has this depth: at least 1, at most that of `node`.
     #[inline]
     pub(crate) fn ancestor(&self, node: NodeRef, depth: u32) -> NodeRef {
         if let Some(counts) = &self.distances {
@@ -137,13 +137,13 @@ impl Forest {
         reached.expect("internal error: looked for an ancestor above the root")
     }
 
-    /// Whether `a` is an ancestor of `b`, or is it.
+    /// Returns whether `a` is an ancestor of `b`, or is it.
     #[inline]
     pub(crate) fn is_ancestor(&self, a: NodeRef, b: NodeRef) -> bool {
         a == b || (self.depth(a) < self.depth(b) && self.ancestor(b, self.depth(a)) == a)
     }
 
-    /// Whether one is an ancestor of the other, or is it.
+    /// Returns whether one is an ancestor of the other, or is it.
     #[inline]
     pub(crate) fn are_comparable(&self, a: NodeRef, b: NodeRef) -> bool {
         a == b
@@ -154,7 +154,7 @@ impl Forest {
             }
     }
 
-    /// Drops the nodes that are not to be kept; gives the new name of each. Whoever is kept has its
+    /// Drops the nodes that are not to be kept. Returns the new name of each. A kept node has its
     /// ancestors kept.
     pub(crate) fn retain(&mut self, keep: &[bool]) -> Vec<Option<NodeRef>> {
         let mut kept = 0..;

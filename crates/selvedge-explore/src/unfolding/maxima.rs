@@ -30,12 +30,12 @@ impl Maxima {
         Self { chunks: vec![[None; CHUNK]], rows: Rows::new(), row: Vec::new(), shared: 1 }
     }
 
-    /// How many rows there are.
+    /// Returns how many rows there are.
     pub(crate) fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// What the event of a row knows of the object.
+    /// Returns what the event of a row knows of the object.
     #[inline]
     pub(crate) fn get(&self, row: usize, object: usize) -> Option<NodeRef> {
         let chunk = *self.rows.get(row).get(object / CHUNK)?;
@@ -82,7 +82,7 @@ impl Maxima {
         }
     }
 
-    /// What the new event knows of the object.
+    /// Returns what the new event knows of the object.
     pub(crate) fn get_new(&self, object: usize) -> Option<NodeRef> {
         let chunk = *self.row.get(object / CHUNK)?;
         self.chunks[chunk as usize][object % CHUNK]
@@ -110,13 +110,13 @@ impl Maxima {
         }
     }
 
-    /// The new event is complete. Gives its row.
+    /// Completes the new event. Returns its row.
     pub(crate) fn end(&mut self) -> usize {
         self.rows.push_row(&self.row);
         self.rows.len() - 1
     }
 
-    /// Whether all that the events of two rows know of objects fits together.
+    /// Returns whether all that the events of two rows know of objects fits together.
     pub(crate) fn are_compatible(&self, a: usize, b: usize, trees: &ObjectTrees) -> bool {
         let pairs = self.rows.get(a).iter().zip(self.rows.get(b)).filter(|(a, b)| a != b);
         pairs.into_iter().all(|(&a, &b)| {
@@ -128,7 +128,7 @@ impl Maxima {
         })
     }
 
-    /// Keeps some rows; gives the nodes that they name.
+    /// Keeps some rows. Returns the nodes that they name.
     pub(crate) fn retain(&mut self, keep: &[bool], nodes: usize) -> Vec<bool> {
         let mut used = vec![false; nodes];
         self.rows.retain(keep);
@@ -146,7 +146,7 @@ impl Maxima {
         used
     }
 
-    /// Gives the nodes new names.
+    /// Renames the nodes.
     pub(crate) fn rename(&mut self, names: &[Option<NodeRef>]) {
         for entry in self.chunks.iter_mut().flatten() {
             *entry = entry

@@ -58,7 +58,7 @@ impl ObjectTrees {
         &mut self.forest
     }
 
-    /// The place after an access by `event`, which found the history `before` of the object.
+    /// Returns the place after an access by `event`, which found the history `before` of the object.
     pub(crate) fn access(
         &mut self,
         before: Option<NodeRef>,
@@ -87,7 +87,7 @@ impl ObjectTrees {
         node
     }
 
-    /// The union of two histories that are compatible.
+    /// Returns the union of two histories that are compatible.
     pub(crate) fn join(&mut self, a: NodeRef, b: NodeRef) -> NodeRef {
         match self.forest.depth(a).cmp(&self.forest.depth(b)) {
             _ if a == b => a,
@@ -114,7 +114,7 @@ impl ObjectTrees {
         node
     }
 
-    /// Whether two histories of one object can be parts of one.
+    /// Returns whether two histories of one object can be parts of one.
     #[inline]
     pub(crate) fn are_compatible(&self, a: NodeRef, b: NodeRef) -> bool {
         if a == b {
@@ -128,14 +128,14 @@ impl ObjectTrees {
         c == a || (self.are_alike(a, c) && self.is_subset(a, c))
     }
 
-    /// Whether two histories are compatible, if `known` is compatible with the one before the last access
+    /// Returns whether two histories are compatible, if `known` is compatible with the one before the last access
     /// of `place`.
     #[inline]
     pub(crate) fn can_continue(&self, known: NodeRef, place: NodeRef) -> bool {
         self.forest.depth(known) + 1 < self.forest.depth(place) || self.are_compatible(known, place)
     }
 
-    /// Whether both are sets of one group below the same node.
+    /// Returns whether both are sets of one group below the same node.
     fn are_alike(&self, a: NodeRef, b: NodeRef) -> bool {
         match (self.group(a), self.group(b)) {
             (Some(one), Some(other)) => {
@@ -161,7 +161,7 @@ impl ObjectTrees {
         self.members.get(node.index())
     }
 
-    /// The node of a group.
+    /// Returns the node of a group.
     fn intern(&mut self, parent: Option<NodeRef>, access: Access, members: &[EventRef]) -> NodeRef {
         let hash = group_hash(parent, access, members);
         let is_it = |index: usize| {
@@ -183,7 +183,7 @@ impl ObjectTrees {
         self.forest.push(parent)
     }
 
-    /// Keeps these nodes and their ancestors; gives the new name of each. `events` has those of the
+    /// Keeps these nodes and their ancestors. Returns the new name of each. `events` has those of the
     /// events.
     pub(crate) fn retain(
         &mut self,

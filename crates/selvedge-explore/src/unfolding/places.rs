@@ -47,7 +47,7 @@ impl Places {
         Self { objects: ObjectTrees::new(step), rows, accesses, maxima: Maxima::new() }
     }
 
-    /// Whether the event has its places.
+    /// Returns whether the event has its places.
     #[inline]
     pub(super) fn has(&self, event: EventRef) -> bool {
         self.rows.get(event.index()).is_some_and(Option::is_some)
@@ -58,7 +58,7 @@ impl Places {
         self.rows[event.index()].expect("internal error: an event without places").index()
     }
 
-    /// Gives an event its places. Its causes have theirs.
+    /// Assigns an event its places. Its causes have theirs.
     pub(super) fn add(
         &mut self,
         event: EventRef,
@@ -89,19 +89,19 @@ impl Places {
         self.rows[event.index()] = Some(Row::of_index(row));
     }
 
-    /// The places that the accesses of an event lead to.
+    /// Returns the places that the accesses of an event lead to.
     #[inline]
     pub(super) fn of(&self, event: EventRef) -> &[NodeRef] {
         self.accesses.get(self.row(event))
     }
 
-    /// What the event knows of the object.
+    /// Returns what the event knows of the object.
     #[inline]
     pub(super) fn known(&self, event: EventRef, access: Access) -> Option<NodeRef> {
         self.maxima.get(self.row(event), access.object.index())
     }
 
-    /// Whether all that two events know of objects fits together.
+    /// Returns whether all that two events know of objects fits together.
     pub(super) fn are_compatible(&self, a: EventRef, b: EventRef) -> bool {
         self.maxima.are_compatible(self.row(a), self.row(b), &self.objects)
     }

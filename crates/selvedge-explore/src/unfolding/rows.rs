@@ -1,4 +1,4 @@
-//! Lists of different lengths, one behind the other.
+//! Lists of different lengths, one after the other.
 
 /// Numbered lists. What is in them is stored together.
 #[derive(Debug)]
@@ -13,7 +13,7 @@ impl<T: Copy> Rows<T> {
         Self { items: Vec::new(), starts: Vec::new() }
     }
 
-    /// How many lists there are.
+    /// Returns how many lists there are.
     pub(super) fn len(&self) -> usize {
         self.starts.len()
     }
@@ -43,7 +43,7 @@ impl<T: Copy> Rows<T> {
         &self.items[self.starts[row] as usize..end]
     }
 
-    /// All that is in the lists.
+    /// Returns the items of all lists.
     pub(super) fn items_mut(&mut self) -> &mut [T] {
         &mut self.items
     }

@@ -18,7 +18,7 @@ struct Slot {
 const FEWEST_SLOTS: usize = 64;
 
 impl Table {
-    /// The number with this hash that `is_it`.
+    /// Returns the number with this hash that `is_it`.
     #[inline]
     pub(crate) fn find(&self, hash: u32, is_it: impl Fn(usize) -> bool) -> Option<usize> {
         if self.slots.is_empty() {

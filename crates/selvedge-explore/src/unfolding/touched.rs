@@ -26,7 +26,7 @@ impl Touched {
         touched
     }
 
-    /// Whether `thread` may be among the threads.
+    /// Returns whether `thread` may be among the threads.
     #[inline]
     pub(crate) fn is_by(self, thread: ThreadId) -> bool {
         self.threads & Self::by(thread, &[]).threads != 0
@@ -41,7 +41,7 @@ impl Touched {
         }
     }
 
-    /// Whether nothing of one is in conflict with, or depends on, anything of the other.
+    /// Returns whether nothing of one is in conflict with, or depends on, anything of the other.
     #[inline]
     pub(crate) fn is_disjoint(self, other: Self) -> bool {
         let changed = self.objects & other.objects & (self.changed | other.changed);

@@ -65,7 +65,7 @@ pub(super) enum LocalKind {
 }
 
 impl LocalKind {
-    /// What it is, if nothing can be assigned to it.
+    /// Returns what it is, if nothing can be assigned to it.
     pub(super) fn fixed(self) -> Option<&'static str> {
         match self {
             LocalKind::Variable | LocalKind::Param => None,
@@ -142,7 +142,7 @@ impl<'b, 'c> BodyChecker<'b, 'c> {
         self.declare_local(name, ty, LocalKind::Param)
     }
 
-    /// The index of a replicated thread.
+    /// Returns the index of a replicated thread.
     pub(super) fn declare_index(&mut self, name: &Ident) -> LocalId {
         self.declare_local(name, Type::Int, LocalKind::ThreadIndex)
     }
@@ -178,12 +178,12 @@ impl<'b, 'c> BodyChecker<'b, 'c> {
         id
     }
 
-    /// The local variable with this name.
+    /// Returns the local variable with this name.
     pub(super) fn local(&self, name: &str) -> Option<LocalId> {
         self.visible.get(name).copied()
     }
 
-    /// The local variables that can be used here, by name.
+    /// Returns the local variables that can be used here, by name.
     pub(super) fn visible_locals(&self) -> impl Iterator<Item = (&str, LocalId)> {
         self.visible.iter().map(|(name, id)| (name.as_str(), *id))
     }

@@ -40,8 +40,42 @@ pub(super) const NAMES: &[&str] = &[
     "clear",
 ];
 
+/// How other languages, libraries and papers call what is built in.
+const OTHER_NAMES: &[(&[&str], &str)] = &[
+    (
+        &[
+            "compare_and_swap",
+            "compare_and_set",
+            "compare_exchange_weak",
+            "compare_exchange_strong",
+            "cas",
+            "CAS",
+        ],
+        "compare_exchange(x, old, new)",
+    ),
+    (&["swap", "test_and_set", "atomic_exchange", "xchg"], "exchange(x, new)"),
+    (&["fetch_and_add", "atomic_add", "fetch_sub", "faa", "FAA"], "fetch_add(x, d)"),
+    (&["mutex_lock", "pthread_mutex_lock", "acquire", "enter"], "lock m;"),
+    (&["mutex_unlock", "pthread_mutex_unlock", "release", "leave"], "unlock m;"),
+    (&["notify", "notify_one", "pthread_cond_signal"], "signal(c)"),
+    (&["notify_all", "signal_all", "pthread_cond_broadcast"], "broadcast(c)"),
+    (&["cond_wait", "pthread_cond_wait"], "wait(c, m)"),
+    (&["sem_wait", "P", "dec"], "down(s)"),
+    (&["sem_post", "V", "inc"], "up(s)"),
+    (&["barrier_wait", "pthread_barrier_wait"], "arrive(b)"),
+    (&["append", "push_back", "enqueue", "add", "insert"], "push(q, v)"),
+    (&["dequeue", "pop_first", "shift"], "pop_front(q)"),
+    (&["size", "length", "count"], "len(q)"),
+    (&["nondet", "random", "rand", "__VERIFIER_nondet_int"], "choose(0..n)"),
+];
+
+/// Returns how to write what has another name elsewhere.
+pub(super) fn written(other: &str) -> Option<&'static str> {
+    OTHER_NAMES.iter().find(|(names, _)| names.contains(&other)).map(|&(_, usage)| usage)
+}
+
 impl BodyChecker<'_, '_> {
-    /// A built-in function, or `None` if there is none of this name.
+    /// Returns a built-in function, or `None` if there is none of this name.
     pub(super) fn builtin_value(
         &mut self,
         name: &Ident,
@@ -66,7 +100,7 @@ impl BodyChecker<'_, '_> {
             "has" => self.has(args, span),
             "get" => self.get(args, span),
             other if NAMES.contains(&other) => {
-                let error = Diagnostic::error(span, format!("`{other}` gives no value"));
+                let error = Diagnostic::error(span, format!("`{other}` returns no value"));
                 self.report(error.help("write it as a statement of its own"));
                 args.iter().for_each(|arg| self.check_loosely(arg));
                 None
@@ -75,7 +109,7 @@ impl BodyChecker<'_, '_> {
         })
     }
 
-    /// A built-in procedure, or `None` if there is none of this name.
+    /// Returns a built-in procedure, or `None` if there is none of this name.
     pub(super) fn builtin_statement(
         &mut self,
         name: &Ident,
@@ -124,8 +158,8 @@ impl BodyChecker<'_, '_> {
         None
     }
 
-    /// Looks for errors in an argument that may name an object.
-    fn check_loosely(&mut self, arg: &AstExpr) {
+    /// Checks an argument that may name an object, of a routine that is not known.
+    pub(super) fn check_loosely(&mut self, arg: &AstExpr) {
         if !matches!(arg.kind, Ast::Place(_)) {
             self.expr(arg);
         }
@@ -211,7 +245,7 @@ impl BodyChecker<'_, '_> {
         self.query("`len`", arg, Wanted::ListOrMap, span, |_| Some((Query::Length, Type::Int)))
     }
 
-    /// The size of an array, if the argument names one; inside is `None` if it is not known.
+    /// Returns the size of an array, if the argument names one; inside is `None` if it is not known.
     fn array_size(&mut self, arg: &AstExpr) -> Option<Option<u32>> {
         let Ast::Place(place) = &arg.kind else { return None };
         if self.local(&place.name.text).is_some() {
@@ -232,7 +266,7 @@ impl BodyChecker<'_, '_> {
         Some(info.sizes.as_ref().and_then(|sizes| sizes.get(place.indices.len()).copied()))
     }
 
-    /// A question about a list or map; `ask` checks the other arguments.
+    /// Checks a query of a list or map; `ask` checks the other arguments.
     fn query(
         &mut self,
         user: &str,

@@ -102,7 +102,7 @@ impl<'c> Checker<'c> {
         }
     }
 
-    /// What must be known before `node` can be computed.
+    /// Returns what must be known before `node` can be computed.
     fn needs(&self, node: Node) -> Vec<Node> {
         let mut needs = Vec::new();
         match node {
@@ -197,7 +197,7 @@ impl<'c> Checker<'c> {
         }
     }
 
-    /// The value of a constant expression, of type `wanted` if that is given.
+    /// Returns the value of a constant expression, of type `wanted` if that is given.
     pub(super) fn constant(
         &mut self,
         expr: &Expr,

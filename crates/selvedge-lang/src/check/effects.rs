@@ -30,7 +30,7 @@ impl Effect {
 }
 
 impl Region {
-    /// Whether such an effect may stand here.
+    /// Returns whether such an effect may stand here.
     pub(super) fn allows(self, effect: Effect) -> bool {
         match self {
             Region::Thread => true,
@@ -40,7 +40,7 @@ impl Region {
         }
     }
 
-    /// What is wrong with `what` here.
+    /// Returns what is wrong with `what` here.
     pub(super) fn refusal(self, what: &str) -> (String, &'static str) {
         match self {
             Region::Thread | Region::Atomic => (
@@ -117,7 +117,7 @@ impl Effects {
         self.calls.push(Call { caller, callee, region, span });
     }
 
-    /// Gives every caller the effects of those it calls.
+    /// Propagates the effects of every routine to its callers.
     fn propagate(&mut self) {
         let mut callers = vec![Vec::new(); self.routines.len()];
         for call in &self.calls {
@@ -135,7 +135,7 @@ impl Effects {
         }
     }
 
-    /// Tells whether the caller got something new.
+    /// Returns whether the caller got something new.
     fn inherit(&mut self, caller: ProcedureId, callee: ProcedureId) -> bool {
         let mut grown = false;
         for effect in Effect::ALL {

@@ -13,7 +13,7 @@ use crate::ir::{BinaryOp, ProcedureId, Type, UnaryOp};
 use crate::span::Span;
 
 impl BodyChecker<'_, '_> {
-    /// The checked expression; `None` if it has errors.
+    /// Returns the checked expression; `None` if it has errors.
     pub(super) fn expr(&mut self, expr: &AstExpr) -> Option<Expr> {
         let span = expr.span;
         match &expr.kind {
@@ -38,7 +38,7 @@ impl BodyChecker<'_, '_> {
         }
     }
 
-    /// An expression that must have type `wanted`; `what` says what it is.
+    /// Returns an expression that must have type `wanted`; `what` says what it is.
     pub(super) fn typed(&mut self, expr: &AstExpr, wanted: Type, what: &str) -> Option<Expr> {
         let checked = self.expr(expr)?;
         if checked.ty != wanted {
@@ -224,7 +224,7 @@ impl BodyChecker<'_, '_> {
     fn spawn(&mut self, name: &Ident, args: &[AstExpr], span: Span) -> Option<Expr> {
         self.effect(Effect::Send, "`spawn`", span);
         let Some(routine) = self.routine_named(name, "spawn") else {
-            args.iter().for_each(|arg| drop(self.expr(arg)));
+            args.iter().for_each(|arg| self.check_loosely(arg));
             return None;
         };
         let args = self.args(routine, args, span);
@@ -238,7 +238,7 @@ impl BodyChecker<'_, '_> {
         Some(Expr { kind, ty: Type::Thread, span })
     }
 
-    /// A call for its value.
+    /// Checks a call for its value.
     fn call(&mut self, name: &Ident, args: &[AstExpr], span: Span) -> Option<Expr> {
         let meaning = self.checker.names.get(&name.text).map(|entry| entry.meaning);
         if !matches!(meaning, Some(Meaning::Routine(_)))
@@ -248,13 +248,13 @@ impl BodyChecker<'_, '_> {
         }
         let routine = self.routine_named(name, "call");
         let Some(routine) = routine else {
-            args.iter().for_each(|arg| drop(self.expr(arg)));
+            args.iter().for_each(|arg| self.check_loosely(arg));
             return None;
         };
         let args = self.args(routine, args, span);
         self.note_call(routine, span);
         let Some(ty) = self.checker.routines[routine.index()].decl.result else {
-            let message = format!("`{}` is a procedure and gives no value", name.text);
+            let message = format!("`{}` is a procedure and returns no value", name.text);
             let help = "declare it with `fn` and a result type, or call it as a statement";
             self.report(Diagnostic::error(span, message).help(help));
             return None;
@@ -271,7 +271,7 @@ impl BodyChecker<'_, '_> {
         }
     }
 
-    /// The user's function or procedure with this name.
+    /// Returns the user's function or procedure with this name.
     pub(super) fn routine_named(&mut self, name: &Ident, verb: &str) -> Option<ProcedureId> {
         match self.checker.names.get(&name.text).map(|entry| entry.meaning) {
             Some(Meaning::Routine(i)) => {
@@ -280,7 +280,7 @@ impl BodyChecker<'_, '_> {
             }
             Some(meaning) => {
                 let what = self.checker.describe(meaning);
-                let message = format!("`{}` is {what}: one cannot {verb} it", name.text);
+                let message = format!("`{}` is {what}: it cannot be {verb}ed", name.text);
                 self.report(Diagnostic::error(name.span, message));
                 None
             }
@@ -290,9 +290,17 @@ impl BodyChecker<'_, '_> {
                 let builtins = super::builtins::NAMES.iter().copied().filter(|_| verb == "call");
                 let near = nearest(&name.text, global.as_deref().into_iter().chain(builtins));
                 let keyword = near_keyword(&name.text).filter(|_| verb == "call");
-                let help = match near.or(keyword) {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("declare it: `proc {}() {{ … }}`", name.text),
+                let written = super::builtins::written(&name.text).filter(|_| verb == "call");
+                let help = match (near.or(keyword), written) {
+                    (Some(near), _) => format!("did you mean `{near}`?"),
+                    (None, Some(usage)) => format!("here it is written `{usage}`"),
+                    (None, None) if verb == "spawn" => {
+                        format!("declare it: `proc {}() {{ … }}`", name.text)
+                    }
+                    (None, None) => format!(
+                        "declare it: `proc {0}() {{ … }}`, or `fn {0}() -> int {{ … }}` if it returns a value",
+                        name.text
+                    ),
                 };
                 self.report_unknown_as(name, "function or procedure", help);
                 None
@@ -300,7 +308,7 @@ impl BodyChecker<'_, '_> {
         }
     }
 
-    /// The arguments of a call or a `spawn`.
+    /// Returns the arguments of a call or a `spawn`.
     pub(super) fn args(
         &mut self,
         routine: ProcedureId,
@@ -319,7 +327,7 @@ impl BodyChecker<'_, '_> {
         let checked = args.iter().zip(&decl.params).map(|(arg, param)| {
             self.typed(arg, param.ty, &format!("argument `{}`", param.name.text))
         });
-        // All of them are checked, also behind one with an error.
+        // All of them are checked, even after one with an error.
         checked.collect::<Vec<_>>().into_iter().collect()
     }
 }

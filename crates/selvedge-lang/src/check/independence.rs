@@ -107,7 +107,7 @@ impl<'c> Checker<'c> {
 }
 
 impl BodyChecker<'_, '_> {
-    /// Declares what the condition can speak of, and writes down what each of it stands for.
+    /// Declares what the condition can speak of, and records what each of it stands for.
     fn bind_sides(
         &mut self,
         independent: &Independent,

@@ -38,7 +38,7 @@ pub(crate) const MAX_THREADS: usize = 4_096;
 /// Values for constants, given from outside.
 pub(crate) type Overrides = [(String, i64)];
 
-/// The checked program; `None` if there are errors.
+/// Returns the checked program; `None` if there are errors.
 pub(crate) fn check(
     file: &ast::File,
     overrides: &Overrides,
@@ -64,7 +64,7 @@ pub(crate) fn check(
     })
 }
 
-/// The constants of a file that can be computed, in the order of their declaration.
+/// Returns the constants of a file that can be computed, in the order of their declaration.
 pub(crate) fn constant_values(file: &ast::File, overrides: &Overrides) -> Vec<(String, Value)> {
     let mut diagnostics = Diagnostics::default();
     let mut checker = Checker::new(file, &mut diagnostics);
@@ -234,7 +234,7 @@ impl<'c> Checker<'c> {
     }
 }
 
-/// The name of a type in the language.
+/// Returns the name of a type in the language.
 fn type_name(ty: Type) -> &'static str {
     match ty {
         Type::Int => "int",

@@ -12,7 +12,7 @@ use crate::ir::{ProcedureId, Type};
 pub(super) const MOST_HINTS: usize = 20;
 
 impl Checker<'_> {
-    /// Gives every item its place in the tables, and its name.
+    /// Enters every item and its name into the tables.
     pub(super) fn declare_items(&mut self) {
         for item in &self.file.items {
             let (name, meaning) = match item {
@@ -41,7 +41,7 @@ impl Checker<'_> {
         self.declare_atomic_procedures();
     }
 
-    /// Gives a global name its meaning, unless it has one.
+    /// Defines a global name, unless it is defined.
     pub(super) fn declare(&mut self, name: &Ident, meaning: Meaning) {
         if let Some(first) = self.names.get(&name.text) {
             let first = first.span;
@@ -71,7 +71,7 @@ impl Checker<'_> {
         }
     }
 
-    /// How messages call what a name stands for, with an article.
+    /// Returns how messages call what a name stands for, with an article.
     pub(super) fn describe(&self, meaning: Meaning) -> &'static str {
         match meaning {
             Meaning::Constant(_) => "a constant",
@@ -83,7 +83,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The atomic procedure or block with this name.
+    /// Returns the atomic procedure or block with this name.
     pub(super) fn section_named(&self, name: &str) -> Option<SectionId> {
         match self.names.get(name)?.meaning {
             Meaning::Routine(i) => self.routines[i].section,
@@ -92,7 +92,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The global name that `name` was probably meant to be, among those that `fits` accepts. It
+    /// Returns the global name that `name` was probably meant to be, among those that `fits` accepts. It
     /// takes a look at all of them, so only the first unknown names get such a hint.
     pub(super) fn near_global(&self, name: &str, fits: impl Fn(Meaning) -> bool) -> Option<&str> {
         if self.reported.len() >= MOST_HINTS {

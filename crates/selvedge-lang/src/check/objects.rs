@@ -8,7 +8,7 @@ use crate::ir::{GlobalKind, Type};
 use crate::span::Span;
 
 impl<'c> Checker<'c> {
-    /// All shared objects. What cannot be computed was reported, and stands there as something.
+    /// Returns all shared objects. What cannot be computed was reported, and stands there as something.
     pub(super) fn objects(&mut self) -> Vec<Object> {
         (0..self.objects.len()).map(|i| self.object(i)).collect()
     }
@@ -65,7 +65,7 @@ impl<'c> Checker<'c> {
         (ty.unwrap_or(Type::Int), values)
     }
 
-    /// The values of all elements, row by row. `ty` is what they must be, or becomes what the
+    /// Returns the values of all elements, row by row. `ty` is what they must be, or becomes what the
     /// first of them is.
     fn elements(
         &mut self,
@@ -212,7 +212,7 @@ impl<'c> Checker<'c> {
         self.copies(filler, contents)
     }
 
-    /// The same contents for every element, within the limit on elements.
+    /// Returns the same contents for every element, within the limit on elements.
     fn copies<T: Clone>(&mut self, filler: &Filler<'_>, contents: Vec<T>) -> Vec<Vec<T>> {
         let count = filler.count();
         if contents.len().saturating_mul(count) > super::MAX_ELEMENTS {
@@ -271,7 +271,7 @@ fn initial_span(initial: &Initial) -> Span {
     }
 }
 
-/// What to say about a value of the wrong type.
+/// Returns what to say about a value of the wrong type.
 pub(super) fn mismatch(span: Span, wanted: Type, found: Type, what: &str) -> Diagnostic {
     let message = format!("{what} must be {}, but this is {}", type_name(wanted), type_name(found));
     let help = match (wanted, found) {

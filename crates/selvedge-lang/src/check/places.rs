@@ -69,7 +69,7 @@ impl Wanted {
 }
 
 impl BodyChecker<'_, '_> {
-    /// The value of `x`, `a[i]`, `q[i]`, `N`, or a thread.
+    /// Returns the value of `x`, `a[i]`, `q[i]`, `N`, or a thread.
     pub(super) fn place_value(&mut self, place: &Place) -> Option<Expr> {
         if let Some(local) = self.local(&place.name.text) {
             let indices = self.indices(place);
@@ -194,7 +194,7 @@ impl BodyChecker<'_, '_> {
         Some(Expr { kind, ty: Type::Thread, span: place.span })
     }
 
-    /// An argument that names an object, such as `m` in `try_lock(m)`. `user` is what needs it.
+    /// Returns an argument that names an object, such as `m` in `try_lock(m)`. `user` is what needs it.
     pub(super) fn object_argument(
         &mut self,
         expr: &AstExpr,
@@ -212,7 +212,7 @@ impl BodyChecker<'_, '_> {
         }
     }
 
-    /// The object that `user` works on: its number in the table, and which element.
+    /// Returns the object that `user` works on: its number in the table, and which element.
     pub(super) fn object(
         &mut self,
         place: &Place,
@@ -266,7 +266,7 @@ impl BodyChecker<'_, '_> {
         }
     }
 
-    /// Which element of object `i`: the first `dimensions` indices of `place`.
+    /// Returns which element of object `i`: the first `dimensions` indices of `place`.
     fn element_of(&mut self, i: usize, place: &Place, dimensions: usize) -> Option<Element> {
         let container =
             matches!(self.checker.objects[i].decl.kind, ObjectKind::List | ObjectKind::Map);
@@ -383,7 +383,7 @@ impl BodyChecker<'_, '_> {
     }
 }
 
-/// A keyword that a name was probably meant to be.
+/// Returns a keyword that a name was probably meant to be.
 pub(super) fn near_keyword(name: &str) -> Option<&'static str> {
     // Short names are near to some keyword by chance.
     nearest(name, KEYWORDS.iter().copied().filter(|_| name.len() > 3))

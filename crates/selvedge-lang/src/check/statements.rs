@@ -16,11 +16,11 @@ use crate::span::Span;
 /// How many local variables a named atomic block can offer to independence constraints. Beyond: an error.
 const MAX_SECTION_LOCALS: usize = 250;
 
-/// A checked statement (`None`: it has errors), and whether control goes on behind it.
+/// A checked statement (`None`: it has errors), and whether control continues after it.
 pub(super) type Checked = (Option<StmtKind>, bool);
 
 impl BodyChecker<'_, '_> {
-    /// The statements of a block, and whether control comes out at its end.
+    /// Returns the statements of a block, and whether control comes out at its end.
     pub(super) fn block(&mut self, block: &Block) -> (Vec<Stmt>, bool) {
         self.in_scope(|body| body.statements(&block.statements))
     }
@@ -221,7 +221,7 @@ impl BodyChecker<'_, '_> {
         }
     }
 
-    /// The right side of an assignment to something of type `ty`.
+    /// Returns the right side of an assignment to something of type `ty`.
     fn new_value(
         &mut self,
         op: AssignOp,
@@ -342,7 +342,7 @@ impl BodyChecker<'_, '_> {
         })
     }
 
-    /// The body of a loop, and whether a `break` leaves it.
+    /// Returns the body of a loop, and whether a `break` leaves it.
     fn loop_body(&mut self, block: &Block) -> (Vec<Stmt>, bool) {
         self.loops.push(false);
         let (statements, _) = self.block(block);
@@ -375,8 +375,8 @@ impl BodyChecker<'_, '_> {
             }
             (None, Some(value)) => {
                 self.expr(value);
-                let error = Diagnostic::error(value.span, "there is nobody to return a value to");
-                self.report(error.help("only a `fn` gives a value; write `return;`"));
+                let error = Diagnostic::error(value.span, "a thread or procedure returns no value");
+                self.report(error.help("only a `fn` returns a value; write `return;`"));
                 None
             }
         };

@@ -3,15 +3,21 @@
 //! Which variables such a section has read when it is found to be blocked depends on their values:
 //! `await x == 0 && y == 0` looks at `y` only if `x` is 0. An explorer that moves the section to
 //! another place must know everything that could keep it waiting there. So all that the section may
-//! read is part of its footprint, read or not.
+//! read is part of its footprint, read or not; and all that may make it fault before it comes to wait, since
+//! a section that faults does not wait: whether a thread that it sends to has ended, and the count of a
+//! semaphore that may overflow.
 
 use selvedge_core::{Access, Footprint, Mode, ObjectId};
 
-use crate::ir::{Label, ObjectRef, Op, Operand, Procedure, ProcedureId, Program};
+use crate::ir::{Global, Label, ObjectRef, Op, Operand, Procedure, ProcedureId, Program};
 
-/// For each atomic section that may wait: where its code starts, and what it may read. Sections
+/// For each atomic section that may wait: where its code starts, and what it may look at. Sections
 /// that always read the same one thing are left out.
-pub(super) fn sections(program: &Program, awaits: &dyn Fn(usize) -> bool) -> Vec<Section> {
+pub(super) fn sections(
+    program: &Program,
+    awaits: &dyn Fn(usize) -> bool,
+    may_overflow: &dyn Fn(&Global) -> bool,
+) -> Vec<Section> {
     let mut sections = Vec::new();
     let mut first = 0;
     for procedure in &program.procedures {
@@ -19,8 +25,14 @@ pub(super) fn sections(program: &Program, awaits: &dyn Fn(usize) -> bool) -> Vec
             if awaits(first + at) {
                 let reads = reads_of_section(program, procedure, at);
                 if !reads.are_always_the_same_one() {
-                    let objects = objects(program, &reads.places);
-                    sections.push(Section { pc: (first + at) as u32, objects });
+                    let counts = reads
+                        .raised
+                        .iter()
+                        .filter(|place| may_overflow(&program.globals[place.global.index()]));
+                    let places: Vec<_> = reads.places.iter().chain(counts).copied().collect();
+                    let objects = objects(program, &places);
+                    let pc = (first + at) as u32;
+                    sections.push(Section { pc, objects, receivers: reads.receivers });
                 }
             }
         }
@@ -33,8 +45,19 @@ pub(super) fn sections(program: &Program, awaits: &dyn Fn(usize) -> bool) -> Vec
 pub(super) struct Section {
     /// Where its code starts.
     pub(super) pc: u32,
-    /// All that it may read.
+    /// All that it may read, and the semaphores whose count it may make overflow.
     pub(super) objects: Vec<ObjectId>,
+    /// The threads that it may send to.
+    pub(super) receivers: Receivers,
+}
+
+/// Threads that a section may send to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Receivers {
+    /// These.
+    Known(Vec<usize>),
+    /// The handle is computed: any.
+    Any,
 }
 
 /// Adds reads of all `objects`, which are ascending. In time that grows with their number: an array
@@ -53,8 +76,7 @@ pub(super) fn add_reads(objects: &[ObjectId], footprint: &mut Footprint) {
     *footprint = Footprint::of_event(&all);
 }
 
-/// What a section, and what it calls, may read.
-#[derive(Default)]
+/// What a section, and what it calls, may look at.
 struct Reads {
     /// The instructions that read name these.
     places: Vec<ObjectRef>,
@@ -64,6 +86,9 @@ struct Reads {
     /// Whether the section may fault because of something shared before it comes to read. Then it
     /// does not wait, whatever the variables are.
     may_fault_before: bool,
+    receivers: Receivers,
+    /// Semaphores whose count it may raise.
+    raised: Vec<ObjectRef>,
 }
 
 impl Reads {
@@ -86,15 +111,35 @@ impl Reads {
             | Op::FetchAdd { .. }
             | Op::ReadContainer { .. }
             | Op::ChangeContainer { .. } => op.for_each_object(|object| self.places.push(object)),
-            // To a thread that has ended, above the largest count, one thread too many.
-            Op::Send { .. } | Op::Up { .. } | Op::Spawn { .. } => self.may_fault_before = true,
+            // To a thread that has ended.
+            Op::Send { to, .. } => {
+                self.may_fault_before = true;
+                match (*to, &mut self.receivers) {
+                    (Operand::Constant(to), Receivers::Known(known)) => known.push(to as usize),
+                    (Operand::Slot(_), receivers) => *receivers = Receivers::Any,
+                    (Operand::Constant(_), Receivers::Any) => {}
+                }
+            }
+            // Above the largest count.
+            Op::Up { .. } => {
+                self.may_fault_before = true;
+                op.for_each_object(|object| self.raised.push(object));
+            }
+            // One thread too many: how many there are at most does not depend on the order.
+            Op::Spawn { .. } => self.may_fault_before = true,
             _ => {}
         }
     }
 }
 
 fn reads_of_section(program: &Program, procedure: &Procedure, begin: usize) -> Reads {
-    let mut reads = Reads::default();
+    let mut reads = Reads {
+        places: Vec::new(),
+        repeated: false,
+        may_fault_before: false,
+        receivers: Receivers::Known(Vec::new()),
+        raised: Vec::new(),
+    };
     let mut called = Vec::new();
     let own = reachable(procedure, begin, begin);
     for &at in &own {
@@ -118,7 +163,7 @@ fn reads_of_section(program: &Program, procedure: &Procedure, begin: usize) -> R
     reads
 }
 
-/// The instructions that can run behind the one at `from`, up to the end of the section that starts
+/// Returns the instructions that can run after the one at `from`, up to the end of the section that starts
 /// at `begin`.
 fn reachable(procedure: &Procedure, begin: usize, from: usize) -> Vec<usize> {
     let Op::AtomicBegin { atomic } = procedure.code[begin].op else { return Vec::new() };
@@ -148,7 +193,7 @@ fn note_call(op: &Op, called: &mut Vec<ProcedureId>) {
     }
 }
 
-/// The objects behind the references; all elements where the index is not a constant.
+/// Returns the objects that the references denote; all elements where the index is not a constant.
 fn objects(program: &Program, references: &[ObjectRef]) -> Vec<ObjectId> {
     let mut objects = Vec::new();
     for reference in references {

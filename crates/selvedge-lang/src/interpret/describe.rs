@@ -36,7 +36,9 @@ impl Machine {
         let text = match (thread.phase, loaded.op(thread.pc)) {
             (Phase::Absent, _) => "does not exist".to_owned(),
             (Phase::Finished, _) => "has finished".to_owned(),
-            (Phase::Assumed, _) => format!("stands at `assume {}`", fault::text(loaded, thread.pc)),
+            (Phase::Assumed, _) => {
+                format!("is blocked by `assume {}`", fault::text(loaded, thread.pc))
+            }
             (Phase::Failed, _) => "has failed".to_owned(),
             (Phase::FaultsAtOnce, _) => "starts".to_owned(),
             (Phase::Parked, _) => self.waits_for(loaded, me, None),
@@ -53,7 +55,7 @@ impl Machine {
         Description { text, place: Some(loaded.program.place(site)) }
     }
 
-    /// The pending operation of a thread, and what it waits for if it is blocked.
+    /// Returns the pending operation of a thread, and what it waits for if it is blocked.
     fn operation_text(&self, loaded: &Loaded, me: usize, phase: Phase, op: &Op) -> String {
         let thread = &self.threads[me];
         let element = first_object(op).map_or(0, |object| self.element(me, thread, object));
@@ -71,7 +73,7 @@ impl Machine {
         }
     }
 
-    /// The arguments of a pending operation, as a record of it would have them.
+    /// Returns the arguments of a pending operation, as a record of it would have them.
     fn pending_values(&self, loaded: &Loaded, me: usize, thread: &Thread) -> Vec<i32> {
         let value = |operand| self.value(me, thread, operand);
         match loaded.op(thread.pc) {
@@ -103,7 +105,7 @@ impl Machine {
         }
     }
 
-    /// An operation inside an atomic section.
+    /// Returns the text of an operation inside an atomic section.
     fn text_inside(&self, loaded: &Loaded, done: &Done<'_>) -> String {
         match (loaded.op(done.pc), done.result) {
             (Op::Write { variable, .. }, Some(new)) => {
@@ -115,7 +117,7 @@ impl Machine {
         }
     }
 
-    /// An operation of a thread that was in `phase`; pending ones have no result.
+    /// Returns the text of an operation of a thread that was in `phase`; pending ones have no result.
     fn text(&self, loaded: &Loaded, phase: Phase, done: &Done<'_>) -> String {
         let name = |object: &ObjectRef| loaded.name(*object, done.element);
         let truth = |text: String| with_result(text, done.result, Type::Bool);
@@ -192,7 +194,7 @@ impl Machine {
             done.values.iter().map(|&thread| self.thread_name(loaded, thread as usize)).collect();
         match (done.result, woken.is_empty()) {
             (None, _) => format!("{what}({cond})"),
-            (Some(_), true) => format!("{what}({cond}): nobody waits"),
+            (Some(_), true) => format!("{what}({cond}): no waiter"),
             (Some(_), false) => format!("{what}({cond}): wakes {}", woken.join(", ")),
         }
     }

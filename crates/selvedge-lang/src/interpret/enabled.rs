@@ -11,7 +11,7 @@ use super::machine::{FREE, Machine, Phase, Thread, held_by};
 use super::messages::Found;
 
 impl Machine {
-    /// What a thread can do now; `None` if only a try can tell.
+    /// Returns what a thread can do now; `None` if only a try can tell.
     #[inline]
     pub(super) fn quick_status(&self, loaded: &Loaded, me: usize) -> Option<Status> {
         let thread = &self.threads[me];
@@ -75,7 +75,7 @@ impl Machine {
         }
     }
 
-    /// How many alternatives the pending step has.
+    /// Returns how many alternatives the pending step has.
     #[inline]
     pub(super) fn choices(&self, loaded: &Loaded, me: usize, thread: &Thread) -> u32 {
         if thread.phase != Phase::Ready {

@@ -79,8 +79,8 @@ impl Machine {
 
     fn deadlock(&self, loaded: &Loaded, waiting: &[Waiting]) -> Violation {
         let message = match waiting {
-            [only] => format!("deadlock: {} waits for ever", self.thread_name(loaded, only.thread)),
-            _ => format!("deadlock: {} wait for ever", count(waiting.len(), "thread")),
+            [only] => format!("deadlock: {} is blocked", self.thread_name(loaded, only.thread)),
+            _ => format!("deadlock: {} are blocked", count(waiting.len(), "thread")),
         };
         let place = |waiting: &Waiting| {
             let pc = waiting.await_pc.unwrap_or(self.threads[waiting.thread].pc);
@@ -101,7 +101,7 @@ impl Machine {
         }
     }
 
-    /// What a blocked or parked thread waits for: "waits for m, held by writer". In an atomic
+    /// Returns what a blocked or parked thread waits for: "waits for m, held by writer". In an atomic
     /// section, `await_pc` is the `await` that is false.
     pub(super) fn waits_for(&self, loaded: &Loaded, me: usize, await_pc: Option<u32>) -> String {
         if let Some(pc) = await_pc {
@@ -153,7 +153,7 @@ impl Machine {
         format!("waits for {name}, held by {}", holders.join(", "))
     }
 
-    /// "cycle: a → m → b → n → a", if following who waits for whom comes back.
+    /// "cycle: a → m → b → n → a", if the waits-for relation has a cycle.
     fn cycle(&self, loaded: &Loaded, waiting: &[Waiting]) -> Option<String> {
         for &Waiting { thread: start, .. } in waiting {
             let mut path = vec![start];
@@ -179,7 +179,7 @@ impl Machine {
         None
     }
 
-    /// The thread that must go on before `me` can, and the lock between them.
+    /// Returns the thread that must go on before `me` can, and the lock between them.
     fn waits_for_thread(&self, loaded: &Loaded, me: usize) -> Option<(Option<String>, usize)> {
         let thread = &self.threads[me];
         let lock = match (thread.phase, loaded.op(thread.pc)) {
@@ -195,7 +195,7 @@ impl Machine {
         Some((Some(loaded.name(lock, element as usize)), holder))
     }
 
-    /// The name of a thread as the user would write it; of a spawned one, after its creator.
+    /// Returns the name of a thread as the user would write it; of a spawned one, after its creator.
     pub(super) fn thread_name(&self, loaded: &Loaded, thread: usize) -> String {
         let mut parts = Vec::new();
         let mut at = thread;
@@ -221,7 +221,7 @@ impl Machine {
 /// A name shows no more generations than this.
 const MOST_ANCESTORS: usize = 6;
 
-/// A thread that waits for ever, and where if it is at an `await`.
+/// A blocked thread, and its place if it is at an `await`.
 struct Waiting {
     thread: usize,
     await_pc: Option<u32>,

@@ -9,7 +9,7 @@ use super::load::{Loaded, value};
 use super::machine::{Machine, Thread};
 
 impl Machine {
-    /// Performs the visible instruction at which thread `me` stands, and moves behind it. `thread`
+    /// Performs the visible instruction at which thread `me` stands, and moves past it. `thread`
     /// is a copy of it from before. A thread that has to wait afterwards gets another phase and
     /// stays where it is.
     #[inline]
@@ -152,20 +152,20 @@ impl Machine {
         operands.iter().map(|&operand| self.value(me, thread, operand)).collect()
     }
 
-    /// Which element of its global an object reference means.
+    /// Returns which element of its global an object reference means.
     #[inline]
     pub(super) fn element(&self, me: usize, thread: &Thread, object: ObjectRef) -> u32 {
         self.value(me, thread, object.index) as u32
     }
 }
 
-/// The cell of an element, whose number is also that of its object. Not for barriers.
+/// Returns the cell of an element, whose number is also that of its object. Not for barriers.
 #[inline]
 pub(super) fn cell(loaded: &Loaded, object: ObjectRef, element: u32) -> usize {
     (loaded.globals[object.global.index()].base + element) as usize
 }
 
-/// The index of an element's list, map, readers or waiters.
+/// Returns the index of an element's list, map, readers or waiters.
 pub(super) fn content(loaded: &Loaded, object: ObjectRef, element: u32) -> usize {
     (loaded.globals[object.global.index()].content + element) as usize
 }
@@ -173,7 +173,7 @@ pub(super) fn content(loaded: &Loaded, object: ObjectRef, element: u32) -> usize
 /// More alternatives than this are not a choice but an input: a violation, as the language says.
 const MOST_ALTERNATIVES: i64 = 1_000_000;
 
-/// How many values `choose(low..high)` has.
+/// Returns how many values `choose(low..high)` has.
 pub(super) fn alternatives(loaded: &Loaded, pc: u32, low: i32, high: i32) -> Result<u32, Failure> {
     let count = i64::from(high) - i64::from(low);
     if count <= 0 {

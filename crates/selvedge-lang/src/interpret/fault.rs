@@ -10,7 +10,7 @@ use super::machine::{Machine, Thread};
 /// Boxed: results of instructions stay small.
 pub(super) type Failure = Box<Fault>;
 
-/// A violation at an instruction. The thread is filled in where the step ends.
+/// Returns a violation at an instruction. The thread is filled in where the step ends.
 pub(super) fn violation(loaded: &Loaded, pc: u32, kind: ViolationKind, message: String) -> Failure {
     Box::new(Fault::Violation(Violation {
         kind,

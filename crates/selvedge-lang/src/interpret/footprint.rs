@@ -159,7 +159,7 @@ impl Machine {
     }
 
     /// Arrivals of one generation commute: they are counted. If more threads may come than there
-    /// are parties, it matters who comes first, and then no two arrivals commute.
+    /// are parties, the order of arrival matters, and no two arrivals commute.
     fn arrival(
         &self,
         loaded: &Loaded,
@@ -204,7 +204,7 @@ impl Machine {
         }
     }
 
-    /// Whether a blocking lock operation will run into a misuse instead.
+    /// Returns whether a blocking lock operation will run into a misuse instead.
     #[inline]
     pub(super) fn is_misuse(&self, loaded: &Loaded, me: usize, thread: &Thread) -> bool {
         if thread.phase != Phase::Ready {
@@ -253,7 +253,7 @@ impl Machine {
     }
 }
 
-/// How the step may act in another state. Not for atomic sections.
+/// Returns how the step may act in another state. Not for atomic sections.
 #[inline]
 pub(super) fn flexibility(loaded: &Loaded, thread: &Thread, misuse: bool) -> Flexibility {
     match thread.phase {
@@ -286,7 +286,7 @@ pub(super) fn flexibility(loaded: &Loaded, thread: &Thread, misuse: bool) -> Fle
     }
 }
 
-/// Whether the step reads or writes without synchronising anything: what can race.
+/// Returns whether the step reads or writes without synchronising anything: what can race.
 #[inline]
 pub(super) fn is_plain(loaded: &Loaded, thread: &Thread) -> bool {
     let object = match loaded.op(thread.pc) {

@@ -2,7 +2,7 @@
 
 use crate::ir::{Change, GlobalId, GlobalKind, Label, Op, Procedure, Program, Query};
 
-/// About one visible instruction and the invisible code behind it.
+/// About one visible instruction and the invisible code after it.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Foresight {
     /// Its step may end the thread: run to the end, or fault.
@@ -82,7 +82,7 @@ fn futures(procedure: &Procedure, called: bool) -> Vec<Future> {
     }
 }
 
-/// Whether the instruction itself can fault.
+/// Returns whether the instruction itself can fault.
 fn may_fault(op: &Op) -> bool {
     match op {
         Op::Copy { .. }
@@ -137,7 +137,7 @@ fn may_fault(op: &Op) -> bool {
     }
 }
 
-/// Which procedures are called by others, and so can return without ending a thread.
+/// Returns which procedures are called by others, and so can return without ending a thread.
 fn called_procedures(program: &Program) -> Vec<bool> {
     let mut called = vec![false; program.procedures.len()];
     for instruction in program.procedures.iter().flat_map(|procedure| &procedure.code) {
@@ -148,7 +148,7 @@ fn called_procedures(program: &Program) -> Vec<bool> {
     called
 }
 
-/// Whether the section that starts at `begin` may reach an `await` before its end.
+/// Returns whether the section that starts at `begin` may reach an `await` before its end.
 fn section_awaits(procedure: &Procedure, begin: usize, awaiting: &[bool]) -> bool {
     let Op::AtomicBegin { atomic } = procedure.code[begin].op else { return false };
     let mut seen = vec![false; procedure.code.len()];
@@ -170,7 +170,7 @@ fn section_awaits(procedure: &Procedure, begin: usize, awaiting: &[bool]) -> boo
     false
 }
 
-/// Barriers that more threads may use than they have parties. Then it matters who comes first.
+/// Barriers that more threads may use than they have parties. Then the order of arrival matters.
 pub(super) fn crowded_barriers(program: &Program) -> Vec<GlobalId> {
     let used = barriers_used(program);
     let spawned: Vec<_> = program
@@ -196,7 +196,7 @@ pub(super) fn crowded_barriers(program: &Program) -> Vec<GlobalId> {
     crowded
 }
 
-/// The barriers that each procedure arrives at, also in what it calls.
+/// Returns the barriers that each procedure arrives at, also in what it calls.
 fn barriers_used(program: &Program) -> Vec<Vec<usize>> {
     let mut used: Vec<Vec<usize>> = vec![Vec::new(); program.procedures.len()];
     loop {

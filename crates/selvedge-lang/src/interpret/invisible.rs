@@ -155,7 +155,7 @@ pub(super) struct Frame {
     pub(super) target: Option<u32>,
 }
 
-/// The frames of a thread, the current one first.
+/// Returns the frames of a thread, the current one first.
 pub(super) fn frames<'a>(
     thread: &Thread,
     stack: &'a [i32],

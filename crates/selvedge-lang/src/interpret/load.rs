@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use selvedge_core::ObjectId;
-
 use crate::ir::{
-    GlobalId, GlobalKind, Instruction, Label, ObjectRef, Op, Operand, ProcedureId, Program, SiteId,
+    Global, GlobalId, GlobalKind, Instruction, Label, ObjectRef, Op, Operand, ProcedureId, Program,
+    SiteId,
 };
 
 use super::awaited::{self, Section};
@@ -14,7 +13,7 @@ use super::foresight::{self, Foresight};
 /// What never changes while the program runs.
 pub(super) struct Loaded {
     pub(super) program: Arc<Program>,
-    /// The code of all procedures, one behind the other; labels count from the start of it all.
+    /// The code of all procedures, one after the other; labels count from the start of it all.
     pub(super) code: Vec<Instruction>,
     pub(super) procedures: Vec<Entry>,
     /// Where each global's objects and contents are.
@@ -23,7 +22,7 @@ pub(super) struct Loaded {
     pub(super) foresight: Vec<Foresight>,
     /// The atomic sections that may wait for several things, in the order of the code.
     pub(super) sections: Vec<Section>,
-    /// How many objects globals have; the cell behind them counts the threads of the execution.
+    /// How many objects globals have; the cell after them counts the threads of the execution.
     pub(super) global_objects: u32,
     pub(super) observes_ends: bool,
     /// How many lists, maps, reader-writer locks and condition variables there are.
@@ -101,16 +100,12 @@ impl Loaded {
                         | GlobalKind::List { .. }
                         | GlobalKind::Map { .. }
                 );
-                let may_overflow = matches!(
-                    &global.kind,
-                    GlobalKind::Semaphore { initial }
-                        if initial.iter().any(|&count| count > FAR_FROM_OVERFLOW)
-                );
+                let may_overflow = may_overflow(global);
                 Address { base: global.base, content, crowded: false, may_overflow, plain }
             })
             .collect();
         let foresight = foresight::compute(&program);
-        let sections = awaited::sections(&program, &|pc| foresight[pc].may_await);
+        let sections = awaited::sections(&program, &|pc| foresight[pc].may_await, &may_overflow);
         let mut loaded = Self {
             global_objects: program.global_objects() as u32,
             observes_ends: program.observes_ends(),
@@ -129,9 +124,9 @@ impl Loaded {
     }
 
     /// What decides whether the atomic section at `pc` can run, if that is more than it reads.
-    pub(super) fn awaited(&self, pc: u32) -> &[ObjectId] {
+    pub(super) fn awaited(&self, pc: u32) -> Option<&Section> {
         let found = self.sections.binary_search_by_key(&pc, |section| section.pc);
-        found.map_or(&[], |index| &self.sections[index].objects)
+        found.ok().map(|index| &self.sections[index])
     }
 
     #[inline]
@@ -159,13 +154,13 @@ impl Loaded {
         }
     }
 
-    /// The name of an element as the user would write it.
+    /// Returns the name of an element as the user would write it.
     pub(super) fn name(&self, object: ObjectRef, element: usize) -> String {
         self.program.globals[object.global.index()].element_name(element)
     }
 }
 
-/// The instruction with labels that count from the start of all code.
+/// Returns the instruction with labels that count from the start of all code.
 fn rebased(op: &Op, entry: u32) -> Op {
     let mut op = op.clone();
     let shift = |label: &mut Label| label.0 += entry;
@@ -184,11 +179,19 @@ fn rebased(op: &Op, entry: u32) -> Op {
     op
 }
 
-/// The value of an operand in the frame that starts at `base`.
+/// Returns the value of an operand in the frame that starts at `base`.
 #[inline]
 pub(super) fn value(operand: Operand, stack: &[i32], base: u32) -> i32 {
     match operand {
         Operand::Slot(slot) => stack[(base + slot.0) as usize],
         Operand::Constant(value) => value,
     }
+}
+
+/// Whether the count of a semaphore can come to its end: `up` is then a step that may fail.
+fn may_overflow(global: &Global) -> bool {
+    matches!(
+        &global.kind,
+        GlobalKind::Semaphore { initial } if initial.iter().any(|&count| count > FAR_FROM_OVERFLOW)
+    )
 }

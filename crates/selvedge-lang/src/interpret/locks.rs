@@ -90,7 +90,7 @@ impl Machine {
         Ok(())
     }
 
-    /// How a thread holds a reader-writer lock.
+    /// Returns how a thread holds a reader-writer lock.
     pub(super) fn hold_of(&self, cell: usize, readers: usize, thread: usize) -> Hold {
         if self.cells[cell] == held_by(thread) {
             Hold::Writing
@@ -101,7 +101,7 @@ impl Machine {
         }
     }
 
-    /// Whether a thread can now take a reader-writer lock for reading, and for writing.
+    /// Returns whether a thread can now take a reader-writer lock for reading, and for writing.
     pub(super) fn takeable(&self, cell: usize, readers: usize, thread: usize) -> (bool, bool) {
         let no_writer = self.cells[cell] == FREE;
         let readers = &self.readers[readers];
@@ -309,7 +309,7 @@ pub(super) struct BarrierCells {
 }
 
 impl BarrierCells {
-    /// The object of a generation.
+    /// Returns the object of a generation.
     pub(super) fn object(self, generation: i32) -> u32 {
         self.arrived + (generation & 1) as u32
     }

@@ -19,7 +19,7 @@ use super::load::Loaded;
 use super::names::Names;
 use super::record::Record;
 
-/// In the cell of a lock: nobody holds it.
+/// In the cell of a lock: it is free.
 pub(super) const FREE: i32 = 0;
 
 /// In the cell of a lock: this thread holds it.
@@ -37,7 +37,7 @@ pub(super) struct Machine {
     pub(super) maps: Vec<BTreeMap<i32, i32>>,
     /// Per reader-writer lock: who reads, by ascending numbers.
     pub(super) readers: Vec<Vec<usize>>,
-    /// Per condition variable: who waits, by ascending numbers.
+    /// Per condition variable: the waiters, by ascending numbers.
     pub(super) waiters: Vec<Vec<usize>>,
     /// Per thread, oldest first.
     pub(super) mailboxes: Vec<VecDeque<Message>>,
@@ -171,7 +171,7 @@ pub(super) enum ContentUndo {
 }
 
 impl Machine {
-    /// The initial state, except that no thread exists.
+    /// Returns the initial state, except that no thread exists.
     pub(super) fn new(loaded: &Loaded, budget: u64) -> Self {
         let program = &loaded.program;
         let mut lists = Vec::new();
@@ -234,17 +234,17 @@ impl Machine {
         self.content_log.push(ContentUndo::Thread(thread, old));
     }
 
-    /// How many steps were taken.
+    /// Returns how many steps were taken.
     pub(super) fn steps(&self) -> usize {
         self.marks.len()
     }
 
-    /// How much the logs of cells and of contents hold.
+    /// Returns how much the logs of cells and of contents hold.
     pub(super) fn log_lengths(&self) -> (usize, usize) {
         (self.cell_log.len(), self.content_log.len())
     }
 
-    /// The cells that changed since the log was so long; some may be listed twice.
+    /// Returns the cells that changed since the log was so long; some may be listed twice.
     pub(super) fn cells_changed_since(&self, length: usize) -> impl Iterator<Item = u32> + '_ {
         self.cell_log[length..].iter().map(|undo| undo.index)
     }
@@ -331,7 +331,7 @@ impl Machine {
         self.content_log.push(ContentUndo::WaiterRemoved(cond, thread));
     }
 
-    /// Gives the thread with the next free number a place in all tables.
+    /// Adds the thread with the next free number to all tables.
     pub(super) fn add_thread(
         &mut self,
         creator: Option<(ThreadId, u32)>,

@@ -41,7 +41,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Whether nothing can be sent to a thread any more.
+    /// Returns whether nothing can be sent to a thread any more.
     pub(super) fn has_stopped(&self, thread: usize) -> bool {
         matches!(self.threads[thread].phase, Phase::Finished | Phase::Failed)
     }
@@ -60,7 +60,7 @@ impl Machine {
             }
             Found::Nothing => {
                 self.record.add(thread.pc, 0, 0, None, &[]);
-                // Without `after` the step is not enabled, and nobody asks for it.
+                // Without `after` the step is not enabled, and this is not called.
                 if let Some(after) = after {
                     self.threads[me].pc = after.0;
                 }
@@ -83,7 +83,7 @@ impl Machine {
         }
     }
 
-    /// The oldest message that fits any alternative of the `Receive` at which `thread` stands.
+    /// Returns the oldest message that fits any alternative of the `Receive` at which `thread` stands.
     pub(super) fn find_message(&self, loaded: &Loaded, me: usize, thread: &Thread) -> Found {
         let Op::Receive { alternatives, .. } = loaded.op(thread.pc) else { return Found::Nothing };
         for (position, message) in self.mailboxes[me].iter().enumerate() {

@@ -59,7 +59,7 @@ pub struct Interpreter {
 }
 
 impl Interpreter {
-    /// The program in its initial state.
+    /// Returns the program in its initial state.
     pub fn new(program: Arc<Program>) -> Self {
         debug_assert_eq!(crate::ir::verify(&program), Ok(()), "the program is not well formed");
         let loaded = Loaded::new(program);
@@ -67,7 +67,7 @@ impl Interpreter {
         Self { loaded, machine, caps: Caps::default(), analysis: None }
     }
 
-    /// The same program, with another limit to the instructions of one step.
+    /// Returns the same program, with another limit to the instructions of one step.
     #[must_use]
     pub fn with_instruction_budget(mut self, budget: u64) -> Self {
         self.machine = RefCell::new(initial(&self.loaded, budget));

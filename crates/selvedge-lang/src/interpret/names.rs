@@ -4,7 +4,7 @@ use selvedge_core::{ObjectId, ThreadId};
 
 use crate::ir::ProcedureId;
 
-/// Numbers given to threads and objects while running. They are kept for ever: the `nth` thread
+/// Numbers given to threads and objects while running. They are kept for the whole search: the `nth` thread
 /// or message of a creator has the same number in every execution.
 #[derive(Default)]
 pub(super) struct Names {
@@ -14,7 +14,7 @@ pub(super) struct Names {
     /// Per thread, the messages that it sent in any execution.
     posts: Vec<Vec<ObjectId>>,
     first_free_object: u32,
-    /// What the objects behind those of the globals are.
+    /// What the objects after those of the globals are.
     objects: Vec<Named>,
 }
 
@@ -86,7 +86,7 @@ impl Names {
         }
     }
 
-    /// The thread of the beginning that it comes from, and which child of each it descends from.
+    /// Returns the thread of the beginning that it comes from, and which child of each it descends from.
     fn lineage(&self, thread: usize) -> (bool, Vec<u32>) {
         let mut path = Vec::new();
         let mut at = thread;
@@ -108,7 +108,7 @@ impl Names {
         self.children[creator].push(child);
     }
 
-    /// The object of the `nth` message of a thread.
+    /// Returns the object of the `nth` message of a thread.
     pub(super) fn message(&mut self, sender: usize, nth: u32) -> ObjectId {
         if let Some(&known) = self.posts[sender].get(nth as usize) {
             return known;

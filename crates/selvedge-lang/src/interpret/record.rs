@@ -4,7 +4,7 @@ use super::machine::Phase;
 
 /// What the most recent step did.
 pub(super) struct Record {
-    /// Whether steps are written down; not while one is only tried.
+    /// Whether steps are recorded; not while one is only tried.
     pub(super) on: bool,
     /// Where the step's thread stood before it.
     pub(super) pc: u32,

@@ -4,7 +4,7 @@ use selvedge_core::{Effect, Fault, Flexibility, Footprint, Mode, ObjectId, Statu
 
 use crate::ir::Op;
 
-use super::awaited::add_reads;
+use super::awaited::{Receivers, Section, add_reads};
 use super::fault;
 use super::footprint::{flexibility, is_plain};
 use super::invisible::{self, Pause};
@@ -38,7 +38,7 @@ impl Machine {
         if taken { Ok(()) } else { Err(BlockedAt { pc }) }
     }
 
-    /// The `await` that is false, if `me` stands at an atomic section and is blocked there.
+    /// Returns the `await` that is false, if `me` stands at an atomic section and is blocked there.
     pub(super) fn blocking_await(&mut self, loaded: &Loaded, me: usize) -> Option<u32> {
         if self.quick_status(loaded, me).is_some() {
             return None;
@@ -46,7 +46,7 @@ impl Machine {
         self.try_step(loaded, me, 0, &mut Effect::default()).err().map(|blocked| blocked.pc)
     }
 
-    /// The status of a thread at an atomic section that may wait.
+    /// Returns the status of a thread at an atomic section that may wait.
     pub(super) fn tried_status(&mut self, loaded: &Loaded, me: usize) -> Status {
         match self.try_step(loaded, me, 0, &mut Effect::default()) {
             Ok(()) => Status::Enabled,
@@ -95,6 +95,26 @@ impl Machine {
         objects.extend(own.map(|access| access.object));
     }
 
+    /// Adds what decides whether a section of `me` can run, beyond what it did.
+    fn add_awaited(&self, section: &Section, me: usize, footprint: &mut Footprint) {
+        if !section.objects.is_empty() {
+            add_reads(&section.objects, footprint);
+        }
+        let mut add = |thread: usize| {
+            let Some(receiver) = self.threads.get(thread) else { return };
+            let life = self.names.life(thread);
+            let is_there = footprint.accesses().iter().any(|access| access.object == life);
+            // It has not ended itself, and a thread that does not exist cannot be named.
+            if thread != me && receiver.phase != Phase::Absent && !is_there {
+                footprint.add(life, Mode::Alive);
+            }
+        };
+        match &section.receivers {
+            Receivers::Known(threads) => threads.iter().copied().for_each(&mut add),
+            Receivers::Any => (0..self.threads.len()).for_each(&mut add),
+        }
+    }
+
     /// Performs the pending step of `me`; false if it turns out to be blocked.
     #[inline]
     pub(super) fn perform(
@@ -118,9 +138,8 @@ impl Machine {
                 Flexibility::Conditional
             };
             let pause = self.run_section(loaded, me, &mut effect.footprint, &mut budget);
-            let awaited = loaded.awaited(before.pc);
-            if !awaited.is_empty() {
-                add_reads(awaited, &mut effect.footprint);
+            if let Some(section) = loaded.awaited(before.pc) {
+                self.add_awaited(section, me, &mut effect.footprint);
             }
             pause
         } else {
@@ -135,7 +154,7 @@ impl Machine {
         self.add_begin(loaded, me, &before, &mut effect.footprint);
         self.threads[me].begun = true;
         match pause {
-            // A thread that waits behind its visible operation has a phase that says so.
+            // A thread that waits after its visible operation has a phase that says so.
             Some(Pause::Visible) | None => return true,
             Some(Pause::Blocked | Pause::AtomicEnd) => return false,
             Some(Pause::Returned(_)) => self.threads[me].phase = Phase::Finished,
@@ -158,7 +177,7 @@ impl Machine {
         effect.fault = Some(self.attribute(loaded, me, fault));
     }
 
-    /// The effect of reading or writing a variable; false if it is something else.
+    /// Records the effect of reading or writing a variable. Returns false if it is something else.
     #[inline]
     fn simple_effect(
         &self,
@@ -196,7 +215,7 @@ impl Machine {
         self.footprint(loaded, me, thread, choice, &mut effect.footprint);
     }
 
-    /// One visible operation and the invisible code behind it; `None` if it waits right there.
+    /// Runs one visible operation and the invisible code after it. Returns `None` if it blocks there.
     #[inline]
     fn run_one(
         &mut self,
@@ -232,7 +251,7 @@ impl Machine {
         invisible::run(loaded, me, thread, stack, &mut self.local_log, budget)
     }
 
-    /// An atomic section and the invisible code behind it.
+    /// Runs an atomic section and the invisible code after it.
     fn run_section(
         &mut self,
         loaded: &Loaded,
@@ -271,7 +290,7 @@ impl Machine {
         footprint: &mut Footprint,
     ) -> Pause {
         let entry = loaded.procedures[procedure.index()];
-        // A thread for the moment, behind all others.
+        // A temporary thread, after all others.
         let me = self.threads.len();
         self.threads.push(Thread {
             pc: entry.pc,
@@ -309,7 +328,7 @@ impl Machine {
         pause
     }
 
-    /// Whether the end of a thread is an access: others can see it, or it was spawned.
+    /// Returns whether the end of a thread is an access: others can see it, or it was spawned.
     #[inline]
     pub(super) fn tracks_end(&self, loaded: &Loaded, me: usize) -> bool {
         loaded.observes_ends || me >= loaded.static_threads()
@@ -328,12 +347,12 @@ struct BlockedAt {
     pc: u32,
 }
 
-/// Whether only a try can tell what the pending step would touch. `may_end` tells whether it may
+/// Returns whether only a try can tell what the pending step would touch. `may_end` tells whether it may
 /// end its thread and that is an access.
 fn is_unclear(loaded: &Loaded, thread: &Thread, may_end: bool) -> bool {
     match (thread.phase, loaded.op(thread.pc)) {
         (Phase::FaultsAtOnce, _) | (Phase::Ready, Op::AtomicBegin { .. }) => true,
-        // What comes behind these belongs to their second half.
+        // What follows these belongs to their second half.
         (Phase::Ready, Op::Wait { .. } | Op::Arrive { .. }) => may_end,
         _ => may_end && loaded.foresight[thread.pc as usize].may_go_on,
     }

@@ -24,7 +24,7 @@ impl Machine {
         }
     }
 
-    /// A thread at its first visible instruction, or at its end if it has none.
+    /// Returns a thread that has run to its first visible instruction, or to its end if it has none.
     fn started(
         &mut self,
         loaded: &Loaded,
@@ -55,12 +55,12 @@ impl Machine {
                 return at_start;
             }
         };
-        // When the spawn is undone nobody looks at the slots of a thread that does not exist.
+        // When the spawn is undone, the slots of a thread that does not exist are not read.
         self.local_log.truncate(mark);
         Thread { phase, ..thread }
     }
 
-    /// The number of the thread that `creator` would spawn next.
+    /// Returns the number of the thread that `creator` would spawn next.
     pub(super) fn next_child(
         &mut self,
         creator: usize,
@@ -75,7 +75,7 @@ impl Machine {
         child
     }
 
-    /// Whether one more thread would be too many.
+    /// Returns whether one more thread would be too many.
     pub(super) fn is_full(&self, loaded: &Loaded) -> bool {
         self.cells[loaded.global_objects as usize] >= MOST_THREADS
     }

@@ -257,7 +257,7 @@ impl Display for OpText<'_> {
 }
 
 impl From<super::GlobalId> for ObjectRef {
-    /// The only object of a declaration without dimensions.
+    /// Returns the only object of a declaration without dimensions.
     fn from(global: super::GlobalId) -> Self {
         Self { global, index: Operand::Constant(0) }
     }

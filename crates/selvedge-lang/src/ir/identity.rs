@@ -12,7 +12,7 @@ use super::Program;
 pub struct Identity<'a>(&'a Program);
 
 impl Program {
-    /// What makes it the program that it is.
+    /// Returns what makes it the program that it is.
     pub fn identity(&self) -> Identity<'_> {
         Identity(self)
     }

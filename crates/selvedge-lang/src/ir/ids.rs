@@ -9,7 +9,7 @@ macro_rules! define_index {
         pub struct $name(pub u32);
 
         impl $name {
-            /// The index with this number.
+            /// Returns the index with this number.
             ///
             /// # Panics
             /// If it does not fit 32 bits: no source is that long.
@@ -17,7 +17,7 @@ macro_rules! define_index {
                 Self(u32::try_from(index).expect("internal error: more than 2^32 ids"))
             }
 
-            /// The number, for indexing.
+            /// Returns the number, for indexing.
             #[inline]
             pub fn index(self) -> usize {
                 self.0 as usize

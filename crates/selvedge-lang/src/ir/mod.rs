@@ -9,7 +9,7 @@
 //!
 //! An [`Op`] either works on slots alone (*invisible*) or is one *visible* operation: a read, a
 //! write, a lock, … ([`Op::is_visible`]). Outside atomic sections each visible operation is one
-//! step of its thread, together with the invisible instructions behind it. So the order of visible
+//! step of its thread, together with the invisible instructions after it. So the order of visible
 //! instructions is the order of steps: `x = y + z` is `Read y`, `Read z`, `Binary Add`, `Write x`.
 //!
 //! # How to lower to it
@@ -220,7 +220,7 @@ pub struct StaticThread {
     pub procedure: ProcedureId,
     /// Values of the parameters.
     pub arguments: Vec<i32>,
-    /// Whether it may wait for ever without that being a deadlock.
+    /// Whether it may stay blocked without that being a deadlock.
     pub daemon: bool,
 }
 
@@ -246,7 +246,7 @@ pub enum AtomicKind {
     Await,
 }
 
-/// A second text, with independence constraints. Its lines count on behind those of the source.
+/// A second text, with independence constraints. Its line numbers continue those of the source.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Additions {
     /// The file as the user named it, or where else it comes from.

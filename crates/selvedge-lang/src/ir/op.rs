@@ -201,7 +201,7 @@ pub enum Op {
         /// Which.
         mutex: ObjectRef,
     },
-    /// Gives a mutex up.
+    /// Releases a mutex.
     Unlock {
         /// Which.
         mutex: ObjectRef,
@@ -218,7 +218,7 @@ pub enum Op {
         /// Which.
         rwlock: ObjectRef,
     },
-    /// Gives up what `ReadLock` took.
+    /// Releases what `ReadLock` acquired.
     ReadUnlock {
         /// Which.
         rwlock: ObjectRef,
@@ -235,7 +235,7 @@ pub enum Op {
         /// Which.
         rwlock: ObjectRef,
     },
-    /// Gives up what `WriteLock` took.
+    /// Releases what `WriteLock` acquired.
     WriteUnlock {
         /// Which.
         rwlock: ObjectRef,
@@ -266,7 +266,7 @@ pub enum Op {
         /// Which.
         semaphore: ObjectRef,
     },
-    /// Gives the mutex up and waits for a signal; then takes the mutex again. Two steps.
+    /// Releases the mutex and waits for a signal; then acquires the mutex again. Two steps.
     Wait {
         /// Where signals are awaited.
         cond: ObjectRef,
@@ -423,7 +423,7 @@ pub enum Change {
     Pop(Option<Slot>),
     /// Takes the first element of a list into the slot, if one is given; faults if there is none.
     PopFront(Option<Slot>),
-    /// Gives the key (first) of a map the value (second).
+    /// Maps the key (first) to the value (second).
     Insert(Operand, Operand),
     /// Takes a key out of a map; no effect if it has none.
     Remove(Operand),

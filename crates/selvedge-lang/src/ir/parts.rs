@@ -126,7 +126,7 @@ impl Op {
         }
     }
 
-    /// The slot that gets its result, if it has one. What `Receive` binds is not meant here.
+    /// Returns the slot that gets its result, if it has one. What `Receive` binds is not meant here.
     pub fn target(&self) -> Option<Slot> {
         match *self {
             Op::Copy { target, .. }
@@ -178,7 +178,7 @@ impl Op {
 }
 
 impl super::Alternative {
-    /// The slots that taking it writes.
+    /// Returns the slots that taking it writes.
     pub fn bound(&self) -> Vec<Slot> {
         let bind = |pattern: &Pattern| match pattern {
             Pattern::Bind(slot) => Some(*slot),

@@ -21,7 +21,7 @@ impl Program {
         GlobalId::new(self.globals.len() - 1)
     }
 
-    /// Which procedures contain an `await`, also in what they call.
+    /// Returns which procedures contain an `await`, also in what they call.
     pub fn awaiting_procedures(&self) -> Vec<bool> {
         let mut awaiting = vec![false; self.procedures.len()];
         loop {
@@ -43,17 +43,17 @@ impl Program {
         SiteId::new(self.sites.len() - 1)
     }
 
-    /// How many objects the globals have; all of them are numbered below it.
+    /// Returns how many objects the globals have; all of them are numbered below it.
     pub fn global_objects(&self) -> usize {
         self.globals.last().map_or(0, |last| last.base as usize + last.objects())
     }
 
-    /// The mailbox of a thread that starts at the beginning; its life and its wake-up follow.
+    /// Returns the mailbox of a thread that starts at the beginning; its life and its wake-up follow.
     pub fn mailbox(&self, thread: usize) -> ObjectId {
         ObjectId::new(self.global_objects() + OBJECTS_PER_THREAD * thread)
     }
 
-    /// The declaration that an object belongs to, and which element it is.
+    /// Returns the declaration that an object belongs to, and which element it is.
     pub fn global_of(&self, object: ObjectId) -> Option<(GlobalId, usize)> {
         if object.index() >= self.global_objects() {
             return None;
@@ -64,7 +64,7 @@ impl Program {
         Some((id, (object.index() - global.base as usize) / global.objects_per_element()))
     }
 
-    /// Whether the end of a thread can be observed by others: there is a `send` or a `join`.
+    /// Returns whether the end of a thread can be observed by others: there is a `send` or a `join`.
     pub fn observes_ends(&self) -> bool {
         self.procedures
             .iter()
@@ -72,7 +72,7 @@ impl Program {
             .any(|instruction| matches!(instruction.op, Op::Send { .. } | Op::Join { .. }))
     }
 
-    /// A place in the source, for reports.
+    /// Returns a place in the source, for reports.
     pub fn place(&self, site: SiteId) -> Place {
         let site = &self.sites[site.index()];
         let (file, line) = match &self.additions {
@@ -86,22 +86,22 @@ impl Program {
 }
 
 impl Global {
-    /// How many elements there are; 1 without dimensions.
+    /// Returns how many elements there are; 1 without dimensions.
     pub fn elements(&self) -> usize {
         self.dims.iter().map(|&size| size as usize).product()
     }
 
-    /// How many objects all elements have together.
+    /// Returns how many objects all elements have together.
     pub fn objects(&self) -> usize {
         self.elements() * self.objects_per_element()
     }
 
-    /// How many objects one element has.
+    /// Returns how many objects one element has.
     pub fn objects_per_element(&self) -> usize {
         if matches!(self.kind, GlobalKind::Barrier { .. }) { 2 } else { 1 }
     }
 
-    /// The name of an element as the user would write it: `x`, `a[3]`, `grid[1][0]`.
+    /// Returns the name of an element as the user would write it: `x`, `a[3]`, `grid[1][0]`.
     pub fn element_name(&self, element: usize) -> String {
         match self.dims[..] {
             [] => self.name.clone(),
@@ -115,7 +115,7 @@ impl Global {
 }
 
 impl StaticThread {
-    /// Its name as the user would write it: `writer`, `reader[2]`.
+    /// Returns its name as the user would write it: `writer`, `reader[2]`.
     pub fn full_name(&self) -> String {
         match self.index {
             Some(index) => format!("{}[{index}]", self.name),
@@ -125,7 +125,7 @@ impl StaticThread {
 }
 
 impl Op {
-    /// Whether it is a step of its own outside of atomic sections.
+    /// Returns whether it is a step of its own outside of atomic sections.
     pub fn is_visible(&self) -> bool {
         !matches!(
             self,
@@ -146,7 +146,7 @@ impl Op {
         )
     }
 
-    /// Whether it may stand in an atomic section: all but what waits or chooses by itself.
+    /// Returns whether it may stand in an atomic section: all but what waits or chooses by itself.
     pub fn allowed_in_atomic(&self) -> bool {
         !self.is_visible()
             || matches!(
@@ -166,7 +166,7 @@ impl Op {
             )
     }
 
-    /// Whether it only looks: may stand in `finally` and in the condition of an independence
+    /// Returns whether it only looks: may stand in `finally` and in the condition of an independence
     /// constraint. Changes there have no effect outside.
     pub fn allowed_in_look(&self) -> bool {
         self.allowed_in_atomic()
@@ -178,7 +178,7 @@ impl Op {
 }
 
 impl Op {
-    /// Whether it may reach an `await` before the next instruction, if these procedures do.
+    /// Returns whether it may reach an `await` before the next instruction, if these procedures do.
     pub fn awaits(&self, awaiting: &[bool]) -> bool {
         match self {
             Op::Await { .. } => true,

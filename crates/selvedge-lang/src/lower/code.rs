@@ -103,7 +103,7 @@ impl Code {
         self.reachable |= info.used;
     }
 
-    /// Whether the code runs in one step with what stands before it.
+    /// Returns whether the code runs in one step with what stands before it.
     pub(super) fn in_one_step(&self) -> bool {
         self.one_look || self.scopes.iter().any(|scope| matches!(scope, Scope::Atomic { .. }))
     }
@@ -117,7 +117,7 @@ impl Code {
         self.take(pool, ty)
     }
 
-    /// A temporary that only `Index` of this global writes.
+    /// Returns a temporary that only `Index` of this global writes.
     pub(super) fn index_temporary(&mut self, global: GlobalId) -> Slot {
         self.take(Pool::Index(global), Type::Int)
     }
@@ -131,7 +131,7 @@ impl Code {
         slot
     }
 
-    /// What can be shown where two ways meet: what was read on both, and all local variables,
+    /// Returns what can be shown where two ways meet: what was read on both, and all local variables,
     /// which have their values anyway.
     pub(super) fn common(&self, mut some: Vec<Shown>, others: Vec<Shown>) -> Vec<Shown> {
         let is_local = |shown: &Shown| match shown.value {
@@ -149,7 +149,7 @@ impl Code {
         Mark(self.held.len())
     }
 
-    /// Gives back all temporaries taken since `mark`.
+    /// Releases all temporaries allocated since `mark`.
     pub(super) fn release(&mut self, mark: Mark) {
         for (pool, slot) in self.held.drain(mark.0..).rev() {
             self.free.entry(pool).or_default().push(slot);
@@ -211,7 +211,7 @@ fn resolve(op: &mut Op, labels: &[LabelInfo]) {
     }
 }
 
-/// The constant, if it is one.
+/// Returns the constant, if it is one.
 pub(super) fn constant_of(operand: Operand) -> Option<i32> {
     match operand {
         Operand::Constant(value) => Some(value),

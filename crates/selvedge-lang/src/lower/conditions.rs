@@ -55,7 +55,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// The value of an expression that evaluates only some of its parts.
+    /// Returns the value of an expression that evaluates only some of its parts.
     pub(super) fn branching_value(&mut self, expr: &Expr, wanted: Option<Slot>) -> Operand {
         let before = self.code.shown.clone();
         let site = self.sites.plain(expr.span);
@@ -97,7 +97,7 @@ impl Lowerer<'_> {
     }
 }
 
-/// The local variables that an expression uses.
+/// Returns the local variables that an expression uses.
 pub(super) fn locals_in(expr: &Expr) -> BTreeSet<LocalId> {
     let mut locals = BTreeSet::new();
     collect(expr, &mut locals);

@@ -52,7 +52,7 @@ impl Lowerer<'_> {
         value
     }
 
-    /// The instruction that computes the value. What it needs has been emitted; its target is
+    /// Returns the instruction that computes the value. What it needs has been emitted; its target is
     /// chosen last, when the temporaries of its operands are in use.
     fn computed(&mut self, expr: &Expr, wanted: Option<Slot>) -> (Op, Slot) {
         let ty = expr.ty;
@@ -201,14 +201,14 @@ impl Lowerer<'_> {
         self.sites.showing(expr.span, shown)
     }
 
-    /// The operand with its name, if it is a variable or an element.
+    /// Returns the operand with its name, if it is a variable or an element.
     pub(super) fn named(&self, expr: &Expr, value: Operand) -> Option<Shown> {
         let named =
             matches!(expr.kind, ExprKind::Local(_) | ExprKind::Read(_) | ExprKind::Query { .. });
         named.then(|| Shown { name: self.sites.one_line(expr.span), value, ty: expr.ty })
     }
 
-    /// A procedure that returns the value of `expr`. Its parameters are `locals`.
+    /// Returns a procedure that returns the value of `expr`. Its parameters are `locals`.
     pub(super) fn expression_procedure(
         &mut self,
         name: &str,
@@ -224,7 +224,7 @@ impl Lowerer<'_> {
         ProcedureId::new(self.procedures.len() - 1)
     }
 
-    /// The name of an object as it is written.
+    /// Returns the name of an object as it is written.
     pub(super) fn written(&self, element: &Element) -> String {
         self.sites.one_line(element.span)
     }

@@ -28,7 +28,7 @@ use tree::SectionLocal;
 /// A procedure has at most so many slots. Beyond: an error.
 const MAX_SLOTS: usize = 65_535;
 
-/// The program in its intermediate representation.
+/// Returns the program in its intermediate representation.
 pub(crate) fn lower(
     tree: &tree::Program,
     name: &str,

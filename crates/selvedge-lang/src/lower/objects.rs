@@ -24,7 +24,7 @@ impl Lowerer<'_> {
         ObjectRef { global, index: Operand::Slot(target) }
     }
 
-    /// The flat index, if all indices are constants in range.
+    /// Returns the flat index, if all indices are constants in range.
     fn constant_index(&self, element: &Element, indices: &[Operand]) -> Option<i32> {
         let sizes = &self.tree.objects[element.object.index()].sizes;
         let mut flat = 0_u32;
@@ -35,7 +35,7 @@ impl Lowerer<'_> {
         i32::try_from(flat).ok()
     }
 
-    /// The handle of a thread that starts at the beginning.
+    /// Returns the handle of a thread that starts at the beginning.
     pub(super) fn thread(&mut self, group: usize, index: Option<&Expr>, span: Span) -> Operand {
         let first = self.first_threads[group];
         let number = |number: usize| {

@@ -7,7 +7,7 @@ use crate::span::{LineIndex, Span};
 
 /// Longer texts are cut.
 const LONGEST_TEXT: usize = 160;
-/// More values help nobody.
+/// A message shows at most so many values.
 pub(super) const MOST_SHOWN: usize = 12;
 
 pub(super) struct Sites<'t> {
@@ -28,7 +28,7 @@ impl<'t> Sites<'t> {
         self.sites
     }
 
-    /// The site of an expression or statement.
+    /// Returns the site of an expression or statement.
     pub(super) fn plain(&mut self, span: Span) -> SiteId {
         let span = self.trimmed(span);
         if let Some(&site) = self.plain.get(&span) {
@@ -39,14 +39,14 @@ impl<'t> Sites<'t> {
         site
     }
 
-    /// The site of what stands before the first brace: `lock m` of `lock m { … }`.
+    /// Returns the site of what stands before the first brace: `lock m` of `lock m { … }`.
     pub(super) fn header(&mut self, span: Span) -> SiteId {
         let text = span.of(self.text);
         let length = text.find('{').map_or(text.len(), |brace| text[..brace].trim_end().len());
         self.plain(Span { start: span.start, end: span.start + len32(length) })
     }
 
-    /// A site whose message shows values.
+    /// Returns a site whose message shows values.
     pub(super) fn showing(&mut self, span: Span, shown: Vec<Shown>) -> SiteId {
         if shown.is_empty() {
             return self.plain(span);
@@ -55,7 +55,7 @@ impl<'t> Sites<'t> {
         self.add(span, self.one_line(span), shown)
     }
 
-    /// A site of something that is not written there.
+    /// Returns a site of something that is not written there.
     pub(super) fn implied(&mut self, span: Span, text: String) -> SiteId {
         self.add(span, text, Vec::new())
     }
@@ -76,7 +76,7 @@ impl<'t> Sites<'t> {
         Span { start: span.start, end: span.start + len32(shorter.len()) }
     }
 
-    /// The text under `span`, with single blanks.
+    /// Returns the text under `span`, with single blanks.
     pub(super) fn one_line(&self, span: Span) -> String {
         let mut line = String::new();
         for word in span.of(self.text).split_whitespace() {

@@ -72,7 +72,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Statements that are one instruction behind the evaluation of what they use.
+    /// Statements that are one instruction after the evaluation of their operands.
     fn simple(&mut self, kind: &StmtKind, span: Span) {
         let op = match kind {
             StmtKind::Wait { cond, mutex } => {

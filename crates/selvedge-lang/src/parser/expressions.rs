@@ -42,7 +42,27 @@ impl Parser<'_, '_> {
             left = self.limited(Expr { kind, span, height })?;
             compared &= op_level == Level::Comparison;
         }
-        Ok(left)
+        match is_bitwise(self.peek()) {
+            true => Err(self.no_bitwise()),
+            false => Ok(left),
+        }
+    }
+
+    /// Operators that other languages have. The lexer knows them, so that one message says what to write.
+    fn no_bitwise(&mut self) -> Reported {
+        let token = self.token();
+        let message = format!("there is no operator {}", token.kind.describe());
+        let error = Diagnostic::error(token.span, message);
+        let error = match token.kind {
+            TokenKind::BitAnd => error.help("for a logical \"and\" write `&&`"),
+            TokenKind::BitOr => error.help("for a logical \"or\" write `||`"),
+            TokenKind::BitNot => error.help("for a logical \"not\" write `!`"),
+            _ => error,
+        };
+        self.report(error.help(
+            "integers have no bitwise operators: use `*`, `/` and `%` with powers of two, or an array of \
+             booleans",
+        ))
     }
 
     fn chained_comparison(&mut self) -> Reported {
@@ -106,6 +126,9 @@ impl Parser<'_, '_> {
 
     fn no_expression(&mut self) -> Reported {
         let token = self.token();
+        if is_bitwise(token.kind) {
+            return self.no_bitwise();
+        }
         let message = format!("expected an expression, found {}", self.found());
         let error = Diagnostic::error(token.span, message);
         let help = match token.kind {
@@ -250,6 +273,11 @@ impl Parser<'_, '_> {
     }
 }
 
+fn is_bitwise(kind: TokenKind) -> bool {
+    use TokenKind::*;
+    matches!(kind, BitAnd | BitOr | BitXor | BitNot | ShiftLeft | ShiftRight)
+}
+
 fn leaf(kind: ExprKind, span: Span) -> Expr {
     Expr { kind, span, height: 1 }
 }
@@ -277,7 +305,7 @@ fn binary_op(kind: TokenKind) -> Option<(BinaryOp, Level)> {
     })
 }
 
-/// The level of the right operand: operators of one level group to the left.
+/// Returns the level of the right operand: operators of one level group to the left.
 fn tighter(level: Level) -> Level {
     match level {
         Level::Or => Level::And,

@@ -60,15 +60,19 @@ impl Parser<'_, '_> {
             "var",
         ];
         let word = token.span.of(self.text);
-        let help = match nearest(word, WORDS) {
+        let near = nearest(word, WORDS).filter(|_| foreign_declaration(word).is_none());
+        let help = match near {
             Some("int" | "var") => {
                 "declare a variable with `shared x = 0;`, a constant with `const N = 3;`".to_owned()
             }
             Some(near) if token.kind == TokenKind::Name => format!("did you mean `{near}`?"),
             _ if token.kind == TokenKind::Atomic => {
-                "`atomic` stands before `proc`, after `shared`, or inside a thread".to_owned()
+                "write `atomic proc …` or `shared atomic …`; an `atomic` block belongs inside a thread"
+                    .to_owned()
             }
-            _ => "statements stand inside of threads: `thread t { … }`".to_owned(),
+            _ => foreign_declaration(word)
+                .unwrap_or("a statement belongs inside a thread: `thread t { … }`")
+                .to_owned(),
         };
         let message = format!("expected a declaration, found {}", self.found());
         self.report(Diagnostic::error(token.span, message).help(help))
@@ -241,7 +245,7 @@ impl Parser<'_, '_> {
             if is_fn {
                 return Ok(Some(ty));
             }
-            let message = format!("procedure `{}` cannot give a value", name.text);
+            let message = format!("procedure `{}` cannot return a value", name.text);
             self.report(Diagnostic::error(span, message).help("write `fn` in place of `proc`"));
             return Ok(None);
         }
@@ -308,4 +312,26 @@ impl Parser<'_, '_> {
         };
         Ok(IndependentSide { name, params })
     }
+}
+
+/// Returns what to write for a declaration that other languages have.
+fn foreign_declaration(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "struct" | "class" | "record" | "union" | "type" | "typedef" => {
+            "there are no structures: declare a shared variable, or an array, for each field"
+        }
+        "enum" => "there are no enumerations: declare a constant for each value: `const RED = 0;`",
+        "let" | "static" | "volatile" | "global" => {
+            "what threads share is declared with `shared x = 0;`, a local variable inside a thread"
+        }
+        "def" | "func" | "function" | "void" => {
+            "declare a function with `fn f(a: int) -> int { … }`, a procedure with `proc p(a: int) { … }`"
+        }
+        "process" | "proctype" | "active" | "main" => "declare a thread with `thread t { … }`",
+        "channel" | "chan" | "queue" => {
+            "each thread has a mailbox (`send t(v);`, `receive (let v) { … }`); a queue is a `list q;`"
+        }
+        "import" | "include" | "use" | "module" => "a program is one file",
+        _ => return None,
+    })
 }

@@ -18,7 +18,7 @@ pub(crate) const MAX_NESTING: u32 = 100;
 /// How deep the tree of one expression may be; also the number of terms in one sum. Beyond: an error.
 pub(crate) const MAX_HEIGHT: u32 = 250;
 
-/// The tree of `text`, as far as it can be made.
+/// Returns the tree of `text`, as far as it can be made.
 pub(crate) fn parse(text: &str, diagnostics: &mut Diagnostics) -> File {
     let tokens = lex(text, diagnostics);
     let mut parser = Parser {
@@ -137,7 +137,7 @@ impl<'t> Parser<'t, '_> {
         Ident { text: token.span.of(self.text).to_owned(), span: token.span }
     }
 
-    /// The place of the token before the next one.
+    /// Returns the place of the token before the next one.
     fn previous(&self) -> Span {
         match self.at.checked_sub(1) {
             Some(before) => self.tokens[before].span,
@@ -145,7 +145,7 @@ impl<'t> Parser<'t, '_> {
         }
     }
 
-    /// The next token, as messages call it.
+    /// Returns the next token, as messages call it.
     fn found(&self) -> String {
         let token = self.token();
         match token.kind {
@@ -221,13 +221,13 @@ impl<'t> Parser<'t, '_> {
         )
     }
 
-    /// Whether the next token is the very first on its line, without indentation.
+    /// Returns whether the next token is the very first on its line, without indentation.
     fn starts_line(&self) -> bool {
         let start = self.token().span.start as usize;
         start == 0 || self.text.as_bytes()[start - 1] == b'\n'
     }
 
-    /// Whether the next token is the first on its line.
+    /// Returns whether the next token is the first on its line.
     fn first_on_line(&self) -> bool {
         let between = Span { start: self.previous().end, end: self.token().span.start };
         between.of(self.text).contains('\n')
@@ -266,13 +266,13 @@ impl<'t> Parser<'t, '_> {
         }
     }
 
-    /// Whether the last token ends a statement or an item.
+    /// Returns whether the last token ends a statement or an item.
     fn ended(&self) -> bool {
         let last = self.at.checked_sub(1).map(|last| self.tokens[last].kind);
         matches!(last, Some(TokenKind::Semicolon | TokenKind::RightBrace))
     }
 
-    /// How many braces were opened since token `start` and not closed.
+    /// Returns how many braces were opened since token `start` and not closed.
     fn open_braces(&self, start: usize) -> u32 {
         self.tokens[start..self.at].iter().fold(0_u32, |depth, token| match token.kind {
             TokenKind::LeftBrace => depth + 1,

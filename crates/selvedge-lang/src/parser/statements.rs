@@ -9,7 +9,7 @@ use crate::lexer::{TokenKind, string_value};
 use crate::span::Span;
 
 impl Parser<'_, '_> {
-    /// The next statement; on an error, `None`, and the parser stands at the one after it.
+    /// Returns the next statement; on an error, `None`, and the parser stands at the one after it.
     pub(super) fn statement_or_skip(&mut self) -> Option<Stmt> {
         let before = self.at;
         match self.statement() {
@@ -73,11 +73,12 @@ impl Parser<'_, '_> {
         self.report(error.help("write `if c { … } else { … }`, without `;` in between"))
     }
 
-    /// A declaration inside a block: reported, but parsed and kept, so that its name is known.
+    /// Parses a declaration inside a block: it is reported, but kept, so that its name is known.
     fn item_inside(&mut self) -> Reported {
         let token = self.token();
         let word = token.span.of(self.text);
-        let error = Diagnostic::error(token.span, format!("`{word}` cannot stand inside a block"));
+        let error =
+            Diagnostic::error(token.span, format!("`{word}` is not allowed inside a block"));
         let help = match token.kind {
             TokenKind::Shared => "move it out of the block; for a local variable write `let`",
             TokenKind::Const => "move it out of the block, or write `let`",
@@ -278,7 +279,7 @@ impl Parser<'_, '_> {
         let close = self.bump();
         if alternatives.is_empty() && after.is_none() {
             let span = open.to(close.span);
-            let error = Diagnostic::error(span, "`receive` without alternatives waits for ever");
+            let error = Diagnostic::error(span, "`receive` without alternatives never returns");
             self.report(error.help("add one: `(let v) => { … }`"));
         }
         Ok(StmtKind::Receive { alternatives, after })
@@ -320,7 +321,7 @@ impl Parser<'_, '_> {
             TokenKind::LeftBrace => None,
             TokenKind::Proc => {
                 let span = self.token().span;
-                let error = Diagnostic::error(span, "`proc` cannot stand inside a block");
+                let error = Diagnostic::error(span, "`proc` is not allowed inside a block");
                 return Err(self.report(error.help("move `atomic proc` out of the block")));
             }
             _ => Some(self.ident("`{` or a name for the block after `atomic`")?),
@@ -329,7 +330,7 @@ impl Parser<'_, '_> {
         Ok(StmtKind::Atomic { name, body })
     }
 
-    /// An assignment, or a call.
+    /// Returns an assignment, or a call.
     fn expression_statement(&mut self) -> Parsed<StmtKind> {
         let expression = self.expression()?;
         let op = match self.peek() {

@@ -34,7 +34,7 @@ impl Circuit {
         Self { solver, ..Self::default() }
     }
 
-    /// A fresh literal.
+    /// Returns a fresh literal.
     pub fn fresh(&mut self) -> Lit {
         self.solver.new_lit()
     }
@@ -79,12 +79,12 @@ impl Circuit {
         made
     }
 
-    /// Whether `part` is an input of the "and" `whole`.
+    /// Returns whether `part` is an input of the "and" `whole`.
     fn is_part_of(&self, part: Lit, whole: Lit) -> bool {
         self.inputs.get(&whole).is_some_and(|&(a, b)| a == part || b == part)
     }
 
-    /// One of the two, or both.
+    /// Returns one of the two, or both.
     pub fn or(&mut self, a: Lit, b: Lit) -> Lit {
         // `g && c || g && !c` is `g`: what two branches have in common.
         if let (Some(&(a1, a2)), Some(&(b1, b2))) = (self.inputs.get(&a), self.inputs.get(&b)) {
@@ -181,7 +181,7 @@ impl Circuit {
         })
     }
 
-    /// One of the three, or all: the sum of an adder.
+    /// Returns one of the three, or all: the sum of an adder.
     pub fn odd(&mut self, a: Lit, b: Lit, c: Lit) -> Lit {
         let positive = |lit: Lit| if lit.is_positive() { lit } else { !lit };
         let flip = [a, b, c].iter().filter(|lit| !lit.is_positive()).count() % 2 == 1;
@@ -209,7 +209,7 @@ impl Circuit {
         if flip { !out } else { out }
     }
 
-    /// All of them.
+    /// Returns all of them.
     pub fn all(&mut self, lits: &[Lit]) -> Lit {
         let mut rest: Vec<Lit> = lits.iter().copied().filter(|&lit| lit != Lit::TRUE).collect();
         rest.sort_unstable();
@@ -255,7 +255,7 @@ impl Circuit {
         }
     }
 
-    /// Whether `a` being true is known to make `b` true: `b` is one of the conditions that `a` is
+    /// Returns whether `a` being true is known to make `b` true: `b` is one of the conditions that `a` is
     /// made of. May say no although it is so.
     pub fn implies(&self, a: Lit, b: Lit) -> bool {
         // Beyond, the answer is no, which is always allowed.

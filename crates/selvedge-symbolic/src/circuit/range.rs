@@ -16,12 +16,12 @@ pub struct Range {
 }
 
 impl Range {
-    /// One value.
+    /// Returns one value.
     pub fn of(value: i64) -> Self {
         Self { low: value, high: value }
     }
 
-    /// All values of words of so many bits.
+    /// Returns all values of words of so many bits.
     pub fn of_width(width: usize) -> Self {
         match width {
             0 => Self::of(0),
@@ -33,7 +33,7 @@ impl Range {
         }
     }
 
-    /// The values of both.
+    /// Returns the values of both.
     pub fn join(self, other: Self) -> Self {
         Self { low: self.low.min(other.low), high: self.high.max(other.high) }
     }
@@ -55,12 +55,12 @@ impl Range {
         self.low.abs().max(self.high.abs())
     }
 
-    /// The bits from this one on are copies of the sign.
+    /// Returns the first bit from which on all bits are copies of the sign.
     fn bits(self) -> usize {
         (1..64).find(|&bits| Self::of_width(bits + 1).contains(self)).unwrap_or(64)
     }
 
-    /// The sign, if all values have the same.
+    /// Returns the sign, if all values have the same.
     fn sign(self) -> Option<Lit> {
         match (self.low >= 0, self.high < 0) {
             (true, _) => Some(Lit::FALSE),
@@ -103,7 +103,7 @@ impl Term {
         std::iter::once(first).chain(second)
     }
 
-    /// What comes out, if nothing wraps around.
+    /// Returns what comes out, if nothing wraps around.
     fn range(&self, of: impl Fn(&Word) -> Range) -> Range {
         match self {
             Term::Add(a, b) => {
@@ -152,7 +152,7 @@ impl Circuit {
         }
     }
 
-    /// How a word is computed from words that satisfy `is_known`, and from others about which
+    /// Returns how a word is computed from words that satisfy `is_known`, and from others about which
     /// nothing is noted.
     pub fn computation(&self, word: &Word, is_known: impl Fn(&Word) -> bool) -> Computation {
         let mut found = Vec::new();
@@ -173,12 +173,12 @@ impl Circuit {
         found
     }
 
-    /// All words that a computation reads.
+    /// Returns all words that a computation reads.
     pub fn reads_of(&self, computation: &[u32]) -> impl Iterator<Item = &Word> {
         computation.iter().flat_map(|&number| self.terms[number as usize].1.inputs())
     }
 
-    /// The range of a word, by its computation and the ranges of known words.
+    /// Returns the range of a word, by its computation and the ranges of known words.
     pub fn range(
         &self,
         word: &Word,
@@ -219,7 +219,7 @@ impl Circuit {
         }
     }
 
-    /// A word about which nothing is known, but for bits that no value of a range needs.
+    /// Returns a word about which nothing is known, but for bits that no value of a range needs.
     pub fn fresh_word_in(&mut self, range: Range, width: usize) -> Word {
         let low = self.fresh_word(range.bits().min(width));
         let sign = match range.sign() {
@@ -233,7 +233,7 @@ impl Circuit {
 }
 
 impl Word {
-    /// What the constant bits say.
+    /// Returns what the constant bits say.
     fn range_of_bits(&self) -> Range {
         if let Some(value) = self.as_constant() {
             return Range::of(i64::from(value));

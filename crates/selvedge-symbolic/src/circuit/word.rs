@@ -14,32 +14,32 @@ pub struct Word(pub(super) Rc<[Lit]>);
 const INTEGER: usize = 32;
 
 impl Word {
-    /// A constant of so many bits.
+    /// Returns a constant of so many bits.
     pub fn constant(value: i32, width: usize) -> Self {
         (0..width).map(|bit| Lit::constant(value >> bit.min(31) & 1 == 1)).collect()
     }
 
-    /// A constant integer.
+    /// Returns a constant integer.
     pub fn integer(value: i32) -> Self {
         Self::constant(value, INTEGER)
     }
 
-    /// A boolean.
+    /// Returns a boolean.
     pub fn boolean(lit: Lit) -> Self {
         Self(Rc::new([lit]))
     }
 
-    /// The bits, lowest first.
+    /// Returns the bits, lowest first.
     pub fn bits(&self) -> &[Lit] {
         &self.0
     }
 
-    /// How many bits it has.
+    /// Returns how many bits it has.
     pub fn width(&self) -> usize {
         self.0.len()
     }
 
-    /// The sign.
+    /// Returns the sign.
     pub fn sign(&self) -> Lit {
         self.0.last().copied().unwrap_or(Lit::FALSE)
     }
@@ -49,7 +49,7 @@ impl Word {
         self.0.first().copied().unwrap_or(Lit::FALSE)
     }
 
-    /// Its value, if all bits are constants. One bit is 0 or 1.
+    /// Returns its value, if all bits are constants. One bit is 0 or 1.
     pub fn as_constant(&self) -> Option<i32> {
         let mut value = 0_i64;
         for (i, bit) in self.0.iter().enumerate() {
@@ -62,7 +62,7 @@ impl Word {
         i32::try_from(value).ok()
     }
 
-    /// Its value in the last model.
+    /// Returns its value in the last model.
     pub fn value(&self, circuit: &Circuit) -> i32 {
         let known = self.0.iter().map(|&bit| Lit::constant(circuit.solver.value(bit)));
         known.collect::<Word>().as_constant().unwrap_or(0)
@@ -82,7 +82,7 @@ impl FromIterator<Lit> for Word {
 }
 
 impl Circuit {
-    /// A word about which nothing is known.
+    /// Returns a word about which nothing is known.
     pub fn fresh_word(&mut self, width: usize) -> Word {
         (0..width).map(|_| self.fresh()).collect()
     }
@@ -106,7 +106,7 @@ impl Circuit {
         bits.into_iter().map(|(a, b)| self.choose(condition, a, b)).collect()
     }
 
-    /// Whether two words of one width are the same.
+    /// Returns whether two words of one width are the same.
     pub fn equal_words(&mut self, a: &Word, b: &Word) -> Lit {
         let mut same = Vec::with_capacity(a.width());
         for (&a, &b) in a.0.iter().zip(b.0.iter()) {
@@ -132,7 +132,7 @@ impl Circuit {
         }
     }
 
-    /// Whether `a < b` as unsigned numbers of one width.
+    /// Returns whether `a < b` as unsigned numbers of one width.
     pub fn less_unsigned(&mut self, a: &Word, b: &Word) -> Lit {
         let mut less = Lit::FALSE;
         for (&a, &b) in a.0.iter().zip(b.0.iter()) {
@@ -142,7 +142,7 @@ impl Circuit {
         less
     }
 
-    /// Whether `a < b`.
+    /// Returns whether `a < b`.
     pub fn less(&mut self, a: &Word, b: &Word) -> Lit {
         let flipped = |word: &Word| -> Word {
             let last = word.width().saturating_sub(1);
@@ -153,12 +153,12 @@ impl Circuit {
         self.less_unsigned(&a, &b)
     }
 
-    /// Whether `a <= b`.
+    /// Returns whether `a <= b`.
     pub fn at_most(&mut self, a: &Word, b: &Word) -> Lit {
         !self.less(b, a)
     }
 
-    /// Whether it is the constant.
+    /// Returns whether it is the constant.
     pub fn is(&mut self, word: &Word, value: i32) -> Lit {
         self.equal_words(word, &Word::constant(value, word.width()))
     }

@@ -127,7 +127,7 @@ impl Runner<'_, '_> {
         self.may_overflow(path, (overflow, Question::Overflows(op, a, b)), result, site)
     }
 
-    /// The result, unless it overflows.
+    /// Returns the result, unless it overflows.
     fn may_overflow(
         &mut self,
         path: &mut Path,

@@ -37,7 +37,7 @@ pub(super) enum Literal {
 /// How terms are ordered in a form, so that it reads well: by name.
 pub(super) type Order<'o> = &'o dyn Fn(&[OpaqueId]) -> (u8, String);
 
-/// The literal that a comparison is when it is true; `None` if it is always true or false.
+/// Returns the literal that a comparison is when it is true; `None` if it is always true or false.
 pub(super) fn literal(comparison: &Comparison, order: Order<'_>) -> Option<Literal> {
     let (relation, left, right) = comparison;
     let (form, constant) = parts(&left.minus(right), order);
@@ -68,7 +68,7 @@ pub(super) fn literal(comparison: &Comparison, order: Order<'_>) -> Option<Liter
     }
 }
 
-/// What must hold so that a result fits into 32 bits.
+/// Returns what must hold so that a result fits into 32 bits.
 pub(super) fn fits(result: &Poly, order: Order<'_>) -> Vec<Literal> {
     let (form, constant) = parts(result, order);
     let [(product, factor)] = form.as_slice() else {
@@ -119,7 +119,7 @@ impl Literal {
         }
     }
 
-    /// The shared objects that it reads.
+    /// Returns the shared objects that it reads.
     pub(super) fn globals(&self, terms: &Terms) -> BTreeSet<GlobalId> {
         let mut found = BTreeSet::new();
         for (product, _) in self.form() {
@@ -135,12 +135,12 @@ impl Literal {
         }
     }
 
-    /// Whether it is a `!=`.
+    /// Returns whether it is a `!=`.
     pub(super) fn is_inequality(&self) -> bool {
         matches!(self, Literal::Compared(Atom { relation: AtomRelation::Equal, .. }, false))
     }
 
-    /// Whether it is a `==`.
+    /// Returns whether it is a `==`.
     pub(super) fn is_equality(&self) -> bool {
         matches!(self, Literal::Compared(Atom { relation: AtomRelation::Equal, .. }, true))
     }

@@ -28,7 +28,7 @@ impl Block {
         Some(Self { atomic, procedure, begin: Label::new(begin) })
     }
 
-    /// Its instructions: all that can be reached before it is left.
+    /// Returns its instructions: all that can be reached before it is left.
     fn labels(&self, program: &Program) -> BTreeSet<Label> {
         let code = &program.procedures[self.procedure.index()].code;
         let mut found = BTreeSet::new();
@@ -112,7 +112,7 @@ impl Touched {
         }
     }
 
-    /// Whether neither touches what the other writes.
+    /// Returns whether neither touches what the other writes.
     pub(super) fn is_apart_from(&self, other: &Self) -> bool {
         self.written.is_disjoint(&other.globals) && other.written.is_disjoint(&self.globals)
     }
@@ -144,7 +144,7 @@ fn may_fail(op: &Op) -> bool {
     }
 }
 
-/// Whether it raises the index of a `for` loop, which is below a limit then.
+/// Returns whether it raises the index of a `for` loop, which is below a limit then.
 fn counts_rounds(code: &[Instruction], at: Label) -> bool {
     let Op::Binary { op: BinaryOp::Add, target, left: Operand::Slot(index), right } =
         &code[at.index()].op
@@ -156,7 +156,7 @@ fn counts_rounds(code: &[Instruction], at: Label) -> bool {
     target == index && *right == Operand::Constant(1) && *left == Operand::Slot(*index)
 }
 
-/// What has no encoding.
+/// Returns what has no encoding.
 fn strange(op: &Op) -> Option<&'static str> {
     match op {
         Op::Send { .. } => Some("sends a message"),
@@ -224,7 +224,7 @@ fn live(program: &Program, procedure: ProcedureId) -> Vec<BTreeSet<Slot>> {
     }
 }
 
-/// The type of a slot.
+/// Returns the type of a slot.
 pub(super) fn slot_type(program: &Program, procedure: ProcedureId, slot: Slot) -> Type {
     program.procedures[procedure.index()].slots[slot.index()].ty
 }

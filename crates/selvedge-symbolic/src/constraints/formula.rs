@@ -53,7 +53,7 @@ impl Runner<'_, '_> {
         })
     }
 
-    /// Whether both orders end the same way.
+    /// Returns whether both orders end the same way.
     fn same_end(&mut self, a: &Path, b: &Path) -> Result<Lit, GiveUp> {
         self.words.noted = Some(Vec::new());
         let mut all = Vec::new();
@@ -134,7 +134,7 @@ impl Runner<'_, '_> {
         }
     }
 
-    /// Whether two multisets of tasks are the same.
+    /// Returns whether two multisets of tasks are the same.
     fn same_tasks(&mut self, a: &[Task], b: &[Task]) -> Lit {
         if a.len() != b.len() {
             return Lit::FALSE;

@@ -36,7 +36,7 @@ impl Runner<'_, '_> {
         self.abstracted = true;
         path.has_effects = true;
         self.leave_loop(path, (head, end), call, &touched)?;
-        // One that fails leaves something behind too, and it too depends on what it read alone.
+        // A loop that fails has a result as well, which also depends only on what it read.
         if fails { Err(Halt::Left(Exit::FailedInLoop(call))) } else { Ok(()) }
     }
 
@@ -68,7 +68,7 @@ impl Runner<'_, '_> {
                 }
             });
         }
-        // What is only used behind the loop is no business of the loop.
+        // What is only used after the loop is not part of it.
         for &slot in self.shape(procedure).live[head.index()].intersection(&used) {
             match self.value(path, Operand::Slot(slot)) {
                 Value::Number(number) => arguments.push(Argument::Value(number)),
@@ -83,7 +83,7 @@ impl Runner<'_, '_> {
         Ok(arguments)
     }
 
-    /// The number of a run: the same for one that reads the same.
+    /// Returns the number of a run: the same for one that reads the same.
     fn call_id(&mut self, call: Call) -> CallId {
         let calls = &mut self.words.calls;
         let same = |known: &Call| known.run == call.run && known.arguments == call.arguments;

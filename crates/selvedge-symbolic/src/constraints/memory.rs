@@ -18,7 +18,7 @@ struct Found {
 }
 
 impl Runner<'_, '_> {
-    /// An operation on shared objects.
+    /// Runs an operation on shared objects.
     pub(super) fn visible(&mut self, path: &mut Path, op: &Op, site: SiteId) -> Result<(), Halt> {
         // From here on it may know what others have done.
         path.is_local &= matches!(op, Op::Write { .. });
@@ -69,7 +69,7 @@ impl Runner<'_, '_> {
         Ok(())
     }
 
-    /// Adds to a variable; gives what it was.
+    /// Adds to a variable. Returns what it was.
     fn add_to(
         &mut self,
         path: &mut Path,
@@ -86,7 +86,7 @@ impl Runner<'_, '_> {
 
     pub(super) fn read(&mut self, path: &mut Path, variable: ObjectRef) -> Result<Poly, Halt> {
         if !self.written.contains(&variable.global) {
-            // Nobody writes it: two names of one element need not be told apart.
+            // It is not written: two names of one element need not be distinguished.
             let index = self.index(path, variable);
             let objects = Objects::untouched(variable.global, self.kind(variable.global)?);
             return Ok(number(&self.words.original(&objects, &index)));
@@ -274,7 +274,7 @@ impl Runner<'_, '_> {
         Ok(())
     }
 
-    /// The item at a position of a list, and where it is noted.
+    /// Returns the item at a position of a list, and where it is noted.
     fn item(
         &mut self,
         path: &mut Path,
@@ -291,7 +291,7 @@ impl Runner<'_, '_> {
                 let opaque = Opaque::Item(place.clone(), position.clone());
                 Ok((None, self.words.opaque(opaque, Type::Int)))
             }
-            // Every position of a list that was cleared is noted: nobody gets here.
+            // Every position of a list that was cleared is noted: this is not reached.
             None => Err(GiveUp::TooLarge("a cleared list has an item of unknown origin").into()),
         }
     }
@@ -314,7 +314,7 @@ impl Runner<'_, '_> {
         Ok(())
     }
 
-    /// Whether a list contains a value: only of a list that at most grew.
+    /// Returns whether a list contains a value: only of a list that at most grew.
     fn contains(&mut self, path: &mut Path, list: &List, value: &Poly) -> Result<Poly, Halt> {
         let length = match &list.origin {
             Some(place) => self.words.opaque(Opaque::Length(place.clone()), Type::Int),
@@ -345,7 +345,7 @@ impl Runner<'_, '_> {
         })
     }
 
-    /// The entry of a map for a key; it is noted from now on.
+    /// Returns the entry of a map for a key; it is noted from now on.
     fn entry(&mut self, path: &mut Path, map: &mut Map, key: &Poly) -> Result<usize, Halt> {
         for at in 0..map.entries.len() {
             let other = map.entries[at].0.clone();

@@ -17,7 +17,7 @@
 //!
 //! **Differs from the paper.** The solver works on bits, not on integers without bound. Tasks are compared
 //! by value, in every order, and not by their text. Lists and maps are looked into: positions and keys are
-//! terms like others. Local variables that are used behind a block belong to the state. A constraint is
+//! terms like others. Local variables that are used after a block belong to the state. A constraint is
 //! dropped for others only if these read no more shared variables, so that none is lost that lasts longer.
 //!
 //! **Exact.** Every constraint was checked as it is written, by one last question to the solver: does it
@@ -99,7 +99,7 @@ pub enum GiveUp {
 }
 
 impl Constraint {
-    /// The whole condition as text of the language; `None` is always.
+    /// Returns the whole condition as text of the language; `None` is always.
     pub fn text(&self) -> Option<String> {
         let parts: Vec<&str> =
             self.condition.iter().chain(&self.guard).map(String::as_str).collect();
@@ -108,7 +108,7 @@ impl Constraint {
 }
 
 impl Synthesis {
-    /// The constraints as declarations of the language, one per line.
+    /// Returns the constraints as declarations of the language, one per line.
     pub fn declarations(&self) -> String {
         let [first, second] = &self.heads;
         let constraints = self.found.iter().flat_map(|found| &found.constraints);
@@ -120,7 +120,7 @@ impl Synthesis {
     }
 }
 
-/// All pairs of blocks that constraints can speak of: atomic procedures and named atomic blocks.
+/// Returns all pairs of blocks that constraints can refer to: atomic procedures and named atomic blocks.
 pub fn pairs(program: &Program) -> Vec<(AtomicId, AtomicId)> {
     let named = |&atomic: &AtomicId| {
         program.atomics[atomic.index()].name.is_some() && Block::new(program, atomic).is_some()

@@ -97,7 +97,7 @@ impl<'p, 'a> Runner<'p, 'a> {
         }
     }
 
-    /// All ways through both blocks, in this order.
+    /// Runs all paths through both blocks, in this order.
     pub(super) fn run(&mut self, first: Side, start: Path) -> Result<Vec<Path>, GiveUp> {
         let mut ends = Vec::new();
         let halfway = self.run_block(first, start)?;
@@ -184,7 +184,7 @@ impl<'p, 'a> Runner<'p, 'a> {
         }
     }
 
-    /// What the message of the instruction at hand shows if it fails.
+    /// Returns what the message of the instruction at hand shows if it fails.
     fn shown(&mut self, path: &mut Path) -> Vec<Value> {
         let frame = path.frame();
         let code = &self.program.procedures[frame.procedure.index()].code;
@@ -204,7 +204,7 @@ impl<'p, 'a> Runner<'p, 'a> {
         values
     }
 
-    /// Whether the instruction at hand decides if the innermost loop goes on.
+    /// Returns whether the instruction at hand decides if the innermost loop goes on.
     fn is_exit_test(&self, path: &Path) -> bool {
         let (Some(unrolling), Some(frame)) = (path.unrolling.last(), path.frames.last()) else {
             return false;
@@ -431,7 +431,7 @@ impl<'p, 'a> Runner<'p, 'a> {
         path.tasks.push(Task::One { procedure, arguments, handle });
     }
 
-    /// Where the thread goes on, and with what.
+    /// Returns where the thread goes on, and with what.
     fn exit(&mut self, path: &mut Path, mut label: Label) -> Exit {
         let procedure = path.frame().procedure;
         let code = &self.program.procedures[procedure.index()].code;
@@ -476,13 +476,13 @@ impl<'p, 'a> Runner<'p, 'a> {
         }
     }
 
-    /// Whether a boolean is true here.
+    /// Returns whether a boolean is true here.
     pub(super) fn holds(&mut self, path: &mut Path, condition: &Poly) -> Result<bool, Halt> {
         let zero = Poly::constant(0);
         self.decide(path, Relation::Equal, condition, &zero).map(|is_zero| !is_zero)
     }
 
-    /// Whether a comparison is true here.
+    /// Returns whether a comparison is true here.
     pub(super) fn decide(
         &mut self,
         path: &mut Path,
@@ -501,7 +501,7 @@ impl<'p, 'a> Runner<'p, 'a> {
         answer
     }
 
-    /// Whether a literal, which answers the question, is true here; a fork if it can be both.
+    /// Returns whether a literal, which answers the question, is true here; a fork if it can be both.
     pub(super) fn settle(
         &mut self,
         path: &mut Path,
@@ -542,7 +542,7 @@ impl<'p, 'a> Runner<'p, 'a> {
         Err(Halt::Fork(lit, [if_true, if_false]))
     }
 
-    /// The answers, false and true, that were seen in states where the guard holds.
+    /// Returns the answers, false and true, that were seen in states where the guard holds.
     pub(super) fn answers(&self, path: &Path, question: Question<'_>) -> [bool; 2] {
         let mut seen = [false; 2];
         for witness in &path.witnesses {

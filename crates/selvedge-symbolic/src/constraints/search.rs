@@ -22,7 +22,7 @@ use crate::solver::Lit;
 const MOST_MODELS: usize = 400;
 /// Nor more in a row that show no constraint.
 const MOST_IN_VAIN: usize = 25;
-/// More constraints help nobody.
+/// At most so many constraints.
 const MOST_CONSTRAINTS: usize = 40;
 /// Pairs of literals are tried only among so many.
 const MOST_PAIRED: usize = 30;
@@ -81,7 +81,7 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
         }
     }
 
-    /// All constraints.
+    /// Returns all constraints.
     pub(super) fn run(mut self) -> Result<(Vec<Cube>, bool), GiveUp> {
         if self.entails(&[])? {
             self.add(Vec::new())?;
@@ -118,7 +118,7 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
         literals.iter().map(|literal| self.meaning(literal)).collect()
     }
 
-    /// Whether the blocks commute wherever these literals hold and nothing overflows.
+    /// Returns whether the blocks commute wherever these literals hold and nothing overflows.
     fn entails(&mut self, literals: &[Literal]) -> Result<bool, GiveUp> {
         // Most candidates fall at a state that another one fell at.
         if self.refutations.iter().any(|state| literals.iter().all(|lit| state.contains(lit))) {
@@ -133,7 +133,7 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
         Ok(!refuted)
     }
 
-    /// The literals that hold in the solver's last model.
+    /// Returns the literals that hold in the solver's last model.
     fn holding(&self) -> BTreeSet<Literal> {
         let holds = |literal: &&Literal| {
             let meaning = self.meanings.get(literal);
@@ -142,7 +142,7 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
         self.literals.iter().filter(holds).cloned().collect()
     }
 
-    /// Whether these literals can hold at all.
+    /// Returns whether these literals can hold at all.
     fn possible(&mut self, literals: &[Literal]) -> Result<bool, GiveUp> {
         let mut assumptions = self.meanings(literals);
         assumptions.push(self.formula.no_overflow);
@@ -247,14 +247,14 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
         Ok(())
     }
 
-    /// Whether constraints that read no more hold wherever these literals do.
+    /// Returns whether constraints that read no more hold wherever these literals do.
     fn is_known(&mut self, literals: &[Literal]) -> Result<bool, GiveUp> {
         let found = self.found.clone();
         let cube = Cube { literals: literals.to_vec(), guard: Vec::new() };
         self.is_covered(&cube, found.iter())
     }
 
-    /// Whether others that read no more hold wherever it does.
+    /// Returns whether others that read no more hold wherever it does.
     fn is_covered<'c>(
         &mut self,
         cube: &Cube,
@@ -356,7 +356,7 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
         Ok(if same { new.literals } else { old.literals })
     }
 
-    /// All constraints but those that others cover.
+    /// Returns all constraints but those that others cover.
     fn minimised(&mut self) -> Result<Vec<Cube>, GiveUp> {
         let found = std::mem::take(&mut self.found);
         let mut order: Vec<usize> = (0..found.len()).collect();
@@ -376,7 +376,7 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
         Ok(kept.into_iter().map(|i| found[i].clone()).collect())
     }
 
-    /// What has to be added so that the blocks commute even if something overflows; `None` if that
+    /// Returns what must be added so that the blocks commute even if something overflows; `None` if that
     /// cannot be said.
     fn guard(&mut self, literals: &[Literal]) -> Result<Option<Vec<Literal>>, GiveUp> {
         if self.entails_exactly(literals, &[])? {
@@ -432,7 +432,7 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
         candidates
     }
 
-    /// Whether a part of a guard can be false where the literals hold and nothing overflows.
+    /// Returns whether a part of a guard can be false where the literals hold and nothing overflows.
     fn does_harm(&mut self, literals: &[Literal], part: &Literal) -> Result<bool, GiveUp> {
         let mut assumptions = self.meanings(literals);
         assumptions.extend([self.formula.no_overflow, !self.meaning(part)]);

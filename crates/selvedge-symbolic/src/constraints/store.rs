@@ -36,7 +36,7 @@ pub(super) struct Objects {
 pub(super) enum Kind {
     /// A variable, or the count of a semaphore.
     Number(Type),
-    /// The count of a semaphore that is not large at first: nobody raises it two thousand million times.
+    /// The count of a semaphore that is not large at first: it is never incremented 2³¹ times.
     Count,
     List,
     Map,
@@ -107,7 +107,7 @@ impl Objects {
 }
 
 impl Words<'_> {
-    /// What an object holds before anything is done to it.
+    /// Returns what an object holds before anything is done to it.
     pub(super) fn original(&mut self, objects: &Objects, index: &Index) -> Content {
         let place = objects.place(index);
         match objects.kind {
@@ -132,7 +132,7 @@ impl Words<'_> {
         }
     }
 
-    /// Whether two states of the objects of one declaration are the same. May say no too often.
+    /// Returns whether two states of the objects of one declaration are the same. May say no too often.
     pub(super) fn same_objects(&mut self, a: &Objects, b: &Objects) -> Lit {
         let mut all = vec![self.same_after(a.after, b.after)];
         if all[0] == Lit::FALSE || a.global != b.global {
@@ -147,7 +147,7 @@ impl Words<'_> {
         self.circuit.all(&all)
     }
 
-    /// Whether `objects` hold `content` at `index`.
+    /// Returns whether `objects` hold `content` at `index`.
     fn same_at(&mut self, index: &Index, content: &Content, objects: &Objects) -> Lit {
         let mut listed = Vec::new();
         for (other, there) in &objects.elements {
@@ -162,7 +162,7 @@ impl Words<'_> {
         })
     }
 
-    /// Whether two things are the same, if each of these says whether it is the place to look, and whether
+    /// Returns whether two things are the same, if each of these says whether it is the place to look, and whether
     /// they are the same there; `elsewhere` counts if none is.
     fn same_where(
         &mut self,
@@ -218,7 +218,7 @@ impl Words<'_> {
         self.circuit.and(length, same)
     }
 
-    /// Whether `other` has `value` at `position`, or the position is not in the list `one` any more.
+    /// Returns whether `other` has `value` at `position`, or the position is not in the list `one` any more.
     fn same_item(&mut self, position: &Poly, value: &Poly, one: &List, other: &List) -> Lit {
         let before = self.less(position, &one.low);
         let behind = !self.less(position, &one.high);

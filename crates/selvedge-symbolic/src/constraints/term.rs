@@ -95,7 +95,7 @@ impl CallId {
 /// A loop: where it starts.
 pub(super) type LoopId = (ProcedureId, Label);
 
-/// What a loop leaves behind.
+/// The result of a loop.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Output {
     /// A local variable.
@@ -120,7 +120,7 @@ impl Poly {
         Self { terms: vec![(vec![id], 1)] }
     }
 
-    /// Its value, if it is known.
+    /// Returns its value, if it is known.
     pub(super) fn as_constant(&self) -> Option<i32> {
         match self.terms.as_slice() {
             [] => Some(0),
@@ -173,7 +173,7 @@ impl Poly {
         self.terms.iter().flat_map(|(product, _)| product.iter().copied())
     }
 
-    /// Two sums that are equal exactly if it is 0, without negative factors where possible.
+    /// Returns two sums that are equal exactly if it is 0, without negative factors where possible.
     pub(super) fn balanced(&self) -> (Self, Self) {
         let positive = self.terms.iter().filter(|(_, f)| *f > 0).cloned();
         let negative = self.terms.iter().filter(|(_, f)| *f < 0);
@@ -198,7 +198,7 @@ impl Terms {
         self.list[id.index()].1
     }
 
-    /// Its number; `Err` if it is new.
+    /// Returns its number; `Err` if it is new.
     pub(super) fn add(&mut self, opaque: Opaque, ty: Type) -> Result<OpaqueId, OpaqueId> {
         if let Some(&id) = self.ids.get(&opaque) {
             return Ok(id);
@@ -209,7 +209,7 @@ impl Terms {
         Err(id)
     }
 
-    /// All of them, in the order in which they came up.
+    /// Returns all of them, in the order in which they came up.
     pub(super) fn all(&self) -> impl Iterator<Item = (OpaqueId, &Opaque)> {
         (0..).map(OpaqueId).zip(self.list.iter().map(|(opaque, _)| opaque))
     }

@@ -76,7 +76,7 @@ impl<'p> Names<'p> {
         if params.is_empty() { name } else { format!("{name}({})", params.join(", ")) }
     }
 
-    /// How products are ordered: what is shared first, then by name.
+    /// Returns how products are ordered: what is shared first, then by name.
     pub(super) fn order(&self, terms: &Terms, product: &[OpaqueId]) -> (u8, String) {
         let texts: Vec<Option<String>> = product.iter().map(|&id| self.opaque(terms, id)).collect();
         let rank = product.iter().map(|&id| match terms.get(id) {
@@ -88,7 +88,7 @@ impl<'p> Names<'p> {
         (rank.max().unwrap_or(0), text)
     }
 
-    /// A literal as text; `None` if the language has no words for it.
+    /// Returns a literal as text; `None` if the language has no words for it.
     pub(super) fn literal(&self, terms: &Terms, literal: &Literal) -> Option<String> {
         let Literal::Compared(atom, truth) = literal else {
             let shown = Shown::new(literal)?;
@@ -190,7 +190,7 @@ impl<'p> Names<'p> {
 
     fn place(&self, terms: &Terms, place: &Place) -> Option<String> {
         let global = &self.program.globals[place.global.index()];
-        // Counts of semaphores cannot be read, nor what a loop left behind.
+        // Counts of semaphores cannot be read, nor the result of a loop.
         if place.after.is_some() || matches!(global.kind, GlobalKind::Semaphore { .. }) {
             return None;
         }
@@ -202,7 +202,7 @@ impl<'p> Names<'p> {
     }
 }
 
-/// A name like this one that nobody else has.
+/// Returns a name like this one that is not in use.
 fn unused(name: &str, taken: &BTreeSet<String>, program: &Program) -> String {
     let declared = |name: &str| {
         program.globals.iter().any(|global| global.name == name)
@@ -219,7 +219,7 @@ fn unused(name: &str, taken: &BTreeSet<String>, program: &Program) -> String {
     candidate
 }
 
-/// Whether a literal about a boolean says that it is true.
+/// Returns whether a literal about a boolean says that it is true.
 fn is_true(atom: &Atom, truth: bool) -> bool {
     match atom.relation {
         AtomRelation::Equal => (atom.bound == 1) == truth,
@@ -287,7 +287,7 @@ impl Shown {
 }
 
 impl Words<'_> {
-    /// Whether the text of a literal evaluates to true.
+    /// Returns whether the text of a literal evaluates to true.
     pub(super) fn meaning(&mut self, program: &Program, literal: &Literal) -> Lit {
         let Some(Shown { left, operator, right }) = Shown::new(literal) else { return Lit::FALSE };
         let (left, left_fails) = self.evaluate(program, &left);
@@ -304,7 +304,7 @@ impl Words<'_> {
         circuit.all(&[truth, !left_fails, !right_fails])
     }
 
-    /// The value of a sum as it is written, and whether computing it fails.
+    /// Returns the value of a sum as it is written, and whether computing it fails.
     fn evaluate(&mut self, program: &Program, sum: &Sum) -> (Word, Lit) {
         let mut total: Option<Word> = None;
         let mut fails = Vec::new();
@@ -352,7 +352,7 @@ impl Words<'_> {
         self.evaluate(program, &Sum::of(poly)).1
     }
 
-    /// Whether a term cannot be read: an index is out of range, a key is missing.
+    /// Returns whether a term cannot be read: an index is out of range, a key is missing.
     fn reading_fails(&mut self, program: &Program, id: OpaqueId) -> Lit {
         let mut fails = Vec::new();
         let opaque = self.terms.get(id).clone();

@@ -29,7 +29,7 @@ pub(super) struct Witness {
 }
 
 impl Words<'_> {
-    /// The state that the solver found last.
+    /// Returns the state that the solver found last.
     pub(super) fn witness(&self) -> Witness {
         let solver = &self.circuit.solver;
         let value = |(id, _): (OpaqueId, &Opaque)| {
@@ -41,7 +41,7 @@ impl Words<'_> {
 }
 
 impl Witness {
-    /// The answer in this state; `None` if there is none, because something is divided by 0.
+    /// Returns the answer in this state; `None` if there is none, because something is divided by 0.
     pub(super) fn answer(&self, words: &Words<'_>, question: Question<'_>) -> Option<bool> {
         let (Question::Compare(_, a, b) | Question::Overflows(_, a, b)) = question;
         let (a, b) = (self.poly(words, a)?, self.poly(words, b)?);
@@ -78,7 +78,7 @@ impl Witness {
         Some(value)
     }
 
-    /// The value of a term that the solver did not know of: what it is called elsewhere, or 0.
+    /// Returns the value of a term that the solver did not know of: what it is called elsewhere, or 0.
     fn new_value(&self, words: &Words<'_>, id: OpaqueId) -> Option<i32> {
         match words.terms.get(id) {
             Opaque::Quotient(a, b) => self.poly(words, a)?.checked_div(self.poly(words, b)?),
@@ -95,7 +95,7 @@ impl Witness {
         }
     }
 
-    /// What tells an object apart from all others; `None` if its term does.
+    /// Returns what tells an object apart from all others; `None` if its term does.
     fn name<'w>(&self, words: &'w Words<'_>, opaque: &'w Opaque) -> Option<Name> {
         let (place, key) = match opaque {
             Opaque::Variable(place) | Opaque::Length(place) => (place, None),
@@ -114,7 +114,7 @@ impl Witness {
         Some(Name::Object(std::mem::discriminant(opaque), *global, after, numbers?))
     }
 
-    /// The first run of the same loop that reads the same. Objects that only look different are taken
+    /// Returns the first run of the same loop that reads the same. Objects that only look different are taken
     /// for different.
     fn call(&self, words: &Words<'_>, call: CallId) -> CallId {
         let this = &words.calls[call.index()];

@@ -44,7 +44,7 @@ pub(super) struct Words<'a> {
     /// By the difference of the two sides.
     equalities: BTreeMap<Poly, Lit>,
     call_equalities: BTreeMap<(CallId, CallId), Lit>,
-    /// Equalities that were asked for, while somebody wants to know.
+    /// Equalities that were queried, while they are recorded.
     pub(super) noted: Option<Vec<(Poly, Poly)>>,
     budget: &'a Budget,
 }
@@ -68,7 +68,7 @@ impl<'a> Words<'a> {
         &self.words[id.index()]
     }
 
-    /// Whether all of `assumptions` can be true together.
+    /// Returns whether all of `assumptions` can be true together.
     pub(super) fn possible(&mut self, assumptions: &[Lit]) -> Result<bool, GiveUp> {
         if assumptions.contains(&Lit::FALSE) {
             return Ok(false);
@@ -80,7 +80,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// An opportunity to stop where no question is asked.
+    /// Polls the budget where no query is made.
     pub(super) fn go_on(&self) -> Result<(), GiveUp> {
         self.budget.check().map_err(GiveUp::Stopped)
     }
@@ -89,7 +89,7 @@ impl<'a> Words<'a> {
         GiveUp::Stopped(self.budget.spent().expect("internal error: stopped without a reason"))
     }
 
-    /// An opaque term.
+    /// Returns an opaque term.
     pub(super) fn opaque(&mut self, opaque: Opaque, ty: Type) -> Poly {
         match self.terms.add(opaque.clone(), ty) {
             Ok(id) => Poly::opaque(id),
@@ -176,7 +176,7 @@ impl<'a> Words<'a> {
         (after != Lit::FALSE && index != Lit::FALSE).then(|| vec![after, index])
     }
 
-    /// Whether objects were last changed as a whole by the same, or never.
+    /// Returns whether objects were last changed as a whole by the same, or never.
     pub(super) fn same_after(&mut self, a: Option<CallId>, b: Option<CallId>) -> Lit {
         match (a, b) {
             (None, None) => Lit::TRUE,
@@ -185,13 +185,13 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// Whether two runs are of one loop and read the same.
+    /// Returns whether two runs are of one loop and read the same.
     pub(super) fn same_call(&mut self, a: CallId, b: CallId) -> Lit {
         if a == b {
             return Lit::TRUE;
         }
         let key = (a.min(b), a.max(b));
-        // Whoever notes equalities wants to see those of the arguments too.
+        // Recording equalities includes those of the arguments.
         if let (Some(&known), None) = (self.call_equalities.get(&key), &self.noted) {
             return known;
         }
@@ -215,13 +215,13 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// Whether two indices name one element.
+    /// Returns whether two indices name one element.
     pub(super) fn same_index(&mut self, a: &Index, b: &Index) -> Lit {
         let equal: Vec<Lit> = a.iter().zip(b).map(|(a, b)| self.equal(a, b)).collect();
         self.circuit.all(&equal)
     }
 
-    /// The value of a term.
+    /// Returns the value of a term.
     pub(super) fn word(&mut self, poly: &Poly) -> Word {
         if let Some(word) = self.polys.get(poly) {
             return word.clone();
@@ -260,7 +260,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// Whether two terms have one value.
+    /// Returns whether two terms have one value.
     pub(super) fn equal(&mut self, a: &Poly, b: &Poly) -> Lit {
         let (there, back) = (a.minus(b), b.minus(a));
         if let Some(constant) = there.as_constant() {
@@ -280,7 +280,7 @@ impl<'a> Words<'a> {
         lit
     }
 
-    /// Whether `a < b`.
+    /// Returns whether `a < b`.
     pub(super) fn less(&mut self, a: &Poly, b: &Poly) -> Lit {
         if a == b {
             return Lit::FALSE;
@@ -289,12 +289,12 @@ impl<'a> Words<'a> {
         self.circuit.less(&a, &b)
     }
 
-    /// Whether a boolean term is true.
+    /// Returns whether a boolean term is true.
     pub(super) fn truth(&mut self, poly: &Poly) -> Lit {
         !self.equal(poly, &Poly::constant(0))
     }
 
-    /// Whether a loop fails.
+    /// Returns whether a loop fails.
     pub(super) fn fails(&mut self, call: CallId) -> Poly {
         self.opaque(Opaque::Output(call, Output::Fails), Type::Bool)
     }

@@ -8,7 +8,7 @@ use crate::unroll::{CutReason, FaultSite, Unrolled};
 pub enum Wrong {
     /// At an instruction.
     Fault(FaultSite),
-    /// Threads wait for ever.
+    /// Threads are blocked, and no thread can unblock them.
     Deadlock,
 }
 
@@ -26,7 +26,7 @@ pub struct Goals {
 }
 
 impl Goals {
-    /// The questions about an unrolled program.
+    /// Returns the questions about an unrolled program.
     pub fn new(unrolled: &mut Unrolled) -> Self {
         let circuit = &mut unrolled.circuit;
         let maximal = circuit.fresh();

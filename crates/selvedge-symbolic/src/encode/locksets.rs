@@ -1,6 +1,6 @@
 //! Pairs of places that two threads can never be at together.
 //!
-//! A token cannot pass from behind `a` to `b` if the thread of `a` then holds a lock that the
+//! A token cannot pass from after `a` to `b` if the thread of `a` then holds a lock that the
 //! thread of `b` holds too, or is about to take (*lockset*); if each holds a lock that the other
 //! has taken since it took its own (*lock-acquisition history*); or if `b` comes before `a` in
 //! every execution (*fork and join*).
@@ -36,12 +36,12 @@ impl Locksets {
         Self { program_order: ProgramOrder::new(unrolled), before, after }
     }
 
-    /// Whether `a` comes before `b` in every execution that has both.
+    /// Returns whether `a` comes before `b` in every execution that has both.
     pub fn is_before(&self, a: EventId, b: EventId) -> bool {
         self.program_order.is_before(a, b)
     }
 
-    /// Whether a token could pass from `a` to `b`.
+    /// Returns whether a token could pass from `a` to `b`.
     pub fn can_pass(&self, unrolled: &Unrolled, steps: &Steps, a: EventId, b: EventId) -> bool {
         let order = &self.program_order;
         // Something of either thread that always comes between the two.
@@ -67,7 +67,7 @@ impl Locksets {
         !excluded && !crossed && !order.is_before(b, a)
     }
 
-    /// Whether `b` could run between `from` and `a`, the next step of the same thread.
+    /// Returns whether `b` could run between `from` and `a`, the next step of the same thread.
     pub fn can_come_between(&self, from: EventId, a: EventId, b: EventId) -> bool {
         let (here, there) = (&self.before[a.index()], &self.before[b.index()]);
         let excluded = here.keys().any(|lock| there.contains_key(lock));
@@ -76,7 +76,7 @@ impl Locksets {
     }
 }
 
-/// What is held before an event, whichever way leads to it.
+/// Returns what is held before an event, whichever way leads to it.
 fn entering(unrolled: &Unrolled, steps: &Steps, after: &[Histories], event: EventId) -> Histories {
     let mut common: Option<Histories> = None;
     for &(_, previous) in &steps.previous[event.index()] {

@@ -34,7 +34,7 @@ impl Scheme {
     /// All of them; the first is the default.
     pub const ALL: [Scheme; 3] = [Scheme::Order, Scheme::Token, Scheme::Mat];
 
-    /// Its name on the command line.
+    /// Returns its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Scheme::Order => "order",
@@ -86,7 +86,7 @@ impl fmt::Display for NoFormula {
     }
 }
 
-/// An opportunity to stop while a formula grows.
+/// Polls the budget while a formula grows.
 fn go_on(unrolled: &Unrolled, budget: &Budget) -> Result<(), NoFormula> {
     budget.check()?;
     match unrolled.circuit.solver.size().clauses {
@@ -126,7 +126,7 @@ pub fn encode(
 }
 
 impl Encoding {
-    /// The executed events of the last model, in order.
+    /// Returns the executed events of the last model, in order.
     pub fn linearize(&self, unrolled: &Unrolled) -> Vec<EventId> {
         match self {
             Encoding::Order(order) => crate::witness::linearize(unrolled, &order.nodes),
@@ -134,7 +134,7 @@ impl Encoding {
         }
     }
 
-    /// The pairs of steps between which a token can pass, if there is one.
+    /// Returns the pairs of steps between which a token can pass, if there is one.
     pub fn passes(&self) -> Option<&Passes> {
         match self {
             Encoding::Order(_) => None,
@@ -142,7 +142,7 @@ impl Encoding {
         }
     }
 
-    /// The literals that tell classes of executions apart: which write each read observes, or how
+    /// Returns the literals that tell classes of executions apart: which write each read observes, or how
     /// the token goes.
     pub fn choices(&self) -> Vec<crate::solver::Lit> {
         match self {

@@ -48,7 +48,7 @@ struct WriteOf {
     value: Word,
 }
 
-/// Who reads: an event, or somebody at the very end.
+/// The reader: an event, or the end of the execution.
 struct Reader<'a> {
     event: Option<EventId>,
     guard: Lit,
@@ -130,7 +130,7 @@ impl Encoder<'_> {
         Ok(())
     }
 
-    /// A read observes one of the writes, or the initial value.
+    /// Makes a read observe one of the writes, or the initial value.
     fn encode_read(
         &mut self,
         cell: CellId,
@@ -169,7 +169,7 @@ impl Encoder<'_> {
         Ok(())
     }
 
-    /// Whether a write could be the last before a read.
+    /// Returns whether a write could be the last before a read.
     fn can_observe(
         &self,
         writes: &[Vec<WriteOf>],
@@ -267,7 +267,7 @@ impl Encoder<'_> {
         self.unrolled.circuit.imply(&[lit, other.guard], &[before, after]);
     }
 
-    /// Whether one event comes before another.
+    /// Returns whether one event comes before another.
     fn before(&mut self, a: EventId, b: EventId) -> Lit {
         if self.program_order.is_before(a, b) {
             return Lit::TRUE;
@@ -293,12 +293,12 @@ impl Encoder<'_> {
     }
 }
 
-/// A condition that holds whenever the reader observes the source.
+/// Returns a condition that holds whenever the reader observes the source.
 fn lit_guard(source: Option<&WriteOf>, reader: &Reader<'_>) -> Lit {
     source.map_or(reader.guard, |write| write.guard)
 }
 
-/// Whether two words differ in a constant bit.
+/// Returns whether two words differ in a constant bit.
 fn never_equal(a: &Word, b: &Word) -> bool {
     a.bits().iter().zip(b.bits()).any(|(&a, &b)| a == !b)
 }

@@ -8,7 +8,7 @@
 //! **Differs from the paper:** for three or more threads the paper adds passes to those of each
 //! pair of threads (GenExtraTP). That loses classes: `tests/printed_construction.rs` shows it. In its place
 //! we keep the passes of the least schedule of each class in the lexicographic order of the threads.
-//! With `a` in thread *i*, `a⁺` the step behind it, and `b` in thread *j*:
+//! With `a` in thread *i*, `a⁺` the step after it, and `b` in thread *j*:
 //! - *j* before *i*: a token passes from `a` to `b` only if the two are dependent;
 //! - *j* after *i*: only if *i* ends with `a`, or `a⁺` is dependent with a step that has not run
 //!   yet, and can run while *i* stands at `a⁺`.
@@ -22,7 +22,7 @@
 //! may have more switches than another schedule of the class. Then the rule for *j* after *i* is applied
 //! to all pairs. Of the schedules of a class with the fewest switches, take one whose first turns are as
 //! long as possible (its list of lengths is the greatest). If it passed the token from `a` although `a⁺`
-//! commutes with everything that runs in between, `a⁺` could run right behind `a`: that turn would be
+//! commutes with everything that runs in between, `a⁺` could run right after `a`: that turn would be
 //! longer, a later one shorter, and no switch would be added. So it passes the token only by the rule.
 //! **Cost:** one literal per pair that is kept, and one per pair of a step and a later step.
 //! **Tests:** `tests/classes.rs`, `tests/agreement.rs`.
@@ -73,7 +73,7 @@ const MOST_KEPT: usize = 1_000_000;
 const MOST_WAYS: usize = 256;
 
 impl Passes {
-    /// The passes of a scheme.
+    /// Returns the passes of a scheme.
     ///
     /// # Errors
     /// If the caller asks to stop, or if there are too many.
@@ -116,8 +116,8 @@ impl Passes {
 }
 
 /// Takes away passes that no execution can use: who passes the token on must get it back before its
-/// next step, from somebody who can have it by then; and who gets it must have passed it on before,
-/// to somebody who can have had it by then, or not have begun.
+/// next step, from a thread that can have it by then; and the thread that gets it must have passed it on before,
+/// to a thread that can have had it by then, or not have begun.
 fn drop_useless(
     steps: &Steps,
     locksets: &Locksets,
@@ -168,7 +168,7 @@ fn all(steps: &Steps) -> Vec<Pass> {
     passes
 }
 
-/// Whether two steps of different threads may be dependent.
+/// Returns whether two steps of different threads may be dependent.
 pub fn may_depend(unrolled: &Unrolled, a: EventId, b: EventId) -> bool {
     let (first, second) = (&unrolled.events[a.index()], &unrolled.events[b.index()]);
     let touches = |event: &crate::unroll::Event, thread: usize| {
@@ -178,7 +178,7 @@ pub fn may_depend(unrolled: &Unrolled, a: EventId, b: EventId) -> bool {
     first.may_conflict(second) || touches(first, second.thread) || touches(second, first.thread)
 }
 
-/// Whether two steps are dependent, if both are executed.
+/// Returns whether two steps are dependent, if both are executed.
 fn depends(unrolled: &mut Unrolled, a: EventId, b: EventId) -> Lit {
     if !may_depend(unrolled, a, b) {
         return Lit::FALSE;
@@ -286,7 +286,7 @@ impl Reduced<'_> {
     }
 }
 
-/// The same condition without what is known to hold where `from` is executed.
+/// Returns the same condition without what is known to hold where `from` is executed.
 fn weaken(unrolled: &Unrolled, from: EventId, lit: Lit) -> Lit {
     if unrolled.circuit.implies(unrolled.events[from.index()].guard, lit) { Lit::TRUE } else { lit }
 }
@@ -297,7 +297,7 @@ struct Way {
     taken: Lit,
 }
 
-/// The passes of GenMAT, if there are two threads with few ways through them; and how many
+/// Returns the passes of GenMAT, if there are two threads with few ways through them; and how many
 /// transactions.
 fn of_two_threads(unrolled: &mut Unrolled, steps: &Steps) -> Option<(Vec<Pass>, usize)> {
     let threads: Vec<usize> =
@@ -330,7 +330,7 @@ fn of_two_threads(unrolled: &mut Unrolled, steps: &Steps) -> Option<(Vec<Pass>, 
     Some((passes.collect(), count))
 }
 
-/// All ways through a thread; `None` if there are too many.
+/// Returns all ways through a thread; `None` if there are too many.
 fn ways(unrolled: &mut Unrolled, steps: &Steps, thread: usize) -> Option<Vec<Way>> {
     let mut ways = Vec::new();
     let mut open: Vec<(Vec<EventId>, Lit)> = Vec::new();

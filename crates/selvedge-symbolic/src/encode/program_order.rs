@@ -5,7 +5,7 @@ use crate::unroll::{EventId, Unrolled};
 
 /// Orders that always hold, closed under transitivity.
 pub struct ProgramOrder {
-    /// Per node: its thread, and its place there. The end of a thread comes behind its events.
+    /// Per node: its thread, and its place there. The end of a thread comes after its events.
     places: Vec<(usize, u32)>,
     /// Per node and thread: the first place there that comes after it.
     after: Vec<Vec<u32>>,
@@ -40,7 +40,7 @@ impl ProgramOrder {
         for (index, event) in unrolled.events.iter().enumerate() {
             for &(condition, thread) in &event.joins {
                 let parent = unrolled.threads[thread].parent;
-                // Nobody waits for who waits for him, if it is his child.
+                // A parent is never joined by its own child.
                 let is_child = parent.is_some_and(|parent| {
                     unrolled.events[parent.index()].thread == event.thread && parent.index() < index
                 });
@@ -55,13 +55,13 @@ impl ProgramOrder {
         Self { places, after, joins, edges }
     }
 
-    /// Whether `a` comes before `b` in every execution that has both.
+    /// Returns whether `a` comes before `b` in every execution that has both.
     pub fn is_before(&self, a: EventId, b: EventId) -> bool {
         let (thread, place) = self.places[b.index()];
         self.after[a.index()][thread] <= place
     }
 
-    /// Gives the solver all nodes and edges.
+    /// Adds all nodes and edges to the solver.
     pub fn add_to(&self, unrolled: &mut Unrolled) -> Vec<Node> {
         let solver = &mut unrolled.circuit.solver;
         let nodes: Vec<Node> = (0..self.after.len()).map(|_| solver.new_node()).collect();

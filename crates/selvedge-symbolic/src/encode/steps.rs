@@ -30,7 +30,7 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// Those of an unrolled program.
+    /// Returns those of an unrolled program.
     pub fn new(unrolled: &mut Unrolled, which: Which) -> Self {
         let count = unrolled.events.len();
         let is_step: Vec<bool> = unrolled
@@ -89,12 +89,12 @@ impl Steps {
         Self { of_thread, previous, next, is_last }
     }
 
-    /// All steps.
+    /// Returns all steps.
     pub fn all(&self) -> impl Iterator<Item = EventId> {
         self.of_thread.iter().flatten().copied()
     }
 
-    /// How many ordered pairs of steps of different threads there are.
+    /// Returns how many ordered pairs of steps of different threads there are.
     pub fn pairs(&self) -> usize {
         let total: usize = self.of_thread.iter().map(Vec::len).sum();
         self.of_thread.iter().map(|steps| steps.len() * (total - steps.len())).sum()

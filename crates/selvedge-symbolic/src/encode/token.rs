@@ -143,7 +143,7 @@ impl Encoder<'_> {
         values
     }
 
-    /// What a step leaves: what it found, but for what it writes.
+    /// Returns what a step leaves: what it found, but for what it writes.
     fn changed(
         &mut self,
         event: EventId,
@@ -188,7 +188,7 @@ impl Encoder<'_> {
         }
     }
 
-    /// Each step has the token from one place: the previous step of its thread, a pass, or the
+    /// Makes each step have the token from one place: the previous step of its thread, a pass, or the
     /// beginning.
     fn follow_program_order(&mut self, budget: &Budget) -> Result<(), NoFormula> {
         let (mut into, mut out): (BTreeMap<_, Vec<Lit>>, BTreeMap<_, Vec<Lit>>) =
@@ -256,6 +256,13 @@ impl Encoder<'_> {
     ) {
         let [guard, condition] = *here;
         // Passed on there, it must come back here; else it stays.
+        //
+        // The first clause is there for the solver alone: it follows from the others. Each step that is
+        // executed has the token from one place, all but the one at the beginning; stays keep the clock and
+        // passes raise it, so these places make a tree, with at most one pass out of each step. A step from
+        // which nothing goes on has passed nothing, so the next one of its thread, if there is any, has
+        // received nothing (second clause) and stays: it is the last of its thread, an end. There is at most one
+        // end (`Self::end`), so the tree is a path, and what is passed on does not stay as well.
         self.unrolled.circuit.imply(&[guard, condition, passed], &[received]);
         self.unrolled.circuit.imply(&[guard, condition, received], &[passed]);
         self.same_values(&[guard, condition, !received], previous, event);
@@ -265,7 +272,7 @@ impl Encoder<'_> {
         self.unrolled.circuit.imply(&[guard, condition, received], &[later]);
     }
 
-    /// A thread runs after it is created, and whoever waits for its end runs after that.
+    /// A thread runs after it is created, and a thread that waits for its end runs after that.
     fn create_and_join(&mut self) {
         for event in self.steps.all().collect::<Vec<_>>() {
             let (guard, thread, joins) = {
@@ -297,7 +304,7 @@ impl Encoder<'_> {
         self.unrolled.circuit.imply(premises, &[less]);
     }
 
-    /// Whoever has the token from another has it later, and nothing runs in between.
+    /// A step that has the token from another has it later, and nothing runs in between.
     fn forbid_circles(&mut self) {
         let nodes = ProgramOrder::new(self.unrolled).add_to(self.unrolled);
         self.unrolled.circuit.solver.imply_order();
@@ -356,7 +363,7 @@ impl Encoder<'_> {
 }
 
 impl TokenEncoding {
-    /// The executed events of the last model: by the clock, and within one holding of the token in
+    /// Returns the executed events of the last model: by the clock, and within one holding of the token in
     /// program order. What is no step comes right before the next one of its thread.
     pub fn linearize(&self, unrolled: &Unrolled) -> Vec<EventId> {
         let is_executed =
@@ -388,7 +395,7 @@ impl TokenEncoding {
             let event = &unrolled.events[step.index()];
             let ended = event.joins.iter().filter(|(lit, _)| unrolled.circuit.solver.value(*lit));
             for &(_, other) in ended {
-                // Behind its last step may come a choice: before anybody can say that it has ended.
+                // A choice may follow its last step, before its end can be observed.
                 up_to(other, None, &mut next, &mut order);
             }
             up_to(event.thread, Some(step), &mut next, &mut order);

@@ -6,7 +6,7 @@
 //! | paper | here |
 //! |---|---|
 //! | `(f_i ⋯ l_i, f_j ⋯ l_j)` | [`Transactions`], indices of steps |
-//! | `⊣_i` | the index behind the last step |
+//! | `⊣_i` | the index after the last step |
 //! | `Q`, `Q'` | `queue`, `seen` |
 //! | `TP(MAT_ij)` | [`passes`] |
 //!
@@ -19,7 +19,7 @@
 //! **Cost:** one row of the table of conflicts for each pair in the queue.
 //! **Tests:** in this file, against all interleavings; `tests/classes.rs`.
 
-/// Transactions of two threads, from and to these steps. The index behind the last step of a thread
+/// Transactions of two threads, from and to these steps. The index after the last step of a thread
 /// is its end.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Transactions {
@@ -78,7 +78,7 @@ pub fn generate(sizes: (usize, usize), conflict: &dyn Fn(usize, usize) -> bool) 
 /// A step of one of two threads: which thread, 0 or 1, and its index there.
 pub type StepOfTwo = (usize, usize);
 
-/// The passes of a token that the rounds allow, from a step to a step of the other thread, sorted.
+/// Returns the passes of a token that the rounds allow, from a step to a step of the other thread, sorted.
 pub fn passes(sizes: (usize, usize), rounds: &[Round]) -> Vec<(StepOfTwo, StepOfTwo)> {
     let mut passes = Vec::new();
     for Round { chosen: Transactions { first: (f1, l1), second: (f2, l2) }, .. } in rounds {

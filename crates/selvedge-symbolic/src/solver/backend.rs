@@ -1,11 +1,11 @@
-//! The seam to the solver behind ours: what it must be able to do, and which there are.
+//! The interface of solver backends, and the list of them.
 
 use super::order::OrderTheory;
 use super::{Answer, Lit};
 
 /// A SAT solver that takes our theory of orders.
 pub(super) trait Backend {
-    /// A fresh variable, as its positive literal. They count from 0.
+    /// Returns a fresh variable, as its positive literal. They count from 0.
     fn new_lit(&mut self) -> Lit;
 
     /// Adds a clause.
@@ -25,7 +25,7 @@ pub(super) trait Backend {
     /// Draws the conclusions of unit clauses.
     fn propagate(&mut self);
 
-    /// The value of a literal that unit clauses decide, if the solver has noticed.
+    /// Returns the value of a literal that unit clauses decide, if the solver has noticed.
     fn fixed(&self, lit: Lit) -> Option<bool>;
 
     /// After [`Answer::Sat`]: the value of each variable.
@@ -34,11 +34,11 @@ pub(super) trait Backend {
     /// After [`Answer::Unsat`]: assumptions that cannot be true together.
     fn core(&mut self) -> Vec<Lit>;
 
-    /// How many conflicts the search met so far.
+    /// Returns how many conflicts the search met so far.
     fn conflicts(&self) -> u64;
 }
 
-/// A solver behind the seam.
+/// A solver backend.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub enum Engine {
     /// `batsat`: in Rust, always there.
@@ -52,7 +52,7 @@ impl Engine {
     /// All of them; the first is the default.
     pub const ALL: [Engine; 2] = [Engine::Batsat, Engine::Cadical];
 
-    /// Its name on the command line.
+    /// Returns its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Engine::Batsat => "batsat",
@@ -60,7 +60,7 @@ impl Engine {
         }
     }
 
-    /// Whether this build has it.
+    /// Returns whether this build has it.
     pub fn is_built_in(self) -> bool {
         match self {
             Engine::Batsat => true,
@@ -68,7 +68,7 @@ impl Engine {
         }
     }
 
-    /// A solver of this kind.
+    /// Returns a solver of this kind.
     ///
     /// # Panics
     /// If this build does not have it; ask [`Engine::is_built_in`].

@@ -1,4 +1,4 @@
-//! `batsat` behind the seam.
+//! `batsat` as a backend.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -100,7 +100,7 @@ fn ours(lit: batsat::Lit) -> Lit {
     Lit::new(lit.var().idx() as usize, lit.sign())
 }
 
-/// The theory during one query, and somebody who may want to stop it.
+/// The theory during one query, and the budget that may stop it.
 struct Watched<'a> {
     order: &'a mut OrderTheory,
     stop: &'a mut dyn FnMut() -> bool,

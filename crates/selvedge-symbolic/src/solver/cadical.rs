@@ -1,4 +1,4 @@
-//! CaDiCaL behind the seam. It is written in C++; its Rust wrapper is safe to call.
+//! CaDiCaL as a backend. It is written in C++; its Rust wrapper is safe to call.
 //!
 //! The wrapper owns what the solver calls back, for as long as the solver lives. So the theory is
 //! lent to it for each query, in a cell that both know.
@@ -116,7 +116,7 @@ impl Backend for Cadical {
                 Status::SATISFIABLE => break Answer::Sat,
                 Status::UNSATISFIABLE => break Answer::Unsat,
                 Status::UNKNOWN if stop() => break Answer::Stopped,
-                // It begins anew with all that it learnt. It must have learnt something.
+                // It restarts with everything it learnt. It must have learnt something.
                 Status::UNKNOWN if self.conflicts() < conflicts + LEAST_LEARNT => {
                     patience = patience.saturating_mul(2);
                 }
@@ -166,7 +166,7 @@ impl Shared {
         self.calls_left = self.calls_left.saturating_sub(times as u64);
     }
 
-    /// Tells the theory what became true since it was last asked.
+    /// Informs the theory of what became true since the last call.
     fn check(&mut self) {
         while self.clause.is_none()
             && let Some(&lit) = self.trail.get(self.order.seen)
@@ -210,7 +210,7 @@ impl ExternalPropagator for Propagator {
         let mut shared = self.0.borrow_mut();
         shared.called(lits.len());
         for &lit in lits {
-            // Fixed variables that nobody observes may be told too.
+            // Fixed variables that are not observed may be reported as well.
             if let Some(&positive) = shared.observed.get(&lit.abs()) {
                 shared.trail.push(if lit > 0 { positive } else { !positive });
             }

@@ -6,7 +6,7 @@ use super::order::Node;
 use super::{Lit, Solver};
 
 impl Solver {
-    /// The formula in SMT-LIB 2: Boolean variables, and one integer per node of the order, so that
+    /// Returns the formula in SMT-LIB 2: Boolean variables, and one integer per node of the order, so that
     /// an edge is a difference constraint. `goal` is asserted too. Needs [`Solver::recording`].
     pub fn to_smt_lib(&self, goal: &[Lit]) -> String {
         let ordered = self.exports_order();
@@ -43,7 +43,7 @@ impl Solver {
         out
     }
 
-    /// The formula in DIMACS. An order becomes a clock for each of its nodes, a binary number: an
+    /// Returns the formula in DIMACS. An order becomes a clock for each of its nodes, a binary number: an
     /// edge goes to a greater one. `goal` is asserted too. Needs [`Solver::recording`].
     pub fn to_dimacs(&self, goal: &[Lit]) -> String {
         let mut clauses = vec![vec![Lit::TRUE.dimacs()]];
@@ -69,13 +69,13 @@ impl Solver {
         out
     }
 
-    /// Whether other solvers must be told of the order.
+    /// Returns whether other solvers must be told of the order.
     fn exports_order(&self) -> bool {
         self.order.atoms().next().is_some() && !self.order_is_implied
     }
 }
 
-/// A binary number for each node, in variables behind those of the formula.
+/// A binary number for each node, in variables after those of the formula.
 struct Clocks {
     /// Before the first clock.
     offset: i64,

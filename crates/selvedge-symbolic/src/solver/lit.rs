@@ -13,33 +13,33 @@ impl Lit {
     /// Always false.
     pub const FALSE: Lit = Lit(1);
 
-    /// The literal of the variable with this number.
+    /// Returns the literal of the variable with this number.
     pub(super) fn new(variable: usize, positive: bool) -> Self {
         let variable = u32::try_from(variable).expect("internal error: more than 2^31 variables");
         Self(variable << 1 | u32::from(!positive))
     }
 
-    /// The number of its variable.
+    /// Returns the number of its variable.
     pub fn variable(self) -> usize {
         (self.0 >> 1) as usize
     }
 
-    /// Whether it is the variable itself.
+    /// Returns whether it is the variable itself.
     pub fn is_positive(self) -> bool {
         self.0 & 1 == 0
     }
 
-    /// Its number, for tables.
+    /// Returns its number, for tables.
     pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// A constant.
+    /// Returns a constant.
     pub fn constant(value: bool) -> Self {
         if value { Self::TRUE } else { Self::FALSE }
     }
 
-    /// Its value, if it is a constant.
+    /// Returns its value, if it is a constant.
     pub fn as_constant(self) -> Option<bool> {
         (self.variable() == 0).then_some(self.is_positive())
     }

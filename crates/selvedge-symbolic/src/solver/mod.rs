@@ -2,7 +2,7 @@
 //!
 //! The seam is narrow on purpose: what stands above it (circuits, encodings, synthesis) knows
 //! [`Lit`], [`Solver::add_clause`], [`Solver::add_edge`] and [`Solver::solve`], and nothing of the
-//! solver behind it. That one is `batsat`, a conflict-driven solver in Rust, or CaDiCaL, if the
+//! solver that does the work. That one is `batsat`, a conflict-driven solver in Rust, or CaDiCaL, if the
 //! crate was built with that feature. Both have a theory of ours: a literal can stand for an edge of
 //! a directed graph, and the edges whose literals are true never form a cycle (see `order.rs`).
 
@@ -76,7 +76,7 @@ pub struct Solver {
     size: Size,
     /// Whether the order follows from the clauses.
     order_is_implied: bool,
-    /// The clauses, if somebody wants to export them.
+    /// The clauses, if they are to be exported.
     recorded: Option<Vec<Vec<Lit>>>,
     model: Vec<bool>,
     core: Vec<Lit>,
@@ -94,7 +94,7 @@ impl Solver {
         Self::of(Engine::default())
     }
 
-    /// The same, with a certain solver behind it.
+    /// Returns the same, with the given solver.
     ///
     /// # Panics
     /// If this build does not have it; ask [`Engine::is_built_in`].
@@ -114,7 +114,7 @@ impl Solver {
         solver
     }
 
-    /// The default solver, and it remembers its clauses, so that they can be exported.
+    /// Returns the default solver, which records its clauses, so that they can be exported.
     pub fn recording() -> Self {
         Self::new().that_records()
     }
@@ -125,7 +125,7 @@ impl Solver {
         self
     }
 
-    /// A fresh variable, as its positive literal.
+    /// Returns a fresh variable, as its positive literal.
     pub fn new_lit(&mut self) -> Lit {
         self.size.variables += 1;
         self.backend.new_lit()
@@ -145,7 +145,7 @@ impl Solver {
         }
     }
 
-    /// A fresh node of the order.
+    /// Returns a fresh node of the order.
     pub fn new_node(&mut self) -> Node {
         self.order.new_node()
     }
@@ -194,12 +194,12 @@ impl Solver {
         self.backend.propagate();
     }
 
-    /// The value of a literal, if unit clauses alone decide it, and the solver has noticed that.
+    /// Returns the value of a literal, if unit clauses alone decide it, and the solver has noticed that.
     pub fn fixed(&self, lit: Lit) -> Option<bool> {
         self.backend.fixed(lit)
     }
 
-    /// The value of a literal in the last model. What the model leaves open is false.
+    /// Returns the value of a literal in the last model. What the model leaves open is false.
     pub fn value(&self, lit: Lit) -> bool {
         self.model.get(lit.variable()).copied().unwrap_or(false) == lit.is_positive()
     }
@@ -209,17 +209,17 @@ impl Solver {
         &self.core
     }
 
-    /// The edges that are there in the last model.
+    /// Returns the edges that are there in the last model.
     pub fn edges_in_model(&self) -> Vec<(Node, Node)> {
         self.order.edges_where(|lit| self.value(lit))
     }
 
-    /// How large the formula is.
+    /// Returns how large the formula is.
     pub fn size(&self) -> Size {
         self.size
     }
 
-    /// How many conflicts the search met so far.
+    /// Returns how many conflicts the search met so far.
     pub fn conflicts(&self) -> u64 {
         self.backend.conflicts()
     }

@@ -14,7 +14,7 @@ use super::Lit;
 pub struct Node(u32);
 
 impl Node {
-    /// Its number: nodes count from 0.
+    /// Returns its number: nodes count from 0.
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -97,7 +97,7 @@ impl OrderTheory {
         }
     }
 
-    /// All edges with what they depend on.
+    /// Returns all edges with what they depend on.
     pub(super) fn atoms(&self) -> impl Iterator<Item = (Lit, Node, Node)> {
         let fixed = self.fixed.iter().map(|&(from, to)| (Lit::TRUE, from, to));
         let atoms = self.atom_lits.iter().flat_map(|&lit| {
@@ -107,7 +107,7 @@ impl OrderTheory {
         fixed.chain(atoms)
     }
 
-    /// The edges whose literals are true.
+    /// Returns the edges whose literals are true.
     pub(super) fn edges_where(&self, is_true: impl Fn(Lit) -> bool) -> Vec<(Node, Node)> {
         let there = self.atoms().filter(|&(lit, ..)| lit == Lit::TRUE || is_true(lit));
         there.map(|(_, from, to)| (from, to)).collect()
@@ -134,7 +134,7 @@ impl OrderTheory {
         self.seen = seen;
     }
 
-    /// A literal became true. If its edges close a cycle: literals that cannot all be true.
+    /// Records that a literal became true. Returns literals that cannot all be true, if its edges close a cycle.
     pub(super) fn assert(&mut self, lit: Lit) -> Result<(), Vec<Lit>> {
         let count = self.atoms.get(lit.index()).map_or(0, Vec::len);
         for i in 0..count {
@@ -187,7 +187,7 @@ impl OrderTheory {
         result
     }
 
-    /// All that comes after `start`, up to the place of `goal`; tells whether `goal` is met.
+    /// Visits everything that comes after `start`, up to the place of `goal`. Returns whether `goal` is met.
     /// Breadth first: the cycle that is found is short, and so is the clause that it becomes.
     fn search_forward(&mut self, start: u32, goal: u32) -> bool {
         let Scratch { reached, forward, queue, .. } = &mut self.scratch;
@@ -243,7 +243,7 @@ impl OrderTheory {
         }
     }
 
-    /// The literals of the cycle that the edge from `from` to `to` closes.
+    /// Returns the literals of the cycle that the edge from `from` to `to` closes.
     fn cycle(&self, from: u32, to: u32, why: Lit) -> Vec<Lit> {
         let mut lits = vec![why];
         let mut node = from;
@@ -260,7 +260,7 @@ impl OrderTheory {
     }
 }
 
-/// Whether the edges have no cycle. From the definition: nodes without a predecessor are taken
+/// Returns whether the edges have no cycle. From the definition: nodes without a predecessor are taken
 /// away until none is left.
 pub(super) fn is_acyclic(nodes: usize, edges: &[(Node, Node)]) -> bool {
     let mut incoming = vec![0_usize; nodes];

@@ -301,3 +301,23 @@ fn formulas_can_be_exported() {
         assert!(text.contains(line), "{text}");
     }
 }
+
+/// What is asked of every model in debug builds: all clauses and the order.
+#[test]
+fn what_is_no_model_is_noticed() {
+    let mut solver = Solver::recording();
+    let (ab, ba, c) = (solver.new_lit(), solver.new_lit(), solver.new_lit());
+    let (a, b) = (solver.new_node(), solver.new_node());
+    solver.add_edge(ab, a, b);
+    solver.add_edge(ba, b, a);
+    solver.add_clause(&[ab, ba]);
+    solver.add_clause(&[c]);
+    let mut is_model = |values: [bool; 3]| {
+        solver.model = [&[true], &values[..]].concat();
+        solver.is_model()
+    };
+    assert!(is_model([true, false, true]));
+    assert!(!is_model([true, true, true]), "the order has a cycle");
+    assert!(!is_model([false, false, true]), "the first clause is false");
+    assert!(!is_model([true, false, false]), "the second clause is false");
+}

@@ -9,7 +9,7 @@ use crate::circuit::Word;
 use crate::solver::Lit;
 
 impl Unrolled {
-    /// The result of an operator. Overflow and division by zero are faults.
+    /// Returns the result of an operator. Overflow and division by zero are faults.
     pub(super) fn binary(
         &mut self,
         turn: &mut Turn<'_>,
@@ -48,7 +48,7 @@ impl Unrolled {
         word
     }
 
-    /// The result of an operator on one value.
+    /// Returns the result of an operator on one value.
     pub(super) fn unary(&mut self, turn: &mut Turn<'_>, op: UnaryOp, value: Operand) -> Word {
         let (word, fault) = match op {
             UnaryOp::Negate => self.circuit.negate(&turn.state.operand(value, 32)),

@@ -16,7 +16,7 @@ impl CellId {
         Self(u32::try_from(index).expect("internal error: more than 2^32 cells"))
     }
 
-    /// Its index.
+    /// Returns its index.
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -83,7 +83,7 @@ impl Unrolled {
         id
     }
 
-    /// The elements that an object reference may mean, each with its condition. `Err`: too many.
+    /// Returns the elements that an object reference may mean, each with its condition. `Err`: too many.
     pub(super) fn elements(
         &mut self,
         state: &State,
@@ -116,7 +116,7 @@ impl Unrolled {
     }
 }
 
-/// How many bits a value of a type has. Handles are numbers of threads.
+/// Returns how many bits a value of a type has. Handles are numbers of threads.
 pub(super) fn width(ty: Type) -> usize {
     match ty {
         Type::Bool => 1,

@@ -17,7 +17,7 @@ impl EventId {
         Self(u32::try_from(index).expect("internal error: more than 2^32 events"))
     }
 
-    /// Its index.
+    /// Returns its index.
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -72,12 +72,12 @@ pub struct Event {
 }
 
 impl Event {
-    /// Whether it touches anything that others can see.
+    /// Returns whether it touches anything that others can see.
     pub fn is_shared(&self) -> bool {
         !self.reads.is_empty() || !self.writes.is_empty()
     }
 
-    /// Whether both may touch one cell and one of them may write it.
+    /// Returns whether both may touch one cell and one of them may write it.
     pub fn may_conflict(&self, other: &Event) -> bool {
         let touches = |event: &Event, cell: &CellId| {
             event.reads.contains_key(cell) || event.writes.contains_key(cell)

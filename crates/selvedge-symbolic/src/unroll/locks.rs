@@ -68,7 +68,7 @@ impl Unrolled {
         }
     }
 
-    /// The cells of a lock: held for writing (or at all), and how many read it.
+    /// Returns the cells of a lock: held for writing (or at all), and how many read it.
     fn lock_cells(&mut self, global: GlobalId, element: u32) -> (CellId, Option<CellId>) {
         let writer = self.cell(CellName::Value(global, element));
         let is_shared = matches!(self.program.globals[global.index()].kind, GlobalKind::RwLock);
@@ -76,7 +76,7 @@ impl Unrolled {
         (writer, readers)
     }
 
-    /// A step that is taken only when all wishes are met, and is blocked while one is not.
+    /// Adds a step that is taken only when all conditions hold, and is blocked while one does not.
     fn blocking_event(
         &mut self,
         thread: usize,
@@ -270,7 +270,7 @@ impl Unrolled {
         Ok(())
     }
 
-    /// Two steps: arriving, and going on when all have arrived.
+    /// Adds two steps: arriving, and continuing when all have arrived.
     fn arrive(&mut self, turn: &mut Turn<'_>, barrier: ObjectRef) -> Result<(), CutReason> {
         let Runner::Thread(me) = *turn.runner else { return Ok(()) };
         let elements = self.elements(turn.state, barrier)?;
@@ -308,7 +308,7 @@ impl Unrolled {
         Ok(())
     }
 
-    /// Two steps: giving the mutex up to wait, and taking it again after a signal.
+    /// Adds two steps: releasing the mutex to wait, and acquiring it again after a signal.
     fn wait(
         &mut self,
         turn: &mut Turn<'_>,
@@ -340,7 +340,7 @@ impl Unrolled {
         Ok(())
     }
 
-    /// Gives signals and broadcasts their accesses.
+    /// Adds the accesses of signals and broadcasts.
     pub(super) fn connect_wakers(&mut self) {
         for waker in std::mem::take(&mut self.wakers) {
             let guard = self.events[waker.event.index()].guard;

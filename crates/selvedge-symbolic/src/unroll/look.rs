@@ -11,7 +11,7 @@ use crate::solver::Lit;
 use selvedge_core::{Budget, Spent};
 
 impl Unrolled {
-    /// Whether the section that starts where `state` stands may wait.
+    /// Returns whether the section that starts where `state` stands may wait.
     pub(super) fn section_awaits(&self, state: &mut State) -> bool {
         let frame = state.frame();
         let code = &self.program.procedures[frame.procedure.index()].code;

@@ -15,7 +15,7 @@ impl Loop {
     }
 }
 
-/// The loops of a procedure, outer ones before inner ones. Code comes from structured statements:
+/// Returns the loops of a procedure, outer ones before inner ones. Code comes from structured statements:
 /// loops are nested or apart, and every jump back goes to a head.
 pub(super) fn find(procedure: &Procedure) -> Vec<Loop> {
     let mut loops: Vec<Loop> = Vec::new();

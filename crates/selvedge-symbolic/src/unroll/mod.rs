@@ -1,7 +1,7 @@
 //! From code to guarded events.
 //!
 //! Each thread is run symbolically on its own: both ways of a branch are followed and meet again
-//! behind it, loops are unrolled to a bound, calls are inlined. What remains is a list of
+//! after it, loops are unrolled to a bound, calls are inlined. What remains is a list of
 //! [`Event`]s, one per step, in program order. An event has a *guard*, the condition under which
 //! it is executed, and accesses to *cells*. What a read gives is a fresh word: which write it
 //! observes is the business of an encoding (`encode/`).
@@ -9,7 +9,7 @@
 //! Locks, semaphores, barriers and condition variables are cells too: taking a mutex reads 0 and
 //! writes 1 in one event. So the encodings know nothing but reads and writes.
 //!
-//! A step that can wait may also stay undone (a [`Stop`]): for ever, if a condition on the final
+//! A step that can wait may also stay undone (a [`Stop`]): permanently, if a condition on the final
 //! values of cells holds. So every execution has a model in which each thread goes on until it
 //! ends, fails, waits, stands at a false `assume`, or comes to a [`Cut`].
 
@@ -56,7 +56,7 @@ pub struct ThreadInstance {
     pub parent: Option<EventId>,
     /// Whether it exists.
     pub start: Lit,
-    /// Whether it may wait for ever.
+    /// Whether it may stay blocked.
     pub daemon: bool,
     /// Whether it comes to its end.
     pub finished: Lit,
@@ -211,12 +211,12 @@ pub fn unroll(
 }
 
 impl Unrolled {
-    /// The place of an instruction.
+    /// Returns the place of an instruction.
     pub(crate) fn place(&self, site: SiteId) -> Place {
         self.program.place(site)
     }
 
-    /// The value of a cell when everything has ended.
+    /// Returns the value of a cell when everything has ended.
     fn final_value(&mut self, cell: CellId) -> Word {
         if let Some(word) = self.finals.get(&cell) {
             return word.clone();

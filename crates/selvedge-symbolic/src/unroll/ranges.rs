@@ -6,7 +6,7 @@
 //! threads, if they are few: for each, the values that cells and reads can have there.
 //!
 //! A range holds for every execution of the unrolled program. What overflows ends its thread, so
-//! nothing behind it needs to be right about the value that would have come out.
+//! nothing after it needs to be right about the value that would have come out.
 
 use std::collections::BTreeMap;
 
@@ -171,7 +171,7 @@ impl<'a> Analysis<'a> {
         self.unrolled.circuit.range(&write.value, &write.computation, known)
     }
 
-    /// All combinations of places in the threads, those with fewer steps first. `None`: too many.
+    /// Returns all combinations of places in the threads, those with fewer steps first. `None`: too many.
     fn by_places(&self, budget: &Budget) -> Result<Option<Found>, Spent> {
         let threads: Vec<&[EventId]> =
             self.unrolled.threads.iter().map(|thread| thread.events.as_slice()).collect();

@@ -96,7 +96,7 @@ impl Unrolled {
         Ok(())
     }
 
-    /// Runs a state and all that follows; gives the guards of those that came to the end.
+    /// Runs a state and all that follows. Returns the guards of those that came to the end.
     pub(super) fn run(
         &mut self,
         runner: &mut Runner,
@@ -133,7 +133,7 @@ impl Unrolled {
         Ok(ended)
     }
 
-    /// One instruction.
+    /// Runs one instruction.
     fn instruction(
         &mut self,
         visit: &mut Visit<'_>,
@@ -295,7 +295,7 @@ impl Unrolled {
         }
     }
 
-    /// Code before the first step of a thread fails in a step of its own. Gives whether there is a fault:
+    /// Code before the first step of a thread fails in a step of its own. Returns whether there is a fault:
     /// `lit`, unless the thread stops before that step.
     fn first_step_fails(&mut self, thread: usize, state: &State, site: SiteId, lit: Lit) -> Lit {
         let Some(&(condition, _)) = state.last.iter().find(|(_, event)| event.is_none()) else {
@@ -311,7 +311,7 @@ impl Unrolled {
         self.circuit.or(failing.guard, later)
     }
 
-    /// A step of `thread`, which comes to it with `state`. If it may stay undone, a stop is noted,
+    /// Adds a step of `thread`, which comes to it with `state`. If it may stay undone, a stop is noted,
     /// and the state goes on only if it is done.
     pub(super) fn new_event(
         &mut self,

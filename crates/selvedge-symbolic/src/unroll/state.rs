@@ -19,7 +19,7 @@ pub(super) struct State {
     pub(super) frames: Vec<Frame>,
     /// Its most recent event, by condition; `None`: there was none.
     pub(super) last: Vec<(Lit, Option<EventId>)>,
-    /// The locks that it holds. Nobody else can take or give up a lock in its name.
+    /// The locks that it holds. No other thread can acquire or release a lock in its name.
     pub(super) holds: BTreeMap<CellId, Lit>,
     /// The atomic section it is in.
     pub(super) section: Option<Section>,
@@ -57,7 +57,7 @@ pub(super) struct LoopAt {
 }
 
 /// The order in which places are visited: that of the code, iteration by iteration, a call
-/// right behind its instruction. When a place is visited, all ways to it are known.
+/// right after its instruction. When a place is visited, all ways to it are known.
 pub(super) type Key = Vec<u32>;
 
 impl State {
@@ -65,7 +65,7 @@ impl State {
         self.frames.last_mut().expect("internal error: a thread without a frame")
     }
 
-    /// What a slot of the current frame holds.
+    /// Returns what a slot of the current frame holds.
     pub(super) fn slot(&self, slot: Slot) -> Word {
         let frame = self.frames.last().expect("internal error: a thread without a frame");
         let word = frame.slots[slot.index()].clone();
@@ -76,7 +76,7 @@ impl State {
         self.frame().slots[slot.index()] = Some(word);
     }
 
-    /// The value of an operand with so many bits.
+    /// Returns the value of an operand with so many bits.
     pub(super) fn operand(&self, operand: Operand, width: usize) -> Word {
         match operand {
             Operand::Slot(slot) => self.slot(slot).resized(width),
@@ -84,17 +84,17 @@ impl State {
         }
     }
 
-    /// A condition.
+    /// Returns a condition.
     pub(super) fn condition(&self, operand: Operand) -> Lit {
         self.operand(operand, 1).truth()
     }
 
-    /// Whether the thread holds a lock.
+    /// Returns whether the thread holds a lock.
     pub(super) fn hold(&self, cell: CellId) -> Lit {
         self.holds.get(&cell).copied().unwrap_or(Lit::FALSE)
     }
 
-    /// The locks that the thread holds in any case.
+    /// Returns the locks that the thread holds in any case.
     pub(super) fn held_for_sure(&self) -> Vec<CellId> {
         let sure = self.holds.iter().filter(|(_, hold)| **hold == Lit::TRUE);
         sure.map(|(&cell, _)| cell).collect()
@@ -183,7 +183,7 @@ impl State {
     }
 }
 
-/// One entry per event.
+/// Returns one entry per event.
 fn join_same(
     entries: Vec<(Lit, Option<EventId>)>,
     circuit: &mut Circuit,

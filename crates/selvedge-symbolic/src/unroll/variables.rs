@@ -16,7 +16,7 @@ const MOST_THREADS: usize = 256;
 const MOST_ALTERNATIVES: i32 = 1_000_000;
 
 impl Unrolled {
-    /// One visible instruction: an event of its own, or a part of the section it is in.
+    /// Runs one visible instruction: an event of its own, or a part of the section it is in.
     pub(super) fn visible(&mut self, turn: &mut Turn<'_>, op: &Op) -> Result<(), CutReason> {
         match op {
             Op::Read { variable, .. } => {
@@ -59,7 +59,7 @@ impl Unrolled {
         Ok(())
     }
 
-    /// The event that an instruction belongs to; a new one if it is not in a section. `None` in a
+    /// Returns the event that an instruction belongs to; a new one if it is not in a section. `None` in a
     /// look.
     pub(super) fn here(&mut self, turn: &mut Turn<'_>) -> Option<EventId> {
         match (turn.state.section, &*turn.runner) {
@@ -78,7 +78,7 @@ impl Unrolled {
         }
     }
 
-    /// What one of the elements holds: the one whose condition is true.
+    /// Returns what one of the elements holds: the one whose condition is true.
     pub(super) fn read(
         &mut self,
         runner: &mut Runner,
@@ -100,7 +100,7 @@ impl Unrolled {
         found.unwrap_or_else(|| Word::integer(0))
     }
 
-    /// What the same step wrote to a cell so far, and whether it did.
+    /// Returns what the same step wrote to a cell so far, and whether it did.
     fn written(&self, runner: &Runner, at: Option<EventId>, cell: CellId) -> Option<(Lit, Word)> {
         match (at, runner) {
             (Some(event), _) => {
@@ -112,7 +112,7 @@ impl Unrolled {
         }
     }
 
-    /// What a cell holds, after what the same step wrote.
+    /// Returns what a cell holds, after what the same step wrote.
     pub(super) fn read_cell(
         &mut self,
         runner: &mut Runner,

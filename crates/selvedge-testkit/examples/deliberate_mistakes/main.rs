@@ -2,6 +2,9 @@
 //!
 //! `cargo run --release -p selvedge-testkit --example deliberate_mistakes [-- WORD]` tries those whose
 //! name contains WORD, or all. A test suite that stays green here would not notice the mistake.
+//!
+//! All are built into one copy, and one is chosen for each run of its test. With `SELVEDGE_MUTANTS_FOLDER` that
+//! copy stays, and the next run builds only what has changed.
 #![allow(
     clippy::print_stdout,
     clippy::disallowed_methods,
@@ -9,50 +12,86 @@
 )]
 
 mod list;
-mod running;
+mod places;
 #[path = "../workshop/mod.rs"]
 mod workshop;
 
-use std::fs;
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use list::Mistake;
+use places::Place;
 use workshop::Workshop;
+use workshop::schemata::{self, CHOSEN, Schemata};
+use workshop::suites::{self, End, Suite};
 
 fn main() -> ExitCode {
     let word = std::env::args().nth(1).unwrap_or_default();
-    let workshop = Workshop::new(None, |_| true);
+    let mistakes: Vec<&Mistake> =
+        list::all().filter(|mistake| mistake.name.contains(&word)).collect();
+    let workshop = Workshop::new(std::env::var_os("SELVEDGE_MUTANTS_FOLDER").map(PathBuf::from));
+    make(&workshop, &mistakes);
+    let mut programs: BTreeMap<(&str, &str), Suite> = BTreeMap::new();
     let mut missed = 0;
-    for mistake in list::all().filter(|mistake| mistake.name.contains(&word)) {
-        let noticed = is_noticed(&workshop, mistake);
+    for (number, mistake) in mistakes.iter().enumerate() {
+        let (package, suite) = (mistake.home().1, mistake.suite);
+        let program =
+            programs.entry((package, suite)).or_insert_with(|| build(&workshop, package, suite));
+        let (name, test) = (mistake.name, mistake.test);
+        let noticed = is_noticed(program, test, number);
         missed += usize::from(!noticed);
-        println!("{}  {}", if noticed { "noticed" } else { "MISSED " }, mistake.name);
-        println!("         by {} in the tests `{}`", mistake.test, mistake.suite);
+        println!("{}  {name}", if noticed { "noticed" } else { "MISSED " });
+        println!("         by {test} in the tests `{suite}`");
     }
+    println!("\n{} mistakes, {} noticed", mistakes.len(), mistakes.len() - missed);
     if missed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Makes the mistake, runs the test, and takes the mistake back.
-fn is_noticed(workshop: &Workshop, mistake: &Mistake) -> bool {
-    let (folder, package) = mistake.home();
-    let file = Path::new(folder).join(mistake.file);
-    let text = fs::read_to_string(workshop.path(&file)).expect("the sources can be read");
-    assert_eq!(
-        text.matches(mistake.right).count(),
-        1,
-        "the place of the mistake “{}” is not unique in {}",
-        mistake.name,
-        mistake.file
-    );
-    let wrong = text.replace(mistake.right, mistake.wrong);
-    running::with_text(workshop, &file, &wrong, || {
-        let test = match mistake.suite {
-            "lib" => vec!["test", "--quiet", "-p", package, "--lib"],
-            suite => vec!["test", "--quiet", "-p", package, "--test", suite],
-        };
-        let built = running::cargo(workshop, &[&test[..], &["--no-run"]].concat());
-        assert!(built, "the mistake “{}” does not compile", mistake.name);
-        !running::cargo(workshop, &[&test[..], &["--", "--exact", mistake.test]].concat())
-    })
+/// Writes the sources with all mistakes. Where one cannot be chosen while the program runs, more of the code
+/// around it is there twice.
+fn make(workshop: &Workshop, mistakes: &[&Mistake]) {
+    let sources = schemata::sources();
+    let mut places: Vec<Place> =
+        mistakes.iter().map(|mistake| Place::of(mistake, &sources)).collect();
+    let mut schemata = Schemata::new(workshop, &sources);
+    loop {
+        schemata.write(&places.iter().map(Place::site).enumerate().collect());
+        let complaints = suites::complaints(workshop);
+        if complaints.is_empty() {
+            return;
+        }
+        for complaint in complaints {
+            let places_named = complaint.places.iter();
+            let numbers: Vec<usize> =
+                places_named.flat_map(|(file, range)| schemata.at(file, range)).collect();
+            assert!(!numbers.is_empty(), "the copy does not compile: {}", complaint.message);
+            for number in numbers {
+                places[number].widen(&complaint.message);
+            }
+        }
+    }
+}
+
+fn build(workshop: &Workshop, package: &str, suite: &str) -> Suite {
+    let target = match suite {
+        "lib" => "--lib".to_owned(),
+        suite => format!("--test={suite}"),
+    };
+    let programs = suites::programs(workshop, &["test", "--no-run", "-p", package, &target], "");
+    programs.into_iter().next().expect("cargo builds one program")
+}
+
+/// Runs a test without a mistake and with it. One that takes much longer with it does not end.
+fn is_noticed(program: &Suite, test: &str, number: usize) -> bool {
+    const LONGEST: Duration = Duration::from_secs(900);
+    let arguments = ["--exact", test];
+    let (end, time) = program.run(&arguments, (CHOSEN, "".as_ref()), LONGEST);
+    if let End::Failed(how) = end {
+        panic!("{}: {test} fails without a mistake: {how}", program.name);
+    }
+    let longest = (time * 10 + Duration::from_secs(60)).min(LONGEST);
+    let chosen = number.to_string();
+    !matches!(program.run(&arguments, (CHOSEN, chosen.as_ref()), longest).0, End::Passed)
 }

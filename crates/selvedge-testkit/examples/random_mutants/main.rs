@@ -1,19 +1,22 @@
 //! Makes small mistakes at random places of a copy of the sources, and runs the tests that CI runs.
 //!
 //! `cargo run --release -p selvedge-testkit --example random_mutants -- SEED COUNT [WORD]` tries COUNT of them,
-//! in files whose path contains WORD. The same seed draws the same places of the same sources. Those that
-//! no test notices are listed at the end: each needs a test, or an argument that it changes nothing.
+//! in files whose path contains WORD. The same seed draws the same places of the same sources.
+//! `… -- again LISTING` tries those that an earlier run printed, though the sources have changed since. Those
+//! that no test notices are listed at the end: each needs a test, or an argument that it changes nothing.
 //!
 //! All are built into one copy, and one is chosen for each run of a test program; a program that does not come
-//! by a mistake is not run for it. With `SELVEDGE_MUTANTS_FOLDER` that copy stays, and the next run builds only
-//! what has changed; `SELVEDGE_MUTANTS_ONLY=3,14` then tries only those, by number.
+//! by a mistake is not run for it. With `SELVEDGE_MUTANTS_FOLDER` that copy stays, and what was found out about a
+//! test program that has not changed since: an interrupted run goes on where it was.
+//! `SELVEDGE_MUTANTS_ONLY=3,14` tries only those, by number.
 #![allow(
     clippy::print_stdout,
     clippy::disallowed_methods,
     reason = "a program for developers: it prints, copies files and runs cargo"
 )]
 
-mod schemata;
+mod listing;
+mod records;
 mod sites;
 mod suites;
 #[path = "../workshop/mod.rs"]
@@ -22,33 +25,59 @@ mod workshop;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use schemata::Schemata;
+use records::Records;
 use selvedge_testkit::Random;
-use sites::Site;
-use suites::{End, Suite};
-use workshop::{Workshop, original};
+use workshop::Workshop;
+use workshop::schemata::{self, Schemata};
+use workshop::site::Site;
+use workshop::suites::{End, Suite, complaints};
+
+/// Which mistakes are tried.
+#[derive(Hash)]
+enum Sample {
+    /// So many, drawn with a seed from the files whose path contains a word.
+    Drawn { seed: u64, count: usize, word: String },
+    /// Those that an earlier run printed.
+    Again(Vec<listing::Line>),
+}
+
+impl Sample {
+    fn from_arguments(arguments: &[String]) -> Option<Self> {
+        match arguments {
+            [again, file] if again == "again" => {
+                let text = fs::read_to_string(file).expect("the listing can be read");
+                Some(Self::Again(listing::parse(&text)))
+            }
+            [seed, count, rest @ ..] if rest.len() < 2 => Some(Self::Drawn {
+                seed: seed.parse().ok()?,
+                count: count.parse().ok()?,
+                word: rest.first().cloned().unwrap_or_default(),
+            }),
+            _ => None,
+        }
+    }
+}
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let number = |index: usize| arguments.get(index).and_then(|text| text.parse::<u64>().ok());
-    let (Some(seed), Some(count)) = (number(0), number(1)) else {
-        println!("usage: random_mutants SEED COUNT [WORD]");
+    let Some(sample) = Sample::from_arguments(&arguments) else {
+        println!("usage: random_mutants SEED COUNT [WORD] | again LISTING");
         return ExitCode::from(2);
     };
-    let word = arguments.get(2).map_or("", String::as_str);
     let folder = std::env::var_os("SELVEDGE_MUTANTS_FOLDER").map(PathBuf::from);
     let sources = schemata::sources();
-    let workshop =
-        Workshop::new(folder, |file| !schemata::is_source(file) && !file.ends_with("Cargo.toml"));
-    allow_unsafe(&workshop);
-    let drawn = draw(&workshop, &sources, seed, count as usize, word);
+    let workshop = Workshop::new(folder);
+    let drawn = written(&workshop, &sources, &sample);
     for (number, site) in &drawn {
         println!("{number:4}  {site}");
     }
-    let suites = surveyed(&workshop);
+    let mut records = Records::new(&workshop);
+    let mut suites = suites::build(&workshop);
+    println!("{} test programs", suites.len());
+    suites.sort_by_key(|suite| (records.time(suite), suite.name.clone()));
     let only: Option<BTreeSet<usize>> = std::env::var("SELVEDGE_MUTANTS_ONLY")
         .ok()
         .map(|text| text.split(',').filter_map(|number| number.parse().ok()).collect());
@@ -58,10 +87,11 @@ fn main() -> ExitCode {
     let mut tried = 0;
     for (&number, site) in chosen {
         tried += 1;
-        match noticed_by(number, site, &suites) {
+        match noticed_by(number, site, &suites, &mut records) {
             Some(how) => println!("noticed   {number:4}  {site}   {how}"),
             None => {
-                let met = suites.iter().filter(|suite| suite.reached.contains(&number)).count();
+                let comes_by = |suite: &&Suite| records.comes_by(suite, number);
+                let met = suites.iter().filter(comes_by).count();
                 println!("SURVIVED  {number:4}  {site}   ({met} test programs come by)");
                 survivors.push((number, site));
             }
@@ -74,72 +104,91 @@ fn main() -> ExitCode {
     if survivors.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Writes the manifests: the choice of a mistake needs what the product does without.
-fn allow_unsafe(workshop: &Workshop) {
-    let crates = fs::read_dir(original("crates")).expect("the sources can be read").flatten();
-    let manifests =
-        crates.map(|entry| Path::new("crates").join(entry.file_name()).join("Cargo.toml"));
-    for file in manifests.chain([PathBuf::from("Cargo.toml")]) {
-        let mut text = fs::read_to_string(original(&file)).expect("the sources can be read");
-        for level in ["forbid", "deny"] {
-            text = text.replace(&format!("unsafe_code = \"{level}\""), "unsafe_code = \"allow\"");
-        }
-        workshop.write(&file, text);
-    }
-}
-
-/// Draws places until `count` of them compile, and writes the sources with them.
-fn draw(
+/// The mistakes of a sample that compile, by number, after writing the sources with them.
+fn written(
     workshop: &Workshop,
     sources: &BTreeMap<PathBuf, String>,
-    seed: u64,
-    count: usize,
-    word: &str,
+    sample: &Sample,
 ) -> BTreeMap<usize, Site> {
-    let mut sites = sites::all(sources);
-    sites.retain(|site| site.file.to_string_lossy().contains(word));
+    let sites = sites::all(sources);
     println!("{} places", sites.len());
-    let mut random = Random::new(seed);
-    let mut drawn = BTreeMap::new();
-    let mut next = 0;
-    let mut draw = |drawn: &mut BTreeMap<usize, Site>, more: usize| {
-        for _ in 0..more.min(sites.len()) {
-            drawn.insert(next, sites.swap_remove(random.below(sites.len())));
-            next += 1;
-        }
-        !sites.is_empty()
-    };
     let mut schemata = Schemata::new(workshop, sources);
     // What an earlier run with the same sources has found to compile.
-    let known = workshop.path(format!("drawn-{:016x}", fingerprint(sources, seed, count, word)));
-    if let Ok(text) = fs::read_to_string(&known) {
-        let numbers: BTreeSet<usize> = text.lines().filter_map(|line| line.parse().ok()).collect();
-        draw(&mut drawn, numbers.last().map_or(0, |last| last + 1));
-        drawn.retain(|number, _| numbers.contains(number));
-        schemata.write(&drawn);
-        return drawn;
-    }
-    loop {
-        let missing = count.saturating_sub(drawn.len());
-        // Some will not compile, and each attempt takes its time.
-        let is_more = draw(&mut drawn, missing + missing / 3);
-        leave_out_what_does_not_compile(workshop, &mut schemata, &mut drawn);
-        if drawn.len() >= count || !is_more {
-            break;
+    let known = workshop.path(format!("drawn-{:016x}", fingerprint(sources, sample)));
+    let known_numbers: Option<BTreeSet<usize>> = fs::read_to_string(&known)
+        .ok()
+        .map(|text| text.lines().filter_map(|line| line.parse().ok()).collect());
+    let drawn = match (sample, known_numbers) {
+        (Sample::Drawn { seed, word, .. }, Some(numbers)) => {
+            let mut draw = Draw::new(sites, *seed, word);
+            let mut drawn = BTreeMap::new();
+            draw.some(&mut drawn, numbers.last().map_or(0, |last| last + 1));
+            drawn.retain(|number, _| numbers.contains(number));
+            drawn
         }
-    }
-    while drawn.len() > count {
-        drawn.pop_last();
-    }
+        (Sample::Drawn { seed, count, word }, None) => {
+            let draw = Draw::new(sites, *seed, word);
+            draw_until_enough(draw, *count, workshop, &mut schemata)
+        }
+        (Sample::Again(lines), known_numbers) => {
+            let mut drawn = listing::find(lines, sites);
+            match known_numbers {
+                Some(numbers) => drawn.retain(|number, _| numbers.contains(number)),
+                None => leave_out_what_does_not_compile(workshop, &mut schemata, &mut drawn),
+            }
+            drawn
+        }
+    };
     schemata.write(&drawn);
     let numbers: String = drawn.keys().map(|number| format!("{number}\n")).collect();
     fs::write(known, numbers).expect("the copy can be written");
     drawn
 }
 
-fn fingerprint(sources: &BTreeMap<PathBuf, String>, seed: u64, count: usize, word: &str) -> u64 {
+/// Places that are drawn one after the other.
+struct Draw {
+    sites: Vec<Site>,
+    random: Random,
+    next: usize,
+}
+
+impl Draw {
+    fn new(mut sites: Vec<Site>, seed: u64, word: &str) -> Self {
+        sites.retain(|site| site.file.to_string_lossy().contains(word));
+        Self { sites, random: Random::new(seed), next: 0 }
+    }
+
+    fn some(&mut self, drawn: &mut BTreeMap<usize, Site>, more: usize) {
+        for _ in 0..more.min(self.sites.len()) {
+            let site = self.sites.swap_remove(self.random.below(self.sites.len()));
+            drawn.insert(self.next, site);
+            self.next += 1;
+        }
+    }
+}
+
+fn draw_until_enough(
+    mut draw: Draw,
+    count: usize,
+    workshop: &Workshop,
+    schemata: &mut Schemata<'_>,
+) -> BTreeMap<usize, Site> {
+    let mut drawn = BTreeMap::new();
+    while drawn.len() < count && !draw.sites.is_empty() {
+        let missing = count - drawn.len();
+        // Some will not compile, and each attempt takes its time.
+        draw.some(&mut drawn, missing + missing / 3);
+        leave_out_what_does_not_compile(workshop, schemata, &mut drawn);
+    }
+    while drawn.len() > count {
+        drawn.pop_last();
+    }
+    drawn
+}
+
+fn fingerprint(sources: &BTreeMap<PathBuf, String>, sample: &Sample) -> u64 {
     let mut hasher = DefaultHasher::new();
-    (sources, seed, count, word).hash(&mut hasher);
+    (sources, sample).hash(&mut hasher);
     hasher.finish()
 }
 
@@ -150,7 +199,7 @@ fn leave_out_what_does_not_compile(
 ) {
     loop {
         schemata.write(drawn);
-        let complaints = suites::complaints(workshop);
+        let complaints = complaints(workshop);
         if complaints.is_empty() {
             return;
         }
@@ -169,33 +218,25 @@ fn leave_out_what_does_not_compile(
     }
 }
 
-/// The test programs, the quickest first, after a run without mistakes.
-fn surveyed(workshop: &Workshop) -> Vec<Suite> {
-    let mut suites = suites::build(workshop);
-    println!("{} test programs", suites.len());
-    suites.retain_mut(|suite| {
-        let passed = matches!(suite.survey(workshop), End::Passed);
-        let (name, time, reached) = (&suite.name, suite.time.as_secs_f64(), suite.reached.len());
-        let how = if passed { "" } else { "   FAILS without a mistake: left out" };
-        println!("{time:8.1} s  {name}: comes by {reached}{how}");
-        passed
-    });
-    suites.sort_by_key(|suite| suite.time);
-    suites
-}
-
-/// The test that fails, if one does: those of the same crate first.
-fn noticed_by(number: usize, site: &Site, suites: &[Suite]) -> Option<String> {
-    let home = site.home();
-    let home = home.file_name().unwrap_or_default().to_string_lossy();
+/// The test that fails, if one does: those of the same crate first, the quickest first.
+fn noticed_by(
+    number: usize,
+    site: &Site,
+    suites: &[Suite],
+    records: &mut Records<'_>,
+) -> Option<String> {
+    let home = site.file.iter().nth(1).unwrap_or_default().to_string_lossy();
     let is_near = |suite: &&Suite| suite.name.split(' ').next() == Some(&home);
     let near = suites.iter().filter(is_near);
     let far = suites.iter().filter(|suite| !is_near(suite));
-    for suite in near.chain(far).filter(|suite| suite.reached.contains(&number)) {
-        match suite.try_mistake(number) {
-            End::Passed => {}
-            End::Failed(test) => return Some(format!("by {}: {test}", suite.name)),
-            End::TooLong => return Some(format!("by {}: does not end", suite.name)),
+    for suite in near.chain(far) {
+        records.survey(suite);
+        if records.comes_by(suite, number) {
+            match records.try_mistake(suite, number) {
+                End::Passed => {}
+                End::Failed(test) => return Some(format!("by {}: {test}", suite.name)),
+                End::TooLong => return Some(format!("by {}: does not end", suite.name)),
+            }
         }
     }
     None

@@ -4,8 +4,6 @@
 //! switched on while the program runs.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use quote::quote;
@@ -13,59 +11,7 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{BinOp, Expr, Lit, Pat, RangeLimits, ReturnType, Stmt, Type, UnOp};
 
-/// A place, and what becomes what there.
-pub(crate) struct Site {
-    /// From the root of the sources.
-    pub(crate) file: PathBuf,
-    line: usize,
-    /// What is replaced in the text of the file. Empty: the mistake comes first.
-    pub(crate) range: Range<usize>,
-    /// One line of code.
-    pub(crate) wrong: String,
-    /// For people.
-    right: String,
-    pub(crate) shape: Shape,
-}
-
-/// How the mistake stands in the code.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shape {
-    /// One expression in place of another.
-    Expression,
-    /// Statements in place of a statement.
-    Statement,
-    /// A statement that is added.
-    Addition,
-}
-
-impl Site {
-    /// The folder of the crate that the file belongs to.
-    pub(crate) fn home(&self) -> PathBuf {
-        self.file.iter().take(2).collect()
-    }
-}
-
-impl fmt::Display for Site {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (file, line, right) = (self.file.display(), self.line, short(&self.right));
-        match self.shape {
-            Shape::Expression => write!(f, "{file}:{line}: `{right}` → `{}`", short(&self.wrong)),
-            Shape::Statement => write!(f, "{file}:{line}: `{right}` left out"),
-            Shape::Addition => write!(f, "{file}:{line}: {right}: `{}`", self.wrong),
-        }
-    }
-}
-
-fn short(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let text = words.join(" ");
-    if text.chars().count() <= 70 {
-        return text;
-    }
-    let (head, tail): (String, String) =
-        (text.chars().take(40).collect(), text.chars().rev().take(27).collect());
-    format!("{head}…{}", tail.chars().rev().collect::<String>())
-}
+use crate::workshop::site::{Shape, Site};
 
 /// All places in the given sources, by path from the root.
 pub(crate) fn all(sources: &BTreeMap<PathBuf, String>) -> Vec<Site> {

@@ -1,5 +1,9 @@
 //! A copy of the sources in which mistakes are made.
 
+pub(crate) mod schemata;
+pub(crate) mod site;
+pub(crate) mod suites;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -11,17 +15,18 @@ pub(crate) struct Workshop {
 }
 
 impl Workshop {
-    /// Copies the files of a build that are wanted, to a folder that stays if it is named.
-    pub(crate) fn new(folder: Option<PathBuf>, is_wanted: impl Fn(&Path) -> bool) -> Self {
+    /// Copies the files of a build, to a folder that stays if it is named, but for the sources: those are
+    /// written with mistakes ([`schemata::Schemata`]).
+    pub(crate) fn new(folder: Option<PathBuf>) -> Self {
         let name = format!("selvedge-mistakes-{}", std::process::id());
         let kept = folder.is_some();
         let folder = folder.unwrap_or_else(|| std::env::temp_dir().join(name));
         let workshop = Self { folder, kept };
-        workshop.copy(is_wanted);
+        workshop.copy();
         workshop
     }
 
-    fn copy(&self, is_wanted: impl Fn(&Path) -> bool) {
+    fn copy(&self) {
         let mut todo: Vec<PathBuf> =
             ["Cargo.toml", "Cargo.lock", "README.md", "crates", "docs", "programs"]
                 .map(PathBuf::from)
@@ -33,7 +38,9 @@ impl Workshop {
                 for entry in fs::read_dir(&source).expect("the sources can be read") {
                     todo.push(path.join(entry.expect("the sources can be read").file_name()));
                 }
-            } else if is_wanted(&path) {
+            } else if path.ends_with("Cargo.toml") {
+                self.write(&path, allowing_unsafe(&source));
+            } else if !schemata::is_source(&path) {
                 self.write(&path, fs::read(&source).expect("the sources can be read"));
             }
         }
@@ -56,6 +63,15 @@ impl Workshop {
 /// Where a file of the sources is.
 pub(crate) fn original(file: impl AsRef<Path>) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file)
+}
+
+/// A manifest: the choice of a mistake needs what the product does without.
+fn allowing_unsafe(manifest: &Path) -> String {
+    let mut text = fs::read_to_string(manifest).expect("the sources can be read");
+    for level in ["forbid", "deny"] {
+        text = text.replace(&format!("unsafe_code = \"{level}\""), "unsafe_code = \"allow\"");
+    }
+    text
 }
 
 impl Drop for Workshop {

@@ -15,7 +15,7 @@ const TOO_HARD: &str = "`--unobserved-locks` could not decide whether an observa
 
 impl<S: System> Search<'_, S> {
     /// Runs an execution that has the annotation and in which the decision at `position` observes
-    /// that, and annotates it. Tells whether there is any.
+    /// that, and annotates it. Returns whether there is any.
     pub(super) fn mutate(
         &mut self,
         annotated: &mut FxHashSet<EventId>,
@@ -43,7 +43,7 @@ impl<S: System> Search<'_, S> {
         self.avoid_forbidden(&plan, forbidden)
     }
 
-    /// What must happen before the decision at `position` can observe that, with everything that
+    /// Returns what must happen before the decision at `position` can observe that, with everything that
     /// is annotated.
     fn needed(
         &self,
@@ -99,7 +99,7 @@ impl<S: System> Search<'_, S> {
         orders
     }
 
-    /// Runs the events of the plan. Tells whether that is possible.
+    /// Runs the events of the plan. Returns whether that is possible.
     fn realize(
         &mut self,
         plan: &Plan,
@@ -163,7 +163,7 @@ impl<S: System> Search<'_, S> {
         )
     }
 
-    /// Looks for an execution of the plan with nothing forbidden, in place of the one at hand. Tells
+    /// Looks for an execution of the plan with nothing forbidden, in place of the current one. Tells
     /// whether there may be any.
     fn avoid_forbidden(&mut self, plan: &Plan, forbidden: &Forbidden) -> bool {
         let redundant: Rc<[Step]> = Rc::from(self.run.execution.steps());

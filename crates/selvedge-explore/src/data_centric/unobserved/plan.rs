@@ -52,7 +52,7 @@ impl<'a> Walk<'a> {
         Self { goal, free, most_states, read: FxHashSet::default(), joins: false }
     }
 
-    /// Whether the thread may run on when it has done its part.
+    /// Returns whether the thread may run on when it has done its part.
     fn lets_run_on(&self, thread: ThreadId) -> bool {
         self.free.is_none_or(|free| free.get(thread.index()) == Some(&true))
     }
@@ -83,7 +83,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// The events of the cut as they are, and then `next`, a decision, which observes that.
+    /// Returns the events of the cut as they are, and then `next`, a decision, which observes that.
     pub(super) fn new(graph: &Graph, cut: &[u32], next: Vertex, observation: Observation) -> Self {
         let threads = cut.len().max(next.id.thread.index() + 1);
         let mut plan = Self {
@@ -115,13 +115,13 @@ impl Plan {
         self.threads[vertex.id.thread.index()].push(planned);
     }
 
-    /// What the thread must do next, if it has not done its part.
+    /// Returns what the thread must do next, if it has not done its part.
     fn next(&self, graph: &Graph, thread: ThreadId) -> Option<Planned> {
         let done = graph.of_thread(thread.index()).len();
         self.threads.get(thread.index())?.get(done).copied()
     }
 
-    /// How many events of the plan have happened.
+    /// Returns how many events of the plan have happened.
     fn done(&self, graph: &Graph) -> usize {
         let threads = self.threads.iter().enumerate();
         threads.map(|(thread, planned)| planned.len().min(graph.of_thread(thread).len())).sum()
@@ -139,7 +139,7 @@ impl Plan {
 }
 
 impl<S: System> Search<'_, S> {
-    /// Runs the events of the plan in this order. Tells whether that is possible; it is unknown if a
+    /// Runs the events of the plan in this order. Returns whether that is possible; it is unknown if a
     /// lock is in the way.
     pub(super) fn follow(
         &mut self,
@@ -169,7 +169,7 @@ impl<S: System> Search<'_, S> {
         Found::Yes
     }
 
-    /// A thread that can go on, has done its part, and holds a lock for which `thread` waits, maybe
+    /// Returns a thread that can go on, has done its part, and holds a lock for which `thread` waits, maybe
     /// by way of others.
     fn in_the_way(&mut self, plan: &Plan, mut thread: ThreadId) -> Option<ThreadId> {
         for _ in 0..self.run.system.thread_count() {
@@ -191,7 +191,7 @@ impl<S: System> Search<'_, S> {
         None
     }
 
-    /// Takes the step if the plan permits it. Tells whether it was taken.
+    /// Takes the step if the plan permits it. Returns whether it was taken.
     fn take(&mut self, plan: &Plan, step: Step, forbidden: &Forbidden) -> bool {
         if self.is_over() || self.run.is_at_step_limit() || !self.permits(plan, step, forbidden) {
             return false;
@@ -200,7 +200,7 @@ impl<S: System> Search<'_, S> {
         !self.is_over()
     }
 
-    /// Whether the step, which can be taken, observes what it should and leaves others in peace.
+    /// Returns whether the step, which can be taken, observes what it should and leaves others in peace.
     fn permits(&mut self, plan: &Plan, step: Step, forbidden: &Forbidden) -> bool {
         let planned = plan.next(&self.graph, step.thread);
         if planned.is_none() && self.is_forbidden(step, forbidden) {
@@ -257,7 +257,7 @@ impl<S: System> Search<'_, S> {
         plan.is_done(&self.graph) && (goal == Goal::Annotation || at_end())
     }
 
-    /// The next step on a way that was not tried, after going back to where it begins.
+    /// Returns the next step on a way that was not tried, after going back to where it begins.
     fn next_move(&mut self, path: &mut Vec<Vec<Step>>) -> Option<Step> {
         loop {
             if let Some(step) = path.last_mut()?.pop() {
@@ -270,7 +270,7 @@ impl<S: System> Search<'_, S> {
         }
     }
 
-    /// The name of the state: what every thread has done, and who wrote every variable.
+    /// Returns the name of the state: what every thread has done, and who wrote every variable.
     fn state(&self) -> Print {
         let mut print = Print::default();
         for thread in 0..self.run.system.thread_count() {
@@ -287,7 +287,7 @@ impl<S: System> Search<'_, S> {
         print
     }
 
-    /// The steps that the plan permits now; the last is to be tried first.
+    /// Returns the steps that the plan permits now; the last is to be tried first.
     fn moves(&mut self, plan: &Plan, forbidden: &Forbidden, walk: &mut Walk<'_>) -> Vec<Step> {
         let (mut free, mut planned) = (Vec::new(), Vec::new());
         if self.run.is_at_step_limit() {

@@ -12,7 +12,7 @@ struct Section {
     last: EventId,
 }
 
-/// What the critical sections of the events of the cut, and of `next` if there is one, demand: of two,
+/// Returns what the critical sections of the events of the cut, and of `next` if there is one, demand: of two,
 /// one is before the other. One that is open will be closed some time, and everything known of its
 /// thread comes before that.
 pub(super) fn exclusive(graph: &Graph, cut: &[u32], next: Option<EventId>) -> Vec<EitherEvents> {
@@ -30,7 +30,7 @@ pub(super) fn exclusive(graph: &Graph, cut: &[u32], next: Option<EventId>) -> Ve
     either
 }
 
-/// How many locks each of so many threads holds after its events of the cut.
+/// Returns how many locks each of so many threads holds after its events of the cut.
 pub(super) fn held(graph: &Graph, cut: &[u32], threads: usize) -> Vec<u32> {
     let mut held = vec![0_u32; threads];
     for lock in graph.objects_with(Discipline::Unobserved) {

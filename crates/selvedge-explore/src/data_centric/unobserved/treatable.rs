@@ -4,7 +4,7 @@ use selvedge_core::{Access, Flexibility, Mode};
 
 use super::super::graph::Discipline;
 
-/// How an object is treated that is accessed in this mode.
+/// Returns how an object is treated that is accessed in this mode.
 pub(super) fn discipline(mode: Mode) -> Discipline {
     match mode {
         Mode::Acquire | Mode::Release => Discipline::Unobserved,
@@ -13,7 +13,7 @@ pub(super) fn discipline(mode: Mode) -> Discipline {
     }
 }
 
-/// What is wrong with a step that cannot be treated.
+/// Returns what is wrong with a step that cannot be treated.
 pub(super) fn untreatable(
     accesses: &[Access],
     flexibility: Flexibility,

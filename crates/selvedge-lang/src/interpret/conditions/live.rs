@@ -55,7 +55,7 @@ impl Live {
         Self { slots }
     }
 
-    /// The slots that matter before the instruction at `pc`.
+    /// Returns the slots that matter before the instruction at `pc`.
     pub(super) fn at(&self, pc: u32) -> &[u32] {
         &self.slots[pc as usize]
     }

@@ -66,7 +66,7 @@ type Standing = Vec<Frame>;
 struct Node {
     own: MayAccess,
     spawns: Vec<usize>,
-    /// What it may touch with all that it spawns, once somebody asked.
+    /// What it may touch with all that it spawns, computed on demand.
     all: Option<Arc<MayAccess>>,
 }
 
@@ -108,7 +108,7 @@ impl May {
         self.all(node)
     }
 
-    /// The node of a standing, and those of all that can be spawned from it.
+    /// Returns the node of a standing, and those of all that can be spawned from it.
     fn node(&mut self, loaded: &Loaded, standing: Standing) -> usize {
         if let Some(&node) = self.known.get(&standing) {
             return node;
@@ -148,7 +148,7 @@ impl May {
         self.nodes.len() - 1
     }
 
-    /// All that can be touched from a node.
+    /// Returns all that can be touched from a node.
     fn all(&mut self, node: usize) -> Arc<MayAccess> {
         if let Some(all) = &self.nodes[node].all {
             return Arc::clone(all);
@@ -170,7 +170,7 @@ impl May {
     }
 }
 
-/// Where a thread stands, with what matters of its slots.
+/// Returns where a thread stands, with what matters of its slots.
 fn standing(loaded: &Loaded, machine: &Machine, live: &Live, thread: usize) -> Standing {
     let stack = &machine.stacks[thread];
     let mut standing: Standing = frames(&machine.threads[thread], stack)
@@ -188,7 +188,7 @@ fn standing(loaded: &Loaded, machine: &Machine, live: &Live, thread: usize) -> S
     standing
 }
 
-/// Whether the step at which a thread stands touches the same in every state in which it does not fail: no
+/// Returns whether the step at which a thread stands touches the same in every state in which it does not fail: no
 /// branch, no index and no waiting depends on what is shared.
 pub(super) fn is_steady(
     loaded: &Loaded,
@@ -362,7 +362,7 @@ fn known(operand: Operand, frame: &Frame) -> Known {
     }
 }
 
-/// The frame of a procedure that is called or spawned.
+/// Returns the frame of a procedure that is called or spawned.
 fn entered(loaded: &Loaded, procedure: ProcedureId, arguments: &[Operand], by: &Frame) -> Frame {
     let entry = loaded.procedures[procedure.index()];
     let mut slots: Vec<Known> = arguments.iter().map(|&argument| known(argument, by)).collect();
@@ -409,7 +409,7 @@ fn compute(loaded: &Loaded, op: &Op, frame: &mut Frame) -> bool {
     }
 }
 
-/// The numbers of the objects that are meant: one, or all of an array.
+/// Returns the numbers of the objects that are meant: one, or all of an array.
 fn objects(loaded: &Loaded, object: ObjectRef, index: Known) -> (u32, u32) {
     let global = &loaded.program.globals[object.global.index()];
     let each = global.objects_per_element() as u32;

@@ -32,7 +32,7 @@ use may::May;
 pub(super) struct Analysis {
     live: Live,
     may: May,
-    /// Whether anybody can keep the handle of a spawned thread.
+    /// Whether the handle of a spawned thread can be kept.
     names_matter: bool,
     /// The constraints of each pair of sections, the smaller one first.
     constraints: BTreeMap<(AtomicId, AtomicId), Vec<usize>>,
@@ -133,7 +133,7 @@ fn pair(a: AtomicId, b: AtomicId) -> (AtomicId, AtomicId) {
     (a.min(b), a.max(b))
 }
 
-/// How messages call an atomic section.
+/// Returns how messages call an atomic section.
 fn section_name(program: &Program, section: AtomicId) -> String {
     let atomic = &program.atomics[section.index()];
     let name = atomic.name.clone();
@@ -144,7 +144,7 @@ fn section_name(program: &Program, section: AtomicId) -> String {
 }
 
 impl Machine {
-    /// The atomic section at which a thread stands.
+    /// Returns the atomic section at which a thread stands.
     fn section_of(&self, loaded: &Loaded, thread: usize) -> Option<AtomicId> {
         let state = self.threads.get(thread)?;
         match loaded.op(state.pc) {
@@ -153,7 +153,7 @@ impl Machine {
         }
     }
 
-    /// What the condition looks at, if it holds for the sections at which these threads stand. One
+    /// Returns what the condition looks at, if it holds for the sections at which these threads stand. One
     /// that fails does not hold.
     fn holds(
         &mut self,

@@ -153,7 +153,7 @@ impl Machine {
         Some(())
     }
 
-    /// Whether both changes lead from this state to the same one.
+    /// Returns whether both changes lead from this state to the same one.
     fn is_same(&self, analysis: &Analysis, a: &After, b: &After) -> bool {
         let cell = |after: &After, index: u32| {
             after.cells.get(&index).copied().unwrap_or(self.cells[index as usize])

@@ -7,7 +7,7 @@ use super::Analysis;
 use super::live::Live;
 
 impl Machine {
-    /// What a thread will do, as far as it depends on the thread alone: where it stands and the slots
+    /// Returns what a thread will do, as far as it depends on the thread alone: where it stands and the slots
     /// that still matter.
     pub(super) fn thread_state(&self, live: &Live, thread: usize) -> Vec<i32> {
         let state = &self.threads[thread];
@@ -37,7 +37,7 @@ impl Machine {
         name
     }
 
-    /// The whole state, up to the names of spawned threads.
+    /// Returns the whole state, up to the names of spawned threads.
     pub(super) fn state(&self, loaded: &Loaded, analysis: &Analysis) -> Vec<i32> {
         let mut name = self.cells[..loaded.global_objects as usize].to_vec();
         let mut add = |values: &mut dyn Iterator<Item = i32>| {

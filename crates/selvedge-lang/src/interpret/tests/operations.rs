@@ -70,7 +70,7 @@ fn mutexes() {
     let (ending, violation) = d.end();
     let violation = violation.expect("a deadlock");
     assert_eq!(ending, Ending::Deadlocked);
-    assert_eq!(violation.message, "deadlock: 2 threads wait for ever");
+    assert_eq!(violation.message, "deadlock: 2 threads are blocked");
     assert_eq!(
         violation.notes,
         [
@@ -159,7 +159,7 @@ fn reader_writer_locks() {
 #[test]
 fn condition_variables() {
     let mut d = Driver::new(&programs::conditions());
-    assert_eq!(d.step("s"), "signal(c): nobody waits [Signal c]");
+    assert_eq!(d.step("s"), "signal(c): no waiter [Signal c]");
     assert_eq!(d.flexibility(), Flexibility::Conditional);
     for waiter in ["w2", "w1", "w3"] {
         d.step(waiter);
@@ -202,7 +202,7 @@ fn waiting_for_a_signal_for_ever() {
     d.step("w");
     d.step("w");
     let violation = d.end().1.expect("a deadlock");
-    assert_eq!(violation.message, "deadlock: w waits for ever");
+    assert_eq!(violation.message, "deadlock: w is blocked");
     assert_eq!(violation.notes, ["w waits for a signal on c"]);
 }
 
@@ -316,7 +316,7 @@ fn awaiting_for_ever() {
     let (ending, violation) = d.end();
     assert_eq!(ending, Ending::Deadlocked);
     let violation = violation.expect("a deadlock");
-    assert_eq!(violation.message, "deadlock: t waits for ever");
+    assert_eq!(violation.message, "deadlock: t is blocked");
     assert_eq!(violation.notes, ["t waits until `x == 1`"]);
 }
 

@@ -60,7 +60,7 @@ impl SlotSet {
         self.words[slot.index() / 64] >> (slot.index() % 64) & 1 == 1
     }
 
-    /// Keeps what is in both; tells whether something was dropped.
+    /// Keeps what is in both. Returns whether something was dropped.
     fn intersect(&mut self, other: &SlotSet) -> bool {
         let mut changed = false;
         for (word, other) in self.words.iter_mut().zip(&other.words) {
@@ -71,7 +71,7 @@ impl SlotSet {
     }
 }
 
-/// The state before each instruction; `None` if it cannot be reached.
+/// Returns the state before each instruction; `None` if it cannot be reached.
 fn analyse(procedure: &Procedure, errors: &mut Errors) -> Vec<Option<State>> {
     let mut states: Vec<Option<State>> = vec![None; procedure.code.len()];
     let mut assigned = SlotSet::new(procedure.slots.len());

@@ -114,7 +114,7 @@ impl Checker<'_> {
         self.operand(operand, Type::Int).or_else(|_| self.operand(operand, Type::Bool))
     }
 
-    /// The type of a slot operand; constants have none of their own.
+    /// Returns the type of a slot operand; constants have none of their own.
     fn slot_type(&self, operand: Operand) -> Option<Type> {
         match operand {
             Operand::Slot(slot) => Some(self.procedure.slots[slot.index()].ty),

@@ -91,7 +91,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         right: "self.stuck |= self.waits_for_ever();",
         wrong: "self.stuck |= self.waits_for_ever() && false;",
         suite: "observations",
-        test: "what_a_deadlock_hides_is_found",
+        test: "what_is_observed_on_the_way_to_a_deadlock_is_found_elsewhere_too",
     },
     Mistake {
         name: "unobserved locks: a read does not wait for writes to come",
@@ -108,5 +108,21 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         wrong: "&& source != last && false",
         suite: "observations",
         test: "locks_that_are_not_observed",
+    },
+    Mistake {
+        name: "observation: what `finally` looked at before may change",
+        file: "data_centric/finals.rs",
+        right: "objects[..level]\n",
+        wrong: "objects[..level * 0]\n",
+        suite: "observations",
+        test: "every_end_that_is_looked_at_is_found_once",
+    },
+    Mistake {
+        name: "unobserved locks: `finally` looks at one execution only",
+        file: "data_centric/unobserved.rs",
+        right: "if !left.is_empty() {",
+        wrong: "if left.is_empty() {",
+        suite: "observations",
+        test: "every_end_that_is_looked_at_is_found_once",
     },
 ];

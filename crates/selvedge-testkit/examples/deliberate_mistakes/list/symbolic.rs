@@ -123,4 +123,12 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         suite: "values",
         test: "a_sure_write_after_one_that_may_not_be_made",
     },
+    Mistake {
+        name: "symbolic: how deep a routine is in itself is not counted",
+        file: "unroll/run.rs",
+        right: "filter(|frame| frame.procedure == procedure)",
+        wrong: "filter(|frame| frame.procedure != procedure)",
+        suite: "values",
+        test: "recursion_goes_as_deep_as_it_must",
+    },
 ];

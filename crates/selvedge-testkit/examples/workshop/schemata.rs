@@ -8,8 +8,8 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use crate::sites::{Shape, Site};
-use crate::workshop::{Workshop, original};
+use super::site::{Shape, Site};
+use super::{Workshop, original};
 
 /// The variable that chooses a mistake by its number.
 pub(crate) const CHOSEN: &str = "SELVEDGE_MUTANT";

@@ -1,0 +1,168 @@
+//! Test programs: built once, run for each mistake.
+
+use std::io::{BufRead, BufReader};
+use std::ops::Range;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::Workshop;
+
+/// A test program.
+pub(crate) struct Suite {
+    /// Package, target, and how it was built.
+    pub(crate) name: String,
+    /// What is run, and where.
+    pub(crate) program: PathBuf,
+    folder: PathBuf,
+}
+
+/// How a run of a test program ended.
+#[derive(Clone)]
+pub(crate) enum End {
+    Passed,
+    /// The test that failed, or how the process ended.
+    Failed(String),
+    TooLong,
+}
+
+/// An error of the compiler: what it says, and the places that it names.
+pub(crate) struct Complaint {
+    pub(crate) message: String,
+    pub(crate) places: Vec<(PathBuf, Range<usize>)>,
+}
+
+/// What every build and test is run with, to share a machine: `SELVEDGE_MUTANTS_WITH="nice"`.
+fn with() -> Vec<String> {
+    let with = std::env::var("SELVEDGE_MUTANTS_WITH").unwrap_or_default();
+    with.split_whitespace().map(str::to_owned).collect()
+}
+
+fn command(words: &[String]) -> Command {
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]);
+    command
+}
+
+/// Runs cargo and returns its messages.
+fn cargo(workshop: &Workshop, arguments: &[&str]) -> Vec<Value> {
+    let mut words = with();
+    words.push(env!("CARGO").to_owned());
+    words.extend(arguments.iter().map(|&word| word.to_owned()));
+    words.push("--message-format=json".to_owned());
+    let output = command(&words)
+        .current_dir(workshop.path("."))
+        .env("CARGO_TARGET_DIR", workshop.path("target"))
+        .env_remove("RUSTFLAGS")
+        .stderr(Stdio::null())
+        .output()
+        .expect("cargo can be run");
+    let lines = output.stdout.split(|&byte| byte == b'\n');
+    lines.filter_map(|line| serde_json::from_slice(line).ok()).collect()
+}
+
+/// Compiles all crates, and returns the errors.
+pub(crate) fn complaints(workshop: &Workshop) -> Vec<Complaint> {
+    let messages = cargo(workshop, &["check", "--workspace", "--lib", "--bins", "--keep-going"]);
+    let mut complaints = Vec::new();
+    for message in messages.iter().map(|message| &message["message"]) {
+        if message["level"] != "error" {
+            continue;
+        }
+        let mut places = Vec::new();
+        for span in message["spans"].as_array().into_iter().flatten() {
+            let offset = |name: &str| span[name].as_u64().unwrap_or_default() as usize;
+            let file = PathBuf::from(span["file_name"].as_str().unwrap_or_default());
+            places.push((file, offset("byte_start")..offset("byte_end").max(1)));
+        }
+        let message = message["message"].as_str().unwrap_or_default().to_owned();
+        complaints.push(Complaint { message, places });
+    }
+    complaints
+}
+
+/// Builds test programs. `how` becomes part of their names.
+pub(crate) fn programs(workshop: &Workshop, arguments: &[&str], how: &str) -> Vec<Suite> {
+    let messages = cargo(workshop, arguments);
+    let finished = messages.iter().find(|message| message["reason"] == "build-finished");
+    assert!(
+        finished.is_some_and(|message| message["success"] == true),
+        "cargo {} fails",
+        arguments.join(" ")
+    );
+    let mut suites = Vec::new();
+    for message in &messages {
+        let (Some(program), true) =
+            (message["executable"].as_str(), message["profile"]["test"] == true)
+        else {
+            continue;
+        };
+        let manifest = Path::new(message["manifest_path"].as_str().unwrap_or_default());
+        let folder = manifest.parent().expect("a manifest has a folder").to_owned();
+        let package = folder.file_name().unwrap_or_default().to_string_lossy();
+        let target = message["target"]["name"].as_str().unwrap_or_default();
+        suites.push(Suite {
+            name: format!("{package} {target}{how}"),
+            program: PathBuf::from(program),
+            folder,
+        });
+    }
+    suites
+}
+
+impl Suite {
+    /// Runs it with these arguments and one variable set: how that ends, and how long it takes.
+    pub(crate) fn run(
+        &self,
+        arguments: &[&str],
+        (name, value): (&str, &std::ffi::OsStr),
+        longest: Duration,
+    ) -> (End, Duration) {
+        let mut words = with();
+        // What waits before that does not count.
+        words.extend(["timeout", "-k", "5", &longest.as_secs().to_string()].map(str::to_owned));
+        let mut child = command(&words)
+            .arg(&self.program)
+            .args(arguments)
+            .current_dir(&self.folder)
+            .env(name, value)
+            .env("RUST_TEST_THREADS", "1")
+            .env("CARGO_MANIFEST_DIR", &self.folder)
+            .process_group(0)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("a test can be run");
+        let output = child.stdout.take().expect("the output is piped");
+        let mut started = Instant::now();
+        let mut failed = None;
+        for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
+            let line = String::from_utf8_lossy(&line);
+            if line.starts_with("running ") {
+                started = Instant::now();
+            }
+            if let Some(test) = line.strip_prefix("test ").and_then(|l| l.strip_suffix("FAILED")) {
+                failed = Some(test.trim_end_matches([' ', '.']).to_owned());
+                let group = format!("-{}", child.id());
+                // The others need not come to their end.
+                let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
+                break;
+            }
+        }
+        let status = child.wait().expect("a test can be waited for");
+        let end = match failed {
+            Some(test) => End::Failed(test),
+            None if status.success() => End::Passed,
+            None if matches!(status.code(), Some(124 | 137)) => End::TooLong,
+            None => match status.signal() {
+                Some(signal) => End::Failed(format!("signal {signal}")),
+                None => End::Failed(status.to_string()),
+            },
+        };
+        (end, started.elapsed())
+    }
+}
