@@ -46,7 +46,7 @@ pub use ids::{EventId, ObjectId, Position, ThreadId, ThreadSet};
 pub use op::{Access, Footprint, Mode};
 pub use replay::{Description, Replay, ReplayError, ReplayedStep, replay};
 pub use report::{Bound, Counts, Fact, FactValue, Inconclusive, Report, Verdict};
-pub use schedule::{ParseScheduleError, Schedule};
+pub use schedule::{ParseScheduleError, Schedule, write_schedule};
 pub use statistics::{Bar, Histogram, Statistics};
 pub use system::{Describe, Effect, Ending, Flexibility, Freed, Judged, Status, Step, System};
 pub use violation::{Fault, Place, Violation, ViolationKind};

@@ -53,23 +53,34 @@ impl Schedule {
 
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut rest = self.steps.as_slice();
-        while let Some(&step) = rest.first() {
-            let times = rest.iter().take_while(|&&next| next == step).count();
-            if rest.len() < self.steps.len() {
-                f.write_str(".")?;
-            }
-            write!(f, "{}", step.thread.number())?;
-            if step.choice > 0 {
-                write!(f, ":{}", step.choice)?;
-            }
-            if times > 1 {
-                write!(f, "@{times}")?;
-            }
-            rest = &rest[times..];
-        }
-        Ok(())
+        write_schedule(self.steps.iter().copied(), f)
     }
+}
+
+/// Writes steps as a [`Schedule`] does. Allocates nothing, so that a signal handler may call it.
+///
+/// # Errors
+/// If `f` has one.
+pub fn write_schedule(steps: impl Iterator<Item = Step>, f: &mut dyn fmt::Write) -> fmt::Result {
+    let mut steps = steps.peekable();
+    let mut is_first = true;
+    while let Some(step) = steps.next() {
+        let mut times = 1_usize;
+        while steps.next_if_eq(&step).is_some() {
+            times += 1;
+        }
+        if !std::mem::replace(&mut is_first, false) {
+            f.write_str(".")?;
+        }
+        write!(f, "{}", step.thread.number())?;
+        if step.choice > 0 {
+            write!(f, ":{}", step.choice)?;
+        }
+        if times > 1 {
+            write!(f, "@{times}")?;
+        }
+    }
+    Ok(())
 }
 
 /// Why a text is not a schedule.

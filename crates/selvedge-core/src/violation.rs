@@ -42,8 +42,10 @@ pub enum ViolationKind {
     DataRace,
     /// The program exceeds what can be run: too many threads, calls nested too deep.
     Resources,
-    /// The program panicked or crashed.
+    /// The program panicked.
     Panic,
+    /// The program crashed: a signal, an abort.
+    Crash,
     /// Something is never freed, or a lock never released.
     Leak,
     /// An object is used after its memory was freed, or the memory is written to.
@@ -69,6 +71,7 @@ impl ViolationKind {
             ViolationKind::DataRace => "data-race",
             ViolationKind::Resources => "resources",
             ViolationKind::Panic => "panic",
+            ViolationKind::Crash => "crash",
             ViolationKind::Leak => "leak",
             ViolationKind::UseAfterFree => "use-after-free",
             ViolationKind::DoubleFree => "double-free",

@@ -71,3 +71,60 @@ fn a_value_that_is_none() {
         "{text}"
     );
 }
+
+/// Runs a model that ends badly in a process of its own. Returns what is printed, if it fails.
+fn fails(name: &str, variables: &[(&str, &str)]) -> String {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", name, "--nocapture"]).env(VICTIM, "1");
+    let output = command.envs(variables.iter().copied()).output().unwrap();
+    assert!(!output.status.success(), "{name} passes");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Does something bad if the other thread comes first.
+fn if_late(does: fn()) {
+    if std::env::var_os(VICTIM).is_some() {
+        loom::model(move || {
+            let x = Arc::new(AtomicUsize::new(0));
+            let y = Arc::clone(&x);
+            let other = thread::spawn(move || y.store(1, SeqCst));
+            if x.load(SeqCst) == 1 {
+                does();
+            }
+            other.join().unwrap();
+        });
+    }
+}
+
+#[test]
+fn aborts() {
+    if_late(|| std::process::abort());
+}
+
+#[test]
+fn exits() {
+    if_late(|| std::process::exit(0));
+}
+
+#[test]
+fn computes() {
+    if_late(|| while std::hint::black_box(true) {});
+}
+
+/// As in a check: it fails, and the schedule shows it again.
+#[test]
+fn models_that_end_badly() {
+    let soon = ("LOOM_MAX_DURATION", "1");
+    for (name, part) in [
+        ("aborts", "aborts: main aborts the process (SIGABRT)"),
+        ("exits", "exits: main ends the process (`exit`) in the middle of a check"),
+        ("computes", "main came to no operation that the check sees"),
+    ] {
+        let text = fails(name, &[soon]);
+        assert!(text.contains(part), "{name}: {text}");
+        let schedule =
+            text.split("SELVEDGE_REPLAY=").nth(1).and_then(|rest| rest.split(' ').next());
+        let text = fails(name, &[soon, ("SELVEDGE_REPLAY", schedule.expect("a schedule"))]);
+        assert!(text.contains(part), "{name} again: {text}");
+    }
+}

@@ -139,8 +139,15 @@ impl TraceView {
         let mut places: Vec<PlaceView> = Vec::new();
         for (side, place) in violation.places.iter().enumerate() {
             let label = match violation.kind {
-                // Both sides are shown, also if one line races with itself.
-                ViolationKind::DataRace => format!("({})", side + 1),
+                // All sides are shown, also if one line races with itself: the notes count them.
+                ViolationKind::DataRace
+                | ViolationKind::UseAfterFree
+                | ViolationKind::DoubleFree
+                | ViolationKind::InvalidFree
+                    if violation.places.len() > 1 =>
+                {
+                    format!("({})", side + 1)
+                }
                 _ if places.iter().any(|known| known.place == *place) => continue,
                 ViolationKind::Deadlock => self.who_waits_at(place),
                 _ => String::new(),

@@ -1,6 +1,10 @@
-//! Who called the code that panicked, without the frames of the machinery around it.
+//! Who called the code that panicked, or that allocated or freed memory, without the frames of the machinery
+//! around it.
 
 use std::backtrace::Backtrace;
+use std::path::Path;
+
+use selvedge_core::Place;
 
 /// The calls from the panic up to the beginning of its thread, one or two lines each.
 pub(crate) fn calls(backtrace: &Backtrace) -> String {
@@ -61,3 +65,28 @@ const CATCH: [&str; 7] = [
     "std::panic",
     "__rust_try",
 ];
+
+/// The innermost place in the calls up to the beginning of their thread that is neither in Rust's library nor in
+/// this crate: named from `root`, as the compiler does. `None` without debug information.
+pub(crate) fn place(backtrace: &Backtrace, root: Option<&Path>) -> Option<Place> {
+    let text = backtrace.to_string();
+    let here = std::env::current_dir().ok()?;
+    let is_thread = |line: &&str| !THREAD.iter().any(|mark| line.contains(mark));
+    let places = text.lines().take_while(is_thread);
+    let mut places = places.filter_map(|line| line.trim_start().strip_prefix("at "));
+    places.find_map(|place| {
+        let mut parts = place.rsplitn(3, ':');
+        let (column, line, file) = (parts.next()?, parts.next()?, parts.next()?);
+        let file = here.join(file.strip_prefix("./").unwrap_or(file));
+        let is_library = LIBRARY.iter().any(|mark| file.to_string_lossy().contains(mark));
+        if is_library || file.starts_with(concat!(env!("CARGO_MANIFEST_DIR"), "/src")) {
+            return None;
+        }
+        let named = root.and_then(|root| file.strip_prefix(root).ok()).unwrap_or(&file);
+        let (line, column) = (line.parse().ok()?, column.parse().ok()?);
+        Some(Place { file: named.to_string_lossy().into_owned(), line, column, length: 1 })
+    })
+}
+
+/// Where Rust's library lies: as it was built, and as it is installed.
+const LIBRARY: [&str; 2] = ["/rustc/", "/rustlib/src/rust/library/"];

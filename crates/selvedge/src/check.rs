@@ -1,26 +1,26 @@
 //! The entry: checks a closure, and says what came out.
 
 mod follow;
+mod places;
+mod search;
 
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
 use std::path::PathBuf;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use selvedge_core::{Bound, Inconclusive, Replay, Report, Verdict};
-use selvedge_explore::{Algorithm, Limits, Options, Sampling, confirm, explore, sample};
-use selvedge_report::TraceView;
+use selvedge_core::{Bound, Budget, Inconclusive, Report, Verdict};
+use selvedge_explore::{Algorithm, Limits, Options};
 
 use crate::alloc::Reuse;
-use crate::failure::{self, Failure, Look};
+use crate::failure::{self, Look, ReplayCommand};
 use crate::outcome::Outcome;
 use crate::rt::runtime::{Learned, RwLockPolicy, Shared, running};
-use crate::rt::system::Program;
+use crate::rt::signal_stack::SignalStack;
+use crate::rt::whim::{Patience, Spurious};
 use crate::rt::{Spot, arena};
-use crate::turns;
-use crate::watch::Watch;
+use crate::watch::{Pulse, Times, Watched};
 
 /// Checks `f`: runs one execution per class of interleavings.
 ///
@@ -71,7 +71,7 @@ const SPIN_TURNS: u32 = 100;
 pub struct Builder {
     algorithm: Algorithm,
     options: Options,
-    time: Option<Duration>,
+    times: Times,
     stack_size: usize,
     panics_are_results: bool,
     spin_turns: u32,
@@ -79,6 +79,7 @@ pub struct Builder {
     reuse: Reuse,
     rwlock_policy: RwLockPolicy,
     spurious: u32,
+    spurious_everywhere: bool,
     report_file: Option<PathBuf>,
     statistics: bool,
     quiet: bool,
@@ -96,7 +97,7 @@ impl Default for Builder {
                 limits: Limits { steps: 100_000, ..Limits::default() },
                 ..Options::default()
             },
-            time: None,
+            times: Times { all: None, between: Duration::from_secs(60) },
             stack_size: 256 << 10,
             panics_are_results: false,
             spin_turns: SPIN_TURNS,
@@ -104,6 +105,7 @@ impl Default for Builder {
             reuse: Reuse::default(),
             rwlock_policy: RwLockPolicy::Any,
             spurious: 1,
+            spurious_everywhere: false,
             report_file: None,
             statistics: false,
             quiet: false,
@@ -144,9 +146,18 @@ impl Builder {
         self
     }
 
-    /// Stops after so much time.
+    /// Stops after so much time. Code that is in the middle of a step then may end it; if it computes on, or
+    /// waits for something of `std`, it is left, the report says where, and the test fails.
     pub fn max_time(mut self, most: Duration) -> Self {
-        self.time = Some(most);
+        self.times.all = Some(most);
+        self
+    }
+
+    /// How long code may compute from one operation that the check sees to the next, in processor time of this
+    /// machine; a minute unless said otherwise. Code that takes longer is left, since it may have no
+    /// end: the report says where, and the verdict is [`Verdict::Inconclusive`]. Linux only.
+    pub fn max_step_time(mut self, most: Duration) -> Self {
+        self.times.between = most;
         self
     }
 
@@ -240,9 +251,19 @@ impl Builder {
 
     /// How often, for each thread and place, a wait ends without a notification, `park` without a token, and a
     /// weak compare-exchange fails although it found what it expected; `std` allows all of these. Once unless said
-    /// otherwise; with 0, never. Where the code comes back to the same operation without having written
-    /// anything, as in a loop that looks again, it is left out: that costs no execution. So it is, for a weak
-    /// compare-exchange, in code with spin loops. The report says if something was left out that might matter (`facts.spurious` in JSON).
+    /// otherwise; with 0, never.
+    ///
+    /// It is left out, and costs no execution, where the code looks again and changes nothing: if it ends without
+    /// reason as soon as the thread comes to it, the thread comes back to it, has only read, or taken and given up
+    /// locks, and is in a state that it was in after an earlier turn. Everything else is explored, up to the bound.
+    ///
+    /// So the default leaves out what such a loop does if it wakes *later*, when others have changed what it looks at
+    /// but not notified it yet (whether it looks again is found out once, where it first comes with the same
+    /// knowledge), that others find its lock taken meanwhile, and what it remembers of its first turns only;
+    /// [`spurious_everywhere`](Self::spurious_everywhere) explores these, too.
+    ///
+    /// The report says if something was left out, or if the bound was reached (`facts.spurious` in JSON); a passing
+    /// check says the latter in a line, as for weak orderings.
     ///
     /// ```
     /// # use selvedge::{Builder, Verdict, sync::{Arc, atomic::{AtomicBool, Ordering::SeqCst}}, thread};
@@ -261,6 +282,35 @@ impl Builder {
         self
     }
 
+    /// Whether operations also end without reason where the code looks again and changes nothing, so often as
+    /// [`spurious`](Self::spurious) says: a loop then wakes, and looks, while others change what it waits for.
+    /// Off unless said otherwise: it costs executions for each loop that waits.
+    ///
+    /// ```
+    /// # use selvedge::{Builder, Verdict, sync::{Arc, atomic::{AtomicBool, Ordering::SeqCst}}, thread};
+    /// let looks_again = || {
+    ///     let (ready, halfway) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    ///     let (ready2, halfway2, main) = (Arc::clone(&ready), Arc::clone(&halfway), thread::current());
+    ///     thread::spawn(move || {
+    ///         halfway2.store(true, SeqCst);
+    ///         halfway2.store(false, SeqCst);
+    ///         ready2.store(true, SeqCst);
+    ///         main.unpark();
+    ///     });
+    ///     while !ready.load(SeqCst) {
+    ///         thread::park();
+    ///         assert!(!halfway.load(SeqCst)); // Holds if it was unparked.
+    ///     }
+    /// };
+    /// assert_eq!(Builder::new().explore(looks_again).verdict(), Verdict::Verified);
+    /// let everywhere = Builder::new().spurious_everywhere(true);
+    /// assert_eq!(everywhere.explore(looks_again).verdict(), Verdict::Violated);
+    /// ```
+    pub fn spurious_everywhere(mut self, on: bool) -> Self {
+        self.spurious_everywhere = on;
+        self
+    }
+
     /// Also writes the report to a file: as JSON if its name ends in `.json`, with the fields of
     /// `selvedge check --json`, and else as text.
     pub fn report_file(mut self, path: impl Into<PathBuf>) -> Self {
@@ -274,7 +324,8 @@ impl Builder {
         self
     }
 
-    /// Does not print the line that a passing check says when orderings weaker than `SeqCst` were used.
+    /// Does not print the line that a passing check says when orderings weaker than `SeqCst` were used, or when
+    /// operations could end without reason more often than [`spurious`](Self::spurious) says.
     /// So does `SELVEDGE_QUIET=1`. [`Outcome::uses_weak_orderings`] and the report say it in any case.
     pub fn quiet(mut self, on: bool) -> Self {
         self.quiet = on;
@@ -325,8 +376,8 @@ impl Builder {
                     && outcome.report.inconclusive.iter().all(asked)
             }
         };
-        if fine && outcome.weak && !self.quiet {
-            failure::print_weak(&outcome);
+        if fine && !self.quiet {
+            failure::print_not_proved(&outcome);
         }
         let text = (!fine).then(|| outcome.text_as(Look::of_terminal()));
         match (text, unwritten) {
@@ -343,26 +394,36 @@ impl Builder {
     #[track_caller]
     pub fn explore(&self, f: impl Fn() + 'static) -> Outcome {
         let here = Location::caller();
-        let shared = self.shared(Rc::new(f), here);
+        let mut this = self.clone();
+        // Clones of a budget are the same one.
+        this.options.budget = Budget::unlimited();
+        this.explore_within_budget(Rc::new(f), here)
+    }
+
+    #[track_caller]
+    fn explore_within_budget(&self, program: Rc<dyn Fn()>, here: Spot) -> Outcome {
         let start = Instant::now();
+        let shared = self.shared(program, here);
         let schedule = self.schedule(here);
+        let _watched = Watched::new(&shared.pulse);
+        let _stack = SignalStack::new();
         let (mut report, failures) = match &schedule {
             _ if std::thread::panicking() => (while_panicking(), Vec::new()),
             Some(schedule) => self.follow(&shared, schedule),
-            None => self.search_and_confirm(&shared, start),
+            None => self.search_and_confirm(&shared),
         };
+        if let Some(reason) = hopeless(&shared) {
+            // Nobody else asked to stop.
+            report.inconclusive.retain(|reason| *reason != Inconclusive::Bound(Bound::Interrupted));
+            report.note(Inconclusive::GaveUp(reason));
+        }
         if shared.weak.get() {
             report.fact("memory", failure::WEAK.to_owned());
         }
-        if shared.whims_left_out.get() {
-            report.fact(
-                "spurious",
-                "compare_exchange_weak does not fail without reason: there are spin loops"
-                    .to_owned(),
-            );
-        } else if shared.whims_bounded.get() {
-            let most = self.spurious;
-            report.fact("spurious", format!("at most {most} for each thread and place"));
+        let (bounded, left_out) = (shared.spurious.bounded(), shared.spurious.left_out());
+        let spurious: Vec<String> = bounded.iter().chain(&left_out).cloned().collect();
+        if !spurious.is_empty() {
+            report.fact("spurious", spurious.join("; "));
         }
         let time = start.elapsed();
         let unsteady = shared.unsteady.borrow().clone();
@@ -376,6 +437,8 @@ impl Builder {
             seed: self.sample.map(|(_, seed)| seed),
             assumed: shared.assumed.get().map(|spot| assumption(spot, self.spin_turns)),
             weak: shared.weak.get(),
+            bounded,
+            left_out,
             unsteady,
             time,
         }
@@ -386,54 +449,6 @@ impl Builder {
         let variable = std::env::var("SELVEDGE_REPLAY").ok();
         let asked = variable.and_then(|variable| failure::schedule_of(&variable, checked_at));
         asked.or_else(|| self.replay.clone())
-    }
-
-    /// All executions, and those that show what is wrong.
-    fn search_and_confirm(&self, shared: &Rc<Shared>, start: Instant) -> (Report, Vec<Failure>) {
-        loop {
-            let report = self.search_until_known(shared, start);
-            let failures = self.confirm(shared, &report);
-            // In fewer context switches, a loop may come to a state that it was not in before.
-            if !shared.learned.news.replace(false) {
-                return (report, failures);
-            }
-        }
-    }
-
-    /// All executions. What is learned matters from the first step on: then the search starts again.
-    fn search_until_known(&self, shared: &Rc<Shared>, start: Instant) -> Report {
-        loop {
-            let report = self.search(shared, start);
-            if !shared.learned.news.replace(false) {
-                return report;
-            }
-        }
-    }
-
-    /// The executions that show what is wrong.
-    fn confirm(&self, shared: &Rc<Shared>, report: &Report) -> Vec<Failure> {
-        let mut failures = Vec::new();
-        for (violation, schedule) in &report.violations {
-            let make = || Program::new(Rc::clone(shared), true);
-            shared.backtrace.take();
-            match confirm(&make, violation, schedule) {
-                Ok(mut confirmed) => {
-                    name_free(shared, &mut confirmed.replay);
-                    let (replay, found) =
-                        (turns::without(confirmed.replay), [&confirmed.violation]);
-                    let view = TraceView::new(&replay, &found, &failure::source_line);
-                    failures.push(Failure::new(view, shared.backtrace.take()));
-                }
-                Err(_) if shared.learned.news.get() => break,
-                Err(error) => {
-                    let mut unsteady = shared.unsteady.borrow_mut();
-                    let reason = error.reason;
-                    unsteady
-                        .get_or_insert(format!("\"{}\" came once: {reason}", violation.message));
-                }
-            }
-        }
-        failures
     }
 
     #[track_caller]
@@ -459,43 +474,24 @@ impl Builder {
             spin_turns: self.spin_turns,
             ends_loops: self.options.limits.steps == Self::default().options.limits.steps,
             rwlock_policy: self.rwlock_policy,
-            spurious: self.spurious,
-            whims_bounded: Cell::new(false),
-            whims_left_out: Cell::new(false),
+            spurious: Spurious::new(self.spurious, self.spurious_everywhere, Patience::DEFAULT),
             learned: Learned::default(),
             weak: Cell::new(false),
             assumed: Cell::new(None),
             statics: RefCell::new(None),
             firsts: RefCell::default(),
-            is_queued: Arc::default(),
+            pulse: Pulse::new(checked_at, self.times, &self.options.budget),
+            replay_command: ReplayCommand::new(checked_at),
+            has_crashed: Cell::new(false),
+            hopeless: RefCell::new(None),
             backtrace: RefCell::new(None),
             is_unsteady: Cell::new(false),
-            freed_by: Cell::new(None),
+            about_block: RefCell::new(None),
+            watched: RefCell::new(None),
             block_leaks: self.leaks,
             reuses: self.reuse == Reuse::Choice,
             unsteady: RefCell::new(None),
         })
-    }
-
-    fn search(&self, shared: &Rc<Shared>, start: Instant) -> Report {
-        shared.is_unsteady.set(false);
-        let info = self.algorithm.info();
-        if self.options.data_races && self.sample.is_none() && !info.covers.data_races {
-            let mut report = Report::default();
-            report.note(Inconclusive::GaveUp(format!(
-                "`{}` does not look for data races: say so with `.data_races(false)`",
-                info.name
-            )));
-            return report;
-        }
-        let make = || Program::new(Rc::clone(shared), false);
-        let mut watch = Watch::new(shared, self.time.map(|time| start + time));
-        match self.sample {
-            None => explore(self.algorithm, &make, &self.options, &mut watch),
-            Some((executions, seed)) => {
-                sample(Sampling::Uniform, executions, seed, &make, &self.options, &mut watch)
-            }
-        }
     }
 
     /// Whether the user asked for the bound that is the reason.
@@ -510,12 +506,15 @@ impl Builder {
     }
 }
 
-/// Says which step freed what a violation is about.
-fn name_free(shared: &Shared, replay: &mut Replay) {
-    let step = shared.freed_by.take().and_then(|position| replay.steps.get_mut(position));
-    if let Some(step) = step.filter(|step| !step.description.text.starts_with("free ")) {
-        step.description.text.push_str("; then frees the memory");
-    }
+/// Why it made no sense to go on, if so.
+fn hopeless(shared: &Shared) -> Option<String> {
+    let stranger = shared.pulse.stranger().map(|spot| {
+        format!(
+            "a thread that the check does not know used a type of this crate, at {spot}: what it does is no step, \
+             and comes at any time; spawn threads with this crate's `thread::spawn` in place of `std`'s"
+        )
+    });
+    stranger.or_else(|| shared.hopeless.take())
 }
 
 /// In a destructor of a test that panicked nobody can tell who unwinds.

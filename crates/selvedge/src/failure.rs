@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::sync::{Mutex, PoisonError};
 
-use selvedge_core::{Place, Report, Schedule, Verdict, ViolationKind};
+use selvedge_core::{Inconclusive, Place, Report, Verdict, ViolationKind};
 use selvedge_report::{
     TextOptions, TraceView, ViolationView, execution, grouped, has_room, line_of, plural, violation,
 };
@@ -94,6 +94,14 @@ pub(crate) fn of_outcome(
             text.push_str(&format!("selvedge: inconclusive: {assumed}\n"));
         }
     }
+    if verdict == Verdict::Violated {
+        // It may be the reason for what is wrong.
+        for reason in &report.inconclusive {
+            if let Inconclusive::GaveUp(reason) = reason {
+                text.push_str(&format!("selvedge: besides: {reason}\n"));
+            }
+        }
+    }
     text
 }
 
@@ -138,12 +146,31 @@ fn rows(view: &TraceView, options: &TextOptions) -> String {
 
 /// What shows an execution of the check at `checked_at` again.
 pub(crate) fn replay_command(checked_at: Spot, view: &TraceView) -> String {
-    let variable = replay_variable(checked_at, &view.schedule);
-    match std::thread::current().name() {
-        Some(name) if name != "main" => {
-            format!("{}SELVEDGE_REPLAY={variable} cargo test {name}", flags())
+    let ReplayCommand { before, after } = ReplayCommand::new(checked_at);
+    format!("{before}{}{after}", view.schedule)
+}
+
+/// The command that shows an execution again: what comes before the schedule, and after it.
+pub(crate) struct ReplayCommand {
+    pub(crate) before: String,
+    pub(crate) after: String,
+}
+
+impl ReplayCommand {
+    /// Of the check at `checked_at`, which this thread runs.
+    pub(crate) fn new(checked_at: Spot) -> Self {
+        // A test may have several checks.
+        let variable = format!("SELVEDGE_REPLAY={}/", short(checked_at));
+        match std::thread::current().name() {
+            Some(name) if name != "main" => Self {
+                before: format!("{}{variable}", flags()),
+                after: format!(" cargo test {name}"),
+            },
+            _ => Self {
+                before: format!("set {variable}"),
+                after: " and run the same command".to_owned(),
+            },
         }
-        _ => format!("set SELVEDGE_REPLAY={variable} and run the same command"),
     }
 }
 
@@ -154,11 +181,6 @@ fn flags() -> String {
         true => format!("RUSTFLAGS='{flags}' "),
         false => String::new(),
     }
-}
-
-/// Which check, and which of its executions: a test may have several checks.
-pub(crate) fn replay_variable(checked_at: Spot, schedule: &Schedule) -> String {
-    format!("{}/{schedule}", short(checked_at))
 }
 
 fn short(checked_at: Spot) -> String {
@@ -190,8 +212,12 @@ pub(crate) const WEAK: &str = "orderings weaker than SeqCst are used; behaviours
 
 /// What a check that passed does not prove. Test harnesses keep what passing tests print, so this goes to
 /// the terminal itself; once for each check of a process, however often it runs.
-pub(crate) fn print_weak(outcome: &Outcome) {
+pub(crate) fn print_not_proved(outcome: &Outcome) {
     static TOLD: Mutex<BTreeSet<(String, String)>> = Mutex::new(BTreeSet::new());
+    let lines = outcome.not_proved();
+    if lines.is_empty() {
+        return;
+    }
     if std::env::var_os("SELVEDGE_QUIET").is_some_and(|quiet| quiet != "0") {
         return;
     }
@@ -201,13 +227,14 @@ pub(crate) fn print_weak(outcome: &Outcome) {
     let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
     if told.insert((test.clone(), place.clone())) {
         // Not with `eprintln!`: tests keep that for themselves. One write: lines of others stay whole.
-        let line = format!("selvedge: {test} ({place}): passed, but {WEAK}\n");
-        let _ = std::io::stderr().write_all(line.as_bytes());
+        let line = |line| format!("selvedge: {test} ({place}): passed, but {line}\n");
+        let text: String = lines.into_iter().map(line).collect();
+        let _ = std::io::stderr().write_all(text.as_bytes());
     }
 }
 
 /// One line about how much was run, and what was not looked at.
-pub(crate) fn summary(report: &Report, how: &str, weak: bool) -> String {
+pub(crate) fn summary(report: &Report, how: &str, not_covered: &[String]) -> String {
     let counts = report.counts;
     let mut text = format!(
         "selvedge: {} ({how}), {}, longest {}, {}\n",
@@ -216,8 +243,8 @@ pub(crate) fn summary(report: &Report, how: &str, weak: bool) -> String {
         grouped(report.longest as u64),
         plural(report.threads as u64, "thread", "threads"),
     );
-    if weak {
-        text.push_str(&format!("selvedge: {WEAK}\n"));
+    for line in not_covered {
+        text.push_str(&format!("selvedge: {line}\n"));
     }
     text
 }
@@ -230,8 +257,8 @@ pub(crate) fn print_statistics(outcome: &Outcome) {
     let (verdict, executions) = (outcome.verdict(), outcome.executions());
     let seconds = outcome.time().as_secs_f64();
     eprintln!("selvedge: {test}: {verdict}, {executions} executions, {seconds:.3} s");
-    if outcome.uses_weak_orderings() {
-        eprintln!("selvedge: {test}: {WEAK}");
+    for line in outcome.not_covered() {
+        eprintln!("selvedge: {test}: {line}");
     }
 }
 

@@ -177,8 +177,9 @@
 //! # Memory that is freed
 //!
 //! An operation on an atomic, a cell or a lock whose memory was freed is a failure, and so are a second
-//! free of the same memory and a free of what is no block. It does not take luck to see that: if an access
-//! can come after a free, it is run in that order.
+//! free of the same memory and a free of what is no block, or not with the layout that it was allocated with.
+//! If an access can come after a free, it is run in that order. The report shows where the memory
+//! was allocated, freed and used, and, where there is one, the schedule with the use first.
 //!
 //! ```
 //! use selvedge::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -198,6 +199,9 @@
 //! Freed memory is not used again in an execution, unless [`Builder::reuse`] makes that a choice of every
 //! allocation: then a compare-exchange may find an address again that belongs to something else by
 //! now. [`Builder::leaks`] also reports memory that is never freed, of boxes for example.
+//!
+//! Plain memory has no operations that are seen. But a freed block must stay as it is: a write to it, through
+//! a raw pointer for example, is found at the end of the execution, or when the block is used again.
 //!
 //! # More about failures
 //!
@@ -229,6 +233,30 @@
 //! | `SELVEDGE_STATISTICS=1` | a line for each check: verdict, executions, time (`cargo test -- --nocapture`), as [`Builder::statistics`] prints it |
 //! | `SELVEDGE_PROGRESS=1` | a check that takes long says how far it is after a second, and then less and less often; 10 without the variable, 0 for never |
 //! | `RUST_BACKTRACE=1` | a panic in checked code is shown with the calls that led to it |
+//!
+//! # Crashes
+//!
+//! Code that crashes, aborts or ends the process fails its test, and the schedule is shown. On Linux on x86-64 a crash
+//! is a violation like a panic: it is shortened and replayed, and other tests of the binary run on.
+//!
+//! ```
+//! # #[cfg(all(target_os = "linux", target_arch = "x86_64"))] {
+//! # use selvedge::{Builder, ViolationKind, sync::{Arc, atomic::{AtomicBool, Ordering::SeqCst}}, thread};
+//! let outcome = Builder::new().explore(|| {
+//!     let closed = Arc::new(AtomicBool::new(false));
+//!     let other = Arc::clone(&closed);
+//!     thread::spawn(move || other.store(true, SeqCst));
+//!     if closed.load(SeqCst) {
+//!         std::process::abort();
+//!     }
+//! });
+//! assert_eq!(outcome.kinds(), [ViolationKind::Crash]);
+//! assert_eq!(outcome.messages(), ["main aborts the process (SIGABRT)"]);
+//! # }
+//! ```
+//!
+//! Code that computes without end is left when [`Builder::max_time`] is over, or after a minute
+//! ([`Builder::max_step_time`]): inconclusive, with the thread, its last operation and the schedule.
 //!
 //! # Choosing bounds
 //!
@@ -354,12 +382,17 @@
 //!   does not, the report says where it differed.
 //! * What waits in `std` stops the whole check: all checked threads run on one thread of the system, by
 //!   turns, so a lock of `std` that another of them holds is never given up. A test that hangs says so
-//!   on the terminal after ten seconds. A lock, channel or atomic of `std` that nobody waits for is
-//!   not seen: no other order of its uses is tried. Types of this crate used on a thread of `std` panic.
-//! * `compare_exchange_weak`, `park` and waits fail or end without reason where the code does not try
-//!   again, once for each thread and place ([`Builder::spurious`]); `compare_exchange_weak` not in code with spin loops. What a loop that
-//!   does try again could see earlier than it is notified is not explored. Timeouts are tried both ways. A loop in which time is up again and again is like one with a hint: it goes round when
-//!   something that it looked at has changed.
+//!   on the terminal after ten seconds, and [`Builder::max_time`] ends it. A lock, channel or atomic of `std`
+//!   that nobody waits for is not seen: no other order of its uses is tried.
+//! * A thread of `std` that checked code spawns is no part of the check: what it does comes at any time. Types of this
+//!   crate panic there, and the check is inconclusive and says so, if that happens before it is over. One that
+//!   uses nothing of this crate is not noticed, unless it ends the process.
+//! * Waits, `park` and `compare_exchange_weak` end without reason at most once for each thread and place
+//!   ([`Builder::spurious`]), and not where the code looks again and changes nothing: what such a loop would see if
+//!   it woke while others change what it looks at, before they notify it, is explored only with
+//!   [`Builder::spurious_everywhere`]. The report says if something was left out.
+//! * Timeouts are tried both ways. A loop in which time is up again and again is like one with a hint: it goes
+//!   round when something that it looked at has changed.
 //! * A spin loop with [`hint::spin_loop`] or [`thread::yield_now`] waits until something it read has
 //!   changed, once it has come back to a state it was in before. To see whether it does, it is
 //!   followed for a while; if it gives up by itself, or changes something, its turns are steps like
@@ -375,10 +408,13 @@
 //!   itself: here that takes [`sync::Arc::from_std`]. `Arc::make_mut` needs contents of known size.
 //! * [`cell::UnsafeCell`] gives guarded pointers, as loom's, not bare ones. Accesses to the other cells
 //!   of [`std::cell`], or to memory without a cell around it, are not seen.
-//! * Uses of freed memory are seen if they are operations on types of this crate: give a node an atomic or
-//!   a [`cell`]. A plain read or write of freed memory finds what was there before, and is not seen.
-//!   The report names the thread that freed it and its last operation before that, not the line of the
-//!   free. [`Algorithm::DataCentric`] looks for neither data races nor frees that come too early. What
+//! * Uses of freed memory are seen in every order if they are operations on types of this crate: give a node
+//!   an atomic or a [`cell`]. A plain read of freed memory finds what was there before, and is not seen. A
+//!   plain write is seen if it changes something in the first KiB of a block of less than 1 MiB, in executions in which it
+//!   comes after the free: other orders are not run for its sake. A write beyond the end of a block is not seen.
+//! * The lines where memory was allocated and freed come from debug information. Without it, and where no code
+//!   but the library's is on the stack, the report has the last operation of the thread before that.
+//! * [`Algorithm::DataCentric`] looks for neither data races nor frees that come too early. What
 //!   keeps memory alive must be seen, too: counts of `std`'s `Arc` are not, so that a use after one of
 //!   those has freed it is found only in executions in which it comes later.
 //! * The types are larger than `std`'s, so there is no way to make one of what is no such type:
@@ -393,9 +429,19 @@
 //!   [`sync`] are made anew in every execution. Shared objects cannot lie in blocks of more than 256 MiB.
 //! * A thread that has caught a panic of its own while another unwinds may still count as panicking, until
 //!   the other has ended.
-//! * A second panic while a thread unwinds ends the process, as always in Rust. Who panicked, where and
-//!   with which schedule is printed first.
-//! * Unix only. Stack overflows are reported on Linux on x86-64.
+//! * A crash (SIGSEGV, SIGBUS, SIGFPE, SIGILL), an abort, a second panic while a thread unwinds, and a stack overflow
+//!   are violations like others on Linux on x86-64: the thread is left as it is, and nothing else of that execution
+//!   runs. If the crash broke more than that (what it wrote to, a lock of `std` or of the C library that it held), the
+//!   process may still end or hang; the schedule is on the terminal before. On other systems the process ends
+//!   when the schedule is printed, and so it does where no checked thread runs, as in the destructor of a static.
+//!   A handler that the code installs itself for one of these signals comes in place of this.
+//! * `exit` during a check ends the process with code 101, whatever code it asked for, when the schedule is printed;
+//!   there is no other report. `_exit` and signals from outside are not noticed.
+//! * Code that computes for more than a minute of processor time between two operations of this crate is left, and
+//!   so is code that is still at the same step a moment after [`Builder::max_time`]: the verdict is inconclusive, since
+//!   nobody can tell whether it would have come to an end, and the test fails. See [`Builder::max_step_time`]. What
+//!   it holds stays as it is, as in a crash.
+//! * Unix only.
 //! * The crate installs [`Allocator`] as the global allocator of the test binary, to know objects by
 //!   where they lie. Turn the feature `allocator` off and wrap your own if you have one.
 

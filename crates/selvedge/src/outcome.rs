@@ -26,6 +26,10 @@ pub struct Outcome {
     pub(crate) seed: Option<u64>,
     pub(crate) failures: Vec<Failure>,
     pub(crate) weak: bool,
+    /// What is not covered of operations that may end without reason: since there is a bound, and since code
+    /// looks again.
+    pub(crate) bounded: Option<String>,
+    pub(crate) left_out: Option<String>,
     /// What was taken to be so about a spin loop.
     pub(crate) assumed: Option<String>,
     pub(crate) unsteady: Option<String>,
@@ -96,8 +100,19 @@ impl Outcome {
             self.assumed.as_deref(),
             self.verdict(),
         );
-        text.push_str(&failure::summary(&self.report, self.how(), self.weak));
+        text.push_str(&failure::summary(&self.report, self.how(), &self.not_covered()));
         text
+    }
+
+    /// What was not explored, and might show something wrong.
+    pub(crate) fn not_proved(&self) -> Vec<String> {
+        let weak = self.weak.then(|| failure::WEAK.to_owned());
+        weak.into_iter().chain(self.bounded.clone()).collect()
+    }
+
+    /// All that was not explored.
+    pub(crate) fn not_covered(&self) -> Vec<String> {
+        self.not_proved().into_iter().chain(self.left_out.clone()).collect()
     }
 
     fn how(&self) -> &'static str {

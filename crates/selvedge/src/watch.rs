@@ -1,101 +1,164 @@
-//! Ends a search that makes no sense any more or takes too long, and tells who waits for it how far it
-//! is. Checked code that waits outside of the check, for a lock of `std` say, cannot tell anything: a
-//! thread of the system does.
+//! What the rest of the process knows about checks while they run: a thread of the system looks on, tells who waits
+//! how far they are ([`progress`]), and ends what takes too long ([`limits`]). Checked code that waits outside of
+//! the check, for a lock of `std` say, or computes without end, cannot do so itself.
 
-use std::io::Write as _;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+mod limits;
+mod progress;
+
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError};
 use std::time::{Duration, Instant};
 
-use selvedge_core::{Bound, Ending, Execution};
+use selvedge_core::{Bound, Budget, Ending, Execution};
 use selvedge_explore::{Observer, Progress};
-use selvedge_report::{grouped, plural};
+
+pub(crate) use limits::WAKE_UP;
 
 use crate::rt::Spot;
 use crate::rt::runtime::Shared;
+use limits::Limited;
+use progress::Told;
 
-/// Watches one search.
+/// Ends a search that makes no sense any more.
 pub(crate) struct Watch<'a> {
     shared: &'a Shared,
-    end: Option<Instant>,
-    pulse: Option<Watched>,
 }
 
 impl<'a> Watch<'a> {
-    pub(crate) fn new(shared: &'a Shared, end: Option<Instant>) -> Self {
-        Self { shared, end, pulse: Watched::new(shared) }
+    pub(crate) fn new(shared: &'a Shared) -> Self {
+        Self { shared }
     }
 }
 
 impl Observer for Watch<'_> {
     fn execution(&mut self, _execution: &Execution, _ending: Ending) {
-        if let Some(Watched(pulse)) = &self.pulse {
-            pulse.executions.store(pulse.executions.load(Relaxed) + 1, Relaxed);
-        }
+        let executions = &self.shared.pulse.executions;
+        executions.store(executions.load(Relaxed) + 1, Relaxed);
     }
 
     fn poll(&mut self, _progress: &dyn Fn() -> Progress) -> Option<Bound> {
-        if let Some(Watched(pulse)) = &self.pulse {
-            pulse.beats.store(pulse.beats.load(Relaxed) + 1, Relaxed);
-        }
-        if self.shared.learned.news.get() || self.shared.is_unsteady.get() {
-            return Some(Bound::Interrupted);
-        }
-        self.end.is_some_and(|end| Instant::now() >= end).then_some(Bound::Time)
+        let pulse = &self.shared.pulse;
+        pulse.beats.store(pulse.beats.load(Relaxed) + 1, Relaxed);
+        // The thread that looks on may be late, or not be there.
+        pulse.end_in_time();
+        let is_over = self.shared.learned.news.get()
+            || self.shared.is_unsteady.get()
+            || pulse.stranger().is_some();
+        is_over.then_some(Bound::Interrupted)
     }
 }
 
-/// What the thread that looks on knows about a search. Only the search writes.
-struct Pulse {
+/// How long a check, and what lies between two operations of its code, may take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Times {
+    /// In all.
+    pub(crate) all: Option<Duration>,
+    /// Processor time between two operations.
+    pub(crate) between: Duration,
+}
+
+/// What others know about a check. But for the last two, only its own thread writes.
+pub(crate) struct Pulse {
     test: String,
     checked_at: Spot,
     start: Instant,
+    times: Times,
+    budget: Budget,
+    thread: libc::pthread_t,
     executions: AtomicU64,
     beats: AtomicU64,
-    /// Whether it waits for another search.
-    is_queued: Arc<AtomicBool>,
+    /// Operations of checked code.
+    operations: AtomicU64,
+    /// Whether it waits for another check.
+    pub(crate) is_queued: AtomicBool,
+    /// Whether what was found is shown again, which may take longer than the time that was asked for.
+    pub(crate) is_confirming: AtomicBool,
+    /// One more than the number of operations after which code takes too long, and why.
+    overdue_after: AtomicU64,
+    why_overdue: AtomicU8,
+    /// Where a thread that the check does not know used a type of this crate.
+    stranger: Mutex<Option<Spot>>,
 }
 
-/// A search that is looked at until this is dropped.
-struct Watched(Arc<Pulse>);
-
-impl Watched {
-    /// `None` if nobody wants to know.
-    fn new(shared: &Shared) -> Option<Self> {
-        let interval = interval()?;
-        static START: Once = Once::new();
-        // Without the thread, nothing is told.
-        START.call_once(|| {
-            let name = "selvedge".to_owned();
-            drop(std::thread::Builder::new().name(name).spawn(move || look_on(interval)));
-        });
-        let current = std::thread::current();
-        let pulse = Arc::new(Pulse {
-            test: current.name().unwrap_or("a check").to_owned(),
-            checked_at: shared.checked_at,
+impl Pulse {
+    pub(crate) fn new(checked_at: Spot, times: Times, budget: &Budget) -> Arc<Self> {
+        Arc::new(Self {
+            test: std::thread::current().name().unwrap_or("a check").to_owned(),
+            checked_at,
             start: Instant::now(),
+            times,
+            budget: budget.clone(),
+            // SAFETY: it has no conditions.
+            thread: unsafe { libc::pthread_self() },
             executions: AtomicU64::new(0),
             beats: AtomicU64::new(0),
-            is_queued: Arc::clone(&shared.is_queued),
+            operations: AtomicU64::new(0),
+            is_queued: AtomicBool::new(false),
+            is_confirming: AtomicBool::new(false),
+            overdue_after: AtomicU64::new(0),
+            why_overdue: AtomicU8::new(0),
+            stranger: Mutex::new(None),
+        })
+    }
+
+    /// The name of the test.
+    pub(crate) fn test(&self) -> &str {
+        &self.test
+    }
+
+    /// Checked code came to an operation.
+    #[inline]
+    pub(crate) fn beat(&self) {
+        self.operations.store(self.operations.load(Relaxed) + 1, Relaxed);
+    }
+
+    /// Whether another thread runs the check.
+    fn is_elsewhere(&self) -> bool {
+        // SAFETY: it has no conditions.
+        self.thread != unsafe { libc::pthread_self() }
+    }
+
+    /// Where a thread that the check does not know used a type of this crate.
+    pub(crate) fn stranger(&self) -> Option<Spot> {
+        *self.stranger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note_stranger(&self, spot: Spot) {
+        let mut stranger = self.stranger.lock().unwrap_or_else(PoisonError::into_inner);
+        stranger.get_or_insert(spot);
+    }
+}
+
+/// A check that is looked at until this is dropped.
+pub(crate) struct Watched(Arc<Pulse>);
+
+impl Watched {
+    pub(crate) fn new(pulse: &Arc<Pulse>) -> Self {
+        static START: Once = Once::new();
+        // Without the thread nothing is told, and time limits are not seen.
+        START.call_once(|| {
+            let name = "selvedge".to_owned();
+            drop(std::thread::Builder::new().name(name).spawn(look_on));
         });
-        let mut all = SEARCHES.lock();
-        all.list.push(Arc::clone(&pulse));
+        let mut all = CHECKS.lock();
+        all.list.push(Arc::clone(pulse));
         // Mostly it looks now and then anyway: to wake it takes longer than a short check.
-        if std::mem::replace(&mut all.is_idle, false) {
-            SEARCHES.news.notify_one();
+        let is_hurried = pulse.times.pause() < USUAL_PAUSE;
+        if std::mem::replace(&mut all.is_idle, false) || is_hurried {
+            CHECKS.news.notify_one();
         }
-        Some(Self(pulse))
+        Self(Arc::clone(pulse))
     }
 }
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        SEARCHES.lock().list.retain(|other| !Arc::ptr_eq(other, &self.0));
+        CHECKS.lock().list.retain(|other| !Arc::ptr_eq(other, &self.0));
     }
 }
 
-/// The searches of all tests of this process.
-struct Searches {
+/// The checks of all tests of this process.
+struct Checks {
     all: Mutex<All>,
     news: Condvar,
 }
@@ -106,163 +169,82 @@ struct All {
     is_idle: bool,
 }
 
-static SEARCHES: Searches =
-    Searches { all: Mutex::new(All { list: Vec::new(), is_idle: false }), news: Condvar::new() };
+static CHECKS: Checks =
+    Checks { all: Mutex::new(All { list: Vec::new(), is_idle: false }), news: Condvar::new() };
 
-impl Searches {
+impl Checks {
     fn lock(&self) -> MutexGuard<'_, All> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// After how long the first line comes: as `SELVEDGE_PROGRESS` says, in seconds, and 0 for never.
-fn interval() -> Option<Duration> {
-    const USUAL: f64 = 10.0;
-    let variable = std::env::var("SELVEDGE_PROGRESS").ok();
-    let seconds = variable.and_then(|seconds| seconds.parse().ok()).unwrap_or(USUAL);
-    Duration::try_from_secs_f64(seconds).ok().filter(|interval| !interval.is_zero())
-}
+/// How often all checks are looked at, unless there is a reason to hurry.
+const USUAL_PAUSE: Duration = Duration::from_secs(1);
 
-/// What was told about a search so far.
-struct Told {
+/// What was seen of a check so far.
+struct Seen {
     pulse: Arc<Pulse>,
-    /// When the next line is due, and how long after that the next but one.
-    due: Duration,
-    pause: Duration,
-    beats: u64,
-    /// When the search was last seen to go on.
-    alive: Duration,
-    is_stuck: bool,
+    told: Option<Told>,
+    limited: Limited,
 }
 
-/// Looks at all searches, for ever.
-fn look_on(interval: Duration) {
-    let mut told: Vec<Told> = Vec::new();
-    let mut all = SEARCHES.lock();
+/// Looks at all checks, as long as the process lives.
+fn look_on() {
+    let interval = progress::interval();
+    let mut seen: Vec<Seen> = Vec::new();
+    let mut all = CHECKS.lock();
     loop {
         all.is_idle = all.list.is_empty();
         all = match all.is_idle {
-            true => SEARCHES.news.wait(all).unwrap_or_else(PoisonError::into_inner),
+            true => CHECKS.news.wait(all).unwrap_or_else(PoisonError::into_inner),
             false => {
-                let pause = (interval / 4).min(Duration::from_secs(1));
-                let waited = SEARCHES.news.wait_timeout(all, pause);
+                let pauses = seen.iter().map(|seen| seen.limited.pause(&seen.pulse));
+                let usual = interval.map_or(USUAL_PAUSE, |interval| USUAL_PAUSE.min(interval / 4));
+                let pause = pauses.fold(usual, Duration::min);
+                let waited = CHECKS.news.wait_timeout(all, pause);
                 waited.unwrap_or_else(PoisonError::into_inner).0
             }
         };
-        let list = &all.list;
-        told.retain(|told| list.iter().any(|pulse| Arc::ptr_eq(pulse, &told.pulse)));
-        for pulse in list.iter() {
-            if !told.iter().any(|told| Arc::ptr_eq(pulse, &told.pulse)) {
-                told.push(Told::new(pulse, interval));
+        seen.retain(|seen| all.list.iter().any(|pulse| Arc::ptr_eq(pulse, &seen.pulse)));
+        for pulse in &all.list {
+            if !seen.iter().any(|seen| Arc::ptr_eq(pulse, &seen.pulse)) {
+                let told = interval.map(|interval| Told::new(pulse, interval));
+                let limited = Limited::new(pulse);
+                seen.push(Seen { pulse: Arc::clone(pulse), told, limited });
             }
         }
-        for line in told.iter_mut().filter_map(|told| told.news(interval)) {
-            // Not with `eprintln!`: tests keep that for themselves until they end.
-            let _ = writeln!(std::io::stderr(), "selvedge: {line}");
-        }
-    }
-}
-
-impl Told {
-    fn new(pulse: &Arc<Pulse>, interval: Duration) -> Self {
-        Self {
-            pulse: Arc::clone(pulse),
-            due: interval,
-            pause: interval,
-            beats: 0,
-            alive: Duration::ZERO,
-            is_stuck: false,
-        }
-    }
-
-    /// A line, if one is due.
-    fn news(&mut self, interval: Duration) -> Option<String> {
-        let time = self.pulse.start.elapsed();
-        let beats = self.pulse.beats.load(Relaxed);
-        if beats != self.beats {
-            (self.beats, self.alive, self.is_stuck) = (beats, time, false);
-        }
-        let Pulse { test, checked_at, .. } = &*self.pulse;
-        if time - self.alive >= interval && !self.is_stuck {
-            self.is_stuck = true;
-            self.due = time + self.pause;
-            if self.pulse.is_queued.load(Relaxed) {
-                return Some(format!(
-                    "{test}: waits for another test whose check uses statics, too"
-                ));
+        for seen in &mut seen {
+            if let Some(line) = seen.told.as_mut().and_then(Told::news) {
+                progress::print(&line);
             }
-            return Some(format!(
-                "{test}: no step for {}: the code checked at {checked_at} computes for long, or waits \
-                 for something that the check knows nothing of, such as a lock, a channel or a thread \
-                 of `std`",
-                seconds(time - self.alive)
-            ));
+            // The list is locked, so its thread is there.
+            seen.limited.look(&seen.pulse);
         }
-        if time < self.due || self.is_stuck {
-            return None;
-        }
-        self.pause = (self.pause * 2).min(interval * 30);
-        self.due = time + self.pause;
-        let executions = plural(self.pulse.executions.load(Relaxed), "execution", "executions");
-        Some(format!("{test}: {executions} in {} so far ({checked_at})", seconds(time)))
     }
 }
 
-fn seconds(time: Duration) -> String {
-    format!("{} s", grouped(time.as_secs()))
+/// Says which checks do not come to their end, since the process ends. False if there are none.
+pub(crate) fn tell_cut_short() -> bool {
+    // Who ends the process may be in the middle of anything.
+    let Ok(all) = CHECKS.all.try_lock() else { return false };
+    for pulse in &all.list {
+        progress::print(&format!(
+            "{}: the process ends (`exit`) while this check runs, and nothing is proved ({})",
+            pulse.test, pulse.checked_at
+        ));
+    }
+    !all.list.is_empty()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// A thread that runs no checked code used a type of this crate at `spot`, and its stack points to memory of the
+/// checks for which `is_meant` holds.
+pub(crate) fn note_stranger(spot: Spot, is_meant: impl Fn(&Arc<Pulse>) -> bool) {
+    let all = CHECKS.lock();
+    let others = all.list.iter().filter(|pulse| pulse.is_elsewhere());
+    others.filter(|pulse| is_meant(pulse)).for_each(|pulse| pulse.note_stranger(spot));
+}
 
-    /// A search that began so many seconds ago and goes on.
-    fn told(seconds: u64, interval: Duration) -> Told {
-        let start = Instant::now().checked_sub(Duration::from_secs(seconds));
-        let pulse = Pulse {
-            test: "a_test".to_owned(),
-            checked_at: std::panic::Location::caller(),
-            start: start.expect("the system runs for longer"),
-            executions: AtomicU64::new(1234),
-            beats: AtomicU64::new(1),
-            is_queued: Arc::default(),
-        };
-        Told::new(&Arc::new(pulse), interval)
-    }
-
-    #[test]
-    fn lines_come_less_and_less_often() {
-        let interval = Duration::from_secs(10);
-        let mut told = told(45, interval);
-        let line = told.news(interval).expect("a line is due");
-        assert!(line.starts_with("a_test: 1,234 executions in 45 s so far ("), "{line}");
-        assert_eq!(told.news(interval), None, "the next line comes later");
-        assert_eq!(told.pause, interval * 2);
-        assert!(told.due >= Duration::from_secs(45) + told.pause);
-        for _ in 0..10 {
-            told.due = Duration::ZERO;
-            assert!(told.news(interval).is_some());
-        }
-        assert_eq!(told.pause, interval * 30, "but not ever less often");
-    }
-
-    #[test]
-    fn a_search_that_is_stuck_is_told_once() {
-        let interval = Duration::from_secs(10);
-        let mut told = told(45, interval);
-        told.beats = 1;
-        let line = told.news(interval).expect("it has not moved for 45 seconds");
-        assert!(line.starts_with("a_test: no step for 45 s: "), "{line}");
-        told.due = Duration::ZERO;
-        assert_eq!(told.news(interval), None);
-        told.pulse.beats.store(2, Relaxed);
-        let line = told.news(interval).expect("it goes on");
-        assert!(line.contains("so far"), "{line}");
-    }
-
-    #[test]
-    fn nothing_is_told_of_a_short_search() {
-        let interval = Duration::from_secs(10);
-        assert_eq!(told(5, interval).news(interval), None);
-    }
+/// Whether another thread runs a check.
+pub(crate) fn is_any_elsewhere() -> bool {
+    CHECKS.lock().list.iter().any(|pulse| pulse.is_elsewhere())
 }

@@ -492,3 +492,55 @@ fn weak_orderings_are_mentioned_in_json() {
     assert!(load(Acquire).contains("only weak memory shows were not explored"));
     assert!(!load(SeqCst).contains("weak memory"));
 }
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[test]
+fn a_crash() {
+    expect("crash", || {
+        let list = Arc::new(AtomicPtr::new(Box::into_raw(Box::new(7))));
+        let other = Arc::clone(&list);
+        thread::spawn(move || other.store(std::ptr::null_mut(), SeqCst));
+        // SAFETY: it is not: this is what is to be noticed. Volatile: a debug build would look itself.
+        unsafe { std::ptr::read_volatile(list.load(SeqCst)) };
+    });
+}
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[test]
+fn a_double_panic() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("the second");
+        }
+    }
+    expect("double-panic", || {
+        let x = AtomicUsize::new(0);
+        let _bomb = Bomb;
+        assert_eq!(x.load(SeqCst), 1, "the first");
+    });
+}
+
+#[test]
+fn a_loop_without_a_hint() {
+    expect("unhinted", || {
+        let flag = Arc::new(AtomicBool::new(false));
+        let other = Arc::clone(&flag);
+        thread::spawn(move || other.store(true, SeqCst));
+        while !flag.load(SeqCst) {}
+    });
+}
+
+#[test]
+fn a_computation_without_end() {
+    let builder = Builder::new().max_step_time(std::time::Duration::from_millis(100));
+    expect_with("endless", &builder, || {
+        let x = AtomicUsize::new(1);
+        while std::hint::black_box(x.load(SeqCst)) > 0 {
+            while std::hint::black_box(true) {}
+        }
+    });
+}
+
+#[path = "errors/memory.rs"]
+mod memory;

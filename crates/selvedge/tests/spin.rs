@@ -443,12 +443,58 @@ fn a_loop_that_does_not_say_that_it_waits() {
     let outcome = Builder::new().explore(run);
     assert_eq!(outcome.verdict(), Verdict::Inconclusive);
     let text = outcome.text();
-    assert!(text.contains("2000 times in a row at crates/selvedge/tests/spin.rs:"), "{text}");
+    assert!(text.contains("150 times in a row at crates/selvedge/tests/spin.rs:"), "{text}");
     assert!(text.contains("hint::spin_loop"), "{text}");
+    assert_eq!(outcome.executions(), 1, "it is told at once: {text}");
     assert_eq!(Builder::new().max_steps(500).explore(run).verdict(), Verdict::Inconclusive);
     Builder::new().max_steps(50_000).check(|| {
         let x = AtomicUsize::new(0);
         (0..5_000).for_each(|_| assert_eq!(x.load(SeqCst), 0));
+    });
+}
+
+/// Loops that wait without a hint, in other words.
+#[test]
+fn other_loops_that_do_not_say_that_they_wait() {
+    fn is_told(run: impl Fn() + 'static) {
+        let outcome = Builder::new().explore(run);
+        let text = outcome.text();
+        assert_eq!(outcome.verdict(), Verdict::Inconclusive, "{text}");
+        assert!(text.contains("150 times in a row"), "{text}");
+        // One for each turn that it is followed, at most.
+        assert!(outcome.executions() < 160, "{text}");
+    }
+    is_told(|| {
+        let lock = Arc::new(AtomicBool::new(false));
+        let other = Arc::clone(&lock);
+        let thread = thread::spawn(move || {
+            while other.swap(true, SeqCst) {}
+            other.store(false, SeqCst);
+        });
+        while lock.swap(true, SeqCst) {}
+        lock.store(false, SeqCst);
+        thread.join().unwrap();
+    });
+    is_told(|| {
+        let flags = Arc::new([AtomicBool::new(false), AtomicBool::new(false)]);
+        let threads = [0, 1].map(|number| {
+            let flags = Arc::clone(&flags);
+            thread::spawn(move || flags[number].store(true, SeqCst))
+        });
+        while !(flags[0].load(SeqCst) && flags[1].load(SeqCst)) {}
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    });
+    is_told(|| {
+        let lock = Arc::new(Mutex::new(0));
+        let other = Arc::clone(&lock);
+        let thread = thread::spawn(move || *other.lock().unwrap() += 1);
+        while lock.try_lock().is_err() {}
+        while !thread.is_finished() {}
+    });
+    // Each of many is looked at once.
+    Builder::new().check(|| {
+        let flags: [AtomicBool; 400] = std::array::from_fn(|_| AtomicBool::new(false));
+        assert!(!flags.iter().any(|flag| flag.load(SeqCst)));
     });
 }
 

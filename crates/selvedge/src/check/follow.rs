@@ -1,12 +1,11 @@
 //! Following one schedule: `SELVEDGE_REPLAY`, [`Builder::replay`] and [`replay`](crate::replay).
 
 use std::rc::Rc;
-use std::time::Instant;
 
 use selvedge_core::{Bound, Inconclusive, Report, Schedule};
 use selvedge_report::TraceView;
 
-use super::{Builder, name_free};
+use super::{Builder, places};
 use crate::failure::{self, Failure, Look};
 use crate::rt::runtime::Shared;
 use crate::rt::system::Program;
@@ -22,15 +21,27 @@ impl Builder {
             Err(error) => panic!("selvedge: `{schedule}` is no schedule: {error}"),
         };
         let mut replayed = self.follow_once(shared, &steps);
-        if shared.learned.rwlocks.get() {
+        if shared.learned.rwlocks.get() || shared.reuses {
             // Which steps there are depends on what threads do in other executions, too: the same search learns
             // the same.
             shared.learned.news.set(false);
-            self.search_until_known(shared, Instant::now());
+            self.search_until_known(shared);
             replayed = self.follow_once(shared, &steps);
         }
         while shared.learned.news.replace(false) {
             replayed = self.follow_once(shared, &steps);
+        }
+        let shows_nothing = |(report, _): &(Report, TraceView)| report.violations.is_empty();
+        let has_whims = !shared.learned.whims.borrow().is_empty();
+        let is_hopeless = || shared.hopeless.borrow().is_some();
+        if has_whims && !is_hopeless() && replayed.as_ref().map_or(true, shows_nothing) {
+            // Where a thread was first tried out may decide what steps it has.
+            shared.learned.news.set(false);
+            self.search_until_known(shared);
+            replayed = self.follow_once(shared, &steps);
+        }
+        if is_hopeless() {
+            return (Report::default(), Vec::new());
         }
         let (report, view) = match replayed {
             Ok(replayed) => replayed,
@@ -54,12 +65,15 @@ impl Builder {
         steps: &Schedule,
     ) -> Result<(Report, TraceView), String> {
         shared.is_unsteady.set(false);
+        shared.about_block.take();
         let with_turns = turns::with(&mut Program::new(Rc::clone(shared), false), steps);
         let mut system = Program::new(Rc::clone(shared), true);
         let mut replay =
             selvedge_core::replay(&mut system, &with_turns).map_err(|error| error.to_string())?;
-        name_free(shared, &mut replay);
         let mut violations: Vec<_> = replay.violations().cloned().collect();
+        for violation in &mut violations {
+            places::find(shared, &mut replay, violation);
+        }
         if self.options.data_races {
             violations.extend(selvedge_explore::data_races(&system, &replay));
         }

@@ -48,7 +48,12 @@ impl Engine {
             Subject::Waiting => operation.is_enabled(rt, me),
             Subject::Both => operation.is_enabled(rt, me) && operation.choices(rt, me) == 1,
         };
-        if !can_run || rt.shared.is_unsteady.get() || (0..me).any(|other| rt.is_enabled(other)) {
+        // What another thread that it has just spawned does depends on what it finds now.
+        if !can_run
+            || rt.has_whims
+            || rt.shared.is_unsteady.get()
+            || (0..me).any(|other| rt.is_enabled(other))
+        {
             return false;
         }
         rt.note_next(me, spot);

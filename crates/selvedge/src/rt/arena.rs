@@ -18,6 +18,7 @@ use super::blocks::{Block, note_free};
 use super::engine::keep_room;
 use super::reuse::choose;
 use super::runtime::running;
+use super::watched::note_allocated;
 
 /// Spans are multiples of this.
 const CHUNK: usize = 64 << 10;
@@ -26,7 +27,7 @@ const GRAIN: usize = 128;
 /// Larger blocks come from the system; nothing in them can be named.
 pub(crate) const LARGEST: usize = 256 << 20;
 /// The memory of blocks from this size on goes back to the system when they are freed.
-const LARGE: usize = 1 << 20;
+pub(super) const LARGE: usize = 1 << 20;
 const HEADER: usize = size_of::<Span>().next_multiple_of(GRAIN);
 
 /// The region from which all spans come: address and length, 0 before its first use.
@@ -49,6 +50,11 @@ pub(crate) fn switch(arena: *mut Arena) -> *mut Arena {
     CURRENT.with(|current| current.replace(arena))
 }
 
+/// The one that allocations come from.
+pub(crate) fn current() -> *mut Arena {
+    CURRENT.with(Cell::get)
+}
+
 /// The head of a span.
 #[repr(C)]
 struct Span {
@@ -57,6 +63,8 @@ struct Span {
     thread: u32,
     /// Of that thread.
     arena: *const Arena,
+    /// The check that it belongs to; 0 before its first use.
+    owner: AtomicUsize,
     chunks: usize,
     /// Where the blocks of this execution begin; what lies before them is from earlier ones.
     start: usize,
@@ -97,8 +105,10 @@ pub(crate) struct Arena {
     pub(crate) elsewhere: bool,
     /// The blocks of this execution, in the order of their offsets.
     log: Vec<Block>,
-    /// Whether allocations may be steps.
-    pub(crate) reuses: bool,
+    /// The address of what is known about its check.
+    pub(crate) owner: usize,
+    /// Whether each allocation is looked at: it may be a step, or of a block that is watched.
+    pub(crate) asks: bool,
 }
 
 /// How far an arena was filled.
@@ -121,14 +131,15 @@ impl Arena {
             most_kept: 16,
             elsewhere: false,
             log: Vec::new(),
-            reuses: false,
+            owner: 0,
+            asks: false,
         }
     }
 
     /// Allocates, maybe what was freed before.
     #[cold]
     fn allocate_or_reuse(&mut self, layout: Layout) -> *mut u8 {
-        match choose(layout) {
+        let block = match choose(layout) {
             (_, Some(again)) => again as *mut u8,
             (is_step, None) => {
                 let new = self.allocate(layout);
@@ -138,7 +149,9 @@ impl Arena {
                 }
                 new
             }
-        }
+        };
+        note_allocated(block as usize);
+        block
     }
 
     /// The blocks of this execution.
@@ -146,10 +159,14 @@ impl Arena {
         &self.log
     }
 
-    /// The last block that does not begin behind an offset.
+    /// The last block that does not begin after an offset: mostly the last one.
+    #[inline]
     pub(crate) fn block_at(&mut self, offset: u64) -> Option<&mut Block> {
-        let behind = self.log.partition_point(|block| block.offset <= offset);
-        self.log.get_mut(behind.checked_sub(1)?)
+        let at = match self.log.last()?.offset <= offset {
+            true => self.log.len() - 1,
+            false => self.log.partition_point(|block| block.offset <= offset).checked_sub(1)?,
+        };
+        self.log.get_mut(at)
     }
 
     /// For the next execution: everything is free but for what is still alive.
@@ -298,6 +315,7 @@ impl Arena {
         // SAFETY: the span is this arena's alone.
         let span = unsafe { &mut *self.spans[self.used] };
         (span.thread, span.arena) = (self.thread, &raw const *self);
+        span.owner.store(self.owner, Ordering::Relaxed);
         self.used += 1;
         self.end = span.end();
         let rest = offset % GRAIN as u64;
@@ -367,6 +385,7 @@ fn take_span(chunks: usize) -> Option<*mut Span> {
             live: AtomicU32::new(0),
             thread: 0,
             arena: ptr::null(),
+            owner: AtomicUsize::new(0),
             chunks,
             start: span as usize + HEADER,
             before: 0,
@@ -433,6 +452,13 @@ fn span_of(address: usize) -> Option<*mut Span> {
     Some((region + first * CHUNK) as *mut Span)
 }
 
+/// The check to whose memory an address belongs.
+pub(crate) fn owner_of(address: usize) -> Option<usize> {
+    // SAFETY: spans are never unmapped, and where none begins yet there is a 0.
+    let owner = span_of(address).map(|span| unsafe { (*span).owner.load(Ordering::Relaxed) });
+    owner.filter(|&owner| owner != 0)
+}
+
 /// A block that was freed is in use again.
 pub(super) fn use_again(address: usize) {
     if let Some(span) = span_of(address) {
@@ -488,7 +514,7 @@ impl<A> Allocator<A> {
 unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let arena = CURRENT.with(Cell::get);
+        let arena = current();
         if arena.is_null() {
             // SAFETY: the caller keeps the contract of `GlobalAlloc`.
             return unsafe { self.inner.alloc(layout) };
@@ -496,7 +522,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
         // SAFETY: the arena of the running thread lives as long as the thread runs, and nobody else
         // allocates from it.
         let block = unsafe {
-            match (*arena).reuses {
+            match (*arena).asks {
                 false => (*arena).allocate(layout),
                 true => (*arena).allocate_or_reuse(layout),
             }

@@ -9,14 +9,17 @@
 use std::alloc::Layout;
 
 use selvedge_core::{Fault, Freed, ObjectId, Violation, ViolationKind};
+use selvedge_report::plural;
 
 use super::arena::{self, Lies};
 use super::engine::Engine;
+use super::freed::{Content, Contents};
 use super::names::Names;
 use super::object::Touching;
 use super::operation::Spot;
 use super::reuse::Pool;
-use super::runtime::{Runtime, Way};
+use super::runtime::{Runtime, Way, running};
+use super::watched::{AboutBlock, BlockName, Event, Happened};
 
 /// A block that a thread allocated in this execution.
 #[derive(Clone, Copy)]
@@ -26,7 +29,8 @@ pub(crate) struct Block {
     pub(crate) size: usize,
     /// How much its thread had allocated before it.
     pub(crate) offset: u64,
-    pub(crate) align: u16,
+    /// As a power of two.
+    align: u8,
     /// Whether allocating and freeing it are steps.
     pub(crate) recycles: bool,
     /// Which free it was, of those of this execution.
@@ -37,10 +41,12 @@ pub(crate) struct Block {
 
 impl Block {
     pub(crate) fn new(start: usize, layout: Layout, offset: u64) -> Self {
-        // Larger ones are not used again.
-        let align = u16::try_from(layout.align()).unwrap_or(0);
-        let size = layout.size();
+        let (size, align) = (layout.size(), layout.align().trailing_zeros() as u8);
         Self { start, size, offset, align, recycles: false, free: None, last_object: None }
+    }
+
+    pub(super) fn align(&self) -> usize {
+        1 << self.align
     }
 }
 
@@ -65,6 +71,7 @@ pub(crate) struct Memory {
     given_up: Vec<(usize, usize)>,
     /// Blocks that allocations may give again.
     pub(super) pools: Vec<Pool>,
+    pub(super) contents: Contents,
     /// Whether a block was freed that objects lie in.
     pub(super) has_freed_objects: bool,
 }
@@ -76,6 +83,7 @@ impl Memory {
         self.freed.clear();
         self.given_up.clear();
         self.pools.clear();
+        self.contents.clear();
         self.has_freed_objects = false;
     }
 }
@@ -93,6 +101,15 @@ impl Runtime {
         let Lies::In { thread, offset } = arena::locate(address) else { return None };
         let arena = &mut self.threads.get_mut(thread)?.arena;
         arena.block_at(offset).filter(|block| address - block.start <= block.size)
+    }
+
+    /// The same, and the thread that allocated it.
+    fn block_around(&self, address: usize) -> Option<(usize, &Block)> {
+        let Lies::In { thread, offset } = arena::locate(address) else { return None };
+        let log = self.threads.get(thread)?.arena.log();
+        let after = log.partition_point(|block| block.offset <= offset);
+        let block = log.get(after.checked_sub(1)?)?;
+        (address - block.start <= block.size).then_some((thread, block))
     }
 
     /// An object at an address is used for the first time in this execution.
@@ -128,7 +145,8 @@ impl Runtime {
         let Some(block) = self.block_of(address).filter(|block| block.start == address) else {
             return Err(self.invalid_free(address));
         };
-        let (allocated, last_object, recycles) = (block.size, block.last_object, block.recycles);
+        let (allocated, last_object, recycles) =
+            ((block.size, block.align()), block.last_object, block.recycles);
         if let Some(free) = block.free {
             return Err(self.double_free(free, address));
         }
@@ -136,8 +154,11 @@ impl Runtime {
         let thread = self.current;
         let (position, spot) = (self.position(), self.freeing_at());
         self.memory.frees.push(Free { thread, spot, position });
-        if allocated != size {
-            return Err(self.other_layout(allocated, size));
+        if allocated != (size, layout.align()) {
+            return Err(self.other_layout(allocated, (size, layout.align()), address));
+        }
+        if self.way == Way::Announce {
+            self.memory.contents.keep(address, size, next);
         }
         if let Some(position) = position.filter(|_| self.way == Way::Announce) {
             self.note_freed(last_object, position, address..address + size);
@@ -183,78 +204,127 @@ impl Runtime {
 
     /// What is wrong with using the object at an address, if its block was freed.
     fn used_after_free(&mut self, touching: Touching, spot: Spot) -> Option<Violation> {
-        let free = self.block_of(touching.address)?.free?;
+        let block = self.block_of(touching.address)?;
+        let (free, start) = (block.free?, block.start);
         let name = Names::name_of(touching.kind, touching.created);
         let user = self.thread_name(self.current);
         let message = format!("{user} uses {name}, but its memory was freed");
-        Some(self.about_block(
-            ViolationKind::UseAfterFree,
-            message,
-            &[spot],
-            free,
-            touching.address,
-        ))
+        let text = format!("{user} uses it");
+        let used = Happened { event: Event::Used, text, spot: Some(spot) };
+        Some(self.about_block(ViolationKind::UseAfterFree, message, used, start, Some(free)))
     }
 
     #[cold]
     fn double_free(&mut self, free: u32, address: usize) -> Violation {
         let name = self.thread_name(self.current);
         let message = format!("{name} frees memory that was freed before");
-        let spot = self.freeing_at();
-        self.about_block(ViolationKind::DoubleFree, message, &[spot], free, address)
-    }
-
-    fn about_block(
-        &mut self,
-        kind: ViolationKind,
-        message: String,
-        spots: &[Spot],
-        free: u32,
-        address: usize,
-    ) -> Violation {
-        let Free { thread, spot, position } = self.memory.frees[free as usize];
-        let mut violation = self.violation(self.current, kind, message, spots);
-        let name = self.thread_name(thread);
-        violation.notes.push(format!("it was freed by {name}, after its operation at {spot}"));
-        if kind == ViolationKind::DoubleFree {
-            violation
-                .notes
-                .push("the place is the last operation before the second free".to_owned());
-        }
-        let maker = match arena::locate(address) {
-            Lies::In { thread, .. } => self.thread_name(thread),
-            Lies::Kept | Lies::Outside => return violation,
-        };
-        violation.notes.push(format!("it was allocated by {maker}"));
-        self.shared.freed_by.set(position);
-        violation
+        let wrong = self.wrong_free(format!("{name} frees it again"));
+        self.about_block(ViolationKind::DoubleFree, message, wrong, address, Some(free))
     }
 
     #[cold]
     fn invalid_free(&self, address: usize) -> Violation {
         let name = self.thread_name(self.current);
         let place = self.address_text(address);
-        let message = format!("{name} frees {place}, which is no block that was allocated");
-        self.violation(self.current, ViolationKind::InvalidFree, message, &[self.freeing_at()])
+        let message = format!("{name} frees {place}, where no block begins");
+        let wrong = self.wrong_free(format!("{name} frees it"));
+        self.about_block(ViolationKind::InvalidFree, message, wrong, address, None)
     }
 
     #[cold]
-    fn other_layout(&self, allocated: usize, size: usize) -> Violation {
+    fn other_layout(
+        &self,
+        allocated: (usize, usize),
+        freed: (usize, usize),
+        address: usize,
+    ) -> Violation {
         let name = self.thread_name(self.current);
-        let message = format!(
-            "{name} frees {size} bytes where {allocated} bytes were allocated as one block"
-        );
-        self.violation(self.current, ViolationKind::InvalidFree, message, &[self.freeing_at()])
+        let text = |(size, align): (usize, usize)| match allocated.1 == freed.1 {
+            true => plural(size as u64, "byte", "bytes"),
+            false => format!("{} aligned to {align}", plural(size as u64, "byte", "bytes")),
+        };
+        let (freed, allocated) = (text(freed), text(allocated));
+        let message =
+            format!("{name} frees a block of {freed}, but it was allocated as {allocated}");
+        let wrong = self.wrong_free(format!("{name} frees it"));
+        self.about_block(ViolationKind::InvalidFree, message, wrong, address, None)
     }
 
-    /// Blocks that were never freed: by whom each was allocated, and how many bytes.
-    pub(super) fn blocks_left(&self) -> Vec<(usize, usize)> {
+    fn wrong_free(&self, text: String) -> Happened {
+        Happened { event: Event::WrongFree, text, spot: Some(self.freeing_at()) }
+    }
+
+    fn about_block(
+        &self,
+        kind: ViolationKind,
+        message: String,
+        wrong: Happened,
+        address: usize,
+        free: Option<u32>,
+    ) -> Violation {
+        let mut violation = self.violation(self.current, kind, message, &[]);
+        self.tell_about(&mut violation, vec![wrong], address, free);
+        violation
+    }
+
+    /// Adds to a violation what happened to the block at an address before.
+    pub(super) fn tell_about(
+        &self,
+        violation: &mut Violation,
+        mut happened: Vec<Happened>,
+        address: usize,
+        free: Option<u32>,
+    ) {
+        let free = free.map(|free| &self.memory.frees[free as usize]);
+        if let Some(free) = free {
+            let text = format!("{} freed it", self.thread_name(free.thread));
+            happened.push(Happened { event: Event::Freed, text, spot: Some(free.spot) });
+        }
+        let block = self.block_around(address);
+        if let Some((thread, block)) = block {
+            let it = if block.start == address { "it" } else { "the block around it" };
+            let text = format!("{} allocated {it}", self.thread_name(thread));
+            happened.push(Happened { event: Event::Allocated, text, spot: None });
+        }
+        let block = block.map(|(thread, block)| BlockName { thread, offset: block.offset });
+        let about = AboutBlock {
+            message: violation.message.clone(),
+            block,
+            happened,
+            freed_by: free.and_then(|free| free.position),
+        };
+        about.tell(violation, &|_| None);
+        if self.tracing {
+            self.shared.about_block.replace(Some(about));
+        }
+    }
+
+    /// How large a block is that was freed, and by whom.
+    pub(super) fn freed_size_and_name(&self, content: Content) -> (String, String) {
+        let size = self.block_around(content.address).map_or(0, |(_, block)| block.size as u64);
+        let free = &self.memory.frees[content.free as usize];
+        (plural(size, "byte", "bytes"), self.thread_name(free.thread))
+    }
+
+    /// A block that is never freed, if there is one.
+    #[cold]
+    pub(super) fn leaked_block(&self) -> Option<Violation> {
         let mut left = Vec::new();
         for (number, thread) in self.threads.iter().enumerate() {
             let blocks = thread.arena.log().iter().filter(|block| block.free.is_none());
-            left.extend(blocks.map(|block| (number, block.size)));
+            left.extend(blocks.map(|block| (number, block)));
         }
-        left
+        let &(thread, block) = left.first()?;
+        let more = match left.len() {
+            1 => String::new(),
+            more => format!(", and {} more", plural(more as u64 - 1, "block", "blocks")),
+        };
+        let (name, bytes) = (self.thread_name(thread), plural(block.size as u64, "byte", "bytes"));
+        let message = format!("a block of {bytes} that {name} allocated is never freed{more}");
+        let mut violation = self.violation(thread, ViolationKind::Leak, message, &[]);
+        violation.thread = None;
+        self.tell_about(&mut violation, Vec::new(), block.start, None);
+        Some(violation)
     }
 }
 
@@ -280,16 +350,24 @@ pub(super) fn note_free(
     of: *const arena::Arena,
     thread: usize,
 ) -> bool {
-    let Some(engine) = Engine::try_enter() else { return true };
+    // In the allocator nothing is said about threads that the check does not know.
+    if running().is_null() {
+        return true;
+    }
+    let engine = Engine::enter();
     let rt = engine.rt();
     if !rt.threads.get(thread).is_some_and(|it| std::ptr::eq(&raw const *it.arena, of)) {
         return true;
     }
-    if rt.block_of(address).is_some_and(|block| block.recycles) && rt.recycles(layout) {
+    if rt.recycles(layout) && rt.block_of(address).is_some_and(|block| block.recycles) {
         engine.release(layout, address);
     }
     let rt = engine.rt();
-    let Err(violation) = rt.free(address, layout) else { return true };
+    let freed = rt.free(address, layout);
+    if rt.watches_block {
+        rt.watch_free(address, freed.is_err());
+    }
+    let Err(violation) = freed else { return true };
     let me = &rt.threads[rt.current];
     if rt.way == Way::Announce && me.runs && !me.aborting {
         engine.stop_in_allocator(Fault::Violation(violation));

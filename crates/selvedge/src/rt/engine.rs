@@ -1,6 +1,6 @@
 //! The way from checked code into the engine: announcing operations, and running them.
 
-use std::panic::resume_unwind;
+use std::panic::{Location, resume_unwind};
 
 use selvedge_core::{Fault, ObjectId, Step, ViolationKind};
 
@@ -9,6 +9,7 @@ use super::arena::{self, Arena};
 use super::fiber::{Abort, resume};
 use super::operation::{Operation, Running, Spot, Subject};
 use super::runtime::{Found, Logged, Runtime, State, Way, running};
+use super::stranger;
 
 /// After so many operations that run at once, a thread that is still busy is taken down.
 const MOST_DRAINED: u64 = 200_000;
@@ -40,9 +41,11 @@ impl Engine {
 
     /// `None` outside of a check.
     #[inline]
+    #[track_caller]
     pub(crate) fn try_enter() -> Option<Self> {
         let rt = running();
         if rt.is_null() {
+            stranger::note(Location::caller());
             return None;
         }
         keep_room(rt);
@@ -83,6 +86,7 @@ impl Engine {
         }
         let thread = &mut rt.threads[me];
         thread.operations += 1;
+        rt.shared.pulse.beat();
         if rt.shared.learned.rwlocks.get() {
             self.note_lock_order(operation);
         }
@@ -340,6 +344,13 @@ impl Engine {
     #[cold]
     pub(crate) fn give_up(&self, reason: String) -> ! {
         self.stop(Fault::GaveUp(reason))
+    }
+
+    /// The same, and it makes no sense to look at other executions.
+    #[cold]
+    pub(super) fn give_up_all(&self, reason: String) -> ! {
+        self.rt().note_hopeless(&reason);
+        self.give_up(reason)
     }
 
     /// The running thread asks who it is, or for something of its own: if it takes down an `Arc`, it matters

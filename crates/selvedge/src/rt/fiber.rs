@@ -10,7 +10,9 @@ use corosensei::{Coroutine, CoroutineResult};
 use selvedge_core::{Fault, Mode, Step, ViolationKind};
 
 use super::arena;
+use super::crash::Crash;
 use super::engine::{Engine, ROOM};
+use super::last_words::Again;
 use super::operation::{End, Running};
 use super::panics;
 use super::runtime::{Runtime, State, place, set_running};
@@ -26,6 +28,10 @@ pub(crate) enum Outcome {
     Aborted,
     /// Its stack was too small.
     Overflowed,
+    /// A signal ended it.
+    Crashed,
+    /// It took too long.
+    Interrupted,
 }
 
 /// The code of a thread.
@@ -129,6 +135,8 @@ pub(crate) unsafe fn start(rt: *mut Runtime, number: usize, body: Body) {
         });
         let thread = &mut (&mut (*rt).threads)[number];
         thread.fiber = Some(Fiber { coroutine, limit, base });
+        thread.rank = (*rt).created;
+        (*rt).created += 1;
         thread.state = State::Ready;
         // Steps of a script wait until its creator has come to its next operation.
         let script = std::mem::replace(&mut (*rt).script, &raw const *<&[Step]>::default());
@@ -224,14 +232,21 @@ unsafe fn ended(rt: *mut Runtime, number: usize, outcome: Outcome) {
     let rt = unsafe { &mut *rt };
     let thread = &mut rt.threads[number];
     thread.yielder = ptr::null();
-    if let Some(fiber) = thread.fiber.take() {
-        rt.stacks.free.push(fiber.coroutine.into_stack());
+    let is_left = matches!(outcome, Outcome::Overflowed | Outcome::Crashed | Outcome::Interrupted);
+    rt.is_broken |= is_left;
+    match thread.fiber.take() {
+        // Others may use what lies on its stack.
+        Some(fiber) if is_left => std::mem::forget(fiber.coroutine.into_stack()),
+        Some(fiber) => rt.stacks.free.push(fiber.coroutine.into_stack()),
+        None => {}
     }
     thread.state = State::Finished;
     let is_result = number != 0 && rt.shared.panics_are_results;
     let fault = match outcome {
         Outcome::Panicked if !is_result => Some(panicked(rt, number)),
         Outcome::Overflowed => Some(overflowed(rt, number)),
+        Outcome::Crashed => Some(crashed(rt, number)),
+        Outcome::Interrupted => Some(interrupted(rt, number)),
         _ => None,
     };
     let thread = &mut rt.threads[number];
@@ -277,6 +292,40 @@ fn overflowed(rt: &Runtime, number: usize) -> Fault {
         rt.stacks.size * 4
     ));
     Fault::Violation(violation)
+}
+
+fn crashed(rt: &Runtime, number: usize) -> Fault {
+    let (name, thread) = (rt.thread_name(number), &rt.threads[number]);
+    let what = thread.crash.map_or(String::new(), |crash| crash.to_string());
+    let mut violation =
+        rt.violation(number, ViolationKind::Crash, format!("{name} {what}"), &[thread.spot]);
+    violation.notes.push("the place is its last operation".to_owned());
+    let panics = match thread.crash {
+        Some(Crash::DoublePanic) => {
+            [("first it panicked", &thread.panic_before), ("then", &thread.panic)]
+        }
+        // It may be one that does not unwind.
+        _ => [("it panicked before", &thread.panic), ("", &None)],
+    };
+    for (when, panic) in panics.into_iter().filter(|_| thread.unwinding) {
+        if let Some(panic) = panic {
+            let at = panic.place.as_ref().map_or(String::new(), |place| format!(" at {place}"));
+            violation.notes.push(format!("{when}: {}{at}", panic.message));
+        }
+    }
+    Fault::Violation(violation)
+}
+
+fn interrupted(rt: &Runtime, number: usize) -> Fault {
+    let (name, spot) = (rt.thread_name(number), rt.threads[number].spot);
+    let why = rt.shared.pulse.overdue().map_or(String::new(), |overdue| overdue.to_string());
+    let reason = format!(
+        "{name} {why}; its last operation: {spot}; does it loop without end, or wait for something of \
+         `std`? To see it again: {}",
+        Again(rt)
+    );
+    rt.note_hopeless(&reason);
+    Fault::GaveUp(reason)
 }
 
 /// A body that runs `code` and tells how it ended; `result` takes what came out.

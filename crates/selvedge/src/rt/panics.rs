@@ -8,13 +8,13 @@ use std::sync::Once;
 use corosensei::Coroutine;
 use corosensei::stack::DefaultStack;
 
-use selvedge_core::{Place, Schedule, Step, ThreadId};
+use selvedge_core::Place;
 
 use super::arena;
+use super::crash::Crash;
 use super::engine::{Engine, keep_room};
 use super::fiber::Yielder;
-use super::runtime::{Panicked, Runtime, Way, running};
-use crate::failure::replay_variable;
+use super::runtime::{Panicked, Runtime, running};
 
 /// Keeps the message of a panic in checked code; all others go to the hook that was there.
 pub(crate) fn install() {
@@ -94,7 +94,9 @@ fn note(rt: &mut Runtime, info: &PanicHookInfo<'_>) {
         length: 1,
     });
     if is_last_word(&message) {
-        return double_panic(rt);
+        // The process is about to be aborted.
+        rt.threads[rt.current].crash = Some(Crash::DoublePanic);
+        return;
     }
     if rt.tracing {
         note_backtrace(rt);
@@ -134,31 +136,4 @@ pub(crate) fn text_of(payload: &dyn Any) -> String {
 /// its thread was unwinding. Its text is fixed.
 fn is_last_word(message: &str) -> bool {
     message.contains("destructor during cleanup")
-}
-
-/// The process is about to be aborted: says why, and how to see it again.
-#[allow(clippy::print_stderr, reason = "nobody is left to return a report to")]
-fn double_panic(rt: &Runtime) {
-    let name = rt.thread_name(rt.current);
-    let thread = &rt.threads[rt.current];
-    eprintln!(
-        "selvedge: double panic: {name} panicked while it was unwinding; Rust ends the process"
-    );
-    let panics = [("first", &thread.panic_before), ("then", &thread.panic)];
-    for (when, panic) in panics {
-        if let Some(Panicked { message, place }) = panic {
-            let at = place.as_ref().map_or(String::new(), |place| format!(" at {place}"));
-            eprintln!("  {when}: {message}{at}");
-        }
-    }
-    if rt.way == Way::Announce {
-        let taken = if rt.scripted < rt.script.len() { rt.scripted } else { rt.log.len() };
-        let steps = rt.log[..taken].iter().filter(|logged| !logged.spins).map(|logged| Step {
-            thread: ThreadId::new(logged.thread as usize),
-            choice: logged.choice,
-        });
-        let schedule = Schedule { steps: steps.collect() };
-        let variable = replay_variable(rt.shared.checked_at, &schedule);
-        eprintln!("  to see it again: SELVEDGE_REPLAY={variable} and the same test");
-    }
 }

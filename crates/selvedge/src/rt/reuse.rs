@@ -6,7 +6,7 @@
 
 use std::alloc::Layout;
 
-use selvedge_core::{Effect, Mode, ObjectId};
+use selvedge_core::{Effect, Fault, Mode, ObjectId};
 
 use super::arena;
 use super::engine::Engine;
@@ -92,7 +92,7 @@ impl Runtime {
     #[cold]
     fn note_published(&mut self, value: usize) {
         let Some(block) = self.block_of(value).filter(|block| block.start == value) else { return };
-        let layout = (block.size, usize::from(block.align));
+        let layout = (block.size, block.align());
         if self.way == Way::Announce && self.shared.learned.recycled.borrow_mut().insert(layout) {
             self.learn();
         }
@@ -133,7 +133,10 @@ pub(super) fn choose(layout: Layout) -> (bool, Option<usize>) {
         (index < pool.free.len()).then(|| pool.free.remove(index))
     });
     if let Some(address) = chosen {
-        rt.use_again(address);
+        if let Some(violation) = rt.written_before_use(address) {
+            engine.stop_in_allocator(Fault::Violation(violation));
+        }
+        engine.rt().use_again(address);
         arena::use_again(address);
     }
     engine.note(|rt| match chosen {

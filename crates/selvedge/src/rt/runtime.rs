@@ -4,9 +4,10 @@ use std::any::Any;
 use std::backtrace::Backtrace;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
+use std::fmt;
 use std::panic::Location;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use rustc_hash::FxHashMap;
@@ -16,6 +17,7 @@ use super::ahead::Ahead;
 use super::alone::{Alone, Loops};
 use super::arena::Arena;
 use super::blocks::Memory;
+use super::crash::Crash;
 use super::fiber::{Fiber, Stacks, Yielder};
 use super::leaks::Leaks;
 use super::lock_order::LockOrder;
@@ -24,7 +26,10 @@ use super::object::Touching;
 use super::operation::{Operation, Spot, Subject};
 use super::restore::{Firsts, Outliving};
 use super::spin::Touched;
-use super::whim::{Trial, Whims};
+use super::watched::{AboutBlock, Watched};
+use super::whim::{Spurious, Trial, Whims};
+use crate::failure::ReplayCommand;
+use crate::watch::Pulse;
 
 /// What all systems of one check share.
 pub(crate) struct Shared {
@@ -40,12 +45,7 @@ pub(crate) struct Shared {
     /// Whether a loop that only reads is given up, since the user did not say how long it may be.
     pub(crate) ends_loops: bool,
     pub(crate) rwlock_policy: RwLockPolicy,
-    /// How often an operation ends without reason, for each thread and place.
-    pub(crate) spurious: u32,
-    /// Whether no compare-exchange does, since there are spin loops.
-    pub(crate) whims_left_out: Cell<bool>,
-    /// Whether one could have done so more often.
-    pub(crate) whims_bounded: Cell<bool>,
+    pub(crate) spurious: Spurious,
     pub(crate) learned: Learned,
     /// Whether an ordering weaker than sequential consistency was asked for.
     pub(crate) weak: Cell<bool>,
@@ -57,17 +57,26 @@ pub(crate) struct Shared {
     pub(crate) statics: RefCell<Option<MutexGuard<'static, ()>>>,
     /// What static data was like at first.
     pub(crate) firsts: RefCell<Firsts>,
-    /// Whether it waits for another check that uses them.
-    pub(crate) is_queued: Arc<AtomicBool>,
+    /// What others know about this check.
+    pub(crate) pulse: Arc<Pulse>,
+    /// What shows an execution again.
+    pub(crate) replay_command: ReplayCommand,
+    /// Whether a crash was told.
+    pub(crate) has_crashed: Cell<bool>,
+    /// Why it makes no sense to go on: a thread computes without end, or waits in a loop that does not say so.
+    pub(crate) hopeless: RefCell<Option<String>>,
     /// From the last panic that was seen in a replay, if the environment asks for backtraces.
     pub(crate) backtrace: RefCell<Option<Backtrace>>,
-    /// The step whose code freed the memory that the last violation is about.
-    pub(crate) freed_by: Cell<Option<usize>>,
+    /// What happened to the block that the last violation of a replay is about.
+    pub(crate) about_block: RefCell<Option<AboutBlock>>,
+    /// The block that a replay looks at.
+    pub(crate) watched: RefCell<Option<Watched>>,
     /// Whether an allocation may give a block that was freed before.
     pub(crate) reuses: bool,
     /// Whether blocks that are never freed are reported.
     pub(crate) block_leaks: bool,
-    /// Whether there is such a reason, or something new was learned: nothing runs any more.
+    /// Whether there is such a reason, or it makes no sense to go on, or something new was learned: nothing runs
+    /// any more.
     pub(crate) is_unsteady: Cell<bool>,
 }
 
@@ -77,9 +86,9 @@ impl Shared {
         static STATICS: Mutex<()> = Mutex::new(());
         let mut claimed = self.statics.borrow_mut();
         if claimed.is_none() {
-            self.is_queued.store(true, Ordering::Relaxed);
+            self.pulse.is_queued.store(true, Ordering::Relaxed);
             *claimed = Some(STATICS.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
-            self.is_queued.store(false, Ordering::Relaxed);
+            self.pulse.is_queued.store(false, Ordering::Relaxed);
         }
     }
 }
@@ -102,8 +111,10 @@ pub enum RwLockPolicy {
 /// learned, the search starts again.
 #[derive(Default)]
 pub(crate) struct Learned {
-    /// Whether there are spin loops, so that what each thread reads must be kept in mind.
+    /// Whether there are spin loops.
     pub(crate) spins: Cell<bool>,
+    /// Whether there are, or operations that may end without reason: what each thread reads must be kept in mind.
+    pub(crate) watches: Cell<bool>,
     /// Which of them give up by themselves.
     pub(crate) loops: RefCell<Loops>,
     /// Contents of `Arc`s whose counts matter: someone looks at them, or dropping the last one does
@@ -195,8 +206,12 @@ pub(crate) struct Thread {
     pub(crate) sent: u64,
     /// Visible operations so far.
     pub(crate) operations: u64,
+    /// How many threads of this execution were created before it: its number in a fresh system.
+    pub(crate) rank: usize,
     /// Where an operation of its ended without reason.
     pub(crate) whims: Vec<Spot>,
+    /// What ended it.
+    pub(crate) crash: Option<Crash>,
 }
 
 /// A panic, as the hook saw it.
@@ -300,10 +315,16 @@ pub(crate) struct Runtime {
     pub(crate) last: Option<(String, Spot)>,
     /// How many threads stand still while they unwind.
     pub(crate) unwinding: u32,
+    /// How many threads were created in this execution.
+    pub(crate) created: usize,
+    /// Whether a thread was left in the middle of something.
+    pub(crate) is_broken: bool,
     /// Static data that was touched, and how to set it back.
     pub(crate) resets: Vec<Outliving>,
     pub(crate) leaks: Leaks,
     pub(crate) memory: Memory,
+    /// Whether a block is watched.
+    pub(crate) watches_block: bool,
     /// What the next operation of the running thread is about.
     pub(crate) touching: [Option<Touching>; 2],
     pub(crate) stacks: Stacks,
@@ -331,6 +352,7 @@ pub(crate) fn set_running(runtime: *mut Runtime) -> *mut Runtime {
 impl Runtime {
     pub(crate) fn new(shared: Rc<Shared>, tracing: bool) -> Box<Self> {
         let stacks = Stacks::new(shared.stack_size);
+        let watches_block = shared.watched.borrow().is_some();
         let mut new = Box::new(Self {
             shared,
             threads: Vec::new(),
@@ -351,9 +373,12 @@ impl Runtime {
             tracing,
             last: None,
             unwinding: 0,
+            created: 0,
+            is_broken: false,
             resets: Vec::new(),
             leaks: Leaks::default(),
             memory: Memory::default(),
+            watches_block,
             touching: [None; 2],
             stacks,
             least_stack: 0,
@@ -370,7 +395,8 @@ impl Runtime {
         let life = self.names.add_of(number, 1, "thread");
         let wake = self.names.add_of(number, 2, "wake-up");
         let mut arena = Box::new(Arena::new(number));
-        arena.reuses = self.reuses();
+        arena.asks = self.reuses() || self.watches_block;
+        arena.owner = Arc::as_ptr(&self.shared.pulse) as usize;
         self.threads.push(Box::new(Thread {
             state: State::Absent,
             pending: super::operation::Running::ONE,
@@ -404,7 +430,9 @@ impl Runtime {
             last_step: None,
             sent: 0,
             operations: 0,
+            rank: 0,
             whims: Vec::new(),
+            crash: None,
         }));
         number
     }
@@ -460,28 +488,12 @@ impl Runtime {
 
     /// A thread's name as a person would write it.
     pub(crate) fn thread_name(&self, thread: usize) -> String {
-        const MOST_ANCESTORS: usize = 6;
-        if let Some(name) = self.threads[thread].name.as_ref().filter(|name| !name.is_empty()) {
-            return match self.namesakes_before(thread, name) {
-                0 => name.clone(),
-                before => format!("{name}#{}", before + 1),
-            };
-        }
-        let mut parts = Vec::new();
-        let mut at = thread;
-        while let Some((creator, nth)) = self.threads[at].creator {
-            parts.push((nth + 1).to_string());
-            at = creator;
-        }
-        if parts.is_empty() {
-            return "main".to_owned();
-        }
-        if parts.len() > MOST_ANCESTORS {
-            parts.truncate(MOST_ANCESTORS);
-            parts.push("…".to_owned());
-        }
-        parts.reverse();
-        format!("thread {}", parts.join("."))
+        self.name_of(thread).to_string()
+    }
+
+    /// The same, without allocating anything.
+    pub(super) fn name_of(&self, thread: usize) -> ThreadName<'_> {
+        ThreadName { rt: self, thread }
     }
 
     /// How many threads before this one have its name.
@@ -498,10 +510,16 @@ impl Runtime {
 
     /// Notes that the code does not do the same every time.
     pub(crate) fn note_unsteady(&self, what: String) {
-        // After news the search starts again anyway.
-        if !self.shared.learned.news.get() {
+        // After news the search starts again anyway, and code that was left is not what it was.
+        if !self.shared.learned.news.get() && self.shared.hopeless.borrow().is_none() {
             self.shared.unsteady.borrow_mut().get_or_insert(what);
         }
+        self.shared.is_unsteady.set(true);
+    }
+
+    /// Notes why it makes no sense to go on.
+    pub(crate) fn note_hopeless(&self, why: &str) {
+        self.shared.hopeless.borrow_mut().get_or_insert_with(|| why.to_owned());
         self.shared.is_unsteady.set(true);
     }
 
@@ -526,6 +544,43 @@ impl Runtime {
             notes: Vec::new(),
             thread: Some(ThreadId::new(thread)),
         }
+    }
+}
+
+/// A thread's name as a person would write it.
+pub(super) struct ThreadName<'a> {
+    rt: &'a Runtime,
+    thread: usize,
+}
+
+impl fmt::Display for ThreadName<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const MOST_ANCESTORS: usize = 6;
+        let (rt, thread) = (self.rt, self.thread);
+        if let Some(name) = rt.threads[thread].name.as_ref().filter(|name| !name.is_empty()) {
+            return match rt.namesakes_before(thread, name) {
+                0 => f.write_str(name),
+                before => write!(f, "{name}#{}", before + 1),
+            };
+        }
+        let ancestry = |mut at: usize| {
+            std::iter::from_fn(move || {
+                let (creator, nth) = rt.threads[at].creator?;
+                at = creator;
+                Some(nth + 1)
+            })
+        };
+        let depth = ancestry(thread).count();
+        if depth == 0 {
+            return f.write_str("main");
+        }
+        f.write_str(if depth > MOST_ANCESTORS { "thread …" } else { "thread " })?;
+        for level in (0..depth.min(MOST_ANCESTORS)).rev() {
+            let is_first = level + 1 == depth;
+            let dot = if is_first { "" } else { "." };
+            write!(f, "{dot}{}", ancestry(thread).nth(level).unwrap_or_default())?;
+        }
+        Ok(())
     }
 }
 

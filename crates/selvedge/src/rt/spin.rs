@@ -17,6 +17,7 @@ use super::names::mix;
 use super::operation::{Operation, Spot};
 use super::runtime::{Runtime, Way};
 use super::state::Registers;
+use super::unhinted::Looks;
 
 /// A thread that touches more objects than this in one turn does not stand still.
 const MOST_OBJECTS: usize = 64;
@@ -30,9 +31,6 @@ const MOST_FREE_TURNS: u32 = 8;
 /// A thread that goes round so often, and changes something or comes to a new state each time, has no end
 /// that anybody knows of.
 const MOST_TURNS: u32 = 1_000;
-
-/// A thread that does nothing but read, so often at one place, is in a loop that does not say so.
-const MOST_READS: u32 = 2_000;
 
 /// The text of a step that is the end of a turn. There may be one more or less of them in another process,
 /// where it is not known yet that a loop gives up; so neither reports nor schedules have them.
@@ -139,9 +137,8 @@ pub(crate) struct Touched {
     history: u64,
     /// While it runs alone: what it learned in this turn.
     learned: Option<Vec<(u64, u64)>>,
-    /// Where it last read something, after how many visible operations, and how often in a row.
-    read: Option<(Spot, u64)>,
-    reads: u32,
+    /// What it looked at without changing anything.
+    pub(super) looks: Looks,
     /// Where it stands in a loop.
     pub(super) stands: Option<(Key, Option<Registers>)>,
     /// Whether nobody knows if that loop gives up.
@@ -174,6 +171,10 @@ impl Touched {
         recent.clear();
         places.clear();
         *self = Self { recent, places, ..Self::default() };
+    }
+
+    pub(super) fn history(&self) -> u64 {
+        self.history
     }
 
     /// The next turn counts with this one; it ends with this history, if nothing changes.
@@ -267,10 +268,10 @@ fn endless(thread: &str, spot: Spot) -> String {
 }
 
 impl Engine {
-    /// Whether there are spin loops, so that it matters what threads touch.
+    /// Whether it matters what threads touch: there are spin loops, or operations that may end without reason.
     #[inline]
     pub(crate) fn watches(&self) -> bool {
-        self.rt().shared.learned.spins.get()
+        self.rt().shared.learned.watches.get()
     }
 
     /// The running thread found `found` in `object` and left `now` there. `look`: the mode in which
@@ -330,29 +331,6 @@ impl Engine {
         }
     }
 
-    /// The running thread read something at `spot`. If it does so again and again, with nothing visible in
-    /// between, the number of executions has no end: it is better to say so soon.
-    #[inline]
-    pub(crate) fn read_at(&self, object: ObjectId, spot: Spot) {
-        let rt = self.rt();
-        let thread = &mut rt.threads[rt.current];
-        let operations = thread.operations;
-        let touched = &mut thread.touched;
-        let again = touched
-            .read
-            .replace((spot, operations))
-            .is_some_and(|(place, before)| std::ptr::eq(place, spot) && before + 1 == operations);
-        touched.reads = if again { touched.reads + 1 } else { 0 };
-        if touched.reads >= MOST_READS && rt.shared.ends_loops && rt.way == Way::Announce {
-            let (name, object) = (rt.thread_name(rt.current), rt.object_name(object));
-            self.give_up(format!(
-                "{name} read {object} {MOST_READS} times in a row at {spot}; a loop that waits for \
-                 another thread needs `hint::spin_loop()` or `thread::yield_now()` in it, and one \
-                 that ends by itself `Builder::max_steps`"
-            ));
-        }
-    }
-
     /// The running thread's step had alternatives, and this one was taken.
     #[cold]
     pub(crate) fn chose(&self, choice: u32) {
@@ -381,13 +359,14 @@ impl Engine {
             // over teaches nothing.
             if rt.way == Way::Announce {
                 rt.shared.learned.spins.set(true);
+                rt.shared.learned.watches.set(true);
                 rt.learn();
             }
             return;
         }
         let operations = rt.threads[me].operations;
         let touched = &mut rt.threads[me].touched;
-        (touched.read, touched.reads) = (None, 0);
+        touched.looks.clear();
         if touched.recent.seen.is_empty() {
             return;
         }

@@ -155,7 +155,7 @@ impl Engine {
     #[inline]
     pub(crate) fn took(&self, lock: ObjectId, content: *const impl ?Sized) {
         // The same way through the code whether it runs alone or not: see `Registers`.
-        if self.rt().shared.learned.spins.get() {
+        if self.watches() {
             self.keep_memory(lock, content);
         }
     }
@@ -164,16 +164,17 @@ impl Engine {
     /// only if the thread runs alone.
     #[inline]
     pub(crate) fn may_have_changed(&self, lock: ObjectId, content: *const impl ?Sized) -> bool {
-        !self.rt().shared.learned.spins.get() || self.has_changed_memory(lock, content)
+        !self.watches() || self.has_changed_memory(lock, content)
     }
 
     #[cold]
     #[inline(never)]
     fn keep_memory(&self, lock: ObjectId, content: *const impl ?Sized) {
         let rt = self.rt();
-        if rt.way == Way::Alone {
+        if matches!(rt.way, Way::Alone | Way::Trial) {
             let memory = rt.memory(content);
             rt.alone.iter_mut().for_each(|alone| alone.memory.push((lock, memory)));
+            rt.trial.iter_mut().for_each(|trial| trial.memory.push((lock, memory)));
         }
     }
 
@@ -181,14 +182,29 @@ impl Engine {
     #[inline(never)]
     fn has_changed_memory(&self, lock: ObjectId, content: *const impl ?Sized) -> bool {
         let rt = self.rt();
-        if rt.way != Way::Alone {
-            return true;
+        match rt.way {
+            Way::Alone => {}
+            Way::Trial => return self.changes_in_trial(lock, content),
+            _ => return true,
         }
         let now = rt.memory(content);
         let Some(alone) = &mut rt.alone else { return true };
         let before = alone.memory.iter().rposition(|(other, _)| *other == lock);
         let before = before.and_then(|position| alone.memory.swap_remove(position).1);
         before.is_none() || before != now
+    }
+
+    /// The same for a thread that is tried out. What it changed before does not count: it would give up the lock
+    /// in any case.
+    fn changes_in_trial(&self, lock: ObjectId, content: *const impl ?Sized) -> bool {
+        let rt = self.rt();
+        let now = rt.memory(content);
+        let Some(trial) = &mut rt.trial else { return true };
+        let taken = trial.memory.iter().rposition(|(other, _)| *other == lock);
+        let before = taken.map(|position| trial.memory.swap_remove(position).1);
+        let changes = before.is_some_and(|before| before.is_none() || before != now);
+        trial.changed |= changes;
+        changes
     }
 }
 

@@ -9,8 +9,6 @@ use selvedge_core::{
     Step, System, ThreadId, Violation, ViolationKind,
 };
 
-use selvedge_report::plural;
-
 use super::fiber::{body, resume, start};
 use super::runtime::{Runtime, Shared, State, Way, place, set_running};
 
@@ -30,7 +28,8 @@ impl Program {
     /// `tracing`: whether texts of steps will be asked for.
     pub(crate) fn new(shared: Rc<Shared>, tracing: bool) -> Self {
         super::panics::install();
-        super::overflow::install();
+        super::crash::install();
+        super::exit::install();
         Self { rt: Box::into_raw(Runtime::new(shared, tracing)), steps: 0, started: false }
     }
 
@@ -64,8 +63,11 @@ impl Program {
         self.started = false;
         let rt = self.rt_mut();
         rt.script = &raw const *<&[Step]>::default();
+        if rt.is_broken {
+            self.leave_all();
+        }
         let is_alive = |rt: &Runtime| rt.threads.iter().any(|thread| thread.fiber.is_some());
-        if is_alive(rt) {
+        if is_alive(self.rt()) {
             self.drain();
         }
         if is_alive(self.rt()) {
@@ -76,6 +78,16 @@ impl Program {
             thread.locals.drain(..).for_each(|(_, value)| std::mem::forget(value));
         }
         self.close();
+    }
+
+    /// After a crash nothing runs any more: other threads may use what the one that crashed left half done.
+    fn leave_all(&mut self) {
+        for thread in &mut self.rt_mut().threads {
+            if let Some(fiber) = thread.fiber.take() {
+                fiber.forget();
+            }
+        }
+        super::panics::forget_uncaught();
     }
 
     /// Lets the threads that can run do so, one after the other.
@@ -176,9 +188,11 @@ impl Program {
         rt.changed_at.clear();
         rt.alone = None;
         rt.unwinding = 0;
-        let reuses = rt.reuses();
+        rt.created = 0;
+        rt.is_broken = false;
+        let asks = rt.reuses() || rt.watches_block;
         for thread in &mut rt.threads {
-            thread.arena.reuses = reuses;
+            thread.arena.asks = asks;
             if thread.state != State::Absent {
                 thread.state = State::Absent;
                 thread.arena.reset();
@@ -200,6 +214,7 @@ impl Program {
                 thread.sent = 0;
                 thread.operations = 0;
                 thread.whims.clear();
+                thread.crash = None;
             }
         }
         rt.threads[0].spot = rt.shared.checked_at;
@@ -261,6 +276,11 @@ impl Program {
     fn decide(&mut self) {
         self.decide_whims();
         self.decide_loops();
+        // A thread that left its loop may have come to an operation that may end without reason.
+        while self.rt().has_whims {
+            self.decide_whims();
+            self.decide_loops();
+        }
     }
 
     /// Takes the pending step of a thread. Gives the fault that it shows.
@@ -275,7 +295,11 @@ impl Program {
             // SAFETY: no reference into the runtime is held.
             unsafe { resume(self.rt, number) };
         }
-        let thread = &mut self.rt_mut().threads[number];
+        let rt = self.rt_mut();
+        if rt.watches_block {
+            rt.watch_step(number);
+        }
+        let thread = &mut rt.threads[number];
         if thread.state == State::Failed { thread.fault.take() } else { None }
     }
 }
@@ -386,8 +410,9 @@ impl System for Program {
             }
             return (Ending::Deadlocked, Some(rt.deadlock()));
         }
+        let written = rt.written_after_free();
         self.close();
-        (Ending::Complete, leak(self.rt()))
+        (Ending::Complete, written.or_else(|| leak(self.rt())))
     }
 
     /// The end looks at no variable: who waits, and what was never given back, follows from the steps that
@@ -418,7 +443,7 @@ fn leak(rt: &Runtime) -> Option<Violation> {
     }
     let left = rt.leaks.left();
     let Some((what, spot)) = left.first() else {
-        return rt.shared.block_leaks.then(|| leaked_block(rt)).flatten();
+        return rt.shared.block_leaks.then(|| rt.leaked_block()).flatten();
     };
     let more = match left.len() {
         1 => String::new(),
@@ -431,24 +456,6 @@ fn leak(rt: &Runtime) -> Option<Violation> {
         notes: vec![format!(
             "{what} was made at {spot}, and something still refers to it at the end"
         )],
-        thread: None,
-    })
-}
-
-/// A block that was never freed.
-fn leaked_block(rt: &Runtime) -> Option<Violation> {
-    let left = rt.blocks_left();
-    let &(thread, size) = left.first()?;
-    let more = match left.len() {
-        1 => String::new(),
-        more => format!(", and {} more", plural(more as u64 - 1, "block", "blocks")),
-    };
-    let (name, bytes) = (rt.thread_name(thread), plural(size as u64, "byte", "bytes"));
-    Some(Violation {
-        kind: ViolationKind::Leak,
-        message: format!("a block of {bytes} that {name} allocated is never freed{more}"),
-        places: Vec::new(),
-        notes: Vec::new(),
         thread: None,
     })
 }

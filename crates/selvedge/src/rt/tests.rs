@@ -5,15 +5,22 @@ mod program;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
+use std::time::Duration;
 
-use selvedge_core::{Bound, Ending, Execution, Report, TraceKey, ViolationKind};
+use selvedge_core::{Bound, Budget, Ending, Execution, Report, TraceKey, ViolationKind};
 use selvedge_explore::{Algorithm, Limits, Observer, Options, Progress, explore};
 
 use program::{Random, Step, program};
 
 use super::runtime::{Learned, Shared};
 use super::system::Program;
+use super::whim::{Patience, Spurious};
+use crate::failure::ReplayCommand;
+use crate::sync::Arc;
+use crate::sync::atomic::AtomicBool;
+use crate::sync::atomic::Ordering::SeqCst;
 use crate::thread;
+use crate::watch::{Pulse, Times};
 
 /// Keeps the class of every execution, and ends a search that makes no sense any more, as a check does.
 struct Keys<'a> {
@@ -42,6 +49,14 @@ struct Found {
 }
 
 fn run(algorithm: Algorithm, program: impl Fn() -> Vec<usize> + Clone + 'static) -> Found {
+    run_with(Patience::DEFAULT, algorithm, program)
+}
+
+fn run_with(
+    patience: Patience,
+    algorithm: Algorithm,
+    program: impl Fn() -> Vec<usize> + Clone + 'static,
+) -> Found {
     let outcomes = Rc::new(RefCell::new(BTreeSet::new()));
     let log = Rc::clone(&outcomes);
     let shared = Rc::new(Shared {
@@ -58,16 +73,22 @@ fn run(algorithm: Algorithm, program: impl Fn() -> Vec<usize> + Clone + 'static)
         weak: Cell::new(false),
         assumed: Cell::new(None),
         rwlock_policy: Default::default(),
-        spurious: 1,
-        whims_bounded: Cell::new(false),
-        whims_left_out: Cell::new(false),
+        spurious: Spurious::new(1, false, patience),
         unsteady: RefCell::new(None),
         statics: RefCell::new(None),
         firsts: Default::default(),
-        is_queued: std::sync::Arc::default(),
+        pulse: Pulse::new(
+            std::panic::Location::caller(),
+            Times { all: None, between: Duration::MAX },
+            &Budget::unlimited(),
+        ),
+        replay_command: ReplayCommand::new(std::panic::Location::caller()),
+        has_crashed: Cell::new(false),
+        hopeless: RefCell::new(None),
         backtrace: RefCell::new(None),
         is_unsteady: Cell::new(false),
-        freed_by: Cell::new(None),
+        about_block: RefCell::new(None),
+        watched: RefCell::new(None),
         block_leaks: false,
         reuses: false,
     });
@@ -202,4 +223,30 @@ fn earlier_mistakes() {
     // Who drops the result of a thread, and when its thread-local values are dropped, was not part of the search.
     assert!(compare(vec![vec![Step::Detach(0)], vec![Step::Load(1)]]));
     assert!(compare(vec![vec![Step::Load(0), Step::Load(0)], vec![Step::Local(0), Step::Add(0)]]));
+}
+
+/// Beyond the limits of a trial there is a choice.
+#[test]
+fn impatience_costs_executions_and_hides_nothing() {
+    let program = || {
+        let ready = Arc::new(AtomicBool::new(false));
+        let (other, main) = (Arc::clone(&ready), thread::current());
+        thread::spawn(move || {
+            other.store(true, SeqCst);
+            main.unpark();
+        });
+        let mut looked = 0;
+        while !ready.load(SeqCst) {
+            thread::park();
+            looked = 1;
+        }
+        vec![looked]
+    };
+    let usual = run(Algorithm::Optimal, program);
+    for (turns, operations) in [(0, 1_000), (1, 1_000), (32, 0), (32, 1)] {
+        let patience = Patience { turns, operations };
+        let impatient = run_with(patience, Algorithm::Optimal, program);
+        assert!(impatient.executions > usual.executions, "{patience:?}");
+        assert_eq!(impatient.outcomes, usual.outcomes, "{patience:?}");
+    }
 }

@@ -1,36 +1,107 @@
 //! Operations that may end without reason: a wait that is not notified, `park` without a token, a weak
 //! compare-exchange that fails although it found what it expected. `std` allows all of these.
 //!
-//! Where such an operation stands in a loop that tries again, it shows nothing new to end it without reason: the
-//! thread comes back to it, and nothing has changed. So before a thread first comes to one, it is tried out: left
-//! alone, its operation ends without reason, again and again. If it always comes back without having written
-//! anything, the operation is left as it is, and costs nothing. If not, a step of its own chooses, so often
-//! for each thread and place as [`Builder::spurious`](crate::Builder::spurious) says.
+//! Whether one does is a choice of its own, made so often for each thread and place as
+//! [`Builder::spurious`](crate::Builder::spurious) says. But most code looks again, and comes back: then the choice is
+//! left out, and costs nothing. To see whether it does, the thread is tried out when it comes to the operation: left
+//! alone, the operation ends without reason, again and again. The choice is left out only if the thread
+//!
+//! - comes back to the same operation,
+//! - on the way only reads, or takes and gives up locks, and leaves what they guard as it was, and
+//! - is in a state (`state.rs`) that it was in after an earlier turn: then it goes round for ever.
+//!
+//! If nobody knows, since the way back is too long or each turn leads to a new state, there is a choice: that is the
+//! safe answer, so that the limits below cost executions, but hide nothing.
+//!
+//! Whether there is a choice depends on what the thread came to know so far, and on nothing else: steps that commute
+//! must not decide which steps others take. So the answer is kept with that. It is found out in the first state in
+//! which the thread comes there with this knowledge; in another state, in which others did more, the answer might
+//! differ, but only in what is left out anyway.
+//!
+//! What is left out is what a loop that looks again would see if it woke while others change what it looks at, before
+//! they notify it; that others find its lock taken then; and what it remembers of its first turns only.
+//! [`Builder::spurious_everywhere`] leaves out nothing.
+//!
+//! [`Builder::spurious_everywhere`]: crate::Builder::spurious_everywhere
+
+use std::cell::Cell;
 
 use rustc_hash::FxHashMap;
-use selvedge_core::{Effect, Mode, Step};
+use selvedge_core::{Effect, Mode, ObjectId, Step};
 
+use super::arena::Filled;
 use super::engine::Engine;
 use super::fiber::resume;
 use super::lock_order::Waits;
 use super::operation::{Operation, Running, Spot};
 use super::runtime::{Runtime, State, Way};
+use super::state::{self, Registers};
 use super::system::Program;
 
-/// A thread that takes more operations than this on its way back does not come back.
-const MOST_OPERATIONS: u32 = 10_000;
+/// What a check does about operations that may end without reason.
+pub(crate) struct Spurious {
+    /// How often one does, for each thread and place.
+    pub(crate) most: u32,
+    /// Whether it also does where the code looks again.
+    pub(crate) everywhere: bool,
+    pub(crate) patience: Patience,
+    /// Whether one could have done so more often, and it might matter.
+    is_bounded: Cell<bool>,
+    /// Whether one was left out, since the code looks again.
+    is_left_out: Cell<bool>,
+}
 
-/// A loop that comes back so often does so for ever.
-const MOST_TURNS: u32 = 100;
+impl Spurious {
+    pub(crate) fn new(most: u32, everywhere: bool, patience: Patience) -> Self {
+        let (is_bounded, is_left_out) = (Cell::new(false), Cell::new(false));
+        Self { most, everywhere, patience, is_bounded, is_left_out }
+    }
+
+    /// What a bound hides, if it might matter.
+    pub(crate) fn bounded(&self) -> Option<String> {
+        let (most, more) = (self.most, self.most.saturating_add(1));
+        let times = if most == 1 { "once".to_owned() } else { format!("{most} times") };
+        self.is_bounded.get().then(|| {
+            format!(
+                "waits and weak compare-exchanges end without reason at most {times} for each thread and \
+                 place, and more might matter (`Builder::spurious({more})`)"
+            )
+        })
+    }
+
+    /// What is left out, since the code looks again.
+    pub(crate) fn left_out(&self) -> Option<String> {
+        self.is_left_out.get().then(|| {
+            "waits and weak compare-exchanges do not end without reason where the code looks again and \
+             changes nothing (`Builder::spurious_everywhere`)"
+                .to_owned()
+        })
+    }
+}
+
+/// How long a thread is tried out. One that takes longer does not come back, so that there is a choice.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    /// Of the states that it comes back in.
+    pub(crate) turns: usize,
+    /// Of its visible operations in one turn.
+    pub(crate) operations: u32,
+}
+
+impl Patience {
+    /// A loop that does not count its turns is in the same state after two or three of them; one that waits longer
+    /// in each of a few turns, after these.
+    pub(crate) const DEFAULT: Self = Self { turns: 32, operations: 1_000 };
+}
 
 /// A thread at an operation that may end without reason.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Key {
+    /// Who, as a number that is the same for all systems of a check.
     thread: u64,
     spot: Spot,
-    /// Its visible operations so far, and how much of its stack is in use: who called.
-    operations: u64,
-    depth: usize,
+    /// All that it came to know so far: with the same it is in the same state.
+    history: u64,
 }
 
 /// Whether it matters that an operation ends without reason.
@@ -40,43 +111,70 @@ pub(crate) type Whims = FxHashMap<Key, bool>;
 pub(crate) struct Trial {
     thread: usize,
     spot: Spot,
-    turns: u32,
+    /// Its visible operations in this turn, and before the first one. Each turn begins with the same, so that
+    /// nothing differs from turn to turn but what the code itself does.
     operations: u32,
-    /// Whether it came back every time.
+    before: u64,
+    /// What it had allocated before a turn.
+    filled: Filled,
+    /// The states that it came back in.
+    states: Vec<u128>,
+    /// Locks that it took, with a number for all memory at that time.
+    pub(super) memory: Vec<(ObjectId, Option<u128>)>,
+    /// Whether it changed what a lock guards.
+    pub(super) changed: bool,
+    /// Whether it came back in a state that it was in before.
     returned: bool,
 }
 
 impl Engine {
     /// The running thread comes to an operation that may end without reason. Returns whether it does.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn ends_without_reason(&self, verb: &'static str, spot: Spot) -> bool {
+        match self.rt().way {
+            Way::Trial => self.comes_back(verb, spot),
+            Way::Announce => self.chooses_whim(verb, spot),
+            _ => false,
+        }
+    }
+
+    #[inline(never)]
+    fn chooses_whim(&self, verb: &'static str, spot: Spot) -> bool {
         let rt = self.rt();
         let me = rt.current;
-        let most = rt.shared.spurious;
-        if most == 0 {
+        let shared = std::rc::Rc::clone(&rt.shared);
+        let spurious = &shared.spurious;
+        if spurious.most == 0 {
             return false;
         }
-        if let Way::Trial = rt.way {
-            return self.visible(&Whim { verb, key: None }, spot) == 1;
-        }
-        if rt.way != Way::Announce {
-            return false;
-        }
+        let key = match spurious.everywhere {
+            true => None,
+            false if !self.watches() => {
+                // What it came to know so far is not known: again, from the start.
+                shared.learned.watches.set(true);
+                rt.learn();
+                return false;
+            }
+            false => {
+                let key = rt.whim_key(me, spot);
+                let matters = rt.whim_matters(key);
+                if matters == Some(false) {
+                    spurious.is_left_out.set(true);
+                    return false;
+                }
+                matters.is_none().then_some(key)
+            }
+        };
         let thread = &rt.threads[me];
-        let depth = thread.fiber.as_ref().map_or(0, |it| it.base - (&raw const rt as usize));
-        let (operations, number) = (thread.operations, rt.names.stable_thread(me));
-        let key = Key { thread: number, spot, operations, depth };
-        let known = rt.shared.learned.whims.borrow().get(&key).copied();
-        if known == Some(false) {
-            return false;
-        }
         let is_here = |taken: &&Spot| std::ptr::eq(**taken, spot);
-        if thread.whims.iter().filter(is_here).count() as u32 >= most {
-            rt.shared.whims_bounded.set(true);
+        if key.is_none() && thread.whims.iter().filter(is_here).count() as u32 >= spurious.most {
+            spurious.is_bounded.set(true);
             return false;
         }
-        rt.has_whims |= known.is_none();
-        let ends = self.visible(&Whim { verb, key: Some(key) }, spot) == 1;
+        // What a stack that is never taken down holds would stay.
+        drop(shared);
+        rt.has_whims |= key.is_some();
+        let ends = self.visible(&Whim { verb, key }, spot) == 1;
         let rt = self.rt();
         if ends && rt.way == Way::Announce {
             rt.threads[me].whims.push(spot);
@@ -88,18 +186,42 @@ impl Engine {
         ends
     }
 
-    /// The same for an operation that may be part of a turn of a spin loop: there it is left out, and the report
-    /// says so.
-    pub(crate) fn fails_without_reason(&self, verb: &'static str, spot: Spot) -> bool {
-        let rt = self.rt();
-        let is_left_out = self.watches() && rt.shared.spurious > 0;
-        rt.shared.whims_left_out.set(rt.shared.whims_left_out.get() || is_left_out);
-        !is_left_out && self.ends_without_reason(verb, spot)
-    }
-
     /// Whether the running thread is tried out, so that a write that changes nothing is none.
     pub(crate) fn is_tried(&self) -> bool {
         self.rt().way == Way::Trial
+    }
+
+    /// The thread that is tried out comes to an operation that may end without reason.
+    #[inline(never)]
+    fn comes_back(&self, verb: &'static str, spot: Spot) -> bool {
+        // All that the code has is in these, or on the stack above.
+        let registers = Registers::here();
+        self.note_return(spot, registers);
+        let ends = self.visible(&Whim { verb, key: None }, spot) == 1;
+        state::clear_stack_below(self.rt().threads[self.me()].fiber.as_ref());
+        ends
+    }
+
+    #[inline(never)]
+    fn note_return(&self, spot: Spot, registers: Option<Registers>) {
+        let rt = self.rt();
+        let me = rt.current;
+        let is_back = |trial: &&mut Trial| trial.thread == me && std::ptr::eq(trial.spot, spot);
+        if rt.trial.as_mut().filter(is_back).is_none() {
+            return;
+        }
+        let Some(mut trial) = rt.trial.take() else { return };
+        let thread = &mut rt.threads[me];
+        if !thread.arena.take_back(trial.filled) {
+            trial.filled = thread.arena.set_apart();
+        }
+        thread.operations = trial.before;
+        (rt.drained, trial.operations) = (0, 0);
+        if let Some(state) = rt.state_of(me, registers) {
+            trial.returned = trial.states.contains(&state);
+            trial.states.push(state);
+        }
+        rt.trial = Some(trial);
     }
 
     /// The thread that is tried out comes to an operation. Returns the alternative to take.
@@ -107,31 +229,46 @@ impl Engine {
     pub(super) fn in_trial(&self, operation: &dyn Operation, spot: Spot) -> u32 {
         let rt = self.rt();
         let me = rt.current;
-        let Some(mut trial) = rt.trial.take() else { return 0 };
-        let mut choice = None;
-        if me == trial.thread && trial.operations < MOST_OPERATIONS {
-            trial.operations += 1;
-            let is_back = operation.is_whim() && std::ptr::eq(spot, trial.spot);
-            choice = match operation.choices(rt, me) {
-                _ if is_back => {
-                    trial.turns += 1;
-                    trial.returned = trial.turns >= MOST_TURNS;
-                    (!trial.returned).then_some(1)
-                }
-                // Another operation that may end without reason does not.
-                _ if operation.is_whim() => Some(0),
-                1 => (operation.is_enabled(rt, me) && changes_nothing(rt, me, operation))
-                    .then_some(0),
-                _ => None,
-            };
-        }
-        rt.trial = Some(trial);
+        let choice = rt.choice_in_trial(operation, spot);
         if choice.is_none() {
             // Enough is known; it goes on when what is left of the execution is run to its end.
             self.suspend();
         }
         self.rt().threads[me].pending = Running::ONE;
         choice.unwrap_or(0)
+    }
+}
+
+impl Runtime {
+    fn whim_key(&self, thread: usize, spot: Spot) -> Key {
+        let history = self.threads[thread].touched.history();
+        Key { thread: self.names.stable_thread(thread), spot, history }
+    }
+
+    /// Whether it matters that an operation ends without reason, if that is known.
+    fn whim_matters(&self, key: Key) -> Option<bool> {
+        self.shared.learned.whims.borrow().get(&key).copied()
+    }
+
+    /// The alternative to take; `None` if enough is known.
+    #[inline(never)]
+    fn choice_in_trial(&mut self, operation: &dyn Operation, spot: Spot) -> Option<u32> {
+        let me = self.current;
+        let patience = self.shared.spurious.patience;
+        let trial = self.trial.as_mut().filter(|trial| trial.thread == me)?;
+        trial.operations += 1;
+        let is_over = trial.returned || trial.changed || trial.operations > patience.operations;
+        let is_back = std::ptr::eq(spot, trial.spot);
+        if is_over || trial.states.len() >= patience.turns {
+            return None;
+        }
+        match operation.choices(self, me) {
+            // Another operation that may end without reason does not.
+            _ if operation.is_whim() => Some(u32::from(is_back)),
+            1 => (operation.is_enabled(self, me) && changes_nothing(self, me, operation))
+                .then_some(0),
+            _ => None,
+        }
     }
 }
 
@@ -172,7 +309,7 @@ impl Operation for Whim {
     }
 
     fn undecided_whim(&self, rt: &Runtime) -> Option<Key> {
-        self.key.filter(|key| !rt.shared.learned.whims.borrow().contains_key(key))
+        self.key.filter(|&key| rt.whim_matters(key).is_none())
     }
 
     fn effect(&self, _rt: &mut Runtime, _me: usize, _choice: u32, _effect: &mut Effect) {}
@@ -183,7 +320,7 @@ impl Operation for Whim {
 }
 
 impl Program {
-    /// Tries out threads that stand at an operation of which nobody knows whether it matters that it ends
+    /// Tries out threads that stand at an operation of which it is not known whether it matters that it ends
     /// without reason. The state is then what it was, but that a thread for which it does not matter stands at
     /// the operation itself.
     #[inline]
@@ -202,17 +339,27 @@ impl Program {
         let rt = self.rt_mut();
         let last = rt.last.take();
         let tracing = std::mem::replace(&mut rt.tracing, false);
-        let trial =
-            Trial { thread: number, spot: key.spot, turns: 0, operations: 0, returned: false };
-        (rt.trial, rt.way, rt.choice) = (Some(trial), Way::Trial, 1);
+        let thread = &mut rt.threads[number];
+        let trial = Trial {
+            thread: number,
+            spot: key.spot,
+            operations: 0,
+            before: thread.operations,
+            filled: thread.arena.set_apart(),
+            states: Vec::new(),
+            memory: Vec::new(),
+            changed: false,
+            returned: false,
+        };
         // It may be elsewhere when the same steps are taken again.
-        if let Some(step) = rt.threads[number].last_step {
+        if let Some(step) = thread.last_step {
             rt.log[step].next = None;
         }
+        (rt.trial, rt.way, rt.choice) = (Some(trial), Way::Trial, 1);
         // SAFETY: no reference into the runtime is held.
         unsafe { resume(self.raw(), number) };
         let rt = self.rt_mut();
-        let returned = rt.trial.take().is_some_and(|trial| trial.returned);
+        let returned = rt.trial.take().is_some_and(|trial| trial.returned && !trial.changed);
         // What it would still do is no result of the code.
         rt.threads[number].aborting = true;
         rt.shared.learned.whims.borrow_mut().insert(key, !returned);

@@ -89,7 +89,11 @@ impl Condvar {
     ) -> LockResult<MutexGuard<'a, T>> {
         let spot = Location::caller();
         while condition(&mut guard) {
-            guard = self.wait_at(guard, false, spot).0.guarded(spot)?;
+            let mutex = match wakes_without_reason(guard, spot) {
+                Ok(mutex) => mutex,
+                Err(guard) => self.wait_at(guard, false, spot).0,
+            };
+            guard = mutex.guarded(spot)?;
         }
         Ok(guard)
     }
@@ -132,7 +136,10 @@ impl Condvar {
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
         let spot = Location::caller();
         while condition(&mut guard) {
-            let (mutex, timed_out) = self.wait_timed(guard, spot);
+            let (mutex, timed_out) = match wakes_without_reason(guard, spot) {
+                Ok(mutex) => (mutex, false),
+                Err(guard) => self.wait_timed(guard, spot),
+            };
             match mutex.guarded(spot) {
                 Ok(taken) => guard = taken,
                 Err(poisoned) => {

@@ -257,6 +257,9 @@ impl Lock {
             true => engine.looked_inside(object),
             false => engine.looked(object, Mode::Probe),
         }
+        if !free {
+            engine.only_looked(object, spot);
+        }
         engine.heard(object, u64::from(free) + 2 * u64::from(self.is_poisoned()));
         engine.note(|rt| {
             let result = match free {

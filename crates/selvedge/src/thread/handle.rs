@@ -213,6 +213,7 @@ impl Thread {
         engine.visible(&touch, spot);
         let finished = engine.rt().threads[number].is_done;
         engine.looked(object, Mode::Alive);
+        engine.only_looked(object, spot);
         engine.note(|rt| format!("is {} finished → {finished}", rt.thread_name(number)));
         finished
     }

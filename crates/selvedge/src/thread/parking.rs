@@ -29,7 +29,8 @@ pub fn park() {
     }
 }
 
-/// Waits until the thread's token is there or the time is up; both are tried.
+/// Waits until the thread's token is there or the time is up; both are tried. It may return without reason, as
+/// [`park`].
 #[inline(always)]
 #[track_caller]
 pub fn park_timeout(_duration: Duration) {
@@ -43,6 +44,10 @@ pub fn park_timeout(_duration: Duration) {
 #[inline(never)]
 fn is_time_up(spot: crate::rt::Spot) -> bool {
     let engine = Engine::enter();
+    // Then the token stays, also if it is there.
+    if engine.ends_without_reason("park with a timeout", spot) {
+        return false;
+    }
     let timed_out = engine.visible(&Begin, spot) == 1;
     match timed_out {
         true => {

@@ -62,7 +62,7 @@ impl<T: Value> Core<T> {
         engine.found(object, found(value, None));
         engine.saw(object, Mode::Read, value.bits(), value.bits());
         engine.published(value.bits());
-        engine.read_at(object, spot);
+        engine.only_looked(object, spot);
         engine.note(|rt| {
             let (name, value) = (rt.object_name(object), value.text(rt));
             format!("load {name}{} → {value}", ordering(Some(order)))
@@ -113,6 +113,9 @@ impl<T: Value> Core<T> {
         let old = self.value.get();
         let new = change(old);
         self.value.set(new);
+        if new == old {
+            engine.only_looked(object, spot);
+        }
         engine.found(object, found(old, None));
         engine.saw(object, Mode::Read, old.bits(), new.bits());
         engine.published(new.bits());
@@ -147,7 +150,7 @@ impl<T: Value> Core<T> {
         let succeeds = old == expected;
         match succeeds {
             true => self.value.set(new),
-            false => engine.read_at(object, spot),
+            false => engine.only_looked(object, spot),
         }
         engine.found(object, found(old, Some(expected)));
         engine.saw(object, Mode::Read, old.bits(), self.value.get().bits());
@@ -174,7 +177,7 @@ impl<T: Value> Core<T> {
     ) -> Result<T, T> {
         const VERB: &str = "compare_exchange_weak";
         let spot = Location::caller();
-        if Engine::enter().fails_without_reason(VERB, spot) {
+        if Engine::enter().ends_without_reason(VERB, spot) {
             return Err(self.load(orders.1));
         }
         self.compare_exchange(VERB, expected, new, orders)

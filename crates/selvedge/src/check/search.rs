@@ -1,0 +1,89 @@
+//! Searching all executions, and running those again that show what is wrong.
+
+use std::rc::Rc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use selvedge_core::{Inconclusive, Report};
+use selvedge_explore::{Sampling, confirm_within, explore, sample};
+use selvedge_report::TraceView;
+
+use super::{Builder, places};
+use crate::failure::{self, Failure};
+use crate::rt::runtime::Shared;
+use crate::rt::system::Program;
+use crate::turns;
+use crate::watch::Watch;
+
+impl Builder {
+    /// All executions, and those that show what is wrong.
+    pub(super) fn search_and_confirm(&self, shared: &Rc<Shared>) -> (Report, Vec<Failure>) {
+        loop {
+            let report = self.search_until_known(shared);
+            shared.pulse.is_confirming.store(true, Relaxed);
+            let failures = self.confirm(shared, &report);
+            shared.pulse.is_confirming.store(false, Relaxed);
+            // In fewer context switches, a loop may come to a state that it was not in before.
+            if !shared.learned.news.replace(false) {
+                return (report, failures);
+            }
+        }
+    }
+
+    /// All executions. What is learned matters from the first step on: then the search starts again.
+    pub(super) fn search_until_known(&self, shared: &Rc<Shared>) -> Report {
+        loop {
+            let report = self.search(shared);
+            if !shared.learned.news.replace(false) {
+                return report;
+            }
+        }
+    }
+
+    /// The executions that show what is wrong.
+    fn confirm(&self, shared: &Rc<Shared>, report: &Report) -> Vec<Failure> {
+        let mut failures = Vec::new();
+        for (violation, schedule) in &report.violations {
+            let make = || Program::new(Rc::clone(shared), true);
+            shared.backtrace.take();
+            shared.about_block.take();
+            match confirm_within(&make, violation, schedule, &self.options.budget) {
+                Ok(mut confirmed) => {
+                    places::find(shared, &mut confirmed.replay, &mut confirmed.violation);
+                    let (replay, found) =
+                        (turns::without(confirmed.replay), [&confirmed.violation]);
+                    let view = TraceView::new(&replay, &found, &failure::source_line);
+                    failures.push(Failure::new(view, shared.backtrace.take()));
+                }
+                Err(_) if shared.learned.news.get() || shared.hopeless.borrow().is_some() => break,
+                Err(error) => {
+                    let mut unsteady = shared.unsteady.borrow_mut();
+                    let reason = error.reason;
+                    unsteady
+                        .get_or_insert(format!("\"{}\" came once: {reason}", violation.message));
+                }
+            }
+        }
+        failures
+    }
+
+    fn search(&self, shared: &Rc<Shared>) -> Report {
+        shared.is_unsteady.set(false);
+        let info = self.algorithm.info();
+        if self.options.data_races && self.sample.is_none() && !info.covers.data_races {
+            let mut report = Report::default();
+            report.note(Inconclusive::GaveUp(format!(
+                "`{}` does not look for data races: say so with `.data_races(false)`",
+                info.name
+            )));
+            return report;
+        }
+        let make = || Program::new(Rc::clone(shared), false);
+        let mut watch = Watch::new(shared);
+        match self.sample {
+            None => explore(self.algorithm, &make, &self.options, &mut watch),
+            Some((executions, seed)) => {
+                sample(Sampling::Uniform, executions, seed, &make, &self.options, &mut watch)
+            }
+        }
+    }
+}
