@@ -37,6 +37,7 @@ mod race;
 mod report;
 mod revisit;
 mod search;
+mod unit;
 mod witness;
 
 use selvedge_core::GraphSystem;
@@ -47,6 +48,7 @@ pub use event::{Act, Event, Reading, Source};
 pub use execution::Graph;
 pub use models::Memory;
 pub use report::{Finding, GraphObserver, GraphReport};
+pub use unit::Unit;
 pub use witness::Witness;
 
 /// Explores the executions of a system under a memory model.
@@ -57,4 +59,18 @@ pub fn explore_graphs<S: GraphSystem>(
     observer: &mut dyn GraphObserver,
 ) -> GraphReport {
     search::Search::new(system, memory, options, observer).run()
+}
+
+/// Explores a part of a search that was given away by another search through the same program, with the same memory
+/// model and options.
+pub fn explore_unit<S: GraphSystem>(
+    system: &mut S,
+    memory: Memory,
+    options: &Options,
+    observer: &mut dyn GraphObserver,
+    unit: Unit,
+) -> GraphReport {
+    let mut search = search::Search::new(system, memory, options, observer);
+    search.begin_with(unit);
+    search.run()
 }

@@ -38,7 +38,7 @@ pub use algorithm::{Algorithm, Covers, Equivalence, Info, explore};
 pub use confirm::{Confirmed, NotConfirmed, confirm, confirm_within, data_races};
 pub use graph::{
     Act, Event as GraphEvent, Finding, Graph, GraphObserver, GraphReport, Memory, Reading, Source,
-    Witness, explore_graphs,
+    Unit, Witness, explore_graphs, explore_unit,
 };
 pub use options::{
     Caps, Cycles, Independence, Limits, Locks, Observer, Options, Progress, QuasiOptions, Silent,

@@ -129,6 +129,11 @@ impl Graph {
         self.trail.len()
     }
 
+    /// Who added the events behind the first `mark` since the graph was made.
+    pub(super) fn added_since(&self, mark: usize) -> &[ThreadId] {
+        &self.trail[mark..]
+    }
+
     /// Makes room for a location.
     #[inline]
     pub(super) fn meet(&mut self, at: Location, initial: impl Fn(Location) -> Bits) {
@@ -301,7 +306,10 @@ impl Graph {
                 let read = self.cells[at.index()].reads.pop();
                 debug_assert_eq!(read.map(|read| read.thread), Some(thread));
             }
-            (Act::Spawn(child), _) => self.threads[child.index()].spawned = None,
+            (Act::Spawn(child), _) => {
+                self.threads[child.index()].spawned = None;
+                self.threads[child.index()].stands = None;
+            }
             _ => {}
         }
     }
@@ -356,6 +364,10 @@ impl Graph {
         let is_there = |event: &EventId| event.nth < kept[event.thread.index()];
         for (mine, theirs) in self.threads.iter_mut().zip(&whole.threads) {
             mine.spawned = theirs.spawned.filter(is_there);
+            // A thread that is not spawned stands nowhere.
+            if mine.spawned != theirs.spawned {
+                mine.stands = None;
+            }
         }
         self.cells.resize_with(whole.cells.len(), Cell::default);
         for (mine, theirs) in self.cells.iter_mut().zip(&whole.cells) {

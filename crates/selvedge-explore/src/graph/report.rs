@@ -8,6 +8,7 @@ use super::event::Event;
 use super::execution::Graph;
 use super::race;
 use super::search::Search;
+use super::unit::Unit;
 use super::witness::Witness;
 
 /// Something that is wrong with a program.
@@ -79,6 +80,17 @@ pub trait GraphObserver {
     /// A complete graph. Not called for redundant or cut ones.
     fn execution(&mut self, graph: &Graph, ending: Ending) {
         let _ = (graph, ending);
+    }
+
+    /// Whether to give work away, asked after every execution and again after every unit that was taken.
+    fn is_hungry(&mut self) -> bool {
+        false
+    }
+
+    /// Takes a part of the search, which then has to be explored elsewhere:
+    /// [`explore_unit`](super::explore_unit).
+    fn take(&mut self, unit: Unit) {
+        let _ = unit;
     }
 
     /// Called now and then. An answer ends the search.

@@ -20,6 +20,8 @@ use super::report::{GraphObserver, GraphReport};
 /// Something that can be done in a graph.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Task {
+    /// Goes on from the graph as it is.
+    Begin,
     /// The thread, which stands at an operation that reads, reads this write.
     Read { thread: ThreadId, from: Source, reading: Reading },
     /// The thread adds its pending write at this place.
@@ -65,7 +67,7 @@ pub(super) struct Search<'a, 's, S> {
     /// Levels that were dropped, for their memory.
     pub(super) spare: Vec<Level>,
     /// The last event that was made.
-    life: u64,
+    pub(super) life: u64,
     events_to_poll: u32,
     pub(super) stopped: bool,
 }
@@ -85,7 +87,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
             options,
             observer,
             report: GraphReport::default(),
-            levels: vec![Level { graph, tasks: Vec::new() }],
+            levels: vec![Level { graph, tasks: vec![(0, Task::Begin)] }],
             spare: Vec::new(),
             life: 0,
             events_to_poll: EVENTS_BETWEEN_POLLS,
@@ -95,7 +97,6 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
 
     /// Visits every graph.
     pub(super) fn run(mut self) -> GraphReport {
-        self.go_on();
         while !self.stopped
             && let Some(level) = self.levels.last_mut()
         {
@@ -133,6 +134,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
 
     fn perform(&mut self, task: Task) {
         match task {
+            Task::Begin => self.go_on(),
             Task::Read { thread, from, reading } => {
                 if let Some(label) = self.stand(thread)
                     && self.add_read(thread, label, from, reading, None)
@@ -531,8 +533,13 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
         self.stopped |= self.options.budget.is_spent();
     }
 
-    /// Looks at the limit of executions.
+    /// Looks at the limit of executions, and whether somebody else has nothing to do.
     pub(super) fn after_execution(&mut self) {
+        while self.observer.is_hungry()
+            && let Some(unit) = self.give_away()
+        {
+            self.observer.take(unit);
+        }
         if let Some(most) = self.options.limits.executions
             && self.report.counts.total() >= most
             && !self.is_done()
