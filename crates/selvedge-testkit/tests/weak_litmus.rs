@@ -451,6 +451,19 @@ fn independent_reads_of_independent_writes() {
     assert_eq!(tally(&program, Memory::Cxx20, &|_| false).met, 15);
 }
 
+/// A processor may read its own store before others see it, and compilers rely on plain loads being enough for
+/// SeqCst. The wording of C++20 forbids the outcome; RC11 has it.
+#[test]
+fn x86_does_what_the_wording_of_cxx20_forbids() {
+    let threads = vec![
+        vec![store(X, 1, SeqCst), load(0, Y, SeqCst)],
+        vec![store(Y, 1, Release), load(0, Y, SeqCst), load(1, X, SeqCst)],
+    ];
+    let weak = vec![reads(0, &[0]), reads(1, &[1, 0])];
+    check(&test("SB with a forwarded store", threads.clone(), weak), "3/4/4 TR");
+    assert_eq!(tally(&LitmusProgram::new(threads), Memory::Cxx20, &|_| false).met, 3);
+}
+
 #[test]
 fn z6_u() {
     check(

@@ -13,7 +13,7 @@
 
 use selvedge_core::{EventId, GraphSystem, Label, Location, ThreadId};
 
-use super::clocks::PORF;
+use super::clocks::{Clock, PORF};
 use super::event::{Act, Reading, Source};
 use super::search::{Search, Task};
 
@@ -52,12 +52,16 @@ impl<S: GraphSystem> Search<'_, '_, S> {
     pub(super) fn steal(&mut self, thread: ThreadId, lock: EventId) {
         let graph = self.graph();
         let event = graph.event(lock);
-        let (Some(from), label, stamp) = (event.source(), event.label, event.stamp) else { return };
+        let (label, stamp) = (event.label, event.stamp);
+        let (Some(from), Some(at)) = (event.source(), event.at) else { return };
         let mut prefix = graph.prefix_of(thread);
         if let Source::Write(write) = from {
             graph.join_event(&mut prefix, write, PORF);
         }
-        if prefix[lock.thread.index()] > lock.nth || !graph.is_maximal_extension(lock, &prefix) {
+        if Clock(&prefix).contains(lock)
+            || !graph.leaves_room(lock, &prefix, at, from)
+            || !graph.is_maximal_extension(lock, &prefix)
+        {
             return;
         }
         self.cut(lock, &prefix);

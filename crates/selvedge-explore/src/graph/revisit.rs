@@ -54,6 +54,21 @@ impl Graph {
         })
     }
 
+    /// Whether a write part can come right after the write `from` once `read` and what is younger, but for what is in
+    /// `prefix`, are taken out: nothing that is left has taken it.
+    pub(super) fn leaves_room(
+        &self,
+        read: EventId,
+        prefix: &[u32],
+        at: Location,
+        from: Source,
+    ) -> bool {
+        let left = self.without(read, prefix);
+        let behind = &self.cells[at.index()].writes[self.place_of(from) as usize..];
+        let next = behind.iter().find(|&&write| Clock(&left).contains(write));
+        next.is_none_or(|&next| !self.event(next).is_updating_write())
+    }
+
     /// Whether the search would have added the event as it is, with `prefix` known and without an alternative.
     pub(super) fn is_maximal(&self, id: EventId, prefix: &[u32]) -> bool {
         let event = self.event(id);
@@ -111,7 +126,11 @@ impl<S: GraphSystem> Search<'_, '_, S> {
         // For an older read still more would be taken out.
         let is_possible = |&read: &EventId| graph.is_maximal_extension(read, &prefix);
         let possible = reads.iter().position(|read| !is_possible(read)).unwrap_or(reads.len());
-        for &read in &reads[..possible] {
+        reads.truncate(possible);
+        if let Some(from) = pending.updates {
+            reads.retain(|read| graph.leaves_room(*read, &prefix, pending.at, from));
+        }
+        for read in reads {
             self.plan(Task::Revisit { thread, read });
         }
     }
