@@ -1,4 +1,4 @@
-//! How many executions of litmus tests `graph` explores per second of processor time:
+//! How many executions of litmus tests `graph` explores per second (of wall-clock time: run it on an idle machine):
 //! `cargo run --release -p selvedge-testkit --example graph_rate`.
 
 #![expect(clippy::print_stdout, reason = "an example for people")]

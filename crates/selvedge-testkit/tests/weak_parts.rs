@@ -177,8 +177,15 @@ fn threads_that_are_spawned_and_joined() {
     // What comes before a spawn is before all of the thread in the order of SeqCst accesses.
     let main = vec![store(X, 1, SeqCst), spawn(2)];
     let other = vec![store(Y, 1, SeqCst), load(0, X, SeqCst)];
-    let threads = vec![main, other, vec![load(0, Y, SeqCst)]];
+    let threads = vec![main.clone(), other.clone(), vec![load(0, Y, SeqCst)]];
     assert_eq!(count(threads), 3);
+    // The same where not all accesses are SeqCst.
+    let mixed = [vec![store(Z, 1, Relaxed)], other].concat();
+    let threads = vec![main, mixed.clone(), vec![load(0, Y, SeqCst)]];
+    assert_eq!(count(threads), 3);
+    // And all of a thread is before what comes after its join.
+    let main = vec![spawn(2), join(2), load(0, Y, SeqCst)];
+    assert_eq!(count(vec![main, mixed, vec![store(X, 1, SeqCst)]]), 3);
     // A thread that an assumption has stopped has not ended.
     let never = Instruction::Assume(Condition::Is(1.into(), 0.into()));
     let tally = graphs(vec![vec![spawn(1), join(1), store(X, 1, Relaxed)], vec![never]]);

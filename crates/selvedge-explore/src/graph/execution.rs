@@ -187,6 +187,31 @@ impl Graph {
         }
     }
 
+    /// The last place of a location that is known to happen before the next event of `thread`: no model lets it read an
+    /// earlier write, or write at that place or before.
+    pub(super) fn floor(&self, thread: ThreadId, at: Location) -> u32 {
+        let next = self.next_of(thread);
+        let last = match next.nth.checked_sub(1) {
+            Some(nth) => Some(EventId { thread, nth }),
+            None => self.threads[thread.index()].spawned,
+        };
+        let Some(last) = last else { return 0 };
+        let before = self.clock(last, HB);
+        let is_before = |access: EventId| {
+            before.contains(access) || (access.thread == last.thread && access.nth <= last.nth)
+        };
+        let cell = &self.cells[at.index()];
+        let seen = cell.writes.iter().rposition(|&write| is_before(write));
+        let mut floor = seen.map_or(0, |index| index as u32 + 1);
+        for &read in &cell.reads {
+            let place = self.place(self.event(read));
+            if place > floor && is_before(read) {
+                floor = place;
+            }
+        }
+        floor
+    }
+
     /// The last write in modification order.
     #[inline]
     pub(super) fn last_write(&self, at: Location) -> Source {

@@ -79,7 +79,7 @@ impl<S: GraphSystem> Search<'_, '_, S> {
         let prefix = self.graph().prefix_of(thread);
         self.cut(lock, &prefix);
         let Some(pending) = self.pending_write(thread) else { return };
-        let place = self.first_place(&pending);
+        let place = self.first_place(thread, &pending);
         let is_last = place as usize == self.graph().places(pending.at);
         if is_last && let Some(write) = self.add_write_at(thread, place) {
             self.graph_mut().ghosts.push(Ghost { stamp, lock, write });

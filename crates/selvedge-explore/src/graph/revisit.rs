@@ -147,7 +147,7 @@ impl<S: GraphSystem> Search<'_, '_, S> {
         let Some(pending) = self.pending_write(thread) else { return };
         let may_be_spurious = matches!(label,
             Label::Compare { expected, weak: true, .. } if expected == pending.value);
-        let first = self.first_place(&pending);
+        let first = self.first_place(thread, &pending);
         let last = self.last_place(&pending, first);
         for place in first..=last {
             let to = read.thread;

@@ -340,7 +340,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
         let last = self.graph().last_write(at);
         let weak = matches!(label, Label::Compare { weak: true, .. });
         let mut first = None;
-        for place in 0..self.graph().places(at) {
+        for place in self.graph().floor(thread, at) as usize..self.graph().places(at) {
             let graph = self.graph();
             let from = graph.write_at(at, place);
             let value = graph.value(at, from);
@@ -365,7 +365,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
     fn give_up_waiting(&mut self, thread: ThreadId) -> bool {
         let Some(label @ Label::Await { at, .. }) = self.stand(thread) else { return false };
         let last = self.graph().last_write(at);
-        for place in 0..self.graph().places(at) - 1 {
+        for place in self.graph().floor(thread, at) as usize..self.graph().places(at) - 1 {
             let from = self.graph().write_at(at, place);
             let value = self.graph().value(at, from);
             let Some(reading) = self.reading(thread, label, value, false) else { return false };
@@ -382,7 +382,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
     fn write(&mut self, thread: ThreadId) -> bool {
         let Some(pending) = self.pending_write(thread) else { return false };
         self.plan_revisits(thread, &pending);
-        let first = self.first_place(&pending);
+        let first = self.first_place(thread, &pending);
         let last = self.last_place(&pending, first);
         for place in first..last {
             self.plan(Task::Place { thread, place });
@@ -420,11 +420,11 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
     }
 
     /// The first place where a pending write can go.
-    pub(super) fn first_place(&self, pending: &Pending) -> u32 {
+    pub(super) fn first_place(&self, thread: ThreadId, pending: &Pending) -> u32 {
         match (pending.updates, pending.label) {
             (Some(from), _) => self.graph().place_of(from) + 1,
             (None, Label::Unlock(at)) => self.graph().places(at) as u32,
-            (None, _) => 1,
+            (None, _) => self.graph().floor(thread, pending.at) + 1,
         }
     }
 

@@ -23,9 +23,6 @@ pub(super) trait Kept {
     /// What follows from reaching an event, in its thread.
     fn onward(events: &[Event], nth: u32) -> Onward;
 
-    /// Whether the event stands for nothing in the order that is checked.
-    fn is_silent(event: &Event) -> bool;
-
     /// Whether reading from a write of the same thread orders anything.
     const INTERNAL_READS: bool;
 }
@@ -127,7 +124,7 @@ impl Reach {
             let is_write = matches!(event.act, Act::Write { .. });
             let is_reached = nth >= all || (is_write && nth >= writes);
             let is_known = is_write && nth >= known.writes;
-            if !is_reached || is_known || K::is_silent(event) || event.is_blocked() {
+            if !is_reached || is_known || event.is_blocked() {
                 continue;
             }
             if home == new.thread && nth == new.nth {

@@ -17,11 +17,6 @@ impl Kept for ProgramOrder {
     fn onward(_: &[Event], nth: u32) -> Onward {
         Onward { all: nth, writes: nth }
     }
-
-    #[inline]
-    fn is_silent(_: &Event) -> bool {
-        false
-    }
 }
 
 /// Whether the graph is consistent with the new event.

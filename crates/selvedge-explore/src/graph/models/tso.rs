@@ -7,7 +7,7 @@
 //!
 //! What drains: both parts of a read-modify-write, and one that fails (locked instructions always do); a store
 //! with `SeqCst` (it is compiled to `xchg`), a fence with `SeqCst` (`mfence`); spawn and join. Other fences and
-//! choices are not there for the machine: they order nothing, not even as links.
+//! choices are not there for the machine: they order nothing, not even as links from a write to a later read.
 
 use selvedge_core::{EventId, Label, Order};
 
@@ -28,14 +28,6 @@ impl Kept for Buffered {
             Onward { all: nth + drained as u32, writes: nth }
         } else {
             Onward { all: nth, writes: nth }
-        }
-    }
-
-    fn is_silent(event: &Event) -> bool {
-        match event.act {
-            Act::Choice | Act::Access { .. } => true,
-            Act::Fence => event.order != Order::SeqCst,
-            Act::Read { .. } | Act::Write { .. } | Act::Spawn(_) | Act::Join(_) => false,
         }
     }
 }
