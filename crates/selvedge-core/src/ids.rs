@@ -53,6 +53,12 @@ define_id!(
     "o"
 );
 define_id!(
+    /// A place in the memory of a [`GraphSystem`](crate::GraphSystem): a variable, or a mutex. The same in
+    /// every execution.
+    Location,
+    "l"
+);
+define_id!(
     /// The index of an event in one execution.
     Position,
     "@"

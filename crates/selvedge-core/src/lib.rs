@@ -28,6 +28,7 @@ mod conditions;
 mod dependence;
 mod equivalence;
 mod execution;
+mod graph_system;
 mod ids;
 mod op;
 mod replay;
@@ -42,7 +43,8 @@ pub use conditions::{Commutation, Conditions, Holding, MayAccess, ObjectRanges, 
 pub use dependence::{commute, dependent, may_enable_only, never_disables};
 pub use equivalence::{ObservationKey, TraceKey};
 pub use execution::{Edges, Event, Execution};
-pub use ids::{EventId, ObjectId, Position, ThreadId, ThreadSet};
+pub use graph_system::{Answer, Bits, GraphSystem, Label, Order};
+pub use ids::{EventId, Location, ObjectId, Position, ThreadId, ThreadSet};
 pub use op::{Access, Footprint, Mode};
 pub use replay::{Description, Replay, ReplayError, ReplayedStep, replay};
 pub use report::{Bound, Counts, Fact, FactValue, Inconclusive, Report, Verdict};

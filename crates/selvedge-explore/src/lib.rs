@@ -21,6 +21,7 @@ mod classic;
 mod clock;
 mod data_centric;
 mod frontier;
+mod graph;
 mod optimal;
 mod oracle;
 mod parsimonious;
@@ -35,6 +36,10 @@ mod wakeup_tree;
 
 pub use algorithm::{Algorithm, Covers, Equivalence, Info, explore};
 pub use confirm::{Confirmed, NotConfirmed, confirm, confirm_within, data_races};
+pub use graph::{
+    Act, Event as GraphEvent, Finding, Graph, GraphObserver, GraphReport, Memory, Reading, Source,
+    Unit, Witness, explore_graphs, explore_unit,
+};
 pub use options::{
     Caps, Cycles, Independence, Limits, Locks, Observer, Options, Progress, QuasiOptions, Silent,
 };

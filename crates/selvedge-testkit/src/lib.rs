@@ -13,6 +13,7 @@
 pub mod campaign;
 pub mod compare;
 pub mod golden;
+pub mod litmus;
 pub mod script;
 
 mod classes;

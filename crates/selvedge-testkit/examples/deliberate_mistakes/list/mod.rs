@@ -2,6 +2,7 @@
 
 mod conditions;
 mod constraints;
+mod graphs;
 mod language;
 mod library;
 mod observations;
@@ -47,6 +48,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Mistake> {
         symbolic::MISTAKES,
         library::MISTAKES,
         language::MISTAKES,
+        graphs::MISTAKES,
     ]
     .into_iter()
     .flatten()

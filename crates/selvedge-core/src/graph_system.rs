@@ -1,0 +1,204 @@
+//! The seam between programs and the explorer of execution graphs.
+//!
+//! A [`System`](crate::System) has its own memory, and an explorer chooses who runs. Under a weak memory model
+//! the explorer also chooses which write a read sees; so here memory belongs to the explorer, and a program is
+//! only what its threads do with the values they are given.
+
+use crate::ids::{Location, ThreadId};
+use crate::violation::Fault;
+
+/// A value in memory, as its bits.
+pub type Bits = u64;
+
+/// The memory ordering of an operation, as in C++ and Rust.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Order {
+    /// Not atomic: it can be part of a data race.
+    NonAtomic,
+    /// Atomic, and orders nothing else.
+    Relaxed,
+    /// What it reads from is seen with all that was before it.
+    Acquire,
+    /// Whoever reads it sees all that was before it.
+    Release,
+    /// Both.
+    AcqRel,
+    /// Both, and in one order with all others of its kind.
+    SeqCst,
+}
+
+impl Order {
+    /// Whether a read or fence with it acquires.
+    #[inline]
+    pub fn acquires(self) -> bool {
+        matches!(self, Order::Acquire | Order::AcqRel | Order::SeqCst)
+    }
+
+    /// Whether a write or fence with it releases.
+    #[inline]
+    pub fn releases(self) -> bool {
+        matches!(self, Order::Release | Order::AcqRel | Order::SeqCst)
+    }
+
+    /// Of the read part of a read-modify-write with this ordering.
+    #[inline]
+    pub fn of_read_part(self) -> Self {
+        match self {
+            Order::NonAtomic => Order::NonAtomic,
+            Order::Relaxed | Order::Release => Order::Relaxed,
+            Order::Acquire | Order::AcqRel => Order::Acquire,
+            Order::SeqCst => Order::SeqCst,
+        }
+    }
+
+    /// Of the write part of a read-modify-write with this ordering.
+    #[inline]
+    pub fn of_write_part(self) -> Self {
+        match self {
+            Order::NonAtomic => Order::NonAtomic,
+            Order::Relaxed | Order::Acquire => Order::Relaxed,
+            Order::Release | Order::AcqRel => Order::Release,
+            Order::SeqCst => Order::SeqCst,
+        }
+    }
+}
+
+/// What a thread stands at: its next operation, not yet answered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Label {
+    /// Reads a location.
+    Load {
+        /// Where.
+        at: Location,
+        /// How.
+        order: Order,
+    },
+    /// Writes a location.
+    Store {
+        /// Where.
+        at: Location,
+        /// How.
+        order: Order,
+        /// What.
+        value: Bits,
+    },
+    /// Reads and writes in one step; the thread computes what it writes from what it is answered.
+    Update {
+        /// Where.
+        at: Location,
+        /// How.
+        order: Order,
+    },
+    /// Compare-exchange.
+    Compare {
+        /// Where.
+        at: Location,
+        /// The value that it replaces.
+        expected: Bits,
+        /// By this.
+        new: Bits,
+        /// How, if it does.
+        success: Order,
+        /// How, if it only reads.
+        failure: Order,
+        /// Whether it may fail although it reads what it expects.
+        weak: bool,
+    },
+    /// Waits until [`GraphSystem::satisfies`] holds for the value there, and reads it.
+    Await {
+        /// Where.
+        at: Location,
+        /// How.
+        order: Order,
+        /// Whether it also writes in the same step, as [`Label::Update`] does.
+        update: bool,
+    },
+    /// Orders accesses before it and behind it.
+    Fence(Order),
+    /// Takes a mutex, which is free while its value is 0. Only [`Label::Lock`], [`Label::TryLock`] and
+    /// [`Label::Unlock`] touch its location.
+    Lock(Location),
+    /// Takes a mutex if it sees it free, and else goes on without it.
+    TryLock(Location),
+    /// Gives up a mutex that the thread holds.
+    Unlock(Location),
+    /// A non-atomic access to memory of the program's own. The explorer gives it no value: it only looks for
+    /// data races.
+    Access {
+        /// Where.
+        at: Location,
+        /// Whether it writes.
+        write: bool,
+    },
+    /// Starts a thread.
+    Spawn(ThreadId),
+    /// Waits for the end of a thread.
+    Join(ThreadId),
+    /// Chooses a number below this one, which is not 0.
+    Choose(u32),
+    /// It ran to its end.
+    Ended,
+    /// It stands at an `assume` that is false.
+    Assumed,
+    /// Something went wrong: [`GraphSystem::fault`] says what.
+    Failed,
+}
+
+/// What the explorer tells a thread about its operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Answer {
+    /// What was read. Of a compare-exchange or a try-lock: and it succeeded.
+    Value(Bits),
+    /// What a compare-exchange or try-lock that failed has read.
+    Failed(Bits),
+    /// What was chosen.
+    Chosen(u32),
+    /// It is done, and there is nothing to tell.
+    Done,
+}
+
+/// A program whose memory is the explorer's.
+///
+/// # Contract
+///
+/// 1. *Deterministic:* the label of a thread depends only on the answers that it got, in their order.
+/// 2. *Stable names:* threads and locations mean the same thing in every execution.
+/// 3. *Shared only through labels:* a thread touches what others see only by its labels, or in memory of the
+///    program's own at a [`Label::Access`]. Then it is right in every linear extension of program order,
+///    reads-from, spawn and join, and explorers use no other order.
+pub trait GraphSystem {
+    /// Back to the initial state.
+    fn restart(&mut self);
+
+    /// How many thread ids are known so far: all of them are below this number.
+    fn thread_count(&self) -> usize;
+
+    /// Whether a thread is there from the beginning. Others are there once a [`Label::Spawn`] was answered.
+    fn is_root(&self, thread: ThreadId) -> bool;
+
+    /// What `thread`, which is there, stands at.
+    fn label(&self, thread: ThreadId) -> Label;
+
+    /// Whether this value ends the [`Label::Await`] that `thread` stands at. It depends on the answers that
+    /// the thread got and on nothing else.
+    fn satisfies(&self, thread: ThreadId, value: Bits) -> bool;
+
+    /// Runs `thread` on to its next label. Returns what it writes, if it stood at a [`Label::Update`] or a
+    /// [`Label::Await`] that updates.
+    fn proceed(&mut self, thread: ThreadId, answer: Answer) -> Option<Bits>;
+
+    /// Takes `thread` back to where it stood when it had got this many answers, if the system can do that
+    /// without touching other threads. Returns whether it did.
+    ///
+    /// The default cannot: the explorer then starts again and gives all answers anew.
+    fn rewind(&mut self, thread: ThreadId, answers: usize) -> bool {
+        let _ = (thread, answers);
+        false
+    }
+
+    /// The value of a location before anything is written there.
+    fn initial(&self, at: Location) -> Bits;
+
+    /// What went wrong in a thread that stands at [`Label::Failed`].
+    fn fault(&self, thread: ThreadId) -> Option<Fault>;
+}

@@ -1,0 +1,76 @@
+//! Execution graphs: each consistent execution under a memory model once, in memory that does not grow.
+//!
+//! After M. Kokologiannakis, I. Marmanis, V. Gladstein, V. Vafeiadis: *Truly Stateless, Optimal Dynamic Partial Order
+//! Reduction* (TruSt), POPL 2022.
+//!
+//! | paper | here |
+//! |---|---|
+//! | execution graph `G` | [`Graph`], `execution.rs` |
+//! | `<_G`, when events were added | the stamps of events |
+//! | `Visit` | `Search::go_on`, `search.rs` |
+//! | `VisitCOs` | `Search::write` |
+//! | revisits, `Deleted`, `IsMaximallyAdded` | `revisit.rs` |
+//! | `cons_m`, memory models | `models.rs` |
+//!
+//! **Equivalence:** the same events, reads-from and modification order. Under `sc` these are Mazurkiewicz traces.
+//! **Guarantee:** exactly one complete graph per class. **Not guaranteed:** no wasted work where threads await
+//! values: a graph in which a thread waits at a write that is no longer the last is dropped, and counted as redundant.
+//! **Differs from the paper:**
+//! 1. Locks with their deadlocks, and try-locks: `locks.rs`.
+//! 2. Awaits: a thread that waits for a value is in the graph only when nothing else can run.
+//! 3. Choices, weak compare-exchanges, spawn and join; for each it is said in `Graph::is_maximal` how the search adds
+//!    it without an alternative.
+//! 4. A stack of alternatives in place of recursion.
+//!
+//! **Cost:** per execution, the events after the last one that it shares with the one before. Memory: the graphs from
+//! which reads were shown newer writes, nested; each is as large as an execution.
+//! **Tests:** `selvedge-testkit/tests/weak_*.rs`: exact counts, comparison with machines and with `optimal`,
+//! programs that show what each part is for.
+
+mod clocks;
+mod event;
+mod execution;
+mod locks;
+mod models;
+mod program;
+mod race;
+mod report;
+mod revisit;
+mod search;
+mod unit;
+mod witness;
+
+use selvedge_core::GraphSystem;
+
+use crate::options::Options;
+
+pub use event::{Act, Event, Reading, Source};
+pub use execution::Graph;
+pub use models::Memory;
+pub use report::{Finding, GraphObserver, GraphReport};
+pub use unit::Unit;
+pub use witness::Witness;
+
+/// Explores the executions of a system under a memory model.
+pub fn explore_graphs<S: GraphSystem>(
+    system: &mut S,
+    memory: Memory,
+    options: &Options,
+    observer: &mut dyn GraphObserver,
+) -> GraphReport {
+    search::Search::new(system, memory, options, observer).run()
+}
+
+/// Explores a part of a search that was given away by another search through the same program, with the same memory
+/// model and options.
+pub fn explore_unit<S: GraphSystem>(
+    system: &mut S,
+    memory: Memory,
+    options: &Options,
+    observer: &mut dyn GraphObserver,
+    unit: Unit,
+) -> GraphReport {
+    let mut search = search::Search::new(system, memory, options, observer);
+    search.begin_with(unit);
+    search.run()
+}

@@ -1,0 +1,182 @@
+//! What a search through graphs found out.
+
+use selvedge_core::{
+    Bound, Counts, Ending, EventId, Fault, GraphSystem, Inconclusive, Label, ThreadId, Verdict,
+};
+
+use super::event::Event;
+use super::execution::Graph;
+use super::race;
+use super::search::Search;
+use super::unit::Unit;
+use super::witness::Witness;
+
+/// Something that is wrong with a program.
+#[derive(Clone, Debug)]
+pub enum Finding {
+    /// A thread failed.
+    Fault(ThreadId, Fault),
+    /// These threads wait for ever.
+    Deadlock(Vec<ThreadId>),
+    /// These accesses are a data race.
+    DataRace(EventId, EventId),
+}
+
+impl Finding {
+    /// Whether both tell the user the same.
+    fn same_as(&self, other: &Finding) -> bool {
+        match (self, other) {
+            (
+                Finding::Fault(_, Fault::Violation(mine)),
+                Finding::Fault(_, Fault::Violation(theirs)),
+            ) => mine.same_as(theirs),
+            (Finding::Deadlock(mine), Finding::Deadlock(theirs)) => mine == theirs,
+            (Finding::DataRace(a, b), Finding::DataRace(c, d)) => (a, b) == (c, d),
+            _ => false,
+        }
+    }
+}
+
+/// What a search through graphs found out.
+#[derive(Clone, Default, Debug)]
+pub struct GraphReport {
+    /// Executions by kind. Redundant ones are graphs in which a thread waits at a write that is not the last: they
+    /// are found elsewhere.
+    pub counts: Counts,
+    /// Events that were added to graphs.
+    pub events: u64,
+    /// Events that were taken back at once, as no consistent graph has them there.
+    pub inconsistent: u64,
+    /// Events of the longest execution.
+    pub longest: usize,
+    /// Distinct findings in the order in which they were found, each with an execution that shows it.
+    pub findings: Vec<(Finding, Witness)>,
+    /// Why nothing is proved, if nothing is.
+    pub inconclusive: Vec<Inconclusive>,
+}
+
+impl GraphReport {
+    /// The answer in one word.
+    pub fn verdict(&self) -> Verdict {
+        if !self.findings.is_empty() {
+            Verdict::Violated
+        } else if !self.inconclusive.is_empty() {
+            Verdict::Inconclusive
+        } else {
+            Verdict::Verified
+        }
+    }
+
+    /// Notes a reason why nothing is proved, once.
+    pub(super) fn note(&mut self, reason: Inconclusive) {
+        if !self.inconclusive.contains(&reason) {
+            self.inconclusive.push(reason);
+        }
+    }
+}
+
+/// Listens to a search through graphs, and can end it.
+pub trait GraphObserver {
+    /// A complete graph. Not called for redundant or cut ones.
+    fn execution(&mut self, graph: &Graph, ending: Ending) {
+        let _ = (graph, ending);
+    }
+
+    /// Whether to give work away, asked after every execution and again after every unit that was taken.
+    fn is_hungry(&mut self) -> bool {
+        false
+    }
+
+    /// Takes a part of the search, which then has to be explored elsewhere:
+    /// [`explore_unit`](super::explore_unit).
+    fn take(&mut self, unit: Unit) {
+        let _ = unit;
+    }
+
+    /// Called now and then. An answer ends the search.
+    fn poll(&mut self, report: &GraphReport) -> Option<Bound> {
+        let _ = report;
+        None
+    }
+}
+
+impl GraphObserver for crate::options::Silent {}
+
+impl<S: GraphSystem> Search<'_, '_, S> {
+    /// Judges a graph in which nothing can go on, and plans what else the locks in it could do.
+    pub(super) fn finish(&mut self) {
+        if self.is_stale() {
+            self.report.counts.redundant += 1;
+        } else {
+            let level = self.levels.last().expect("internal error: no graph");
+            if self.judge.admits(&level.graph) {
+                self.conclude();
+            } else {
+                self.report.inconsistent += 1;
+            }
+        }
+        for thread in self.graph().threads() {
+            if let Some(Label::Lock(at)) = self.graph().threads[thread.index()].stands {
+                self.plan_steals(thread, at);
+            }
+        }
+        self.after_execution();
+    }
+
+    /// Whether a thread waits at a write that is no longer the last one.
+    fn is_stale(&self) -> bool {
+        let graph = self.graph();
+        let is_stale = |event: &Event| {
+            event.is_blocked() && event.source() != event.at.map(|at| graph.last_write(at))
+        };
+        graph.threads().any(|thread| graph.last(thread).is_some_and(is_stale))
+    }
+
+    fn conclude(&mut self) {
+        self.report.longest = self.report.longest.max(self.graph().len());
+        let graph = self.graph();
+        let standing = |thread: &ThreadId| graph.threads[thread.index()].stands;
+        let waits =
+            |label| matches!(label, Some(Label::Lock(_) | Label::Join(_) | Label::Await { .. }));
+        let failed: Vec<ThreadId> =
+            graph.threads().filter(|thread| standing(thread) == Some(Label::Failed)).collect();
+        let waiting: Vec<ThreadId> =
+            graph.threads().filter(|thread| waits(standing(thread))).collect();
+        let is_assumed = graph.threads().any(|thread| standing(&thread) == Some(Label::Assumed));
+        let races = race::find(graph);
+        let ending = match () {
+            () if !failed.is_empty() => Ending::Complete,
+            () if is_assumed => Ending::Blocked,
+            () if !waiting.is_empty() => Ending::Deadlocked,
+            () => Ending::Complete,
+        };
+        match ending {
+            Ending::Complete => self.report.counts.complete += 1,
+            Ending::Deadlocked => self.report.counts.deadlocked += 1,
+            Ending::Blocked => self.report.counts.blocked += 1,
+        }
+        for thread in failed {
+            match self.fault(thread) {
+                Some(Fault::GaveUp(reason)) => self.report.note(Inconclusive::GaveUp(reason)),
+                Some(fault) => self.find(Finding::Fault(thread, fault)),
+                None => {}
+            }
+        }
+        for (first, second) in races {
+            self.find(Finding::DataRace(first, second));
+        }
+        if ending == Ending::Deadlocked {
+            self.find(Finding::Deadlock(waiting));
+        }
+        let level = self.levels.last().expect("internal error: no graph");
+        self.observer.execution(&level.graph, ending);
+    }
+
+    fn find(&mut self, finding: Finding) {
+        if !self.report.findings.iter().any(|(known, _)| known.same_as(&finding)) {
+            let witness = Witness::of(self.graph());
+            self.report.findings.push((finding, witness));
+        }
+        self.stopped |= !self.options.keep_going;
+    }
+}

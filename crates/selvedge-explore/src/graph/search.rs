@@ -1,0 +1,556 @@
+//! The search: one graph that grows, and a stack of what else could have been done.
+//!
+//! A *level* is a graph and its pending alternatives. Going forward adds events to the graph of the top level in
+//! place, and going back takes them away. Showing a write to a read that is there already begins a new level with a
+//! part of the graph; when it has no alternatives left it is dropped. A level and an alternative are all that is
+//! needed to go on from there: nothing is shared between levels.
+
+use selvedge_core::{
+    Bits, Bound, EventId, Fault, GraphSystem, Inconclusive, Label, Location, Order, ThreadId,
+};
+
+use crate::options::Options;
+
+use super::event::{Act, Event, Reading, Source};
+use super::execution::Graph;
+use super::models::{Judge, Memory};
+use super::program::{NotReproducible, Program};
+use super::report::{GraphObserver, GraphReport};
+
+/// Something that can be done in a graph.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Task {
+    /// Goes on from the graph as it is.
+    Begin,
+    /// The thread, which stands at an operation that reads, reads this write.
+    Read { thread: ThreadId, from: Source, reading: Reading },
+    /// The thread adds its pending write at this place.
+    Place { thread: ThreadId, place: u32 },
+    /// The thread chooses.
+    Choose { thread: ThreadId, value: u32 },
+    /// The pending write of the thread is shown to this read.
+    Revisit { thread: ThreadId, read: EventId },
+    /// The pending write of the thread goes to this place, and the thread `to` reads it, with this stamp.
+    Show { thread: ThreadId, place: u32, to: ThreadId, stamp: u32, spurious: bool },
+    /// The thread takes a mutex in place of this lock.
+    Steal { thread: ThreadId, lock: EventId },
+}
+
+/// A graph, and what can be done in it: each after how many events.
+#[derive(Debug, Default)]
+pub(super) struct Level {
+    pub(super) graph: Graph,
+    pub(super) tasks: Vec<(usize, Task)>,
+}
+
+/// A write that a thread is about to add.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pending {
+    pub(super) label: Label,
+    pub(super) at: Location,
+    pub(super) order: Order,
+    pub(super) value: Bits,
+    /// What the read part reads, if it is a write part.
+    pub(super) updates: Option<Source>,
+}
+
+/// After how many events somebody is asked whether to go on.
+const EVENTS_BETWEEN_POLLS: u32 = 1024;
+
+pub(super) struct Search<'a, 's, S> {
+    pub(super) program: Program<'s, S>,
+    pub(super) judge: Judge,
+    pub(super) options: &'a Options,
+    pub(super) observer: &'a mut dyn GraphObserver,
+    pub(super) report: GraphReport,
+    pub(super) levels: Vec<Level>,
+    /// Levels that were dropped, for their memory.
+    pub(super) spare: Vec<Level>,
+    /// The last event that was made.
+    pub(super) life: u64,
+    events_to_poll: u32,
+    pub(super) stopped: bool,
+}
+
+impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
+    pub(super) fn new(
+        system: &'s mut S,
+        memory: Memory,
+        options: &'a Options,
+        observer: &'a mut dyn GraphObserver,
+    ) -> Self {
+        let program = Program::new(system);
+        let graph = Graph::new(program.threads());
+        Self {
+            program,
+            judge: Judge::new(memory),
+            options,
+            observer,
+            report: GraphReport::default(),
+            levels: vec![Level { graph, tasks: vec![(0, Task::Begin)] }],
+            spare: Vec::new(),
+            life: 0,
+            events_to_poll: EVENTS_BETWEEN_POLLS,
+            stopped: false,
+        }
+    }
+
+    /// Visits every graph.
+    pub(super) fn run(mut self) -> GraphReport {
+        while !self.stopped
+            && let Some(level) = self.levels.last_mut()
+        {
+            match level.tasks.pop() {
+                Some((mark, task)) => {
+                    level.graph.truncate(mark);
+                    self.perform(task);
+                }
+                None => self.spare.extend(self.levels.pop()),
+            }
+        }
+        // What was given up half-way because the budget was spent may look like all there is.
+        if let Some(spent) = self.options.budget.spent() {
+            self.report.note(Inconclusive::Bound(spent.into()));
+        }
+        self.report
+    }
+
+    #[inline]
+    pub(super) fn graph(&self) -> &Graph {
+        &self.levels.last().expect("internal error: no graph").graph
+    }
+
+    #[inline]
+    pub(super) fn graph_mut(&mut self) -> &mut Graph {
+        &mut self.levels.last_mut().expect("internal error: no graph").graph
+    }
+
+    /// Plans something for the graph as it is.
+    #[inline]
+    pub(super) fn plan(&mut self, task: Task) {
+        let level = self.levels.last_mut().expect("internal error: no graph");
+        level.tasks.push((level.graph.mark(), task));
+    }
+
+    fn perform(&mut self, task: Task) {
+        match task {
+            Task::Begin => self.go_on(),
+            Task::Read { thread, from, reading } => {
+                if let Some(label) = self.stand(thread)
+                    && self.add_read(thread, label, from, reading, None)
+                {
+                    self.go_on();
+                }
+            }
+            Task::Place { thread, place } => {
+                if self.add_write_at(thread, place).is_some() {
+                    self.go_on();
+                }
+            }
+            Task::Choose { thread, value } => {
+                if let Some(label) = self.stand(thread) {
+                    self.add_plain(thread, label, Act::Choice, value.into());
+                    self.go_on();
+                }
+            }
+            Task::Revisit { thread, read } => self.revisit(thread, read),
+            Task::Show { thread, place, to, stamp, spurious } => {
+                self.show(thread, place, to, stamp, spurious);
+            }
+            Task::Steal { thread, lock } => self.steal(thread, lock),
+        }
+    }
+
+    /// Lets threads run by the rule that looks at the graph only, until none can or the graph is not consistent.
+    /// What else could be done is planned.
+    pub(super) fn go_on(&mut self) {
+        while !self.stopped {
+            if self.is_too_long() {
+                return;
+            }
+            let graph = self.graph();
+            let owes = |&thread: &ThreadId| graph.last(thread).is_some_and(Event::is_updating_read);
+            let went = if let Some(thread) = graph.threads().find(owes) {
+                self.write(thread)
+            } else if let Some((thread, label)) = self.enabled() {
+                self.step(thread, label)
+            } else if let Some(thread) = self.awaiting() {
+                self.give_up_waiting(thread)
+            } else {
+                if !self.stopped {
+                    self.finish();
+                }
+                return;
+            };
+            if !went {
+                return;
+            }
+        }
+    }
+
+    /// What the thread stands at. `None`: it does not exist, or the search was stopped.
+    pub(super) fn stand(&mut self, thread: ThreadId) -> Option<Label> {
+        let level = self.levels.last_mut().expect("internal error: no graph");
+        let home = &level.graph.threads[thread.index()];
+        if let Some(label) = home.stands {
+            return Some(label);
+        }
+        if home.spawned.is_none() && !self.program.is_root(thread) {
+            return None;
+        }
+        let label = self.program.label(&level.graph, thread);
+        let label = self.trust(label)?;
+        if let Label::Load { at, .. }
+        | Label::Store { at, .. }
+        | Label::Update { at, .. }
+        | Label::Compare { at, .. }
+        | Label::Await { at, .. }
+        | Label::Lock(at)
+        | Label::TryLock(at)
+        | Label::Unlock(at) = label
+        {
+            let level = self.levels.last_mut().expect("internal error: no graph");
+            level.graph.meet(at, |at| self.program.initial(at));
+        }
+        self.graph_mut().threads[thread.index()].stands = Some(label);
+        Some(label)
+    }
+
+    /// The result, unless the system does not do the same again: nothing is proved then.
+    fn trust<T>(&mut self, result: Result<T, NotReproducible>) -> Option<T> {
+        match result {
+            Ok(result) => Some(result),
+            Err(NotReproducible) => {
+                let reason =
+                    "the program does not do the same when it is given the same values again";
+                self.report.note(Inconclusive::GaveUp(reason.to_owned()));
+                self.stopped = true;
+                None
+            }
+        }
+    }
+
+    pub(super) fn fault(&mut self, thread: ThreadId) -> Option<Fault> {
+        let level = self.levels.last().expect("internal error: no graph");
+        let fault = self.program.fault(&level.graph, thread);
+        self.trust(fault).flatten()
+    }
+
+    /// Whether the value ends the await that the thread stands at.
+    fn satisfies(&mut self, thread: ThreadId, value: Bits) -> Option<bool> {
+        let level = self.levels.last().expect("internal error: no graph");
+        let satisfied = self.program.satisfies(&level.graph, thread, value);
+        self.trust(satisfied)
+    }
+
+    /// The first thread that can go on.
+    fn enabled(&mut self) -> Option<(ThreadId, Label)> {
+        for thread in self.graph().threads() {
+            let Some(label) = self.stand(thread) else { continue };
+            let graph = self.graph();
+            let is_enabled = match label {
+                Label::Ended | Label::Assumed | Label::Failed => false,
+                Label::Lock(at) => graph.value(at, graph.last_write(at)) == 0,
+                Label::Await { at, .. } => {
+                    !graph.last(thread).is_some_and(Event::is_blocked)
+                        && self.satisfies(thread, graph.value(at, graph.last_write(at)))?
+                }
+                Label::Join(child) => {
+                    let is_known = child.index() < graph.threads.len();
+                    is_known && self.stand(child) == Some(Label::Ended)
+                }
+                _ => true,
+            };
+            if is_enabled {
+                return Some((thread, label));
+            }
+        }
+        None
+    }
+
+    /// The first thread that stands at an await and is not in the graph with it.
+    fn awaiting(&mut self) -> Option<ThreadId> {
+        self.graph().threads().find(|&thread| {
+            matches!(self.graph().threads[thread.index()].stands, Some(Label::Await { .. }))
+                && !self.graph().last(thread).is_some_and(Event::is_blocked)
+        })
+    }
+
+    /// Lets a thread that can go on do so. Returns whether the graph is consistent.
+    fn step(&mut self, thread: ThreadId, label: Label) -> bool {
+        match label {
+            Label::Load { at, .. }
+            | Label::Update { at, .. }
+            | Label::Compare { at, .. }
+            | Label::TryLock(at)
+            | Label::Await { at, .. } => self.read(thread, label, at),
+            Label::Lock(at) => {
+                self.plan_steals(thread, at);
+                let from = self.graph().last_write(at);
+                self.add_read(thread, label, from, Reading::Updating, None)
+            }
+            Label::Store { .. } | Label::Unlock(_) => self.write(thread),
+            Label::Fence(_) => self.add_plain(thread, label, Act::Fence, 0),
+            Label::Access { write, .. } => self.add_plain(thread, label, Act::Access { write }, 0),
+            Label::Spawn(child) => {
+                self.graph_mut().widen(child);
+                self.add_plain(thread, label, Act::Spawn(child), 0);
+                // The thread is there when it is asked for.
+                let level = self.levels.last().expect("internal error: no graph");
+                let told = self.program.tell(&level.graph, thread);
+                self.trust(told).is_some()
+            }
+            Label::Join(child) => self.add_plain(thread, label, Act::Join(child), 0),
+            Label::Choose(below) => {
+                for value in 1..below {
+                    self.plan(Task::Choose { thread, value });
+                }
+                self.add_plain(thread, label, Act::Choice, 0)
+            }
+            Label::Ended | Label::Assumed | Label::Failed => {
+                unreachable!("internal error: a thread that cannot run is run")
+            }
+        }
+    }
+
+    /// What becomes of an operation of the thread that reads this value.
+    pub(super) fn reading(
+        &mut self,
+        thread: ThreadId,
+        label: Label,
+        value: Bits,
+        spurious: bool,
+    ) -> Option<Reading> {
+        Some(match label {
+            Label::Update { .. } | Label::Lock(_) => Reading::Updating,
+            Label::Compare { .. } if spurious => Reading::Spurious,
+            Label::Compare { expected, .. } if value == expected => Reading::Updating,
+            Label::TryLock(_) if value == 0 => Reading::Updating,
+            Label::Await { update, .. } => match (self.satisfies(thread, value)?, update) {
+                (false, _) => Reading::Blocked,
+                (true, true) => Reading::Updating,
+                (true, false) => Reading::Alone,
+            },
+            _ => Reading::Alone,
+        })
+    }
+
+    /// Lets the thread read the last write, and plans that it reads others.
+    fn read(&mut self, thread: ThreadId, label: Label, at: Location) -> bool {
+        let last = self.graph().last_write(at);
+        let weak = matches!(label, Label::Compare { weak: true, .. });
+        let mut first = None;
+        for place in self.graph().floor(thread, at) as usize..self.graph().places(at) {
+            let graph = self.graph();
+            let from = graph.write_at(at, place);
+            let value = graph.value(at, from);
+            let Some(reading) = self.reading(thread, label, value, false) else { return false };
+            if reading == Reading::Blocked {
+                continue;
+            }
+            if weak && reading == Reading::Updating {
+                self.plan(Task::Read { thread, from, reading: Reading::Spurious });
+            }
+            if from == last {
+                first = Some(reading);
+            } else if reading != Reading::Updating || !self.is_taken_for_good(thread, at, from) {
+                self.plan(Task::Read { thread, from, reading });
+            }
+        }
+        first.is_some_and(|reading| self.add_read(thread, label, last, reading, None))
+    }
+
+    /// Nothing can run but threads that wait: lets this one read an older write that ends its await, or makes it
+    /// wait at the last one.
+    fn give_up_waiting(&mut self, thread: ThreadId) -> bool {
+        let Some(label @ Label::Await { at, .. }) = self.stand(thread) else { return false };
+        let last = self.graph().last_write(at);
+        for place in self.graph().floor(thread, at) as usize..self.graph().places(at) - 1 {
+            let from = self.graph().write_at(at, place);
+            let value = self.graph().value(at, from);
+            let Some(reading) = self.reading(thread, label, value, false) else { return false };
+            let is_in_vain = reading == Reading::Blocked
+                || (reading == Reading::Updating && self.is_taken_for_good(thread, at, from));
+            if !is_in_vain {
+                self.plan(Task::Read { thread, from, reading });
+            }
+        }
+        self.add_read(thread, label, last, Reading::Blocked, None)
+    }
+
+    /// Lets the thread write at the last possible place, and plans other places and reads that see it.
+    fn write(&mut self, thread: ThreadId) -> bool {
+        let Some(pending) = self.pending_write(thread) else { return false };
+        self.plan_revisits(thread, &pending);
+        let first = self.first_place(thread, &pending);
+        let last = self.last_place(&pending, first);
+        for place in first..last {
+            self.plan(Task::Place { thread, place });
+        }
+        self.add_write_at(thread, last).is_some()
+    }
+
+    /// The write that the thread owes, or stands at.
+    pub(super) fn pending_write(&mut self, thread: ThreadId) -> Option<Pending> {
+        let level = self.levels.last().expect("internal error: no graph");
+        let last = level.graph.last(thread).filter(|event| event.is_updating_read());
+        let Some(read) = last else {
+            return match self.stand(thread)? {
+                label @ Label::Store { at, order, value } => {
+                    Some(Pending { label, at, order, value, updates: None })
+                }
+                label @ Label::Unlock(at) => {
+                    let order = Order::Release;
+                    Some(Pending { label, at, order, value: 0, updates: None })
+                }
+                label => unreachable!("internal error: {label:?} writes nothing"),
+            };
+        };
+        let (label, updates) = (read.label, read.source());
+        let (at, order, value) = match label {
+            Label::Update { at, order } | Label::Await { at, order, .. } => {
+                let wrote = self.program.wrote(&level.graph, thread);
+                (at, order.of_write_part(), self.trust(wrote)?)
+            }
+            Label::Compare { at, new, success, .. } => (at, success.of_write_part(), new),
+            Label::Lock(at) | Label::TryLock(at) => (at, Order::Relaxed, 1),
+            label => unreachable!("internal error: {label:?} has no write part"),
+        };
+        Some(Pending { label, at, order, value, updates })
+    }
+
+    /// The first place where a pending write can go.
+    pub(super) fn first_place(&self, thread: ThreadId, pending: &Pending) -> u32 {
+        match (pending.updates, pending.label) {
+            (Some(from), _) => self.graph().place_of(from) + 1,
+            (None, Label::Unlock(at)) => self.graph().places(at) as u32,
+            (None, _) => self.graph().floor(thread, pending.at) + 1,
+        }
+    }
+
+    /// The last place where it can go.
+    pub(super) fn last_place(&self, pending: &Pending, first: u32) -> u32 {
+        if pending.updates.is_some() { first } else { self.graph().places(pending.at) as u32 }
+    }
+
+    /// Adds the pending write of the thread at this place. Returns it, if the graph is consistent.
+    pub(super) fn add_write_at(&mut self, thread: ThreadId, place: u32) -> Option<EventId> {
+        let Pending { label, at, order, value, updates } = self.pending_write(thread)?;
+        let act = Act::Write { place, updating: updates.is_some() };
+        let write = self.add(thread, label, act, Some(at), order, value, None);
+        self.is_allowed(write).then_some(write)
+    }
+
+    /// Adds a read of the thread. Returns whether the graph is consistent.
+    pub(super) fn add_read(
+        &mut self,
+        thread: ThreadId,
+        label: Label,
+        from: Source,
+        reading: Reading,
+        stamp: Option<u32>,
+    ) -> bool {
+        let (at, order) = match label {
+            Label::Load { at, order } => (at, order),
+            Label::Update { at, order } | Label::Await { at, order, update: true } => {
+                (at, order.of_read_part())
+            }
+            Label::Await { at, order, update: false } => (at, order),
+            Label::Compare { at, success, failure, .. } => match reading {
+                Reading::Updating => (at, success.of_read_part()),
+                _ => (at, failure),
+            },
+            Label::Lock(at) => (at, Order::Acquire),
+            Label::TryLock(at) => match reading {
+                Reading::Updating => (at, Order::Acquire),
+                _ => (at, Order::Relaxed),
+            },
+            label => unreachable!("internal error: {label:?} reads nothing"),
+        };
+        let value = self.graph().value(at, from);
+        let act = Act::Read { from, reading };
+        let read = self.add(thread, label, act, Some(at), order, value, stamp);
+        self.is_allowed(read)
+    }
+
+    /// Adds an event that every model allows.
+    fn add_plain(&mut self, thread: ThreadId, label: Label, act: Act, value: Bits) -> bool {
+        let (at, order) = match label {
+            Label::Access { at, .. } => (Some(at), Order::NonAtomic),
+            Label::Fence(order) => (None, order),
+            _ => (None, Order::Relaxed),
+        };
+        self.add(thread, label, act, at, order, value, None);
+        true
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of an event")]
+    fn add(
+        &mut self,
+        thread: ThreadId,
+        label: Label,
+        act: Act,
+        at: Option<Location>,
+        order: Order,
+        value: Bits,
+        stamp: Option<u32>,
+    ) -> EventId {
+        self.life += 1;
+        self.report.events += 1;
+        let event = Event { label, act, at, order, value, stamp: 0, answers: 0, life: self.life };
+        self.graph_mut().push(thread, event, stamp)
+    }
+
+    fn is_allowed(&mut self, new: EventId) -> bool {
+        let level = self.levels.last().expect("internal error: no graph");
+        let allowed = self.judge.allows(&level.graph, new);
+        self.report.inconsistent += u64::from(!allowed);
+        allowed
+    }
+
+    /// Whether the graph is longer than it may be, or the search was ended.
+    fn is_too_long(&mut self) -> bool {
+        self.events_to_poll -= 1;
+        if self.events_to_poll == 0 {
+            self.events_to_poll = EVENTS_BETWEEN_POLLS;
+            self.poll();
+        }
+        let most = self.options.limits.steps;
+        let is_cut = self.graph().len() >= most;
+        if is_cut {
+            self.report.counts.cut += 1;
+            self.report.note(Inconclusive::Bound(Bound::Steps(most)));
+            self.after_execution();
+        }
+        is_cut || self.stopped
+    }
+
+    fn poll(&mut self) {
+        if let Some(bound) = self.observer.poll(&self.report) {
+            self.report.note(Inconclusive::Bound(bound));
+            self.stopped = true;
+        }
+        self.stopped |= self.options.budget.is_spent();
+    }
+
+    /// Looks at the limit of executions, and whether somebody else has nothing to do.
+    pub(super) fn after_execution(&mut self) {
+        while self.observer.is_hungry()
+            && let Some(unit) = self.give_away()
+        {
+            self.observer.take(unit);
+        }
+        if let Some(most) = self.options.limits.executions
+            && self.report.counts.total() >= most
+            && !self.is_done()
+        {
+            self.report.note(Inconclusive::Bound(Bound::Executions(most)));
+            self.stopped = true;
+        }
+    }
+
+    /// Whether nothing is left to do.
+    fn is_done(&self) -> bool {
+        self.levels.iter().all(|level| level.tasks.is_empty())
+    }
+}

@@ -1,0 +1,54 @@
+//! Units of work: a graph, and one thing to do in it.
+//!
+//! Nothing is shared between what a search has planned, so any part of it can be done elsewhere: by another thread,
+//! in another process, or later. Units are disjoint, and together with what is kept they are the whole.
+
+use selvedge_core::GraphSystem;
+
+use super::execution::Graph;
+use super::revisit::Prefix;
+use super::search::{Level, Search, Task};
+
+/// A part of a search.
+#[derive(Debug)]
+pub struct Unit {
+    pub(super) graph: Graph,
+    pub(super) task: Task,
+}
+
+impl Graph {
+    /// How many events of each thread it had after the first `mark` of those added since it was made.
+    fn lengths_at(&self, mark: usize) -> Prefix {
+        let mut lengths: Prefix =
+            self.threads().map(|thread| self.events(thread).len() as u32).collect();
+        for thread in self.added_since(mark) {
+            lengths[thread.index()] -= 1;
+        }
+        lengths
+    }
+}
+
+impl<S: GraphSystem> Search<'_, '_, S> {
+    /// Gives away what was planned first, which is likely to be the largest part.
+    pub(super) fn give_away(&mut self) -> Option<Unit> {
+        let level = self.levels.iter_mut().find(|level| !level.tasks.is_empty())?;
+        let (mark, task) = level.tasks.remove(0);
+        let mut graph = Graph::default();
+        let lengths = level.graph.lengths_at(mark);
+        graph.become_part(&level.graph, &lengths, |_| true);
+        Some(Unit { graph, task })
+    }
+
+    /// Begins with a unit in place of the empty graph.
+    pub(super) fn begin_with(&mut self, unit: Unit) {
+        let Unit { mut graph, task } = unit;
+        // What identifies events means something only where they were made.
+        for thread in &mut graph.threads {
+            for event in &mut thread.events {
+                self.life += 1;
+                event.life = self.life;
+            }
+        }
+        self.levels = vec![Level { graph, tasks: vec![(0, task)] }];
+    }
+}
