@@ -133,7 +133,8 @@ impl<S: System> Search<'_, S> {
         {
             self.add_children();
         }
-        let is_covered = |flexibility| matches!(flexibility, Flexibility::Fixed | Flexibility::Lock);
+        let is_covered =
+            |flexibility| matches!(flexibility, Flexibility::Fixed | Flexibility::Lock);
         self.is_beyond_proof |=
             self.run.execution.events().iter().any(|event| !is_covered(event.flexibility));
         let share = unit.share / (self.pending.len() - known + 1) as f64;

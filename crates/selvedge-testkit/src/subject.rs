@@ -6,9 +6,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use selvedge_core::{Inconclusive, 
-    Conditions, Effect, Ending, Footprint, Freed, Judged, Mode, ObjectId, Report, Status, Step,
-    System, ThreadId, Violation,
+use selvedge_core::{
+    Conditions, Effect, Ending, Footprint, Freed, Inconclusive, Judged, Mode, ObjectId, Report,
+    Status, Step, System, ThreadId, Violation,
 };
 use selvedge_explore::{Algorithm, Observer, Options, explore};
 use selvedge_lang::ir::Program;
