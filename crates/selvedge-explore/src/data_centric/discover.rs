@@ -9,7 +9,8 @@
 //!    Whether `e` still writes is found out by running it (a compare-exchange may fail).
 //! 3. *They touch something ordered, and do not commute.* Also first `e`, then `r`. If
 //!    `e` makes `r` wait (it took the lock), then `e` takes the place of `r`, which comes later or never.
-//!    A step that waits at the end of the execution counts as an `e` too.
+//!    A step that waits at the end of the execution counts as an `e` too. Where `r` made `e` wait, what
+//!    `e` is to come after is not told by what it came after: see `parts.rs`.
 //!
 //! In its new place `e` may touch other things than it did (a block decides again), and so what it is to
 //! come after is not known yet. Therefore all that was put ahead of `r` in a child of kind 3 stays open for
@@ -304,10 +305,28 @@ impl<S: System> Search<'_, S> {
         if contains(&cut, own) || own.thread == later.thread {
             return;
         }
-        let rest = match role {
-            Role::Own(_) => Vec::new(),
-            Role::Ahead(_) => self.ahead_from(branch, earlier, &cut),
+        let Role::Ahead(_) = role else {
+            return self.queue_reversed(branch, earlier, later, kept, &cut, &[]);
         };
+        let rest = self.ahead_after(branch, later, &cut);
+        let from = rest.partition_point(|&other| other < earlier);
+        if from > 0 {
+            self.queue_reversed(branch, earlier, later, kept, &cut, &rest[from..]);
+        }
+        self.queue_reversed(branch, earlier, later, kept, &cut, &rest);
+    }
+
+    /// Queues the child with the events of the cut, then the later step, then those of `rest`, and then the
+    /// branch's event.
+    fn queue_reversed(
+        &mut self,
+        branch: usize,
+        earlier: Position,
+        later: &Later,
+        kept: &[Position],
+        cut: &[u32],
+        rest: &[Position],
+    ) {
         let print_of = |position: Position| self.graph.vertex(position).print;
         let all = |positions: &[Position]| {
             positions.iter().fold(Print::default(), |all, &one| all.and(print_of(one)))
@@ -316,23 +335,24 @@ impl<S: System> Search<'_, S> {
             .then(print_of(earlier))
             .then(later.previous.map_or(Print::default(), print_of))
             .then(all(kept))
-            .then(all(&rest));
+            .then(all(rest));
         if !self.branches[branch].is_new(Key::Reversal.of(key)) {
             return;
         }
-        let (steps, prints) = self.graph.steps_of(&cut);
+        let (steps, prints) = self.graph.steps_of(cut);
         let rest = rest.iter().map(|&other| Step::of(self.graph.vertex(other).id.thread));
         let ahead = std::iter::once(Step::of(later.thread)).chain(rest).collect();
         let goal = Goal::Reversed { ahead };
         self.branches[branch].queue.push(Child { steps, goal, prints });
     }
 
-    /// Returns the events that stay ahead of the branch's, after another one that is put before the one at
-    /// `earlier`: that one and those after it, unless they are in the cut.
-    fn ahead_from(&self, branch: usize, earlier: Position, cut: &[u32]) -> Vec<Position> {
+    /// The events ahead of the branch's that can come after the later step, which is put before one of them.
+    /// The branch's event may observe any of them. But those before that one may be unable to run there:
+    /// they are tried and left out.
+    fn ahead_after(&self, branch: usize, later: &Later, cut: &[u32]) -> Vec<Position> {
         let ahead = self.branches[branch].ahead.iter();
-        let rest = ahead.filter(|&&other| !contains(cut, other));
-        rest.filter_map(|&other| self.graph.find(other)).filter(|&other| other >= earlier).collect()
+        let rest = ahead.filter(|other| other.thread != later.thread && !contains(cut, **other));
+        rest.filter_map(|&other| self.graph.find(other)).collect()
     }
 
     /// The events of the branch, what its event at `earlier` observes, and the past of `others`.

@@ -44,6 +44,14 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "every_program_gives_what_its_header_says",
     },
     Mistake {
+        name: "observation: a writer is put before one reader, and after all others",
+        file: "data_centric/parts.rs",
+        right: "        if !later.waits {\n            return Some(cut);",
+        wrong: "        if later.waits {\n            return Some(cut);",
+        suite: "golden",
+        test: "every_program_gives_what_its_header_says",
+    },
+    Mistake {
         name: "observation: a write may come between a write and its read",
         file: "data_centric/realize.rs",
         right: "Some(source) => self.open.push([(other, source), (read, other)]),",
