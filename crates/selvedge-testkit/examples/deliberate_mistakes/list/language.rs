@@ -6,8 +6,8 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "language: a step that waits names only what it has read so far",
         file: "interpret/step.rs",
-        right: "if !awaited.is_empty() {",
-        wrong: "if false && !awaited.is_empty() {",
+        right: "if !section.objects.is_empty() {",
+        wrong: "if false && !section.objects.is_empty() {",
         suite: "awaits",
         test: "what_is_not_looked_at_yet",
     },

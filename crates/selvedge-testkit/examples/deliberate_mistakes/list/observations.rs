@@ -38,7 +38,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "observation: a reversal is known whatever else is ahead",
         file: "data_centric/discover.rs",
-        right: ".then(all(kept))\n            .then(all(&rest));",
+        right: ".then(all(kept))\n            .then(all(rest));",
         wrong: ".then(all(kept));",
         suite: "golden",
         test: "every_program_gives_what_its_header_says",
