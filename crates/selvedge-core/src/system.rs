@@ -155,6 +155,9 @@ pub enum Judged {
 ///    everything that can decide in any state whether it is enabled.
 /// 5. *Faults stop the thread, not the program:* after a step with a fault its thread is
 ///    [`Status::Failed`]; the others can continue.
+/// 6. *Alternatives touch the same:* what a step touches does not depend on the alternative that is taken, but for the
+///    end of its thread and the thread that it wakes. (A choice between two operations is two steps: one that
+///    chooses, and one that acts.)
 ///
 /// # Methods with a default
 ///

@@ -12,8 +12,8 @@
 //! | the children of a unit | `children.rs`, `pasts.rs` |
 //!
 //! **Equivalence:** Mazurkiewicz traces.
-//! **Guarantee:** exactly one maximal execution per trace of programs whose steps are always enabled or take a mutex;
-//! with others the verdict says that nothing is proved, since traces can be lost. **Not guaranteed:** no wasted work, where a step waits for
+//! **Guarantee:** exactly one maximal execution per trace of programs whose steps are always enabled or take a mutex,
+//! and have no alternatives; with others the verdict says that nothing is proved, since traces can be lost. **Not guaranteed:** no wasted work, where a step waits for
 //! several things while all other threads wait as well: a unit may then be begun and dropped, and is counted as
 //! redundant.
 //! **Differs from the paper:**
@@ -33,7 +33,9 @@ mod pasts;
 mod stages;
 mod unit;
 
-use selvedge_core::{Effect, Flexibility, Inconclusive, Position, Report, Step, System, ThreadId};
+use selvedge_core::{
+    Effect, Event, Flexibility, Inconclusive, Position, Report, Step, System, ThreadId,
+};
 use smallvec::SmallVec;
 
 use crate::algorithm::{Covers, Equivalence, Info};
@@ -93,7 +95,7 @@ pub(crate) fn explore<S: System>(
 
 /// Random programs of many threads have shown that traces are lost there.
 const NOT_PROVED: &str = "that `parsimonious` meets every trace is shown for steps that are always enabled or take a \
-                          mutex, and this program has others; use `optimal`";
+                          mutex, without alternatives, and this program has others; use `optimal`";
 
 struct Search<'a, S> {
     run: Run<'a, S>,
@@ -133,10 +135,11 @@ impl<S: System> Search<'_, S> {
         {
             self.add_children();
         }
-        let is_covered =
-            |flexibility| matches!(flexibility, Flexibility::Fixed | Flexibility::Lock);
-        self.is_beyond_proof |=
-            self.run.execution.events().iter().any(|event| !is_covered(event.flexibility));
+        let is_covered = |event: &Event| {
+            event.choices == 1
+                && matches!(event.flexibility, Flexibility::Fixed | Flexibility::Lock)
+        };
+        self.is_beyond_proof |= !self.run.execution.events().iter().all(is_covered);
         let share = unit.share / (self.pending.len() - known + 1) as f64;
         for child in &mut self.pending[known..] {
             child.share = share;
