@@ -99,6 +99,14 @@ impl Effect {
         self.plain = false;
         self.fault = None;
     }
+
+    /// Whether another step can take from it, once it is enabled, that it can run. Not so for waiting until a
+    /// thread has ended: that stays as it is.
+    pub fn can_be_disabled(&self) -> bool {
+        let lasts = |mode: Mode| mode.is_cause() || matches!(mode, Mode::Join | Mode::End);
+        self.flexibility == Flexibility::Blocking
+            && self.footprint.accesses().iter().any(|access| !lasts(access.mode))
+    }
 }
 
 /// Memory that an execution freed. That is no step of its own: it happens in the code after one.
@@ -204,13 +212,23 @@ pub trait System {
         objects.extend(own.map(|access| access.object));
     }
 
+    /// Whether the pending step of `thread`, which is enabled, can be disabled by a step of another thread in
+    /// more ways than by taking a mutex: [`Effect::can_be_disabled`].
+    ///
+    /// The default is the definition.
+    fn can_be_disabled(&mut self, thread: ThreadId) -> bool {
+        let mut effect = Effect::default();
+        self.pending(Step::of(thread), &mut effect);
+        effect.can_be_disabled()
+    }
+
     /// Takes the pending step of `step.thread`, which is enabled, with alternative `step.choice`.
     fn step(&mut self, step: Step, effect: &mut Effect);
 
     /// Takes a step as [`System::step`] does and, if the system likes, further ones of the same thread, up
-    /// to `most` in all: each of them is enabled and has one alternative, and no thread with a lower
-    /// number is enabled. That is how a search goes on that is free to choose; it is asked only when it
-    /// would do so. Returns how many steps were taken; their effects are the first of `effects`.
+    /// to `most` in all: each of them is enabled, has one alternative and cannot be disabled
+    /// ([`System::can_be_disabled`]), and no thread with a lower number is enabled. That is how a search
+    /// goes on that is free to choose; it is asked only when it would do so. Returns how many steps were taken; their effects are the first of `effects`.
     ///
     /// The default takes the one step that was asked for; the search then chooses the next itself.
     fn step_on(&mut self, step: Step, most: usize, effects: &mut Vec<Effect>) -> usize {

@@ -12,34 +12,37 @@
 //! | the children of a unit | `children.rs`, `pasts.rs` |
 //!
 //! **Equivalence:** Mazurkiewicz traces.
-//! **Guarantee:** exactly one maximal execution per trace. **Not guaranteed:** no wasted work, where a step waits for
-//! several things while all other threads wait as well: a unit may then be begun and dropped, and is counted as
-//! redundant.
+//! **Guarantee:** exactly one maximal execution per trace. **Not guaranteed:** no wasted work. Where a step waits for
+//! several things, others that would have had to come first are kept away while it is put off. If nothing else
+//! can run then, the execution is given up and counted as redundant.
 //! **Differs from the paper:**
 //! 1. The canonical form takes the place of sleep sets and conflict detectors, so that a unit needs nothing but
 //!    its own steps: its children depend on it alone.
 //! 2. Steps that wait, steps that act differently in another state, and alternatives follow from the same
-//!    definition; the paper has reads, writes and locks. Steps that can be made to wait in several ways are chosen
+//!    definition; the paper has reads, writes and locks. Steps that can be disabled in several ways are chosen
 //!    last.
+//! 3. Where a race has many reversals they are made a few at a time: what is left is a unit of its own.
 //!
-//! **Cost:** per execution, the steps behind the prefix that it shares with the one before, and one look at
+//! **Cost:** per execution, the steps after the prefix that it shares with the one before, and one look at
 //! each race of its new events. Memory for the pending units: at most the square of the length of an
 //! execution, and far fewer in practice.
-//! **Tests:** `selvedge-testkit/tests/`: comparison with the oracle, golden programs, deliberate mistakes.
+//! **Tests:** `selvedge-testkit/tests/`: comparison with the oracle and with `optimal`, golden programs, deliberate
+//! mistakes; `parsimonious/tests.rs`: units in any order, and again.
 
 mod children;
 mod pasts;
 mod stages;
 mod unit;
 
-use selvedge_core::{Effect, Flexibility, Position, Report, Step, System, ThreadId};
+use selvedge_core::{Effect, Flexibility, Mode, Position, Report, Step, System, ThreadId};
 use smallvec::SmallVec;
 
 use crate::algorithm::{Covers, Equivalence, Info};
 use crate::options::{Observer, Options};
-use crate::races::NOT_REPRODUCIBLE;
+use crate::races::{NOT_REPRODUCIBLE, is_only};
 use crate::run::Run;
 
+use children::Again;
 use stages::Stage;
 use unit::{Item, Mark, Unit};
 
@@ -64,16 +67,7 @@ pub(crate) fn explore<S: System>(
     options: &Options,
     observer: &mut dyn Observer,
 ) -> Report {
-    let mut search = Search {
-        run: Run::new(make, options, observer),
-        marks: Vec::new(),
-        departures: Vec::new(),
-        stages: Vec::new(),
-        replayed: 0,
-        pending: vec![Unit { items: Vec::new(), share: 1.0 }],
-        done: 0.0,
-        effect: Effect::default(),
-    };
+    let mut search = Search::new(make, options, observer);
     if options.limits.preemptions.is_some() || options.limits.context_switches.is_some() {
         search.run.give_up(NO_SWITCHES.to_owned());
         return search.run.into_report();
@@ -94,39 +88,75 @@ struct Search<'a, S> {
     departures: Vec<Position>,
     /// The blocks of the execution, in order.
     stages: Vec<Stage>,
+    /// How many of them are open.
+    open: usize,
+    /// The events that may wait or act differently elsewhere, in order, and whether their races must be
+    /// looked at again when they are not new.
+    flexible: Vec<(Position, Again)>,
     /// How many events come from the unit.
     replayed: usize,
     pending: Vec<Unit>,
+    /// Room for the items of units to come.
+    spare: Vec<Vec<Item>>,
     /// Estimated share of the search that is done.
     done: f64,
-    /// A buffer.
-    effect: Effect,
 }
 
 /// How running a unit went.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Ran {
     /// To the end of an execution, or to a limit.
     Ended,
+    /// Every step that could be taken next belongs to other units. Those that share more than the unit with what was
+    /// run so far are found from there all the same.
+    Stuck,
     /// It is not canonical: its trace belongs to another unit.
     Dropped,
 }
 
-impl<S: System> Search<'_, S> {
+impl<'a, S: System> Search<'a, S> {
+    fn new(make: &dyn Fn() -> S, options: &'a Options, observer: &'a mut dyn Observer) -> Self {
+        Self {
+            run: Run::new(make, options, observer),
+            marks: Vec::new(),
+            departures: Vec::new(),
+            stages: Vec::new(),
+            open: 0,
+            flexible: Vec::new(),
+            replayed: 0,
+            pending: vec![Unit { share: 1.0, ..Unit::new(Vec::new()) }],
+            spare: Vec::new(),
+            done: 0.0,
+        }
+    }
+
     /// Runs a unit and adds its children to those that are pending.
     fn perform(&mut self, unit: Unit) {
-        self.replayed = unit.items.len();
         let known = self.pending.len();
-        if let Ran::Ended = self.replay(&unit.items)
-            && let Ran::Ended = self.go_on()
-            && !self.run.is_stopped()
-        {
-            self.add_children();
+        self.replayed = unit.items.len();
+        let mut ran = self.replay(&unit.items);
+        let is_run = unit.rest.is_none();
+        match unit.rest {
+            Some(rest) if ran == Ran::Ended => self.go_on_with(*rest),
+            Some(_) => {}
+            None => {
+                if ran == Ran::Ended {
+                    ran = self.go_on();
+                }
+                if ran != Ran::Dropped && !self.run.is_stopped() {
+                    self.add_children();
+                }
+            }
         }
-        let share = unit.share / (self.pending.len() - known + 1) as f64;
+        self.spare.push(unit.items);
+        let parts = self.pending.len() - known + usize::from(is_run);
+        let share = unit.share / parts.max(1) as f64;
         for child in &mut self.pending[known..] {
             child.share = share;
         }
-        self.done += share;
+        if is_run {
+            self.done += share;
+        }
         let done = self.done;
         self.run.after_execution(&|| done);
     }
@@ -172,13 +202,21 @@ impl<S: System> Search<'_, S> {
         while common > 0 && items[common - 1].mark == Mark::Block {
             common -= 1;
         }
-        self.run.backtrack(common);
-        self.marks.truncate(common);
-        while self.departures.last().is_some_and(|last| last.index() >= common) {
+        self.cut_to(common);
+    }
+
+    /// Takes back all events from `len` on, none of which is in a block that begins before.
+    fn cut_to(&mut self, len: usize) {
+        self.run.backtrack(len);
+        self.marks.truncate(len);
+        while self.departures.last().is_some_and(|last| last.index() >= len) {
             self.departures.pop();
         }
-        while self.stages.last().is_some_and(|stage| stage.head.index() >= common) {
-            self.stages.pop();
+        while self.flexible.last().is_some_and(|(last, _)| last.index() >= len) {
+            self.flexible.pop();
+        }
+        while let Some(stage) = self.stages.pop_if(|stage| stage.head.index() >= len) {
+            self.open -= usize::from(stage.open);
         }
     }
 
@@ -212,7 +250,7 @@ impl<S: System> Search<'_, S> {
     /// Marks the last event, and checks what it settles.
     fn mark(&mut self, mark: Mark) -> Ran {
         let last = Position::new(self.run.execution.len() - 1);
-        self.marks.push(mark);
+        self.add_mark(mark);
         if mark.departs() {
             self.departures.push(last);
         }
@@ -224,6 +262,7 @@ impl<S: System> Search<'_, S> {
             let execution = &self.run.execution;
             let stage = self.stages.last_mut().expect("internal error: a head without its block");
             stage.open = !is_enabled && !stage.is_settled(execution);
+            self.open += usize::from(stage.open);
             let first = stage.first;
             if stage.open
                 && !self.stages[first..].iter().all(|stage| stage.is_right_so_far(execution))
@@ -234,32 +273,41 @@ impl<S: System> Search<'_, S> {
         Ran::Ended
     }
 
+    /// Notes what the next event without a mark is.
+    #[inline]
+    fn add_mark(&mut self, mark: Mark) {
+        let (execution, position) = (&self.run.execution, Position::new(self.marks.len()));
+        self.marks.push(mark);
+        let again = match execution.event(position).flexibility {
+            Flexibility::Fixed => return,
+            // The last departure, which comes later, is not in its past.
+            Flexibility::Lock if is_only(execution, position, Mode::Acquire) => Again::No,
+            _ => Again::Unknown,
+        };
+        self.flexible.push((position, again));
+    }
+
     /// Whether all stages at which the thread of the last event was put off, since it ran before, are as they
-    /// should be.
+    /// should be. If it always touched one object, that was seen when the unit was made.
     fn is_right(&self, last: Position) -> bool {
         let thread = self.run.execution.event(last).thread();
         let previous = self.run.execution.previous_of_thread(last);
         let since = |stage: &&Stage| previous.is_none_or(|previous| stage.head > previous);
-        let own = self.stages.iter().rev().take_while(since).filter(|s| s.put_off.thread == thread);
-        let mut own = own.filter(|stage| stage.head < last).peekable();
-        let Some(stage) = own.peek() else { return true };
-        let is_simple = stage.first + 1 == self.stages.len()
-            && !stage.open
-            && stage.footprints.len() == 1
-            && self.run.execution.event(last).choice == 0;
+        let own = self.stages.iter().rev().take_while(since);
+        let mut own = own.filter(|stage| stage.put_off.thread == thread && stage.head < last);
+        let Some(newest) = own.clone().next() else { return true };
+        let object = newest.single_object();
+        let is_simple =
+            object.is_some() && own.clone().all(|stage| stage.single_object() == object);
         is_simple || own.all(|stage| stage.is_right(&self.run.execution))
     }
 
     /// Goes on freely to the end of the execution.
     fn go_on(&mut self) -> Ran {
         while !self.run.is_stopped() {
-            if self.take_if_plain() {
-                continue;
-            }
             let Some(step) = self.chosen() else {
                 if self.run.threads().any(|thread| self.run.is_enabled(thread)) {
-                    self.run.finish_redundant();
-                    return Ran::Dropped;
+                    return self.get_stuck();
                 }
                 self.run.finish();
                 return Ran::Ended;
@@ -268,37 +316,44 @@ impl<S: System> Search<'_, S> {
                 self.run.finish_cut();
                 return Ran::Ended;
             }
-            self.run.step(step);
-            let mark = if step.choice == 0 { Mark::Free } else { Mark::Other };
-            if let Ran::Dropped = self.mark(mark) {
-                if self.run.execution.len() > self.replayed + 1 {
-                    self.run.finish_redundant();
+            let at = self.run.execution.len();
+            if self.is_plain(step) {
+                self.run.step_on(step);
+                while self.marks.len() < self.run.execution.len() {
+                    self.add_mark(Mark::Free);
                 }
-                return Ran::Dropped;
+            } else {
+                self.run.step(step);
+                let mark = if step.choice == 0 { Mark::Free } else { Mark::Other };
+                if self.mark(mark) == Ran::Dropped {
+                    if at == self.replayed {
+                        return Ran::Dropped;
+                    }
+                    self.cut_to(at);
+                    return self.get_stuck();
+                }
             }
-            let done = self.done;
-            self.run.after_step(&|| done);
+            let (done, taken) = (self.done, self.run.execution.len() - at);
+            self.run.after_steps(taken, &|| done);
         }
         Ran::Ended
     }
 
-    /// Takes the step of the first enabled thread, if that is the chosen one and nothing is to be looked at.
-    fn take_if_plain(&mut self) -> bool {
+    /// Ends an execution that cannot go on. If it is no longer than its unit, nothing was run in vain.
+    fn get_stuck(&mut self) -> Ran {
+        if self.run.execution.len() > self.replayed {
+            self.run.finish_redundant();
+        }
+        Ran::Stuck
+    }
+
+    /// Whether nothing is to be looked at when the chosen step is taken, and its thread may go on.
+    fn is_plain(&self, step: Step) -> bool {
         let after_head = matches!(self.marks.last(), Some(Mark::Head(_)));
-        if after_head || self.run.is_at_step_limit() || self.waits_for_reasons() {
-            return false;
-        }
-        let Some(thread) = self.run.enabled_in_order().next() else { return false };
-        let at = Position::new(self.run.execution.len());
-        self.run.step(Step::of(thread));
-        if self.run.execution.event(at).flexibility == Flexibility::Blocking {
-            self.run.backtrack(at.index());
-            return false;
-        }
-        self.marks.push(Mark::Free);
-        let done = self.done;
-        self.run.after_step(&|| done);
-        true
+        !after_head
+            && step.choice == 0
+            && !self.waits_for_reasons()
+            && !self.run.could_get_tired(step.thread)
     }
 
     /// The step that is taken if nothing speaks against it.
@@ -311,24 +366,24 @@ impl<S: System> Search<'_, S> {
             return Some(Step { choice, ..put_off });
         }
         let open = self.waits_for_reasons();
-        let mut waiting: SmallVec<[ThreadId; 4]> = SmallVec::new();
+        let first = self.run.enabled_in_order().next()?;
+        // While a step that can be disabled is put off, everything that disables it has to be looked at. So such
+        // steps come last.
+        if !self.run.system.can_be_disabled(first)
+            && let Some(step) = self.first_choice(first, open)
+        {
+            return Some(step);
+        }
+        let mut last: SmallVec<[ThreadId; 8]> = SmallVec::new();
         let enabled: SmallVec<[ThreadId; 8]> = self.run.enabled_in_order().collect();
-        let last = enabled.last().copied();
         for thread in enabled {
-            if (Some(thread) != last || !waiting.is_empty()) && self.can_wait(thread) {
-                waiting.push(thread);
+            if self.run.system.can_be_disabled(thread) {
+                last.push(thread);
             } else if let Some(step) = self.first_choice(thread, open) {
                 return Some(step);
             }
         }
-        waiting.into_iter().find_map(|thread| self.first_choice(thread, open))
-    }
-
-    /// Whether the pending step of a thread, which is enabled, can be made to wait in several ways. Such steps come
-    /// last: while one of them is put off, everything that can keep it waiting would have to be looked at.
-    fn can_wait(&mut self, thread: ThreadId) -> bool {
-        self.run.system.pending(Step::of(thread), &mut self.effect);
-        self.effect.flexibility == Flexibility::Blocking
+        last.into_iter().find_map(|thread| self.first_choice(thread, open))
     }
 
     /// The first alternative of a thread that is not a reason which should have come earlier.
@@ -351,7 +406,7 @@ impl<S: System> Search<'_, S> {
     }
 
     fn waits_for_reasons(&self) -> bool {
-        self.open_stages().next().is_some()
+        self.open > 0 && self.open_stages().next().is_some()
     }
 
     /// Whether the step, which is enabled, would be a reason that should have come first.
@@ -372,3 +427,6 @@ impl<S: System> Search<'_, S> {
         self.open_stages().any(|stage| stage.keeps_away(execution, step, accesses, &past))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -202,7 +202,7 @@ fn as_it_was(execution: &Execution, e: Position, later: Position, reversal: &mut
 }
 
 /// Whether it does nothing else, apart from beginning its thread or being woken.
-fn is_only(execution: &Execution, position: Position, mode: Mode) -> bool {
+pub(crate) fn is_only(execution: &Execution, position: Position, mode: Mode) -> bool {
     let mut accesses = execution.accesses(position).iter();
     accesses.all(|access| access.mode == mode || access.mode.is_cause())
 }

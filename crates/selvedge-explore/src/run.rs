@@ -98,6 +98,14 @@ impl<'a, S: System> Run<'a, S> {
             .then_some(last)
     }
 
+    /// Whether the thread could get tired by the steps that [`step_on`](Self::step_on) takes.
+    pub(crate) fn could_get_tired(&self, thread: ThreadId) -> bool {
+        let (caps, steps) = (&self.options.caps, self.execution.steps());
+        // So many steps in a row would contain the one at `from`.
+        let from = (steps.len() + caps.ahead).checked_sub(caps.tiring);
+        from.is_some_and(|from| steps.get(from).is_none_or(|step| step.thread == thread))
+    }
+
     #[inline]
     pub(crate) fn is_enabled(&self, thread: ThreadId) -> bool {
         self.system.status(thread) == Status::Enabled

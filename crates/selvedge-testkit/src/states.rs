@@ -166,6 +166,10 @@ impl<S: System> System for Exact<S> {
         self.system.obstacles(thread, objects);
     }
 
+    fn can_be_disabled(&mut self, thread: ThreadId) -> bool {
+        self.system.can_be_disabled(thread)
+    }
+
     fn step_on(&mut self, step: Step, most: usize, effects: &mut Vec<Effect>) -> usize {
         let taken = self.system.step_on(step, most, effects);
         self.taken.push(step);

@@ -171,6 +171,10 @@ impl System for Loan {
         self.get_mut().obstacles(thread, objects);
     }
 
+    fn can_be_disabled(&mut self, thread: ThreadId) -> bool {
+        self.get_mut().can_be_disabled(thread)
+    }
+
     fn step_on(&mut self, step: Step, most: usize, effects: &mut Vec<Effect>) -> usize {
         self.get_mut().step_on(step, most, effects)
     }

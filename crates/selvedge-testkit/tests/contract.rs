@@ -82,6 +82,7 @@ fn check(sketch: &Sketch, seed: u64) -> Result<u64, String> {
         loop {
             swapped += walk.swap_all()?;
             walk.watch_all()?;
+            walk.ask_all()?;
             let Some(step) = walk.any_step(None) else { break };
             walk.take(step);
         }
@@ -105,6 +106,18 @@ impl Walk {
         let mut threads = self.threads();
         threads.retain(|&thread| self.system.status(thread) == Status::Enabled);
         threads
+    }
+
+    /// Whether the system says of each step that can be disabled that it can.
+    fn ask_all(&mut self) -> Result<(), String> {
+        let mut effect = Effect::default();
+        for thread in self.enabled() {
+            self.system.pending(Step::of(thread), &mut effect);
+            if effect.can_be_disabled() && !self.system.can_be_disabled(thread) {
+                return Err(format!("{thread:?} can be disabled: {:?}", effect.footprint));
+            }
+        }
+        Ok(())
     }
 
     /// A step that can be taken, of any thread but `but`.

@@ -12,16 +12,22 @@ use selvedge_core::{
 use smallvec::SmallVec;
 
 use super::Search;
-use super::pasts::{Question, Trial, for_each_past, try_out};
+use super::pasts::{Question, Rest, Trial, try_out};
 use super::stages::single;
 use super::unit::{Item, Mark, Unit};
 use crate::clock::{Clock, join};
 use crate::races::{decided, hard_causes, is_hard, lock_races};
 
+/// So many children that differ only in what happens before the step are made at a time.
+const CHILDREN_AT_A_TIME: usize = 64;
+
+/// The events between the two steps of a race that happen before the second.
+type Past = SmallVec<[Position; 16]>;
+
 /// The second step of a race: executed, or pending at the end.
-#[derive(Clone)]
-struct Later {
-    thread: ThreadId,
+#[derive(Clone, Debug)]
+pub(super) struct Later {
+    pub(super) thread: ThreadId,
     /// Where it was executed; the end if it was not.
     at: Position,
     executed: bool,
@@ -31,35 +37,57 @@ struct Later {
     known: Clock,
 }
 
+/// Whether an event of the unit has to be looked at again in every execution that begins with it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Again {
+    /// It has not been looked at.
+    Unknown,
+    /// What happens before it when a race is reversed may contain later events.
+    Yes,
+    /// All its races were looked at when it was new.
+    No,
+}
+
 impl<S: System> Search<'_, S> {
     /// Adds the children of the execution to the pending units.
     pub(super) fn add_children(&mut self) {
         let end = self.run.execution.len();
         let head = self.replayed.saturating_sub(1);
         let known = self.pending.len();
-        for at in (0..end).rev() {
-            let event = *self.run.execution.event(Position::new(at));
-            match event.flexibility {
-                Flexibility::Fixed if at >= head => self.reverse_fixed(Position::new(at)),
-                Flexibility::Fixed => {}
-                _ => {
-                    let later = self.executed(Position::new(at));
-                    self.reverse(&later, at >= head);
-                }
+        // The latest first: to decide a step anew, the system then mostly goes back.
+        for at in (head..end).rev().map(Position::new) {
+            let event = self.run.execution.event(at);
+            if event.flexibility == Flexibility::Fixed {
+                self.reverse_fixed(at);
             }
-            if at >= self.replayed && event.choices > 1 && self.marks[at] == Mark::Free {
-                self.add_alternatives(Position::new(at));
+            let event = self.run.execution.event(at);
+            if event.choices > 1
+                && at.index() >= self.replayed
+                && self.marks[at.index()] == Mark::Free
+            {
+                self.add_alternatives(at);
+            }
+        }
+        for nth in (0..self.flexible.len()).rev() {
+            let (at, again) = self.flexible[nth];
+            let is_new = at.index() >= head;
+            if is_new || again != Again::No {
+                let later = self.executed(at);
+                self.flexible[nth].1 = self.reverse(&later, is_new);
             }
         }
         self.run.sync_to(end);
-        let is_blocked = |&thread: &ThreadId| self.run.system.status(thread) == Status::Blocked;
-        let blocked: Vec<ThreadId> = self.run.threads().filter(is_blocked).collect();
-        for thread in blocked {
+        let waits = |&thread: &ThreadId| {
+            matches!(self.run.system.status(thread), Status::Blocked | Status::Enabled)
+        };
+        let waiting: SmallVec<[ThreadId; 8]> = self.run.threads().filter(waits).collect();
+        for thread in waiting {
             let later = self.pending_at_end(thread);
-            self.reverse(&later, true);
+            if later.flexibility != Flexibility::Fixed {
+                self.reverse(&later, true);
+            }
         }
-        let at = |unit: &Unit| shared(unit);
-        self.pending[known..].sort_by_key(at);
+        self.pending[known..].sort_by_key(Unit::shared);
     }
 
     fn executed(&self, at: Position) -> Later {
@@ -95,7 +123,7 @@ impl<S: System> Search<'_, S> {
     fn reverse_fixed(&mut self, later: Position) {
         for nth in 0..self.run.execution.predecessors(later).len() {
             let e = self.run.execution.predecessors(later)[nth];
-            if is_hard(&self.run.execution, e, later) || !self.could_put_off(e, Some(later)) {
+            if is_hard(&self.run.execution, e, later) || !self.could_put_off(e, later) {
                 continue;
             }
             if let Some(past) = self.past(e, later) {
@@ -107,43 +135,45 @@ impl<S: System> Search<'_, S> {
         }
     }
 
-    /// Whether the event was chosen, and all departures between it and `later` happen before that.
-    fn could_put_off(&self, e: Position, later: Option<Position>) -> bool {
+    /// Whether the event was chosen, and all departures after it happen before `later` or are it. (One may come after
+    /// `later` if that is the head of the unit: the step that it put off, with another alternative than the first.)
+    fn could_put_off(&self, e: Position, later: Position) -> bool {
         let execution = &self.run.execution;
-        self.marks[e.index()].is_chosen()
-            && later.is_none_or(|later| {
-                let after = self.departures.iter().rev().take_while(|&&x| x > e);
-                let mut between = after.filter(|&&x| x < later);
-                between.all(|&x| execution.happens_before(x, later))
-            })
+        let mut after = self.departures.iter().rev().take_while(|&&x| x > e);
+        self.marks[e.index()].is_chosen() && after.all(|&x| execution.happens_before(x, later))
     }
 
     /// The events between `e` and `later` that happen before `later`; nothing if one of them happens after `e`.
-    fn past(&self, e: Position, later: Position) -> Option<Vec<Position>> {
+    fn past(&self, e: Position, later: Position) -> Option<Past> {
         let execution = &self.run.execution;
         let between = (e.index() + 1..later.index()).map(Position::new);
-        let past: Vec<Position> = between.filter(|&x| execution.happens_before(x, later)).collect();
+        let past: Past = between.filter(|&x| execution.happens_before(x, later)).collect();
         let clean = !past.iter().any(|&x| execution.happens_before(e, x));
         clean.then_some(past)
     }
 
-    /// Races of a step that may wait or act differently. `is_new`: it was not there in the parent.
-    fn reverse(&mut self, later: &Later, is_new: bool) {
+    /// Races of a step that may wait or act differently. `is_new`: it was not there in the parent. Returns whether it
+    /// has to be looked at again when it is not.
+    fn reverse(&mut self, later: &Later, is_new: bool) -> Again {
         let only = |mode| later.accesses.iter().all(|a| a.mode == mode || a.mode.is_cause());
         match later.flexibility {
-            Flexibility::Lock if only(Mode::Acquire) => self.reverse_lock(later, is_new),
-            Flexibility::Blocking if only(Mode::Join) => {}
+            Flexibility::Lock if only(Mode::Acquire) => {
+                debug_assert!(is_new, "what waits for a mutex is looked at once");
+                self.reverse_lock(later);
+                Again::No
+            }
+            Flexibility::Blocking if only(Mode::Join) => Again::No,
             _ => self.reverse_general(later, is_new),
         }
     }
 
     /// Races of taking a mutex.
-    fn reverse_lock(&mut self, later: &Later, is_new: bool) {
-        if later.executed && is_new {
+    fn reverse_lock(&mut self, later: &Later) {
+        if later.executed {
             for e in lock_races(&self.run.execution, later.at) {
                 let looks = |a: &Access| a.mode == Mode::Probe;
                 if self.run.execution.accesses(e).iter().any(looks)
-                    && self.could_put_off(e, Some(later.at))
+                    && self.could_put_off(e, later.at)
                     && let Some(past) = self.past(e, later.at)
                 {
                     let step = self.run.execution.event(later.at).step();
@@ -152,11 +182,12 @@ impl<S: System> Search<'_, S> {
             }
         }
         let Some(own) = later.accesses.iter().find(|a| a.mode == Mode::Acquire) else { return };
-        let acquires: Vec<Position> = self
+        let last = self.departures.iter().rev().find(|&&x| !self.knows(later, x));
+        let acquires: SmallVec<[Position; 8]> = self
             .run
             .execution
             .history(own.object, later.at)
-            .take_while(|&(e, _)| !self.knows(later, e))
+            .take_while(|&(e, _)| !self.knows(later, e) && last.is_none_or(|&last| e >= last))
             .filter(|(_, access)| access.mode == Mode::Acquire)
             .map(|(e, _)| e)
             .collect();
@@ -164,12 +195,8 @@ impl<S: System> Search<'_, S> {
             if !self.marks[e.index()].is_chosen() {
                 continue;
             }
-            let after = self.departures.iter().rev().take_while(|&&x| x > e);
-            if !after.clone().all(|&x| self.knows(later, x)) {
-                continue;
-            }
             let between = (e.index() + 1..later.at.index()).map(Position::new);
-            let past: Vec<Position> = between.filter(|&x| self.knows(later, x)).collect();
+            let past: Past = between.filter(|&x| self.knows(later, x)).collect();
             self.offer(e, &past, Step::of(later.thread), &later.accesses);
         }
     }
@@ -180,31 +207,71 @@ impl<S: System> Search<'_, S> {
     }
 
     /// Races of any other step.
-    fn reverse_general(&mut self, later: &Later, is_new: bool) {
+    fn reverse_general(&mut self, later: &Later, is_new: bool) -> Again {
+        let mut again = Again::No;
         if later.executed {
-            for e in self.run.execution.predecessors(later.at).to_vec() {
-                if !is_hard(&self.run.execution, e, later.at)
-                    && self.marks[e.index()].is_chosen()
-                    && let Some(base) = self.past(e, later.at)
-                {
-                    match decided(&mut self.run, e, later.at, &base) {
-                        // It touches one object, whatever the state is.
-                        Some(Some((step, footprint)))
-                            if is_new && self.could_put_off(e, Some(later.at)) =>
-                        {
-                            self.offer(e, &base, step, footprint.accesses());
-                        }
-                        Some(_) => {}
-                        None => self.with_target(later, e, base, true),
+            for nth in 0..self.run.execution.predecessors(later.at).len() {
+                let e = self.run.execution.predecessors(later.at)[nth];
+                if is_hard(&self.run.execution, e, later.at) || !self.marks[e.index()].is_chosen() {
+                    continue;
+                }
+                let Some(base) = self.past(e, later.at) else { continue };
+                let Some(decided) = self.decided(later, e, &base) else {
+                    again = Again::Yes;
+                    self.with_target(later, e, base.into_vec(), true);
+                    continue;
+                };
+                if is_new && self.could_put_off(e, later.at) {
+                    for (step, footprint) in decided {
+                        self.offer(e, &base, step, footprint.accesses());
                     }
                 }
             }
         }
         for e in self.candidates(later) {
-            let between = (e.index() + 1..self.run.execution.len()).map(Position::new);
-            let base = between.filter(|&x| self.knows(later, x)).collect();
-            self.with_target(later, e, base, false);
+            again = Again::Yes;
+            if self.marks[e.index()].is_chosen() {
+                let between = (e.index() + 1..self.run.execution.len()).map(Position::new);
+                let base = between.filter(|&x| self.knows(later, x)).collect();
+                self.with_target(later, e, base, false);
+            }
         }
+        again
+    }
+
+    /// What the step does before `e`, if it is always enabled and touches one object whatever the state is. That
+    /// object is then as `e` finds it, as whatever changes it depends on `e`, and nothing but `base` can be in
+    /// its past. Empty if the step is independent of `e` there.
+    fn decided(
+        &mut self,
+        later: &Later,
+        e: Position,
+        base: &[Position],
+    ) -> Option<SmallVec<[(Step, Footprint); 1]>> {
+        let &[access] = later.accesses.as_slice() else { return None };
+        let execution = &self.run.execution;
+        let other = execution.accesses(e).iter().find(|other| other.object == access.object)?;
+        let excludes_changes = commute(other.mode, Mode::Read) || !commute(other.mode, other.mode);
+        if later.flexibility != Flexibility::Conditional || !excludes_changes {
+            return None;
+        }
+        if let Some(decided) = decided(&mut self.run, e, later.at, base) {
+            return Some(decided.into_iter().collect());
+        }
+        let execution = &self.run.execution;
+        let previous = execution.previous_of_thread(later.at);
+        let is_needed = |x: Position| previous.is_some_and(|p| execution.happens_before(x, p));
+        let needed: SmallVec<[Position; 8]> =
+            base.iter().copied().filter(|&x| is_needed(x)).collect();
+        let trial = try_out(&mut self.run, e.index(), &needed, later.thread);
+        let Trial::Enabled(alternatives) = trial else { return None };
+        let is_single = |footprint: &Footprint| matches!(footprint.accesses(), [one] if one.object == access.object);
+        if !alternatives.iter().all(is_single) {
+            return None;
+        }
+        let steps = (0..).map(|choice| Step { thread: later.thread, choice }).zip(alternatives);
+        let execution = &self.run.execution;
+        Some(steps.filter(|(_, it)| execution.depends_on(it.accesses(), e)).collect())
     }
 
     /// Events of other threads, latest first, that may keep the step from running as it would without them.
@@ -232,81 +299,86 @@ impl<S: System> Search<'_, S> {
         candidates
     }
 
-    /// Offers what puts `e` off with a target that contains the step after `e`, or that does not.
+    /// Offers what puts `e`, which was chosen, off with a target that contains the step after `e`, or that does
+    /// not.
     fn with_target(&mut self, later: &Later, e: Position, base: Vec<Position>, contains: bool) {
-        if !self.marks[e.index()].is_chosen() {
-            return;
-        }
         let execution = &self.run.execution;
         let may_be_past = |x: Position| {
             !execution.happens_before(e, x)
                 && execution.event(x).thread() != later.thread
                 && !(later.executed && execution.happens_before(later.at, x))
         };
-        let after = (e.index() + 1..execution.len()).map(Position::new);
-        let rest: Vec<Position> =
-            after.filter(|&x| may_be_past(x) && base.binary_search(&x).is_err()).collect();
         // All departures are in the target.
-        let mut base = base;
-        let needed: Vec<Position> = self
-            .departures
-            .iter()
-            .copied()
-            .filter(|&x| x > e && !(contains && later.executed && x == later.at))
+        let departures = self.departures.iter().rev().copied().take_while(|&x| x > e);
+        let needed: SmallVec<[Position; 8]> = departures
+            .filter(|&x| !(contains && later.executed && x == later.at))
             .filter(|x| base.binary_search(x).is_err())
             .collect();
-        if !needed.iter().all(|x| rest.binary_search(x).is_ok()) {
+        if !needed.iter().all(|&x| may_be_past(x)) {
             return;
         }
+        let after = (e.index() + 1..execution.len()).map(Position::new);
+        let mut rest: Vec<Position> =
+            after.filter(|&x| may_be_past(x) && base.binary_search(&x).is_err()).collect();
+        let mut base = base;
         if !needed.is_empty() {
             let is_needed = |x: Position| needed.iter().any(|&y| execution.happens_before(x, y));
             base.extend(rest.iter().copied().filter(|&x| is_needed(x)));
             base.sort_unstable();
-            base.dedup();
+            rest.retain(|x| base.binary_search(x).is_err());
         }
-        let rest = rest.into_iter().filter(|x| base.binary_search(x).is_err()).collect();
-        let question = Question { e, thread: later.thread, base, rest };
-        let mut found: Vec<(Vec<Position>, Step, Footprint)> = Vec::new();
-        let choice = later.executed.then(|| self.run.execution.event(later.at).choice);
-        let known = |run: &crate::run::Run<'_, S>, x: Position| {
-            let id = run.execution.event(x).id;
-            later.known.get(id.thread.index()).is_some_and(|&count| count > id.nth)
-        };
-        for_each_past(&mut self.run, question, &mut |run, past, alternatives| {
-            for (number, footprint) in alternatives.iter().enumerate() {
-                let number = number as u32;
-                if contains && Some(number) != choice {
-                    continue;
+        let question = Question { e, later: later.clone(), contains };
+        self.go_on_with(Rest::new(question, base, rest));
+    }
+
+    /// Offers the next children that the question leads to, and notes what is left of it.
+    pub(super) fn go_on_with(&mut self, mut rest: Rest) {
+        let known = self.pending.len();
+        while self.pending.len() < known + CHILDREN_AT_A_TIME {
+            let Some((past, alternatives)) = rest.next(&mut self.run) else { return };
+            for (number, footprint) in alternatives.into_iter().enumerate() {
+                let step = Step { thread: rest.question.later.thread, choice: number as u32 };
+                if self.is_answer(&rest.question, &past, step, footprint.accesses()) {
+                    self.offer(rest.question.e, &past, step, footprint.accesses());
                 }
-                let accesses = footprint.accesses();
-                if !run.execution.depends_on(accesses, e) {
-                    continue;
-                }
-                let direct =
-                    |x: Position| known(run, x) || dependent(run.execution.accesses(x), accesses);
-                let happens = |x: Position| {
-                    past.iter().any(|&y| direct(y) && run.execution.happens_before(x, y))
-                };
-                if !past.iter().all(|&x| happens(x)) {
-                    continue;
-                }
-                if !contains {
-                    let mut with = vec![e];
-                    with.extend_from_slice(past);
-                    let runs = match try_out(run, e.index(), &with, later.thread) {
-                        Trial::Enabled(alternatives) => (number as usize) < alternatives.len(),
-                        _ => false,
-                    };
-                    if runs {
-                        continue;
-                    }
-                }
-                let step = Step { thread: later.thread, choice: number };
-                found.push((past.to_vec(), step, footprint.clone()));
             }
-        });
-        for (past, step, footprint) in found {
-            self.offer(e, &past, step, footprint.accesses());
+        }
+        if !rest.is_empty() {
+            let items = self.items(Position::new(self.run.execution.len()));
+            self.pending.insert(known, Unit { items, rest: Some(Box::new(rest)), share: 0.0 });
+        }
+    }
+
+    /// Whether the step depends on `e`, all of `past` happens before it, and the target is what was asked for.
+    fn is_answer(
+        &mut self,
+        question: &Question,
+        past: &[Position],
+        step: Step,
+        accesses: &[Access],
+    ) -> bool {
+        let &Question { e, ref later, contains } = question;
+        let execution = &self.run.execution;
+        if contains && execution.event(later.at).choice != step.choice
+            || !execution.depends_on(accesses, e)
+        {
+            return false;
+        }
+        let direct =
+            |x: Position| self.knows(later, x) || dependent(execution.accesses(x), accesses);
+        let happens =
+            |x: Position| past.iter().any(|&y| direct(y) && execution.happens_before(x, y));
+        if !past.iter().all(|&x| happens(x)) {
+            return false;
+        }
+        if contains {
+            return true;
+        }
+        let mut with = vec![e];
+        with.extend_from_slice(past);
+        match try_out(&mut self.run, e.index(), &with, later.thread) {
+            Trial::Enabled(alternatives) => step.choice as usize >= alternatives.len(),
+            _ => true,
         }
     }
 
@@ -316,7 +388,7 @@ impl<S: System> Search<'_, S> {
         for choice in 1..event.choices {
             let mut items = self.items(at);
             items.push(Item { step: Step { choice, ..event.step() }, mark: Mark::Other });
-            self.pending.push(Unit { items, share: 0.0 });
+            self.pending.push(Unit::new(items));
         }
     }
 
@@ -325,18 +397,21 @@ impl<S: System> Search<'_, S> {
         if !self.is_in_order(e, past, step, accesses) {
             return;
         }
-        let execution = &self.run.execution;
         let mut items = self.items(e);
+        let execution = &self.run.execution;
         for &x in past {
             items.push(Item { step: execution.event(x).step(), mark: Mark::Block });
         }
         items.push(Item { step, mark: Mark::Head(execution.event(e).step()) });
-        self.pending.push(Unit { items, share: 0.0 });
+        self.pending.push(Unit::new(items));
     }
 
-    fn items(&self, before: Position) -> Vec<Item> {
+    fn items(&mut self, before: Position) -> Vec<Item> {
+        let mut items = self.spare.pop().unwrap_or_default();
+        items.clear();
         let marked = self.run.execution.steps().iter().zip(&self.marks).take(before.index());
-        marked.map(|(&step, &mark)| Item { step, mark }).collect()
+        items.extend(marked.map(|(&step, &mark)| Item { step, mark }));
+        items
     }
 
     /// Whether the step is not a reason that should have come before one of the heads directly before
@@ -376,10 +451,4 @@ impl<S: System> Search<'_, S> {
         }
         true
     }
-}
-
-/// How much of a unit its parent shares: where its last block begins.
-fn shared(unit: &Unit) -> usize {
-    let body = unit.items.len().saturating_sub(1);
-    unit.items[..body].iter().rposition(|item| item.mark != Mark::Block).map_or(0, |last| last + 1)
 }

@@ -4,7 +4,9 @@
 //! At each stage the head must be the first of the reasons, and which events are reasons is known only when
 //! `p` runs: those in the past of its step that the step conflicted with as it was at that stage.
 
-use selvedge_core::{Access, Execution, Footprint, Position, Step, ThreadId, commute, dependent};
+use selvedge_core::{
+    Access, Execution, Footprint, Mode, ObjectId, Position, Step, ThreadId, commute, dependent,
+};
 use smallvec::SmallVec;
 
 /// A block of the current execution, seen from the step that it puts off.
@@ -42,6 +44,13 @@ impl Stage {
         let Some(own) = single(footprint.accesses()) else { return false };
         let mut touched = execution.accesses(self.head).iter();
         touched.any(|access| access.object == own.object && !commute(access.mode, access.mode))
+    }
+
+    /// The object that the put-off step touches, if it has one alternative, touches one object, and the loop is
+    /// complete. If that is the same at all stages, `Search::is_in_order` has seen that they are right.
+    pub(super) fn single_object(&self) -> Option<ObjectId> {
+        let [footprint] = self.footprints.as_slice() else { return None };
+        if self.open { None } else { single(footprint.accesses()).map(|access| access.object) }
     }
 
     /// Whether the event is a reason to put the step off.
@@ -119,10 +128,15 @@ struct Reason {
     thread: ThreadId,
 }
 
-/// The first access, in the order in which the step evaluates them, that conflicts.
+/// The number of the first access that conflicts. Whether and how a step makes an access depends on those that it
+/// made before. An update is a read and, later, a write, which comes after all others.
 fn first_conflict(mine: &[Access], theirs: &[Access]) -> usize {
-    let conflicts = |access: &Access| dependent(std::slice::from_ref(access), theirs);
-    mine.iter().position(conflicts).unwrap_or(mine.len())
+    let conflicts = mine.iter().enumerate().filter_map(|(nth, access)| {
+        let other = theirs.iter().find(|other| access.dependent(**other))?;
+        let is_read = commute(other.mode, Mode::Read);
+        Some(if access.mode == Mode::Update && is_read { mine.len() + nth } else { nth })
+    });
+    conflicts.min().unwrap_or(usize::MAX)
 }
 
 /// The first of the reasons: of those that conflict with the earliest access, the minimal one of the least

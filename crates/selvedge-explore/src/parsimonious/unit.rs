@@ -1,6 +1,14 @@
 //! Units of work: schedules with marks.
+//!
+//! A unit names threads by the numbers that they have in this process, in the order in which it met them. That is
+//! enough as long as one process runs all units. The canonical form compares threads by these numbers, so workers
+//! that share units must agree on them: by a key of creation (the creator's key, and how many threads that created
+//! before), which [`System`](selvedge_core::System) would have to tell, for the items as well as for the comparisons in
+//! `Run::enabled_in_order`, `stages.rs` and `Search::is_in_order`. Object ids are compared for equality only.
 
 use selvedge_core::Step;
+
+use super::pasts::Rest;
 
 /// What a step is to the canonical sequence of its execution.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,6 +49,24 @@ pub(super) struct Item {
 #[derive(Clone, Debug)]
 pub(super) struct Unit {
     pub(super) items: Vec<Item>,
+    /// Children of an execution that was run before, where there are many: then `items` is all of it.
+    pub(super) rest: Option<Box<Rest>>,
     /// Its estimated share of the search.
     pub(super) share: f64,
+}
+
+impl Unit {
+    pub(super) fn new(items: Vec<Item>) -> Self {
+        Self { items, rest: None, share: 0.0 }
+    }
+
+    /// How much of it its parent shares: where its last block begins.
+    pub(super) fn shared(&self) -> usize {
+        if let Some(rest) = &self.rest {
+            return rest.question.e.index();
+        }
+        let body = self.items.len().saturating_sub(1);
+        let others = &self.items[..body];
+        others.iter().rposition(|item| item.mark != Mark::Block).map_or(0, |last| last + 1)
+    }
 }

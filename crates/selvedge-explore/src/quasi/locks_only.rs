@@ -103,6 +103,10 @@ impl<S: System> System for LocksOnly<S> {
         self.system.obstacles(thread, objects);
     }
 
+    fn can_be_disabled(&mut self, thread: ThreadId) -> bool {
+        self.system.can_be_disabled(thread)
+    }
+
     /// One at a time: each has to be written down with all its accesses.
     fn step_on(&mut self, step: Step, _: usize, effects: &mut Vec<Effect>) -> usize {
         if effects.is_empty() {

@@ -122,6 +122,11 @@ impl System for Interpreter {
     }
 
     #[inline]
+    fn can_be_disabled(&mut self, thread: ThreadId) -> bool {
+        self.machine.get_mut().can_be_disabled(&self.loaded, thread.index())
+    }
+
+    #[inline]
     fn step(&mut self, step: Step, effect: &mut Effect) {
         self.machine.get_mut().step(&self.loaded, step.thread.index(), step.choice, effect);
     }

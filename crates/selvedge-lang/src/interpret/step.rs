@@ -95,6 +95,19 @@ impl Machine {
         objects.extend(own.map(|access| access.object));
     }
 
+    /// Whether another thread can disable the pending step of `me`, which is enabled, not counting mutexes.
+    #[inline]
+    pub(super) fn can_be_disabled(&self, loaded: &Loaded, me: usize) -> bool {
+        let thread = &self.threads[me];
+        match (thread.phase, loaded.op(thread.pc)) {
+            (Phase::Ready, Op::AtomicBegin { .. }) => {
+                loaded.foresight[thread.pc as usize].may_await
+            }
+            (_, Op::Join { .. }) => false,
+            _ => flexibility(loaded, thread, false) == Flexibility::Blocking,
+        }
+    }
+
     /// Performs the pending step of `me`; false if it turns out to be blocked.
     #[inline]
     pub(super) fn perform(

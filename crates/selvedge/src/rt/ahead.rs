@@ -51,13 +51,17 @@ impl Engine {
         if !can_run || rt.shared.is_unsteady.get() || (0..me).any(|other| rt.is_enabled(other)) {
             return false;
         }
-        rt.note_next(me, spot);
-        rt.take(me, 0);
         let mut effects = std::mem::take(&mut rt.ahead.effects);
         let effect = &mut effects[rt.ahead.taken];
         effect.clear();
         operation.effect(rt, me, 0, effect);
+        let is_asked = effect.can_be_disabled();
         rt.ahead.effects = effects;
+        if is_asked {
+            return false;
+        }
+        rt.note_next(me, spot);
+        rt.take(me, 0);
         rt.ahead.taken += 1;
         true
     }

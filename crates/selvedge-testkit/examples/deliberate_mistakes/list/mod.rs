@@ -5,6 +5,7 @@ mod constraints;
 mod language;
 mod library;
 mod observations;
+mod parsimonious;
 mod reduction;
 mod symbolic;
 mod unfolding;
@@ -40,6 +41,7 @@ impl Mistake {
 pub(crate) fn all() -> impl Iterator<Item = &'static Mistake> {
     [
         reduction::MISTAKES,
+        parsimonious::MISTAKES,
         observations::MISTAKES,
         unfolding::MISTAKES,
         conditions::MISTAKES,
