@@ -54,7 +54,9 @@ mod replay;
 mod two_sat;
 mod unobserved;
 
-use selvedge_core::{Access, Effect, EventId, Mode, Position, Report, Step, System};
+use selvedge_core::{
+    Access, Effect, EventId, Mode, ObjectId, Position, Report, Step, System, ThreadId,
+};
 
 use crate::algorithm::{Covers, Equivalence, Info};
 use crate::options::{Cycles, Locks, Observer, Options};
@@ -84,8 +86,13 @@ const NO_SWITCHES: &str = "`data-centric` has no bound on preemptions or context
 
 /// Executions with the same observations may differ in which write to a variable is the last.
 const END_NOT_TOLD: &str = "`data-centric` has to know which variables the end of an execution looks at, \
-                            and this front end does not tell (System::judged); implement it, or use \
+                            and this front end does not tell (System::judging); implement it, or use \
                             another algorithm";
+
+/// Whether the thread might still write the variable, as far as the system knows.
+fn may_write<S: System>(system: &mut S, thread: ThreadId, variable: ObjectId) -> bool {
+    system.foresight().is_none_or(|system| system.may_write(thread, variable))
+}
 
 pub(crate) fn explore<S: System>(
     make: &dyn Fn() -> S,
