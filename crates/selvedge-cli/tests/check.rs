@@ -57,6 +57,17 @@ fn every_algorithm_agrees() {
     }
 }
 
+/// It visits them all here; with others it does not, and so it must not claim a proof.
+#[test]
+fn parsimonious_does_not_claim_what_is_not_proved() {
+    let waits = "shared x = 0;\nthread a { x = 1; }\nthread b { await x == 1; }\n";
+    let folder = Folder::with("waits.sel", waits);
+    let run = folder.run("check waits.sel --algorithm parsimonious").exits(3);
+    run.says("inconclusive: `parsimonious` is proved complete only for").says("use `optimal`");
+    folder.write("chooses.sel", b"shared x = 0;\nthread a { x = choose(0..2); }\n");
+    folder.run("check chooses.sel --algorithm parsimonious").exits(3).says("proved complete only");
+}
+
 #[test]
 fn a_wrong_constraint_is_a_violation() {
     let wrong = "shared x = 0;\nindependent(p, q) if x == 0;\n\

@@ -19,7 +19,7 @@ pub enum Order {
     Relaxed,
     /// What it reads from is seen with all that was before it.
     Acquire,
-    /// Whoever reads it sees all that was before it.
+    /// A read that takes its value from it sees everything that happened before it.
     Release,
     /// Both.
     AcqRel,

@@ -113,7 +113,7 @@ pub enum Inconclusive {
     Bound(Bound),
     /// The program uses something that is not supported: a sentence that names it, with a hint.
     GaveUp(String),
-    /// The search went to its end, but nobody has shown yet that it covers all executions of such a program: a
+    /// The search is complete, but there is no proof yet that it covers all executions of such a program: a
     /// sentence that names what is not covered by an argument, with a hint.
     NotProved(&'static str),
 }

@@ -94,8 +94,8 @@ pub(crate) fn explore<S: System>(
 }
 
 /// Random programs of many threads have shown that traces are lost there.
-const NOT_PROVED: &str = "that `parsimonious` meets every trace is shown for steps that are always enabled or take a \
-                          mutex, without alternatives, and this program has others; use `optimal`";
+const NOT_PROVED: &str = "`parsimonious` is proved complete only for steps without alternatives that are always enabled \
+                          or lock a mutex; this program has others, so use `optimal`";
 
 struct Search<'a, S> {
     run: Run<'a, S>,

@@ -97,7 +97,7 @@ pub enum Next {
 }
 
 impl State {
-    /// Runs what nobody else can notice.
+    /// Runs invisible operations.
     pub fn settle(&mut self, code: &[Instruction]) {
         loop {
             match code.get(self.next) {

@@ -413,7 +413,7 @@ impl Builder {
             None => self.search_and_confirm(&shared),
         };
         if let Some(reason) = hopeless(&shared) {
-            // Nobody else asked to stop.
+            // There is no other reason to stop.
             report.inconclusive.retain(|reason| *reason != Inconclusive::Bound(Bound::Interrupted));
             report.note(Inconclusive::GaveUp(reason));
         }

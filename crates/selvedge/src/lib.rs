@@ -378,12 +378,12 @@
 //!   `SeqCst`: no mistake in the choice of an ordering is found, and no data race that is there only
 //!   because of one. A check that passes says so in a line on the terminal, and so do its report, its JSON
 //!   (`facts.memory`) and [`Outcome::uses_weak_orderings`].
-//! * The closure must do the same every time: no clocks, no random numbers, no threads of `std`. If it
-//!   does not, the report says where it differed.
+//! * The closure must be deterministic: no clocks, no random numbers, no threads of `std`. If it
+//!   is not, the report says where two executions differ.
 //! * What waits in `std` stops the whole check: all checked threads run on one thread of the system, by
 //!   turns, so a lock of `std` that another of them holds is never given up. A test that hangs says so
 //!   on the terminal after ten seconds, and [`Builder::max_time`] ends it. A lock, channel or atomic of `std`
-//!   that nobody waits for is not seen: no other order of its uses is tried.
+//!   on which no thread waits is not seen: no other order of its uses is explored.
 //! * A thread of `std` that checked code spawns is no part of the check: what it does comes at any time. Types of this
 //!   crate panic there, and the check is inconclusive and says so, if that happens before it is over. One that
 //!   uses nothing of this crate is not noticed, unless it ends the process.
@@ -439,7 +439,7 @@
 //!   there is no other report. `_exit` and signals from outside are not noticed.
 //! * Code that computes for more than a minute of processor time between two operations of this crate is left, and
 //!   so is code that is still at the same step a moment after [`Builder::max_time`]: the verdict is inconclusive, since
-//!   nobody can tell whether it would have come to an end, and the test fails. See [`Builder::max_step_time`]. What
+//!   it is unknown whether it would have ended, and the test fails. See [`Builder::max_step_time`]. What
 //!   it holds stays as it is, as in a crash.
 //! * Unix only.
 //! * The crate installs [`Allocator`] as the global allocator of the test binary, to know objects by

@@ -351,7 +351,7 @@ fn program(lists: &[Vec<Op>], coins: Option<usize>) -> Vec<usize> {
     log
 }
 
-/// All results, and whether threads may wait for each other for ever. `None`: there are too many executions.
+/// All results, and whether threads may deadlock. `None`: there are too many executions.
 type Results = (BTreeSet<Vec<usize>>, bool);
 
 fn results(builder: Builder, lists: &[Vec<Op>], coins: Option<usize>) -> Option<Results> {

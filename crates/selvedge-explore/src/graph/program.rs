@@ -8,7 +8,7 @@ use selvedge_core::{Bits, EventId, Fault, GraphSystem, Label, Location, ThreadId
 use super::execution::Graph;
 use super::witness;
 
-/// The system does not do the same again.
+/// The system is nondeterministic: a replay differs.
 #[derive(Debug)]
 pub(super) struct NotReproducible;
 

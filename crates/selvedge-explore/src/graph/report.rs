@@ -16,7 +16,7 @@ use super::witness::Witness;
 pub enum Finding {
     /// A thread failed.
     Fault(ThreadId, Fault),
-    /// These threads wait for ever.
+    /// These threads are deadlocked.
     Deadlock(Vec<ThreadId>),
     /// These accesses are a data race.
     DataRace(EventId, EventId),

@@ -216,7 +216,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
         Some(label)
     }
 
-    /// The result, unless the system does not do the same again: nothing is proved then.
+    /// Returns the result. If the system is nondeterministic, nothing is proved.
     fn trust<T>(&mut self, result: Result<T, NotReproducible>) -> Option<T> {
         match result {
             Ok(result) => Some(result),

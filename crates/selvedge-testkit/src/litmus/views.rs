@@ -17,7 +17,7 @@ pub enum Trouble {
     Race,
     /// An assertion fails.
     Assert,
-    /// A thread waits for ever.
+    /// A thread is deadlocked.
     Stuck,
     /// Nothing.
     Fine,

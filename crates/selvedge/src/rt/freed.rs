@@ -13,7 +13,8 @@ use super::arena::LARGE;
 use super::blocks::Memory;
 use super::runtime::Runtime;
 
-/// Of larger blocks, only the beginning is compared.
+/// Of larger blocks only the beginning is compared: each free copies that much. A write beyond it is not seen, as reads of
+/// plain memory are not; the limits of the crate say so.
 const MOST_COMPARED: usize = 1 << 10;
 
 /// What a block had in it when it was freed.

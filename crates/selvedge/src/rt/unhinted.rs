@@ -14,7 +14,7 @@ use super::runtime::Way;
 /// thread (`selvedge_explore::Caps`): so many executions show it, at most, if each is a turn longer than the one before.
 const MOST_LOOKS: u32 = 150;
 
-/// So many things it looks at in turn.
+/// A loop over more things is not recognised here. It then ends at the limit on steps, which is inconclusive as well, only later.
 const MOST_THINGS: usize = 8;
 
 /// What a thread looked at, with nothing else in between.

@@ -8,9 +8,9 @@
 //!
 //! - comes back to the same operation,
 //! - on the way only reads, or takes and gives up locks, and leaves what they guard as it was, and
-//! - is in a state (`state.rs`) that it was in after an earlier turn: then it goes round for ever.
+//! - is in a state (`state.rs`) that it was in after an earlier turn: then the loop never ends by itself.
 //!
-//! If nobody knows, since the way back is too long or each turn leads to a new state, there is a choice: that is the
+//! If that is unknown, because the way back is too long or each turn leads to a new state, there is a choice: that is the
 //! safe answer, so that the limits below cost executions, but hide nothing.
 //!
 //! Whether there is a choice depends on what the thread came to know so far, and on nothing else: steps that commute

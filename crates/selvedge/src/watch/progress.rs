@@ -103,7 +103,7 @@ mod tests {
         let times = Times { all: None, between: Duration::MAX };
         let spot = std::panic::Location::caller();
         let mut pulse = Pulse::new(spot, times, &Budget::unlimited());
-        let changed = Arc::get_mut(&mut pulse).expect("nobody else has it");
+        let changed = Arc::get_mut(&mut pulse).expect("it is not shared yet");
         changed.start = start.expect("the system runs for longer");
         changed.test = "a_test".to_owned();
         (changed.executions, changed.beats) = (AtomicU64::new(1234), AtomicU64::new(1));
