@@ -23,11 +23,13 @@
 //! | blocked | maximal, and some thread is blocked by an `assume` that is false | [`Ending::Blocked`] |
 //! | redundant | abandoned because every enabled thread sleeps | [`Counts::redundant`] |
 
+mod abilities;
 mod budget;
 mod conditions;
 mod dependence;
 mod equivalence;
 mod execution;
+mod forward;
 mod graph_system;
 mod ids;
 mod op;
@@ -38,6 +40,7 @@ mod statistics;
 mod system;
 mod violation;
 
+pub use abilities::{Ahead, Foresight, Judging, Values};
 pub use budget::{Budget, Spent};
 pub use conditions::{Commutation, Conditions, Holding, MayAccess, ObjectRanges, StateKey};
 pub use dependence::{commute, dependent, may_enable_only, never_disables};
@@ -50,5 +53,8 @@ pub use replay::{Description, Replay, ReplayError, ReplayedStep, replay};
 pub use report::{Bound, Counts, Fact, FactValue, Inconclusive, Report, Verdict};
 pub use schedule::{ParseScheduleError, Schedule, write_schedule};
 pub use statistics::{Bar, Histogram, Statistics};
-pub use system::{Describe, Effect, Ending, Flexibility, Freed, Judged, Status, Step, System};
+pub use system::{
+    Describe, Effect, Ending, Flexibility, Freed, Status, Step, System, obstacles_by_footprint,
+    rewind_by_replay,
+};
 pub use violation::{Fault, Place, Violation, ViolationKind};

@@ -1,8 +1,9 @@
 //! The seam between programs and algorithms.
 
+use crate::abilities::{Ahead, Foresight, Judging, Values};
 use crate::conditions::Conditions;
 use crate::ids::{ObjectId, ThreadId};
-use crate::op::{Footprint, Mode};
+use crate::op::Footprint;
 use crate::replay::Description;
 use crate::violation::{Fault, Violation};
 
@@ -124,17 +125,6 @@ pub enum Ending {
     Blocked,
 }
 
-/// Whether a system reports which variables [`System::end`] reads.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[must_use = "what is not told may be anything"]
-pub enum Judged {
-    /// All of it was added to the footprint.
-    Told,
-    /// It may read any variable. The verdict of an explorer that distinguishes executions only by what they observe is
-    /// then inconclusive.
-    NotTold,
-}
-
 /// A program under test that can be driven one visible operation at a time.
 ///
 /// Front ends implement it; explorers only use it. A thread's step is one *visible* operation (it
@@ -159,26 +149,19 @@ pub enum Judged {
 ///    end of its thread and the thread that it wakes. (A choice between two operations is two steps: one that
 ///    chooses, and one that acts.)
 ///
-/// # Methods with a default
+/// # No method has a default
 ///
-/// Each default is a sound answer for every system: it costs time, or makes a verdict
-/// inconclusive, and never hides a behaviour. Each method says why. A system that wraps another
-/// implements all of them, so that the answers of the inner one are not lost (a test in
-/// `selvedge-testkit/tests/tidy.rs` checks it).
+/// What a default answers is a guess about a system that it does not know, and a system that wraps another would
+/// fall back on it by oversight. Front ends name what they do not have ([`without!`](crate::without)); wrappers use
+/// [`forward_system!`](crate::forward_system). What only some systems can do is a trait of its own in
+/// `abilities.rs`, returned by one of the last five methods.
 pub trait System {
     /// Returns to the initial state.
     fn restart(&mut self);
 
     /// Returns to the state after `kept`, which is a prefix of the steps taken since `restart`.
-    ///
-    /// The default is the definition: by point 1 of the contract the same steps lead to the same state.
-    fn rewind(&mut self, kept: &[Step]) {
-        self.restart();
-        let mut effect = Effect::default();
-        for &step in kept {
-            self.step(step, &mut effect);
-        }
-    }
+    /// [`rewind_by_replay`] is the definition.
+    fn rewind(&mut self, kept: &[Step]);
 
     /// Returns how many thread ids are known so far: all of them are below this number.
     fn thread_count(&self) -> usize;
@@ -196,44 +179,11 @@ pub trait System {
 
     /// Adds objects for which the pending step of `thread`, which is blocked, waits: as long as none of
     /// them changes, it stays blocked. The fewer, the less an explorer has to try. The set of all objects that decide
-    /// whether the step is enabled is always a sound answer.
-    ///
-    /// The default is that answer: by point 4 of the contract the footprint of a blocked step contains
-    /// everything that decides whether it is enabled.
-    fn obstacles(&mut self, thread: ThreadId, objects: &mut Vec<ObjectId>) {
-        let mut effect = Effect::default();
-        self.pending(Step::of(thread), &mut effect);
-        let own = effect.footprint.accesses().iter().filter(|access| !access.mode.is_cause());
-        objects.extend(own.map(|access| access.object));
-    }
+    /// whether the step is enabled is always a sound answer: [`obstacles_by_footprint`].
+    fn obstacles(&mut self, thread: ThreadId, objects: &mut Vec<ObjectId>);
 
     /// Takes the pending step of `step.thread`, which is enabled, with alternative `step.choice`.
     fn step(&mut self, step: Step, effect: &mut Effect);
-
-    /// Takes a step as [`System::step`] does and, at the system's discretion, further ones of the same thread, up
-    /// to `most` in all: each of them is enabled and has one alternative, and no thread with a lower
-    /// number is enabled. A search that is free to choose continues in this way; the method is called only then.
-    /// Returns how many steps were taken; their effects are the first of `effects`.
-    ///
-    /// The default takes the requested step only; the search then chooses the next one itself.
-    fn step_on(&mut self, step: Step, most: usize, effects: &mut Vec<Effect>) -> usize {
-        let _ = most;
-        if effects.is_empty() {
-            effects.push(Effect::default());
-        }
-        self.step(step, &mut effects[0]);
-        1
-    }
-
-    /// Returns how the step at `later` would touch `object`, which is all that it touches, if it found it as
-    /// the step at `earlier` did. Both positions count the steps taken since `restart`. `None` if
-    /// that is not known, or if it could not run then: the caller then tries it out.
-    ///
-    /// The default says that it is not known, so that everything is tried out.
-    fn instead(&self, object: ObjectId, earlier: usize, later: usize) -> Option<Mode> {
-        let _ = (object, earlier, later);
-        None
-    }
 
     /// Judges a maximal execution: called when no thread is enabled. Reports a deadlock or what
     /// the `finally` block finds; never anything if a thread failed. The state does not change.
@@ -241,37 +191,46 @@ pub trait System {
 
     /// Returns the memory that was freed since [`System::restart`]. An access to one of its objects that does not
     /// happen before the free can also come after it; an explorer then tries that order, in which the
-    /// step that has the access shows what is wrong. A system without memory to free has none.
-    fn freed(&self) -> &[Freed] {
-        &[]
-    }
+    /// step that has the access shows what is wrong. A system without memory to free returns `&[]`.
+    fn freed(&self) -> &[Freed];
 
-    /// Adds reads of the variables that [`System::end`] looks at in this state, in the order in
-    /// which it does. Which ones it looks at next may depend on the values of those before, and on
-    /// nothing else.
-    ///
-    /// The default says that the variables are not reported. `data-centric`, the only explorer to ask, is then
-    /// inconclusive unless it finds a violation; for all others the end depends on the whole execution anyway.
-    fn judged(&mut self, footprint: &mut Footprint) -> Judged {
-        let _ = footprint;
-        Judged::NotTold
-    }
+    /// Returns the ability to take several steps at once, if the system has it.
+    fn ahead(&mut self) -> Option<&mut dyn Ahead>;
 
-    /// Returns whether `thread`, or a thread that it will create, might write the variable from now on.
-    /// `true` is always sound, and the default.
-    fn may_write(&mut self, thread: ThreadId, variable: ObjectId) -> bool {
-        let _ = (thread, variable);
-        true
-    }
+    /// Returns the values that steps found, if the system remembers them.
+    fn values(&self) -> Option<&dyn Values>;
+
+    /// Returns what [`System::end`] reads, if the system can name it.
+    fn judging(&mut self) -> Option<&mut dyn Judging>;
+
+    /// Returns what threads may still write, if the system knows it.
+    fn foresight(&mut self) -> Option<&mut dyn Foresight>;
 
     /// Returns what is known about the state beyond footprints, if the system supports it. Asking does not change the
     /// answers of other methods.
-    ///
-    /// The default returns nothing: `constrained` and `context-sensitive` then order everything that footprints
-    /// order, as `source` does.
-    fn conditions(&mut self) -> Option<&mut dyn Conditions> {
-        None
+    fn conditions(&mut self) -> Option<&mut dyn Conditions>;
+}
+
+/// [`System::rewind`] by its definition: by point 1 of the contract the same steps lead to the same state.
+pub fn rewind_by_replay<S: System + ?Sized>(system: &mut S, kept: &[Step]) {
+    system.restart();
+    let mut effect = Effect::default();
+    for &step in kept {
+        system.step(step, &mut effect);
     }
+}
+
+/// [`System::obstacles`] for a system that knows no better: by point 4 of the contract the footprint of a blocked
+/// step contains everything that decides whether it is enabled.
+pub fn obstacles_by_footprint<S: System + ?Sized>(
+    system: &mut S,
+    thread: ThreadId,
+    objects: &mut Vec<ObjectId>,
+) {
+    let mut effect = Effect::default();
+    system.pending(Step::of(thread), &mut effect);
+    let own = effect.footprint.accesses().iter().filter(|access| !access.mode.is_cause());
+    objects.extend(own.map(|access| access.object));
 }
 
 /// What reports need to know about a system, beyond running it.

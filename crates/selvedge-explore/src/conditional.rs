@@ -41,6 +41,11 @@ pub(crate) enum Means {
     Constraints,
 }
 
+/// Without conditions the search would silently be that of another algorithm.
+const STATES_NOT_TOLD: &str = "`constrained` and `context-sensitive` compare states, and this front end does \
+                               not report them (System::conditions); implement it, or use `source` or \
+                               `optimal`";
+
 pub(crate) fn explore<S: System>(
     means: Means,
     make: &dyn Fn() -> S,
@@ -48,9 +53,12 @@ pub(crate) fn explore<S: System>(
     observer: &mut dyn Observer,
 ) -> Report {
     let mut run = Run::new(make, options, observer);
+    if run.system.conditions().is_none() {
+        run.give_up(STATES_NOT_TOLD.to_owned());
+        return run.into_report();
+    }
     // Commuting steps do not hide states from each other, but they hide data races.
-    let means =
-        if options.data_races || run.system.conditions().is_none() { None } else { Some(means) };
+    let means = (!options.data_races).then_some(means);
     let mut search = Search {
         run,
         means,
@@ -66,7 +74,14 @@ pub(crate) fn explore<S: System>(
     };
     loop {
         search.arrive();
-        let Some(step) = search.next_step() else { return search.run.into_report() };
+        let Some(step) = search.next_step() else {
+            let mut report = search.run.into_report();
+            if options.data_races {
+                let reason = "by footprints alone, since data races are looked for (--races)";
+                report.fact("independence", reason.to_owned());
+            }
+            return report;
+        };
         search.take(step);
     }
 }
@@ -74,7 +89,8 @@ pub(crate) fn explore<S: System>(
 /// A search under way.
 struct Search<'a, S> {
     run: Run<'a, S>,
-    /// `None` if nothing is known of states: then it is the search of `source.rs`.
+    /// `None` if data races are looked for: then everything is ordered that footprints order, and the report
+    /// says so.
     means: Option<Means>,
     sleep: Sleepers,
     /// One per prefix of the execution: `nodes[i]` is the state before the event at `i`.

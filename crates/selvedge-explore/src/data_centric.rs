@@ -55,7 +55,9 @@ mod replay;
 mod two_sat;
 mod unobserved;
 
-use selvedge_core::{Access, Effect, EventId, Mode, Position, Report, Step, System};
+use selvedge_core::{
+    Access, Effect, EventId, Mode, ObjectId, Position, Report, Step, System, ThreadId,
+};
 
 use crate::algorithm::{Covers, Equivalence, Info};
 use crate::options::{Cycles, Locks, Observer, Options};
@@ -85,8 +87,13 @@ const NO_SWITCHES: &str = "bounds on preemptions and context switches do not app
 
 /// Executions with the same observations may differ in which write to a variable is the last.
 const END_NOT_TOLD: &str = "`data-centric` needs to know which variables the end of an execution reads, \
-                            and this front end does not report them (System::judged); implement it, or \
+                            and this front end does not report them (System::judging); implement it, or \
                             use another algorithm";
+
+/// Whether the thread might still write the variable, as far as the system knows.
+fn may_write<S: System>(system: &mut S, thread: ThreadId, variable: ObjectId) -> bool {
+    system.foresight().is_none_or(|system| system.may_write(thread, variable))
+}
 
 pub(crate) fn explore<S: System>(
     make: &dyn Fn() -> S,

@@ -298,7 +298,7 @@ pub(crate) fn decided<S: System>(
     if !run.has_taken(later) || before.iter().any(changes) {
         return None;
     }
-    let mode = run.system.instead(access.object, e.index(), later.index())?;
+    let mode = run.system.values()?.instead(access.object, e.index(), later.index())?;
     let now = [Access { mode, ..access }];
     let depends = run.execution.depends_on(&now, e);
     let event = run.execution.event(later);

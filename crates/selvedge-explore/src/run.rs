@@ -143,8 +143,9 @@ impl<'a, S: System> Run<'a, S> {
         }
         debug_assert_eq!((self.synced, self.strayed), (self.execution.len(), false));
         let most = self.options.limits.steps.saturating_sub(self.execution.len());
-        let taken =
-            self.system.step_on(step, most.clamp(1, self.options.caps.ahead), &mut self.effects);
+        let most = most.clamp(1, self.options.caps.ahead);
+        let Some(system) = self.system.ahead() else { return self.step(step) };
+        let taken = system.step_on(step, most, &mut self.effects);
         self.execution.push(step, &self.effects[0]);
         for effect in &self.effects[1..taken] {
             self.execution.push(Step::of(step.thread), effect);

@@ -4,8 +4,8 @@
 //! *all* programs of a given size.
 
 use selvedge_core::{
-    Effect, Ending, Flexibility, Footprint, Judged, Mode, ObjectId, Status, Step, System, ThreadId,
-    Violation, ViolationKind,
+    Ahead, Effect, Ending, Flexibility, Footprint, Foresight, Judging, Mode, ObjectId, Status,
+    Step, System, ThreadId, Violation, ViolationKind, without,
 };
 
 /// One operation. Variables, mutexes, reader-writer locks and semaphores are numbered separately.
@@ -171,6 +171,8 @@ impl ScriptSystem {
 }
 
 impl System for ScriptSystem {
+    without! { rewind obstacles freed values conditions }
+
     fn restart(&mut self) {
         *self = Self::new(std::mem::take(&mut self.script));
     }
@@ -229,23 +231,6 @@ impl System for ScriptSystem {
         self.next[thread.index()] += 1 + skip;
     }
 
-    /// As far as it may, so that explorers are tried with it.
-    fn step_on(&mut self, step: Step, most: usize, effects: &mut Vec<Effect>) -> usize {
-        effects.resize_with(effects.len().max(most), Effect::default);
-        self.step(step, &mut effects[0]);
-        let is_enabled = |system: &Self, index| system.status(index) == Status::Enabled;
-        let mut taken = 1;
-        while taken < most
-            && is_enabled(self, step.thread)
-            && self.choices(step.thread) == 1
-            && !(0..step.thread.index()).any(|lower| is_enabled(self, ThreadId::new(lower)))
-        {
-            self.step(Step::of(step.thread), &mut effects[taken]);
-            taken += 1;
-        }
-        taken
-    }
-
     fn end(&mut self) -> (Ending, Option<Violation>) {
         let blocked =
             (0..self.script.len()).filter(|&thread| self.op(ThreadId::new(thread)).is_some());
@@ -264,11 +249,44 @@ impl System for ScriptSystem {
         }
     }
 
-    /// The end looks at no variable.
-    fn judged(&mut self, _: &mut Footprint) -> Judged {
-        Judged::Told
+    fn ahead(&mut self) -> Option<&mut dyn Ahead> {
+        Some(self)
     }
 
+    fn judging(&mut self) -> Option<&mut dyn Judging> {
+        Some(self)
+    }
+
+    fn foresight(&mut self) -> Option<&mut dyn Foresight> {
+        Some(self)
+    }
+}
+
+impl Ahead for ScriptSystem {
+    /// As far as it may, so that explorers are tried with it.
+    fn step_on(&mut self, step: Step, most: usize, effects: &mut Vec<Effect>) -> usize {
+        effects.resize_with(effects.len().max(most), Effect::default);
+        self.step(step, &mut effects[0]);
+        let is_enabled = |system: &Self, index| system.status(index) == Status::Enabled;
+        let mut taken = 1;
+        while taken < most
+            && is_enabled(self, step.thread)
+            && self.choices(step.thread) == 1
+            && !(0..step.thread.index()).any(|lower| is_enabled(self, ThreadId::new(lower)))
+        {
+            self.step(Step::of(step.thread), &mut effects[taken]);
+            taken += 1;
+        }
+        taken
+    }
+}
+
+impl Judging for ScriptSystem {
+    /// The end looks at no variable.
+    fn judged(&mut self, _: &mut Footprint) {}
+}
+
+impl Foresight for ScriptSystem {
     fn may_write(&mut self, thread: ThreadId, variable: ObjectId) -> bool {
         self.script[thread.index()][self.next[thread.index()]..].iter().any(|op| match *op {
             Op::Write(x) | Op::Store(x, _) | Op::Add(x) | Op::CompareExchange(x, ..) => {

@@ -7,9 +7,8 @@
 use std::collections::BTreeSet;
 
 use selvedge_core::{
-    Commutation, Conditions, Effect, Ending, Fault, Footprint, Freed, Holding, Judged, MayAccess,
-    Mode, ObjectId, Place, Report, StateKey, Status, Step, System, ThreadId, Violation,
-    ViolationKind,
+    Ahead, Commutation, Conditions, Effect, Ending, Fault, Holding, MayAccess, ObjectId, Place,
+    Report, StateKey, Status, Step, System, ThreadId, Violation, ViolationKind, forward_system,
 };
 use selvedge_explore::Observer;
 
@@ -127,6 +126,10 @@ impl<S: System> Exact<S> {
 }
 
 impl<S: System> System for Exact<S> {
+    forward_system! { self => self.system;
+        thread_count status choices pending obstacles end freed values judging foresight
+    }
+
     fn restart(&mut self) {
         self.taken.clear();
         self.system.restart();
@@ -137,56 +140,14 @@ impl<S: System> System for Exact<S> {
         self.system.rewind(kept);
     }
 
-    fn thread_count(&self) -> usize {
-        self.system.thread_count()
-    }
-
-    fn status(&self, thread: ThreadId) -> Status {
-        self.system.status(thread)
-    }
-
-    fn choices(&self, thread: ThreadId) -> u32 {
-        self.system.choices(thread)
-    }
-
-    fn pending(&mut self, step: Step, effect: &mut Effect) {
-        self.system.pending(step, effect);
-    }
-
     fn step(&mut self, step: Step, effect: &mut Effect) {
         self.taken.push(step);
         self.system.step(step, effect);
     }
 
-    fn end(&mut self) -> (Ending, Option<Violation>) {
-        self.system.end()
-    }
-
-    fn obstacles(&mut self, thread: ThreadId, objects: &mut Vec<ObjectId>) {
-        self.system.obstacles(thread, objects);
-    }
-
-    fn step_on(&mut self, step: Step, most: usize, effects: &mut Vec<Effect>) -> usize {
-        let taken = self.system.step_on(step, most, effects);
-        self.taken.push(step);
-        self.taken.extend(std::iter::repeat_n(Step::of(step.thread), taken - 1));
-        taken
-    }
-
-    fn instead(&self, object: ObjectId, earlier: usize, later: usize) -> Option<Mode> {
-        self.system.instead(object, earlier, later)
-    }
-
-    fn judged(&mut self, footprint: &mut Footprint) -> Judged {
-        self.system.judged(footprint)
-    }
-
-    fn may_write(&mut self, thread: ThreadId, variable: ObjectId) -> bool {
-        self.system.may_write(thread, variable)
-    }
-
-    fn freed(&self) -> &[Freed] {
-        self.system.freed()
+    /// One at a time: each has to be recorded.
+    fn ahead(&mut self) -> Option<&mut dyn Ahead> {
+        None
     }
 
     fn conditions(&mut self) -> Option<&mut dyn Conditions> {

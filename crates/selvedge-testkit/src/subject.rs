@@ -2,14 +2,12 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use selvedge_core::{
-    Conditions, Effect, Ending, Footprint, Freed, Inconclusive, Judged, Mode, ObjectId, Report,
-    Status, Step, System, ThreadId, Violation,
-};
+use selvedge_core::{Inconclusive, Report, System, forward_system};
 use selvedge_explore::{Algorithm, Observer, Options, explore};
 use selvedge_lang::ir::Program;
 use selvedge_lang::{Caps, Interpreter, compile, render};
@@ -124,16 +122,6 @@ struct Loan {
     home: Rc<RefCell<Interpreters>>,
 }
 
-impl Loan {
-    fn get(&self) -> &Interpreter {
-        self.interpreter.as_ref().expect("internal error: used after it was given back")
-    }
-
-    fn get_mut(&mut self) -> &mut Interpreter {
-        self.interpreter.as_mut().expect("internal error: used after it was given back")
-    }
-}
-
 impl Drop for Loan {
     fn drop(&mut self) {
         if let Some(interpreter) = self.interpreter.take()
@@ -144,65 +132,24 @@ impl Drop for Loan {
     }
 }
 
+impl Deref for Loan {
+    type Target = Interpreter;
+
+    fn deref(&self) -> &Interpreter {
+        self.interpreter.as_ref().expect("internal error: used after it was given back")
+    }
+}
+
+impl DerefMut for Loan {
+    fn deref_mut(&mut self) -> &mut Interpreter {
+        self.interpreter.as_mut().expect("internal error: used after it was given back")
+    }
+}
+
 impl System for Loan {
-    fn restart(&mut self) {
-        self.get_mut().restart();
-    }
-
-    fn rewind(&mut self, kept: &[Step]) {
-        self.get_mut().rewind(kept);
-    }
-
-    fn thread_count(&self) -> usize {
-        self.get().thread_count()
-    }
-
-    fn status(&self, thread: ThreadId) -> Status {
-        self.get().status(thread)
-    }
-
-    fn choices(&self, thread: ThreadId) -> u32 {
-        self.get().choices(thread)
-    }
-
-    fn pending(&mut self, step: Step, effect: &mut Effect) {
-        self.get_mut().pending(step, effect);
-    }
-
-    fn step(&mut self, step: Step, effect: &mut Effect) {
-        self.get_mut().step(step, effect);
-    }
-
-    fn end(&mut self) -> (Ending, Option<Violation>) {
-        self.get_mut().end()
-    }
-
-    fn obstacles(&mut self, thread: ThreadId, objects: &mut Vec<ObjectId>) {
-        self.get_mut().obstacles(thread, objects);
-    }
-
-    fn step_on(&mut self, step: Step, most: usize, effects: &mut Vec<Effect>) -> usize {
-        self.get_mut().step_on(step, most, effects)
-    }
-
-    fn instead(&self, object: ObjectId, earlier: usize, later: usize) -> Option<Mode> {
-        self.get().instead(object, earlier, later)
-    }
-
-    fn judged(&mut self, footprint: &mut Footprint) -> Judged {
-        self.get_mut().judged(footprint)
-    }
-
-    fn may_write(&mut self, thread: ThreadId, variable: ObjectId) -> bool {
-        self.get_mut().may_write(thread, variable)
-    }
-
-    fn freed(&self) -> &[Freed] {
-        self.get().freed()
-    }
-
-    fn conditions(&mut self) -> Option<&mut dyn Conditions> {
-        self.get_mut().conditions()
+    forward_system! { self => (**self);
+        restart rewind thread_count status choices pending obstacles step end freed
+        ahead values judging foresight conditions
     }
 }
 

@@ -85,37 +85,6 @@ fn links_between_documents_lead_somewhere() {
     }
 }
 
-/// A wrapper that leaves a method of `System` out hides what the inner system tells.
-#[test]
-fn systems_that_wrap_others_implement_every_method() {
-    let seam = read(&root().join("crates/selvedge-core/src/system.rs"));
-    let (_, seam) = seam.split_once("\npub trait System {").expect("the trait is there");
-    let (seam, _) = seam.split_once("\n}\n").expect("the trait ends");
-    let name = |line: &str| {
-        let name = line.strip_prefix("    fn ")?.split('(').next()?;
-        Some(name.to_owned())
-    };
-    let methods: Vec<String> = seam.lines().filter_map(name).collect();
-    assert!(methods.len() >= 10, "{methods:?}");
-    let mut wrappers = 0;
-    for path in files(&root().join("crates"), "rs") {
-        let text = read(&path);
-        for part in text.split("\nimpl").skip(1) {
-            let (head, body) = part.split_once('{').unwrap_or((part, ""));
-            let body = body.split("\n}\n").next().unwrap_or(body);
-            if !head.contains(" System for ") || !body.contains(".restart()") {
-                continue;
-            }
-            wrappers += 1;
-            for method in &methods {
-                let has = body.contains(&format!("\n    fn {method}("));
-                assert!(has, "{}: `{}` does not implement {method}", path.display(), head.trim());
-            }
-        }
-    }
-    assert!(wrappers >= 3, "{wrappers} wrappers were found");
-}
-
 /// `cargo run --example deliberate_mistakes` makes them; that takes long.
 #[test]
 fn deliberate_mistakes_can_be_made_and_are_listed() {

@@ -1,6 +1,6 @@
 //! What is examined in the end: `finally` observes the last writes.
 
-use selvedge_core::{Footprint, Judged, ObjectId, Position, System};
+use selvedge_core::{Footprint, ObjectId, Position, System};
 
 use super::branch::{Branch, Child, Goal, Key, Subject};
 use super::graph::Discipline;
@@ -11,8 +11,9 @@ impl<S: System> Search<'_, S> {
     /// Makes a branch of every variable that is examined in the end and could have another value.
     pub(super) fn branch_on_last_writes(&mut self) {
         let mut footprint = Footprint::new();
-        if self.run.system.judged(&mut footprint) == Judged::NotTold {
-            self.run.give_up(END_NOT_TOLD.to_owned());
+        match self.run.system.judging() {
+            Some(system) => system.judged(&mut footprint),
+            None => self.run.give_up(END_NOT_TOLD.to_owned()),
         }
         let first = match self.branches.last().map(|branch| branch.subject) {
             Some(Subject::Last { level }) => level + 1,

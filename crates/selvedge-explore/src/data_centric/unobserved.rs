@@ -37,11 +37,12 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use selvedge_core::{
-    Effect, EventId, Footprint, Judged, ObjectId, Position, Report, Status, Step, System, ThreadId,
+    Effect, EventId, Footprint, ObjectId, Position, Report, Status, Step, System, ThreadId,
 };
 
 use super::architecture::Architecture;
 use super::graph::{Cut, Graph, contains};
+use super::may_write;
 use super::realize::{Realizer, Wanted};
 use crate::options::{Observer, Options};
 use crate::run::{Run, share_done};
@@ -182,7 +183,7 @@ impl<S: System> Search<'_, S> {
             let next = self.graph.of_thread(thread).get(available[thread] as usize).copied();
             next.is_some_and(|next| {
                 self.run.sync_to(next.index());
-                self.run.system.may_write(ThreadId::new(thread), read.object)
+                may_write(&mut self.run.system, ThreadId::new(thread), read.object)
             })
         })
     }
@@ -464,8 +465,9 @@ impl<S: System> Search<'_, S> {
     /// Returns the variables that `finally` looks at, in order.
     fn judged(&mut self) -> Vec<ObjectId> {
         let mut footprint = Footprint::new();
-        if self.run.system.judged(&mut footprint) == Judged::NotTold {
-            self.run.give_up(super::END_NOT_TOLD.to_owned());
+        match self.run.system.judging() {
+            Some(system) => system.judged(&mut footprint),
+            None => self.run.give_up(super::END_NOT_TOLD.to_owned()),
         }
         footprint.accesses().iter().map(|access| access.object).collect()
     }

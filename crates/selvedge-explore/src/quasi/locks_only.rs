@@ -8,8 +8,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use selvedge_core::{
-    Conditions, Effect, Ending, Execution, Footprint, Freed, Judged, Mode, ObjectId, Schedule,
-    Status, Step, System, ThreadId, Violation,
+    Ahead, Conditions, Effect, Ending, Execution, Footprint, Mode, Schedule, Step, System, Values,
+    Violation, forward_system,
 };
 
 use crate::data_race;
@@ -60,6 +60,12 @@ fn leave_locks(effect: &mut Effect) {
 }
 
 impl<S: System> System for LocksOnly<S> {
+    forward_system! { self => self.system;
+        thread_count status choices freed judging foresight
+        // What keeps a step waiting synchronises, so it is never an ordinary access.
+        obstacles
+    }
+
     fn restart(&mut self) {
         self.whole.truncate(0);
         self.system.restart();
@@ -68,18 +74,6 @@ impl<S: System> System for LocksOnly<S> {
     fn rewind(&mut self, kept: &[Step]) {
         self.whole.truncate(kept.len());
         self.system.rewind(kept);
-    }
-
-    fn thread_count(&self) -> usize {
-        self.system.thread_count()
-    }
-
-    fn status(&self, thread: ThreadId) -> Status {
-        self.system.status(thread)
-    }
-
-    fn choices(&self, thread: ThreadId) -> u32 {
-        self.system.choices(thread)
     }
 
     fn pending(&mut self, step: Step, effect: &mut Effect) {
@@ -98,39 +92,18 @@ impl<S: System> System for LocksOnly<S> {
         self.system.end()
     }
 
-    /// What blocks a step synchronises, so it is never an ordinary access.
-    fn obstacles(&mut self, thread: ThreadId, objects: &mut Vec<ObjectId>) {
-        self.system.obstacles(thread, objects);
-    }
-
-    /// Takes one step at a time: each has to be recorded with all its accesses.
-    fn step_on(&mut self, step: Step, _: usize, effects: &mut Vec<Effect>) -> usize {
-        if effects.is_empty() {
-            effects.push(Effect::default());
-        }
-        self.step(step, &mut effects[0]);
-        1
-    }
-
-    /// Not known: a step that touches one object here may touch more there.
-    fn instead(&self, _: ObjectId, _: usize, _: usize) -> Option<Mode> {
+    /// One at a time: each has to be recorded with all its accesses.
+    fn ahead(&mut self) -> Option<&mut dyn Ahead> {
         None
     }
 
-    fn judged(&mut self, footprint: &mut Footprint) -> Judged {
-        self.system.judged(footprint)
-    }
-
-    fn may_write(&mut self, thread: ThreadId, variable: ObjectId) -> bool {
-        self.system.may_write(thread, variable)
+    /// Not known: a step that touches one object here may touch more there.
+    fn values(&self) -> Option<&dyn Values> {
+        None
     }
 
     /// None: what the inner system knows is about all accesses.
     fn conditions(&mut self) -> Option<&mut dyn Conditions> {
         None
-    }
-
-    fn freed(&self) -> &[Freed] {
-        self.system.freed()
     }
 }

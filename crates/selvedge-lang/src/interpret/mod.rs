@@ -31,8 +31,8 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use selvedge_core::{
-    Conditions, Describe, Description, Effect, Ending, Footprint, Judged, ObjectId, Status, Step,
-    System, ThreadId, Violation,
+    Ahead, Conditions, Describe, Description, Effect, Ending, Footprint, Foresight, Freed, Judging,
+    ObjectId, Status, Step, System, ThreadId, Values, Violation,
 };
 
 use crate::ir::Program;
@@ -138,17 +138,40 @@ impl System for Interpreter {
         self.machine.get_mut().end(&self.loaded)
     }
 
-    fn judged(&mut self, footprint: &mut Footprint) -> Judged {
-        self.machine.get_mut().judged(&self.loaded, footprint);
-        Judged::Told
+    fn freed(&self) -> &[Freed] {
+        &[]
     }
 
-    fn may_write(&mut self, thread: ThreadId, variable: ObjectId) -> bool {
-        self.may_access(thread).may_write(variable)
+    fn ahead(&mut self) -> Option<&mut dyn Ahead> {
+        None
+    }
+
+    fn values(&self) -> Option<&dyn Values> {
+        None
+    }
+
+    fn judging(&mut self) -> Option<&mut dyn Judging> {
+        Some(self)
+    }
+
+    fn foresight(&mut self) -> Option<&mut dyn Foresight> {
+        Some(self)
     }
 
     fn conditions(&mut self) -> Option<&mut dyn Conditions> {
         Some(self)
+    }
+}
+
+impl Judging for Interpreter {
+    fn judged(&mut self, footprint: &mut Footprint) {
+        self.machine.get_mut().judged(&self.loaded, footprint);
+    }
+}
+
+impl Foresight for Interpreter {
+    fn may_write(&mut self, thread: ThreadId, variable: ObjectId) -> bool {
+        self.may_access(thread).may_write(variable)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use selvedge_core::{
     Effect, Ending, Fault, Flexibility, Mode, ObjectId, Status, Step, System, ThreadId, Violation,
-    ViolationKind,
+    ViolationKind, without,
 };
 
 use super::{Instruction, LitmusProgram, Next, State};
@@ -187,6 +187,8 @@ impl Interleaved {
 }
 
 impl System for Interleaved {
+    without! { rewind obstacles freed ahead values judging foresight conditions }
+
     fn restart(&mut self) {
         self.memory = self.program.memory();
         self.threads = vec![State::default(); self.program.threads.len()];

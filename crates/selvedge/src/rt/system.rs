@@ -5,8 +5,9 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use selvedge_core::{
-    Describe, Description, Effect, Ending, Fault, Footprint, Freed, Judged, Mode, ObjectId, Status,
-    Step, System, ThreadId, Violation, ViolationKind,
+    Ahead, Conditions, Describe, Description, Effect, Ending, Fault, Footprint, Foresight, Freed,
+    Judging, Mode, ObjectId, Status, Step, System, ThreadId, Values, Violation, ViolationKind,
+    obstacles_by_footprint,
 };
 
 use super::fiber::{body, resume, start};
@@ -364,34 +365,8 @@ impl System for Program {
         }
     }
 
-    fn step_on(&mut self, step: Step, most: usize, effects: &mut Vec<Effect>) -> usize {
-        if effects.len() < most {
-            effects.resize_with(most, Effect::default);
-        }
-        if !self.prepare(step, &mut effects[0]) {
-            return 1;
-        }
-        let rt = self.rt_mut();
-        // After each turn of a loop something is to be decided, and texts are asked for step by step.
-        let is_alone = rt.tracing || rt.shared.learned.spins.get();
-        rt.ahead.allow(step.thread.index(), if is_alone { 1 } else { most }, effects);
-        let fault = self.run(step.thread.index());
-        let taken = self.rt_mut().ahead.finish(effects);
-        self.steps += taken - 1;
-        effects[taken - 1].fault = fault;
-        self.decide();
-        taken
-    }
-
-    fn instead(&self, object: ObjectId, earlier: usize, later: usize) -> Option<Mode> {
-        if self.rt().shared.is_unsteady.get() {
-            // Nothing runs any more: to try it out would show something else.
-            return None;
-        }
-        let log = &self.rt().log;
-        let (of_earlier, before) = log.get(earlier)?.found?;
-        let (of_later, then) = log.get(later)?.found?;
-        (of_earlier == object && of_later == object).then(|| then.instead(before))?
+    fn obstacles(&mut self, thread: ThreadId, objects: &mut Vec<ObjectId>) {
+        obstacles_by_footprint(self, thread, objects);
     }
 
     fn freed(&self) -> &[Freed] {
@@ -415,11 +390,65 @@ impl System for Program {
         (Ending::Complete, written.or_else(|| leak(self.rt())))
     }
 
-    /// The end looks at no variable: who waits, and what was never given back, follows from the steps that
-    /// each thread took.
-    fn judged(&mut self, _: &mut Footprint) -> Judged {
-        Judged::Told
+    fn ahead(&mut self) -> Option<&mut dyn Ahead> {
+        Some(self)
     }
+
+    fn values(&self) -> Option<&dyn Values> {
+        Some(self)
+    }
+
+    fn judging(&mut self) -> Option<&mut dyn Judging> {
+        Some(self)
+    }
+
+    fn foresight(&mut self) -> Option<&mut dyn Foresight> {
+        None
+    }
+
+    fn conditions(&mut self) -> Option<&mut dyn Conditions> {
+        None
+    }
+}
+
+impl Ahead for Program {
+    fn step_on(&mut self, step: Step, most: usize, effects: &mut Vec<Effect>) -> usize {
+        if effects.len() < most {
+            effects.resize_with(most, Effect::default);
+        }
+        if !self.prepare(step, &mut effects[0]) {
+            return 1;
+        }
+        let rt = self.rt_mut();
+        // After each turn of a loop something is to be decided, and texts are asked for step by step.
+        let is_alone = rt.tracing || rt.shared.learned.spins.get();
+        rt.ahead.allow(step.thread.index(), if is_alone { 1 } else { most }, effects);
+        let fault = self.run(step.thread.index());
+        let taken = self.rt_mut().ahead.finish(effects);
+        self.steps += taken - 1;
+        effects[taken - 1].fault = fault;
+        self.decide();
+        taken
+    }
+}
+
+impl Values for Program {
+    fn instead(&self, object: ObjectId, earlier: usize, later: usize) -> Option<Mode> {
+        if self.rt().shared.is_unsteady.get() {
+            // Nothing runs any more: to try it out would show something else.
+            return None;
+        }
+        let log = &self.rt().log;
+        let (of_earlier, before) = log.get(earlier)?.found?;
+        let (of_later, then) = log.get(later)?.found?;
+        (of_earlier == object && of_later == object).then(|| then.instead(before))?
+    }
+}
+
+impl Judging for Program {
+    /// The end looks at no variable: which threads wait, and what was never given back, follows from the steps
+    /// that each thread took.
+    fn judged(&mut self, _: &mut Footprint) {}
 }
 
 #[inline]

@@ -6,6 +6,7 @@ use rustc_hash::FxHashSet;
 use selvedge_core::{Access, EventId, Flexibility, Mode, Position, Step, System, ThreadId};
 
 use super::super::graph::{Cut, contains, join};
+use super::super::may_write;
 use super::super::realize::{Extra, Wanted};
 use super::plan::{Found, Goal, Plan, Walk};
 use super::{Forbidden, Observation, Search, sections};
@@ -150,7 +151,8 @@ impl<S: System> Search<'_, S> {
             next.is_some_and(|next| {
                 self.run.sync_to(next.index());
                 let thread = ThreadId::new(thread);
-                walk.joins || walk.read.iter().any(|&x| self.run.system.may_write(thread, x))
+                let system = &mut self.run.system;
+                walk.joins || walk.read.iter().any(|&x| may_write(system, thread, x))
             })
         });
         if !others {

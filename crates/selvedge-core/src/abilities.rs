@@ -1,0 +1,41 @@
+//! What only some systems can do, and one family of explorers asks for.
+//!
+//! A [`System`](crate::System) says for each of them whether it has it. An explorer that needs one for its
+//! verdict and does not get it ends inconclusive with a sentence that names it; one that is only quicker with
+//! it goes on without. Whether steps commute in a state is in [`Conditions`](crate::Conditions).
+
+use crate::ids::{ObjectId, ThreadId};
+use crate::op::{Footprint, Mode};
+use crate::system::{Effect, Step};
+
+/// Names what the verdict on a finished execution depends on. `data-centric` needs it: it runs executions only
+/// up to what they observe, and the end of an execution observes as well.
+pub trait Judging {
+    /// Adds reads of the variables that [`System::end`](crate::System::end) looks at in this state, in the order
+    /// in which it does. Which ones it looks at next may depend on the values of those before, and on nothing else.
+    fn judged(&mut self, footprint: &mut Footprint);
+}
+
+/// Knows what threads may still do. Without it anything is possible, which costs executions.
+pub trait Foresight {
+    /// Returns whether `thread`, or a thread that it will create, might write the variable from now on. `true`
+    /// is always a right answer.
+    fn may_write(&mut self, thread: ThreadId, variable: ObjectId) -> bool;
+}
+
+/// Takes several steps of a thread at once. Without it a search takes them one by one.
+pub trait Ahead {
+    /// Takes a step as [`System::step`](crate::System::step) does and, if the system likes, further ones of
+    /// the same thread, up to `most` in all: each of them is enabled and has one alternative, and no thread with
+    /// a lower number is enabled. That is how a search continues that is free to choose; it asks only when it
+    /// would do so. Returns how many steps were taken; their effects are the first of `effects`.
+    fn step_on(&mut self, step: Step, most: usize, effects: &mut Vec<Effect>) -> usize;
+}
+
+/// Remembers the values that steps found. Without it a step is run again to see what it does elsewhere.
+pub trait Values {
+    /// How the step at `later` would touch `object`, which is all that it touches, if it found it as the step
+    /// at `earlier` did. Both positions count the steps taken since [`System::restart`](crate::System::restart).
+    /// `None` if that is not known, or if it could not run then.
+    fn instead(&self, object: ObjectId, earlier: usize, later: usize) -> Option<Mode>;
+}
