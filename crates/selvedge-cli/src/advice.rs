@@ -9,7 +9,6 @@ pub(crate) fn advice(reason: &Inconclusive) -> (String, Vec<String>) {
         Inconclusive::Bound(bound) => bound,
         // The reason contains its own hint.
         Inconclusive::GaveUp(reason) => return (reason.clone(), Vec::new()),
-        Inconclusive::NotProved(reason) => return ((*reason).to_owned(), Vec::new()),
     };
     let lines = match bound {
         Bound::Executions(most) => {

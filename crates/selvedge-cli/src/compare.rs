@@ -75,7 +75,7 @@ impl Row {
                 | Bound::Work
                 | Bound::Interrupted,
             ) => true,
-            Inconclusive::Bound(_) | Inconclusive::GaveUp(_) | Inconclusive::NotProved(_) => false,
+            Inconclusive::Bound(_) | Inconclusive::GaveUp(_) => false,
         })
     }
 

@@ -113,9 +113,6 @@ pub enum Inconclusive {
     Bound(Bound),
     /// The program uses something that is not supported: a sentence that names it, with a hint.
     GaveUp(String),
-    /// The search is complete, but there is no proof yet that it covers all executions of such a program: a
-    /// sentence that names what is not covered by an argument, with a hint.
-    NotProved(&'static str),
 }
 
 impl fmt::Display for Inconclusive {
@@ -123,7 +120,6 @@ impl fmt::Display for Inconclusive {
         match self {
             Inconclusive::Bound(bound) => bound.fmt(f),
             Inconclusive::GaveUp(reason) => f.write_str(reason),
-            Inconclusive::NotProved(reason) => f.write_str(reason),
         }
     }
 }

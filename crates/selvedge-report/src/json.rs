@@ -350,7 +350,6 @@ impl From<&Inconclusive> for InconclusiveJson {
     fn from(inconclusive: &Inconclusive) -> Self {
         let reason = match inconclusive {
             Inconclusive::GaveUp(_) => "gave-up",
-            Inconclusive::NotProved(_) => "not-proved",
             Inconclusive::Bound(bound) => match bound {
                 Bound::Executions(_) => "executions",
                 Bound::Steps(_) => "steps",

@@ -500,9 +500,7 @@ impl Builder {
             Inconclusive::Bound(Bound::Steps(most)) => {
                 *most != Self::default().options.limits.steps
             }
-            Inconclusive::Bound(Bound::Interrupted)
-            | Inconclusive::GaveUp(_)
-            | Inconclusive::NotProved(_) => false,
+            Inconclusive::Bound(Bound::Interrupted) | Inconclusive::GaveUp(_) => false,
             Inconclusive::Bound(_) => true,
         }
     }
