@@ -157,13 +157,8 @@ fn compare(lists: Vec<Vec<Step>>) -> bool {
 }
 
 /// Explorers that find the same results in other ways.
-const OTHERS: &[Algorithm] = &[
-    Algorithm::Sleep,
-    Algorithm::Source,
-    Algorithm::Quasi,
-    Algorithm::DataCentric,
-    Algorithm::ContextSensitive,
-];
+const OTHERS: &[Algorithm] =
+    &[Algorithm::Sleep, Algorithm::Source, Algorithm::Quasi, Algorithm::DataCentric];
 
 fn uses_freed(report: &Report) -> bool {
     report.violations.iter().any(|(found, _)| found.kind == ViolationKind::UseAfterFree)
