@@ -5,13 +5,11 @@
 
 #![cfg(unix)]
 
-mod common;
-
 use std::process::{Child, Command};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use common::{Folder, LARGE, Run, finish};
+use crate::common::{Folder, LARGE, Run, finish};
 
 /// What holds its limit ends long before.
 const MOST: Duration = Duration::from_secs(60);
