@@ -417,6 +417,8 @@
 //!   come after the free: other orders are not run for their sake. A use beyond the end of a block is not seen.
 //! * The lines where memory was allocated and freed come from debug information. Without it, and where no code
 //!   but the library's is on the stack, the report has the last operation of the thread before that.
+//! * [`Algorithm::Constrained`] and [`Algorithm::ContextSensitive`] compare states, and those of Rust code are not
+//!   known: a check with them is inconclusive and says so. Use [`Algorithm::Optimal`].
 //! * [`Algorithm::DataCentric`] looks for neither data races nor frees that come too early. What
 //!   keeps memory alive must be seen, too: counts of `std`'s `Arc` are not, so that a use after one of
 //!   those has freed it is found only in executions in which it comes later.
@@ -473,4 +475,4 @@ pub use outcome::Outcome;
 pub use rt::arena::Allocator;
 pub use rt::runtime::RwLockPolicy;
 pub use selvedge_core::{Counts, Report, Verdict, ViolationKind};
-pub use selvedge_explore::Algorithm;
+pub use selvedge_explore::{Algorithm, Equivalence};

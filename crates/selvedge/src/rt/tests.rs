@@ -194,13 +194,11 @@ fn compare(lists: Vec<Vec<Step>>) -> bool {
 const OTHERS: &[Algorithm] =
     &[Algorithm::Sleep, Algorithm::Source, Algorithm::Quasi, Algorithm::DataCentric];
 
-/// Rust code cannot tell which state it is in, and no other search is done instead.
+/// Rust code does not report its states, and no other search is done instead.
 #[test]
 fn what_compares_states_is_inconclusive() {
-    for algorithm in [Algorithm::Constrained, Algorithm::ContextSensitive] {
-        let found = run(algorithm, || vec![]);
-        assert!(!found.is_proof() && found.outcomes.is_empty(), "{algorithm:?}");
-    }
+    let found = run(Algorithm::ContextSensitive, || vec![]);
+    assert!(!found.is_proof() && found.outcomes.is_empty());
 }
 
 fn uses_freed(report: &Report) -> bool {
