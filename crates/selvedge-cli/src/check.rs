@@ -1,8 +1,8 @@
 //! `selvedge check`: find a violation, or prove that there is none.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use selvedge_core::{Budget, Counts, Inconclusive, Report, Schedule, Verdict, Violation};
+use selvedge_core::{Budget, Counts, Fact, Inconclusive, Report, Schedule, Verdict, Violation};
 use selvedge_explore::{
     Algorithm, Caps, Confirmed, Covers, Independence, Locks, Options, QuasiOptions, Sampling,
 };
@@ -18,6 +18,7 @@ use crate::exit::{self, Exit, Failure};
 use crate::progress::Watch;
 use crate::saved;
 use crate::screen::Screen;
+use crate::so_far::{self, shown_in_any_case};
 use crate::source::Loaded;
 use crate::{statistics, summary};
 
@@ -75,25 +76,53 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
         )));
     }
 
-    let mut watch = Watch::start(!args.quiet, method.name());
-    let mut report = method.run(&loaded, &options, &mut watch);
-    let time = watch.finish();
-    if wanted {
-        report.facts.splice(0..0, used.facts());
-    }
-    explain_disregarded_races(&loaded, &mut report, guard.budget())?;
+    let facts = if wanted { used.facts() } else { Vec::new() };
+    let search = Search { loaded: &loaded, method, covers, args, facts, budget: guard.budget() };
+    let started = Instant::now();
+    let conclude = |report| search.conclude(report, started.elapsed(), screen);
+    shown_in_any_case(&conclude, || {
+        let mut watch = Watch::start(!args.quiet, method.name());
+        let report = method.run(&loaded, &options, &mut watch);
+        let time = watch.finish();
+        so_far::publish(&report);
+        search.conclude(report, time, screen)
+    })
+}
 
-    let found = confirm_all(&loaded, &mut report, guard.budget())?;
-    note_unshortened(&mut report, &found, guard.budget());
-    let outcome = Outcome { found, loaded: &loaded, report, method, covers, args, time };
-    let text = match (args.output.json, args.quiet) {
-        (true, _) => to_text(&outcome.json()),
-        (false, true) => outcome.verdict_line(screen),
-        (false, false) => outcome.text(screen),
-    };
-    let printed = screen.print(&text);
-    let saved = saved::save(args.save_trace.as_deref(), &loaded, outcome.found.first(), screen);
-    exit::after(outcome.report.verdict().into(), [printed, saved])
+/// What was searched, and how.
+struct Search<'a> {
+    loaded: &'a Loaded,
+    args: &'a CheckArgs,
+    method: Method,
+    covers: Covers,
+    /// What else is to be said about it.
+    facts: Vec<Fact>,
+    budget: &'a Budget,
+}
+
+impl Search<'_> {
+    /// Confirms what the search found, and shows it.
+    fn conclude(
+        &self,
+        mut report: Report,
+        time: Duration,
+        screen: &Screen,
+    ) -> Result<Exit, Failure> {
+        let &Self { loaded, args, method, covers, budget, .. } = self;
+        report.facts.splice(0..0, self.facts.iter().cloned());
+        explain_disregarded_races(loaded, &mut report, budget)?;
+        let found = confirm_all(loaded, &mut report, budget)?;
+        note_unshortened(&mut report, &found, budget);
+        let outcome = Outcome { found, loaded, report, method, covers, args, time };
+        let text = match (args.output.json, args.quiet) {
+            (true, _) => to_text(&outcome.json()),
+            (false, true) => outcome.verdict_line(screen),
+            (false, false) => outcome.text(screen),
+        };
+        let printed = screen.print(&text);
+        let saved = saved::save(args.save_trace.as_deref(), loaded, outcome.found.first(), screen);
+        exit::after(outcome.report.verdict().into(), [printed, saved])
+    }
 }
 
 /// Only `constrained` has constraints.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use selvedge_core::{Bound, Budget, Inconclusive, Verdict};
+use selvedge_core::{Bound, Budget, Inconclusive, Report, Verdict};
 use selvedge_explore::Covers;
 use selvedge_report::{
     Align, CoversJson, InconclusiveJson, Style, Table, TraceView, ViolationJson, grouped, plural,
@@ -22,6 +22,7 @@ use crate::check::{confirm_all, covers_json, violations_text};
 use crate::exit::{self, Exit, Failure};
 use crate::saved;
 use crate::screen::Screen;
+use crate::so_far::{self, shown_in_any_case};
 use crate::source::Loaded;
 use crate::summary::scope;
 
@@ -48,31 +49,47 @@ pub(crate) fn run(args: &CheckArgs, scheme: Scheme, screen: &Screen) -> Result<E
     }
     let start = Instant::now();
     let clock = || start.elapsed();
-    let mut outcome = selvedge_symbolic::check(loaded.program(), &options, guard.budget(), &clock);
-    let time = start.elapsed();
-    if let Some(mistake) = outcome.mistakes.first() {
-        return Err(Failure::Internal(format!(
-            "the solver found an execution that the interpreter does not have: {mistake}"
-        )));
-    }
-    let result = Shown {
-        found: confirm_all(&loaded, &mut outcome.report, guard.budget())?,
-        inconclusive: outcome.report.inconclusive.clone(),
-        verdict: outcome.report.verdict(),
-        threads: outcome.report.threads,
-        stats: outcome.stats,
-        loaded: &loaded,
-        options,
-        args,
-        time,
+    let show = |report: Report, stats: Stats, time: Duration| {
+        show(&loaded, args, options, report, stats, time, guard.budget(), screen)
     };
+    let conclude = |report| show(report, Stats::default(), clock());
+    shown_in_any_case(&conclude, || {
+        let outcome = selvedge_symbolic::check(loaded.program(), &options, guard.budget(), &clock);
+        let time = clock();
+        if let Some(mistake) = outcome.mistakes.first() {
+            return Err(Failure::Internal(format!(
+                "the solver found an execution that the interpreter does not have: {mistake}"
+            )));
+        }
+        so_far::publish(&outcome.report);
+        show(outcome.report, outcome.stats, time)
+    })
+}
+
+/// Confirms what was found, and shows it.
+#[allow(clippy::too_many_arguments, reason = "one for each part of the result")]
+fn show(
+    loaded: &Loaded,
+    args: &CheckArgs,
+    options: Options,
+    mut report: Report,
+    stats: Stats,
+    time: Duration,
+    budget: &Budget,
+    screen: &Screen,
+) -> Result<Exit, Failure> {
+    let found = confirm_all(loaded, &mut report, budget)?;
+    let (verdict, threads) = (report.verdict(), report.threads);
+    let inconclusive = report.inconclusive;
+    let result =
+        Shown { found, inconclusive, verdict, threads, stats, loaded, options, args, time };
     let text = match (args.output.json, args.quiet) {
         (true, _) => to_text(&result.json()),
         (false, true) => result.verdict_line(screen),
         (false, false) => result.text(screen),
     };
     let printed = screen.print(&text);
-    let saved = saved::save(args.save_trace.as_deref(), &loaded, result.found.first(), screen);
+    let saved = saved::save(args.save_trace.as_deref(), loaded, result.found.first(), screen);
     exit::after(result.verdict.into(), [printed, saved])
 }
 

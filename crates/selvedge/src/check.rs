@@ -16,9 +16,10 @@ use selvedge_explore::{Algorithm, Limits, Options};
 use crate::alloc::Reuse;
 use crate::failure::{self, Look, ReplayCommand};
 use crate::outcome::Outcome;
+use crate::rt::caps::Caps;
 use crate::rt::runtime::{Learned, RwLockPolicy, Shared, running};
 use crate::rt::signal_stack::SignalStack;
-use crate::rt::whim::{Patience, Spurious};
+use crate::rt::whim::Spurious;
 use crate::rt::{Spot, arena};
 use crate::watch::{Pulse, Times, Watched};
 
@@ -76,6 +77,7 @@ pub struct Builder {
     panics_are_results: bool,
     spin_turns: u32,
     leaks: bool,
+    guard_freed: bool,
     reuse: Reuse,
     rwlock_policy: RwLockPolicy,
     spurious: u32,
@@ -102,6 +104,7 @@ impl Default for Builder {
             panics_are_results: false,
             spin_turns: SPIN_TURNS,
             leaks: false,
+            guard_freed: false,
             reuse: Reuse::default(),
             rwlock_policy: RwLockPolicy::Any,
             spurious: 1,
@@ -147,7 +150,8 @@ impl Builder {
     }
 
     /// Stops after so much time. Code that is in the middle of a step then may end it; if it computes on, or
-    /// waits for something of `std`, it is left, the report says where, and the test fails.
+    /// waits for something of `std`, it is left: the verdict is [`Verdict::Inconclusive`], the report says where, and the
+    /// test fails.
     pub fn max_time(mut self, most: Duration) -> Self {
         self.times.all = Some(most);
         self
@@ -198,6 +202,30 @@ impl Builder {
     /// ```
     pub fn leaks(mut self, on: bool) -> Self {
         self.leaks = on;
+        self
+    }
+
+    /// Whether memory that was freed cannot be used by plain reads and writes either; off unless said otherwise, since each
+    /// block then takes pages of its own, and each free a call of the system. A use ends the thread, and is reported with
+    /// the places where the memory was allocated and freed. It is seen in executions in which it comes
+    /// after the free: other orders are not run for its sake, as they are for operations on types of this crate. Linux on x86-64
+    /// only: on other systems the process ends when the schedule is printed.
+    ///
+    /// ```
+    /// # #[cfg(all(target_os = "linux", target_arch = "x86_64"))] {
+    /// # use selvedge::{Builder, ViolationKind};
+    /// let outcome = Builder::new().guard_freed(true).explore(|| {
+    ///     let numbers = vec![1, 2, 3];
+    ///     let first = numbers.as_ptr();
+    ///     drop(numbers);
+    ///     // SAFETY: a mistake: the vector is gone.
+    ///     assert_eq!(unsafe { first.read_volatile() }, 1);
+    /// });
+    /// assert_eq!(outcome.kinds(), [ViolationKind::UseAfterFree]);
+    /// # }
+    /// ```
+    pub fn guard_freed(mut self, on: bool) -> Self {
+        self.guard_freed = on;
         self
     }
 
@@ -417,6 +445,13 @@ impl Builder {
             report.inconclusive.retain(|reason| *reason != Inconclusive::Bound(Bound::Interrupted));
             report.note(Inconclusive::GaveUp(reason));
         }
+        if shared.unguarded.get() {
+            report.note(Inconclusive::GaveUp(
+                "an execution frees more blocks than can be guarded at a time (`Builder::guard_freed`): plain uses \
+                 of the others are not seen; let the test free fewer, or leave the option out"
+                    .to_owned(),
+            ));
+        }
         if shared.weak.get() {
             report.fact("memory", failure::WEAK.to_owned());
         }
@@ -474,7 +509,7 @@ impl Builder {
             spin_turns: self.spin_turns,
             ends_loops: self.options.limits.steps == Self::default().options.limits.steps,
             rwlock_policy: self.rwlock_policy,
-            spurious: Spurious::new(self.spurious, self.spurious_everywhere, Patience::DEFAULT),
+            spurious: Spurious::new(self.spurious, self.spurious_everywhere),
             learned: Learned::default(),
             weak: Cell::new(false),
             assumed: Cell::new(None),
@@ -488,6 +523,9 @@ impl Builder {
             is_unsteady: Cell::new(false),
             about_block: RefCell::new(None),
             watched: RefCell::new(None),
+            guards: self.guard_freed,
+            unguarded: Cell::new(false),
+            caps: Caps::default(),
             block_leaks: self.leaks,
             reuses: self.reuse == Reuse::Choice,
             unsteady: RefCell::new(None),
