@@ -11,7 +11,7 @@ use selvedge_report::{
 };
 
 use crate::args::CompareArgs;
-use crate::check::{confirm_all, covers_json};
+use crate::check::{asked_for, confirm_all};
 use crate::exit::{self, Exit, Failure};
 use crate::guard::Guard;
 use crate::progress::Watch;
@@ -96,7 +96,12 @@ impl Row {
                 | Bound::Work
                 | Bound::Interrupted,
             ) => true,
-            Inconclusive::Bound(_) | Inconclusive::GaveUp(_) | Inconclusive::NotProved(_) => false,
+            Inconclusive::Bound(_)
+            | Inconclusive::GaveUp(_)
+            | Inconclusive::NotProved(_)
+            | Inconclusive::Assumed(_)
+            | Inconclusive::DataRace(_)
+            | Inconclusive::Nondeterministic(_) => false,
         })
     }
 
@@ -279,7 +284,7 @@ fn json(rows: &[Row], agree: bool, args: &CompareArgs, loaded: &Loaded) -> Compa
             equivalence: info.equivalence.name(),
             verdict: row.verdict().name(),
             exhausted: row.is_exhausted(),
-            covers: covers_json(info.covers, args.races),
+            covers: asked_for(info.covers, args.races).into(),
             executions: row.report.counts.into(),
             steps: row.report.steps,
             seconds: row.time.as_secs_f64(),
@@ -289,7 +294,7 @@ fn json(rows: &[Row], agree: bool, args: &CompareArgs, loaded: &Loaded) -> Compa
         }
     });
     CompareJson {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
+        version: env!("CARGO_PKG_VERSION"),
         command: "compare",
         file: loaded.file.clone(),
         constants: loaded.constants.clone(),

@@ -5,13 +5,15 @@ mod places;
 mod search;
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::panic::Location;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use selvedge_core::{Bound, Budget, Inconclusive, Report, Verdict};
+use selvedge_core::{Bound, Budget, Covers, Inconclusive, Report, Verdict};
 use selvedge_explore::{Algorithm, Limits, Options};
+use selvedge_report::Method;
 
 use crate::alloc::Reuse;
 use crate::failure::{self, Look, ReplayCommand};
@@ -397,11 +399,7 @@ impl Builder {
             Verdict::Verified => true,
             Verdict::Violated => false,
             Verdict::Inconclusive => {
-                let asked = |reason| self.asked_for(reason);
-                let assumed = outcome.assumed.is_some() && self.spin_turns == SPIN_TURNS;
-                outcome.unsteady.is_none()
-                    && !assumed
-                    && outcome.report.inconclusive.iter().all(asked)
+                outcome.report().inconclusive.iter().all(|reason| self.asked_for(reason))
             }
         };
         if fine && !self.quiet {
@@ -460,23 +458,36 @@ impl Builder {
         if !spurious.is_empty() {
             report.fact("spurious", spurious.join("; "));
         }
-        let time = start.elapsed();
-        let unsteady = shared.unsteady.borrow().clone();
-        Outcome {
-            report,
-            algorithm: self.algorithm,
-            failures,
-            checked_at: here,
-            replayed: schedule.is_some(),
-            data_races: self.options.data_races,
-            seed: self.sample.map(|(_, seed)| seed),
-            assumed: shared.assumed.get().map(|spot| assumption(spot, self.spin_turns)),
-            weak: shared.weak.get(),
-            bounded,
-            left_out,
-            unsteady,
-            time,
+        if let Some(spot) = shared.assumed.get() {
+            report.note(Inconclusive::Assumed(assumption(spot, self.spin_turns)));
         }
+        if let Some(difference) = shared.unsteady.borrow().as_ref() {
+            let reason = format!("the closure is nondeterministic: {difference}");
+            report.note(Inconclusive::Nondeterministic(reason));
+        }
+        let covers = self.algorithm.info().covers;
+        let found_out = selvedge_report::Outcome {
+            file: here.file().to_owned(),
+            constants: BTreeMap::new(),
+            method: self.method(schedule.is_some()),
+            covers: Covers { data_races: covers.data_races && self.options.data_races, ..covers },
+            report,
+            found: failures,
+            time: start.elapsed(),
+        };
+        let weak = shared.weak.get();
+        Outcome { found_out, checked_at: here, weak, bounded, left_out }
+    }
+
+    /// How executions are covered. `replayed`: it is one that was asked for.
+    fn method(&self, replayed: bool) -> Method {
+        let (info, seed) = (self.algorithm.info(), self.sample.map(|(_, seed)| seed));
+        let (algorithm, equivalence) = match seed {
+            _ if replayed => ("replay", None),
+            Some(_) => ("sample", None),
+            None => (info.name, Some(info.equivalence.name())),
+        };
+        Method::Explored { algorithm, equivalence, seed }
     }
 
     /// The schedule to follow, if one was asked for.
@@ -532,7 +543,7 @@ impl Builder {
         })
     }
 
-    /// Whether the user asked for the bound that is the reason.
+    /// Whether the user asked for what is the reason.
     fn asked_for(&self, reason: &Inconclusive) -> bool {
         match reason {
             Inconclusive::Bound(Bound::Steps(most)) => {
@@ -540,7 +551,10 @@ impl Builder {
             }
             Inconclusive::Bound(Bound::Interrupted)
             | Inconclusive::GaveUp(_)
-            | Inconclusive::NotProved(_) => false,
+            | Inconclusive::NotProved(_)
+            | Inconclusive::DataRace(_)
+            | Inconclusive::Nondeterministic(_) => false,
+            Inconclusive::Assumed(_) => self.spin_turns != SPIN_TURNS,
             Inconclusive::Bound(_) => true,
         }
     }
