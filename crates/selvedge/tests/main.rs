@@ -26,5 +26,6 @@ mod spin_patterns;
 mod spurious;
 mod spurious_models;
 mod std_surface;
+mod tricky;
 mod unwinding;
 mod waiting_writers;
