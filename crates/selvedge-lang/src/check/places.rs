@@ -3,13 +3,16 @@
 use super::body::{BodyChecker, Region};
 use super::effects::Effect;
 use super::names::MOST_HINTS;
-use super::tree::{Element, Expr, ExprKind, Query};
 use super::{Meaning, type_name};
-use crate::ast::{Expr as AstExpr, ExprKind as Ast, Ident, ObjectKind, Place};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::ir::{GlobalId, Type};
 use crate::lexer::KEYWORDS;
+use crate::ops::{Container, LockMode, Query, Variable};
 use crate::span::Span;
+use crate::tree::resolved::{Element, Expr, Leaf};
+use crate::tree::written::{
+    Expr as AstExpr, ExprKind as Ast, Ident, Leaf as AstLeaf, ObjectKind, Place,
+};
 
 /// What kind of object an operation needs.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -26,6 +29,14 @@ pub(super) enum Wanted {
 }
 
 impl Wanted {
+    /// Returns what is locked in this way.
+    pub(super) fn lock(mode: LockMode) -> Self {
+        match mode {
+            LockMode::Mutex => Wanted::Mutex,
+            LockMode::Read | LockMode::Write => Wanted::Rwlock,
+        }
+    }
+
     fn accepts(self, kind: ObjectKind) -> bool {
         match self {
             Wanted::Variable => matches!(kind, ObjectKind::Shared { .. }),
@@ -84,7 +95,7 @@ impl BodyChecker<'_, '_> {
                 return None;
             }
             indices?;
-            return Some(Expr { kind: ExprKind::Local(local), ty, span: place.span });
+            return Some(Expr::leaf(Leaf::Local(local), ty, place.span));
         }
         let Some(entry) = self.checker.names.get(&place.name.text).copied() else {
             self.indices(place);
@@ -99,8 +110,7 @@ impl BodyChecker<'_, '_> {
                     return None;
                 }
                 let value = self.checker.constants[i].value?;
-                let kind = ExprKind::Constant(value.value);
-                Some(Expr { kind, ty: value.ty, span: place.span })
+                Some(Expr::constant(value.value, value.ty, place.span))
             }
             Meaning::Object(i) => self.object_value(i, place),
             Meaning::Thread(i) => self.thread_handle(i, place),
@@ -127,18 +137,19 @@ impl BodyChecker<'_, '_> {
                 let what = format!("a read of `{}`", place.name.text);
                 self.effect(Effect::Read, &what, place.span);
                 let ty = self.checker.objects[i].ty;
-                Some(Expr { kind: ExprKind::Read(element), ty, span: place.span })
+                let read = Variable::Read { target: (), variable: element };
+                Some(Expr::of(read, ty, place.span))
             }
             ObjectKind::List | ObjectKind::Map if place.indices.len() == dimensions + 1 => {
                 let (container, key) = self.entry_of(i, place)?;
                 let what = format!("a read of `{}`", place.name.text);
                 self.effect(Effect::Read, &what, place.span);
                 let query = match decl.kind {
-                    ObjectKind::List => Query::Element(Box::new(key)),
-                    _ => Query::Get(Box::new(key)),
+                    ObjectKind::List => Query::Element(key),
+                    _ => Query::Get(key),
                 };
-                let kind = ExprKind::Query { container, query };
-                Some(Expr { kind, ty: Type::Int, span: place.span })
+                let ask = Container::Ask { target: (), container, query };
+                Some(Expr::of(ask, Type::Int, place.span))
             }
             kind => {
                 self.indices(place);
@@ -190,8 +201,7 @@ impl BodyChecker<'_, '_> {
             return None;
         }
         let index = indices?.pop().map(Box::new);
-        let kind = ExprKind::Thread { group: i, index };
-        Some(Expr { kind, ty: Type::Thread, span: place.span })
+        Some(Expr::leaf(Leaf::Thread { group: i, index }, Type::Thread, place.span))
     }
 
     /// Returns an argument that names an object, such as `m` in `try_lock(m)`. `user` is what needs it.
@@ -202,8 +212,8 @@ impl BodyChecker<'_, '_> {
         user: &str,
     ) -> Option<(usize, Element)> {
         match &expr.kind {
-            Ast::Place(place) => self.object(place, wanted, user),
-            Ast::Paren(inner) => self.object_argument(inner, wanted, user),
+            Ast::Leaf(AstLeaf::Place(place)) => self.object(place, wanted, user),
+            Ast::Leaf(AstLeaf::Paren(inner)) => self.object_argument(inner, wanted, user),
             _ => {
                 let message = format!("{user} needs {}, and this is a value", wanted.describe());
                 self.report(Diagnostic::error(expr.span, message));
@@ -297,7 +307,7 @@ impl BodyChecker<'_, '_> {
         let Some(sizes) = self.checker.objects[i].sizes.clone() else { return };
         let name = &self.checker.objects[i].decl.name.text;
         for (index, size) in indices.iter().zip(sizes) {
-            if let ExprKind::Constant(value) = index.kind
+            if let Some(value) = index.as_constant()
                 && u32::try_from(value).map_or(true, |value| value >= size)
             {
                 let message =

@@ -1,6 +1,6 @@
 //! What can be told about an instruction before the program runs.
 
-use crate::ir::{Change, GlobalId, GlobalKind, Label, Op, Procedure, Program, Query};
+use crate::ir::{GlobalId, GlobalKind, Label, Op, Procedure, Program, Thread};
 
 /// About one visible instruction and the invisible code after it.
 #[derive(Clone, Copy, Default)]
@@ -28,7 +28,7 @@ pub(super) fn compute(program: &Program) -> Vec<Foresight> {
                     foresight.may_end |= future.may_end;
                     foresight.may_go_on |= future.may_go_on;
                 });
-                foresight.may_end |= may_fault(&instruction.op);
+                foresight.may_end |= instruction.op.may_fault();
                 // What happens inside is known only by running it.
                 if matches!(instruction.op, Op::AtomicBegin { .. }) {
                     foresight.may_end = true;
@@ -62,7 +62,7 @@ fn futures(procedure: &Procedure, called: bool) -> Vec<Future> {
                 Op::Call { .. } => Future { may_end: true, may_go_on: true },
                 op => {
                     let mut future = Future {
-                        may_end: may_fault(op),
+                        may_end: op.may_fault(),
                         may_go_on: matches!(op, Op::Assume { .. }),
                     };
                     op.for_each_successor(Label::new(at), |to, _| {
@@ -79,61 +79,6 @@ fn futures(procedure: &Procedure, called: bool) -> Vec<Future> {
         if !changed {
             return futures;
         }
-    }
-}
-
-/// Returns whether the instruction itself can fault.
-fn may_fault(op: &Op) -> bool {
-    match op {
-        Op::Copy { .. }
-        | Op::Own { .. }
-        | Op::Jump { .. }
-        | Op::Branch { .. }
-        | Op::Return { .. }
-        | Op::Assume { .. }
-        | Op::AtomicEnd { .. }
-        | Op::Await { .. }
-        | Op::Read { .. }
-        | Op::Write { .. }
-        | Op::CompareExchange { .. }
-        | Op::Exchange { .. }
-        | Op::TryLock { .. }
-        | Op::TryReadLock { .. }
-        | Op::TryWriteLock { .. }
-        | Op::Down { .. }
-        | Op::TryDown { .. }
-        | Op::Signal { .. }
-        | Op::Broadcast { .. }
-        | Op::Arrive { .. }
-        | Op::Join { .. }
-        | Op::Yield => false,
-        Op::Binary { op, .. } => {
-            use crate::ir::BinaryOp::{Add, Divide, Multiply, Remainder, Subtract};
-            matches!(op, Add | Subtract | Multiply | Divide | Remainder)
-        }
-        Op::Unary { op, .. } => !matches!(op, crate::ir::UnaryOp::Not),
-        Op::ReadContainer { query, .. } => matches!(query, Query::Element(_) | Query::Get(_)),
-        Op::ChangeContainer { change, .. } => {
-            matches!(change, Change::Set(..) | Change::Pop(_) | Change::PopFront(_))
-        }
-        Op::Index { .. }
-        | Op::ThreadIndex { .. }
-        | Op::Call { .. }
-        | Op::Assert { .. }
-        | Op::AtomicBegin { .. }
-        | Op::FetchAdd { .. }
-        | Op::Lock { .. }
-        | Op::Unlock { .. }
-        | Op::ReadLock { .. }
-        | Op::ReadUnlock { .. }
-        | Op::WriteLock { .. }
-        | Op::WriteUnlock { .. }
-        | Op::Up { .. }
-        | Op::Wait { .. }
-        | Op::Spawn { .. }
-        | Op::Send { .. }
-        | Op::Receive { .. }
-        | Op::Choose { .. } => true,
     }
 }
 
@@ -178,7 +123,7 @@ pub(super) fn crowded_barriers(program: &Program) -> Vec<GlobalId> {
         .iter()
         .flat_map(|procedure| &procedure.code)
         .filter_map(|instruction| match instruction.op {
-            Op::Spawn { procedure, .. } => Some(procedure),
+            Op::Thread(Thread::Spawn { procedure, .. }) => Some(procedure),
             _ => None,
         })
         .collect();
@@ -204,7 +149,7 @@ fn barriers_used(program: &Program) -> Vec<Vec<usize>> {
         for (i, procedure) in program.procedures.iter().enumerate() {
             for instruction in &procedure.code {
                 let more = match &instruction.op {
-                    Op::Arrive { barrier } => vec![barrier.global.index()],
+                    Op::Barrier(op) => vec![op.barrier().global.index()],
                     Op::Call { procedure, .. } => used[procedure.index()].clone(),
                     _ => continue,
                 };

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use selvedge_lang::ir::{
-    AtomicId, BinaryOp, Change, GlobalId, Instruction, Label, Op, Operand, ProcedureId, Program,
-    Query, SiteId, Slot, Type, UnaryOp,
+    AtomicId, BinaryOp, Compute, Container, GlobalId, Instruction, Label, Op, Operand, ProcedureId,
+    Program, Query, SiteId, Slot, Thread, Type,
 };
 
 /// A block: an atomic procedure or a named atomic block.
@@ -97,14 +97,14 @@ impl Touched {
         let site = *site;
         op.for_each_object(|object| {
             self.globals.insert(object.global);
-            if !matches!(op, Op::Read { .. } | Op::ReadContainer { .. }) {
+            if !op.only_reads() {
                 self.written.insert(object.global);
             }
         });
-        if let Op::ReadContainer { container, query: Query::Length, .. } = op {
+        if let Op::Container(Container::Ask { container, query: Query::Length, .. }) = op {
             self.measured.insert(container.global);
         }
-        self.spawns |= matches!(op, Op::Spawn { .. });
+        self.spawns |= matches!(op, Op::Thread(Thread::Spawn { .. }));
         self.waits |= matches!(op, Op::Await { .. });
         self.may_fail |= may_fail(op) && !counts_rounds(code, at);
         if let Some(what) = strange(op) {
@@ -125,41 +125,31 @@ fn called(op: &Op) -> Option<ProcedureId> {
     }
 }
 
+/// Returns whether it fails by itself, in a way that the solver is asked about: not by running out of something.
 fn may_fail(op: &Op) -> bool {
-    use BinaryOp::{Add, Divide, Multiply, Remainder, Subtract};
-    match op {
-        Op::Binary { op, .. } => matches!(op, Add | Subtract | Multiply | Divide | Remainder),
-        Op::Unary { op, .. } => matches!(op, UnaryOp::Negate | UnaryOp::Abs),
-        Op::ReadContainer { query, .. } => matches!(query, Query::Element(_) | Query::Get(_)),
-        Op::ChangeContainer { change, .. } => {
-            matches!(change, Change::Set(..) | Change::Pop(_) | Change::PopFront(_))
-        }
-        Op::Index { .. }
-        | Op::ThreadIndex { .. }
-        | Op::Assert { .. }
-        | Op::FetchAdd { .. }
-        | Op::Up { .. }
-        | Op::Call { .. } => true,
-        _ => false,
-    }
+    op.may_fault() && !matches!(op, Op::AtomicBegin { .. } | Op::Thread(_) | Op::Message(_))
 }
 
 /// Returns whether it raises the index of a `for` loop, which is below a limit then.
 fn counts_rounds(code: &[Instruction], at: Label) -> bool {
-    let Op::Binary { op: BinaryOp::Add, target, left: Operand::Slot(index), right } =
-        &code[at.index()].op
-    else {
+    let computed = |at: Label| match code.get(at.index()).map(|instruction| &instruction.op) {
+        Some(Op::Compute { target, value: Compute::Binary(op, Operand::Slot(left), right) }) => {
+            Some((*target, *op, *left, *right))
+        }
+        _ => None,
+    };
+    let Some((target, BinaryOp::Add, index, Operand::Constant(1))) = computed(at) else {
         return false;
     };
     let Some(Op::Jump { to }) = code.get(at.index() + 1).map(|next| &next.op) else { return false };
-    let Op::Binary { op: BinaryOp::Less, left, .. } = &code[to.index()].op else { return false };
-    target == index && *right == Operand::Constant(1) && *left == Operand::Slot(*index)
+    let Some((_, BinaryOp::Less, compared, _)) = computed(*to) else { return false };
+    target == index && compared == index
 }
 
 /// Returns what has no encoding.
 fn strange(op: &Op) -> Option<&'static str> {
     match op {
-        Op::Send { .. } => Some("sends a message"),
+        Op::Message(_) => Some("sends a message"),
         op if !op.allowed_in_atomic() => Some("has an operation that no block may have"),
         _ => None,
     }

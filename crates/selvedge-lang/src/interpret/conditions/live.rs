@@ -1,6 +1,6 @@
 //! Which slots still matter: those that are read before they are written again.
 
-use crate::ir::{Op, Operand};
+use crate::ir::{Compute, Op, Operand};
 
 use super::super::load::Loaded;
 
@@ -62,5 +62,9 @@ impl Live {
 }
 
 fn may_show(op: &Op) -> bool {
-    matches!(op, Op::Assert { .. } | Op::Binary { .. } | Op::Unary { .. })
+    match op {
+        Op::Assert { .. } => true,
+        Op::Compute { value, .. } => matches!(value, Compute::Binary(..) | Compute::Unary(..)),
+        _ => false,
+    }
 }

@@ -18,7 +18,7 @@ use selvedge_core::{
     ViolationKind,
 };
 
-use crate::ir::{AtomicId, ConditionArgument, Independence, Op, Program};
+use crate::ir::{AtomicId, Compute, ConditionArgument, Independence, Op, Program, Thread};
 
 use super::Interpreter;
 use super::invisible::Pause;
@@ -40,10 +40,10 @@ pub(super) struct Analysis {
 
 impl Analysis {
     fn new(loaded: &Loaded, caps: Caps) -> Self {
-        let names_matter = loaded
-            .code
-            .iter()
-            .any(|it| matches!(it.op, Op::Spawn { target: Some(_), .. } | Op::Own { .. }));
+        let names_matter = loaded.code.iter().any(|it| match &it.op {
+            Op::Compute { value, .. } => *value == Compute::Own,
+            op => matches!(op, Op::Thread(Thread::Spawn { target: Some(_), .. })),
+        });
         let mut constraints: BTreeMap<_, Vec<usize>> = BTreeMap::new();
         for (number, independence) in loaded.program.independence.iter().enumerate() {
             constraints

@@ -1,7 +1,8 @@
 //! Invariant 7: what may stand where, also in what is called from there.
 
 use super::Errors;
-use crate::ir::{Label, Op, ProcedureId, Program};
+use crate::ir::{Compute, Label, Op, ProcedureId, Program};
+use crate::ops::Part;
 
 pub(super) fn check(program: &Program, errors: &mut Errors) {
     let mut atomic = Context::new(program, "an atomic section", Op::allowed_in_atomic);
@@ -24,11 +25,11 @@ pub(super) fn check(program: &Program, errors: &mut Errors) {
                     atomic.visit(procedure);
                 }
             }
-            if let Op::Receive { alternatives, .. } = &instruction.op {
-                let guards =
-                    alternatives.iter().filter_map(|alternative| alternative.guard.as_ref());
-                guards.for_each(|used| guard.visit(used.procedure));
-            }
+            instruction.op.for_each_part(|part| {
+                if let Part::Guard(used) = part {
+                    guard.visit(used.procedure);
+                }
+            });
         }
     }
     for context in [atomic, look, guard] {
@@ -37,9 +38,11 @@ pub(super) fn check(program: &Program, errors: &mut Errors) {
 }
 
 fn allowed_in_guard(op: &Op) -> bool {
-    let forbidden =
-        matches!(op, Op::Assume { .. } | Op::Own { .. } | Op::Await { .. } | Op::AtomicEnd { .. });
-    !op.is_visible() && !forbidden
+    let is_forbidden = match op {
+        Op::Compute { value, .. } => *value == Compute::Own,
+        op => matches!(op, Op::Assume { .. } | Op::Await { .. } | Op::AtomicEnd { .. }),
+    };
+    !op.is_visible() && !is_forbidden
 }
 
 /// The procedures that can run in some context.
