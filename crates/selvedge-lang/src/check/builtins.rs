@@ -124,19 +124,19 @@ impl BodyChecker<'_, '_> {
         Some(match name.text.as_str() {
             "wait" => self.wait(args, span),
             "signal" => self
-                .on_object(Wanted::Cond, Effect::Wait, "signal(c)", args, span)
+                .on_object(Wanted::One(ObjectKind::Cond), Effect::Wait, "signal(c)", args, span)
                 .map(|cond| statement(Cond::Signal { cond })),
             "broadcast" => self
-                .on_object(Wanted::Cond, Effect::Wait, "broadcast(c)", args, span)
+                .on_object(Wanted::One(ObjectKind::Cond), Effect::Wait, "broadcast(c)", args, span)
                 .map(|cond| statement(Cond::Broadcast { cond })),
             "up" => self
-                .on_object(Wanted::Semaphore, Effect::Send, "up(s)", args, span)
+                .on_object(Wanted::One(ObjectKind::Semaphore), Effect::Send, "up(s)", args, span)
                 .map(|semaphore| statement(Semaphore::Up { semaphore })),
             "down" => self
-                .on_object(Wanted::Semaphore, Effect::Wait, "down(s)", args, span)
+                .on_object(Wanted::One(ObjectKind::Semaphore), Effect::Wait, "down(s)", args, span)
                 .map(|semaphore| statement(Semaphore::Down { semaphore })),
             "arrive" => self
-                .on_object(Wanted::Barrier, Effect::Wait, "arrive(b)", args, span)
+                .on_object(Wanted::One(ObjectKind::Barrier), Effect::Wait, "arrive(b)", args, span)
                 .map(|barrier| statement(Barrier::Arrive { barrier })),
             "clear" => self
                 .on_object(Wanted::ListOrMap, Effect::Write, "clear(q)", args, span)
@@ -185,7 +185,7 @@ impl BodyChecker<'_, '_> {
 
     fn compare_exchange(&mut self, args: &[AstExpr], span: Span) -> Option<Expr> {
         let [x, old, new] = self.exactly("compare_exchange(x, old, new)", args, span)?;
-        let variable = self.object_argument(x, Wanted::Variable, "`compare_exchange`");
+        let variable = self.object_argument(x, Wanted::VARIABLE, "`compare_exchange`");
         self.effect(Effect::Write, "`compare_exchange`", span);
         let ty = variable.as_ref().map_or(Type::Int, |(i, _)| self.checker.objects[*i].ty);
         let expected = self.typed(old, ty, "the expected value");
@@ -198,7 +198,7 @@ impl BodyChecker<'_, '_> {
 
     fn exchange(&mut self, args: &[AstExpr], span: Span) -> Option<Expr> {
         let [x, new] = self.exactly("exchange(x, new)", args, span)?;
-        let variable = self.object_argument(x, Wanted::Variable, "`exchange`");
+        let variable = self.object_argument(x, Wanted::VARIABLE, "`exchange`");
         self.effect(Effect::Write, "`exchange`", span);
         let ty = variable.as_ref().map_or(Type::Int, |(i, _)| self.checker.objects[*i].ty);
         let new = self.typed(new, ty, "the new value");
@@ -208,7 +208,7 @@ impl BodyChecker<'_, '_> {
 
     fn fetch_add(&mut self, args: &[AstExpr], span: Span) -> Option<Expr> {
         let [x, delta] = self.exactly("fetch_add(x, d)", args, span)?;
-        let variable = self.object_argument(x, Wanted::Variable, "`fetch_add`");
+        let variable = self.object_argument(x, Wanted::VARIABLE, "`fetch_add`");
         self.effect(Effect::Write, "`fetch_add`", span);
         let delta = self.typed(delta, Type::Int, "what is added");
         let (i, variable) = variable?;
@@ -238,7 +238,8 @@ impl BodyChecker<'_, '_> {
     fn try_down(&mut self, args: &[AstExpr], span: Span) -> Option<Expr> {
         let [semaphore] = self.exactly("try_down(s)", args, span)?;
         self.effect(Effect::Wait, "`try_down`", span);
-        let (_, semaphore) = self.object_argument(semaphore, Wanted::Semaphore, "`try_down`")?;
+        let (_, semaphore) =
+            self.object_argument(semaphore, Wanted::One(ObjectKind::Semaphore), "`try_down`")?;
         Some(Expr::of(Semaphore::TryDown { target: (), semaphore }, Type::Bool, span))
     }
 
@@ -292,7 +293,7 @@ impl BodyChecker<'_, '_> {
 
     fn contains(&mut self, args: &[AstExpr], span: Span) -> Option<Expr> {
         let [list, value] = self.exactly("contains(q, v)", args, span)?;
-        self.query("`contains`", list, Wanted::List, span, |body| {
+        self.query("`contains`", list, Wanted::One(ObjectKind::List), span, |body| {
             let value = body.typed(value, Type::Int, "a value in a list")?;
             Some((Query::Contains(value), Type::Bool))
         })
@@ -300,7 +301,7 @@ impl BodyChecker<'_, '_> {
 
     fn has(&mut self, args: &[AstExpr], span: Span) -> Option<Expr> {
         let [map, key] = self.exactly("has(table, k)", args, span)?;
-        self.query("`has`", map, Wanted::Map, span, |body| {
+        self.query("`has`", map, Wanted::One(ObjectKind::Map), span, |body| {
             let key = body.typed(key, Type::Int, "a key")?;
             Some((Query::Has(key), Type::Bool))
         })
@@ -308,7 +309,7 @@ impl BodyChecker<'_, '_> {
 
     fn get(&mut self, args: &[AstExpr], span: Span) -> Option<Expr> {
         let [map, key, default] = self.exactly("get(table, k, default)", args, span)?;
-        self.query("`get`", map, Wanted::Map, span, |body| {
+        self.query("`get`", map, Wanted::One(ObjectKind::Map), span, |body| {
             let key = body.typed(key, Type::Int, "a key");
             let default = body.typed(default, Type::Int, "the default value");
             Some((Query::GetOr(key?, default?), Type::Int))
@@ -319,7 +320,7 @@ impl BodyChecker<'_, '_> {
         let [list] = self.exactly(usage, args, span)?;
         let word = if front { "`pop_front`" } else { "`pop`" };
         self.effect(Effect::Write, word, span);
-        let (_, list) = self.object_argument(list, Wanted::List, word)?;
+        let (_, list) = self.object_argument(list, Wanted::One(ObjectKind::List), word)?;
         let change = if front { Change::PopFront(Some(())) } else { Change::Pop(Some(())) };
         Some(Expr::of(Container::Change { container: list, change }, Type::Int, span))
     }
@@ -327,8 +328,8 @@ impl BodyChecker<'_, '_> {
     fn wait(&mut self, args: &[AstExpr], span: Span) -> Option<StmtKind> {
         let [cond, mutex] = self.exactly("wait(c, m)", args, span)?;
         self.effect(Effect::Wait, "`wait`", span);
-        let cond = self.object_argument(cond, Wanted::Cond, "`wait`");
-        let mutex = self.object_argument(mutex, Wanted::Mutex, "`wait`");
+        let cond = self.object_argument(cond, Wanted::One(ObjectKind::Cond), "`wait`");
+        let mutex = self.object_argument(mutex, Wanted::One(ObjectKind::Mutex), "`wait`");
         Some(statement(Cond::Wait { cond: cond?.1, mutex: mutex?.1 }))
     }
 
@@ -349,7 +350,7 @@ impl BodyChecker<'_, '_> {
     fn push(&mut self, args: &[AstExpr], span: Span) -> Option<StmtKind> {
         let [list, value] = self.exactly("push(q, v)", args, span)?;
         self.effect(Effect::Write, "`push`", span);
-        let list = self.object_argument(list, Wanted::List, "`push`");
+        let list = self.object_argument(list, Wanted::One(ObjectKind::List), "`push`");
         let value = self.typed(value, Type::Int, "a value in a list");
         let change = Change::Push(value?);
         Some(statement(Container::Change { container: list?.1, change }))
@@ -358,7 +359,7 @@ impl BodyChecker<'_, '_> {
     fn remove(&mut self, args: &[AstExpr], span: Span) -> Option<StmtKind> {
         let [map, key] = self.exactly("remove(table, k)", args, span)?;
         self.effect(Effect::Write, "`remove`", span);
-        let map = self.object_argument(map, Wanted::Map, "`remove`");
+        let map = self.object_argument(map, Wanted::One(ObjectKind::Map), "`remove`");
         let key = self.typed(key, Type::Int, "a key");
         let change = Change::Remove(key?);
         Some(statement(Container::Change { container: map?.1, change }))

@@ -15,66 +15,49 @@ use crate::tree::written::{
 };
 
 /// What kind of object an operation needs.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(super) enum Wanted {
-    Variable,
-    Mutex,
-    Rwlock,
-    Cond,
-    Semaphore,
-    Barrier,
-    List,
-    Map,
+    /// One of this kind; a variable of any type.
+    One(ObjectKind),
     ListOrMap,
 }
 
 impl Wanted {
+    pub(super) const VARIABLE: Wanted = Wanted::One(ObjectKind::Shared { atomic: false, ty: None });
+
     /// Returns what is locked in this way.
     pub(super) fn lock(mode: LockMode) -> Self {
-        match mode {
-            LockMode::Mutex => Wanted::Mutex,
-            LockMode::Read | LockMode::Write => Wanted::Rwlock,
-        }
+        Wanted::One(match mode {
+            LockMode::Mutex => ObjectKind::Mutex,
+            LockMode::Read | LockMode::Write => ObjectKind::Rwlock,
+        })
     }
 
     fn accepts(self, kind: ObjectKind) -> bool {
         match self {
-            Wanted::Variable => matches!(kind, ObjectKind::Shared { .. }),
-            Wanted::Mutex => kind == ObjectKind::Mutex,
-            Wanted::Rwlock => kind == ObjectKind::Rwlock,
-            Wanted::Cond => kind == ObjectKind::Cond,
-            Wanted::Semaphore => kind == ObjectKind::Semaphore,
-            Wanted::Barrier => kind == ObjectKind::Barrier,
-            Wanted::List => kind == ObjectKind::List,
-            Wanted::Map => kind == ObjectKind::Map,
+            Wanted::One(wanted) => std::mem::discriminant(&wanted) == std::mem::discriminant(&kind),
             Wanted::ListOrMap => matches!(kind, ObjectKind::List | ObjectKind::Map),
         }
     }
 
     fn describe(self) -> &'static str {
         match self {
-            Wanted::Variable => "a shared variable",
-            Wanted::Mutex => "a mutex",
-            Wanted::Rwlock => "a reader-writer lock",
-            Wanted::Cond => "a condition variable",
-            Wanted::Semaphore => "a semaphore",
-            Wanted::Barrier => "a barrier",
-            Wanted::List => "a list",
-            Wanted::Map => "a map",
+            Wanted::One(kind) => kind.describe(),
             Wanted::ListOrMap => "a list or a map",
         }
     }
 
     fn declaration(self, name: &str) -> String {
-        match self {
-            Wanted::Variable => format!("shared {name} = 0;"),
-            Wanted::Mutex => format!("mutex {name};"),
-            Wanted::Rwlock => format!("rwlock {name};"),
-            Wanted::Cond => format!("cond {name};"),
-            Wanted::Semaphore => format!("semaphore {name} = 0;"),
-            Wanted::Barrier => format!("barrier {name}(2);"),
-            Wanted::List | Wanted::ListOrMap => format!("list {name};"),
-            Wanted::Map => format!("map {name};"),
+        let Wanted::One(kind) = self else { return format!("list {name};") };
+        match kind {
+            ObjectKind::Shared { .. } => format!("shared {name} = 0;"),
+            ObjectKind::Mutex => format!("mutex {name};"),
+            ObjectKind::Rwlock => format!("rwlock {name};"),
+            ObjectKind::Cond => format!("cond {name};"),
+            ObjectKind::Semaphore => format!("semaphore {name} = 0;"),
+            ObjectKind::Barrier => format!("barrier {name}(2);"),
+            ObjectKind::List => format!("list {name};"),
+            ObjectKind::Map => format!("map {name};"),
         }
     }
 }
@@ -268,10 +251,12 @@ impl BodyChecker<'_, '_> {
     fn lock_help(&self, meaning: Meaning, wanted: Wanted, name: &str) -> Option<String> {
         let Meaning::Object(i) = meaning else { return None };
         match (self.checker.objects[i].decl.kind, wanted) {
-            (ObjectKind::Rwlock, Wanted::Mutex) => {
+            (ObjectKind::Rwlock, Wanted::One(ObjectKind::Mutex)) => {
                 Some(format!("write `read_lock {name}` or `write_lock {name}`"))
             }
-            (ObjectKind::Mutex, Wanted::Rwlock) => Some(format!("write `lock {name}`")),
+            (ObjectKind::Mutex, Wanted::One(ObjectKind::Rwlock)) => {
+                Some(format!("write `lock {name}`"))
+            }
             _ => None,
         }
     }

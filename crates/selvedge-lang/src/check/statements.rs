@@ -200,7 +200,7 @@ impl BodyChecker<'_, '_> {
         let dimensions = self.checker.objects[i].decl.sizes.len();
         match kind {
             ObjectKind::Shared { .. } => {
-                let element = self.object(target, Wanted::Variable, "an assignment");
+                let element = self.object(target, Wanted::VARIABLE, "an assignment");
                 self.effect(Effect::Write, &format!("a write of `{name}`"), span);
                 let ty = self.checker.objects[i].ty;
                 let value = self.new_value(op, ty, value, target);

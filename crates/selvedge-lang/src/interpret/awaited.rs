@@ -9,7 +9,7 @@
 
 use selvedge_core::{Access, Footprint, Mode, ObjectId};
 
-use crate::ir::{Global, Label, ObjectRef, Op, Operand, Procedure, ProcedureId, Program};
+use crate::ir::{Global, Label, ObjectRef, Op, Operand, Procedure, Program};
 
 /// For each atomic section that may wait: where its code starts, and what it may look at. Sections
 /// that always read the same one thing are left out.
@@ -130,56 +130,22 @@ fn reads_of_section(program: &Program, procedure: &Procedure, begin: usize) -> R
         raised: Vec::new(),
     };
     let mut called = Vec::new();
-    let own = reachable(procedure, begin, begin);
-    for &at in &own {
-        let op = &procedure.code[at].op;
+    let begin = Label::new(begin);
+    for at in procedure.rest_of_section(begin, begin) {
+        let op = &procedure.code[at.index()].op;
         let before = reads.places.len();
         reads.note(op);
         if reads.places.len() > before {
-            reads.repeated |= reachable(procedure, begin, at).contains(&at);
+            reads.repeated |= procedure.rest_of_section(begin, at).contains(&at);
         }
-        note_call(op, &mut called);
+        called.extend(op.called());
     }
-    let mut next = 0;
-    while let Some(&callee) = called.get(next) {
-        for instruction in &program.procedures[callee.index()].code {
-            reads.note(&instruction.op);
-            note_call(&instruction.op, &mut called);
-        }
+    for callee in program.called_from(called) {
+        let code = &program.procedures[callee.index()].code;
+        code.iter().for_each(|instruction| reads.note(&instruction.op));
         reads.repeated = true;
-        next += 1;
     }
     reads
-}
-
-/// Returns the instructions that can run after the one at `from`, up to the end of the section that starts
-/// at `begin`.
-fn reachable(procedure: &Procedure, begin: usize, from: usize) -> Vec<usize> {
-    let Op::AtomicBegin { atomic } = procedure.code[begin].op else { return Vec::new() };
-    let mut seen = vec![false; procedure.code.len()];
-    let mut found = Vec::new();
-    let mut work = vec![from];
-    while let Some(at) = work.pop() {
-        let op = &procedure.code[at].op;
-        if *op == (Op::AtomicEnd { atomic }) {
-            continue;
-        }
-        op.for_each_successor(Label::new(at), |to, _| {
-            if to.index() < seen.len() && !std::mem::replace(&mut seen[to.index()], true) {
-                found.push(to.index());
-                work.push(to.index());
-            }
-        });
-    }
-    found
-}
-
-fn note_call(op: &Op, called: &mut Vec<ProcedureId>) {
-    if let Op::Call { procedure, .. } = op
-        && !called.contains(procedure)
-    {
-        called.push(*procedure);
-    }
 }
 
 /// Returns the objects that the references denote; all elements where the index is not a constant.

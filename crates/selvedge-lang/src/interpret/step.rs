@@ -29,13 +29,20 @@ impl Machine {
         choice: u32,
         effect: &mut Effect,
     ) -> Result<(), BlockedAt> {
+        self.tentatively(me, |machine| match machine.perform(loaded, me, choice, effect) {
+            true => Ok(()),
+            false => Err(BlockedAt { pc: machine.threads[me].pc }),
+        })
+    }
+
+    /// Does something in a step of `me`, and takes it back.
+    fn tentatively<T>(&mut self, me: usize, act: impl FnOnce(&mut Self) -> T) -> T {
         self.record.on = false;
         self.begin_step(me);
-        let taken = self.perform(loaded, me, choice, effect);
-        let pc = self.threads[me].pc;
+        let result = act(self);
         self.undo_step();
         self.record.on = true;
-        if taken { Ok(()) } else { Err(BlockedAt { pc }) }
+        result
     }
 
     /// Returns the `await` that is false, if `me` stands at an atomic section and is blocked there.
@@ -86,11 +93,9 @@ impl Machine {
             self.pending(loaded, me, 0, &mut effect);
         } else {
             let mut budget = self.budget;
-            self.record.on = false;
-            self.begin_step(me);
-            self.run_section(loaded, me, &mut effect.footprint, &mut budget);
-            self.undo_step();
-            self.record.on = true;
+            self.tentatively(me, |machine| {
+                machine.run_section(loaded, me, &mut effect.footprint, &mut budget);
+            });
         }
         let own = effect.footprint.accesses().iter().filter(|access| !access.mode.is_cause());
         objects.extend(own.map(|access| access.object));
@@ -138,7 +143,7 @@ impl Machine {
             } else {
                 Flexibility::Conditional
             };
-            let pause = self.run_section(loaded, me, &mut effect.footprint, &mut budget);
+            let pause = Some(self.run_section(loaded, me, &mut effect.footprint, &mut budget));
             if let Some(section) = loaded.awaited(before.pc) {
                 self.add_awaited(section, me, &mut effect.footprint);
             }
@@ -273,21 +278,6 @@ impl Machine {
         Ok(())
     }
 
-    /// Performs a part of a larger step, and adds what it touches.
-    fn execute_inside(
-        &mut self,
-        loaded: &Loaded,
-        me: usize,
-        footprint: &mut Footprint,
-    ) -> Result<(), Failure> {
-        let thread = self.threads[me];
-        let at = At { loaded, me, thread: &thread };
-        if let Some(op) = loaded.op(thread.pc).operation() {
-            op.footprint(self, at, 0, footprint);
-        }
-        self.execute(at, 0)
-    }
-
     #[inline]
     fn run_invisible(&mut self, loaded: &Loaded, me: usize, budget: &mut u64) -> Pause {
         let (thread, stack) = (&mut self.threads[me], &mut self.stacks[me]);
@@ -301,24 +291,41 @@ impl Machine {
         me: usize,
         footprint: &mut Footprint,
         budget: &mut u64,
-    ) -> Option<Pause> {
+    ) -> Pause {
         let mut open = 0;
         loop {
-            let pause = self.run_invisible(loaded, me, budget);
-            let pc = self.threads[me].pc;
-            match pause {
-                Pause::Visible if matches!(loaded.op(pc), Op::AtomicBegin { .. }) => {
-                    open += 1;
-                    self.threads[me].pc += 1;
-                }
-                Pause::Visible => {
-                    if let Err(fault) = self.execute_inside(loaded, me, footprint) {
-                        return Some(Pause::Fault(fault));
-                    }
-                }
+            match self.run_inside(loaded, me, footprint, budget) {
+                Pause::Visible => open += 1,
                 Pause::AtomicEnd if open > 1 => open -= 1,
-                Pause::AtomicEnd => return Some(self.run_invisible(loaded, me, budget)),
-                pause => return Some(pause),
+                Pause::AtomicEnd => return self.run_invisible(loaded, me, budget),
+                pause => return pause,
+            }
+        }
+    }
+
+    /// Runs code as a part of one step, up to a border of an atomic section: past it, whether it begins there
+    /// ([`Pause::Visible`]) or ends.
+    fn run_inside(
+        &mut self,
+        loaded: &Loaded,
+        me: usize,
+        footprint: &mut Footprint,
+        budget: &mut u64,
+    ) -> Pause {
+        loop {
+            match self.run_invisible(loaded, me, budget) {
+                Pause::Visible => {}
+                pause => return pause,
+            }
+            let thread = self.threads[me];
+            let Some(op) = loaded.op(thread.pc).operation() else {
+                self.threads[me].pc += 1;
+                return Pause::Visible;
+            };
+            let at = At { loaded, me, thread: &thread };
+            op.footprint(self, at, 0, footprint);
+            if let Err(fault) = self.execute(at, 0) {
+                return Pause::Fault(fault);
             }
         }
     }
@@ -343,27 +350,15 @@ impl Machine {
         let mut stack = arguments.to_vec();
         stack.resize(entry.frame as usize, 0);
         self.stacks.push(stack);
-        self.record.on = false;
-        self.begin_step(me);
         let mut budget = self.budget;
-        let pause = loop {
-            let pause = self.run_invisible(loaded, me, &mut budget);
-            let pc = self.threads[me].pc;
-            match pause {
-                Pause::Visible if matches!(loaded.op(pc), Op::AtomicBegin { .. }) => {
-                    self.threads[me].pc += 1;
+        let pause = self.tentatively(me, |machine| {
+            loop {
+                match machine.run_inside(loaded, me, footprint, &mut budget) {
+                    Pause::Visible | Pause::AtomicEnd => {}
+                    pause => break pause,
                 }
-                Pause::AtomicEnd => {}
-                Pause::Visible => {
-                    if let Err(fault) = self.execute_inside(loaded, me, footprint) {
-                        break Pause::Fault(fault);
-                    }
-                }
-                pause => break pause,
             }
-        };
-        self.undo_step();
-        self.record.on = true;
+        });
         self.threads.pop();
         self.stacks.pop();
         pause

@@ -54,6 +54,7 @@ mod display;
 mod identity;
 mod ids;
 mod instruction;
+mod paths;
 mod queries;
 mod verify;
 

@@ -19,7 +19,7 @@ use crate::ops::Reach;
 use super::super::invisible::frames;
 use super::super::load::Loaded;
 use super::super::machine::{Machine, Phase};
-use super::live::Live;
+use super::Live;
 
 /// How far the rest of a thread's code is followed to find what it may still touch.
 ///
@@ -182,7 +182,7 @@ fn standing(loaded: &Loaded, machine: &Machine, live: &Live, thread: usize) -> S
             let size = loaded.procedures[procedure.index()].frame as usize;
             let mut slots = vec![None; size];
             for &slot in live.at(frame.pc) {
-                slots[slot as usize] = Some(stack[(frame.base + slot) as usize]);
+                slots[slot.index()] = Some(stack[(frame.base + slot.0) as usize]);
             }
             Frame { pc: frame.pc, target: frame.target, slots }
         })
