@@ -44,7 +44,7 @@ impl Cond {
         }
     }
 
-    /// Gives the mutex up and parks, or takes it again.
+    /// Releases the mutex and parks, or takes it again.
     fn wait(&self, machine: &mut Machine, at: At<'_>, mutex: ObjectRef) -> Result<Then, Failure> {
         let element = machine.element(at, mutex);
         let cond = machine.element(at, self.cond());

@@ -6,7 +6,8 @@ use selvedge_core::{Footprint, Mode, ViolationKind};
 
 use super::declare::operations;
 use super::{Code, Facts, Form, Operation, Parts, Reach, Stands, Then};
-use crate::interpret::{At, Done, Failure, Loaded, Machine, Reads, fault, machine::ContentUndo};
+use crate::interpret::machine::ContentUndo;
+use crate::interpret::{At, Done, Failure, Loaded, Machine, Reads, fault};
 use crate::ir::{Checked, Checker, GlobalKind, Names, ObjectRef, Operand, Type};
 
 /// An operation on a list or map.

@@ -8,11 +8,8 @@ use std::fmt::{self, Display, Formatter};
 use selvedge_core::{Flexibility, Footprint, Mode, ViolationKind};
 
 use super::{Code, Facts, Form, Operation, Parts, Reach, Stands, Then};
-use crate::interpret::{
-    At, Done, Failure, Loaded, Machine, Phase, Reads, fault,
-    machine::{self, ContentUndo},
-    typed,
-};
+use crate::interpret::machine::{self, ContentUndo};
+use crate::interpret::{At, Done, Failure, Loaded, Machine, Phase, Reads, fault, typed};
 use crate::ir::{Checked, Checker, Names, Operand, ProcedureId, Type, list};
 
 /// An operation on messages.

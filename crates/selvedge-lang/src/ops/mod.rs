@@ -16,9 +16,10 @@
 //! Everything else is generic. An operation is generic over the [`Form`] of its parts: the parser applies it to
 //! expressions with names, the checker to expressions with types, and the code to slots; lowering, resolving labels
 //! and listing operands are one `map` each. The interpreter (`interpret/`) asks [`Op::operation`] and knows no
-//! operation but those on variables, which are inlined. The analyses ask for [`Facts`]. What invisible
-//! instructions compute is said over a [`Domain`]: numbers when the program
-//! runs, unknowns when its future is estimated, circuits and terms in `selvedge-symbolic`.
+//! operation but those on variables, which are inlined. The analyses ask for [`Facts`]. What invisible instructions
+//! compute is said over a [`Domain`]: numbers when the program runs, unknowns when its future is estimated, circuits
+//! and terms in `selvedge-symbolic`. What visible operations do is not: there a circuit adds events and a term forks,
+//! and code that is generic over both would be longer than each of them.
 //!
 //! Control flow is no family: a jump, a branch, a call and the borders of atomic sections mean something else to
 //! everyone who follows code.

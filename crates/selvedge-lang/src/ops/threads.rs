@@ -6,10 +6,8 @@ use selvedge_core::{Flexibility, Footprint, Mode, ViolationKind};
 
 use super::declare::operations;
 use super::{Facts, Operation, Reach, Stands, Then};
-use crate::interpret::{
-    At, Done, Failure, Loaded, Machine, Phase, Reads,
-    fault::{self, value_text},
-};
+use crate::interpret::fault::{self, value_text};
+use crate::interpret::{At, Done, Failure, Loaded, Machine, Phase, Reads};
 use crate::ir::{Checked, Checker, Names, Type, list};
 
 operations! {

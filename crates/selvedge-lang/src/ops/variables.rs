@@ -6,11 +6,8 @@ use selvedge_core::{Flexibility, Footprint, Mode, ViolationKind};
 
 use super::declare::operations;
 use super::{Facts, Operation, Reach, Stands, Then};
-use crate::interpret::{
-    At, Done, Failure, Loaded, Machine, Reads,
-    fault::{self, value_text},
-    typed,
-};
+use crate::interpret::fault::{self, value_text};
+use crate::interpret::{At, Done, Failure, Loaded, Machine, Reads, typed};
 use crate::ir::{Checked, Checker, Names, ObjectRef, Type};
 
 operations! {

@@ -1,9 +1,9 @@
 //! The tree of a program: statements and expressions around operations.
 //!
-//! It exists at two stages. The parser makes it from what is [written](Written), with names that are not looked up
-//! yet. The checker turns it into what is [resolved](Resolved): names looked up, types known, constants computed; lowering
-//! that cannot fail. Both are this tree. What differs is in the leaves, and in the operations' operands (see [`Form`]).
-//! Declarations are different at each stage: `written.rs`, `resolved.rs`.
+//! It exists at two stages. The parser makes what is [written](Written), with names that are not looked up yet. The
+//! checker makes what is [resolved](Resolved): names looked up, types known, constants computed; lowering that cannot
+//! fail. Both are this tree: they differ in the leaves, and in the operands of operations (see [`Form`]). Only
+//! declarations have types of their own at each stage: `written.rs`, `resolved.rs`.
 
 pub(crate) mod resolved;
 pub(crate) mod written;
