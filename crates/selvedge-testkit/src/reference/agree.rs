@@ -26,7 +26,7 @@ pub struct Effort {
 
 impl Default for Effort {
     fn default() -> Self {
-        Self { states: 20_000, interleavings: 20_000, executions: 20_000, finals: 200 }
+        Self { states: 4_000, interleavings: 10_000, executions: 10_000, finals: 200 }
     }
 }
 
@@ -57,10 +57,12 @@ pub fn agree(text: &str, constants: &[(String, i64)], effort: Effort) -> Result<
         expected.executions = None;
         (Algorithm::Sleep, effort.executions)
     };
-    let found = match tool::facts(text, constants, algorithm, most)? {
+    let found = match tool::facts(text, &program, constants, algorithm, most)? {
         Some(found) => found,
         None if algorithm == Algorithm::Oracle => {
-            return Err(format!("the reference has {total} interleavings, the tool more than {most}"));
+            return Err(format!(
+                "the reference has {total} interleavings, the tool more than {most}"
+            ));
         }
         None => return Ok(Compared::TooLarge),
     };
@@ -82,13 +84,14 @@ fn same_finals(
 ) -> Result<bool, String> {
     let Some(probe) = probe(text, program, expected) else { return Ok(false) };
     let Some(found) =
-        tool::facts(&probe.text, constants, Algorithm::Sleep, effort.executions)?
+        tool::facts(&probe.text, program, constants, Algorithm::Sleep, effort.executions)?
     else {
         return Ok(false);
     };
     let ends = found.violations.iter().filter(|(kind, _)| *kind == ViolationKind::Finally);
     let unknown = || vec!["other values".to_owned()];
-    let ends = ends.map(|(_, line)| probe.lines.get(line).cloned().unwrap_or_else(unknown)).collect();
+    let ends =
+        ends.map(|(_, line)| probe.lines.get(line).cloned().unwrap_or_else(unknown)).collect();
     let names: Vec<String> = program.values().into_iter().map(|(name, _)| name).collect();
     let what = format!("the final values of {}", names.join(" "));
     match difference(&what, expected, &ends, |values| values.join(" ")) {

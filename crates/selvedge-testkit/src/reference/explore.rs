@@ -7,35 +7,35 @@ use std::collections::BTreeMap;
 
 use super::facts::{Deadlock, Executions, Facts};
 use super::program::Program;
-use super::run::{finally, settle, step};
+use super::run::{NoStep, finally, settle, step};
 use super::state::{Object, Start, State, Status, Thread, ThreadId, Value};
 
-/// What the program can do; `None` if it has more than `most` states, or executions that do not end.
+/// What the program can do; `None` if it has more than `most` states, or is too much work otherwise.
 pub fn explore(program: &Program, most: usize) -> Option<Facts> {
     let mut facts = Facts::default();
     let mut executions = Executions::default();
-    let mut layer = BTreeMap::from([(initial(program, &mut facts), 1_u128)]);
+    let mut layer = BTreeMap::from([(initial(program)?, 1_u128)]);
     let mut seen = 1;
     while !layer.is_empty() {
         let mut next = BTreeMap::new();
         for (state, ways) in layer {
             let mut is_last = true;
             for thread in state.threads.keys() {
-                for after in steps(program, &state, thread, &mut facts) {
+                for after in steps(program, &state, thread, &mut facts)? {
                     is_last = false;
                     // There are fewer interleavings than fit; where there are not, the number is the same nonsense everywhere.
                     let total: &mut u128 = next.entry(after).or_default();
                     *total = total.saturating_add(ways);
                 }
+                if seen + next.len() > most {
+                    return None;
+                }
             }
             if is_last {
-                judge(program, &state, ways, &mut facts, &mut executions);
+                judge(program, &state, ways, &mut facts, &mut executions)?;
             }
         }
         seen += next.len();
-        if seen > most {
-            return None;
-        }
         layer = next;
     }
     facts.executions = Some(executions);
@@ -43,32 +43,41 @@ pub fn explore(program: &Program, most: usize) -> Option<Facts> {
 }
 
 /// The state in which all threads are before their first visible operation.
-fn initial(program: &Program, facts: &mut Facts) -> State {
+fn initial(program: &Program) -> Option<State> {
     let mut state = State { objects: program.objects.clone(), threads: BTreeMap::new() };
     let ids: Vec<ThreadId> = (0..program.threads.len()).map(|number| vec![number as u32]).collect();
     for (number, id) in ids.iter().enumerate() {
         state.threads.insert(id.clone(), Thread::new(Start::Declared(number)));
     }
     for id in &ids {
-        facts.violations.extend(settle(program, &mut state, id));
+        settle(program, &mut state, id).ok()?;
     }
-    state
+    Some(state)
 }
 
-/// The states after a step of `thread`, one for each alternative.
-fn steps(program: &Program, state: &State, thread: &ThreadId, facts: &mut Facts) -> Vec<State> {
+/// The states after a step of `thread`, one for each alternative; none if it is blocked.
+fn steps(
+    program: &Program,
+    state: &State,
+    thread: &ThreadId,
+    facts: &mut Facts,
+) -> Option<Vec<State>> {
     let mut states = Vec::new();
     if !matches!(state.threads[thread].status, Status::Before(_)) {
-        return states;
+        return Some(states);
     }
     let mut alternatives = 1;
     while states.len() < alternatives {
-        let Ok(taken) = step(program, state, thread, states.len()) else { break };
+        let taken = match step(program, state, thread, states.len()) {
+            Ok(taken) => taken,
+            Err(NoStep::Blocked(_)) => break,
+            Err(NoStep::TooLong) => return None,
+        };
         alternatives = taken.alternatives;
-        facts.violations.extend(taken.faults);
+        facts.violations.extend(taken.fault);
         states.push(taken.state);
     }
-    states
+    Some(states)
 }
 
 /// Judges a state in which no thread can take a step.
@@ -78,34 +87,37 @@ fn judge(
     ways: u128,
     facts: &mut Facts,
     executions: &mut Executions,
-) {
+) -> Option<()> {
     let has = |status| state.threads.values().any(|thread| thread.status == status);
     let waiting: Deadlock = waiting(program, state);
-    let total = if has(Status::Assumed) {
-        &mut executions.blocked
-    } else if has(Status::Failed) {
+    let total = if has(Status::Failed) {
         &mut executions.complete
+    } else if has(Status::Assumed) {
+        &mut executions.blocked
     } else if waiting.is_empty() {
-        facts.violations.extend(finally(program, state));
+        facts.violations.extend(finally(program, state).ok()?);
         let values = program.values();
         let contents = values.iter().map(|(_, at)| content(&state.objects[*at])).collect();
         facts.finals.insert(contents);
         &mut executions.complete
     } else {
+        facts.deadlock_lines.insert(waiting.iter().map(|(_, line)| *line).collect());
         facts.deadlocks.insert(waiting);
         &mut executions.deadlocked
     };
     *total = total.saturating_add(ways);
+    Some(())
 }
 
 /// The threads that wait, without daemons.
 fn waiting(program: &Program, state: &State) -> Deadlock {
     let mut waiting = Deadlock::new();
     for (id, thread) in &state.threads {
-        let is_daemon = matches!(thread.start, Start::Declared(number) if program.threads[number].daemon);
+        let is_daemon =
+            matches!(thread.start, Start::Declared(number) if program.threads[number].daemon);
         if !is_daemon
             && let Status::Before(_) = thread.status
-            && let Err(line) = step(program, state, id, 0)
+            && let Err(NoStep::Blocked(line)) = step(program, state, id, 0)
         {
             waiting.insert((name(program, state, id), line));
         }

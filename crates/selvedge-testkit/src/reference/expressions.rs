@@ -4,7 +4,7 @@ use selvedge_core::ViolationKind;
 
 use super::arithmetic::{self, NoResult};
 use super::operations::{self, Shared};
-use super::run::{Attempt, Run, Stop, Turn};
+use super::run::{Attempt, MOST_ALTERNATIVES, Run, Stop, Turn, settle};
 use super::state::{Object, Start, Thread, ThreadId, Value};
 use super::syntax::{Expr, ExprKind, Place};
 
@@ -27,13 +27,25 @@ impl Run<'_> {
                 self.result(line, arithmetic::binary(*operator, &left, &right))?
             }
             ExprKind::And(left, right) => {
-                if self.expr(left)?.bool() { self.expr(right)? } else { Value::Bool(false) }
+                if self.expr(left)?.bool() {
+                    self.expr(right)?
+                } else {
+                    Value::Bool(false)
+                }
             }
             ExprKind::Or(left, right) => {
-                if self.expr(left)?.bool() { Value::Bool(true) } else { self.expr(right)? }
+                if self.expr(left)?.bool() {
+                    Value::Bool(true)
+                } else {
+                    self.expr(right)?
+                }
             }
             ExprKind::If(condition, then, otherwise) => {
-                if self.expr(condition)?.bool() { self.expr(then)? } else { self.expr(otherwise)? }
+                if self.expr(condition)?.bool() {
+                    self.expr(then)?
+                } else {
+                    self.expr(otherwise)?
+                }
             }
             ExprKind::Call(name, arguments) => match self.program.routines.get(name) {
                 Some(routine) => {
@@ -79,7 +91,7 @@ impl Run<'_> {
         self.read(place.line, &shared)
     }
 
-    /// Evaluates the indices of something shared.
+    /// Evaluates the indices of something shared, and checks them: all before anything else in the statement.
     pub(super) fn shared(&mut self, place: &Place) -> Result<Shared, Stop> {
         let mut indices = Vec::new();
         for index in &place.indices {
@@ -88,8 +100,10 @@ impl Run<'_> {
         let array = self.program.arrays.get(&place.name);
         let array = array.unwrap_or_else(|| panic!("what is {}?", place.name));
         // What is left is an index of a list or a key of a map.
-        let inner = (indices.len() > array.dimensions.len()).then(|| indices[array.dimensions.len()]);
-        Ok(Shared { object: array.element(&indices), inner })
+        let inner =
+            (indices.len() > array.dimensions.len()).then(|| indices[array.dimensions.len()]);
+        let object = array.element(&indices).ok_or(out_of_bounds(place.line))?;
+        Ok(Shared { object, inner })
     }
 
     /// Reads a variable, or an element of a list or map.
@@ -104,21 +118,14 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// A visible operation on an object, which is a violation if there is none.
+    /// A visible operation on an object.
     pub(super) fn on_object(
         &mut self,
         line: u32,
         shared: &Shared,
         perform: impl FnOnce(&mut Object, &ThreadId) -> Attempt,
     ) -> Result<Value, Stop> {
-        let Some(at) = shared.object else { return Err(self.out_of_bounds(line)) };
-        self.visible(line, |state, me| perform(&mut state.objects[at], me))
-    }
-
-    /// An index is out of bounds.
-    pub(super) fn out_of_bounds(&mut self, line: u32) -> Stop {
-        let wrong = |_: &mut _, _: &_| Attempt::Wrong(ViolationKind::Bounds);
-        self.visible(line, wrong).expect_err("it is wrong")
+        self.visible(line, |state, me| perform(&mut state.objects[shared.object], me))
     }
 
     fn choose(
@@ -130,6 +137,7 @@ impl Run<'_> {
         match self.turn(line)? {
             Turn::Answered(value) => Ok(value),
             Turn::Now(_) if alternatives <= 0 => Err(Stop::Fault((ViolationKind::Bounds, line))),
+            Turn::Now(_) if alternatives > MOST_ALTERNATIVES => Err(Stop::TooLong),
             Turn::Now(choice) => {
                 self.alternatives = alternatives as usize;
                 Ok(self.answer(value(choice)))
@@ -147,7 +155,7 @@ impl Run<'_> {
         parent.spawned += 1;
         let start = Start::Routine(name.to_owned(), arguments);
         self.state.threads.insert(child.clone(), Thread::new(start));
-        self.settle(&child);
+        settle(self.program, self.state, &child).map_err(|_| Stop::TooLong)?;
         Ok(self.answer(Value::Thread(child)))
     }
 
@@ -158,7 +166,8 @@ impl Run<'_> {
             return self.result(line, result);
         }
         // The first argument of all others is something shared.
-        let Some((Expr { kind: ExprKind::Place(place), .. }, others)) = arguments.split_first() else {
+        let Some((Expr { kind: ExprKind::Place(place), .. }, others)) = arguments.split_first()
+        else {
             panic!("line {line}: {name} of something that is not shared");
         };
         if name == "len" {
@@ -185,9 +194,7 @@ impl Run<'_> {
 
     /// Releases the mutex and waits for a signal: a step; acquires the mutex again: another one.
     fn wait(&mut self, line: u32, cond: &Shared, mutex: &Shared) -> Result<Value, Stop> {
-        let (Some(cond), Some(mutex)) = (cond.object, mutex.object) else {
-            return Err(self.out_of_bounds(line));
-        };
+        let (cond, mutex) = (cond.object, mutex.object);
         self.visible(line, |state, me| {
             if state.objects[mutex] != Object::Mutex(Some(me.clone())) {
                 return Attempt::Wrong(ViolationKind::Misuse);
@@ -209,11 +216,10 @@ impl Run<'_> {
 
     /// Wakes one waiter, chosen by the scheduler.
     fn signal(&mut self, line: u32, cond: &Shared) -> Result<Value, Stop> {
-        let Some(at) = cond.object else { return Err(self.out_of_bounds(line)) };
         match self.turn(line)? {
             Turn::Answered(value) => Ok(value),
             Turn::Now(choice) => {
-                let waiters = operations::waiters(&mut self.state.objects[at]);
+                let waiters = operations::waiters(&mut self.state.objects[cond.object]);
                 self.alternatives = waiters.len().max(1);
                 if let Some(woken) = waiters.iter().nth(choice).cloned() {
                     waiters.remove(&woken);
@@ -228,4 +234,9 @@ impl Run<'_> {
         let opened = self.on_object(line, barrier, |object, _| operations::arrive(object))?;
         self.on_object(line, barrier, |object, _| operations::leave(object, &opened))
     }
+}
+
+/// An index is out of bounds: local code knows.
+pub(super) fn out_of_bounds(line: u32) -> Stop {
+    Stop::Fault((ViolationKind::Bounds, line))
 }

@@ -29,6 +29,8 @@ pub struct Facts {
     pub violations: BTreeSet<(ViolationKind, u32)>,
     /// The deadlocks.
     pub deadlocks: BTreeSet<Deadlock>,
+    /// For each deadlock that is reported: the lines on which threads wait.
+    pub deadlock_lines: BTreeSet<BTreeSet<u32>>,
     /// The final values of executions in which every thread ended, daemons excepted.
     pub finals: BTreeSet<Values>,
     /// The number of interleavings; `None` if they were not counted.
@@ -89,6 +91,11 @@ impl Facts {
         let place = |(kind, line): &(ViolationKind, u32)| format!("{kind} on line {line}");
         difference("the violations", &self.violations, &tool.violations, place)
             .or_else(|| difference("the deadlocks", &self.deadlocks, &tool.deadlocks, show))
+            .or_else(|| {
+                let lines = |lines: &BTreeSet<u32>| format!("{lines:?}");
+                let what = "the lines of deadlocks";
+                difference(what, &self.deadlock_lines, &tool.deadlock_lines, lines)
+            })
             .or_else(|| match (self.executions, tool.executions) {
                 (Some(reference), Some(tool)) if reference != tool => {
                     Some(format!("the reference has {reference:?}, the tool {tool:?}\n"))

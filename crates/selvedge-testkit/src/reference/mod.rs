@@ -10,9 +10,10 @@
 
 mod agree;
 mod arithmetic;
+mod campaign;
 pub mod draw;
-mod expressions;
 mod explore;
+mod expressions;
 mod facts;
 mod lexer;
 mod operations;
@@ -28,6 +29,7 @@ mod syntax;
 pub mod tool;
 
 pub use agree::{Compared, Effort, agree};
+pub use campaign::Origin;
 pub use explore::explore;
 pub use facts::{Deadlock, Executions, Facts, Values};
 pub use program::Program;

@@ -11,8 +11,8 @@ use super::syntax::{LockOp, Operator};
 
 /// Something shared whose indices are known.
 pub(super) struct Shared {
-    /// Where it is; `None` if an index is out of bounds.
-    pub(super) object: Option<usize>,
+    /// Where it is.
+    pub(super) object: usize,
     /// The index of a list or the key of a map.
     pub(super) inner: Option<i32>,
 }
@@ -205,7 +205,11 @@ pub(super) fn built_in(
         }
         ("pop", Object::List(items), []) => items.pop().map_or(EMPTY, int),
         ("pop_front", Object::List(items), []) => {
-            if items.is_empty() { EMPTY } else { int(items.remove(0)) }
+            if items.is_empty() {
+                EMPTY
+            } else {
+                int(items.remove(0))
+            }
         }
         ("contains", Object::List(items), [item]) => bool(items.contains(&item.int())),
         ("clear", Object::List(items), []) => {

@@ -89,7 +89,17 @@ impl Parser {
     fn simple_statement(&mut self, word: &str) -> Parsed<StmtKind> {
         let is_keyword = matches!(
             word,
-            "let" | "skip" | "break" | "continue" | "return" | "assert" | "assume" | "await" | "join" | "send" | "yield"
+            "let"
+                | "skip"
+                | "break"
+                | "continue"
+                | "return"
+                | "assert"
+                | "assume"
+                | "await"
+                | "join"
+                | "send"
+                | "yield"
         );
         if !is_keyword {
             return self.assignment_or_call();

@@ -1,9 +1,7 @@
 //! Reads declarations; statements and expressions are read in files of their own.
 
 use super::lexer::{Kind, Token, tokens};
-use super::syntax::{
-    Expr, Finally, Initial, ObjectDecl, ObjectKind, Routine, Source, ThreadDecl,
-};
+use super::syntax::{Expr, Finally, Initial, ObjectDecl, ObjectKind, Routine, Source, ThreadDecl};
 
 /// Reads a program.
 ///

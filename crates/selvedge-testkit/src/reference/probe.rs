@@ -30,7 +30,8 @@ pub(super) fn probe(text: &str, program: &Program, expected: &BTreeSet<Values>) 
     let mut text = text.to_owned();
     if let Some(finally) = &program.finally {
         // Other lines stay where they are.
-        let block: String = text[finally.start..finally.end].chars().filter(|&c| c == '\n').collect();
+        let block: String =
+            text[finally.start..finally.end].chars().filter(|&c| c == '\n').collect();
         text.replace_range(finally.start..finally.end, &block);
     }
     text.push_str("\nfinally {\n");
@@ -48,9 +49,9 @@ pub(super) fn probe(text: &str, program: &Program, expected: &BTreeSet<Values>) 
     }
     let mut lines = BTreeMap::new();
     for values in expected {
-        let parts = other.iter().flat_map(|&at| {
-            comparisons(&names[at].0, &program.objects[names[at].1], &values[at])
-        });
+        let parts = other
+            .iter()
+            .flat_map(|&at| comparisons(&names[at].0, &program.objects[names[at].1], &values[at]));
         let mut parts: Vec<String> = parts.collect();
         if parts.is_empty() {
             parts.push("true".to_owned());

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use super::arithmetic;
 use super::parser::parse;
 use super::state::{Object, Value};
 use super::syntax::{
     Block, Expr, ExprKind, Finally, Initial, ObjectDecl, ObjectKind, Routine, Source, ThreadDecl,
 };
-use super::arithmetic;
 
 /// A program that can be run.
 #[derive(Debug)]
@@ -98,6 +98,11 @@ impl Program {
         })
     }
 
+    /// Whether a thread with this name starts at the beginning and is a daemon.
+    pub(super) fn is_daemon(&self, name: &str) -> bool {
+        self.threads.iter().any(|thread| thread.daemon && thread.name == name)
+    }
+
     /// The variables, lists and maps, by the names that a program would use, and where they are.
     pub(super) fn values(&self) -> Vec<(String, usize)> {
         let mut values = Vec::new();
@@ -167,7 +172,11 @@ impl Loader<'_> {
                 Value::Bool(self.value(left)?.bool() || self.value(right)?.bool())
             }
             ExprKind::If(condition, then, otherwise) => {
-                if self.value(condition)?.bool() { self.value(then)? } else { self.value(otherwise)? }
+                if self.value(condition)?.bool() {
+                    self.value(then)?
+                } else {
+                    self.value(otherwise)?
+                }
             }
             ExprKind::Call(name, arguments) if name == "len" => self.length(arguments)?,
             ExprKind::Call(name, arguments) => {

@@ -6,53 +6,81 @@ use super::program::Program;
 use super::state::{Fault, Start, State, Status, ThreadId, Value};
 use super::syntax::{Block, Routine};
 
-/// How deep calls can be nested.
+/// How many routines can be called and not have returned; the code of a thread counts as one.
 const MOST_CALLS: u32 = 1000;
+
+/// Longer local code is not run to its end: it may have none.
+const MOST_STATEMENTS: u32 = 20_000;
+
+/// More alternatives are not tried.
+pub(super) const MOST_ALTERNATIVES: i64 = 1000;
 
 /// What a step did.
 pub(super) struct Step {
     /// The state after it.
     pub(super) state: State,
     /// What it showed to be wrong.
-    pub(super) faults: Vec<Fault>,
+    pub(super) fault: Option<Fault>,
     /// How many alternatives it had.
     pub(super) alternatives: usize,
 }
 
-/// Runs the local code of a thread up to its first visible operation. Returns what is wrong.
-pub(super) fn settle(program: &Program, state: &mut State, thread: &ThreadId) -> Vec<Fault> {
+/// Why there is no step.
+#[derive(Debug)]
+pub(super) enum NoStep {
+    /// The thread waits on this line.
+    Blocked(u32),
+    /// It is too much work.
+    TooLong,
+}
+
+/// Runs the local code of a thread up to its first visible operation. If it fails before that, this is a step of its own.
+pub(super) fn settle(
+    program: &Program,
+    state: &mut State,
+    thread: &ThreadId,
+) -> Result<(), NoStep> {
     let mut run = Run::new(program, state, thread, None);
-    let stop = run.thread();
-    run.finish(stop).map(|(faults, _)| faults).expect("local code does not wait")
+    let stop = run.thread().map_err(|stop| match stop {
+        Stop::Fault((_, line)) => Stop::Before(line),
+        other => other,
+    });
+    run.finish(stop).map(|_| ())
 }
 
 /// Takes a step of `thread`, with this alternative.
 ///
 /// # Errors
-/// The line on which it waits, if it is blocked.
+/// Why it cannot be taken.
 pub(super) fn step(
     program: &Program,
     state: &State,
     thread: &ThreadId,
     alternative: usize,
-) -> Result<Step, u32> {
+) -> Result<Step, NoStep> {
     let mut state = state.clone();
     let mut run = Run::new(program, &mut state, thread, Some(alternative));
     let stop = run.thread();
-    let (faults, alternatives) = run.finish(stop)?;
-    Ok(Step { state, faults, alternatives })
+    let (fault, alternatives) = run.finish(stop)?;
+    Ok(Step { state, fault, alternatives })
 }
 
 /// Runs the `finally` block in a state in which every thread has ended. Returns what is wrong.
-pub(super) fn finally(program: &Program, state: &State) -> Option<Fault> {
-    let finally = program.finally.as_ref()?;
+///
+/// # Errors
+/// If it is too much work.
+pub(super) fn finally(program: &Program, state: &State) -> Result<Option<Fault>, NoStep> {
+    let Some(finally) = &program.finally else { return Ok(None) };
     let mut state = state.clone();
     let mut run = Run::new(program, &mut state, &ThreadId::new(), None);
     run.atomic = 1;
     match run.block(&finally.body) {
-        Ok(_) => None,
-        Err(Stop::Fault((ViolationKind::Assertion, line))) => Some((ViolationKind::Finally, line)),
-        Err(Stop::Fault(fault)) => Some(fault),
+        Ok(_) => Ok(None),
+        Err(Stop::Fault((ViolationKind::Assertion, line))) => {
+            Ok(Some((ViolationKind::Finally, line)))
+        }
+        Err(Stop::Fault(fault)) => Ok(Some(fault)),
+        Err(Stop::TooLong) => Err(NoStep::TooLong),
         Err(stop) => panic!("`finally` does not end: {stop:?}"),
     }
 }
@@ -66,6 +94,8 @@ pub(super) enum Stop {
     Blocked(u32),
     Fault(Fault),
     Assumed,
+    /// It runs for too long.
+    TooLong,
 }
 
 /// How a statement ends.
@@ -107,12 +137,16 @@ pub(super) struct Run<'a> {
     /// The local variables of the routine that runs, in the order of their declaration.
     pub(super) locals: Vec<(String, Value)>,
     calls: u32,
-    /// What was wrong with threads that were spawned.
-    faults: Vec<Fault>,
+    statements: u32,
 }
 
 impl<'a> Run<'a> {
-    fn new(program: &'a Program, state: &'a mut State, me: &ThreadId, permit: Option<usize>) -> Self {
+    fn new(
+        program: &'a Program,
+        state: &'a mut State,
+        me: &ThreadId,
+        permit: Option<usize>,
+    ) -> Self {
         let answers = state.threads.get(me).map_or(Vec::new(), |thread| thread.answers.clone());
         Self {
             program,
@@ -125,7 +159,7 @@ impl<'a> Run<'a> {
             atomic: 0,
             locals: Vec::new(),
             calls: 0,
-            faults: Vec::new(),
+            statements: 0,
         }
     }
 
@@ -137,6 +171,7 @@ impl<'a> Run<'a> {
                 if let Some((name, value)) = &thread.index {
                     self.locals.push((name.clone(), Value::Int(*value)));
                 }
+                self.calls = 1;
                 self.block(&thread.body)?;
             }
             Start::Routine(name, arguments) => {
@@ -147,16 +182,17 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Stores where the thread is now. Returns what is wrong, and how many alternatives its step had; if it is blocked, the line.
-    fn finish(self, stop: Result<(), Stop>) -> Result<(Vec<Fault>, usize), u32> {
-        let mut faults = self.faults;
+    /// Stores where the thread is now. Returns what is wrong, and how many alternatives its step had, or why there is no step.
+    fn finish(self, stop: Result<(), Stop>) -> Result<(Option<Fault>, usize), NoStep> {
+        let mut fault = None;
         let status = match stop {
             Ok(()) => Status::Ended,
             Err(Stop::Before(line)) => Status::Before(line),
-            Err(Stop::Blocked(line)) => return Err(line),
+            Err(Stop::Blocked(line)) => return Err(NoStep::Blocked(line)),
+            Err(Stop::TooLong) => return Err(NoStep::TooLong),
             Err(Stop::Assumed) => Status::Assumed,
-            Err(Stop::Fault(fault)) => {
-                faults.push(fault);
+            Err(Stop::Fault(found)) => {
+                fault = Some(found);
                 Status::Failed
             }
         };
@@ -168,7 +204,7 @@ impl<'a> Run<'a> {
             thread.answers.clear();
             thread.mailbox.clear();
         }
-        Ok((faults, self.alternatives))
+        Ok((fault, self.alternatives))
     }
 
     /// The thread comes to a visible operation.
@@ -272,15 +308,16 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Runs a thread that has just been spawned up to its first visible operation.
-    pub(super) fn settle(&mut self, thread: &ThreadId) {
-        let faults = settle(self.program, self.state, thread);
-        self.faults.extend(faults);
+    /// Counts the statements and iterations that run.
+    pub(super) fn tick(&mut self) -> Result<(), Stop> {
+        self.statements += 1;
+        if self.statements > MOST_STATEMENTS { Err(Stop::TooLong) } else { Ok(()) }
     }
 
     pub(super) fn block(&mut self, block: &Block) -> Result<Flow, Stop> {
         let outer = self.locals.len();
         for statement in block.iter() {
+            self.tick()?;
             match self.statement(statement)? {
                 Flow::Next => {}
                 flow => {

@@ -110,7 +110,13 @@ pub(super) struct Thread {
 
 impl Thread {
     pub(super) fn new(start: Start) -> Self {
-        Self { start, answers: Vec::new(), status: Status::Before(0), spawned: 0, mailbox: Vec::new() }
+        Self {
+            start,
+            answers: Vec::new(),
+            status: Status::Before(0),
+            spawned: 0,
+            mailbox: Vec::new(),
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use selvedge_core::ViolationKind;
 
 use super::arithmetic;
+use super::expressions::out_of_bounds;
 use super::operations::{self, Shared};
 use super::run::{Attempt, Flow, Run, Stop, Turn};
 use super::state::{Status, ThreadId, Value};
@@ -17,13 +18,16 @@ impl Run<'_> {
                 let value = self.expr(value)?;
                 self.locals.push((name.clone(), value));
             }
-            StmtKind::Assign(place, operator, value) => self.assign(line, place, *operator, value)?,
+            StmtKind::Assign(place, operator, value) => {
+                self.assign(line, place, *operator, value)?
+            }
             StmtKind::If(condition, then, otherwise) => {
                 let block = if self.expr(condition)?.bool() { then } else { otherwise };
                 return self.block(block);
             }
             StmtKind::While(condition, body) => {
                 while self.expr(condition)?.bool() {
+                    self.tick()?;
                     match self.block(body)? {
                         Flow::Next | Flow::Continue => {}
                         Flow::Break => break,
@@ -109,15 +113,10 @@ impl Run<'_> {
         }
     }
 
-    fn count(
-        &mut self,
-        name: &str,
-        low: &Expr,
-        high: &Expr,
-        body: &Block,
-    ) -> Result<Flow, Stop> {
+    fn count(&mut self, name: &str, low: &Expr, high: &Expr, body: &Block) -> Result<Flow, Stop> {
         let (low, high) = (self.expr(low)?.int(), self.expr(high)?.int());
         for index in low..high {
+            self.tick()?;
             let outer = self.locals.len();
             self.locals.push((name.to_owned(), Value::Int(index)));
             let flow = self.block(body)?;
@@ -151,7 +150,7 @@ impl Run<'_> {
         });
         match number {
             Some(number) => Ok(vec![number as u32]),
-            None => Err(self.out_of_bounds(line)),
+            None => Err(out_of_bounds(line)),
         }
     }
 
@@ -164,10 +163,10 @@ impl Run<'_> {
         self.visible(line, |state, _| {
             let thread = state.threads.get_mut(&target).expect("a handle is that of a thread");
             match thread.status {
-                Status::Ended => return Attempt::Wrong(ViolationKind::Misuse),
+                Status::Ended | Status::Failed => return Attempt::Wrong(ViolationKind::Misuse),
                 Status::Before(_) => thread.mailbox.push(message),
                 // It will never receive it.
-                Status::Failed | Status::Assumed => {}
+                Status::Assumed => {}
             }
             Attempt::Done(Value::Unit)
         })?;
@@ -175,9 +174,14 @@ impl Run<'_> {
     }
 
     fn receive(&mut self, line: u32, arms: &[Arm], after: Option<&Block>) -> Result<Flow, Stop> {
+        // The expressions in patterns are local code before the step, the guards are evaluated in it.
+        let mut wanted = Vec::new();
+        for arm in arms {
+            wanted.push(self.wanted(&arm.patterns)?);
+        }
         let taken = match self.turn(line)? {
             Turn::Answered(answer) => answer,
-            Turn::Now(_) => match self.oldest(arms)? {
+            Turn::Now(_) => match self.oldest(arms, &wanted)? {
                 Some((place, arm)) => {
                     let thread = self.state.threads.get_mut(&self.me).expect("it runs");
                     let message = thread.mailbox.remove(place);
@@ -200,12 +204,35 @@ impl Run<'_> {
         }
     }
 
+    /// The values that a message must have to match, where that is not any value.
+    fn wanted(&mut self, patterns: &[Pattern]) -> Result<Vec<Option<i32>>, Stop> {
+        let mut wanted = Vec::new();
+        for pattern in patterns {
+            wanted.push(match pattern {
+                Pattern::Equal(expr) => Some(self.expr(expr)?.sent()),
+                Pattern::Any | Pattern::Bind(_) => None,
+            });
+        }
+        Ok(wanted)
+    }
+
     /// The oldest message that matches, and the first branch that it matches.
-    fn oldest(&mut self, arms: &[Arm]) -> Result<Option<(usize, usize)>, Stop> {
+    fn oldest(
+        &mut self,
+        arms: &[Arm],
+        wanted: &[Vec<Option<i32>>],
+    ) -> Result<Option<(usize, usize)>, Stop> {
         let mailbox = self.state.threads[&self.me].mailbox.clone();
         for (place, message) in mailbox.iter().enumerate() {
             for (number, arm) in arms.iter().enumerate() {
-                if self.matches(arm, message)? {
+                let fits = |(wanted, value): (&Option<i32>, &i32)| {
+                    wanted.is_none_or(|wanted| wanted == *value)
+                };
+                let wanted = &wanted[number];
+                if wanted.len() == message.len()
+                    && wanted.iter().zip(message).all(fits)
+                    && self.guard(arm, message)?
+                {
                     return Ok(Some((place, number)));
                 }
             }
@@ -213,17 +240,7 @@ impl Run<'_> {
         Ok(None)
     }
 
-    fn matches(&mut self, arm: &Arm, message: &[i32]) -> Result<bool, Stop> {
-        if arm.patterns.len() != message.len() {
-            return Ok(false);
-        }
-        for (pattern, value) in arm.patterns.iter().zip(message) {
-            if let Pattern::Equal(expr) = pattern
-                && self.expr(expr)?.sent() != *value
-            {
-                return Ok(false);
-            }
-        }
+    fn guard(&mut self, arm: &Arm, message: &[i32]) -> Result<bool, Stop> {
         let Some(guard) = &arm.guard else { return Ok(true) };
         let outer = self.locals.len();
         self.bind(&arm.patterns, message);

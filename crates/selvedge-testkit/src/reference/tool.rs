@@ -6,6 +6,7 @@ use selvedge_core::{Ending, Execution, Status, Step, ViolationKind};
 use selvedge_explore::{Algorithm, Observer};
 
 use super::facts::{Executions, Facts};
+use super::program::Program;
 use crate::compare::thorough;
 use crate::subject::Subject;
 
@@ -15,6 +16,7 @@ use crate::subject::Subject;
 /// The diagnostics if the program does not compile, or the message if the tool panics.
 pub fn facts(
     text: &str,
+    program: &Program,
     constants: &[(String, i64)],
     algorithm: Algorithm,
     most: u64,
@@ -27,18 +29,22 @@ pub fn facts(
     }
     let mut facts = Facts::default();
     for (violation, _) in &report.violations {
-        if violation.kind != ViolationKind::Deadlock {
-            let place = violation.places.first();
-            let place = place.ok_or(format!("a violation without a place: {violation:?}"))?;
-            facts.violations.insert((violation.kind, place.line));
+        if violation.kind == ViolationKind::Deadlock {
+            facts.deadlock_lines.insert(violation.places.iter().map(|place| place.line).collect());
+            continue;
         }
+        let place = violation.places.first();
+        let place = place.ok_or(format!("a violation without a place: {violation:?}"))?;
+        facts.violations.insert((violation.kind, place.line));
     }
     for steps in ends.deadlocked {
         let waiting = subject.waiting(&steps);
         let blocked = waiting
             .into_iter()
             .filter(|(_, status, _)| matches!(status, Status::Blocked | Status::Parked))
-            .map(|(name, _, line)| (name, line));
+            .map(|(name, _, line)| (name, line))
+            // That a daemon waits is not part of a deadlock.
+            .filter(|(name, _)| !program.is_daemon(name));
         facts.deadlocks.insert(blocked.collect());
     }
     if algorithm == Algorithm::Oracle {

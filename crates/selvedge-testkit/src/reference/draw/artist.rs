@@ -119,7 +119,8 @@ impl Artist {
     }
 
     fn thread(&mut self, number: usize) -> Node {
-        let replicas: usize = self.threads.iter().map(|thread| 1 + usize::from(thread.indices.is_some())).sum();
+        let replicas: usize =
+            self.threads.iter().map(|thread| 1 + usize::from(thread.indices.is_some())).sum();
         let ThreadName { name, indices } = &self.threads[number];
         let daemon = if self.random.one_in(8) { "daemon " } else { "" };
         let (head, index) = match indices {

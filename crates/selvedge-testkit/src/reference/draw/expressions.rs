@@ -31,7 +31,8 @@ impl Artist {
             5 => format!("abs({})", self.int(depth - 1)),
             6 => format!("-{}", self.int_leaf()),
             7 => {
-                let (condition, a, b) = (self.bool(depth - 1), self.int(depth - 1), self.int(depth - 1));
+                let (condition, a, b) =
+                    (self.bool(depth - 1), self.int(depth - 1), self.int(depth - 1));
                 format!("if {condition} {{ {a} }} else {{ {b} }}").replacen("if", "(if", 1) + ")"
             }
             8 => self.call(Type::Int).unwrap_or_else(|| self.int_leaf()),
@@ -50,7 +51,8 @@ impl Artist {
 
     fn int_leaf(&mut self) -> String {
         if self.has(Feature::Extremes) && self.random.one_in(3) {
-            return (*self.random.pick(&["MOST", "-2147483648", "-MOST", "2147483646", "0x10000"])).to_owned();
+            return (*self.random.pick(&["MOST", "-2147483648", "-MOST", "2147483646", "0x10000"]))
+                .to_owned();
         }
         match self.random.below(10) {
             0..=2 => self.literal(),
@@ -60,7 +62,20 @@ impl Artist {
     }
 
     pub(super) fn literal(&mut self) -> String {
-        (*self.random.pick(&["0", "1", "2", "3", "-1", "-3", "7", "N", "LOW", "len(g[0])", "len(a)"])).to_owned()
+        (*self.random.pick(&[
+            "0",
+            "1",
+            "2",
+            "3",
+            "-1",
+            "-3",
+            "7",
+            "N",
+            "LOW",
+            "len(g[0])",
+            "len(a)",
+        ]))
+        .to_owned()
     }
 
     /// A read of something shared, or an operation that returns an integer, if it is allowed here.
@@ -148,7 +163,11 @@ impl Artist {
     }
 
     pub(super) fn key(&mut self) -> String {
-        if self.random.one_in(4) { self.int(1) } else { (*self.random.pick(&["1", "2", "LOW"])).to_owned() }
+        if self.random.one_in(4) {
+            self.int(1)
+        } else {
+            (*self.random.pick(&["1", "2", "LOW"])).to_owned()
+        }
     }
 
     /// An expression of type `bool`.
@@ -189,22 +208,27 @@ impl Artist {
         match feature {
             Feature::Lists => Some(format!("contains({}, {})", self.list(), self.int(1))),
             Feature::Maps => Some(format!("has({}, {})", self.map(), self.key())),
-            Feature::ReadModifyWrite if self.level >= Level::Atomic => Some(match self.random.below(3) {
-                0 => format!("exchange(b, {})", self.bool(1)),
-                1 => format!("compare_exchange(f[{}], true, {})", self.index(2), self.bool(1)),
-                _ => {
-                    let place = self.variable();
-                    format!("compare_exchange({place}, {}, {})", self.int(1), self.int(1))
-                }
-            }),
+            Feature::ReadModifyWrite if self.level >= Level::Atomic => {
+                Some(match self.random.below(3) {
+                    0 => format!("exchange(b, {})", self.bool(1)),
+                    1 => format!("compare_exchange(f[{}], true, {})", self.index(2), self.bool(1)),
+                    _ => {
+                        let place = self.variable();
+                        format!("compare_exchange({place}, {}, {})", self.int(1), self.int(1))
+                    }
+                })
+            }
             Feature::Choose if self.level == Level::Everything => Some("choose()".to_owned()),
             Feature::Semaphores if self.level == Level::Everything => {
                 Some(format!("try_down({})", self.semaphore()))
             }
             Feature::Arrays => Some(format!("f[{}]", self.index(2))),
-            _ if self.random.one_in(2) => {
-                Some(format!("{} {} {}", self.variable(), self.random.pick(&["==", "!=", "<"]), self.literal()))
-            }
+            _ if self.random.one_in(2) => Some(format!(
+                "{} {} {}",
+                self.variable(),
+                self.random.pick(&["==", "!=", "<"]),
+                self.literal()
+            )),
             _ => Some("b".to_owned()),
         }
     }

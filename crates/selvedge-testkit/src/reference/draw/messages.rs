@@ -108,7 +108,8 @@ impl Artist {
                 return self.line(nodes, format!("join {name};"));
             }
         }
-        let Some((call, cost)) = self.call_of(|signature| signature.returns == Return::Nothing) else {
+        let Some((call, cost)) = self.call_of(|signature| signature.returns == Return::Nothing)
+        else {
             return self.assignment(nodes);
         };
         self.fuel -= cost;
@@ -117,7 +118,10 @@ impl Artist {
             let mut body = vec![Node::Line(format!("spawn {call};"))];
             if joins && self.random.one_in(2) {
                 let handle = self.name("h");
-                body = vec![Node::Line(format!("let {handle} = spawn {call};")), Node::Line(format!("join {handle};"))];
+                body = vec![
+                    Node::Line(format!("let {handle} = spawn {call};")),
+                    Node::Line(format!("join {handle};")),
+                ];
             }
             nodes.push(Node::block(format!("for {index} in 0..2"), body));
         } else if self.random.one_in(3) {

@@ -50,8 +50,15 @@ impl fmt::Display for Drawn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();
         print(&self.nodes, 0, &mut text);
-        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let used: BTreeSet<&str> = text.split(|c| !is_part(c)).collect();
+        // What a declaration uses is declared too.
+        let mut used: BTreeSet<&str> = words(&text).collect();
+        for _ in palette::DECLARATIONS {
+            for (name, declaration) in palette::DECLARATIONS {
+                if used.contains(name) {
+                    used.extend(words(declaration));
+                }
+            }
+        }
         for (name, declaration) in palette::DECLARATIONS {
             if used.contains(name) {
                 writeln!(f, "{declaration}")?;
@@ -59,6 +66,11 @@ impl fmt::Display for Drawn {
         }
         f.write_str(&text)
     }
+}
+
+/// The names and keywords in `text`.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
 }
 
 fn print(nodes: &[Node], depth: usize, text: &mut String) {

@@ -55,7 +55,7 @@ impl Feature {
 }
 
 /// Everything that programs can share: name and declaration.
-pub(super) const DECLARATIONS: [(&str, &str); 28] = [
+pub(super) const DECLARATIONS: [(&str, &str); 27] = [
     ("N", "const N = 2;"),
     ("LOW", "const LOW: int = N - 5;"),
     ("MOST", "const MOST = 0x7fff_ffff;"),
@@ -66,7 +66,6 @@ pub(super) const DECLARATIONS: [(&str, &str); 28] = [
     ("b", "shared b = false;"),
     ("f", "shared atomic f[2] = [true, false];"),
     ("a2", "shared a2[N] = 0;"),
-    ("YES", "shared unused_a2[len(a2)] = N;"),
     ("a", "shared a[3] = [0, -1, 2];"),
     ("g", "shared g[2][3] = [[0, 1, 2], [-1, -2, N]];"),
     ("m", "mutex m;"),

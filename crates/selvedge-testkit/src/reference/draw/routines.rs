@@ -80,10 +80,19 @@ impl Artist {
             Return::A(kind) => Some(kind),
         };
         let spent = self.fuel;
-        let list: Vec<String> =
-            self.locals.iter().map(|local| format!("{}: {}", local.name, type_name(local.kind))).collect();
-        let signature =
-            Signature { name: name.clone(), parameters, returns, level, cost: spent + 1, recursive };
+        let list: Vec<String> = self
+            .locals
+            .iter()
+            .map(|local| format!("{}: {}", local.name, type_name(local.kind)))
+            .collect();
+        let signature = Signature {
+            name: name.clone(),
+            parameters,
+            returns,
+            level,
+            cost: spent + 1,
+            recursive,
+        };
         let body = self.routine_body(&signature);
         let result = match returns {
             Return::Nothing => String::new(),
@@ -134,7 +143,9 @@ impl Artist {
                 _ if number == 0 && signature.recursive => self.random.below(3).to_string(),
                 Type::Int => self.int(1),
                 Type::Bool => self.bool(1),
-                Type::Handle => self.local(Type::Handle, false).unwrap_or_else(|| "self".to_owned()),
+                Type::Handle => {
+                    self.local(Type::Handle, false).unwrap_or_else(|| "self".to_owned())
+                }
             });
         }
         format!("{}({})", signature.name, arguments.join(", "))

@@ -36,7 +36,11 @@ impl Artist {
                     self.wait_for(&mut body);
                 }
                 self.level = outer;
-                let head = if self.random.one_in(4) { format!("atomic {}", self.name("block")) } else { "atomic".to_owned() };
+                let head = if self.random.one_in(4) {
+                    format!("atomic {}", self.name("block"))
+                } else {
+                    "atomic".to_owned()
+                };
                 nodes.push(Node::block(head, body));
             }
             Feature::ReadModifyWrite => {
@@ -122,7 +126,11 @@ impl Artist {
         let _ = self.burn();
         match self.random.below(6) {
             0 => {
-                let place = if self.random.one_in(3) { format!("f[{}]", self.index(2)) } else { "b".to_owned() };
+                let place = if self.random.one_in(3) {
+                    format!("f[{}]", self.index(2))
+                } else {
+                    "b".to_owned()
+                };
                 let value = self.bool(2);
                 self.line(nodes, format!("{place} = {value};"));
             }

@@ -35,7 +35,8 @@ impl Artist {
             return self.assignment(nodes);
         }
         let _ = self.burn();
-        let lock = if self.random.one_in(3) { format!("rws[{}]", self.index(2)) } else { "rw".to_owned() };
+        let lock =
+            if self.random.one_in(3) { format!("rws[{}]", self.index(2)) } else { "rw".to_owned() };
         let side = *self.random.pick(&["read", "write"]);
         match self.random.below(8) {
             0 => self.line(nodes, format!("{side}_lock {lock};")),
