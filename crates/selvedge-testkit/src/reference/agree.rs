@@ -10,6 +10,7 @@ use super::facts::{Facts, Values, difference};
 use super::probe::probe;
 use super::program::Program;
 use super::tool;
+use crate::subject::Subject;
 
 /// How much work a comparison can be. Not of time: the same programs are compared on every machine.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +45,9 @@ pub enum Compared {
 /// # Errors
 /// How they differ.
 pub fn agree(text: &str, constants: &[(String, i64)], effort: Effort) -> Result<Compared, String> {
+    // The reference trusts the checker: it panics on programs that are not of the language.
+    Subject::new("reference.sel", text, constants)
+        .map_err(|error| format!("the program does not compile:\n{error}"))?;
     let program = Program::new(text, constants)
         .map_err(|error| format!("the reference does not understand it: {error}"))?;
     let Some(mut expected) = explore(&program, effort.states) else {

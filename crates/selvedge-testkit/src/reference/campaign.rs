@@ -5,7 +5,6 @@ use super::draw::{draw, shrink as shrink_drawn};
 use crate::generate::generate;
 use crate::profile::Profile;
 use crate::shrink::shrink as shrink_sketch;
-use crate::subject::Subject;
 
 /// Where random programs come from.
 #[derive(Clone, Debug)]
@@ -47,11 +46,8 @@ impl Origin {
         };
         // One program can show several differences; the smallest one shows the first.
         let kind = |difference: &str| difference.split(' ').take(2).collect::<String>();
-        let compiles = |text: &str| Subject::new("reference.sel", text, &[]).is_ok();
-        let wanted = (kind(&difference), compiles(&text));
-        let same = |text: &str| {
-            differs(text).is_some_and(|other| (kind(&other), compiles(text)) == wanted)
-        };
+        let wanted = kind(&difference);
+        let same = |text: &str| differs(text).is_some_and(|other| kind(&other) == wanted);
         let small = match self {
             Origin::Profile(profile) => {
                 let sketch = generate(profile, number);

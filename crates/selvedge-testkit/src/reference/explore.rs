@@ -23,7 +23,7 @@ pub fn explore(program: &Program, most: usize) -> Option<Facts> {
             for thread in state.threads.keys() {
                 for after in steps(program, &state, thread, &mut facts)? {
                     is_last = false;
-                    // There are fewer interleavings than fit; where there are not, the number is the same nonsense everywhere.
+                    // A number that does not fit is far above what brute force is run on.
                     let total: &mut u128 = next.entry(after).or_default();
                     *total = total.saturating_add(ways);
                 }
