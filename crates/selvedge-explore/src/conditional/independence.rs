@@ -16,9 +16,9 @@ use selvedge_core::{
     Step, System, ThreadId, commute,
 };
 
-use crate::clock::{Clock, join};
-use crate::races::hard_causes;
-use crate::sequence::Move;
+use crate::trace::clock::{Clock, join};
+use crate::trace::races::hard_causes;
+use crate::trace::sequence::Move;
 
 use super::fragile::Fragile;
 use super::sleepers::{Sleeper, SleepsOn};

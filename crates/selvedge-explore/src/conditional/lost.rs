@@ -7,10 +7,10 @@
 
 use selvedge_core::{Effect, MayAccess, Position, Status, Step, System, ThreadId};
 
-use crate::clock::{Clock, join};
-use crate::races::hard_causes;
-use crate::sequence::Sequence;
-use crate::source::is_initial;
+use crate::reductions::optimal_dpor::source::is_initial;
+use crate::trace::clock::{Clock, join};
+use crate::trace::races::hard_causes;
+use crate::trace::sequence::Sequence;
 
 use super::Search;
 

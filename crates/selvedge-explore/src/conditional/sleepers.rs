@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use selvedge_core::{Access, Effect, Footprint, Status, Step, System};
 
-use crate::sequence::Move;
+use crate::trace::sequence::Move;
 
 /// A sequence of steps that need not be taken.
 #[derive(Clone)]

@@ -16,8 +16,8 @@
 
 use selvedge_core::{Access, Effect, Mode, Position, Step, System};
 
-use crate::clock::{Clock, join};
-use crate::races::hard_causes;
+use crate::trace::clock::{Clock, join};
+use crate::trace::races::hard_causes;
 
 use super::{Means, Search};
 
