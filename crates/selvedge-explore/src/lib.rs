@@ -1,7 +1,21 @@
 //! Exploration algorithms: one folder per family, and the registry that lists them.
 //!
 //! Everything here works on any [`System`](selvedge_core::System); no algorithm can know a front end, because it cannot
-//! name one. Start reading at `oracle.rs`, then `source.rs` and `optimal.rs` beside the paper.
+//! name one. Start reading at `reductions/oracle.rs`, then `search/depth_first.rs`, then `reductions/optimal_dpor/` beside the
+//! paper.
+//!
+//! | folder | contents |
+//! |---|---|
+//! | `search/` | what every explorer is built on: a run of one system, the depth-first driver, sampling |
+//! | `reductions/` | depth-first search over traces: oracle, sleep, classic, source, optimal, parsimonious |
+//! | `conditional/` | source sets where steps commute in the state at hand: constrained, context-sensitive |
+//! | `unfolding/` | unfoldings: quasi |
+//! | `observations/` | reads-from classes: data-centric |
+//! | `graph/` | execution graphs under weak memory |
+//! | `trace/` | data structures over traces: races, sequences, sleep sets, backtrack sets |
+//! | `outcome/` | what becomes of executions: data races, frees, replay, shortening |
+//!
+//! An explorer can also live in a crate of its own: see [`Explorer`] and [`search`].
 
 mod conditional;
 mod graph;
@@ -10,8 +24,8 @@ mod options;
 mod outcome;
 mod reductions;
 mod registry;
-mod search;
-mod trace;
+pub mod search;
+pub mod trace;
 mod unfolding;
 
 pub use graph::{
@@ -22,5 +36,5 @@ pub use options::{
     Caps, Cycles, Independence, Limits, Locks, Observer, Options, Progress, QuasiOptions, Silent,
 };
 pub use outcome::confirm::{Confirmed, NotConfirmed, confirm, confirm_within, data_races};
-pub use registry::{Algorithm, Covers, Equivalence, Info, explore};
+pub use registry::{Algorithm, Covers, Equivalence, Explorer, ExplorerOf, Info, Registry, explore};
 pub use search::sampling::{Sampling, sample};

@@ -1,4 +1,7 @@
 //! The registry: the only list of algorithms. Help texts, tests and documents iterate over it.
+//!
+//! [`Algorithm`] names those of this crate. Others come from elsewhere: whatever implements [`Explorer`] can be added to a
+//! [`Registry`], which is what the command line chooses from. `examples/outside-explorer` is one.
 
 use selvedge_core::{Report, System};
 
@@ -9,7 +12,98 @@ use crate::reductions::optimal_dpor::{optimal, source};
 use crate::reductions::{classic, oracle, parsimonious, sleep};
 use crate::unfolding::quasi;
 
-/// An exploration algorithm.
+/// An exploration algorithm of any origin.
+///
+/// It runs executions of a program with a [`Run`](crate::search::Run), which keeps the books: counts, limits, violations. One
+/// that searches depth first is best written as a [`Reduction`](crate::search::Reduction).
+///
+/// # Contract
+///
+/// 1. *Sound:* [`Info::covers`] says what the absence of violations in a report without a reason to doubt means.
+/// 2. *Honest:* whatever it leaves out (a limit, a construct that it does not support) is noted in the report, which is then
+///    inconclusive: [`Run::give_up`](crate::search::Run::give_up), [`Report::note`].
+/// 3. *Deterministic:* the same program and options lead to the same report.
+/// 4. *Polite:* it ends soon after [`Run::is_stopped`](crate::search::Run::is_stopped) holds.
+pub trait Explorer: Send + Sync + 'static {
+    /// Returns what users should know about it.
+    fn info(&self) -> Info;
+
+    /// Explores the systems that `make` creates, all of the same program.
+    fn explore<S: System>(
+        &self,
+        make: &dyn Fn() -> S,
+        options: &Options,
+        observer: &mut dyn Observer,
+    ) -> Report;
+}
+
+/// An [`Explorer`] of one type of systems: what a [`Registry`] holds. Implemented for every explorer.
+pub trait ExplorerOf<S>: Send + Sync {
+    /// As [`Explorer::info`].
+    fn info(&self) -> Info;
+
+    /// As [`Explorer::explore`].
+    fn explore(
+        &self,
+        make: &dyn Fn() -> S,
+        options: &Options,
+        observer: &mut dyn Observer,
+    ) -> Report;
+}
+
+impl<S: System, E: Explorer> ExplorerOf<S> for E {
+    fn info(&self) -> Info {
+        Explorer::info(self)
+    }
+
+    fn explore(
+        &self,
+        make: &dyn Fn() -> S,
+        options: &Options,
+        observer: &mut dyn Observer,
+    ) -> Report {
+        Explorer::explore(self, make, options, observer)
+    }
+}
+
+/// Explorers by name, in the order in which they are listed.
+pub struct Registry<S> {
+    explorers: Vec<Box<dyn ExplorerOf<S>>>,
+}
+
+impl<S: System> Default for Registry<S> {
+    /// Returns the registry of [`Algorithm::ALL`].
+    fn default() -> Self {
+        let boxed = |&algorithm: &Algorithm| Box::new(algorithm) as Box<dyn ExplorerOf<S>>;
+        Self { explorers: Algorithm::ALL.iter().map(boxed).collect() }
+    }
+}
+
+impl<S: System> Registry<S> {
+    /// Adds an explorer.
+    ///
+    /// # Panics
+    /// If there is one with the same name.
+    #[must_use]
+    pub fn with(mut self, explorer: impl Explorer) -> Self {
+        let name = Explorer::info(&explorer).name;
+        assert!(self.named(name).is_none(), "there are two explorers named `{name}`");
+        self.explorers.push(Box::new(explorer));
+        self
+    }
+
+    /// Returns the explorers, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &dyn ExplorerOf<S>> {
+        self.explorers.iter().map(|explorer| &**explorer)
+    }
+
+    /// Returns the explorer with this command-line name.
+    pub fn named(&self, name: &str) -> Option<&dyn ExplorerOf<S>> {
+        self.iter().find(|explorer| explorer.info().name == name)
+    }
+}
+
+/// An exploration algorithm of this crate.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Algorithm {
     /// Every interleaving.
@@ -91,8 +185,6 @@ pub struct Info {
     pub switch_bounds: bool,
 }
 
-const EVERYTHING: Covers = Covers { assertions: true, deadlocks: true, data_races: true };
-
 impl Algorithm {
     /// Every algorithm, from the simplest on.
     pub const ALL: &[Algorithm] = &[
@@ -113,13 +205,12 @@ impl Algorithm {
 
     /// Returns the algorithm with this command-line name.
     pub fn named(name: &str) -> Option<Algorithm> {
-        Self::ALL.iter().copied().find(|algorithm| algorithm.info().name == name)
+        Self::ALL.iter().copied().find(|&algorithm| Algorithm::info(algorithm).name == name)
     }
 
     /// Returns what its "verified" covers with these options.
     pub fn covers(self, options: &Options) -> Covers {
-        let covers = self.info().covers;
-        Covers { deadlocks: covers.deadlocks && options.locks == Locks::Observed, ..covers }
+        self.info().covers.with(options)
     }
 
     /// Returns what users should know about it.
@@ -140,7 +231,29 @@ impl Algorithm {
 }
 
 impl Covers {
-    pub(crate) const EVERYTHING: Covers = EVERYTHING;
+    /// All of it.
+    pub const EVERYTHING: Covers = Covers { assertions: true, deadlocks: true, data_races: true };
+
+    /// Returns what is left of it with these options.
+    #[must_use]
+    pub fn with(self, options: &Options) -> Covers {
+        Covers { deadlocks: self.deadlocks && options.locks == Locks::Observed, ..self }
+    }
+}
+
+impl Explorer for Algorithm {
+    fn info(&self) -> Info {
+        Algorithm::info(*self)
+    }
+
+    fn explore<S: System>(
+        &self,
+        make: &dyn Fn() -> S,
+        options: &Options,
+        observer: &mut dyn Observer,
+    ) -> Report {
+        explore(*self, make, options, observer)
+    }
 }
 
 /// Explores the systems that `make` creates, all of the same program.

@@ -7,13 +7,13 @@
 //! | paper | here |
 //! |---|---|
 //! | `updateSleepCS` | [`Conditions::try_both_orders`](selvedge_core::Conditions::try_both_orders) |
-//! | `sleep(E)`, with sequences | `Sleepers` in `conditional/sleepers.rs` |
+//! | `sleep(E)`, with sequences | `Sleepers` in `sleepers.rs` |
 //!
 //! **Equivalence:** states: executions that end in the same state count as the same.
 //! **Guarantee:** every final state, deadlock and failing step is found. **Not guaranteed:** that a state is met once, or
 //! that no execution is redundant.
 //! **Differs from the paper:**
-//! 1. The races of what is pruned are looked for: see `conditional/lost.rs`.
+//! 1. The races of what is pruned are looked for: see `lost.rs`.
 //! 2. Everything that `source.rs` says about steps that wait or act differently.
 //!
 //! **Cost:** as `source`; and per race, the steps from its first to its second event are taken again.

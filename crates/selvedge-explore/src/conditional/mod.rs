@@ -1,13 +1,18 @@
 //! Source sets with conditional independence: what `constrained` and `context-sensitive` share.
 //!
+//! E. Albert, M. Gómez-Zamalloa, M. Isabel, A. Rubio: *Constrained Dynamic Partial Order Reduction*, CAV 2018, Algorithm 1.
+//! Comments `[l.N]` name the lines of that listing. The parts of the paper that are in other crates (evaluating and
+//! synthesising constraints, comparing states) are listed in `docs/papers.md`.
+//!
 //! The search is that of `source.rs`. In three places it does with less because two dependent steps commute in the state
 //! in which they meet:
 //!
 //! | paper (Algorithm 1) | here |
 //! |---|---|
-//! | line 9, no backtrack point | `independence.rs`, [`Search::look_back`]: edges that are left out |
+//! | line 9, no backtrack point | `independence.rs`, `look_back`: edges that are left out |
 //! | lines 11-14, sequences that sleep | `independence.rs`; kept in `sleepers.rs` |
-//! | line 17, sleepers that sleep on | `independence.rs`, [`Search::sleeps_on`] |
+//! | line 17, sleepers that sleep on | `independence.rs`, `sleeps_on` |
+//! | line 18, the recursive call | the driver, `search/depth_first.rs` |
 //!
 //! Beyond the paper, `unordered.rs` leaves out edges permanently.
 //!
@@ -28,6 +33,7 @@ use selvedge_core::{Position, Report, Status, Step, System, ThreadId};
 
 use crate::options::{Observer, Options};
 use crate::reductions::optimal_dpor::source::ask_for;
+use crate::search::depth_first::{Halt, Reduction, depth_first};
 use crate::search::run::{Run, share_done};
 use crate::trace::frontier::Frontier;
 use crate::trace::races::{Later, Reversal, reversals};
@@ -61,42 +67,24 @@ pub(crate) fn explore<S: System>(
     }
     // Commuting steps do not hide states from each other, but they hide data races.
     let means = (!options.data_races).then_some(means);
-    let mut search = Search {
-        run,
-        means,
-        sleep: Sleepers::new(),
-        nodes: Vec::new(),
-        reversal: Reversal::new(),
-        unstable: Vec::new(),
-        left_out: BTreeMap::new(),
-        fragile: Vec::new(),
-        caused: Vec::new(),
-        pruned: false,
-        has_left_out: false,
-    };
-    loop {
-        search.arrive();
-        let Some(step) = search.next_step() else {
-            let mut report = search.run.into_report();
-            if options.data_races {
-                let reason = "by footprints alone, since data races are looked for (--races)";
-                report.fact("independence", reason.to_owned());
-            }
-            return report;
-        };
-        search.take(step);
+    depth_first(&mut run, &mut Conditional::new(means));
+    let mut report = run.into_report();
+    if options.data_races {
+        let reason = "by footprints alone, since data races are looked for (--races)";
+        report.fact("independence", reason.to_owned());
     }
+    report
 }
 
-/// A search under way.
-struct Search<'a, S> {
-    run: Run<'a, S>,
+struct Conditional {
     /// `None` if data races are looked for: then everything is ordered that footprints order, and the report
     /// says so.
     means: Option<Means>,
     sleep: Sleepers,
     /// One per prefix of the execution: `nodes[i]` is the state before the event at `i`.
     nodes: Vec<Node>,
+    /// The next step from the state that the search has gone back to.
+    next: Option<Step>,
     reversal: Reversal,
     /// Events of the execution of which a race must be examined again at its end, in order.
     unstable: Vec<Position>,
@@ -117,8 +105,6 @@ struct Search<'a, S> {
 /// A state on the current path.
 struct Node {
     frontier: Frontier,
-    /// Whether the event after this node was explored from it.
-    taken: bool,
     /// The steps that were asked for, and sleep for a reason by which races are lost.
     skipped: Vec<Step>,
     /// For how many of them it was made sure that nothing is lost.
@@ -127,104 +113,149 @@ struct Node {
 
 impl Node {
     fn new(first: ThreadId) -> Self {
-        Self { frontier: Frontier::new(first), taken: false, skipped: Vec::new(), searched: 0 }
+        Self { frontier: Frontier::new(first), skipped: Vec::new(), searched: 0 }
     }
 }
 
-impl<S: System> Search<'_, S> {
-    /// Makes a node of the state, or ends the execution.
-    fn arrive(&mut self) {
-        self.run.sync_to(self.run.execution.len());
-        let (mut maximal, mut cut, mut lost, mut first) = (true, false, false, None);
-        for thread in self.run.enabled_in_order() {
-            maximal = false;
-            if !self.run.is_within_preemptions(thread) {
-                cut = true;
-            } else if (0..self.run.system.choices(thread))
-                .any(|choice| !self.sleep.contains(Step { thread, choice }))
-            {
-                first = Some(thread);
-                break;
-            } else {
-                lost |= self.has_left_out
-                    || (0..self.run.system.choices(thread)).any(|choice| {
-                        self.sleep.why(Step { thread, choice }) == Some(Reason::Conditional)
-                    });
-            }
+impl<S: System> Reduction<S> for Conditional {
+    fn choose(&mut self, run: &mut Run<'_, S>) -> Result<Step, Halt> {
+        if let Some(next) = self.next.take() {
+            return Ok(next);
         }
-        match first {
-            Some(first) if !self.run.is_at_step_limit() => {
-                return self.nodes.push(Node::new(first));
-            }
-            Some(_) => self.run.finish_cut(),
-            None if maximal => self.run.finish(),
-            None if cut => self.run.finish_preempted(false),
-            None => self.run.finish_redundant(),
-        }
-        self.at_end();
-        if first.is_none() && (maximal || lost) && self.pruned {
-            self.find_lost_races(self.run.execution.len());
-        }
-        self.run.after_execution(&|| fraction(&self.nodes));
+        // [l.2]
+        let (first, _) = run.first_awake(|step| self.sleep.contains(step))?;
+        // [l.3]
+        self.nodes.push(Node::new(first.thread));
+        Ok(self.next_of_last(run).expect("internal error: no step of a thread that is awake"))
     }
 
-    /// The races of what was not stable when it ran, and of threads that are blocked.
-    fn at_end(&mut self) {
-        self.unstable.retain(|older| older.index() < self.run.execution.len());
-        for index in 0..self.unstable.len() {
-            self.reverse_races(Later::Event(self.unstable[index]));
+    fn take(&mut self, run: &mut Run<'_, S>, step: Step) {
+        let position = Position::new(run.execution.len());
+        // [l.5-9] [l.11-14]
+        let known = self.look_back(run, step);
+        let sleeping_on = self.sleeps_on(run, step, &known);
+        run.step_with(step, Some(&known.edges));
+        for &e in &known.uniform {
+            self.has_left_out = true;
+            self.left_out.entry(e).or_default().push(position);
         }
-        for thread in self.run.threads() {
-            self.run.sync_to(self.run.execution.len());
-            if self.run.system.status(thread) == Status::Blocked {
-                self.meet_fragile_waiting(thread);
-                self.reverse_races(Later::Pending(thread));
-            }
+        for (child, cause) in known.caused {
+            self.caused.push((position, child, cause));
         }
-        self.run.sync_to(self.run.execution.len());
+        // [l.15-17]
+        let accesses = run.execution.accesses(position);
+        self.sleep.descend(step, accesses, &sleeping_on, &mut run.system);
+        self.unstable.retain(|&older| older < position);
+        // [l.10]
+        if !self.reverse_races(run, Later::Event(position)) {
+            self.unstable.push(position);
+        }
+        self.meet_fragile(run, position);
+        self.fragile.extend(known.fragile);
+        run.sync_to(run.execution.len());
     }
 
-    /// Returns the next step of the search, with the run in the state before it.
-    fn next_step(&mut self) -> Option<Step> {
-        while !self.run.is_stopped() {
-            let depth = self.nodes.len().checked_sub(1)?;
-            self.sleep.ascend(depth);
-            if std::mem::take(&mut self.nodes[depth].taken) {
-                let explored = Position::new(depth);
-                self.sleep.add(
-                    self.run.execution.event(explored).step(),
-                    self.run.execution.event(explored).choices,
-                    self.run.execution.accesses(explored),
-                );
-            }
-            self.run.execution.truncate(depth);
-            self.caused.retain(|(second, ..)| second.index() < depth);
-            self.fragile.retain(|pair| pair.is_before(depth));
-            self.left_out.retain(|_, seconds| {
-                seconds.retain(|second| second.index() < depth);
-                !seconds.is_empty()
-            });
+    fn end(&mut self, run: &mut Run<'_, S>, halt: Halt) {
+        // Nothing is explored from a state at the limit of steps.
+        self.nodes.truncate(run.execution.len());
+        let loses = halt == Halt::Maximal || halt != Halt::Steps && self.is_lossy(run);
+        self.reverse_at_end(run);
+        if loses && self.pruned {
+            self.find_lost_races(run, run.execution.len());
+        }
+    }
+
+    fn go_back(&mut self, run: &mut Run<'_, S>) -> bool {
+        while let Some(depth) = self.nodes.len().checked_sub(1) {
+            self.ascend(run, depth);
             if self.nodes[depth].frontier.has_more() {
-                self.run.backtrack(depth);
-                if let Some(step) = self.next_of_last() {
-                    return Some(step);
+                run.backtrack(depth);
+                self.next = self.next_of_last(run);
+                if self.next.is_some() {
+                    return true;
                 }
             }
             if self.pruned && self.nodes[depth].searched < self.nodes[depth].skipped.len() {
-                self.run.backtrack(depth);
-                self.find_lost_races_of_skipped(depth);
+                run.backtrack(depth);
+                self.find_lost_races_of_skipped(run, depth);
                 continue;
             }
             self.nodes.pop();
         }
-        None
+        false
+    }
+
+    fn fraction(&self) -> f64 {
+        share_done(self.nodes.iter().map(|node| node.frontier.progress()))
+    }
+}
+
+impl Conditional {
+    fn new(means: Option<Means>) -> Self {
+        Self {
+            means,
+            sleep: Sleepers::new(),
+            nodes: Vec::new(),
+            next: None,
+            reversal: Reversal::new(),
+            unstable: Vec::new(),
+            left_out: BTreeMap::new(),
+            fragile: Vec::new(),
+            caused: Vec::new(),
+            pruned: false,
+            has_left_out: false,
+        }
+    }
+
+    /// Returns whether a thread that sleeps in the last state does so for a reason by which races are lost.
+    fn is_lossy<S: System>(&self, run: &Run<'_, S>) -> bool {
+        let is_conditional = |step| self.sleep.why(step) == Some(Reason::Conditional);
+        run.enabled_in_order().filter(|&thread| run.is_within_preemptions(thread)).any(|thread| {
+            let mut all = (0..run.system.choices(thread)).map(|choice| Step { thread, choice });
+            self.has_left_out || all.any(is_conditional)
+        })
+    }
+
+    /// The races of what was not stable when it ran, and of threads that are blocked.
+    fn reverse_at_end<S: System>(&mut self, run: &mut Run<'_, S>) {
+        self.unstable.retain(|older| older.index() < run.execution.len());
+        for index in 0..self.unstable.len() {
+            self.reverse_races(run, Later::Event(self.unstable[index]));
+        }
+        for thread in run.threads() {
+            run.sync_to(run.execution.len());
+            if run.system.status(thread) == Status::Blocked {
+                self.meet_fragile_waiting(run, thread);
+                self.reverse_races(run, Later::Pending(thread));
+            }
+        }
+        run.sync_to(run.execution.len());
+    }
+
+    /// Forgets what comes after the node at `depth`; what was explored from it sleeps there from now on.
+    fn ascend<S: System>(&mut self, run: &mut Run<'_, S>, depth: usize) {
+        self.sleep.ascend(depth);
+        if depth < run.execution.len() {
+            let explored = Position::new(depth);
+            let event = run.execution.event(explored);
+            // [l.19]
+            self.sleep.add(event.step(), event.choices, run.execution.accesses(explored));
+        }
+        run.execution.truncate(depth);
+        self.caused.retain(|(second, ..)| second.index() < depth);
+        self.fragile.retain(|pair| pair.is_before(depth));
+        self.left_out.retain(|_, seconds| {
+            seconds.retain(|second| second.index() < depth);
+            !seconds.is_empty()
+        });
     }
 
     /// Returns the next step of the last node that does not sleep.
-    fn next_of_last(&mut self) -> Option<Step> {
+    fn next_of_last<S: System>(&mut self, run: &mut Run<'_, S>) -> Option<Step> {
         let node = self.nodes.last_mut()?;
+        // [l.4]
         loop {
-            let step = node.frontier.next(&mut self.run)?;
+            let step = node.frontier.next(run)?;
             if !self.sleep.contains(step) {
                 return Some(step);
             }
@@ -234,53 +265,24 @@ impl<S: System> Search<'_, S> {
         }
     }
 
-    fn take(&mut self, step: Step) {
-        let position = Position::new(self.run.execution.len());
-        let known = self.look_back(step);
-        let sleeping_on = self.sleeps_on(step, &known);
-        self.run.step_with(step, Some(&known.edges));
-        for &e in &known.uniform {
-            self.has_left_out = true;
-            self.left_out.entry(e).or_default().push(position);
-        }
-        for (child, cause) in known.caused {
-            self.caused.push((position, child, cause));
-        }
-        let accesses = self.run.execution.accesses(position);
-        self.sleep.descend(step, accesses, &sleeping_on, &mut self.run.system);
-        self.nodes[position.index()].taken = true;
-        self.unstable.retain(|&older| older < position);
-        if !self.reverse_races(Later::Event(position)) {
-            self.unstable.push(position);
-        }
-        self.meet_fragile(position);
-        self.fragile.extend(known.fragile);
-        self.run.sync_to(self.run.execution.len());
-        self.run.after_step(&|| fraction(&self.nodes));
-    }
-
     /// Adds to the backtrack sets what the races of `later` ask for. Returns whether nothing that comes
     /// after it can matter.
-    fn reverse_races(&mut self, later: Later) -> bool {
-        let Search { run, nodes, reversal, .. } = self;
+    fn reverse_races<S: System>(&mut self, run: &mut Run<'_, S>, later: Later) -> bool {
+        let Self { nodes, reversal, .. } = self;
         let mut stable = true;
         let expand = reversals(run, later, reversal, &mut |_, reversal| {
             stable &= reversal.stable;
             ask_for(&reversal.sequence, &mut nodes[reversal.at.index()].frontier);
         });
         for at in expand {
-            self.expand(at);
+            self.expand(run, at);
         }
         stable
     }
 
     /// Adds all threads that are enabled before the event at `position`.
-    fn expand(&mut self, position: Position) {
-        self.run.sync_to(position.index());
-        self.nodes[position.index()].frontier.expand(&self.run);
+    fn expand<S: System>(&mut self, run: &mut Run<'_, S>, position: Position) {
+        run.sync_to(position.index());
+        self.nodes[position.index()].frontier.expand(run);
     }
-}
-
-fn fraction(nodes: &[Node]) -> f64 {
-    share_done(nodes.iter().map(|node| node.frontier.progress()))
 }

@@ -138,6 +138,7 @@ impl Sleepers {
         for (number, sleeper) in self.last().iter().enumerate() {
             let how = sleeping_on.iter().find(|(other, _)| *other == number).map(|&(_, how)| how);
             match (sleeper.behind(step, accesses), how, sleeper) {
+                // [l.15-16]
                 (Some(behind), ..) => below.push(behind),
                 (None, Some(SleepsOn::AsBefore), Sleeper::Step(asleep, why)) => {
                     // Only this one of its alternatives was looked at.

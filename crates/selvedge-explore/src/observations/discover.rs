@@ -28,7 +28,7 @@ use selvedge_core::{
 };
 use smallvec::{SmallVec, smallvec};
 
-use super::Search;
+use super::DataCentric;
 use super::branch::{Branch, Child, Goal, Key, Role, Subject};
 use super::graph::{Cut, Discipline, contains, join};
 use super::print::Print;
@@ -46,7 +46,7 @@ pub(super) struct Later {
     pub(super) waits: bool,
 }
 
-impl<S: System> Search<'_, S> {
+impl<S: System> DataCentric<'_, S> {
     /// Finds children of the branches on the path: what the event at `position`, which is new,
     /// makes possible.
     pub(super) fn discover(&mut self, position: Position) {

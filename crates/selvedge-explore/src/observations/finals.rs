@@ -5,9 +5,9 @@ use selvedge_core::{Footprint, ObjectId, Position, System};
 use super::branch::{Branch, Child, Goal, Key, Subject};
 use super::graph::Discipline;
 use super::realize::Wanted;
-use super::{END_NOT_TOLD, Search};
+use super::{DataCentric, END_NOT_TOLD};
 
-impl<S: System> Search<'_, S> {
+impl<S: System> DataCentric<'_, S> {
     /// Makes a branch of every variable that is examined in the end and could have another value.
     pub(super) fn branch_on_last_writes(&mut self) {
         let mut footprint = Footprint::new();

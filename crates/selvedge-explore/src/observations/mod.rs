@@ -1,7 +1,8 @@
 //! Data-centric DPOR: one execution per observation class.
 //!
 //! M. Chalupa, K. Chatterjee, A. Pavlogiannis, N. Sinha, K. Vaidya: *Data-centric Dynamic Partial Order
-//! Reduction*, POPL 2018.
+//! Reduction*, POPL 2018. Comments `[l.N]` name the lines of Algorithm 2, `DC-DPOR(t, A)`; in `realize.rs` those of
+//! Algorithm 1, `Realize`.
 //!
 //! | paper | here |
 //! |---|---|
@@ -121,7 +122,7 @@ fn explore_observing_locks<S: System>(
     options: &Options,
     observer: &mut dyn Observer,
 ) -> Report {
-    let mut search = Search {
+    let mut search = DataCentric {
         run: Run::new(make, options, observer),
         graph: Graph::default(),
         branches: Vec::new(),
@@ -148,7 +149,7 @@ fn explore_observing_locks<S: System>(
     }
 }
 
-struct Search<'a, S> {
+struct DataCentric<'a, S> {
     run: Run<'a, S>,
     /// The execution of `run`, with causality instead of happens-before.
     graph: Graph,
@@ -165,9 +166,10 @@ struct Search<'a, S> {
     learned: bool,
 }
 
-impl<S: System> Search<'_, S> {
+impl<S: System> DataCentric<'_, S> {
     /// Runs on to the end of an execution.
     fn extend(&mut self) {
+        // [l.6]
         while !self.run.is_stopped() && !self.learned {
             let next = self.run.enabled_in_order().next();
             let Some(thread) = next else {
@@ -190,6 +192,7 @@ impl<S: System> Search<'_, S> {
             return;
         }
         let position = Position::new(self.graph.len() - 1);
+        // [l.2] For the reads of all branches above.
         self.discover(position);
         let event = self.run.execution.event(position);
         let is_fixed = |access: &Access| {
@@ -197,6 +200,7 @@ impl<S: System> Search<'_, S> {
             access.mode.is_cause() || access.mode == Mode::Write && observed
         };
         let fixed = self.run.execution.accesses(position).iter().all(is_fixed);
+        // [l.1]
         if !fixed || event.choices > 1 {
             self.branch(position);
         }

@@ -26,7 +26,7 @@ use std::collections::BTreeSet;
 
 use selvedge_core::{Access, Flexibility, Mode, Position, System, commute};
 
-use super::Search;
+use super::DataCentric;
 use super::branch::Role;
 use super::discover::Later;
 use super::graph::{Cut, contains, join};
@@ -34,7 +34,7 @@ use super::graph::{Cut, contains, join};
 const TOO_MANY: &str = "`data-centric` cannot treat a step that could have run at so many points among \
                         what it waits for; use `optimal`";
 
-impl<S: System> Search<'_, S> {
+impl<S: System> DataCentric<'_, S> {
     /// The parts after which the later step, which can wait, is to be tried instead of after the event at
     /// `earlier`: of each, the events that conflict with the step.
     pub(super) fn parts(

@@ -13,6 +13,10 @@
 //!    otherwise mostly.
 //! 4. *Search* over the open pairs, with saturation after every decision, if nothing else decides. The problem
 //!    is NP-complete.
+//!
+//! Comments `[l.N]` name the lines of Algorithm 1, `Realize`, in Chalupa, Chatterjee, Pavlogiannis, Sinha, Vaidya (POPL 2018).
+//! The paper goes straight to 2-SAT, over all pairs of events of threads that communicate; here it is over the pairs that
+//! saturation leaves open.
 
 use selvedge_core::{Access, Budget, EventId, ObjectId, Step, ThreadId};
 
@@ -97,6 +101,7 @@ impl Realizer {
     pub(super) fn realize(&mut self, graph: &Graph, wanted: &Wanted<'_>) -> Option<Vec<EventId>> {
         self.effort.asked += 1;
         self.go_on().ok()?;
+        // [l.1-4] The clocks are transitively closed.
         self.load(graph, wanted);
         self.constrain(graph, wanted).ok()?;
         self.saturate().ok()?;
@@ -221,12 +226,14 @@ impl Realizer {
                 if other == read || Some(other) == source {
                     continue;
                 }
+                // [l.18-20]
                 match source {
                     None => self.order(read, other)?,
                     Some(source) => self.open.push([(other, source), (read, other)]),
                 }
             }
         }
+        // [l.21-23] Critical sections, where the caller asks for it.
         for sides in wanted.either {
             self.open.push(sides.map(|(a, b)| (self.local(a), self.local(b))));
         }
@@ -344,14 +351,14 @@ impl Realizer {
     /// is as it was.
     fn satisfy(&mut self) -> Result<bool, Conflict> {
         let mut problem = TwoSat::default();
-        // A variable per pair: the first is before the second.
+        // [l.6-9] A variable per pair: the first is before the second, or else the second before the first.
         let mut pairs: Vec<(Local, Local)> = Vec::new();
         for sides in &self.open {
             self.go_on()?;
             let [a, b] = sides.map(|(a, b)| literal(&mut pairs, a, b));
             problem.either(a, b);
         }
-        // Orders that would close a cycle exclude each other.
+        // [l.10-17] [l.24-26] Orders that would close a cycle, with what is ordered already, exclude each other.
         for (i, &(a, b)) in pairs.iter().enumerate() {
             self.go_on()?;
             for (j, &(c, d)) in pairs.iter().enumerate().take(i) {
@@ -365,8 +372,10 @@ impl Realizer {
                 }
             }
         }
+        // [l.27]
         let values = problem.solve(pairs.len()).ok_or(Conflict)?;
         let (rows, open) = (self.rows.clone(), self.open.clone());
+        // [l.28-29]
         let decided = pairs.iter().zip(values).try_for_each(|(&(a, b), forward)| {
             if forward { self.order(a, b) } else { self.order(b, a) }
         });
@@ -400,6 +409,7 @@ impl Realizer {
     /// Returns a linear order that contains the order so far: always the event that comes first in the
     /// execution at hand among those that can come next.
     fn linear_extension(&self) -> Vec<EventId> {
+        // [l.30]
         let mut done: Cut = vec![0; self.threads()];
         let mut order = Vec::with_capacity(self.count());
         while order.len() < self.count() {

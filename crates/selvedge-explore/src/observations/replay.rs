@@ -3,7 +3,7 @@
 use selvedge_core::{Position, Step, System};
 use smallvec::SmallVec;
 
-use super::Search;
+use super::DataCentric;
 use super::branch::{Child, Goal, Key, Role};
 use super::graph::{contains, join};
 
@@ -20,11 +20,12 @@ enum Outcome {
     Smaller(Child),
 }
 
-impl<S: System> Search<'_, S> {
+impl<S: System> DataCentric<'_, S> {
     /// Goes to the next child of the last branch that has one. Returns whether there is any.
     pub(super) fn next_child(&mut self) -> bool {
         while let Some(index) = self.branches.len().checked_sub(1) {
             self.ask();
+            // [l.2]
             let Some(mut child) = self.branches[index].queue.pop() else {
                 self.leave_child();
                 self.branches.pop();
@@ -33,6 +34,7 @@ impl<S: System> Search<'_, S> {
             let before = self.before(&child.goal);
             loop {
                 match self.visit(index, &child) {
+                    // [l.5] [l.9]
                     Outcome::Reached => {
                         self.branches[index].explored += 1;
                         self.children += 1;

@@ -37,7 +37,7 @@ impl TwoSat {
 
 /// Returns the component of each node. Tarjan's algorithm with a stack of its own.
 fn components(edges: &[Vec<u32>]) -> Vec<u32> {
-    let mut search = Search {
+    let mut search = Tarjan {
         index: vec![None; edges.len()],
         low: vec![0; edges.len()],
         component: vec![None; edges.len()],
@@ -53,7 +53,7 @@ fn components(edges: &[Vec<u32>]) -> Vec<u32> {
     search.component.into_iter().map(|component| component.expect("all were visited")).collect()
 }
 
-struct Search {
+struct Tarjan {
     index: Vec<Option<u32>>,
     low: Vec<u32>,
     component: Vec<Option<u32>>,
@@ -63,7 +63,7 @@ struct Search {
     found: u32,
 }
 
-impl Search {
+impl Tarjan {
     fn visit(&mut self, edges: &[Vec<u32>], root: usize) {
         let mut path = vec![(root, 0)];
         self.enter(root);

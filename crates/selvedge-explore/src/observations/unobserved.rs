@@ -27,6 +27,8 @@
 //! Whether there is an execution with an annotation is found out by running it: a critical section
 //! that is left open by the annotation may have to be run to its end first, which is up to the
 //! program (`unobserved/plan.rs`). Mostly the graph decides before.
+//!
+//! Comments `[l.N]` name the lines of Algorithm 2, `DC-DPOR(t, A)`, which this search follows.
 
 mod mutate;
 mod plan;
@@ -95,7 +97,7 @@ pub(super) fn explore<S: System>(
     options: &Options,
     observer: &mut dyn Observer,
 ) -> Option<Report> {
-    let mut search = Search {
+    let mut search = Unobserved {
         run: Run::new(make, options, observer),
         graph: Graph::default(),
         realizer: Realizer::new(&options.budget),
@@ -111,7 +113,7 @@ pub(super) fn explore<S: System>(
     (!search.stuck).then(|| search.into_report())
 }
 
-struct Search<'a, S> {
+struct Unobserved<'a, S> {
     run: Run<'a, S>,
     graph: Graph,
     realizer: Realizer,
@@ -127,7 +129,7 @@ struct Search<'a, S> {
     stuck: bool,
 }
 
-impl<S: System> Search<'_, S> {
+impl<S: System> Unobserved<'_, S> {
     fn search(&mut self) {
         self.run_to_end(&Forbidden::default());
         self.finish();
@@ -135,6 +137,7 @@ impl<S: System> Search<'_, S> {
         while !self.is_over()
             && let Some(node) = self.nodes.last_mut()
         {
+            // [l.1]
             let Some(open) = node.open.last_mut() else {
                 self.nodes.pop();
                 continue;
@@ -147,9 +150,11 @@ impl<S: System> Search<'_, S> {
             open.tried += 1;
             let forbidden = node.forbidden.clone();
             let tried = node.forbidden.entry(event).or_default();
+            // [l.2]
             if tried.contains(&observation) {
                 continue;
             }
+            // [l.7]
             tried.push(observation);
             self.visit(event, observation, forbidden);
         }
@@ -197,12 +202,14 @@ impl<S: System> Search<'_, S> {
             return;
         }
         let position = self.graph.find(event).expect("internal error: the decision is gone");
+        // [l.3-6]
         let is_new = self.observed(position) != Some(observation);
         if is_new && !self.mutate(&mut annotated, position, observation, &forbidden) {
             return;
         }
         annotated.insert(event);
         self.annotations += 1;
+        // [l.8-9]
         self.enter(annotated, forbidden);
     }
 
@@ -409,7 +416,7 @@ impl<S: System> Search<'_, S> {
 
     /// The decisions are all made. Explores what else `finally` could find.
     ///
-    /// [`Search::write_last`] only changes the order of the events at hand, and leaves the variables before
+    /// [`Unobserved::write_last`] only changes the order of the events at hand, and leaves the variables before
     /// the `nth` as they are. Looks further up the stack are at later variables. So a look can go on from
     /// any execution that they have left: those before its variable are as they were when it was pushed.
     fn explore_last_writes(&mut self) {

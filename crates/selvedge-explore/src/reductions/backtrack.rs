@@ -1,11 +1,13 @@
-//! Depth-first search with backtrack sets and sleep sets: what `classic` and `source` share.
+//! Backtrack sets and sleep sets: what `sleep`, `classic` and `source` have in common.
 //!
-//! Each node on the path has a set of threads to explore. It begins with one thread; the [`Rule`] of
-//! an algorithm adds to the sets of earlier nodes when it sees that another order matters.
+//! Each node on the path has a set of threads to explore. It begins as the [`Rule`] of an algorithm says; the rule adds to
+//! the sets of earlier nodes when it sees that another order matters. The lines are those of Algorithm 1 of Abdulla, Aronis,
+//! Jonsson, Sagonas (POPL 2014), which are the same in all three.
 
-use selvedge_core::{Position, Report, Step, System, ThreadId, ThreadSet};
+use selvedge_core::{Position, Report, Step, System, ThreadId};
 
 use crate::options::{Observer, Options};
+use crate::search::depth_first::{Halt, Reduction, depth_first};
 use crate::search::run::{Run, share_done};
 use crate::trace::frontier::Frontier;
 use crate::trace::sleep_set::SleepSets;
@@ -13,164 +15,128 @@ use crate::trace::sleep_set::SleepSets;
 /// When and how an algorithm adds to backtrack sets.
 pub(crate) trait Rule<S: System> {
     /// In every state, before anything is explored from it; also at the end of an execution.
-    fn at_state(&mut self, search: &mut Search<'_, S>) {
-        let _ = search;
+    fn at_state(&mut self, run: &mut Run<'_, S>, sets: &mut BacktrackSets) {
+        let _ = (run, sets);
+    }
+
+    /// Returns the backtrack set to begin with, in a state in which `first` is awake.
+    fn frontier(&self, run: &Run<'_, S>, first: ThreadId) -> Frontier {
+        let _ = run;
+        // [l.3]
+        Frontier::new(first)
     }
 
     /// After a step: its event stands at `position`, the last one.
-    fn after_step(&mut self, search: &mut Search<'_, S>, position: Position) {
-        let _ = (search, position);
+    fn after_step(&mut self, run: &mut Run<'_, S>, sets: &mut BacktrackSets, position: Position) {
+        let _ = (run, sets, position);
     }
 
     /// At the end of an execution.
-    fn at_end(&mut self, search: &mut Search<'_, S>) {
-        let _ = search;
+    fn at_end(&mut self, run: &mut Run<'_, S>, sets: &mut BacktrackSets) {
+        let _ = (run, sets);
     }
 }
 
 /// Explores by `rule`.
 pub(crate) fn explore<S: System>(
-    mut rule: impl Rule<S>,
+    rule: impl Rule<S>,
     make: &dyn Fn() -> S,
     options: &Options,
     observer: &mut dyn Observer,
 ) -> Report {
-    let mut search = Search {
-        run: Run::new(make, options, observer),
-        sleep: SleepSets::new(),
-        nodes: Vec::new(),
-    };
-    loop {
-        search.arrive(&mut rule);
-        let Some(step) = search.next_step() else { return search.run.into_report() };
-        search.take(step, &mut rule);
-    }
+    let mut run = Run::new(make, options, observer);
+    let sets = BacktrackSets { sleep: SleepSets::new(), frontiers: Vec::new(), next: None };
+    depth_first(&mut run, &mut Backtracking { rule, sets });
+    run.into_report()
 }
 
-/// A search under way.
-pub(crate) struct Search<'a, S> {
-    pub(crate) run: Run<'a, S>,
-    sleep: SleepSets,
-    /// One per prefix of the execution: `nodes[i]` is the state before the event at `i`.
-    pub(crate) nodes: Vec<Node>,
+struct Backtracking<R> {
+    rule: R,
+    sets: BacktrackSets,
 }
 
-/// A state on the current path.
-pub(crate) struct Node {
-    pub(crate) frontier: Frontier,
-    /// The threads of which every alternative sleeps here from the beginning.
-    pub(crate) asleep: ThreadSet,
-    /// Whether the event after this node was explored from it.
-    taken: bool,
+/// The sets along the current path.
+pub(crate) struct BacktrackSets {
+    pub(crate) sleep: SleepSets,
+    /// One per prefix of the execution: `frontiers[i]` is `backtrack(E)` in the state before the event at `i`.
+    pub(crate) frontiers: Vec<Frontier>,
+    /// The next step from the state that the search has gone back to.
+    next: Option<Step>,
 }
 
-impl Node {
-    fn new(first: ThreadId, asleep: ThreadSet) -> Self {
-        Self { frontier: Frontier::new(first), asleep, taken: false }
-    }
-}
-
-impl<S: System> Search<'_, S> {
+impl BacktrackSets {
     /// Adds all threads that are enabled before the event at `position`.
-    pub(crate) fn expand(&mut self, position: Position) {
-        self.run.sync_to(position.index());
-        self.nodes[position.index()].frontier.expand(&self.run);
-    }
-
-    /// Makes a node of the state, or ends the execution.
-    fn arrive(&mut self, rule: &mut impl Rule<S>) {
-        rule.at_state(self);
-        self.run.sync_to(self.run.execution.len());
-        let mut maximal = true;
-        let mut cut = false;
-        let mut first = None;
-        for thread in self.run.enabled_in_order() {
-            maximal = false;
-            if !self.run.is_within_preemptions(thread) {
-                cut = true;
-            } else if (0..self.run.system.choices(thread))
-                .any(|choice| !self.sleep.contains(Step { thread, choice }))
-            {
-                first = Some(thread);
-                break;
-            }
-        }
-        match first {
-            Some(first) if !self.run.is_at_step_limit() => {
-                let asleep = self.asleep();
-                return self.nodes.push(Node::new(first, asleep));
-            }
-            Some(_) => self.run.finish_cut(),
-            None if maximal => self.run.finish(),
-            None if cut => self.run.finish_preempted(false),
-            None => self.run.finish_redundant(),
-        }
-        rule.at_end(self);
-        self.run.after_execution(&|| fraction(&self.nodes));
-    }
-
-    /// Returns the threads that sleep with every alternative they have.
-    fn asleep(&self) -> ThreadSet {
-        let sleepers = self.sleep.last().iter().map(|sleeper| sleeper.step.thread);
-        sleepers
-            .filter(|&thread| {
-                (0..self.run.system.choices(thread))
-                    .all(|choice| self.sleep.contains(Step { thread, choice }))
-            })
-            .collect()
-    }
-
-    /// Returns the next step of the search, with the run in the state before it.
-    fn next_step(&mut self) -> Option<Step> {
-        while !self.run.is_stopped() {
-            let depth = self.nodes.len().checked_sub(1)?;
-            if self.nodes[depth].frontier.has_more() {
-                self.go_back_to(depth);
-                if let Some(step) = self.next_of_last() {
-                    return Some(step);
-                }
-            }
-            self.nodes.pop();
-        }
-        None
+    pub(crate) fn expand<S: System>(&mut self, run: &mut Run<'_, S>, position: Position) {
+        run.sync_to(position.index());
+        self.frontiers[position.index()].expand(run);
     }
 
     /// Goes back to the node at `depth`, where what was explored from it sleeps from now on.
-    fn go_back_to(&mut self, depth: usize) {
+    fn go_back_to<S: System>(&mut self, run: &mut Run<'_, S>, depth: usize) {
         self.sleep.ascend(depth);
-        if std::mem::take(&mut self.nodes[depth].taken) {
-            let explored = Position::new(depth);
-            self.sleep.add(
-                self.run.execution.event(explored).step(),
-                self.run.execution.event(explored).choices,
-                self.run.execution.accesses(explored),
-            );
-        }
-        self.run.backtrack(depth);
+        // [l.12]
+        self.sleep.add_event(&run.execution, Position::new(depth));
+        run.backtrack(depth);
     }
 
     /// Returns the next step of the last node that does not sleep.
-    fn next_of_last(&mut self) -> Option<Step> {
-        let node = self.nodes.last_mut()?;
+    fn next_of_last<S: System>(&mut self, run: &mut Run<'_, S>) -> Option<Step> {
+        let frontier = self.frontiers.last_mut()?;
+        // [l.4]
         loop {
-            let step = node.frontier.next(&mut self.run)?;
+            let step = frontier.next(run)?;
             if !self.sleep.contains(step) {
                 return Some(step);
             }
         }
     }
-
-    fn take(&mut self, step: Step, rule: &mut impl Rule<S>) {
-        let position = Position::new(self.run.execution.len());
-        self.run.step(step);
-        self.sleep.descend(step, self.run.execution.accesses(position));
-        self.nodes[position.index()].taken = true;
-        rule.after_step(self, position);
-        self.run.sync_to(self.run.execution.len());
-        self.run.after_step(&|| fraction(&self.nodes));
-    }
 }
 
-fn fraction(nodes: &[Node]) -> f64 {
-    share_done(nodes.iter().map(|node| node.frontier.progress()))
+impl<S: System, R: Rule<S>> Reduction<S> for Backtracking<R> {
+    fn choose(&mut self, run: &mut Run<'_, S>) -> Result<Step, Halt> {
+        let Self { rule, sets } = self;
+        if let Some(next) = sets.next.take() {
+            return Ok(next);
+        }
+        rule.at_state(run, sets);
+        run.sync_to(run.execution.len());
+        // [l.2]
+        let (first, _) = run.first_awake(|step| sets.sleep.contains(step))?;
+        sets.frontiers.push(rule.frontier(run, first.thread));
+        Ok(sets.next_of_last(run).expect("internal error: no step of a thread that is awake"))
+    }
+
+    fn take(&mut self, run: &mut Run<'_, S>, step: Step) {
+        let position = Position::new(run.execution.len());
+        run.step(step);
+        // [l.10]
+        self.sets.sleep.descend(step, run.execution.accesses(position));
+        self.rule.after_step(run, &mut self.sets, position);
+        run.sync_to(run.execution.len());
+    }
+
+    fn end(&mut self, run: &mut Run<'_, S>, _: Halt) {
+        // Nothing is explored from a state at the limit of steps.
+        self.sets.frontiers.truncate(run.execution.len());
+        self.rule.at_end(run, &mut self.sets);
+    }
+
+    fn go_back(&mut self, run: &mut Run<'_, S>) -> bool {
+        let sets = &mut self.sets;
+        while let Some(last) = sets.frontiers.last() {
+            if last.has_more() {
+                sets.go_back_to(run, sets.frontiers.len() - 1);
+                sets.next = sets.next_of_last(run);
+                if sets.next.is_some() {
+                    return true;
+                }
+            }
+            sets.frontiers.pop();
+        }
+        false
+    }
+
+    fn fraction(&self) -> f64 {
+        share_done(self.sets.frontiers.iter().map(Frontier::progress))
+    }
 }

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `S` | `Run::execution` |
 //! | `next(s,p)` | `System::pending` |
-//! | `backtrack(pre(S,i))` | `Node::frontier` in `backtrack.rs` |
+//! | `backtrack(pre(S,i))` | `BacktrackSets::frontiers` |
 //! | `i → p` | [`is_known`] with [`causes_of_next`] |
 //!
 //! **Equivalence:** Mazurkiewicz traces.
@@ -27,13 +27,16 @@
 //! **Tests:** `selvedge-testkit/tests/`: comparison with the oracle, golden programs.
 
 use selvedge_core::{
-    Effect, Execution, Flexibility, Position, Report, Status, Step, System, ThreadId, commute,
-    may_enable_only,
+    Effect, Execution, Flexibility, Position, Report, Status, Step, System, ThreadId, ThreadSet,
+    commute, may_enable_only,
 };
 
 use crate::options::{Observer, Options};
-use crate::reductions::backtrack::{self, Node, Rule, Search};
+use crate::reductions::backtrack::{self, BacktrackSets, Rule};
 use crate::registry::{Covers, Equivalence, Info};
+use crate::search::run::Run;
+use crate::trace::frontier::Frontier;
+use crate::trace::sleep_set::SleepSets;
 
 pub(crate) const INFO: Info = Info {
     name: "classic",
@@ -51,21 +54,40 @@ pub(crate) fn explore<S: System>(
     options: &Options,
     observer: &mut dyn Observer,
 ) -> Report {
-    let rule = PersistentSets { enabled: Vec::new(), effect: Effect::default() };
+    let rule = PersistentSets::default();
     backtrack::explore(rule, make, options, observer)
 }
 
+#[derive(Default)]
 struct PersistentSets {
-    /// The threads that are enabled in each state of the path.
-    enabled: Vec<Vec<ThreadId>>,
+    /// For each state of the path.
+    states: Vec<State>,
     effect: Effect,
 }
 
+/// What is known of a state when the search first comes to it.
+struct State {
+    enabled: Vec<ThreadId>,
+    /// Those that sleep with every alternative they have.
+    asleep: ThreadSet,
+}
+
+impl State {
+    fn new<S: System>(run: &Run<'_, S>, sleep: &SleepSets) -> Self {
+        let enabled: Vec<_> = run.threads().filter(|&thread| run.is_enabled(thread)).collect();
+        let is_asleep = |&thread: &ThreadId| {
+            let mut all = (0..run.system.choices(thread)).map(|choice| Step { thread, choice });
+            all.all(|step| sleep.contains(step))
+        };
+        let asleep = enabled.iter().copied().filter(is_asleep).collect();
+        Self { enabled, asleep }
+    }
+}
+
 impl<S: System> Rule<S> for PersistentSets {
-    fn at_state(&mut self, search: &mut Search<'_, S>) {
-        let run = &mut search.run;
-        self.enabled.truncate(run.execution.len());
-        self.enabled.push(run.threads().filter(|&thread| run.is_enabled(thread)).collect());
+    fn at_state(&mut self, run: &mut Run<'_, S>, sets: &mut BacktrackSets) {
+        self.states.truncate(run.execution.len());
+        self.states.push(State::new(run, &sets.sleep));
         for thread in run.threads() {
             if !matches!(run.system.status(thread), Status::Enabled | Status::Blocked) {
                 continue;
@@ -73,8 +95,8 @@ impl<S: System> Rule<S> for PersistentSets {
             run.system.pending(Step::of(thread), &mut self.effect);
             let known = causes_of_next(&run.execution, thread, &self.effect);
             for e in races_of_next(&run.execution, thread, &self.effect, &known) {
-                let node = &mut search.nodes[e.index()];
-                self.add(&run.execution, node, e, thread, &known);
+                let frontier = &mut sets.frontiers[e.index()];
+                self.add(&run.execution, frontier, e, thread, &known);
             }
         }
     }
@@ -86,12 +108,12 @@ impl PersistentSets {
     fn add(
         &self,
         execution: &Execution,
-        node: &mut Node,
+        frontier: &mut Frontier,
         e: Position,
         thread: ThreadId,
         known: &[u32],
     ) {
-        let Node { frontier, asleep, .. } = node;
+        let State { enabled, asleep } = &self.states[e.index()];
         let backtrack = &mut frontier.threads;
         let leads = |other: ThreadId| {
             // Some event of it after e happens before the pending step.
@@ -99,7 +121,6 @@ impl PersistentSets {
             (other == thread || execution.of_thread(other).iter().any(is_cause))
                 && !asleep.contains(other)
         };
-        let enabled = &self.enabled[e.index()];
         if enabled.iter().any(|&other| leads(other) && backtrack.contains(&other)) {
             return;
         }

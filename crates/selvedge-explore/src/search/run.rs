@@ -1,4 +1,8 @@
 //! What all explorers share: one system, the execution it is in, limits, and bookkeeping.
+//!
+//! An explorer takes steps with [`Run::step`], goes back with [`Run::backtrack`], and says how each execution ended:
+//! [`Run::finish`], [`Run::finish_redundant`], [`Run::finish_cut`]. In between it calls [`Run::after_step`] and
+//! [`Run::after_execution`], and stops when [`Run::is_stopped`] says so. Violations are noted on the way.
 
 use std::time::Duration;
 
@@ -14,8 +18,8 @@ use crate::outcome::frees::Suspects;
 /// Polling the observer may read the clock, so it is not polled at every step.
 const STEPS_BETWEEN_POLLS: u32 = 512;
 
-/// An exploration in progress.
-pub(crate) struct Run<'a, S> {
+/// An exploration in progress: a system, and the execution that it is in.
+pub struct Run<'a, S> {
     pub(crate) system: S,
     pub(crate) execution: Execution,
     pub(crate) report: Report,
@@ -37,11 +41,8 @@ pub(crate) struct Run<'a, S> {
 }
 
 impl<'a, S: System> Run<'a, S> {
-    pub(crate) fn new(
-        make: &dyn Fn() -> S,
-        options: &'a Options,
-        observer: &'a mut dyn Observer,
-    ) -> Self {
+    /// Begins with the empty execution of a system that `make` creates.
+    pub fn new(make: &dyn Fn() -> S, options: &'a Options, observer: &'a mut dyn Observer) -> Self {
         let mut system = make();
         system.restart();
         Self {
@@ -61,14 +62,34 @@ impl<'a, S: System> Run<'a, S> {
         }
     }
 
+    /// Returns the execution so far, with its happens-before relation.
+    pub fn execution(&self) -> &Execution {
+        &self.execution
+    }
+
+    /// Returns the system, in the state after the execution. Whoever takes steps with it brings it back.
+    pub fn system(&mut self) -> &mut S {
+        &mut self.system
+    }
+
+    /// Returns what the exploration was asked to do.
+    pub fn options(&self) -> &'a Options {
+        self.options
+    }
+
+    /// Returns what was found so far, to add to it.
+    pub fn report(&mut self) -> &mut Report {
+        &mut self.report
+    }
+
     /// Returns whether the exploration must end now. Cheap: polled in every long computation.
     #[inline]
-    pub(crate) fn is_stopped(&self) -> bool {
+    pub fn is_stopped(&self) -> bool {
         self.stopped || self.options.budget.is_spent()
     }
 
     /// Returns the thread ids known so far.
-    pub(crate) fn threads(&self) -> impl Iterator<Item = ThreadId> + use<S> {
+    pub fn threads(&self) -> impl Iterator<Item = ThreadId> + use<S> {
         (0..self.system.thread_count()).map(ThreadId::new)
     }
 
@@ -76,7 +97,7 @@ impl<'a, S: System> Run<'a, S> {
     /// lowest number first. But a thread that has run for very long without a switch comes last,
     /// since it may wait in a loop for the others; and with a bound on switches the thread that runs
     /// goes on.
-    pub(crate) fn enabled_in_order(&self) -> impl Iterator<Item = ThreadId> + '_ {
+    pub fn enabled_in_order(&self) -> impl Iterator<Item = ThreadId> + '_ {
         let count = self.system.thread_count();
         let first = match self.execution.steps().last() {
             Some(last) if self.has_switch_bound() => last.thread.index(),
@@ -98,20 +119,29 @@ impl<'a, S: System> Run<'a, S> {
             .then_some(last)
     }
 
+    /// Returns whether the thread can take a step.
     #[inline]
-    pub(crate) fn is_enabled(&self, thread: ThreadId) -> bool {
+    pub fn is_enabled(&self, thread: ThreadId) -> bool {
         self.system.status(thread) == Status::Enabled
+    }
+
+    /// Returns whether the step can be taken now. Of one that comes from another execution, that says whether the program is
+    /// deterministic.
+    pub fn can_take(&self, step: Step) -> bool {
+        step.thread.index() < self.system.thread_count()
+            && self.is_enabled(step.thread)
+            && step.choice < self.system.choices(step.thread)
     }
 
     /// Returns whether the execution may not grow further.
     #[inline]
-    pub(crate) fn is_at_step_limit(&self) -> bool {
+    pub fn is_at_step_limit(&self) -> bool {
         self.execution.len() >= self.options.limits.steps
     }
 
     /// Takes a step and adds its event to the execution.
     #[inline]
-    pub(crate) fn step(&mut self, step: Step) {
+    pub fn step(&mut self, step: Step) {
         self.step_with(step, None);
     }
 
@@ -137,7 +167,7 @@ impl<'a, S: System> Run<'a, S> {
     /// Takes a step, and those of its thread that [`enabled_in_order`](Self::enabled_in_order) would choose
     /// next anyway; adds their events to the execution.
     #[inline]
-    pub(crate) fn step_on(&mut self, step: Step) {
+    pub fn step_on(&mut self, step: Step) {
         if self.has_switch_bound() {
             return self.step(step);
         }
@@ -158,7 +188,7 @@ impl<'a, S: System> Run<'a, S> {
     }
 
     /// Removes all events from `len` on.
-    pub(crate) fn backtrack(&mut self, len: usize) {
+    pub fn backtrack(&mut self, len: usize) {
         self.execution.truncate(len);
         self.switches.truncate(len);
         self.sync_to(len);
@@ -171,7 +201,7 @@ impl<'a, S: System> Run<'a, S> {
     }
 
     /// Brings the system to the first `len` steps of the execution.
-    pub(crate) fn sync_to(&mut self, len: usize) {
+    pub fn sync_to(&mut self, len: usize) {
         if len < self.synced || self.strayed {
             self.synced = self.synced.min(len);
             self.strayed = false;
@@ -201,7 +231,7 @@ impl<'a, S: System> Run<'a, S> {
     }
 
     /// Returns whether the bounds on preemptions and on context switches let `thread` run next.
-    pub(crate) fn is_within_preemptions(&self, thread: ThreadId) -> bool {
+    pub fn is_within_preemptions(&self, thread: ThreadId) -> bool {
         if !self.has_switch_bound() {
             return true;
         }
@@ -211,7 +241,7 @@ impl<'a, S: System> Run<'a, S> {
     }
 
     /// Notes that a bound on switches cut something off. `exact`: nothing within it is lost.
-    pub(crate) fn note_preemption_cut(&mut self, exact: bool) {
+    pub fn note_preemption_cut(&mut self, exact: bool) {
         if let Some(most) = self.options.limits.preemptions {
             self.report.note(Inconclusive::Bound(Bound::Preemptions { most, exact }));
         }
@@ -221,7 +251,7 @@ impl<'a, S: System> Run<'a, S> {
     }
 
     /// Judges a maximal execution.
-    pub(crate) fn finish(&mut self) {
+    pub fn finish(&mut self) {
         self.note_length();
         let (ending, violation) = self.system.end();
         match ending {
@@ -279,7 +309,7 @@ impl<'a, S: System> Run<'a, S> {
     fn try_out(&mut self, steps: &[Step]) -> bool {
         self.system.restart();
         for (index, &step) in steps.iter().enumerate() {
-            if !self.is_enabled(step.thread) || step.choice >= self.system.choices(step.thread) {
+            if !self.can_take(step) {
                 return false;
             }
             self.system.step(step, &mut self.effect);
@@ -300,13 +330,13 @@ impl<'a, S: System> Run<'a, S> {
     }
 
     /// Counts an execution that was abandoned because every enabled thread sleeps.
-    pub(crate) fn finish_redundant(&mut self) {
+    pub fn finish_redundant(&mut self) {
         self.note_length();
         self.report.counts.redundant += 1;
     }
 
     /// Counts an execution that was cut at the limit of steps.
-    pub(crate) fn finish_cut(&mut self) {
+    pub fn finish_cut(&mut self) {
         self.note_length();
         self.report.counts.cut += 1;
         self.report.note(Inconclusive::Bound(Bound::Steps(self.options.limits.steps)));
@@ -314,14 +344,14 @@ impl<'a, S: System> Run<'a, S> {
 
     /// Counts an execution that was cut at a limit of switches. `exact`: nothing within the
     /// limit is lost.
-    pub(crate) fn finish_preempted(&mut self, exact: bool) {
+    pub fn finish_preempted(&mut self, exact: bool) {
         self.note_length();
         self.report.counts.cut += 1;
         self.note_preemption_cut(exact);
     }
 
     /// Checks the limits after an execution. `fraction`: how much of the search is done.
-    pub(crate) fn after_execution(&mut self, fraction: &dyn Fn() -> f64) {
+    pub fn after_execution(&mut self, fraction: &dyn Fn() -> f64) {
         if let Some(most) = self.options.limits.executions
             && self.report.counts.total() >= most
         {
@@ -332,13 +362,13 @@ impl<'a, S: System> Run<'a, S> {
 
     /// Checks the limits after a step, now and then.
     #[inline]
-    pub(crate) fn after_step(&mut self, fraction: &dyn Fn() -> f64) {
+    pub fn after_step(&mut self, fraction: &dyn Fn() -> f64) {
         self.after_steps(1, fraction);
     }
 
     /// Checks the limits after some steps, now and then.
     #[inline]
-    pub(crate) fn after_steps(&mut self, taken: usize, fraction: &dyn Fn() -> f64) {
+    pub fn after_steps(&mut self, taken: usize, fraction: &dyn Fn() -> f64) {
         self.steps_to_poll = self.steps_to_poll.saturating_sub(taken as u32);
         if self.steps_to_poll == 0 {
             self.poll(fraction);
@@ -346,7 +376,7 @@ impl<'a, S: System> Run<'a, S> {
     }
 
     /// Ends the exploration: what was found.
-    pub(crate) fn into_report(mut self) -> Report {
+    pub fn into_report(mut self) -> Report {
         // A search that was cut short because the budget was exhausted may look complete.
         if let Some(spent) = self.options.budget.spent() {
             self.stop(spent.into());
@@ -361,7 +391,7 @@ impl<'a, S: System> Run<'a, S> {
     }
 
     /// Gives up on something that the explorer does not support.
-    pub(crate) fn give_up(&mut self, reason: String) {
+    pub fn give_up(&mut self, reason: String) {
         self.report.note(Inconclusive::GaveUp(reason));
     }
 
@@ -442,9 +472,9 @@ struct Switches {
     preemptions: u32,
 }
 
-/// Estimated share of a depth-first search that is done. For each node on the path, from the root:
+/// Returns the estimated share of a depth-first search that is done. For each node on the path, from the root:
 /// how many of its branches were taken (the last of them is being explored), and how many it has.
-pub(crate) fn share_done(nodes: impl Iterator<Item = (usize, usize)>) -> f64 {
+pub fn share_done(nodes: impl Iterator<Item = (usize, usize)>) -> f64 {
     let (mut done, mut share) = (0.0, 1.0);
     for (taken, of) in nodes {
         share /= of.max(1) as f64;

@@ -21,6 +21,12 @@ impl Frontier {
         Self { threads: smallvec![first], done: 0, choices_done: 0 }
     }
 
+    /// Begins with all threads that are enabled. The run is in the state.
+    pub(crate) fn all<S: System>(run: &Run<'_, S>) -> Self {
+        let threads = run.threads().filter(|&thread| run.is_enabled(thread)).collect();
+        Self { threads, done: 0, choices_done: 0 }
+    }
+
     /// Adds all threads that are enabled. The run is in the state.
     pub(crate) fn expand<S: System>(&mut self, run: &Run<'_, S>) {
         for thread in run.threads().filter(|&thread| run.is_enabled(thread)) {

@@ -13,3 +13,9 @@ pub(crate) mod frontier;
 pub(crate) mod races;
 pub(crate) mod sequence;
 pub(crate) mod sleep_set;
+#[cfg(test)]
+pub(crate) mod tests;
+
+pub use races::{Later, OnReversal, Reversal, reversals};
+pub use sequence::{Initial, Move, Sequence};
+pub use sleep_set::SleepSets;

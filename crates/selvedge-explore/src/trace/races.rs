@@ -42,7 +42,7 @@ use crate::trace::sequence::{Move, Sequence};
 
 /// The second part of a race.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Later {
+pub enum Later {
     /// An event of the execution.
     Event(Position),
     /// The pending step of a thread that is blocked at the end.
@@ -51,26 +51,33 @@ pub(crate) enum Later {
 
 /// A sequence that reverses a race. A buffer that is used again and again.
 #[derive(Debug)]
-pub(crate) struct Reversal {
+pub struct Reversal {
     /// The position of `e`: the sequence is for the node before it.
-    pub(crate) at: Position,
+    pub at: Position,
     /// `v`, or its stable part.
-    pub(crate) sequence: Sequence,
+    pub sequence: Sequence,
     /// Whether what is in `sequence` is the same for every execution that shares the prefix up to
     /// `e'`. Then the rest of `v` is not in it: see [`Reversal::load_rest`].
-    pub(crate) stable: bool,
+    pub stable: bool,
     /// Where the rest of `v` begins.
     rest: Position,
 }
 
+impl Default for Reversal {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Reversal {
-    pub(crate) fn new() -> Self {
+    /// Returns an empty one.
+    pub fn new() -> Self {
         let (at, rest) = (Position::new(0), Position::new(0));
         Self { at, sequence: Sequence::default(), stable: false, rest }
     }
 
     /// Adds the rest of `notdep(e,E)` to a sequence of which only the stable part was there.
-    pub(crate) fn load_rest(&mut self, execution: &Execution) {
+    pub fn load_rest(&mut self, execution: &Execution) {
         debug_assert!(self.stable, "the rest is loaded once");
         self.stable = false;
         for position in notdep(execution, self.at, self.rest.index(), execution.len()) {
@@ -100,17 +107,17 @@ impl Reversal {
 }
 
 /// Takes what [`reversals`] finds.
-pub(crate) type Found<'a> = &'a mut dyn FnMut(&Execution, &mut Reversal);
+pub type OnReversal<'a> = &'a mut dyn FnMut(&Execution, &mut Reversal);
 
 /// Calls `found` with every sequence that reverses a race of `later`, looking at all of the
 /// execution. Returns the positions of nodes that must be expanded in full, because the program cannot be
 /// run there without `e`: never unless edges are left out, or the program is not deterministic, which is
 /// then noted. The system may be left in another state: see [`Run::sync_to`].
-pub(crate) fn reversals<S: System>(
+pub fn reversals<S: System>(
     run: &mut Run<'_, S>,
     later: Later,
     reversal: &mut Reversal,
-    found: Found<'_>,
+    found: OnReversal<'_>,
 ) -> Vec<Position> {
     let e2 = match later {
         Later::Event(position) => position,
@@ -237,7 +244,7 @@ fn decide_anew<S: System>(
     e: Position,
     later: Position,
     reversal: &mut Reversal,
-    found: Found<'_>,
+    found: OnReversal<'_>,
 ) -> bool {
     let thread = run.execution.event(later).thread();
     let (before, after) = parts(&run.execution, e, Later::Event(later));
@@ -412,3 +419,6 @@ fn what_if<S: System>(
 /// The message for a system that breaks its contract.
 pub(crate) const NOT_REPRODUCIBLE: &str = "the program did not do the same when it ran the same steps again; \
      does it depend on time, on random numbers or on anything outside it?";
+
+#[cfg(test)]
+mod tests;

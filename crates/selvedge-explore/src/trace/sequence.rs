@@ -4,31 +4,33 @@ use selvedge_core::{Access, Execution, Footprint, Position, Step, dependent};
 
 /// A step with what it touches; or several alternatives of a step that touch the same.
 #[derive(Clone, Debug)]
-pub(crate) struct Move {
+pub struct Move {
     /// The first alternative.
-    pub(crate) step: Step,
+    pub step: Step,
     /// The number of the last one.
     last_choice: u32,
     /// How many alternatives the step has, all counted.
     choices: u32,
-    pub(crate) footprint: Footprint,
+    /// What each of them accesses.
+    pub footprint: Footprint,
     objects: Objects,
 }
 
 impl Move {
+    /// Makes a move of one alternative, of `choices` that its thread has.
     #[inline]
-    pub(crate) fn new(step: Step, choices: u32, footprint: Footprint) -> Self {
+    pub fn new(step: Step, choices: u32, footprint: Footprint) -> Self {
         let objects = Objects::of(footprint.accesses());
         Self { step, last_choice: step.choice, choices, footprint, objects }
     }
 
-    /// How many alternatives the step has, all counted.
-    pub(crate) fn choices(&self) -> u32 {
+    /// Returns how many alternatives the step has, all counted.
+    pub fn choices(&self) -> u32 {
         self.choices
     }
 
-    /// Whether there is no other alternative of the step.
-    pub(crate) fn is_complete(&self) -> bool {
+    /// Returns whether there is no other alternative of the step.
+    pub fn is_complete(&self) -> bool {
         self.size() >= self.choices
     }
 
@@ -39,7 +41,7 @@ impl Move {
 
     /// Returns whether `step` is one of the alternatives.
     #[inline]
-    pub(crate) fn contains(&self, step: Step) -> bool {
+    pub fn contains(&self, step: Step) -> bool {
         self.step.thread == step.thread
             && (self.step.choice..=self.last_choice).contains(&step.choice)
     }
@@ -57,7 +59,7 @@ impl Move {
 
     /// Returns whether a step of another thread with these accesses cannot be swapped with it.
     #[inline]
-    pub(crate) fn depends_on(&self, accesses: &[Access]) -> bool {
+    pub fn depends_on(&self, accesses: &[Access]) -> bool {
         dependent(self.footprint.accesses(), accesses)
     }
 }
@@ -81,7 +83,7 @@ impl Objects {
 
 /// A sequence of steps, each with its accesses. A buffer that is used again and again.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Sequence {
+pub struct Sequence {
     items: Vec<Item>,
     accesses: Vec<Access>,
 }
@@ -99,7 +101,7 @@ struct Item {
 
 /// What a step is to a sequence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Initial {
+pub enum Initial {
     /// Not a weak initial.
     No,
     /// The item with this index among those asked about, and an initial.
@@ -109,17 +111,25 @@ pub(crate) enum Initial {
 }
 
 impl Sequence {
-    pub(crate) fn clear(&mut self) {
+    /// Removes all steps.
+    pub fn clear(&mut self) {
         self.items.clear();
         self.accesses.clear();
     }
 
-    pub(crate) fn len(&self) -> usize {
+    /// Returns the number of steps.
+    pub fn len(&self) -> usize {
         self.items.len()
     }
 
+    /// Returns whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// Adds a step with these accesses, one of `choices` alternatives.
     #[inline]
-    pub(crate) fn push(&mut self, step: Step, choices: u32, accesses: &[Access]) {
+    pub fn push(&mut self, step: Step, choices: u32, accesses: &[Access]) {
         let first = self.accesses.len() as u32;
         self.accesses.extend_from_slice(accesses);
         let end = self.accesses.len() as u32;
@@ -128,36 +138,38 @@ impl Sequence {
 
     /// Adds an event as it was.
     #[inline]
-    pub(crate) fn push_event(&mut self, execution: &Execution, position: Position) {
+    pub fn push_event(&mut self, execution: &Execution, position: Position) {
         let event = execution.event(position);
         self.push(event.step(), event.choices, execution.accesses(position));
     }
 
     /// Adds a step as it would be.
-    pub(crate) fn push_move(&mut self, by: &Move) {
+    pub fn push_move(&mut self, by: &Move) {
         self.push(by.step, by.choices, by.footprint.accesses());
     }
 
-    /// The step with this index, as a move.
-    pub(crate) fn to_move(&self, index: usize) -> Move {
+    /// Returns the step with this index, as a move.
+    pub fn to_move(&self, index: usize) -> Move {
         let Item { step, choices, .. } = self.items[index];
         Move::new(step, choices, Footprint::of_event(self.accesses(index)))
     }
 
+    /// Returns the step with this index.
     #[inline]
-    pub(crate) fn step(&self, index: usize) -> Step {
+    pub fn step(&self, index: usize) -> Step {
         self.items[index].step
     }
 
+    /// Returns what the step with this index accesses.
     #[inline]
-    pub(crate) fn accesses(&self, index: usize) -> &[Access] {
+    pub fn accesses(&self, index: usize) -> &[Access] {
         let Item { first, end, .. } = self.items[index];
         &self.accesses[first as usize..end as usize]
     }
 
     /// Returns whether `other`, as it is before the sequence, is a weak initial of the items listed in `items`.
     #[inline]
-    pub(crate) fn weak_initial(&self, items: impl Iterator<Item = usize>, other: &Move) -> Initial {
+    pub fn weak_initial(&self, items: impl Iterator<Item = usize>, other: &Move) -> Initial {
         for (index, number) in items.enumerate() {
             let item = &self.items[number];
             if item.step.thread == other.step.thread {
@@ -212,3 +224,6 @@ impl Alternatives {
         Self(self.0.iter().filter(is_independent).cloned().collect())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -86,7 +86,7 @@ impl Name<'_> {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Event {
+struct EventRecord {
     step: Step,
     touched: Touched,
 }
@@ -94,7 +94,7 @@ struct Event {
 /// All events that are known.
 #[derive(Debug)]
 pub(crate) struct Unfolding {
-    events: Vec<Event>,
+    events: Vec<EventRecord>,
     by_name: Table,
     threads: Forest,
     /// Of each event: its immediate predecessors in other threads, its accesses, and `tmax`.
@@ -262,7 +262,7 @@ impl Unfolding {
         }
         row[thread] = Some(event);
         let touched = Touched::by(name.step.thread, accesses);
-        self.events.push(Event { step: name.step, touched });
+        self.events.push(EventRecord { step: name.step, touched });
         self.predecessors.push_row(name.predecessors);
         self.accesses.push_row(accesses);
         self.latest.push_row(&row);

@@ -1,17 +1,18 @@
 //! Quasi-optimal partial order reduction on unfoldings.
 //!
 //! H. T. T. Nguyen, C. Rodríguez, M. Sousa, C. Coti, L. Petrucci: *Quasi-Optimal Partial Order
-//! Reduction*, CAV 2018, extended version, Algorithm 1.
+//! Reduction*, CAV 2018, extended version, Algorithm 1. Comments `[l.N]` name the lines of that listing.
 //!
 //! | paper | here |
 //! |---|---|
-//! | `U` | [`Unfolding`]; what spikes are made of: `Search::kept`, [`Sleepers::usable`] |
+//! | `U` | [`Unfolding`]; what spikes are made of: `Quasi::kept`, [`Sleepers::usable`] |
 //! | `C` | `Run::execution` and [`Extensions::path`] |
 //! | `D`; its events that are not in conflict with `C` | `quasi/sleepers.rs` |
-//! | `A` | `Search::clue` |
+//! | `A` | `Quasi::clue` |
 //! | `ex(C)`, `cex(C)` | `quasi/extensions.rs` |
 //! | `Alt`, combs, k-partial alternatives | `quasi/alternatives.rs` |
-//! | `U ∩ Q_{C,D}` | `Search::prune` |
+//! | `U ∩ Q_{C,D}` | `Quasi::prune` |
+//! | [l.10], [l.12], the recursive calls | the driver, `search/depth_first.rs` |
 //!
 //! **Equivalence:** Mazurkiewicz traces.
 //! **Guarantee:** one maximal execution per trace. With `k` = optimal, the default, no redundant
@@ -45,10 +46,11 @@
 use std::cmp::Reverse;
 use std::num::NonZeroU32;
 
-use selvedge_core::{Footprint, Position, Report, Status, Step, System, ThreadId};
+use selvedge_core::{Budget, Footprint, Position, Report, Status, Step, System, ThreadId};
 
 use crate::options::{Independence, Observer, Options};
 use crate::registry::{Covers, Equivalence, Info};
+use crate::search::depth_first::{Halt, Reduction, depth_first};
 use crate::search::run::{Run, share_done};
 use crate::trace::races::{Later, NOT_REPRODUCIBLE, Reversal, is_stable, plain_races, reversals};
 use crate::unfolding::events::{EventRef, Unfolding};
@@ -107,46 +109,23 @@ fn search<S: System>(
     options: &Options,
     observer: &mut dyn Observer,
 ) -> Report {
-    let mut search = Search {
-        run: Run::new(make, options, observer),
-        extensions: Extensions::new(Unfolding::new(options.quasi.skip_step.get())),
-        kept: Vec::new(),
-        sleepers: Sleepers::new(),
-        nodes: vec![Node::default()],
-        clue: Vec::new(),
-        comb: Comb::default(),
-        taken: Vec::new(),
-        races: Vec::new(),
-        fresh: 0,
-        unsettled: Vec::new(),
-        undecided_choices: Vec::new(),
-        reversal: Reversal::new(),
-        next_pruning: options.caps.worth_pruning,
-        k: options.quasi.k,
-        stopwatch: None,
-    };
+    let mut run = Run::new(make, options, observer);
+    let mut quasi = Quasi::new(options);
     if options.statistics {
-        search.stopwatch = Some(Stopwatch::start(search.run.now()));
-        search.extensions.unfolding.collect_statistics();
+        quasi.stopwatch = Some(Stopwatch::start(run.now()));
+        quasi.extensions.unfolding.collect_statistics();
     }
-    loop {
-        search.descend();
-        search.run.after_execution(&|| fraction(&search.nodes, &search.kept));
-        if search.run.is_stopped() || !search.next_branch() {
-            return search.into_report();
-        }
-        search.prune();
-    }
+    depth_first(&mut run, &mut quasi);
+    quasi.into_report(run)
 }
 
-struct Search<'a, S> {
-    run: Run<'a, S>,
+struct Quasi {
     extensions: Extensions,
     /// For each event of the path: what its races become when they are reversed.
     kept: Vec<Kept>,
     sleepers: Sleepers,
-    /// One per prefix of the execution: `nodes[i]` is the state before the event at `i`.
-    nodes: Vec<Node>,
+    /// How many branches were explored from each state of the path.
+    explored: Vec<u32>,
     /// `A`: events to execute, the next one last.
     clue: Vec<EventRef>,
     comb: Comb,
@@ -168,137 +147,145 @@ struct Search<'a, S> {
     stopwatch: Option<Stopwatch>,
 }
 
-/// A state on the current path.
-#[derive(Clone, Copy, Debug, Default)]
-struct Node {
-    /// How many branches were explored.
-    explored: u32,
+impl<S: System> Reduction<S> for Quasi {
+    fn choose(&mut self, run: &mut Run<'_, S>) -> Result<Step, Halt> {
+        // [l.8-9]
+        if let Some(step) = self.follow_clue(run) {
+            return Ok(step);
+        }
+        // [l.5-7]
+        let (step, _) = run.first_awake(|step| self.is_asleep(step))?;
+        Ok(step)
+    }
+
+    fn take(&mut self, run: &mut Run<'_, S>, step: Step) {
+        // What the step is in the unfolding, if it comes from the clue.
+        let event = self.clue.pop();
+        let position = Position::new(run.execution.len());
+        let others = match run.system.choices(step.thread) {
+            1 => Vec::new(),
+            _ => alternatives_but(run, step),
+        };
+        run.step(step);
+        self.enter(run, Phase::Adding);
+        self.count(step.thread);
+        self.extensions.path.push(event);
+        debug_assert!(
+            event.is_none_or(|event| event == self.extensions.give_name(&run.execution, position)),
+            "an event of a clue is another one when it is executed"
+        );
+        self.explored.push(0);
+        if self.kept.len() <= position.index() {
+            self.kept.push(Kept::default());
+        }
+        self.sleepers.descend(&mut self.extensions, &run.execution, position);
+        if !others.is_empty() {
+            self.keep_alternatives(run, position, &others);
+            let taken = run.execution.accesses(position);
+            if !others.iter().all(|(_, other)| is_stable(taken, other.accesses())) {
+                self.undecided_choices.push(position);
+            }
+        }
+        self.enter(run, Phase::Running);
+    }
+
+    fn end(&mut self, run: &mut Run<'_, S>, halt: Halt) {
+        debug_assert!(
+            halt != Halt::Redundant || self.k.is_some() || !run.report.inconclusive.is_empty(),
+            "optimality: unless a limit interferes, someone is always awake"
+        );
+        // [l.4] All of `ex(C)` on the way here.
+        self.look_for_races(run);
+    }
+
+    fn go_back(&mut self, run: &mut Run<'_, S>) -> bool {
+        self.enter(run, Phase::Building);
+        while let Some(depth) = self.extensions.path.len().checked_sub(1) {
+            self.explored.pop();
+            self.taken[run.execution.steps()[depth].thread.index()] -= 1;
+            let lost = self.sleepers.ascend();
+            let worth_it = lost || !self.kept[depth].is_empty();
+            let found = worth_it && self.find_branch(run, depth);
+            self.extensions.path.pop();
+            if !found {
+                self.kept[depth].clear();
+                self.sleepers.clear_last();
+                continue;
+            }
+            self.enter(run, Phase::Running);
+            run.backtrack(depth);
+            self.fresh = depth;
+            self.unsettled.retain(|position| position.index() < depth);
+            self.undecided_choices.retain(|position| position.index() < depth);
+            self.prune(run.options.caps.worth_pruning);
+            return true;
+        }
+        debug_assert!(self.sleepers.events().next().is_none(), "what sleeps at no node is kept");
+        false
+    }
+
+    fn fraction(&self) -> f64 {
+        share_done(self.explored.iter().zip(&self.kept).map(|(&explored, kept)| {
+            let explored = explored as usize;
+            (explored + 1, explored + 1 + usize::from(!kept.is_empty()))
+        }))
+    }
 }
 
-impl<S: System> Search<'_, S> {
-    fn into_report(mut self) -> Report {
-        self.enter(Phase::Running);
+impl Quasi {
+    fn new(options: &Options) -> Self {
+        Self {
+            extensions: Extensions::new(Unfolding::new(options.quasi.skip_step.get())),
+            kept: Vec::new(),
+            sleepers: Sleepers::new(),
+            explored: vec![0],
+            clue: Vec::new(),
+            comb: Comb::default(),
+            taken: Vec::new(),
+            races: Vec::new(),
+            fresh: 0,
+            unsettled: Vec::new(),
+            undecided_choices: Vec::new(),
+            reversal: Reversal::new(),
+            next_pruning: options.caps.worth_pruning,
+            k: options.quasi.k,
+            stopwatch: None,
+        }
+    }
+
+    fn into_report<S: System>(mut self, run: Run<'_, S>) -> Report {
+        self.enter(&run, Phase::Running);
         let statistics =
             self.stopwatch.map(|watch| Box::new(watch.statistics(&self.extensions.unfolding)));
-        Report { statistics, ..self.run.into_report() }
+        Report { statistics, ..run.into_report() }
     }
 
     /// Notes what comes now, for statistics.
     #[inline]
-    fn enter(&mut self, phase: Phase) {
+    fn enter<S: System>(&mut self, run: &Run<'_, S>, phase: Phase) {
         if let Some(stopwatch) = &mut self.stopwatch {
-            stopwatch.enter(phase, self.run.now());
+            stopwatch.enter(phase, run.now());
         }
     }
 
-    /// Runs to the end of an execution, following the clue as far as it goes, and looks for races there.
-    fn descend(&mut self) {
-        while !self.run.is_stopped() {
-            if self.run.is_at_step_limit() && self.can_go_on() {
-                self.run.finish_cut();
-                return self.look_for_races();
-            }
-            if let Some((step, event)) = self.follow_clue() {
-                self.take(step, Some(event));
-            } else if let Some(step) = self.choose_any() {
-                self.take(step, None);
-            } else {
-                return self.look_for_races();
-            }
-        }
-    }
-
-    /// Returns whether an execution that is as long as it may be is not at its end.
-    fn can_go_on(&self) -> bool {
-        let is_open = |thread| self.run.is_enabled(thread) && !self.sleeps_whole(thread);
-        !self.clue.is_empty() || self.run.threads().any(is_open)
-    }
-
-    fn sleeps_whole(&self, thread: ThreadId) -> bool {
-        (0..self.run.system.choices(thread)).all(|choice| self.is_asleep(Step { thread, choice }))
-    }
-
-    /// Returns the next event of the clue with its step, if that can be taken.
-    fn follow_clue(&mut self) -> Option<(Step, EventRef)> {
-        let event = self.clue.pop()?;
-        let step = self.extensions.unfolding.step(event);
-        let known = step.thread.index() < self.run.system.thread_count();
-        if !known || !self.run.is_enabled(step.thread) {
-            self.run.give_up(NOT_REPRODUCIBLE.to_owned());
-        } else if !self.run.is_within_preemptions(step.thread) {
-            self.run.note_preemption_cut(false);
+    /// Returns the step of the next event of the clue, if that can be taken. Otherwise there is no clue any more.
+    fn follow_clue<S: System>(&mut self, run: &mut Run<'_, S>) -> Option<Step> {
+        let step = self.extensions.unfolding.step(*self.clue.last()?);
+        let known = step.thread.index() < run.system.thread_count();
+        if !known || !run.is_enabled(step.thread) {
+            run.give_up(NOT_REPRODUCIBLE.to_owned());
+        } else if !run.is_within_preemptions(step.thread) {
+            run.note_preemption_cut(false);
         } else {
-            return Some((step, event));
+            return Some(step);
         }
         self.clue.clear();
         None
     }
 
-    /// Any step that can be taken and does not sleep. If there is none, the execution has ended.
-    fn choose_any(&mut self) -> Option<Step> {
-        let (mut maximal, mut cut) = (true, false);
-        for thread in self.run.enabled_in_order() {
-            maximal = false;
-            if !self.run.is_within_preemptions(thread) {
-                cut = true;
-                continue;
-            }
-            let mut all =
-                (0..self.run.system.choices(thread)).map(|choice| Step { thread, choice });
-            if let Some(step) = all.find(|&step| !self.is_asleep(step)) {
-                return Some(step);
-            }
-        }
-        if maximal {
-            self.run.finish();
-        } else if cut {
-            self.run.finish_preempted(false);
-        } else {
-            debug_assert!(
-                self.k.is_some() || !self.run.report.inconclusive.is_empty(),
-                "optimality: unless a limit interferes, someone is always awake"
-            );
-            self.run.finish_redundant();
-        }
-        None
-    }
-
     fn is_asleep(&self, step: Step) -> bool {
-        let here = Position::new(self.nodes.len() - 1);
+        let here = Position::new(self.explored.len() - 1);
         self.sleepers.find(here, step).is_some()
-    }
-
-    /// Takes a step: a new node. `event` is what it is, if that is known.
-    fn take(&mut self, step: Step, event: Option<EventRef>) {
-        let position = Position::new(self.run.execution.len());
-        let others = match self.run.system.choices(step.thread) {
-            1 => Vec::new(),
-            _ => alternatives_but(&mut self.run, step),
-        };
-        self.run.step(step);
-        self.enter(Phase::Adding);
-        self.count(step.thread);
-        self.extensions.path.push(event);
-        debug_assert!(
-            event.is_none_or(
-                |event| event == self.extensions.give_name(&self.run.execution, position)
-            ),
-            "an event of a clue is another one when it is executed"
-        );
-        self.nodes.push(Node::default());
-        if self.kept.len() <= position.index() {
-            self.kept.push(Kept::default());
-        }
-        self.sleepers.descend(&mut self.extensions, &self.run.execution, position);
-        if !others.is_empty() {
-            self.keep_alternatives(position, &others);
-            let taken = self.run.execution.accesses(position);
-            if !others.iter().all(|(_, other)| is_stable(taken, other.accesses())) {
-                self.undecided_choices.push(position);
-            }
-        }
-        self.enter(Phase::Running);
-        self.run.after_step(&|| fraction(&self.nodes, &self.kept));
     }
 
     fn count(&mut self, thread: ThreadId) {
@@ -309,8 +296,13 @@ impl<S: System> Search<'_, S> {
     }
 
     /// Keeps other alternatives of the event at `at` with it.
-    fn keep_alternatives(&mut self, at: Position, others: &[(Step, Footprint)]) {
-        let Self { run, extensions, sleepers, kept, .. } = self;
+    fn keep_alternatives<S: System>(
+        &mut self,
+        run: &Run<'_, S>,
+        at: Position,
+        others: &[(Step, Footprint)],
+    ) {
+        let Self { extensions, sleepers, kept, .. } = self;
         for other in others {
             if let Some(event) = extensions.alternative(&run.execution, at, other, sleepers) {
                 kept[at.index()].insert(event);
@@ -318,100 +310,74 @@ impl<S: System> Search<'_, S> {
         }
     }
 
-    /// Goes back to the last node from which there is something left to explore, and finds out what.
-    /// Returns false if there is none.
-    fn next_branch(&mut self) -> bool {
-        self.enter(Phase::Building);
-        while let Some(depth) = self.extensions.path.len().checked_sub(1) {
-            self.nodes.pop();
-            self.taken[self.run.execution.steps()[depth].thread.index()] -= 1;
-            let lost = self.sleepers.ascend();
-            let worth_it = lost || !self.kept[depth].is_empty();
-            let found = worth_it && self.find_branch(depth);
-            self.extensions.path.pop();
-            if !found {
-                self.kept[depth].clear();
-                self.sleepers.clear_last();
-                continue;
-            }
-            self.enter(Phase::Running);
-            self.run.backtrack(depth);
-            self.fresh = depth;
-            self.unsettled.retain(|position| position.index() < depth);
-            self.undecided_choices.retain(|position| position.index() < depth);
-            return true;
-        }
-        debug_assert!(self.sleepers.events().next().is_none(), "what sleeps at no node is kept");
-        false
-    }
-
     /// Puts the event that was explored from the last node to sleep there, and looks for an alternative.
-    fn find_branch(&mut self, depth: usize) -> bool {
-        let Self { run, extensions, kept, sleepers, nodes, taken, .. } = self;
+    fn find_branch<S: System>(&mut self, run: &Run<'_, S>, depth: usize) -> bool {
+        let Self { extensions, kept, sleepers, explored, taken, .. } = self;
         let event = extensions.executed(&run.execution, Position::new(depth));
-        let (unfolding, kept, node) =
-            (&mut extensions.unfolding, &mut kept[depth], &mut nodes[depth]);
+        let (unfolding, kept) = (&mut extensions.unfolding, &mut kept[depth]);
         if kept.is_empty() && !sleepers.is_anything_excluded(unfolding, event) {
             return false;
         }
-        node.explored += 1;
+        explored[depth] += 1;
         sleepers.add(unfolding, event, kept.drain(), taken);
-        self.enter(Phase::Searching);
-        let found = self.search_comb();
-        self.enter(Phase::Building);
+        self.enter(run, Phase::Searching);
+        let found = self.search_comb(&run.options.budget);
+        self.enter(run, Phase::Building);
         found
     }
 
     /// Looks for an alternative to what sleeps at the last node, and makes it the clue.
-    fn search_comb(&mut self) -> bool {
+    fn search_comb(&mut self, budget: &Budget) -> bool {
         let Self { extensions: Extensions { unfolding, .. }, sleepers, .. } = self;
         let (asleep, usable) = (sleepers.asleep().rev(), sleepers.usable());
         self.clue.clear();
-        let budget = &self.run.options.budget;
+        // [l.11]
         let found = self.comb.search(unfolding, asleep, usable, self.k, budget);
         let Some(found) = found else { return false };
+        // [l.12]
         clue(unfolding, &self.taken, found, &mut self.clue);
         true
     }
 
     /// Keeps with each event what its races become when they are reversed.
-    fn look_for_races(&mut self) {
-        self.enter(Phase::Reversing);
-        let is_blocked = |&thread: &ThreadId| self.run.system.status(thread) == Status::Blocked;
-        let blocked: Vec<ThreadId> = self.run.threads().filter(is_blocked).collect();
+    fn look_for_races<S: System>(&mut self, run: &mut Run<'_, S>) {
+        self.enter(run, Phase::Reversing);
+        let is_blocked = |&thread: &ThreadId| run.system.status(thread) == Status::Blocked;
+        let blocked: Vec<ThreadId> = run.threads().filter(is_blocked).collect();
         for thread in blocked {
-            self.reverse(Later::Pending(thread), thread);
+            self.reverse(run, Later::Pending(thread), thread);
         }
         // The latest first: to determine a step again, the system then mostly goes back.
         let older = self.unsettled.len();
-        for position in (self.fresh..self.run.execution.len()).rev().map(Position::new) {
+        for position in (self.fresh..run.execution.len()).rev().map(Position::new) {
             // All that it depends on happens before it anyway: program order.
-            if self.run.execution.predecessors(position).is_empty() {
+            if run.execution.predecessors(position).is_empty() {
                 continue;
             }
-            if !self.reverse_event(position) {
+            if !self.reverse_event(run, position) {
                 self.unsettled.push(position);
             }
         }
         for index in 0..older {
-            self.reverse_event(self.unsettled[index]);
+            self.reverse_event(run, self.unsettled[index]);
         }
         for index in 0..self.undecided_choices.len() {
             let at = self.undecided_choices[index];
-            let others = other_alternatives(&mut self.run, at);
-            self.keep_alternatives(at, &others);
+            let others = other_alternatives(run, at);
+            self.keep_alternatives(run, at, &others);
         }
     }
 
     /// Reverses all races of the event at `position`. Returns whether that is settled for all executions
     /// that share the prefix up to it.
-    fn reverse_event(&mut self, position: Position) -> bool {
-        let Self { run, extensions, sleepers, kept, races, .. } = self;
+    fn reverse_event<S: System>(&mut self, run: &mut Run<'_, S>, position: Position) -> bool {
+        let Self { extensions, sleepers, kept, races, .. } = self;
         races.clear();
         if !plain_races(&run.execution, position, |at| races.push(at)) {
             let thread = run.execution.event(position).thread();
-            return self.reverse(Later::Event(position), thread);
+            return self.reverse(run, Later::Event(position), thread);
         }
+        // [l.14-25], for accesses of all kinds
         for &at in &*races {
             if let Some(event) = extensions.swapped(&run.execution, (at, position), sleepers) {
                 kept[at.index()].insert(event);
@@ -421,8 +387,8 @@ impl<S: System> Search<'_, S> {
     }
 
     /// Reverses all races of `later`, a step of `thread` that must be determined again.
-    fn reverse(&mut self, later: Later, thread: ThreadId) -> bool {
-        let Self { run, extensions, sleepers, kept, reversal, .. } = self;
+    fn reverse<S: System>(&mut self, run: &mut Run<'_, S>, later: Later, thread: ThreadId) -> bool {
+        let Self { extensions, sleepers, kept, reversal, .. } = self;
         let mut settled = true;
         let unknown = reversals(run, later, reversal, &mut |execution, reversal| {
             settled &= reversal.stable;
@@ -435,12 +401,13 @@ impl<S: System> Search<'_, S> {
         settled
     }
 
-    /// Forgets the events that cannot be part of an alternative any more.
-    fn prune(&mut self) {
+    /// Forgets the events that cannot be part of an alternative any more. Fewer than `worth_it` stay.
+    fn prune(&mut self, worth_it: usize) {
         let Extensions { unfolding, path, .. } = &mut self.extensions;
         if unfolding.len() < self.next_pruning {
             return;
         }
+        // [l.13]
         let kept = self.kept.iter().flat_map(Kept::iter);
         let roots = kept.chain(path.iter().flatten().copied()).chain(self.sleepers.events());
         let names = unfolding.retain(roots);
@@ -451,7 +418,7 @@ impl<S: System> Search<'_, S> {
         path.iter_mut().flatten().for_each(rename);
         self.clue.iter_mut().for_each(rename);
         self.sleepers.rename(rename);
-        self.next_pruning = (2 * unfolding.len()).max(self.run.options.caps.worth_pruning);
+        self.next_pruning = (2 * unfolding.len()).max(worth_it);
     }
 }
 
@@ -467,11 +434,4 @@ fn clue(unfolding: &Unfolding, taken: &[u32], found: &[EventRef], clue: &mut Vec
         clue.sort_by_cached_key(key);
         clue.dedup();
     }
-}
-
-fn fraction(nodes: &[Node], kept: &[Kept]) -> f64 {
-    share_done(nodes.iter().zip(kept).map(|(node, kept)| {
-        let explored = node.explored as usize;
-        (explored + 1, explored + 1 + usize::from(!kept.is_empty()))
-    }))
 }

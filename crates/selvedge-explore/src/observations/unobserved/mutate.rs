@@ -8,13 +8,13 @@ use selvedge_core::{Access, EventId, Flexibility, Mode, Position, Step, System, 
 use super::super::graph::{Cut, contains, join};
 use super::super::may_write;
 use super::super::realize::{Extra, Wanted};
-use super::plan::{Found, Goal, Plan, Walk};
-use super::{Forbidden, Observation, Search, sections};
+use super::plan::{Answer, Goal, Plan, Walk};
+use super::{Forbidden, Observation, Unobserved, sections};
 
 const TOO_HARD: &str = "`--unobserved-locks` could not decide whether an observation is possible; leave \
                         it out, and the order of locks is observed";
 
-impl<S: System> Search<'_, S> {
+impl<S: System> Unobserved<'_, S> {
     /// Runs an execution that has the annotation and in which the decision at `position` observes
     /// that, and annotates it. Returns whether there is any.
     pub(super) fn mutate(
@@ -32,9 +32,11 @@ impl<S: System> Search<'_, S> {
         );
         let orders = self.orders(&cut, position, observation);
         let plan = Plan::new(&self.graph, &cut, vertex, observation);
+        // [l.4-5]
         if !self.realize(&plan, &orders, &cut, forbidden) {
             return false;
         }
+        // [l.6]
         self.run_to_end(forbidden);
         annotated.insert(vertex.id);
         if self.is_over() || !self.has_forbidden(annotated, forbidden) {
@@ -109,23 +111,23 @@ impl<S: System> Search<'_, S> {
         forbidden: &Forbidden,
     ) -> bool {
         let before: Rc<[Step]> = Rc::from(self.run.execution.steps());
-        let mut found = Found::No;
+        let mut found = Answer::No;
         for order in orders {
             self.go_to(&[]);
             match self.follow(plan, order, forbidden) {
-                Found::Yes => return true,
-                Found::Unknown => found = Found::Unknown,
-                Found::No => {}
+                Answer::Yes => return true,
+                Answer::Unknown => found = Answer::Unknown,
+                Answer::No => {}
             }
         }
-        if found == Found::Unknown && !self.is_over() {
+        if found == Answer::Unknown && !self.is_over() {
             self.by_running += 1;
             found = self.run_holders_on(plan, &before, cut, forbidden);
         }
-        if found == Found::Unknown && !self.is_over() {
+        if found == Answer::Unknown && !self.is_over() {
             self.gave_up = Some(TOO_HARD.to_owned());
         }
-        found == Found::Yes
+        found == Answer::Yes
     }
 
     /// Tries all orders in which the threads run on that would be left with a lock. If it turns out that
@@ -136,11 +138,11 @@ impl<S: System> Search<'_, S> {
         before: &[Step],
         cut: &[u32],
         forbidden: &Forbidden,
-    ) -> Found {
+    ) -> Answer {
         let holders = plan.holders();
         let mut walk = Walk::new(Goal::Annotation, Some(&holders), self.run.options.caps.states);
         let found = self.find_a_way(plan, forbidden, &mut walk);
-        if found != Found::No {
+        if found != Answer::No {
             return found;
         }
         self.go_to(before);
@@ -156,7 +158,7 @@ impl<S: System> Search<'_, S> {
             })
         });
         if !others {
-            return Found::No;
+            return Answer::No;
         }
         self.find_a_way(
             plan,
@@ -172,13 +174,13 @@ impl<S: System> Search<'_, S> {
         let mut walk = Walk::new(Goal::End, None, self.run.options.caps.states_to_avoid_redundancy);
         let found = self.find_a_way(plan, forbidden, &mut walk);
         match found {
-            Found::Yes => self.finish(),
-            Found::No => self.finish_redundant(),
-            Found::Unknown => {
+            Answer::Yes => self.finish(),
+            Answer::No => self.finish_redundant(),
+            Answer::Unknown => {
                 self.go_to(&redundant);
                 self.finish_redundant();
             }
         }
-        found != Found::No
+        found != Answer::No
     }
 }

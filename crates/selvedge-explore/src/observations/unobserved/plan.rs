@@ -13,7 +13,7 @@ use selvedge_core::{EventId, Mode, ObjectId, Status, Step, System, ThreadId};
 
 use super::super::graph::{Discipline, Graph, Vertex};
 use super::super::print::Print;
-use super::{Forbidden, Observation, Search, sections};
+use super::{Forbidden, Observation, Unobserved, sections};
 
 /// Where a search has got to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,7 +26,7 @@ pub(super) enum Goal {
 
 /// What a search has found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Found {
+pub(super) enum Answer {
     /// It has got to its goal.
     Yes,
     /// It cannot get there.
@@ -138,7 +138,7 @@ impl Plan {
     }
 }
 
-impl<S: System> Search<'_, S> {
+impl<S: System> Unobserved<'_, S> {
     /// Runs the events of the plan in this order. Returns whether that is possible; it is unknown if a
     /// lock is in the way.
     pub(super) fn follow(
@@ -146,27 +146,27 @@ impl<S: System> Search<'_, S> {
         plan: &Plan,
         order: &[EventId],
         forbidden: &Forbidden,
-    ) -> Found {
+    ) -> Answer {
         for id in order {
             while !self.run.is_enabled(id.thread) {
                 let Some(in_the_way) = self.in_the_way(plan, id.thread) else {
-                    return Found::Unknown;
+                    return Answer::Unknown;
                 };
                 if !self.take(plan, Step::of(in_the_way), forbidden) {
-                    return Found::Unknown;
+                    return Answer::Unknown;
                 }
             }
             let planned = plan.next(&self.graph, id.thread);
             let choice = planned.map_or(0, |planned| planned.choice);
             if !self.take(plan, Step { thread: id.thread, choice }, forbidden) {
                 return if self.run.execution.len() == plan.done(&self.graph) {
-                    Found::No
+                    Answer::No
                 } else {
-                    Found::Unknown
+                    Answer::Unknown
                 };
             }
         }
-        Found::Yes
+        Answer::Yes
     }
 
     /// Returns a thread that can go on, has done its part, and holds a lock for which `thread` waits, maybe
@@ -233,23 +233,23 @@ impl<S: System> Search<'_, S> {
         plan: &Plan,
         forbidden: &Forbidden,
         walk: &mut Walk<'_>,
-    ) -> Found {
+    ) -> Answer {
         self.go_to(&[]);
         let mut seen: FxHashSet<Print> = FxHashSet::default();
         let mut path: Vec<Vec<Step>> = Vec::new();
         while !self.is_over() {
             if self.is_at(plan, walk.goal) {
-                return Found::Yes;
+                return Answer::Yes;
             }
             if seen.len() >= walk.most_states {
-                return Found::Unknown;
+                return Answer::Unknown;
             }
             let is_new = seen.insert(self.state());
             path.push(if is_new { self.moves(plan, forbidden, walk) } else { Vec::new() });
-            let Some(step) = self.next_move(&mut path) else { return Found::No };
+            let Some(step) = self.next_move(&mut path) else { return Answer::No };
             self.step(step);
         }
-        Found::Unknown
+        Answer::Unknown
     }
 
     fn is_at(&self, plan: &Plan, goal: Goal) -> bool {

@@ -1,7 +1,7 @@
 //! Optimal-DPOR: source sets and wakeup trees.
 //!
 //! P. Abdulla, S. Aronis, B. Jonsson, K. Sagonas: *Optimal Dynamic Partial Order Reduction*,
-//! POPL 2014, Algorithm 2.
+//! POPL 2014, Algorithm 2. Comments `[l.N]` name the lines of that listing, of which line 1 is `Explore(E, Sleep, WuT)`.
 //!
 //! | paper | here |
 //! |---|---|
@@ -9,7 +9,9 @@
 //! | `Sleep`, `sleep(E')` | [`SleepSets`] |
 //! | `WuT`, `wut(E')` | `Node::tree` and [`WakeupTrees`], without the branch that is being explored |
 //! | `insert_[E'](v, wut(E'))` | [`WakeupTrees::insert`] |
-//! | `pre(E,e)`, `notdep(e,E)`, `WI` | `races.rs` |
+//! | `pre(E,e)`, `notdep(e,E)` | `trace/races.rs` |
+//! | `WI_[E'](v)` | `Sequence::weak_initial` |
+//! | [l.2], [l.19], the recursive call | the driver, `search/depth_first.rs` |
 //!
 //! **Equivalence:** Mazurkiewicz traces.
 //! **Guarantee:** exactly one maximal execution per trace, and no redundant one.
@@ -37,8 +39,9 @@
 use selvedge_core::{Effect, Position, Report, Status, Step, System, ThreadId};
 
 use crate::options::{Observer, Options};
-use crate::reductions::optimal_dpor::wakeup_tree::{Absent, NodeId, WakeupTrees};
+use crate::reductions::optimal_dpor::wakeup_tree::{Absent, BranchId, WakeupTrees};
 use crate::registry::{Covers, Equivalence, Info};
+use crate::search::depth_first::{Halt, Reduction, depth_first};
 use crate::search::run::{Run, share_done};
 use crate::trace::races::{Later, NOT_REPRODUCIBLE, Reversal, reversals};
 use crate::trace::sequence::{Alternatives, Initial, Move, Sequence};
@@ -61,26 +64,12 @@ pub(crate) fn explore<S: System>(
     options: &Options,
     observer: &mut dyn Observer,
 ) -> Report {
-    let mut search = Search {
-        run: Run::new(make, options, observer),
-        sleep: SleepSets::new(),
-        trees: WakeupTrees::default(),
-        nodes: vec![Node::default()],
-        fresh: 0,
-        unsettled: Vec::new(),
-        reversal: Reversal::new(),
-    };
-    loop {
-        search.descend();
-        search.run.after_execution(&|| fraction(&search.trees, &search.nodes));
-        if search.run.is_stopped() || !search.next_branch() {
-            return search.run.into_report();
-        }
-    }
+    let mut run = Run::new(make, options, observer);
+    depth_first(&mut run, &mut Optimal::new());
+    run.into_report()
 }
 
-struct Search<'a, S> {
-    run: Run<'a, S>,
+struct Optimal {
     sleep: SleepSets,
     trees: WakeupTrees,
     /// One per prefix of the execution: `nodes[i]` is the state before the event at `i`.
@@ -96,150 +85,55 @@ struct Search<'a, S> {
 #[derive(Default)]
 struct Node {
     /// `wut(E)`: the branches still to explore, beside the one that leads to the next node.
-    tree: Option<NodeId>,
+    tree: Option<BranchId>,
     /// How many branches were explored.
     explored: u32,
 }
 
-/// A step to take, and what was put below it.
-struct Branch {
-    step: Step,
-    below: Option<NodeId>,
-}
-
-impl<S: System> Search<'_, S> {
-    /// Runs to the end of an execution, following the wakeup tree as far as it goes, and looks for
-    /// races there.
-    fn descend(&mut self) {
-        while !self.run.is_stopped() {
-            let first = self.last_node().tree;
-            let branch = match first {
-                None => match self.choose_any() {
-                    Ok(branch) => branch,
-                    Err(maximal) => return self.look_for_races(maximal),
-                },
-                Some(first) if self.can_take(first) => self.take_branch(first),
-                Some(first) => {
-                    self.drop_branch(first);
-                    continue;
-                }
-            };
-            if self.run.is_at_step_limit() {
-                self.trees.drop_tree(branch.below);
-                self.run.finish_cut();
-                return self.look_for_races(false);
+impl<S: System> Reduction<S> for Optimal {
+    fn choose(&mut self, run: &mut Run<'_, S>) -> Result<Step, Halt> {
+        // [l.9-10] [l.15-16]
+        while let Some(first) = self.last_node().tree {
+            if self.can_take(run, first) {
+                return Ok(self.trees.step(first));
             }
-            self.descend_by(branch);
+            self.drop_branch(first);
         }
+        // [l.11-13]
+        let (step, choices) = run.first_awake(|step| self.sleep.contains(step))?;
+        if choices > 1 {
+            self.add_alternatives(run, step, choices);
+        }
+        Ok(step)
     }
 
-    fn last_node(&mut self) -> &mut Node {
-        self.nodes.last_mut().expect("internal error: the root is never popped")
-    }
-
-    /// At a node without branches: a step of any enabled thread that does not sleep. If there is
-    /// none, the execution has ended; the error says whether it is maximal.
-    fn choose_any(&mut self) -> Result<Branch, bool> {
-        let mut maximal = true;
-        let mut cut = false;
-        let mut chosen = None;
-        let mut choices = 1;
-        for thread in self.run.enabled_in_order() {
-            maximal = false;
-            if !self.run.is_within_preemptions(thread) {
-                cut = true;
-                continue;
-            }
-            choices = self.run.system.choices(thread);
-            let mut all = (0..choices).map(|choice| Step { thread, choice });
-            chosen = all.find(|&step| !self.sleep.contains(step));
-            if chosen.is_some() {
-                break;
-            }
-        }
-        if let Some(step) = chosen {
-            if choices > 1 {
-                self.add_alternatives(step);
-            }
-            return Ok(Branch { step, below: None });
-        }
-        if maximal {
-            self.run.finish();
-        } else if cut {
-            self.run.finish_preempted(false);
-        } else {
-            debug_assert!(
-                !self.run.report.inconclusive.is_empty(),
-                "optimality: unless a limit interferes, someone is always awake"
-            );
-            self.run.finish_redundant();
-        }
-        Err(maximal)
-    }
-
-    /// Returns whether the first branch of the last node can be taken.
-    fn can_take(&mut self, branch: NodeId) -> bool {
-        let thread = self.trees.step(branch).thread;
-        let known = thread.index() < self.run.system.thread_count();
-        if !known || !self.run.is_enabled(thread) {
-            self.run.give_up(NOT_REPRODUCIBLE.to_owned());
-            return false;
-        }
-        let is_within = self.run.is_within_preemptions(thread);
-        if !is_within {
-            self.run.note_preemption_cut(false);
-        }
-        is_within
-    }
-
-    /// Takes the first branch of the last node out of its tree.
-    fn take_branch(&mut self, first: NodeId) -> Branch {
-        let (step, below) = (self.trees.step(first), self.trees.take_children(first));
-        self.last_node().tree = self.trees.drop_branch(first);
-        Branch { step, below }
-    }
-
-    /// Drops the first branch of the last node and all below it.
-    fn drop_branch(&mut self, first: NodeId) {
-        let branch = self.take_branch(first);
-        self.trees.drop_tree(branch.below);
-    }
-
-    /// Runs the step that leads to the next node. If there is nothing to follow there, its thread may go
-    /// on: no step of it sleeps.
-    fn descend_by(&mut self, Branch { step, below }: Branch) {
-        let depth = self.run.execution.len();
+    /// If there is nothing to follow after the step, its thread may go on: no step of it sleeps.
+    fn take(&mut self, run: &mut Run<'_, S>, step: Step) {
+        // [l.18]
+        let first = self.last_node().tree.filter(|&first| self.trees.step(first) == step);
+        let below = first.and_then(|first| self.take_branch(first));
+        let depth = run.execution.len();
         match below {
-            None => self.run.step_on(step),
-            Some(_) => self.run.step(step),
+            None => run.step_on(step),
+            Some(_) => run.step(step),
         }
-        let execution = &self.run.execution;
-        for position in (depth..execution.len()).map(Position::new) {
-            self.sleep.descend(execution.event(position).step(), execution.accesses(position));
+        for position in (depth..run.execution.len()).map(Position::new) {
+            // [l.17]
+            let step = run.execution.event(position).step();
+            self.sleep.descend(step, run.execution.accesses(position));
             self.nodes.push(Node { tree: below, explored: 0 });
         }
-        let taken = execution.len() - depth;
-        self.run.after_steps(taken, &|| fraction(&self.trees, &self.nodes));
     }
 
-    /// Adds the other alternatives of `step`, which was chosen freely, unless they sleep.
-    fn add_alternatives(&mut self, step: Step) {
-        let mut behind = None;
-        let mut effect = Effect::default();
-        let choices = self.run.system.choices(step.thread);
-        for choice in 0..choices {
-            let other = Step { choice, ..step };
-            let node = self.nodes.last_mut().expect("internal error: no root");
-            if other != step && !self.sleep.contains(other) {
-                self.run.system.pending(other, &mut effect);
-                let by = Move::new(other, choices, effect.footprint.clone());
-                behind = Some(self.trees.add_leaf(&mut node.tree, behind, by));
-            }
-        }
+    fn end(&mut self, run: &mut Run<'_, S>, halt: Halt) {
+        debug_assert!(
+            halt != Halt::Redundant || !run.report.inconclusive.is_empty(),
+            "optimality: unless a limit interferes, someone is always awake"
+        );
+        self.look_for_races(run, halt == Halt::Maximal);
     }
 
-    /// Goes back to the last node with a branch left. Returns false if there is none.
-    fn next_branch(&mut self) -> bool {
+    fn go_back(&mut self, run: &mut Run<'_, S>) -> bool {
         loop {
             let done = self.nodes.pop().expect("internal error: the root is never popped");
             self.trees.drop_tree(done.tree);
@@ -249,20 +143,16 @@ impl<S: System> Search<'_, S> {
             if self.last_node().tree.is_none() {
                 continue;
             }
-            let explored = Position::new(depth);
+            // [l.20]
             self.sleep.ascend(depth);
-            self.sleep.add(
-                self.run.execution.event(explored).step(),
-                self.run.execution.event(explored).choices,
-                self.run.execution.accesses(explored),
-            );
+            self.sleep.add_event(&run.execution, Position::new(depth));
             while let Some(branch) = self.last_node().tree
                 && self.sleep.contains(self.trees.step(branch))
             {
                 self.drop_branch(branch);
             }
             if self.last_node().tree.is_some() {
-                self.run.backtrack(depth);
+                run.backtrack(depth);
                 self.fresh = depth;
                 self.unsettled.retain(|position| position.index() < depth);
                 return true;
@@ -270,26 +160,95 @@ impl<S: System> Search<'_, S> {
         }
     }
 
+    fn fraction(&self) -> f64 {
+        share_done(self.nodes.iter().map(|node| {
+            let left = self.trees.branches(node.tree).count();
+            (node.explored as usize + 1, node.explored as usize + 1 + left)
+        }))
+    }
+}
+
+impl Optimal {
+    fn new() -> Self {
+        Self {
+            sleep: SleepSets::new(),
+            trees: WakeupTrees::default(),
+            nodes: vec![Node::default()],
+            fresh: 0,
+            unsettled: Vec::new(),
+            reversal: Reversal::new(),
+        }
+    }
+
+    fn last_node(&mut self) -> &mut Node {
+        self.nodes.last_mut().expect("internal error: the root is never popped")
+    }
+
+    /// Returns whether the first branch of the last node can be taken.
+    fn can_take<S: System>(&self, run: &mut Run<'_, S>, branch: BranchId) -> bool {
+        let thread = self.trees.step(branch).thread;
+        let known = thread.index() < run.system.thread_count();
+        if !known || !run.is_enabled(thread) {
+            run.give_up(NOT_REPRODUCIBLE.to_owned());
+            return false;
+        }
+        let is_within = run.is_within_preemptions(thread);
+        if !is_within {
+            run.note_preemption_cut(false);
+        }
+        is_within
+    }
+
+    /// Takes the first branch of the last node out of its tree. Returns what is below it.
+    fn take_branch(&mut self, first: BranchId) -> Option<BranchId> {
+        let below = self.trees.take_children(first);
+        // [l.21]
+        self.last_node().tree = self.trees.drop_branch(first);
+        below
+    }
+
+    /// Drops the first branch of the last node and all below it.
+    fn drop_branch(&mut self, first: BranchId) {
+        let below = self.take_branch(first);
+        self.trees.drop_tree(below);
+    }
+
+    /// Adds the other alternatives of `step`, which was chosen freely, unless they sleep.
+    fn add_alternatives<S: System>(&mut self, run: &mut Run<'_, S>, step: Step, choices: u32) {
+        let mut behind = None;
+        let mut effect = Effect::default();
+        for choice in 0..choices {
+            let other = Step { choice, ..step };
+            let node = self.nodes.last_mut().expect("internal error: no root");
+            if other != step && !self.sleep.contains(other) {
+                run.system.pending(other, &mut effect);
+                let by = Move::new(other, choices, effect.footprint.clone());
+                behind = Some(self.trees.add_leaf(&mut node.tree, behind, by));
+            }
+        }
+    }
+
     /// Puts the reversal of every race of the execution into the wakeup tree where it belongs.
-    fn look_for_races(&mut self, maximal: bool) {
-        let is_blocked = |&thread: &ThreadId| self.run.system.status(thread) == Status::Blocked;
-        let blocked: Vec<ThreadId> = self.run.threads().filter(is_blocked).collect();
+    fn look_for_races<S: System>(&mut self, run: &mut Run<'_, S>, maximal: bool) {
+        let is_blocked = |&thread: &ThreadId| run.system.status(thread) == Status::Blocked;
+        let blocked: Vec<ThreadId> = run.threads().filter(is_blocked).collect();
+        // [l.3]
         for thread in blocked {
-            self.settle(Later::Pending(thread), maximal);
+            self.settle(run, Later::Pending(thread), maximal);
         }
         // The latest first: to determine a step again, the system then mostly goes back.
         let older = self.unsettled.len();
-        for position in (self.fresh..self.run.execution.len()).rev().map(Position::new) {
+        for position in (self.fresh..run.execution.len()).rev().map(Position::new) {
             // All that it depends on happens before it anyway: program order.
-            if self.run.execution.predecessors(position).is_empty() {
+            if run.execution.predecessors(position).is_empty() {
                 continue;
             }
-            if !self.settle(Later::Event(position), maximal) {
+            if !self.settle(run, Later::Event(position), maximal) {
                 self.unsettled.push(position);
             }
         }
         for index in (0..older).rev() {
-            if self.settle(Later::Event(self.unsettled[index]), maximal) {
+            if self.settle(run, Later::Event(self.unsettled[index]), maximal) {
                 self.unsettled.swap_remove(index);
             }
         }
@@ -297,10 +256,11 @@ impl<S: System> Search<'_, S> {
 
     /// Treats all races of `later`. Returns whether that settles them for all executions that share
     /// the prefix up to it.
-    fn settle(&mut self, later: Later, maximal: bool) -> bool {
-        let Search { run, sleep, trees, nodes, reversal, .. } = self;
+    fn settle<S: System>(&mut self, run: &mut Run<'_, S>, later: Later, maximal: bool) -> bool {
+        let Self { sleep, trees, nodes, reversal, .. } = self;
         let full = if maximal { Absent::Initial } else { Absent::Nothing };
         let mut settled = true;
+        // [l.4-5]
         let unknown = reversals(run, later, reversal, &mut |execution, reversal| {
             let depth = reversal.at.index();
             let (tree, sleepers) = (&mut nodes[depth].tree, sleep.at(depth));
@@ -322,12 +282,13 @@ impl<S: System> Search<'_, S> {
 /// nothing, if that is not decided.
 fn schedule(
     trees: &mut WakeupTrees,
-    tree: &mut Option<NodeId>,
+    tree: &mut Option<BranchId>,
     sleepers: &[Move],
     sequence: &Sequence,
     absent: Absent,
 ) -> bool {
     let mut undecided = false;
+    // [l.6]
     let mut asleep = Alternatives::default();
     for sleeper in sleepers {
         match (sequence.weak_initial(0..sequence.len(), sleeper), absent) {
@@ -338,12 +299,6 @@ fn schedule(
             (Initial::Absent, Absent::Undecided) => undecided = true,
         }
     }
+    // [l.7]
     !undecided && trees.insert(tree, sequence, asleep, absent)
-}
-
-fn fraction(trees: &WakeupTrees, nodes: &[Node]) -> f64 {
-    share_done(nodes.iter().map(|node| {
-        let left = trees.branches(node.tree).count();
-        (node.explored as usize + 1, node.explored as usize + 1 + left)
-    }))
 }

@@ -1,14 +1,18 @@
 //! Source-DPOR: source sets.
 //!
 //! P. Abdulla, S. Aronis, B. Jonsson, K. Sagonas: *Optimal Dynamic Partial Order Reduction*,
-//! POPL 2014, Algorithm 1.
+//! POPL 2014, Algorithm 1. Comments `[l.N]` here and in `backtrack.rs` name the lines of that listing, of which line 1 is
+//! `Explore(E, Sleep)`.
 //!
 //! | paper | here |
 //! |---|---|
 //! | `E` | `Run::execution` |
-//! | `Sleep` | `SleepSets` |
-//! | `backtrack(E)` | `Node::frontier` in `backtrack.rs` |
+//! | `Sleep` | `BacktrackSets::sleep` |
+//! | `backtrack(E)` | `BacktrackSets::frontiers` |
+//! | `notdep(e,E)`, reversible races | `trace/races.rs` |
 //! | `I_[E'](v)` | [`is_initial`] |
+//! | [l.2-4], [l.10], [l.12] | `backtrack.rs` |
+//! | [l.11], the recursive call | the driver, `search/depth_first.rs` |
 //!
 //! **Equivalence:** Mazurkiewicz traces.
 //! **Guarantee:** exactly one maximal execution per trace (source sets: at least one; sleep sets: at
@@ -28,8 +32,9 @@
 use selvedge_core::{Position, Report, Status, System, ThreadId, dependent};
 
 use crate::options::{Observer, Options};
-use crate::reductions::backtrack::{self, Rule, Search};
+use crate::reductions::backtrack::{self, BacktrackSets, Rule};
 use crate::registry::{Covers, Equivalence, Info};
+use crate::search::run::Run;
 use crate::trace::frontier::Frontier;
 use crate::trace::races::{Later, Reversal, reversals};
 use crate::trace::sequence::Sequence;
@@ -62,26 +67,26 @@ struct SourceSets {
 }
 
 impl<S: System> Rule<S> for SourceSets {
-    fn after_step(&mut self, search: &mut Search<'_, S>, position: Position) {
+    fn after_step(&mut self, run: &mut Run<'_, S>, sets: &mut BacktrackSets, position: Position) {
         self.unstable.retain(|&older| older < position);
         // All that it depends on happens before it anyway: program order.
-        if search.run.execution.predecessors(position).is_empty() {
+        if run.execution.predecessors(position).is_empty() {
             return;
         }
-        if !self.reverse_races(search, Later::Event(position)) {
+        if !self.reverse_races(run, sets, Later::Event(position)) {
             self.unstable.push(position);
         }
     }
 
-    fn at_end(&mut self, search: &mut Search<'_, S>) {
-        self.unstable.retain(|older| older.index() < search.run.execution.len());
+    fn at_end(&mut self, run: &mut Run<'_, S>, sets: &mut BacktrackSets) {
+        self.unstable.retain(|older| older.index() < run.execution.len());
         for index in 0..self.unstable.len() {
-            self.reverse_races(search, Later::Event(self.unstable[index]));
+            self.reverse_races(run, sets, Later::Event(self.unstable[index]));
         }
-        for thread in search.run.threads() {
-            search.run.sync_to(search.run.execution.len());
-            if search.run.system.status(thread) == Status::Blocked {
-                self.reverse_races(search, Later::Pending(thread));
+        for thread in run.threads() {
+            run.sync_to(run.execution.len());
+            if run.system.status(thread) == Status::Blocked {
+                self.reverse_races(run, sets, Later::Pending(thread));
             }
         }
     }
@@ -90,15 +95,20 @@ impl<S: System> Rule<S> for SourceSets {
 impl SourceSets {
     /// Adds to the backtrack sets what the races of `later` ask for. Returns whether nothing that comes
     /// after it can matter.
-    fn reverse_races<S: System>(&mut self, search: &mut Search<'_, S>, later: Later) -> bool {
-        let Search { run, nodes, .. } = search;
+    fn reverse_races<S: System>(
+        &mut self,
+        run: &mut Run<'_, S>,
+        sets: &mut BacktrackSets,
+        later: Later,
+    ) -> bool {
         let mut stable = true;
+        // [l.5-7]
         let expand = reversals(run, later, &mut self.reversal, &mut |_, reversal| {
             stable &= reversal.stable;
-            ask_for(&reversal.sequence, &mut nodes[reversal.at.index()].frontier);
+            ask_for(&reversal.sequence, &mut sets.frontiers[reversal.at.index()]);
         });
         for at in expand {
-            search.expand(at);
+            sets.expand(run, at);
         }
         stable
     }
@@ -106,6 +116,7 @@ impl SourceSets {
 
 /// If `I_E'(v) ∩ backtrack(E') = ∅`, adds one member of `I_E'(v)`.
 pub(crate) fn ask_for(sequence: &Sequence, frontier: &mut Frontier) {
+    // [l.8-9]
     if !frontier.threads.iter().any(|&thread| is_initial(sequence, thread)) {
         frontier.threads.push(sequence.step(0).thread);
     }

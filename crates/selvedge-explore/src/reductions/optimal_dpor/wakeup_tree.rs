@@ -20,15 +20,15 @@ use selvedge_core::Step;
 
 use crate::trace::sequence::{Alternatives, Initial, Move, Sequence};
 
-/// A node of some tree; it stands for the step that leads to it. Counted from 1, so that an optional
-/// one takes no more room: there can be very many nodes.
+/// A branch of some tree: a step, and what comes after it. Counted from 1, so that an optional
+/// one takes no more room: there can be very many branches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct NodeId(NonZeroU32);
+pub(crate) struct BranchId(NonZeroU32);
 
-impl NodeId {
+impl BranchId {
     fn of_index(index: usize) -> Self {
         let number = u32::try_from(index + 1).ok().and_then(NonZeroU32::new);
-        Self(number.expect("internal error: more than 2^32 nodes"))
+        Self(number.expect("internal error: more than 2^32 branches"))
     }
 
     #[inline]
@@ -38,17 +38,17 @@ impl NodeId {
 }
 
 #[derive(Debug)]
-struct Node {
+struct Branch {
     by: Move,
-    first_child: Option<NodeId>,
-    next: Option<NodeId>,
+    first_child: Option<BranchId>,
+    next: Option<BranchId>,
 }
 
 /// All wakeup trees of one exploration. A tree is the list of its branches, named by the first.
 #[derive(Default)]
 pub(crate) struct WakeupTrees {
-    nodes: Vec<Node>,
-    free: Vec<NodeId>,
+    arena: Vec<Branch>,
+    free: Vec<BranchId>,
     /// The items of a sequence that are still to be inserted.
     items: Vec<usize>,
 }
@@ -69,85 +69,85 @@ enum Fit {
     /// Nowhere: it becomes a branch of its own.
     None,
     /// Below one of them, which is this item of it.
-    Below(NodeId, usize, Alternatives),
+    Below(BranchId, usize, Alternatives),
     /// Below each of these, which it is independent of; with those that sleep they are all alternatives of a step.
-    BelowAll(Vec<(NodeId, Alternatives)>),
+    BelowAll(Vec<(BranchId, Alternatives)>),
     /// The rest of the sequence decides.
     Undecided,
 }
 
 impl WakeupTrees {
-    pub(crate) fn step(&self, node: NodeId) -> Step {
-        self.nodes[node.index()].by.step
+    pub(crate) fn step(&self, branch: BranchId) -> Step {
+        self.arena[branch.index()].by.step
     }
 
-    /// Returns the branches below `node`.
-    pub(crate) fn children(&self, node: NodeId) -> Option<NodeId> {
-        self.nodes[node.index()].first_child
+    /// Returns the branches below `branch`.
+    pub(crate) fn children(&self, branch: BranchId) -> Option<BranchId> {
+        self.arena[branch.index()].first_child
     }
 
-    /// Returns the branch after `node`.
-    pub(crate) fn next(&self, node: NodeId) -> Option<NodeId> {
-        self.nodes[node.index()].next
+    /// Returns the one after `branch`.
+    pub(crate) fn next(&self, branch: BranchId) -> Option<BranchId> {
+        self.arena[branch.index()].next
     }
 
     /// Returns the branches of a tree in order.
-    pub(crate) fn branches(&self, first: Option<NodeId>) -> impl Iterator<Item = NodeId> + '_ {
-        std::iter::successors(first, |&node| self.next(node))
+    pub(crate) fn branches(&self, first: Option<BranchId>) -> impl Iterator<Item = BranchId> + '_ {
+        std::iter::successors(first, |&branch| self.next(branch))
     }
 
     /// Adds a branch of one step after `behind`, or as the first one.
     #[inline]
     pub(crate) fn add_leaf(
         &mut self,
-        first: &mut Option<NodeId>,
-        behind: Option<NodeId>,
+        first: &mut Option<BranchId>,
+        behind: Option<BranchId>,
         by: Move,
-    ) -> NodeId {
+    ) -> BranchId {
         let next = match behind {
-            Some(behind) => self.nodes[behind.index()].next,
+            Some(behind) => self.arena[behind.index()].next,
             None => *first,
         };
-        let node = self.allocate(Node { by, first_child: None, next });
+        let branch = self.allocate(Branch { by, first_child: None, next });
         match behind {
-            Some(behind) => self.nodes[behind.index()].next = Some(node),
-            None => *first = Some(node),
+            Some(behind) => self.arena[behind.index()].next = Some(branch),
+            None => *first = Some(branch),
         }
-        node
+        branch
     }
 
     /// Adds a branch of one step as the last of a tree.
-    fn add_last(&mut self, first: &mut Option<NodeId>, by: Move) -> NodeId {
+    fn add_last(&mut self, first: &mut Option<BranchId>, by: Move) -> BranchId {
         let last = self.branches(*first).last();
         self.add_leaf(first, last, by)
     }
 
-    /// Takes the children of `node` away, to be the tree of the node it leads to.
-    pub(crate) fn take_children(&mut self, node: NodeId) -> Option<NodeId> {
-        self.nodes[node.index()].first_child.take()
+    /// Takes the children of `branch` away, to be the tree of the node it leads to.
+    pub(crate) fn take_children(&mut self, branch: BranchId) -> Option<BranchId> {
+        self.arena[branch.index()].first_child.take()
     }
 
     /// Frees a branch whose children were taken. Returns the one after it.
-    pub(crate) fn drop_branch(&mut self, node: NodeId) -> Option<NodeId> {
-        debug_assert!(self.children(node).is_none(), "a branch is dropped after its exploration");
-        self.free.push(node);
-        self.nodes[node.index()].next
+    pub(crate) fn drop_branch(&mut self, branch: BranchId) -> Option<BranchId> {
+        debug_assert!(self.children(branch).is_none(), "a branch is dropped after its exploration");
+        self.free.push(branch);
+        self.arena[branch.index()].next
     }
 
     /// Frees a whole tree.
     #[inline]
-    pub(crate) fn drop_tree(&mut self, first: Option<NodeId>) {
+    pub(crate) fn drop_tree(&mut self, first: Option<BranchId>) {
         if let Some(first) = first {
             self.drop_branches(first);
         }
     }
 
-    fn drop_branches(&mut self, first: NodeId) {
+    fn drop_branches(&mut self, first: BranchId) {
         let mut todo = vec![first];
-        while let Some(node) = todo.pop() {
-            todo.extend(self.next(node));
-            todo.extend(self.children(node));
-            self.free.push(node);
+        while let Some(branch) = todo.pop() {
+            todo.extend(self.next(branch));
+            todo.extend(self.children(branch));
+            self.free.push(branch);
         }
     }
 
@@ -159,7 +159,7 @@ impl WakeupTrees {
     /// for a weak initial of it, and `absent` does not allow that.
     pub(crate) fn insert(
         &mut self,
-        tree: &mut Option<NodeId>,
+        tree: &mut Option<BranchId>,
         sequence: &Sequence,
         asleep: Alternatives,
         absent: Absent,
@@ -172,8 +172,8 @@ impl WakeupTrees {
             let children = match parent {
                 None => *tree,
                 // A leaf that was itself inserted: whatever follows it will be explored.
-                Some(node) if self.children(node).is_none() => continue,
-                Some(node) => self.children(node),
+                Some(branch) if self.children(branch).is_none() => continue,
+                Some(branch) => self.children(branch),
             };
             match self.fitting(children, sequence, &items, asleep, absent) {
                 Fit::Undecided => return false,
@@ -196,7 +196,7 @@ impl WakeupTrees {
     /// The first of these branches that are weak initials of the items.
     fn fitting(
         &self,
-        children: Option<NodeId>,
+        children: Option<BranchId>,
         sequence: &Sequence,
         items: &[usize],
         mut asleep: Alternatives,
@@ -204,7 +204,7 @@ impl WakeupTrees {
     ) -> Fit {
         let mut alternatives = Vec::new();
         for child in self.branches(children) {
-            let by = &self.nodes[child.index()].by;
+            let by = &self.arena[child.index()].by;
             match (sequence.weak_initial(items.iter().copied(), by), absent) {
                 (Initial::No, _) | (Initial::Absent, Absent::Nothing) => {}
                 (Initial::Absent, Absent::Undecided) => return Fit::Undecided,
@@ -215,7 +215,7 @@ impl WakeupTrees {
                     // What is below it is explored while those before it sleep.
                     alternatives.push((child, asleep.after(by)));
                     if asleep.add(by) {
-                        let is_of_thread = |&(other, _): &(NodeId, Alternatives)| {
+                        let is_of_thread = |&(other, _): &(BranchId, Alternatives)| {
                             self.step(other).thread == by.step.thread
                         };
                         return Fit::BelowAll(
@@ -231,8 +231,8 @@ impl WakeupTrees {
     /// Appends the items as a new last branch below `parent`, or of the tree itself.
     fn append(
         &mut self,
-        tree: &mut Option<NodeId>,
-        parent: Option<NodeId>,
+        tree: &mut Option<BranchId>,
+        parent: Option<BranchId>,
         sequence: &Sequence,
         items: &[usize],
     ) {
@@ -243,26 +243,29 @@ impl WakeupTrees {
                 None => self.add_last(tree, by),
                 Some(parent) => {
                     let mut children = self.children(parent);
-                    let node = self.add_last(&mut children, by);
-                    self.nodes[parent.index()].first_child = children;
-                    node
+                    let branch = self.add_last(&mut children, by);
+                    self.arena[parent.index()].first_child = children;
+                    branch
                 }
             });
         }
     }
 
     #[inline]
-    fn allocate(&mut self, node: Node) -> NodeId {
+    fn allocate(&mut self, branch: Branch) -> BranchId {
         match self.free.pop() {
             Some(id) => {
-                self.nodes[id.index()] = node;
+                self.arena[id.index()] = branch;
                 id
             }
             None => {
-                let id = NodeId::of_index(self.nodes.len());
-                self.nodes.push(node);
+                let id = BranchId::of_index(self.arena.len());
+                self.arena.push(branch);
                 id
             }
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

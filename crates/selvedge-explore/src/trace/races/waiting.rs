@@ -22,7 +22,7 @@ use selvedge_core::{
 use smallvec::SmallVec;
 
 use super::enabling::largest_parts;
-use super::{Found, Later, Reversal, decided, hard_causes, parts, place, what_if};
+use super::{Later, OnReversal, Reversal, decided, hard_causes, parts, place, what_if};
 use crate::search::run::Run;
 use crate::trace::clock::{Clock, join};
 use crate::trace::sequence::Move;
@@ -69,7 +69,7 @@ impl Waiting {
         &self,
         run: &mut Run<'_, S>,
         reversal: &mut Reversal,
-        found: Found<'_>,
+        found: OnReversal<'_>,
     ) -> Vec<Position> {
         let mut expand = Vec::new();
         // What happens before a race that was reversed is reversed from there.
@@ -134,7 +134,7 @@ impl Waiting {
         run: &mut Run<'_, S>,
         e: Position,
         reversal: &mut Reversal,
-        found: Found<'_>,
+        found: OnReversal<'_>,
     ) -> Reversed {
         let (before, after) = parts(&run.execution, e, self.later);
         let known = match self.later {

@@ -30,7 +30,7 @@ impl NodeRef {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Node {
+struct TreeNode {
     parent: Option<NodeRef>,
     depth: u32,
 }
@@ -40,7 +40,7 @@ struct Node {
 pub(crate) struct Forest {
     /// At least 2.
     step: u32,
-    nodes: Vec<Node>,
+    nodes: Vec<TreeNode>,
     /// The skip pointers of each node, the nearest first.
     skips: Rows<NodeRef>,
     /// How far apart the nodes of queries were: see [`Forest::count_distances`].
@@ -81,7 +81,7 @@ impl Forest {
                 distance = distance.saturating_mul(self.step);
             }
         }
-        self.nodes.push(Node { parent, depth });
+        self.nodes.push(TreeNode { parent, depth });
         NodeRef::of_index(self.nodes.len() - 1)
     }
 

@@ -16,12 +16,12 @@ pub(super) struct Sleepers {
     /// For each node: the events kept with those asleep that are compatible with `C`, in the order of
     /// those asleep.
     usable: Vec<Usable>,
-    nodes: Vec<Node>,
+    nodes: Vec<Starts>,
 }
 
 /// Where what belongs to a node begins.
 #[derive(Clone, Copy, Debug, Default)]
-struct Node {
+struct Starts {
     disabled: usize,
     asleep: usize,
     usable: usize,
@@ -51,10 +51,10 @@ impl Sleepers {
     /// At the root, without sleepers.
     pub(super) fn new() -> Self {
         let (disabled, asleep, usable) = (Vec::new(), Vec::new(), Vec::new());
-        Self { disabled, asleep, usable, nodes: vec![Node::default()] }
+        Self { disabled, asleep, usable, nodes: vec![Starts::default()] }
     }
 
-    fn last(&self) -> Node {
+    fn last(&self) -> Starts {
         *self.nodes.last().expect("internal error: the root is never left")
     }
 
@@ -86,7 +86,7 @@ impl Sleepers {
         position: Position,
     ) {
         let above = self.last();
-        let mut new = Node {
+        let mut new = Starts {
             disabled: self.disabled.len(),
             asleep: self.asleep.len(),
             usable: self.usable.len(),

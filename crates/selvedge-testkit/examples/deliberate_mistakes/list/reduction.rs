@@ -30,7 +30,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "threads that are blocked at the end do not race",
         file: "reductions/optimal_dpor/optimal.rs",
-        right: "self.settle(Later::Pending(thread), maximal);",
+        right: "self.settle(run, Later::Pending(thread), maximal);",
         wrong: "let _ = Later::Pending(thread);",
         suite: "small_programs",
         test: "random_programs_with_locks",
@@ -64,8 +64,8 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "every race is settled at once",
         file: "reductions/optimal_dpor/optimal.rs",
-        right: "if !self.settle(Later::Event(position), maximal) {",
-        wrong: "if !(self.settle(Later::Event(position), maximal) || true) {",
+        right: "if !self.settle(run, Later::Event(position), maximal) {",
+        wrong: "if !(self.settle(run, Later::Event(position), maximal) || true) {",
         suite: "small_programs",
         test: "a_settled_race_is_settled_for_all_executions",
     },

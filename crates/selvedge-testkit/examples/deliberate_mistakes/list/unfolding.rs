@@ -62,7 +62,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "unfolding: blocked threads give no extensions",
         file: "unfolding/quasi.rs",
-        right: "self.reverse(Later::Pending(thread), thread);",
+        right: "self.reverse(run, Later::Pending(thread), thread);",
         wrong: "let _ = (Later::Pending(thread), thread);",
         suite: "small_programs",
         test: "random_programs_with_locks",
