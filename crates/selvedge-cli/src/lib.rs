@@ -1,4 +1,37 @@
-//! The binary `selvedge`: arguments, files, progress, exit codes. The only crate that prints.
+//! The command line: arguments, files, progress, exit codes. The only crate that prints.
+//!
+//! The binary `selvedge` is [`main_with`] and the [`registry`] of explorers. A binary with further explorers adds them:
+//!
+//! ```no_run
+//! use std::process::ExitCode;
+//!
+//! use selvedge_core::{Report, System};
+//! use selvedge_explore::{Algorithm, Explorer, Info, Observer, Options};
+//!
+//! /// Another name for an explorer.
+//! struct Mine;
+//!
+//! impl Explorer for Mine {
+//!     fn info(&self) -> Info {
+//!         Info { name: "mine", ..Algorithm::Source.info() }
+//!     }
+//!
+//!     fn explore<S: System>(
+//!         &self,
+//!         make: &dyn Fn() -> S,
+//!         options: &Options,
+//!         observer: &mut dyn Observer,
+//!     ) -> Report {
+//!         selvedge_explore::explore(Algorithm::Source, make, options, observer)
+//!     }
+//! }
+//!
+//! fn main() -> ExitCode {
+//!     selvedge_cli::main_with(selvedge_cli::registry().with(Mine))
+//! }
+//! ```
+//!
+//! `examples/outside-explorer` in the repository is a complete one.
 
 mod advice;
 mod algorithms;
@@ -13,6 +46,7 @@ mod hash;
 mod mat;
 mod memory;
 mod progress;
+mod registry;
 mod replay;
 mod saved;
 mod screen;
@@ -23,10 +57,22 @@ mod symbolic;
 
 use std::process::ExitCode;
 
+pub use registry::Registry;
+
 #[global_allocator]
 static ALLOCATOR: memory::Counting = memory::Counting;
 
-fn main() -> ExitCode {
+/// Returns the explorers that come with the tool.
+pub fn registry() -> Registry {
+    Registry::default()
+}
+
+/// Runs the command that the arguments of the process ask for, with these explorers. Returns the exit code.
+///
+/// # Panics
+/// If it is called twice.
+pub fn main_with(registry: Registry) -> ExitCode {
+    registry::set(registry);
     exit::report_panics();
     let (command, colour) = match args::parse() {
         Ok(parsed) => parsed,

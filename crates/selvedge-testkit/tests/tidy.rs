@@ -37,7 +37,7 @@ fn read(path: &Path) -> String {
 
 #[test]
 fn files_are_short_and_finished() {
-    let sources = files(&root().join("crates"), "rs");
+    let sources = ["crates", "examples"].map(|folder| files(&root().join(folder), "rs")).concat();
     assert!(sources.len() > 50, "the sources were found");
     for path in sources {
         let text = read(&path);
