@@ -50,6 +50,8 @@ mod registry;
 mod replay;
 mod saved;
 mod screen;
+mod shown;
+mod so_far;
 mod source;
 mod statistics;
 mod summary;

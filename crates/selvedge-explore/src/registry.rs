@@ -3,6 +3,7 @@
 //! [`Algorithm`] names those of this crate. Others come from elsewhere: whatever implements [`Explorer`] can be added to a
 //! [`Registry`], which is what the command line chooses from. `examples/outside-explorer` is one.
 
+pub use selvedge_core::Covers;
 use selvedge_core::{Report, System};
 
 use crate::conditional::{constrained, context_sensitive};
@@ -153,17 +154,6 @@ impl Equivalence {
     }
 }
 
-/// What the verdict "verified" of an algorithm covers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Covers {
-    /// Assertions, `finally`, arithmetic, bounds and misuse.
-    pub assertions: bool,
-    /// Deadlocks.
-    pub deadlocks: bool,
-    /// Data races, if requested.
-    pub data_races: bool,
-}
-
 /// What users should know about an algorithm.
 #[derive(Clone, Copy, Debug)]
 pub struct Info {
@@ -183,6 +173,14 @@ pub struct Info {
     pub optimal: bool,
     /// Whether it can keep to a bound on preemptions and context switches.
     pub switch_bounds: bool,
+}
+
+impl Info {
+    /// Returns what its "verified" covers with these options.
+    pub fn covers_with(&self, options: &Options) -> Covers {
+        let covers = self.covers;
+        Covers { deadlocks: covers.deadlocks && options.locks == Locks::Observed, ..covers }
+    }
 }
 
 impl Algorithm {
@@ -210,7 +208,7 @@ impl Algorithm {
 
     /// Returns what its "verified" covers with these options.
     pub fn covers(self, options: &Options) -> Covers {
-        self.info().covers.with(options)
+        self.info().covers_with(options)
     }
 
     /// Returns what users should know about it.
@@ -227,17 +225,6 @@ impl Algorithm {
             Algorithm::ContextSensitive => context_sensitive::INFO,
             Algorithm::Constrained => constrained::INFO,
         }
-    }
-}
-
-impl Covers {
-    /// All of it.
-    pub const EVERYTHING: Covers = Covers { assertions: true, deadlocks: true, data_races: true };
-
-    /// Returns what is left of it with these options.
-    #[must_use]
-    pub fn with(self, options: &Options) -> Covers {
-        Covers { deadlocks: self.deadlocks && options.locks == Locks::Observed, ..self }
     }
 }
 

@@ -234,7 +234,7 @@ fn a_thread_of_std_ends_the_process() {
 /// The schedule is that of the check that it is about.
 #[test]
 fn checks_that_run_side_by_side() {
-    let (output, text) = run(&["side_by_side", "--test-threads=2"], None);
+    let (output, text) = run(&["side_by_side_", "--test-threads=2"], None);
     assert_eq!(output.status.code(), Some(101), "{text}");
     assert!(text.contains("selvedge: side_by_side_exits: main ends the process"), "{text}");
     assert!(text.contains("cargo test side_by_side_exits\n"), "{text}");

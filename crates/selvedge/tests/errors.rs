@@ -236,7 +236,7 @@ fn a_closure_that_is_not_deterministic() {
         other.join().unwrap();
     });
     assert_eq!(outcome.verdict(), Verdict::Inconclusive);
-    assert!(outcome.text().contains("does not do the same every time"), "{}", outcome.text());
+    assert!(outcome.text().contains("the closure is nondeterministic"), "{}", outcome.text());
     assert!(outcome.text().contains("errors.rs"), "{}", outcome.text());
 }
 

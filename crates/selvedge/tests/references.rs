@@ -226,3 +226,28 @@ fn random_programs() {
         );
     }
 }
+
+/// What happens while an execution is taken down that ended in a deadlock is no part of any: counts that only matter
+/// then do not cost executions.
+#[test]
+fn taking_down_what_is_left_teaches_nothing() {
+    struct Noisy(Arc<AtomicUsize>);
+    impl Drop for Noisy {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, SeqCst);
+        }
+    }
+    let outcome = Builder::new().spurious(0).keep_going(true).explore(|| {
+        let noisy = Arc::new(Noisy(Arc::new(AtomicUsize::new(0))));
+        let threads = [(); 2].map(|()| {
+            let noisy = Arc::clone(&noisy);
+            thread::spawn(move || {
+                let _second = Arc::clone(&noisy);
+                thread::park();
+            })
+        });
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    });
+    assert_eq!(outcome.kinds(), [ViolationKind::Deadlock]);
+    assert_eq!(outcome.executions(), 1, "{}", outcome.text());
+}

@@ -20,8 +20,8 @@ pub(crate) trait Rule<S: System> {
     }
 
     /// Returns the backtrack set to begin with, in a state in which `first` is awake.
-    fn frontier(&self, run: &Run<'_, S>, first: ThreadId) -> Frontier {
-        let _ = run;
+    fn frontier(&self, run: &Run<'_, S>, sleep: &SleepSets, first: ThreadId) -> Frontier {
+        let _ = (run, sleep);
         // [l.3]
         Frontier::new(first)
     }
@@ -102,7 +102,7 @@ impl<S: System, R: Rule<S>> Reduction<S> for Backtracking<R> {
         run.sync_to(run.execution.len());
         // [l.2]
         let (first, _) = run.first_awake(|step| sets.sleep.contains(step))?;
-        sets.frontiers.push(rule.frontier(run, first.thread));
+        sets.frontiers.push(rule.frontier(run, &sets.sleep, first.thread));
         Ok(sets.next_of_last(run).expect("internal error: no step of a thread that is awake"))
     }
 

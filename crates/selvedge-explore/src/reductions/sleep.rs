@@ -16,13 +16,14 @@
 //! **Cost:** time per execution linear in its length times the size of the sleep sets.
 //! **Tests:** `selvedge-testkit/tests/`: comparison with the oracle, golden programs.
 
-use selvedge_core::{Report, System, ThreadId};
+use selvedge_core::{Report, Step, System, ThreadId};
 
 use crate::options::{Observer, Options};
 use crate::reductions::backtrack::{self, Rule};
 use crate::registry::{Covers, Equivalence, Info};
 use crate::search::run::Run;
 use crate::trace::frontier::Frontier;
+use crate::trace::sleep_set::SleepSets;
 
 pub(crate) const INFO: Info = Info {
     name: "sleep",
@@ -43,11 +44,15 @@ pub(crate) fn explore<S: System>(
     backtrack::explore(EveryThread, make, options, observer)
 }
 
-/// From every state, every thread is tried.
+/// From every state, every thread is tried that does not sleep.
 struct EveryThread;
 
 impl<S: System> Rule<S> for EveryThread {
-    fn frontier(&self, run: &Run<'_, S>, _: ThreadId) -> Frontier {
-        Frontier::all(run)
+    fn frontier(&self, run: &Run<'_, S>, sleep: &SleepSets, _: ThreadId) -> Frontier {
+        let is_awake = |&thread: &ThreadId| {
+            let mut all = (0..run.system.choices(thread)).map(|choice| Step { thread, choice });
+            all.any(|step| !sleep.contains(step))
+        };
+        run.threads().filter(|&thread| run.is_enabled(thread)).filter(is_awake).collect()
     }
 }

@@ -15,16 +15,17 @@ pub(crate) struct Frontier {
     choices_done: u32,
 }
 
+impl FromIterator<ThreadId> for Frontier {
+    /// Begins with these threads.
+    fn from_iter<I: IntoIterator<Item = ThreadId>>(threads: I) -> Self {
+        Self { threads: threads.into_iter().collect(), done: 0, choices_done: 0 }
+    }
+}
+
 impl Frontier {
     /// Begins with one thread.
     pub(crate) fn new(first: ThreadId) -> Self {
         Self { threads: smallvec![first], done: 0, choices_done: 0 }
-    }
-
-    /// Begins with all threads that are enabled. The run is in the state.
-    pub(crate) fn all<S: System>(run: &Run<'_, S>) -> Self {
-        let threads = run.threads().filter(|&thread| run.is_enabled(thread)).collect();
-        Self { threads, done: 0, choices_done: 0 }
     }
 
     /// Adds all threads that are enabled. The run is in the state.

@@ -46,7 +46,9 @@
 use std::cmp::Reverse;
 use std::num::NonZeroU32;
 
-use selvedge_core::{Budget, Footprint, Position, Report, Status, Step, System, ThreadId};
+use selvedge_core::{
+    Budget, Footprint, Inconclusive, Position, Report, Status, Step, System, ThreadId,
+};
 
 use crate::options::{Independence, Observer, Options};
 use crate::registry::{Covers, Equivalence, Info};
@@ -99,7 +101,9 @@ pub(crate) fn explore<S: System>(
         let room = most.saturating_sub(report.violations.len());
         report.violations.extend(races.into_iter().take(room));
     } else {
-        report.disregarded_races = races;
+        for race in races {
+            report.note(Inconclusive::DataRace(Box::new(race)));
+        }
     }
     report
 }

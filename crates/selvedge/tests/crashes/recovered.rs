@@ -101,7 +101,12 @@ fn in_a_sample_and_in_every_algorithm() {
     for algorithm in selvedge::Algorithm::ALL {
         let builder = Builder::new().algorithm(*algorithm).data_races(false);
         let outcome = builder.explore(|| if_late(touches_null));
-        assert_eq!(outcome.kinds(), [ViolationKind::Crash], "{}", outcome.text());
+        if algorithm.info().equivalence == selvedge::Equivalence::State {
+            // States of Rust code are not known: it does not search by other means instead.
+            assert!(outcome.text().contains("compare states"), "{}", outcome.text());
+        } else {
+            assert_eq!(outcome.kinds(), [ViolationKind::Crash], "{}", outcome.text());
+        }
     }
     let outcome = Builder::new().sample(50, 1).explore(|| if_late(aborts));
     assert_eq!(outcome.kinds(), [ViolationKind::Crash], "{}", outcome.text());

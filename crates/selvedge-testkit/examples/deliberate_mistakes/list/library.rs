@@ -367,8 +367,8 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "library: freed memory may change",
         file: "rt/freed.rs",
-        right: "let length = size.min(MOST_COMPARED);",
-        wrong: "let length = size.min(MOST_COMPARED) / 2;",
+        right: "let length = size.min(most);",
+        wrong: "let length = size.min(most) / 2;",
         suite: "frees",
         test: "writes_to_freed_memory",
     },
