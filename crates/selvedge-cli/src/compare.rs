@@ -99,7 +99,6 @@ impl Row {
             ) => true,
             Inconclusive::Bound(_)
             | Inconclusive::GaveUp(_)
-            | Inconclusive::NotProved(_)
             | Inconclusive::Assumed(_)
             | Inconclusive::DataRace(_)
             | Inconclusive::Nondeterministic(_) => false,

@@ -8,33 +8,36 @@
 //! |---|---|
 //! | the canonical sequence of a trace | `Search::marks` beside `Run::execution` |
 //! | a unit: that sequence up to its last departure from the first choice | [`Unit`] |
-//! | a step that is put off, and the reasons for it | `stages.rs` |
-//! | the children of a unit | `children.rs`, `pasts.rs` |
+//! | a step that is put off, the reasons for it, and what sleeps because of it | `stages.rs` |
+//! | the children of a unit | `children.rs`, `elsewhere.rs`, `pasts.rs` |
 //!
 //! **Equivalence:** Mazurkiewicz traces.
-//! **Guarantee:** exactly one maximal execution per trace of programs whose steps are always enabled or take a mutex,
-//! and have no alternatives; with others the verdict says that nothing is proved, since traces can be lost. **Not guaranteed:** no wasted work, where a step waits for
-//! several things while all other threads wait as well: a unit may then be begun and dropped, and is counted as
-//! redundant.
+//! **Guarantee:** exactly one maximal execution per trace; `docs/papers.md` has the proof. **Not guaranteed:** no wasted work. A
+//! step that was put off may then be blocked, or touch other things than before; others sleep meanwhile. If these are
+//! the only ones that can go on, the execution is given up and counted as redundant.
 //! **Differs from the paper:**
 //! 1. The canonical form takes the place of sleep sets and conflict detectors, so that a unit needs nothing but
 //!    its own steps: its children depend on it alone.
 //! 2. Steps that wait, steps that act differently in another state, and alternatives follow from the same
-//!    definition; the paper has reads, writes and locks. Steps that can be made to wait in several ways are chosen
-//!    last.
+//!    definition; the paper has reads, writes and locks. Steps that can be made to wait are chosen last.
+//! 3. Where a race has many reversals they are made a few at a time: what is left is a unit of its own.
 //!
-//! **Cost:** per execution, the steps behind the prefix that it shares with the one before, and one look at
+//! **Cost:** per execution, the steps after the prefix that it shares with the one before, and one look at
 //! each race of its new events. Memory for the pending units: at most the square of the length of an
 //! execution, and far fewer in practice.
-//! **Tests:** `selvedge-testkit/tests/`: comparison with the oracle, golden programs, deliberate mistakes.
+//! **Tests:** `selvedge-testkit/tests/`: comparison with the oracle and with `optimal`, golden programs, deliberate
+//! mistakes; `parsimonious/tests.rs`: units in any order, and again.
 
 mod children;
+mod elsewhere;
 mod pasts;
 mod stages;
+#[cfg(test)]
+mod tests;
 mod unit;
 
 use selvedge_core::{
-    Effect, Event, Flexibility, Inconclusive, Position, Report, Step, System, ThreadId,
+    Access, Effect, Flexibility, Footprint, Position, Report, Step, System, ThreadId,
 };
 use smallvec::SmallVec;
 
@@ -43,14 +46,14 @@ use crate::registry::{Covers, Equivalence, Info};
 use crate::search::run::Run;
 use crate::trace::races::NOT_REPRODUCIBLE;
 
-use stages::Stage;
+use stages::{Config, Stage, all_accesses, is_varied};
 use unit::{Item, Mark, Unit};
 
 pub(crate) const INFO: Info = Info {
     name: "parsimonious",
     summary: "one execution per trace in flat memory: canonical units of work",
-    advice: "As `optimal`, in memory that does not grow with the number of traces. Proves nothing yet where \
-             steps wait for something else than a mutex, or act differently in another state.",
+    advice: "As `optimal`, in memory that does not grow with the number of traces. Where steps wait for several \
+             things, a few executions may be redundant.",
     paper: "after Abdulla, Atig, Das, Jonsson, Sagonas, CAV 2024",
     equivalence: Equivalence::Mazurkiewicz,
     covers: Covers::EVERYTHING,
@@ -67,17 +70,7 @@ pub(crate) fn explore<S: System>(
     options: &Options,
     observer: &mut dyn Observer,
 ) -> Report {
-    let mut search = Search {
-        run: Run::new(make, options, observer),
-        marks: Vec::new(),
-        departures: Vec::new(),
-        stages: Vec::new(),
-        replayed: 0,
-        pending: vec![Unit { items: Vec::new(), share: 1.0 }],
-        done: 0.0,
-        effect: Effect::default(),
-        is_beyond_proof: false,
-    };
+    let mut search = Search::new(make, options, observer);
     if options.limits.preemptions.is_some() || options.limits.context_switches.is_some() {
         search.run.give_up(NO_SWITCHES.to_owned());
         return search.run.into_report();
@@ -87,15 +80,8 @@ pub(crate) fn explore<S: System>(
     {
         search.perform(unit);
     }
-    if search.is_beyond_proof {
-        search.run.report.note(Inconclusive::NotProved(NOT_PROVED));
-    }
     search.run.into_report()
 }
-
-/// Random programs of many threads have shown that traces are lost there.
-const NOT_PROVED: &str = "`parsimonious` is proved complete only for steps without alternatives that are always enabled \
-                          or lock a mutex; this program has others, so use `optimal`";
 
 struct Search<'a, S> {
     run: Run<'a, S>,
@@ -105,46 +91,79 @@ struct Search<'a, S> {
     departures: Vec<Position>,
     /// The blocks of the execution, in order.
     stages: Vec<Stage>,
+    /// The numbers of those that steps may sleep because of, now or when the block has ended.
+    open: Vec<usize>,
+    /// The events that were chosen while steps slept. Only while children are looked for.
+    sleepy: Vec<Position>,
+    /// The events with alternatives that touch different things, in order, and all that these touch.
+    varied: Vec<(Position, SmallVec<[Access; 4]>)>,
     /// How many events come from the unit.
     replayed: usize,
+    /// The alternatives of the head of the unit, if there are several.
+    siblings: Vec<(Step, Footprint)>,
     pending: Vec<Unit>,
+    /// Memory for the items of units to come.
+    spare: Vec<Vec<Item>>,
     /// Estimated share of the search that is done.
     done: f64,
     /// A buffer.
     effect: Effect,
-    /// Whether a step was met that the argument for completeness does not cover.
-    is_beyond_proof: bool,
 }
 
 /// How running a unit went.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Ran {
-    /// To the end of an execution, or to a limit.
+    /// To the end of an execution, to a limit, or until every enabled step sleeps.
     Ended,
-    /// It is not canonical: its trace belongs to another unit.
+    /// It could not be run.
     Dropped,
 }
 
-impl<S: System> Search<'_, S> {
+impl<'a, S: System> Search<'a, S> {
+    fn new(make: &dyn Fn() -> S, options: &'a Options, observer: &'a mut dyn Observer) -> Self {
+        Self {
+            run: Run::new(make, options, observer),
+            marks: Vec::new(),
+            departures: Vec::new(),
+            stages: Vec::new(),
+            open: Vec::new(),
+            sleepy: Vec::new(),
+            replayed: 0,
+            varied: Vec::new(),
+            siblings: Vec::new(),
+            spare: Vec::new(),
+            pending: vec![Unit { share: 1.0, ..Unit::new(Vec::new()) }],
+            done: 0.0,
+            effect: Effect::default(),
+        }
+    }
+
     /// Runs a unit and adds its children to those that are pending.
     fn perform(&mut self, unit: Unit) {
         self.replayed = unit.items.len();
+        self.siblings.clear();
         let known = self.pending.len();
-        if let Ran::Ended = self.replay(&unit.items)
-            && let Ran::Ended = self.go_on()
-            && !self.run.is_stopped()
-        {
-            self.add_children();
+        let is_run = unit.rest.is_none();
+        if self.replay(&unit.items) == Ran::Ended {
+            match unit.rest {
+                Some(rest) => self.go_on_with(*rest),
+                None => {
+                    self.go_on();
+                    if !self.run.is_stopped() {
+                        self.add_children();
+                    }
+                }
+            }
         }
-        let is_covered = |event: &Event| {
-            event.choices == 1
-                && matches!(event.flexibility, Flexibility::Fixed | Flexibility::Lock)
-        };
-        self.is_beyond_proof |= !self.run.execution.events().iter().all(is_covered);
-        let share = unit.share / (self.pending.len() - known + 1) as f64;
+        self.spare.push(unit.items);
+        let parts = self.pending.len() - known + usize::from(is_run);
+        let share = unit.share / parts.max(1) as f64;
         for child in &mut self.pending[known..] {
             child.share = share;
         }
-        self.done += share;
+        if is_run || parts == 0 {
+            self.done += share;
+        }
         let done = self.done;
         self.run.after_execution(&|| done);
     }
@@ -166,18 +185,16 @@ impl<S: System> Search<'_, S> {
                 self.run.finish_cut();
                 return Ran::Dropped;
             }
-            if !mark.is_chosen() {
-                if at == 0 || self.marks[at - 1] != Mark::Block {
-                    self.begin_block(&items[at..]);
-                }
-                if self.is_kept_away(step) {
-                    return Ran::Dropped;
-                }
+            if matches!(mark, Mark::Block | Mark::Head(_))
+                && (at == 0 || self.marks[at - 1] != Mark::Block)
+            {
+                self.begin_block(&items[at..]);
             }
-            self.run.step(step);
-            if let Ran::Dropped = self.mark(mark) {
-                return Ran::Dropped;
+            if at + 1 == items.len() && matches!(mark, Mark::Head(_)) {
+                self.note_siblings(step);
             }
+            debug_assert!(!self.sleeps_now(step), "what sleeps is not run");
+            self.take(step, mark);
         }
         Ran::Ended
     }
@@ -187,6 +204,10 @@ impl<S: System> Search<'_, S> {
         let taken = self.run.execution.steps().iter().zip(&self.marks);
         let taken = taken.map(|(&step, &mark)| Item { step, mark });
         let mut common = items.iter().zip(taken).take_while(|(item, taken)| *item == taken).count();
+        // The alternatives of the head of a unit are looked at when it is taken.
+        if common == items.len() {
+            common = common.saturating_sub(1);
+        }
         while common > 0 && items[common - 1].mark == Mark::Block {
             common -= 1;
         }
@@ -195,8 +216,18 @@ impl<S: System> Search<'_, S> {
         while self.departures.last().is_some_and(|last| last.index() >= common) {
             self.departures.pop();
         }
+        while self.varied.last().is_some_and(|(last, _)| last.index() >= common) {
+            self.varied.pop();
+        }
         while self.stages.last().is_some_and(|stage| stage.head.index() >= common) {
             self.stages.pop();
+        }
+        self.open.clear();
+        for (number, stage) in self.stages.iter_mut().enumerate() {
+            stage.truncate(common);
+            if stage.is_open(common) {
+                self.open.push(number);
+            }
         }
     }
 
@@ -207,69 +238,65 @@ impl<S: System> Search<'_, S> {
             Mark::Head(put_off) => Some((nth, put_off)),
             _ => None,
         };
-        let Some((nth, put_off)) = items.iter().enumerate().find_map(ends) else { return };
+        let Some((nth, thread)) = items.iter().enumerate().find_map(ends) else { return };
         debug_assert_eq!(
             self.chosen().map(|step| step.thread),
-            Some(put_off.thread),
+            Some(thread),
             "the chosen thread is put off"
         );
-        let thread = put_off.thread;
-        let mut effect = Effect::default();
-        let mut footprints = SmallVec::new();
-        for choice in 0..self.run.system.choices(thread) {
-            self.run.system.pending(Step { thread, choice }, &mut effect);
-            footprints.push(effect.footprint.clone());
-        }
-        let number = self.stages.len();
-        let goes_on = |last: &&Stage| last.head.index() + 1 == at && last.put_off.thread == thread;
-        let first = self.stages.last().filter(goes_on).map_or(number, |last| last.first);
-        let head = Position::new(at + nth);
-        self.stages.push(Stage { at, head, put_off, footprints, first, open: false });
+        let alternatives = self.alternatives(thread);
+        self.open.push(self.stages.len());
+        self.stages.push(Stage::new(at, Position::new(at + nth), thread, alternatives));
     }
 
-    /// Marks the last event, and checks what it settles.
-    fn mark(&mut self, mark: Mark) -> Ran {
+    /// Returns what the alternatives of the pending step of a thread, which is enabled, touch now.
+    fn alternatives(&mut self, thread: ThreadId) -> SmallVec<[Footprint; 1]> {
+        let mut footprints = SmallVec::new();
+        for choice in 0..self.run.system.choices(thread) {
+            self.run.system.pending(Step { thread, choice }, &mut self.effect);
+            footprints.push(self.effect.footprint.clone());
+        }
+        footprints
+    }
+
+    /// Notes the alternatives of the head of the unit, which is taken next.
+    fn note_siblings(&mut self, head: Step) {
+        if self.run.system.choices(head.thread) > 1 {
+            let steps = (0..).map(|choice| Step { choice, ..head });
+            self.siblings = steps.zip(self.alternatives(head.thread)).collect();
+        }
+    }
+
+    /// Takes a step.
+    fn take(&mut self, step: Step, mark: Mark) {
+        let at = Position::new(self.run.execution.len());
+        if self.run.system.choices(step.thread) > 1 {
+            let alternatives = self.alternatives(step.thread);
+            if is_varied(&alternatives) {
+                self.varied.push((at, all_accesses(&alternatives)));
+            }
+        }
+        self.run.step(step);
+        self.note_taken(mark);
+    }
+
+    /// Notes what the last event is to the canonical sequence.
+    fn note_taken(&mut self, mark: Mark) {
         let last = Position::new(self.run.execution.len() - 1);
         self.marks.push(mark);
         if mark.departs() {
             self.departures.push(last);
         }
-        if !self.is_right(last) {
-            return Ran::Dropped;
-        }
-        if let Mark::Head(put_off) = mark {
-            let is_enabled = self.run.is_enabled(put_off.thread);
-            let execution = &self.run.execution;
-            let stage = self.stages.last_mut().expect("internal error: a head without its block");
-            stage.open = !is_enabled && !stage.is_settled(execution);
-            let first = stage.first;
-            if stage.open
-                && !self.stages[first..].iter().all(|stage| stage.is_right_so_far(execution))
-            {
-                return Ran::Dropped;
-            }
-        }
-        Ran::Ended
-    }
-
-    /// Whether all stages at which the thread of the last event was put off, since it ran before, are as they
-    /// should be.
-    fn is_right(&self, last: Position) -> bool {
-        let thread = self.run.execution.event(last).thread();
-        let previous = self.run.execution.previous_of_thread(last);
-        let since = |stage: &&Stage| previous.is_none_or(|previous| stage.head > previous);
-        let own = self.stages.iter().rev().take_while(since).filter(|s| s.put_off.thread == thread);
-        let mut own = own.filter(|stage| stage.head < last).peekable();
-        let Some(stage) = own.peek() else { return true };
-        let is_simple = stage.first + 1 == self.stages.len()
-            && !stage.open
-            && stage.footprints.len() == 1
-            && self.run.execution.event(last).choice == 0;
-        is_simple || own.all(|stage| stage.is_right(&self.run.execution))
+        let execution = &self.run.execution;
+        self.open.retain(|&number| {
+            let stage = &mut self.stages[number];
+            stage.note(execution);
+            stage.head > last || stage.is_open(execution.len())
+        });
     }
 
     /// Goes on freely to the end of the execution.
-    fn go_on(&mut self) -> Ran {
+    fn go_on(&mut self) {
         while !self.run.is_stopped() {
             if self.take_if_plain() {
                 continue;
@@ -277,116 +304,124 @@ impl<S: System> Search<'_, S> {
             let Some(step) = self.chosen() else {
                 if self.run.threads().any(|thread| self.run.is_enabled(thread)) {
                     self.run.finish_redundant();
-                    return Ran::Dropped;
+                } else {
+                    self.run.finish();
                 }
-                self.run.finish();
-                return Ran::Ended;
+                return;
             };
             if self.run.is_at_step_limit() {
                 self.run.finish_cut();
-                return Ran::Ended;
+                return;
             }
-            self.run.step(step);
-            let mark = if step.choice == 0 { Mark::Free } else { Mark::Other };
-            if let Ran::Dropped = self.mark(mark) {
-                if self.run.execution.len() > self.replayed + 1 {
-                    self.run.finish_redundant();
-                }
-                return Ran::Dropped;
-            }
+            self.take(step, Mark::Free);
             let done = self.done;
             self.run.after_step(&|| done);
         }
-        Ran::Ended
     }
 
     /// Takes the step of the first enabled thread, if that is the chosen one and nothing is to be looked at.
     fn take_if_plain(&mut self) -> bool {
         let after_head = matches!(self.marks.last(), Some(Mark::Head(_)));
-        if after_head || self.run.is_at_step_limit() || self.waits_for_reasons() {
+        if after_head || self.run.is_at_step_limit() || self.is_open() {
             return false;
         }
-        let Some(thread) = self.run.enabled_in_order().next() else { return false };
+        let Some(thread) = self.in_order().next() else { return false };
+        if self.run.system.choices(thread) > 1 {
+            return false;
+        }
         let at = Position::new(self.run.execution.len());
         self.run.step(Step::of(thread));
         if self.run.execution.event(at).flexibility == Flexibility::Blocking {
             self.run.backtrack(at.index());
             return false;
         }
-        self.marks.push(Mark::Free);
+        self.note_taken(Mark::Free);
         let done = self.done;
         self.run.after_step(&|| done);
         true
     }
 
-    /// The step that is taken if nothing speaks against it.
+    /// Returns the step that is taken if nothing speaks against it: of the thread that was just put off, if that is
+    /// enabled, or else of the least thread. Steps that can wait come last: while one of them is put off and cannot
+    /// run, others have to sleep.
     fn chosen(&mut self) -> Option<Step> {
         if let Some(&Mark::Head(put_off)) = self.marks.last()
-            && self.run.is_enabled(put_off.thread)
+            && self.run.is_enabled(put_off)
+            && let Some(step) = self.first_awake(put_off)
         {
-            let choices = self.run.system.choices(put_off.thread);
-            let choice = if put_off.choice < choices { put_off.choice } else { 0 };
-            return Some(Step { choice, ..put_off });
+            return Some(step);
         }
-        let open = self.waits_for_reasons();
+        let enabled: SmallVec<[ThreadId; 8]> = self.in_order().collect();
         let mut waiting: SmallVec<[ThreadId; 4]> = SmallVec::new();
-        let enabled: SmallVec<[ThreadId; 8]> = self.run.enabled_in_order().collect();
-        let last = enabled.last().copied();
         for thread in enabled {
-            if (Some(thread) != last || !waiting.is_empty()) && self.can_wait(thread) {
+            if self.can_wait(thread) {
                 waiting.push(thread);
-            } else if let Some(step) = self.first_choice(thread, open) {
+            } else if let Some(step) = self.first_awake(thread) {
                 return Some(step);
             }
         }
-        waiting.into_iter().find_map(|thread| self.first_choice(thread, open))
+        waiting.into_iter().find_map(|thread| self.first_awake(thread))
     }
 
-    /// Whether the pending step of a thread, which is enabled, can be made to wait in several ways. Such steps come
-    /// last: while one of them is put off, everything that can keep it waiting would have to be looked at.
+    /// Returns the enabled threads, that with the lowest number first. But a thread that has run freely for very long
+    /// comes last, since it may wait in a loop for the others. (How the steps of a block are ordered must not matter.)
+    fn in_order(&self) -> impl Iterator<Item = ThreadId> + '_ {
+        let count = self.run.system.thread_count();
+        let first = self.tired().map_or(0, |thread| thread.index() + 1);
+        let around = move |index| if index < count { index } else { index - count };
+        (first..first + count)
+            .map(move |index| ThreadId::new(around(index)))
+            .filter(|&thread| self.run.is_enabled(thread))
+    }
+
+    /// Returns the thread that took the last steps freely, if they are as many as `tiring`.
+    fn tired(&self) -> Option<ThreadId> {
+        let steps = self.run.execution.steps();
+        let last = steps.last()?.thread;
+        // Most of the time one look is enough.
+        let from = steps.len().checked_sub(self.run.options.caps.tiring)?;
+        let is_free = |mark: &Mark| matches!(mark, Mark::Free | Mark::Other);
+        (steps[from].thread == last
+            && steps[from..].iter().all(|step| step.thread == last)
+            && self.marks[from..].iter().all(is_free))
+        .then_some(last)
+    }
+
+    /// Returns whether the pending step of a thread, which is enabled, can be made to wait.
     fn can_wait(&mut self, thread: ThreadId) -> bool {
         self.run.system.pending(Step::of(thread), &mut self.effect);
         self.effect.flexibility == Flexibility::Blocking
     }
 
-    /// The first alternative of a thread that is not a reason which should have come earlier.
-    fn first_choice(&mut self, thread: ThreadId, open: bool) -> Option<Step> {
-        if !open {
+    /// Returns whether any step may sleep now.
+    fn is_open(&self) -> bool {
+        let len = self.run.execution.len();
+        self.open.iter().any(|&number| self.stages[number].head.index() < len)
+    }
+
+    /// Returns the first alternative of an enabled thread that does not sleep.
+    fn first_awake(&mut self, thread: ThreadId) -> Option<Step> {
+        if !self.is_open() {
             return Some(Step::of(thread));
         }
         let choices = 0..self.run.system.choices(thread);
-        choices.map(|choice| Step { thread, choice }).find(|&step| !self.is_kept_away(step))
+        choices.map(|choice| Step { thread, choice }).find(|&step| !self.sleeps_now(step))
     }
 
-    /// The stages to which reasons can still be added, with all of their loops.
-    fn open_stages(&self) -> impl Iterator<Item = &Stage> {
-        let is_open = |(_, stage): &(usize, &Stage)| {
-            let ran = self.run.execution.last_of(stage.put_off.thread);
-            stage.open && ran.is_none_or(|last| last < stage.head)
-        };
-        let open = self.stages.iter().enumerate().filter(is_open);
-        open.flat_map(|(number, stage)| &self.stages[stage.first..=number])
-    }
-
-    fn waits_for_reasons(&self) -> bool {
-        self.open_stages().next().is_some()
-    }
-
-    /// Whether the step, which is enabled, would be a reason that should have come first.
-    fn is_kept_away(&mut self, step: Step) -> bool {
-        if !self.waits_for_reasons() {
+    /// Returns whether a step, which is enabled, sleeps at the end of the execution.
+    fn sleeps_now(&mut self, step: Step) -> bool {
+        if !self.is_open() {
             return false;
         }
-        let mut effect = Effect::default();
-        self.run.system.pending(step, &mut effect);
-        let accesses = effect.footprint.accesses();
-        let execution = &self.run.execution;
-        let direct: Vec<Position> = execution
-            .positions()
-            .filter(|&x| selvedge_core::dependent(execution.accesses(x), accesses))
-            .chain(execution.last_of(step.thread))
-            .collect();
-        let past = |x: Position| direct.iter().any(|&y| execution.happens_before(x, y));
-        self.open_stages().any(|stage| stage.keeps_away(execution, step, accesses, &past))
+        self.run.system.pending(step, &mut self.effect);
+        self.sleeps(self.run.execution.len(), &[], step, self.effect.footprint.accesses())
+    }
+
+    /// Returns whether a step, which can run after the first `len` events and `more`, sleeps because of what was put off
+    /// in these first events.
+    fn sleeps(&self, len: usize, more: &[Position], step: Step, accesses: &[Access]) -> bool {
+        let config = Config { execution: &self.run.execution, len, more };
+        let mut open = self.stages.iter().filter(|stage| stage.is_open(len));
+        open.any(|stage| stage.sleeps(&config, step, accesses))
     }
 }

@@ -12,6 +12,7 @@ use selvedge_core::{
 };
 use smallvec::SmallVec;
 
+use super::children::Later;
 use crate::search::run::Run;
 
 /// What a thread can do after some steps.
@@ -61,43 +62,72 @@ pub(super) fn try_out<S: System>(
     }
 }
 
-/// What is looked for: a step of `thread` before the event at `e`.
+/// What is looked for: a step of `later`'s thread before the event at `e`.
+#[derive(Clone, Debug)]
 pub(super) struct Question {
     pub(super) e: Position,
-    pub(super) thread: ThreadId,
-    /// Must happen before it: closed under happens-before, in order.
-    pub(super) base: Vec<Position>,
-    /// May happen before it: independent of `e`, in order.
-    pub(super) rest: Vec<Position>,
+    pub(super) later: Later,
+    /// Whether that step also runs after `e` and its past, and is `later`.
+    pub(super) contains: bool,
 }
 
-/// Takes what [`for_each_past`] finds: the events, and the alternatives of the step after them.
-type Found<'f, S> = &'f mut dyn FnMut(&mut Run<'_, S>, &[Position], &[Footprint]);
+/// A question that is answered in part: the sets of events that are still to be tried, and to be
+/// enlarged.
+#[derive(Clone, Debug)]
+pub(super) struct Rest {
+    pub(super) question: Question,
+    todo: Vec<(Vec<Position>, Vec<Position>)>,
+}
 
-/// Calls `found` with every set of events after which the step can run, and its alternatives there. The set
-/// contains the base, and some of the rest; it need not happen before the step.
-pub(super) fn for_each_past<S: System>(
-    run: &mut Run<'_, S>,
-    question: Question,
-    found: Found<'_, S>,
-) {
-    let Question { e, thread, base, rest } = question;
-    let mut todo = vec![(base, rest)];
-    while let Some((past, allowed)) = todo.pop() {
-        let candidates: Vec<Position> = match try_out(run, e.index(), &past, thread) {
-            Trial::Enabled(alternatives) => {
-                found(run, &past, &alternatives);
-                let matters = |accesses: &[Access]| {
-                    alternatives.iter().any(|mine| dependent(mine.accesses(), accesses))
-                };
-                let execution = &run.execution;
-                let touches = |&x: &Position| matters(execution.accesses(x));
-                allowed.iter().copied().filter(touches).collect()
+impl Rest {
+    /// `base` must happen before the step: closed under happens-before, in order. `allowed` may: independent of
+    /// `e`, in order.
+    pub(super) fn new(question: Question, base: Vec<Position>, allowed: Vec<Position>) -> Self {
+        Self { question, todo: vec![(base, allowed)] }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.todo.is_empty()
+    }
+
+    /// Returns the next set of events after which the step can run, with its alternatives there. The set contains the
+    /// base, and some of what is allowed; it need not happen before the step.
+    pub(super) fn next<S: System>(
+        &mut self,
+        run: &mut Run<'_, S>,
+    ) -> Option<(Vec<Position>, SmallVec<[Footprint; 1]>)> {
+        let (e, thread) = (self.question.e, self.question.later.thread);
+        while !run.is_stopped() {
+            let (past, allowed) = self.todo.pop()?;
+            let trial = try_out(run, e.index(), &past, thread);
+            let execution = &run.execution;
+            let candidates: Vec<Position> = match &trial {
+                Trial::Enabled(alternatives) => {
+                    let matters = |accesses: &[Access]| {
+                        alternatives.iter().any(|mine| dependent(mine.accesses(), accesses))
+                    };
+                    let touches = |&x: &Position| matters(execution.accesses(x));
+                    allowed.iter().copied().filter(touches).collect()
+                }
+                Trial::Blocked(obstacles) => removing(execution, e, &past, &allowed, obstacles),
+                Trial::Nothing => continue,
+            };
+            self.enlarge(execution, &past, &allowed, &candidates);
+            if let Trial::Enabled(alternatives) = trial {
+                return Some((past, alternatives));
             }
-            Trial::Blocked(obstacles) => removing(&run.execution, e, &past, &allowed, &obstacles),
-            Trial::Nothing => continue,
-        };
-        let execution = &run.execution;
+        }
+        None
+    }
+
+    /// Adds, for each candidate, the set that contains it and none of the candidates before it.
+    fn enlarge(
+        &mut self,
+        execution: &Execution,
+        past: &[Position],
+        allowed: &[Position],
+        candidates: &[Position],
+    ) {
         for (nth, &next) in candidates.iter().enumerate() {
             let without = &candidates[..nth];
             let is_gone = |x: Position| without.iter().any(|&y| execution.happens_before(y, x));
@@ -105,18 +135,18 @@ pub(super) fn for_each_past<S: System>(
                 continue;
             }
             let is_needed = |x: Position| execution.happens_before(x, next);
-            let mut larger = past.clone();
+            let mut larger = past.to_vec();
             larger.extend(allowed.iter().copied().filter(|&x| is_needed(x)));
+            larger.sort_unstable();
             // All that it needs must be there.
-            let lacks = (e.index() + 1..next.index())
+            let lacks = (self.question.e.index() + 1..next.index())
                 .map(Position::new)
-                .any(|x| is_needed(x) && larger.binary_search(&x).is_err() && !larger.contains(&x));
+                .any(|x| is_needed(x) && larger.binary_search(&x).is_err());
             if lacks {
                 continue;
             }
-            larger.sort_unstable();
             let left = allowed.iter().copied().filter(|&x| !is_needed(x) && !is_gone(x)).collect();
-            todo.push((larger, left));
+            self.todo.push((larger, left));
         }
     }
 }

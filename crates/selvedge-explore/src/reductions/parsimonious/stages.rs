@@ -1,11 +1,18 @@
-//! Steps that were put off, and which of several reasons comes first.
+//! Steps that were put off, and which steps sleep because of that.
 //!
-//! A thread `p` may be put off several times in a row: each time is a *stage*, all of them together a *loop*.
-//! At each stage the head must be the first of the reasons, and which events are reasons is known only when
-//! `p` runs: those in the past of its step that the step conflicted with as it was at that stage.
+//! A *reason* to put off the step `e` of `p` at `C` is an event after `C`, of another thread, that conflicts with `e`
+//! while nothing that happens before it does. Reasons have a fixed order, their *rank*; the head of a block is the
+//! first reason that its trace has. So from then on reasons of lower rank *sleep*: their traces belong to other heads.
 
-use selvedge_core::{Access, Execution, Footprint, Position, Step, ThreadId, commute, dependent};
+use selvedge_core::{
+    Access, Execution, Footprint, Mode, Position, Step, ThreadId, commute, dependent,
+};
 use smallvec::SmallVec;
+
+use crate::trace::clock::{Clock, join};
+
+/// The order of reasons: the first access of the put-off step that one conflicts with, and then its thread.
+pub(super) type Rank = (usize, ThreadId);
 
 /// A block of the current execution, seen from the step that it puts off.
 #[derive(Clone, Debug)]
@@ -14,143 +21,167 @@ pub(super) struct Stage {
     pub(super) at: usize,
     /// Where it ends.
     pub(super) head: Position,
-    /// What is put off.
-    pub(super) put_off: Step,
-    /// What the alternatives of that thread touch at `at`.
-    pub(super) footprints: SmallVec<[Footprint; 1]>,
-    /// The number of the first stage of its loop.
-    pub(super) first: usize,
-    /// Whether the loop ended here with a thread that cannot run, and reasons can still be added to it.
-    pub(super) open: bool,
+    /// Whose step is put off.
+    thread: ThreadId,
+    /// What each alternative of that step touches at `at`.
+    alternatives: SmallVec<[Footprint; 1]>,
+    /// All of these accesses together, and the first event since then that excludes all others from the object.
+    accesses: SmallVec<[(Access, Option<Position>); 2]>,
+    /// Whether the alternatives touch different things.
+    is_varied: bool,
+    /// The rank of the head.
+    rank: Rank,
+}
+
+/// Some events of an execution that are closed under happens-before: those up to a position, and a few more.
+#[derive(Clone, Copy)]
+pub(super) struct Config<'a> {
+    pub(super) execution: &'a Execution,
+    pub(super) len: usize,
+    pub(super) more: &'a [Position],
+}
+
+impl Config<'_> {
+    fn contains(&self, x: Position) -> bool {
+        x.index() < self.len || self.more.contains(&x)
+    }
+
+    /// Returns what happens before a step that comes next.
+    pub(super) fn clock_of(&self, thread: ThreadId, accesses: &[Access]) -> Clock {
+        let mut clock = Clock::new();
+        let own = self.execution.of_thread(thread).iter().rev();
+        if let Some(&last) = own.clone().find(|&&x| self.contains(x)) {
+            join(&mut clock, self.execution.clock(last));
+        }
+        let end = Position::new(self.execution.len());
+        for access in accesses {
+            for (x, other) in self.execution.history(access.object, end) {
+                if !commute(other.mode, access.mode) && self.contains(x) {
+                    join(&mut clock, self.execution.clock(x));
+                    if !commute(other.mode, other.mode) {
+                        break;
+                    }
+                }
+            }
+        }
+        clock
+    }
+
+    fn since(&self, at: usize) -> impl Iterator<Item = Position> + '_ {
+        let more = self.more.iter().copied().filter(move |x| x.index() >= self.len.max(at));
+        (at..self.len).map(Position::new).chain(more)
+    }
+}
+
+/// Returns whether the event is in what the clock counts.
+pub(super) fn is_known(execution: &Execution, clock: &[u32], x: Position) -> bool {
+    let id = execution.event(x).id;
+    clock.get(id.thread.index()).is_some_and(|&count| count > id.nth)
 }
 
 impl Stage {
-    /// What the thread touches at this stage if it takes alternative `choice` in the end.
-    fn footprint(&self, choice: u32) -> &Footprint {
-        self.footprints.get(choice as usize).unwrap_or(&self.footprints[0])
+    pub(super) fn new(
+        at: usize,
+        head: Position,
+        thread: ThreadId,
+        alternatives: SmallVec<[Footprint; 1]>,
+    ) -> Self {
+        let accesses = all_accesses(&alternatives).into_iter().map(|access| (access, None));
+        let (rank, is_varied) = ((0, ThreadId::new(0)), is_varied(&alternatives));
+        Self { at, head, thread, accesses: accesses.collect(), alternatives, is_varied, rank }
     }
 
-    /// The alternative that it is put off with if it takes `choice` in the end: there may have been fewer.
-    fn choice(&self, choice: u32) -> u32 {
-        if (choice as usize) < self.footprints.len() { choice } else { 0 }
+    /// Returns all that the put-off step could touch.
+    pub(super) fn touched(&self) -> SmallVec<[Access; 4]> {
+        self.accesses.iter().map(|(access, _)| *access).collect()
     }
 
-    /// Whether the put-off step touches one object, and the head excludes all others from that: then there
-    /// is one reason, whatever comes.
-    pub(super) fn is_settled(&self, execution: &Execution) -> bool {
-        let [footprint] = self.footprints.as_slice() else { return false };
-        let Some(own) = single(footprint.accesses()) else { return false };
-        let mut touched = execution.accesses(self.head).iter();
-        touched.any(|access| access.object == own.object && !commute(access.mode, access.mode))
-    }
-
-    /// Whether the event is a reason to put the step off.
-    fn is_reason(&self, execution: &Execution, choice: u32, event: Position) -> bool {
-        execution.event(event).thread() != self.put_off.thread
-            && dependent(self.footprint(choice).accesses(), execution.accesses(event))
-    }
-
-    /// Whether the stage is as it should be, now that its thread has run: the last event.
-    pub(super) fn is_right(&self, execution: &Execution) -> bool {
+    /// Notes an event of the block or after it, which is the last of the execution.
+    pub(super) fn note(&mut self, execution: &Execution) {
         let last = Position::new(execution.len() - 1);
-        let choice = execution.event(last).choice;
-        if self.choice(choice) != self.put_off.choice {
+        let accesses = execution.accesses(last);
+        if last == self.head {
+            let touched = self.accesses.iter().map(|(access, _)| access);
+            let first = first_conflict(touched, accesses).unwrap_or(self.accesses.len());
+            self.rank = (first, execution.event(last).thread());
+        }
+        for (own, covered) in &mut self.accesses {
+            let excludes = |a: &Access| a.object == own.object && !commute(a.mode, a.mode);
+            if covered.is_none() && accesses.iter().any(excludes) {
+                *covered = Some(last);
+            }
+        }
+    }
+
+    /// Forgets the events from `len` on.
+    pub(super) fn truncate(&mut self, len: usize) {
+        for (_, covered) in &mut self.accesses {
+            *covered = covered.filter(|by| by.index() < len);
+        }
+    }
+
+    /// Returns whether steps can sleep because of this stage after `len` events. Not if each object that the put-off step
+    /// touches was touched by an event that excludes all others: what comes later happens after that.
+    pub(super) fn is_open(&self, len: usize) -> bool {
+        let is_covered = |by: Option<Position>| by.is_some_and(|by| by.index() < len);
+        self.head.index() < len
+            && (self.is_varied
+                || self.rank > (0, ThreadId::new(0))
+                    && !self.accesses.iter().all(|&(_, by)| is_covered(by)))
+    }
+
+    /// Returns whether the step, which can run after `config`, sleeps: it is a reason of lower rank than the head, or an
+    /// alternative of the step that was put off and still is what it was then.
+    pub(super) fn sleeps(&self, config: &Config<'_>, step: Step, accesses: &[Access]) -> bool {
+        let execution = config.execution;
+        if step.thread == self.thread {
+            let Some(then) = self.alternatives.get(step.choice as usize) else { return false };
+            let changes = |x: Position| {
+                execution.event(x).thread() == self.thread
+                    || dependent(then.accesses(), execution.accesses(x))
+            };
+            return !config.since(self.at).any(changes);
+        }
+        let touched = self.accesses.iter().map(|(access, _)| access);
+        let Some(first) = first_conflict(touched, accesses) else { return false };
+        if (first, step.thread) >= self.rank {
             return false;
         }
-        let mut reasons = self.reasons(execution, choice);
-        reasons.retain(|reason| execution.happens_before(reason.event, last));
-        first_of(reasons, |a, b| execution.happens_before(a, b)) == Some(self.head)
+        let clock = config.clock_of(step.thread, accesses);
+        let mut since = config.since(self.at);
+        !since.any(|x| is_known(execution, &clock, x) && self.conflicts(execution.accesses(x)))
     }
 
-    /// Whether the stage is as it should be if its thread does not run any more.
-    pub(super) fn is_right_so_far(&self, execution: &Execution) -> bool {
-        let reasons = self.reasons(execution, self.put_off.choice);
-        first_of(reasons, |a, b| execution.happens_before(a, b)) == Some(self.head)
-    }
-
-    /// All events since then that the step conflicts with.
-    fn reasons(&self, execution: &Execution, choice: u32) -> Vec<Reason> {
-        let events = (self.at..execution.len()).map(Position::new);
-        let reasons = events.filter(|&event| self.is_reason(execution, choice, event));
-        reasons.map(|event| self.reason(execution, choice, event)).collect()
-    }
-
-    /// Whether a step would be a reason that should have come first. `past` says which events happen
-    /// before it.
-    pub(super) fn keeps_away(
-        &self,
-        execution: &Execution,
-        step: Step,
-        accesses: &[Access],
-        past: &dyn Fn(Position) -> bool,
-    ) -> bool {
-        let choice = self.put_off.choice;
-        if step.thread == self.put_off.thread
-            || !dependent(self.footprint(choice).accesses(), accesses)
-        {
-            return false;
-        }
-        let end = Position::new(execution.len());
-        let mut reasons = self.reasons(execution, choice);
-        if reasons.iter().any(|reason| past(reason.event)) {
-            return false;
-        }
-        let access = first_conflict(self.footprint(choice).accesses(), accesses);
-        reasons.push(Reason { event: end, access, thread: step.thread });
-        let before = |a: Position, b: Position| {
-            a != end && if b == end { past(a) } else { execution.happens_before(a, b) }
-        };
-        first_of(reasons, before) != Some(self.head)
-    }
-
-    fn reason(&self, execution: &Execution, choice: u32, event: Position) -> Reason {
-        let mine = self.footprint(choice).accesses();
-        let access = first_conflict(mine, execution.accesses(event));
-        Reason { event, access, thread: execution.event(event).thread() }
+    fn conflicts(&self, accesses: &[Access]) -> bool {
+        self.accesses.iter().any(|(own, _)| accesses.iter().any(|other| own.dependent(*other)))
     }
 }
 
-/// An event that conflicts with a put-off step.
-#[derive(Clone, Copy)]
-struct Reason {
-    event: Position,
-    /// The number of the first access of the put-off step that it conflicts with.
-    access: usize,
-    thread: ThreadId,
+/// Returns the number of the first access, in the order in which the step evaluates them, that conflicts.
+fn first_conflict<'a>(
+    mut mine: impl Iterator<Item = &'a Access>,
+    theirs: &[Access],
+) -> Option<usize> {
+    mine.position(|access| theirs.iter().any(|other| access.dependent(*other)))
 }
 
-/// The first access, in the order in which the step evaluates them, that conflicts.
-fn first_conflict(mine: &[Access], theirs: &[Access]) -> usize {
-    let conflicts = |access: &Access| dependent(std::slice::from_ref(access), theirs);
-    mine.iter().position(conflicts).unwrap_or(mine.len())
+/// Returns whether the alternatives of a step touch different things, apart from the threads that they wake: whatever else
+/// wakes a thread conflicts with all alternatives, as it changes how many there are.
+pub(super) fn is_varied(alternatives: &[Footprint]) -> bool {
+    let own = |footprint: &Footprint| -> SmallVec<[Access; 4]> {
+        let accesses = footprint.accesses().iter();
+        accesses.copied().filter(|access| access.mode != Mode::Wake).collect()
+    };
+    alternatives.windows(2).any(|two| own(&two[0]) != own(&two[1]))
 }
 
-/// The first of the reasons: of those that conflict with the earliest access, the minimal one of the least
-/// thread; or, if other reasons happen before that, the first of these.
-fn first_of(
-    mut reasons: Vec<Reason>,
-    before: impl Fn(Position, Position) -> bool,
-) -> Option<Position> {
-    loop {
-        let earliest = reasons.iter().map(|reason| reason.access).min()?;
-        let candidates = reasons.iter().filter(|reason| reason.access == earliest);
-        let is_minimal = |reason: &&Reason| {
-            let mut others = candidates.clone();
-            !others.any(|other| other.event != reason.event && before(other.event, reason.event))
-        };
-        let first = *candidates.clone().filter(is_minimal).min_by_key(|reason| reason.thread)?;
-        reasons.retain(|reason| reason.event != first.event && before(reason.event, first.event));
-        if reasons.is_empty() {
-            return Some(first.event);
+/// Returns all that the alternatives of a step touch.
+pub(super) fn all_accesses(alternatives: &[Footprint]) -> SmallVec<[Access; 4]> {
+    let mut all: SmallVec<[Access; 4]> = SmallVec::new();
+    for access in alternatives.iter().flat_map(Footprint::accesses) {
+        if !all.contains(access) {
+            all.push(*access);
         }
     }
-}
-
-/// The access of a step that has one, apart from what makes it possible in the first place.
-pub(super) fn single(accesses: &[Access]) -> Option<Access> {
-    let mut own = accesses.iter().filter(|access| !access.mode.is_cause());
-    match (own.next(), own.next()) {
-        (Some(&access), None) => Some(access),
-        _ => None,
-    }
+    all
 }
