@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use selvedge_core::{Bound, Budget, Conditions, Counts, Ending, Execution};
+use selvedge_core::{Bound, Budget, Conditions, Counts, Ending, Execution, Report};
 
 /// Limits of an exploration. Reaching one makes the verdict inconclusive.
 #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ pub struct Caps {
     /// So many steps of one thread are taken at most before others are asked. As for `tiring`.
     pub ahead: usize,
     /// `quasi` prunes its unfolding when that is twice as large as after the last time, and larger than
-    /// this. What is pruned is not needed: `Search::prune` keeps `U ∩ Q_{C,D}`.
+    /// this. What is pruned is not needed: `Quasi::prune` keeps `U ∩ Q_{C,D}`.
     pub worth_pruning: usize,
     /// `data-centric` tries so many ways to reverse one race with a step that waits for several things. With
     /// more it gives up: inconclusive.
@@ -174,6 +174,11 @@ pub trait Observer {
     /// The same execution: the state in which it ended, if the system can tell about states.
     fn state(&mut self, conditions: &mut dyn Conditions, ending: Ending) {
         let _ = (conditions, ending);
+    }
+
+    /// What was found so far. Called before each [`poll`](Self::poll).
+    fn found(&mut self, report: &Report) {
+        let _ = report;
     }
 
     /// Returns the time, from any beginning. Explorers do not look at the clock themselves; they ask only for

@@ -44,5 +44,5 @@ pub use sketch::{
     Value, for_each_op, for_each_op_mut,
 };
 pub use states::{Exact, Outcomes, search_states};
-pub use subject::{Findings, Subject, as_if_proved};
+pub use subject::{Findings, Subject};
 pub use variant::Variant;

@@ -7,9 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use selvedge_core::{
-    Describe, Effect, Inconclusive, Report, Status, Step, System, ThreadId, forward_system,
-};
+use selvedge_core::{Describe, Effect, Report, Status, Step, System, ThreadId, forward_system};
 use selvedge_explore::{Algorithm, Observer, Options, explore};
 use selvedge_lang::ir::Program;
 use selvedge_lang::{Caps, Interpreter, compile, render};
@@ -90,9 +88,7 @@ impl Subject {
         observer: &mut dyn Observer,
     ) -> Result<Report, String> {
         // What a panic leaves behind is not used again: see `Loan::drop`.
-        let search = AssertUnwindSafe(|| {
-            as_if_proved(explore(algorithm, &|| self.lend(), options, observer))
-        });
+        let search = AssertUnwindSafe(|| explore(algorithm, &|| self.lend(), options, observer));
         catch_unwind(search).map_err(|payload| {
             let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
             text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default()
@@ -174,12 +170,4 @@ impl System for Loan {
         restart rewind thread_count status choices pending obstacles step end freed
         ahead values judging foresight conditions
     }
-}
-
-/// The report of an explorer that is trusted where it says itself that nothing is proved: tests are how that is
-/// found out.
-#[must_use]
-pub fn as_if_proved(mut report: Report) -> Report {
-    report.inconclusive.retain(|reason| !matches!(reason, Inconclusive::NotProved(_)));
-    report
 }

@@ -37,7 +37,7 @@ fn read(path: &Path) -> String {
 
 #[test]
 fn files_are_short_and_finished() {
-    let sources = files(&root().join("crates"), "rs");
+    let sources = ["crates", "examples"].map(|folder| files(&root().join(folder), "rs")).concat();
     assert!(sources.len() > 50, "the sources were found");
     for path in sources {
         let text = read(&path);
@@ -52,9 +52,14 @@ fn files_are_short_and_finished() {
 #[test]
 fn every_algorithm_explains_itself() {
     let docs = read(&root().join("docs/papers.md"));
+    let folder = root().join("crates/selvedge-explore/src");
+    let sources = files(&folder, "rs");
     for algorithm in Algorithm::ALL {
-        let name = algorithm.info().name.replace('-', "_");
-        let header = read(&root().join(format!("crates/selvedge-explore/src/{name}.rs")));
+        let name = algorithm.info().name;
+        let is_home = |path: &&PathBuf| read(path).contains(&format!("    name: \"{name}\",\n"));
+        let home = sources.iter().find(is_home).unwrap_or_else(|| panic!("{name} has no file"));
+        let header = read(home);
+        let home = home.strip_prefix(&folder).expect("it is in the folder").display().to_string();
         for part in [
             "**Equivalence:**",
             "**Guarantee:**",
@@ -62,9 +67,9 @@ fn every_algorithm_explains_itself() {
             "**Cost:**",
             "**Tests:**",
         ] {
-            assert!(header.contains(part), "{name}.rs does not say {part}");
+            assert!(header.contains(part), "{home} does not say {part}");
         }
-        assert!(name == "oracle" || docs.contains(&format!("{name}.rs")), "docs/papers.md: {name}");
+        assert!(name == "oracle" || docs.contains(&home), "docs/papers.md does not name {home}");
     }
 }
 
@@ -83,6 +88,29 @@ fn links_between_documents_lead_somewhere() {
             assert!(path.exists(), "{}: {target} is not there", page.display());
         }
     }
+}
+
+/// The tests of a crate are one program; a file that it does not name would not be run.
+#[test]
+fn every_file_of_tests_is_run() {
+    let crates = fs::read_dir(root().join("crates")).expect("the crates are there");
+    let mut found = 0;
+    for folder in crates.map(|entry| entry.expect("an entry can be read").path().join("tests")) {
+        for entry in fs::read_dir(&folder).into_iter().flatten() {
+            let path = entry.expect("an entry can be read").path();
+            let name = path.file_stem().expect("it has a name").to_string_lossy().into_owned();
+            if name == "main"
+                || !(path.with_extension("rs").exists() || path.join("mod.rs").exists())
+            {
+                continue;
+            }
+            let main = read(&folder.join("main.rs"));
+            let is_named = main.lines().any(|line| line == format!("mod {name};"));
+            assert!(is_named, "{} does not name {name}", folder.join("main.rs").display());
+            found += 1;
+        }
+    }
+    assert!(found > 50, "the tests were found");
 }
 
 /// `cargo run --example deliberate_mistakes` makes them; that takes long.
@@ -109,7 +137,7 @@ fn deliberate_mistakes_can_be_made_and_are_listed() {
             );
             continue;
         }
-        // A suite is a file, or a folder with a file for each module.
+        // A suite is a file in `tests/`, or a folder with a file for each module.
         let (file, test) = match mistake.test.split_once("::") {
             Some((module, test)) => (format!("{}/{module}", mistake.suite), test),
             None => (mistake.suite.to_owned(), mistake.test),

@@ -27,10 +27,6 @@ use super::runtime::{Runtime, State, Way};
 use super::state::{self, Registers};
 use super::system::Program;
 
-/// After the same steps, threads do not stand in new states without end, if the code does the same every
-/// time.
-const MOST_TRIED: u32 = 1_000;
-
 /// A thread in a loop, in one state.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Key {
@@ -207,7 +203,7 @@ impl Runtime {
     fn note_other_state(&self, number: usize, spot: Spot) {
         let name = self.thread_name(number);
         self.note_unsteady(format!(
-            "after the same steps {name}, in the loop at {spot}, saw other values"
+            "{name}, in the loop at {spot}, comes to new states after the same steps, without end"
         ));
     }
 
@@ -262,7 +258,7 @@ impl Program {
         let mut tried = 0;
         while let Some((number, key, inside)) = undecided(self.rt()) {
             tried += 1;
-            if tried > MOST_TRIED {
+            if tried > self.rt().shared.caps.tried + self.rt().threads.len() {
                 return self.rt().note_other_state(number, key.spot);
             }
             let kept: Vec<Step> = self.rt().log.iter().map(|logged| logged.step()).collect();

@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use super::blocks::{Block, note_free};
 use super::engine::keep_room;
+use super::guarded::page_size;
 use super::reuse::choose;
 use super::runtime::running;
 use super::watched::note_allocated;
@@ -109,6 +110,8 @@ pub(crate) struct Arena {
     pub(crate) owner: usize,
     /// Whether each allocation is looked at: it may be a step, or of a block that is watched.
     pub(crate) asks: bool,
+    /// Whether each block lies on pages of its own, which only matters if allocations are looked at; see `guarded.rs`.
+    pub(crate) guards: bool,
 }
 
 /// How far an arena was filled.
@@ -133,6 +136,7 @@ impl Arena {
             log: Vec::new(),
             owner: 0,
             asks: false,
+            guards: false,
         }
     }
 
@@ -142,7 +146,10 @@ impl Arena {
         let block = match choose(layout) {
             (_, Some(again)) => again as *mut u8,
             (is_step, None) => {
-                let new = self.allocate(layout);
+                let new = match self.guards {
+                    true => self.allocate_apart(layout),
+                    false => self.allocate(layout),
+                };
                 if let Some(block) = self.log.last_mut().filter(|block| block.start == new as usize)
                 {
                     block.recycles = is_step;
@@ -202,7 +209,14 @@ impl Arena {
             let is_last = index + 1 == self.used;
             (span.start, if is_last { self.bump } else { span.end() })
         };
-        (!self.elsewhere).then(|| self.spans[..self.used].iter().enumerate().map(block))
+        // Most of a span with one block is unused, and what is freed is inaccessible.
+        let apart = |block: &Block| (block.start, block.start + block.size);
+        let (spans, log) = match self.guards {
+            true => (&[][..], &self.log[..]),
+            false => (&self.spans[..self.used], &[][..]),
+        };
+        let log = log.iter().filter(|block| block.free.is_none()).map(apart);
+        (!self.elsewhere).then(|| spans.iter().enumerate().map(block).chain(log))
     }
 
     /// From now on blocks come from spans of their own.
@@ -270,6 +284,19 @@ impl Arena {
         let start = self.bump.next_multiple_of(layout.align());
         self.bump = start + layout.size().max(1);
         self.note_block(start, layout)
+    }
+
+    /// Allocates a block on pages of its own: a span is the smallest part of the memory that begins anywhere.
+    fn allocate_apart(&mut self, layout: Layout) -> *mut u8 {
+        let align = layout.align().max(page_size());
+        let Ok(pages) = Layout::from_size_align(layout.size().max(1), align) else {
+            return ptr::null_mut();
+        };
+        let block = self.allocate_in_next_span(pages.pad_to_align());
+        if let Some(noted) = self.log.last_mut().filter(|noted| noted.start == block as usize) {
+            *noted = Block::new(noted.start, layout, noted.offset);
+        }
+        block
     }
 
     /// Notes a new block in the last span in use.
@@ -450,6 +477,11 @@ fn span_of(address: usize) -> Option<*mut Span> {
     // SAFETY: the table has an entry for every chunk of the region.
     let first = chunk - unsafe { back.add(chunk).read() } as usize;
     Some((region + first * CHUNK) as *mut Span)
+}
+
+/// Returns whether an address lies in memory for checked code.
+pub(super) fn is_inside(address: usize) -> bool {
+    span_of(address).is_some()
 }
 
 /// The check to whose memory an address belongs.

@@ -1,7 +1,7 @@
 //! Blocks of memory: which there are in an execution, who freed them, and what goes wrong with that.
 //!
 //! A free is no step: it happens in the code after one, and [`Freed`] tells explorers after which. They
-//! try an access that can come after it in that order (`selvedge-explore/src/frees.rs`); here it is seen
+//! try an access that can come after it in that order (`selvedge-explore/src/outcome/frees.rs`); here it is seen
 //! when an operation on an object runs whose block is free by then. Freed blocks stay as they are and
 //! are not used again, unless [`Reuse`](crate::Reuse) says so: whoever uses one after it was seen does no
 //! harm.
@@ -14,6 +14,7 @@ use selvedge_report::plural;
 use super::arena::{self, Lies};
 use super::engine::Engine;
 use super::freed::{Content, Contents};
+use super::guarded::Guarded;
 use super::names::Names;
 use super::object::Touching;
 use super::operation::Spot;
@@ -72,6 +73,7 @@ pub(crate) struct Memory {
     /// Blocks that allocations may give again.
     pub(super) pools: Vec<Pool>,
     pub(super) contents: Contents,
+    pub(super) guarded: Guarded,
     /// Whether a block was freed that objects lie in.
     pub(super) has_freed_objects: bool,
 }
@@ -84,6 +86,7 @@ impl Memory {
         self.given_up.clear();
         self.pools.clear();
         self.contents.clear();
+        self.guarded.open_all();
         self.has_freed_objects = false;
     }
 }
@@ -104,7 +107,7 @@ impl Runtime {
     }
 
     /// The same, and the thread that allocated it.
-    fn block_around(&self, address: usize) -> Option<(usize, &Block)> {
+    pub(super) fn block_around(&self, address: usize) -> Option<(usize, &Block)> {
         let Lies::In { thread, offset } = arena::locate(address) else { return None };
         let log = self.threads.get(thread)?.arena.log();
         let after = log.partition_point(|block| block.offset <= offset);
@@ -124,6 +127,7 @@ impl Runtime {
 
     /// A block that was freed is allocated again.
     pub(super) fn use_again(&mut self, address: usize) {
+        self.memory.guarded.open(address);
         if let Some(block) = self.block_of(address) {
             (block.free, block.last_object) = (None, None);
         }
@@ -157,8 +161,8 @@ impl Runtime {
         if allocated != (size, layout.align()) {
             return Err(self.other_layout(allocated, (size, layout.align()), address));
         }
-        if self.way == Way::Announce {
-            self.memory.contents.keep(address, size, next);
+        if self.way == Way::Announce && !self.guard(address, size) {
+            self.memory.contents.keep(address, size, next, self.shared.caps.compared);
         }
         if let Some(position) = position.filter(|_| self.way == Way::Announce) {
             self.note_freed(last_object, position, address..address + size);
@@ -212,6 +216,20 @@ impl Runtime {
         let text = format!("{user} uses it");
         let used = Happened { event: Event::Used, text, spot: Some(spot) };
         Some(self.about_block(ViolationKind::UseAfterFree, message, used, start, Some(free)))
+    }
+
+    /// What is wrong with a plain access of the running thread to an address in a freed block, if it lies in one.
+    pub(super) fn accessed_after_free(&self, thread: usize, address: usize) -> Option<Violation> {
+        let (_, block) = self.block_around(address)?;
+        let (free, start) = (block.free?, block.start);
+        let name = self.thread_name(thread);
+        let message = format!("{name} reads or writes memory that was freed");
+        let spot = Some(self.threads[thread].spot);
+        let text = format!("{name} reads or writes it");
+        let used = Happened { event: Event::Accessed, text, spot };
+        let mut violation = self.violation(thread, ViolationKind::UseAfterFree, message, &[]);
+        self.tell_about(&mut violation, vec![used], start, Some(free));
+        Some(violation)
     }
 
     #[cold]
@@ -334,6 +352,7 @@ impl Engine {
     #[inline(never)]
     pub(super) fn check_alive(&self, touching: [Option<Touching>; 2], spot: Spot) {
         let rt = self.rt();
+        rt.close_guarded();
         for touching in touching.into_iter().flatten() {
             if let Some(violation) = rt.used_after_free(touching, spot) {
                 self.stop(Fault::Violation(violation));

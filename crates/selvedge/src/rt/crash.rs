@@ -14,6 +14,7 @@ use std::sync::Once;
 
 use super::arena;
 use super::fiber::{Fiber, Outcome};
+use super::guarded;
 use super::last_words;
 use super::runtime::{Runtime, Way, running};
 use crate::watch::WAKE_UP;
@@ -25,12 +26,15 @@ pub(crate) enum Crash {
     Signal { number: i32, null: bool },
     /// A panic while it was unwinding.
     DoublePanic,
+    /// A plain access to memory that was freed and cannot be used; see `guarded.rs`.
+    Freed { address: usize },
 }
 
 impl fmt::Display for Crash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match *self {
             Crash::DoublePanic => "panicked while it was unwinding, which aborts the process",
+            Crash::Freed { .. } => "reads or writes memory that was freed",
             Crash::Signal { number: libc::SIGSEGV | libc::SIGBUS, null: true } => {
                 "crashed: it used a null pointer (SIGSEGV)"
             }
@@ -91,6 +95,7 @@ extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *mut libc
     // the system that runs it is this one, and does nothing else now.
     unsafe {
         let is_told = match signal {
+            libc::SIGSEGV | libc::SIGBUS if arena::current().is_null() && is_opened(&*info) => true,
             _ if rt.is_null() => signal == WAKE_UP,
             WAKE_UP => {
                 interrupted(&mut *rt, context);
@@ -102,6 +107,12 @@ extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *mut libc
             hand_on(signal, info, context);
         }
     }
+}
+
+/// The engine looks into a freed block. Returns whether it can, now.
+fn is_opened(info: &libc::siginfo_t) -> bool {
+    // SAFETY: such a signal has an address, if the system raised it.
+    info.si_code > 0 && guarded::open_for_engine(unsafe { info.si_addr() } as usize)
 }
 
 /// Checked code crashed. Returns whether the thread was left.
@@ -126,13 +137,22 @@ unsafe fn crashed(
         // SAFETY: the caller's promise.
         return unsafe { leave(rt, context, Outcome::Overflowed) };
     }
-    let crash = thread
-        .crash
-        .unwrap_or(Crash::Signal { number, null: is_memory && is_exact && address < NULL });
+    let is_freed = is_memory && is_exact && rt.shared.guards && arena::is_inside(address);
+    let crash = thread.crash.unwrap_or(match is_freed {
+        true => Crash::Freed { address },
+        false => Crash::Signal { number, null: is_memory && is_exact && address < NULL },
+    });
     thread.crash = Some(crash);
+    if is_freed && rt.watches_block {
+        let code = arena::switch(std::ptr::null_mut());
+        rt.watch_access(address);
+        arena::switch(code);
+    }
     // What is left of an execution that is over is no result.
     let is_result = rt.way == Way::Announce;
     let can_leave = rt.fiber_of(context).is_some();
+    // An access to a freed block does no harm: the report is enough.
+    let is_result = is_result && !is_freed;
     if (is_result || !can_leave) && !rt.shared.has_crashed.replace(true) {
         let and =
             if can_leave { "; a report follows, if the crash did not break more" } else { "" };

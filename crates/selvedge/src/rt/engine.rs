@@ -11,9 +11,6 @@ use super::operation::{Operation, Running, Spot, Subject};
 use super::runtime::{Found, Logged, Runtime, State, Way, running};
 use super::stranger;
 
-/// After so many operations that run at once, a thread that is still busy is taken down.
-const MOST_DRAINED: u64 = 200_000;
-
 /// The engine, entered from checked code: what is allocated now does not belong to that code.
 pub(crate) struct Engine {
     rt: *mut Runtime,
@@ -235,7 +232,7 @@ impl Engine {
                 self.unwind();
             }
             // A destructor may wait for something that never comes.
-            if rt.drained > MOST_DRAINED {
+            if rt.drained > rt.shared.caps.drained {
                 self.stand_for_ever();
             }
             return 0;
@@ -243,7 +240,7 @@ impl Engine {
         if rt.way == Way::Close {
             return 0;
         }
-        if rt.way == Way::Drain && rt.drained > MOST_DRAINED && !is_unwinding() {
+        if rt.way == Way::Drain && rt.drained > rt.shared.caps.drained && !is_unwinding() {
             rt.threads[me].aborting = true;
             // Its destructors may take as many steps again.
             rt.drained = 0;

@@ -206,6 +206,7 @@ pub(crate) unsafe fn resume(rt: *mut Runtime, number: usize) {
         // What it stood at ends when it runs.
         (*thread).pending = Running::ONE;
         (*thread).runs = true;
+        (*rt).close_guarded();
         let before = std::mem::replace(&mut (*rt).current, number);
         let running = set_running(rt);
         let least = std::mem::replace(&mut (*rt).least_stack, fiber.limit + ROOM);
@@ -296,6 +297,11 @@ fn overflowed(rt: &Runtime, number: usize) -> Fault {
 
 fn crashed(rt: &Runtime, number: usize) -> Fault {
     let (name, thread) = (rt.thread_name(number), &rt.threads[number]);
+    if let Some(Crash::Freed { address }) = thread.crash
+        && let Some(violation) = rt.accessed_after_free(number, address)
+    {
+        return Fault::Violation(violation);
+    }
     let what = thread.crash.map_or(String::new(), |crash| crash.to_string());
     let mut violation =
         rt.violation(number, ViolationKind::Crash, format!("{name} {what}"), &[thread.spot]);

@@ -17,6 +17,7 @@ use super::ahead::Ahead;
 use super::alone::{Alone, Loops};
 use super::arena::Arena;
 use super::blocks::Memory;
+use super::caps::Caps;
 use super::crash::Crash;
 use super::fiber::{Fiber, Stacks, Yielder};
 use super::leaks::Leaks;
@@ -73,6 +74,11 @@ pub(crate) struct Shared {
     pub(crate) watched: RefCell<Option<Watched>>,
     /// Whether an allocation may give a block that was freed before.
     pub(crate) reuses: bool,
+    /// Whether freed blocks are made inaccessible.
+    pub(crate) guards: bool,
+    /// Whether one of them could not be.
+    pub(crate) unguarded: Cell<bool>,
+    pub(crate) caps: Caps,
     /// Whether blocks that are never freed are reported.
     pub(crate) block_leaks: bool,
     /// Whether there is such a reason, or it makes no sense to go on, or something new was learned: nothing runs
@@ -395,7 +401,8 @@ impl Runtime {
         let life = self.names.add_of(number, 1, "thread");
         let wake = self.names.add_of(number, 2, "wake-up");
         let mut arena = Box::new(Arena::new(number));
-        arena.asks = self.reuses() || self.watches_block;
+        arena.asks = self.looks_at_allocations();
+        arena.guards = self.shared.guards;
         arena.owner = Arc::as_ptr(&self.shared.pulse) as usize;
         self.threads.push(Box::new(Thread {
             state: State::Absent,
@@ -422,7 +429,7 @@ impl Runtime {
             panic: None,
             panic_before: None,
             name: None,
-            touched: Touched::default(),
+            touched: Touched::new(self.shared.caps),
             locals: Vec::new(),
             drops_locals: false,
             is_done: false,
@@ -435,6 +442,11 @@ impl Runtime {
             crash: None,
         }));
         number
+    }
+
+    /// Whether allocations are looked at.
+    pub(super) fn looks_at_allocations(&self) -> bool {
+        self.reuses() || self.watches_block || self.shared.guards
     }
 
     /// The number of the thread that `creator` would spawn next.

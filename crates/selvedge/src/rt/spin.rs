@@ -12,25 +12,13 @@
 use selvedge_core::{Effect, Flexibility, Mode, ObjectId};
 
 use super::alone::{Decided, Key, TurnDoes};
+use super::caps::Caps;
 use super::engine::Engine;
 use super::names::mix;
 use super::operation::{Operation, Spot};
 use super::runtime::{Runtime, Way};
 use super::state::Registers;
 use super::unhinted::Looks;
-
-/// A thread that touches more objects than this in one turn does not stand still.
-const MOST_OBJECTS: usize = 64;
-
-/// A thread that spins at more places than this, by turns, does not stand still.
-const MOST_PLACES: usize = 8;
-
-/// So many turns at one place are a loop, whatever they touch.
-const MOST_FREE_TURNS: u32 = 8;
-
-/// A thread that goes round so often, and changes something or comes to a new state each time, has no end
-/// that anybody knows of.
-const MOST_TURNS: u32 = 1_000;
 
 /// The text of a step that is the end of a turn. There may be one more or less of them in another process,
 /// where it is not known yet that a loop gives up; so neither reports nor schedules have them.
@@ -71,7 +59,7 @@ struct Turn {
 
 impl Turn {
     /// Keeps what was seen first in this turn: if it changes within the turn, the next one differs.
-    fn keep(&mut self, new: Seen) {
+    fn keep(&mut self, new: Seen, most: usize) {
         match self.seen.iter_mut().find(|seen| seen.object == new.object) {
             Some(known) => {
                 // It may have seen what a lock guards, and then that another has it.
@@ -80,7 +68,7 @@ impl Turn {
                 known.bits |= more;
             }
             None => {
-                self.too_many |= self.seen.len() >= MOST_OBJECTS;
+                self.too_many |= self.seen.len() >= most;
                 if !self.too_many {
                     self.seen.push(new);
                 }
@@ -89,11 +77,11 @@ impl Turn {
     }
 
     /// Keeps that the thread itself changed something, which is no reason to look again.
-    fn keep_change(&mut self, object: ObjectId, look: Mode, before: u64, now: u64) {
+    fn keep_change(&mut self, object: ObjectId, look: Mode, before: u64, now: u64, most: usize) {
         match self.seen.iter_mut().find(|seen| seen.object == object) {
             Some(seen) if !seen.differs_from(before) => seen.value = now,
             Some(_) => {}
-            None => self.keep(Seen { object, look, value: now, bits: !HELD }),
+            None => self.keep(Seen { object, look, value: now, bits: !HELD }, most),
         }
     }
 
@@ -125,6 +113,7 @@ struct Spinning {
 /// What a thread touched since it last spun.
 #[derive(Default)]
 pub(crate) struct Touched {
+    caps: Caps,
     /// Since it last spun anywhere.
     recent: Turn,
     /// Where it spun, the place of the last time at the end.
@@ -148,15 +137,21 @@ pub(crate) struct Touched {
 }
 
 impl Touched {
+    pub(crate) fn new(caps: Caps) -> Self {
+        Self { caps, ..Self::default() }
+    }
+
     fn keep(&mut self, new: Seen) {
-        self.recent.keep(new);
-        self.places.iter_mut().for_each(|place| place.turn.keep(new));
+        let most = self.caps.objects;
+        self.recent.keep(new, most);
+        self.places.iter_mut().for_each(|place| place.turn.keep(new, most));
     }
 
     fn keep_change(&mut self, object: ObjectId, look: Mode, before: u64, now: u64) {
-        self.recent.keep_change(object, look, before, now);
+        let most = self.caps.objects;
+        self.recent.keep_change(object, look, before, now, most);
         for place in &mut self.places {
-            place.turn.keep_change(object, look, before, now);
+            place.turn.keep_change(object, look, before, now, most);
         }
     }
 
@@ -170,7 +165,7 @@ impl Touched {
             (std::mem::take(&mut self.recent), std::mem::take(&mut self.places));
         recent.clear();
         places.clear();
-        *self = Self { recent, places, ..Self::default() };
+        *self = Self { caps: self.caps, recent, places, ..Self::default() };
     }
 
     pub(super) fn history(&self) -> u64 {
@@ -239,12 +234,12 @@ impl Touched {
         place.last = objects;
         place.free += 1;
         self.varies = !touched_same;
-        !place.turn.too_many && (touched_same || place.free > MOST_FREE_TURNS)
+        !place.turn.too_many && (touched_same || place.free > self.caps.free_turns)
     }
 
     /// The thread spins at a place where it was not yet, or not for long.
     fn add_place(&mut self, spot: Spot, operations: u64) {
-        if self.places.len() >= MOST_PLACES {
+        if self.places.len() >= self.caps.places {
             self.places.remove(0);
         }
         self.varies = true;
@@ -260,9 +255,9 @@ impl Touched {
     }
 }
 
-fn endless(thread: &str, spot: Spot) -> String {
+fn endless(thread: &str, turns: u32, spot: Spot) -> String {
     format!(
-        "{thread} went round {MOST_TURNS} times in spin loops, now at {spot}, and changed something, or came to \
+        "{thread} went round {turns} times in spin loops, now at {spot}, and changed something, or came to \
          a new state, each time; let the loop end sooner, or set `Builder::max_steps` if it ends by itself"
     )
 }
@@ -374,8 +369,9 @@ impl Engine {
             return self.turn_alone(spot, registers);
         }
         touched.turns += 1;
-        if touched.turns > MOST_TURNS && rt.shared.ends_loops {
-            self.give_up(endless(&rt.thread_name(me), spot));
+        let most = rt.shared.caps.turns;
+        if touched.turns > most && rt.shared.ends_loops {
+            self.give_up(endless(&rt.thread_name(me), most, spot));
         }
         if !touched.ends_turn(spot, operations) {
             return touched.start_turn();
@@ -385,7 +381,7 @@ impl Engine {
         let decided = match rt.shared.spin_turns {
             0 => Some(Decided::Waits),
             // It is left to the limit of steps that was asked for.
-            _ if touched.turns > MOST_TURNS => Some(Decided::GivesUp),
+            _ if touched.turns > most => Some(Decided::GivesUp),
             _ => rt.shared.learned.loops.borrow_mut().decided(key, rt.has_changed(me)),
         };
         let touched = &mut rt.threads[me].touched;

@@ -63,6 +63,10 @@ impl Program {
         }
         self.started = false;
         let rt = self.rt_mut();
+        rt.memory.guarded.open_all();
+        if rt.shared.guards && rt.threads.iter().any(|thread| thread.arena.elsewhere) {
+            rt.shared.unguarded.set(true);
+        }
         rt.script = &raw const *<&[Step]>::default();
         if rt.is_broken {
             self.leave_all();
@@ -133,6 +137,7 @@ impl Program {
     fn close(&mut self) {
         let rt = self.rt_mut();
         rt.way = Way::Close;
+        rt.memory.guarded.open_all();
         rt.current = 0;
         let resets = std::mem::take(&mut rt.resets);
         let before = set_running(self.rt);
@@ -191,7 +196,7 @@ impl Program {
         rt.unwinding = 0;
         rt.created = 0;
         rt.is_broken = false;
-        let asks = rt.reuses() || rt.watches_block;
+        let asks = rt.looks_at_allocations();
         for thread in &mut rt.threads {
             thread.arena.asks = asks;
             if thread.state != State::Absent {

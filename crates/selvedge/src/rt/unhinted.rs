@@ -10,18 +10,11 @@ use super::engine::Engine;
 use super::operation::Spot;
 use super::runtime::Way;
 
-/// A thread that looks so often at the same things, and does nothing else, is in such a loop. Less than what tires a
-/// thread (`selvedge_explore::Caps`): so many executions show it, at most, if each is a turn longer than the one before.
-const MOST_LOOKS: u32 = 150;
-
-/// A loop over more things is not recognised here. It then ends at the limit on steps, which is inconclusive as well, only later.
-const MOST_THINGS: usize = 8;
-
 /// What a thread looked at, with nothing else in between.
 #[derive(Default)]
 pub(super) struct Looks {
     /// Each with the place.
-    things: SmallVec<[(Spot, ObjectId); MOST_THINGS]>,
+    things: SmallVec<[(Spot, ObjectId); 8]>,
     /// How often since the last one that was new.
     times: u32,
     /// The thread's visible operations up to the last one.
@@ -35,7 +28,7 @@ impl Looks {
     }
 
     /// Keeps one more. Returns how often the thread looked at what it knows.
-    fn keep(&mut self, spot: Spot, object: ObjectId, operations: u64) -> u32 {
+    fn keep(&mut self, spot: Spot, object: ObjectId, operations: u64, most: usize) -> u32 {
         let follows = std::mem::replace(&mut self.operations, operations) + 1 == operations;
         if !follows {
             self.clear();
@@ -46,7 +39,7 @@ impl Looks {
             self.times += 1;
             return self.times;
         }
-        if self.things.len() == MOST_THINGS {
+        if self.things.len() >= most {
             self.things.clear();
         }
         self.things.push((spot, object));
@@ -61,8 +54,9 @@ impl Engine {
     pub(crate) fn only_looked(&self, object: ObjectId, spot: Spot) {
         let rt = self.rt();
         let thread = &mut rt.threads[rt.current];
-        let times = thread.touched.looks.keep(spot, object, thread.operations);
-        if times >= MOST_LOOKS && rt.shared.ends_loops && rt.way == Way::Announce {
+        let caps = &rt.shared.caps;
+        let times = thread.touched.looks.keep(spot, object, thread.operations, caps.things);
+        if times >= caps.looks && rt.shared.ends_loops && rt.way == Way::Announce {
             self.give_up_loop(object, spot);
         }
     }
@@ -71,8 +65,9 @@ impl Engine {
     fn give_up_loop(&self, object: ObjectId, spot: Spot) -> ! {
         let rt = self.rt();
         let (name, object) = (rt.thread_name(rt.current), rt.object_name(object));
+        let looks = rt.shared.caps.looks;
         self.give_up_all(format!(
-            "{name} looked at {object} and did nothing else {MOST_LOOKS} times in a row at {spot}; a loop that waits \
+            "{name} looked at {object} and did nothing else {looks} times in a row at {spot}; a loop that waits \
              for another thread needs `hint::spin_loop()` or `thread::yield_now()` in it, and one that ends by \
              itself `Builder::max_steps`"
         ))

@@ -44,7 +44,6 @@ pub(crate) struct Spurious {
     pub(crate) most: u32,
     /// Whether it also does where the code looks again.
     pub(crate) everywhere: bool,
-    pub(crate) patience: Patience,
     /// Whether one could have done so more often, and it might matter.
     is_bounded: Cell<bool>,
     /// Whether one was left out, since the code looks again.
@@ -52,9 +51,9 @@ pub(crate) struct Spurious {
 }
 
 impl Spurious {
-    pub(crate) fn new(most: u32, everywhere: bool, patience: Patience) -> Self {
+    pub(crate) fn new(most: u32, everywhere: bool) -> Self {
         let (is_bounded, is_left_out) = (Cell::new(false), Cell::new(false));
-        Self { most, everywhere, patience, is_bounded, is_left_out }
+        Self { most, everywhere, is_bounded, is_left_out }
     }
 
     /// What a bound hides, if it might matter.
@@ -254,7 +253,7 @@ impl Runtime {
     #[inline(never)]
     fn choice_in_trial(&mut self, operation: &dyn Operation, spot: Spot) -> Option<u32> {
         let me = self.current;
-        let patience = self.shared.spurious.patience;
+        let patience = self.shared.caps.patience;
         let trial = self.trial.as_mut().filter(|trial| trial.thread == me)?;
         trial.operations += 1;
         let is_over = trial.returned || trial.changed || trial.operations > patience.operations;

@@ -6,11 +6,12 @@ mod graphs;
 mod language;
 mod library;
 mod observations;
+mod parsimonious;
 mod reduction;
 mod symbolic;
 mod unfolding;
 
-/// A mistake: in `file`, `right` becomes `wrong`, and then `test` of the test file `suite` must fail, or of
+/// A mistake: in `file`, `right` becomes `wrong`, and then `test` of the file `suite` in `tests/` must fail, or of
 /// the tests within the crate: `lib`.
 pub(crate) struct Mistake {
     pub(crate) name: &'static str,
@@ -41,6 +42,7 @@ impl Mistake {
 pub(crate) fn all() -> impl Iterator<Item = &'static Mistake> {
     [
         reduction::MISTAKES,
+        parsimonious::MISTAKES,
         observations::MISTAKES,
         unfolding::MISTAKES,
         conditions::MISTAKES,
