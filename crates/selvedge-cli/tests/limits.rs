@@ -5,13 +5,11 @@
 
 #![cfg(unix)]
 
-mod common;
-
 use std::process::{Child, Command};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use common::{Folder, LARGE, Run, finish};
+use crate::common::{Folder, LARGE, Run, finish};
 
 /// What holds its limit ends long before.
 const MOST: Duration = Duration::from_secs(60);
@@ -272,11 +270,11 @@ fn what_was_found_is_shown_when_there_is_no_memory_at_all() {
     assert_eq!(json["inconclusive"][0]["reason"], "memory");
     assert!(executions(&json) > Some(100), "{json}");
     // A violation was found before: it is replayed and shown.
-    let fails = LASTZERO.replace("thread reader {", "thread reader { assert array[1] == 0;");
+    let fails = format!("{LASTZERO}thread early {{ assert array[0] == 1; }}\n");
     folder.write("fails.sel", fails.as_bytes());
     let found = run("fails.sel --keep-going --save-trace trace.json").exits(1);
     found
-        .says("violated: assertion `array[1] == 0` is false")
+        .says("violated: assertion `array[0] == 1` is false")
         .says("replay: selvedge replay ")
         .says("there may be more violations: the memory limit was reached");
     assert!(folder.read("trace.json").contains("schedule"));

@@ -445,9 +445,13 @@ impl Builder {
         }
         if shared.unguarded.get() {
             report.note(Inconclusive::GaveUp(
-                "an execution frees more blocks than can be guarded at a time (`Builder::guard_freed`): plain uses \
-                 of the others are not seen; let the test free fewer, or leave the option out"
-                    .to_owned(),
+                format!(
+                    "not every freed block could be guarded (`Builder::guard_freed`), so that plain uses of the others \
+                     are not seen: at most {} at a time can be, and none of more than {} MiB; let the test free \
+                     fewer, or leave the option out",
+                    shared.caps.guarded,
+                    arena::LARGEST >> 20
+                ),
             ));
         }
         if shared.weak.get() {

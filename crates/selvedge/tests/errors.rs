@@ -1,4 +1,4 @@
-//! What users see when something is wrong. `UPDATE_EXPECT=1 cargo test -p selvedge --test errors`
+//! What users see when something is wrong. `UPDATE_EXPECT=1 cargo test -p selvedge --test it errors`
 //! writes the snapshots in `tests/errors/` anew.
 
 use std::path::Path;
@@ -287,7 +287,7 @@ fn a_report_file_is_text_or_json() {
     let replay = violation["replay"].as_str().unwrap();
     let (before, after) = replay.split_once(".rs:").unwrap();
     assert_eq!(before, "SELVEDGE_REPLAY=errors");
-    assert!(after.ends_with("/0@2 cargo test a_report_file_is_text_or_json"), "{replay}");
+    assert!(after.ends_with("/0@2 cargo test errors::a_report_file_is_text_or_json"), "{replay}");
 }
 
 #[test]

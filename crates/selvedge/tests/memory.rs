@@ -594,6 +594,31 @@ mod guarded {
         assert!(outcome.messages()[0].contains("uses Mutex"), "{:?}", outcome.messages());
     }
 
+    /// A thread stands at a lock in a freed block, which the engine looks at, and another reads the block.
+    #[test]
+    fn what_the_engine_looked_at_is_guarded_again() {
+        let outcome = guarded(|| {
+            let shared = Raw::new((Mutex::new(0), 7));
+            let stands = thread::spawn(move || drop(shared.get().0.lock()));
+            let freed = Arc::new(AtomicBool::new(false));
+            let is_freed = Arc::clone(&freed);
+            let reads = thread::spawn(move || {
+                if is_freed.load(SeqCst) {
+                    // SAFETY: it is not: that is to be noticed.
+                    std::hint::black_box(unsafe { (&raw const shared.get().1).read_volatile() });
+                }
+            });
+            let guard = shared.get().0.lock().unwrap();
+            std::mem::forget(guard);
+            shared.free();
+            freed.store(true, SeqCst);
+            reads.join().unwrap();
+            stands.join().unwrap();
+        });
+        let messages = outcome.messages();
+        assert!(messages[0].ends_with("reads or writes memory that was freed"), "{messages:?}");
+    }
+
     #[test]
     fn memory_that_is_used_again_can_be_used() {
         let program = || {

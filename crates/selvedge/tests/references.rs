@@ -1,11 +1,9 @@
 //! Counts of references: part of the search when they matter, and only then.
 
-mod common;
-
 use std::cell::UnsafeCell;
 use std::collections::BTreeSet;
 
-use common::{outcomes, outcomes_with};
+use crate::common::{outcomes, outcomes_with};
 use selvedge::sync::atomic::AtomicUsize;
 use selvedge::sync::atomic::Ordering::SeqCst;
 use selvedge::sync::{Arc, Mutex, Weak};

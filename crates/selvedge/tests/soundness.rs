@@ -1,13 +1,11 @@
 //! Small programs on which other tools miss executions or report ones that cannot be: all outcomes of
 //! sequential consistency, no more and no less.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use common::{outcomes, outcomes_with};
+use crate::common::{outcomes, outcomes_with};
 use selvedge::cell::UnsafeCell;
 use selvedge::sync::atomic::AtomicUsize;
 use selvedge::sync::atomic::Ordering::{self, Acquire, Relaxed, Release, SeqCst};

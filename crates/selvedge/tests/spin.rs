@@ -1,10 +1,8 @@
 //! Spin loops: one that gives up does, one that waits waits, and nothing is lost by that.
 
-mod common;
-
 use std::collections::BTreeSet;
 
-use common::{outcomes, outcomes_with};
+use crate::common::{outcomes, outcomes_with};
 use selvedge::sync::atomic::Ordering::SeqCst;
 use selvedge::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize};
 use selvedge::sync::{Arc, Mutex, mpsc};

@@ -1,7 +1,5 @@
 //! Runs the built binary in a folder of its own.
 
-#![allow(dead_code, reason = "every test file uses a part of it")]
-
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

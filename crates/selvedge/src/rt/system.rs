@@ -64,6 +64,9 @@ impl Program {
         self.started = false;
         let rt = self.rt_mut();
         rt.memory.guarded.open_all();
+        if rt.shared.guards && rt.threads.iter().any(|thread| thread.arena.elsewhere) {
+            rt.shared.unguarded.set(true);
+        }
         rt.script = &raw const *<&[Step]>::default();
         if rt.is_broken {
             self.leave_all();

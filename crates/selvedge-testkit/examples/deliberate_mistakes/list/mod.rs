@@ -10,7 +10,7 @@ mod reduction;
 mod symbolic;
 mod unfolding;
 
-/// A mistake: in `file`, `right` becomes `wrong`, and then `test` of the test file `suite` must fail, or of
+/// A mistake: in `file`, `right` becomes `wrong`, and then `test` of the file `suite` in `tests/` must fail, or of
 /// the tests within the crate: `lib`.
 pub(crate) struct Mistake {
     pub(crate) name: &'static str,
