@@ -43,6 +43,8 @@ const WITHOUT_ENCODING: [(&str, &str); 20] = [
     ("message-passing/selective-receive.sel", "messages"),
     ("message-passing/server.sel", "messages"),
     ("message-passing/timeout.sel", "messages"),
+    ("regressions/alternative-that-ends-later.sel", "messages"),
+    ("regressions/assume-or-end.sel", "messages"),
     ("regressions/atomic-on-a-list.sel", "lists and maps"),
     ("regressions/block-after-an-end.sel", "messages"),
     ("regressions/choice-that-ends.sel", "messages"),
