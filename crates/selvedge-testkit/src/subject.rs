@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use selvedge_core::{Report, System, forward_system};
+use selvedge_core::{Describe, Effect, Report, Status, Step, System, ThreadId, forward_system};
 use selvedge_explore::{Algorithm, Observer, Options, explore};
 use selvedge_lang::ir::Program;
 use selvedge_lang::{Caps, Interpreter, compile, render};
@@ -93,6 +93,27 @@ impl Subject {
             let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
             text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default()
         })
+    }
+
+    /// The threads that have not finished after `steps` of an execution of it: the name of each, what it can do, and the
+    /// line of its next step.
+    pub fn waiting(&self, steps: &[Step]) -> Vec<(String, Status, u32)> {
+        let mut system = self.lend();
+        system.restart();
+        let mut effect = Effect::default();
+        for &step in steps {
+            system.step(step, &mut effect);
+        }
+        let mut waiting = Vec::new();
+        for thread in (0..system.thread_count()).map(ThreadId::new) {
+            let status = system.status(thread);
+            if let Status::Enabled | Status::Blocked | Status::Parked = status {
+                let place = system.describe_pending(thread).place;
+                let line = place.expect("every step has a place").line;
+                waiting.push((system.thread_name(thread), status, line));
+            }
+        }
+        waiting
     }
 
     fn lend(&self) -> Loan {

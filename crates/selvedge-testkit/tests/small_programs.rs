@@ -41,20 +41,20 @@ fn run(variant: Variant, script: &Script) -> (Classes, Report) {
 /// and, where promised, nothing redundant.
 fn check(script: &Script) {
     let (expected, oracle) = run(Variant::of(Algorithm::Oracle), script);
-    let is_reduction = |variant: &Variant| variant.algorithm != Algorithm::Oracle;
-    for variant in Variant::all().into_iter().filter(is_reduction) {
+    for variant in Variant::all() {
         let name = variant.name();
         let equivalence = variant.algorithm.info().equivalence;
+        // Scripts have no states to compare: explorers that need them say so (`selvedge-explore/tests/front_end.rs`).
+        if matches!(equivalence, Equivalence::Interleaving | Equivalence::State) {
+            continue;
+        }
         let (found, report) = run(variant, script);
         let ((same, most), promised) = match equivalence {
             Equivalence::Observation => (
                 compare(&expected.observations, &found.observations),
                 !script.iter().flatten().any(|op| splits_observations(*op)),
             ),
-            // Scripts have no states to compare: then these are the search of `source`.
-            Equivalence::Interleaving | Equivalence::Mazurkiewicz | Equivalence::State => {
-                (compare(&expected.traces, &found.traces), true)
-            }
+            _ => (compare(&expected.traces, &found.traces), true),
         };
         assert!(same, "{name} does not find the oracle's classes: {script:?}");
         assert_eq!(report.verdict(), oracle.verdict(), "{name}: {script:?}");

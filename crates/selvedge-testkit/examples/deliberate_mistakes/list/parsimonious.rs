@@ -5,7 +5,7 @@ use super::Mistake;
 pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "units: a step in a block may be put off",
-        file: "parsimonious/children.rs",
+        file: "reductions/parsimonious/children.rs",
         right: "self.marks[e.index()] == Mark::Free\n            && after.all(",
         wrong: "matches!(self.marks[e.index()], Mark::Free | Mark::Block)\n            && after.all(",
         suite: "small_programs",
@@ -13,7 +13,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "units: departures in between need not happen before the later step",
-        file: "parsimonious/children.rs",
+        file: "reductions/parsimonious/children.rs",
         right: "&& after.all(|&x| execution.happens_before(x, later))",
         wrong: "&& after.all(|&x| execution.happens_before(x, later) || true)",
         suite: "small_programs",
@@ -21,7 +21,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "units: the head of a unit has no races",
-        file: "parsimonious/children.rs",
+        file: "reductions/parsimonious/children.rs",
         right: "let head = self.replayed.saturating_sub(1);",
         wrong: "let head = self.replayed;",
         suite: "small_programs",
@@ -29,7 +29,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "units: heads that commute come in any order",
-        file: "parsimonious/stages.rs",
+        file: "reductions/parsimonious/stages.rs",
         right: "if (first, step.thread) >= self.rank {",
         wrong: "if true || (first, step.thread) >= self.rank {",
         suite: "small_programs",
@@ -37,7 +37,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "units: heads are ordered also if one happens before the other",
-        file: "parsimonious/stages.rs",
+        file: "reductions/parsimonious/stages.rs",
         right: "is_known(execution, &clock, x) && self.conflicts(",
         wrong: "x.index() > execution.len() && self.conflicts(",
         suite: "small_programs",
@@ -45,7 +45,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "units: a step that could be put off with another effect is not put off",
-        file: "parsimonious/elsewhere.rs",
+        file: "reductions/parsimonious/elsewhere.rs",
         right: "Some(_) => {}\n",
         wrong: "Some(None) if is_new && self.could_put_off(e, later.at) => {\n                        \
                 self.offer(e, &base, Step::of(later.thread), &later.accesses);\n                    }\n                    \
@@ -55,7 +55,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "units: a block has all that does not happen after the step that is put off",
-        file: "parsimonious/children.rs",
+        file: "reductions/parsimonious/children.rs",
         right: "between.filter(|&x| execution.happens_before(x, later)).collect();",
         wrong: "between.filter(|&x| !execution.happens_before(e, x)).collect();",
         suite: "small_programs",
@@ -63,7 +63,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "units: a lock races with the last acquire only",
-        file: "parsimonious/children.rs",
+        file: "reductions/parsimonious/children.rs",
         right: "            .filter(|(_, access)| access.mode == Mode::Acquire)\n",
         wrong: "            .filter(|(_, access)| access.mode == Mode::Acquire)\n            .take(1)\n",
         suite: "small_programs",
@@ -71,7 +71,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "units: departures after a lock was taken do not count",
-        file: "parsimonious/children.rs",
+        file: "reductions/parsimonious/children.rs",
         right: "if after.all(|&x| self.knows(later, x))",
         wrong: "if after.all(|&x| x > later.at || self.knows(later, x))",
         suite: "small_programs",
@@ -79,7 +79,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "units: threads that are blocked at the end do not race",
-        file: "parsimonious/children.rs",
+        file: "reductions/parsimonious/children.rs",
         right: "if later.flexibility != Flexibility::Fixed {",
         wrong: "if later.flexibility == Flexibility::Fixed {",
         suite: "small_programs",
@@ -87,7 +87,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "units: taking a mutex touches nothing else",
-        file: "parsimonious/children.rs",
+        file: "reductions/parsimonious/children.rs",
         right: "later.executed || acquires.first().is_none_or(",
         wrong: "true || later.executed || acquires.first().is_none_or(",
         suite: "golden",
@@ -95,7 +95,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "units: another alternative is no departure",
-        file: "parsimonious/children.rs",
+        file: "reductions/parsimonious/children.rs",
         right: "items.push(Item { step, mark: Mark::Other });",
         wrong: "items.push(Item { step, mark: Mark::Free });",
         suite: "small_programs",
@@ -103,7 +103,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "units: a head has one alternative",
-        file: "parsimonious/children.rs",
+        file: "reductions/parsimonious/children.rs",
         right: "in siblings.drain(1..) {",
         wrong: "in siblings.drain(1..1) {",
         suite: "golden",
@@ -111,7 +111,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "units: alternatives that were put off can still be taken",
-        file: "parsimonious/stages.rs",
+        file: "reductions/parsimonious/stages.rs",
         right: "return !config.since(self.at).any(changes);",
         wrong: "return false && !config.since(self.at).any(changes);",
         suite: "small_programs",
@@ -119,7 +119,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "units: steps that sleep are taken",
-        file: "parsimonious.rs",
+        file: "reductions/parsimonious.rs",
         right: "find(|&step| !self.sleeps_now(step))",
         wrong: "find(|&step| step.choice == 0 || !self.sleeps_now(step))",
         suite: "small_programs",
@@ -127,7 +127,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "units: executions that are stuck have no children",
-        file: "parsimonious.rs",
+        file: "reductions/parsimonious.rs",
         right: "                    if !self.run.is_stopped() {\n",
         wrong: "                    if !self.run.is_stopped()\n                        \
                 && !self.run.threads().any(|thread| self.run.is_enabled(thread))\n                    {\n",
@@ -136,7 +136,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "units: children that are made later are forgotten",
-        file: "parsimonious/elsewhere.rs",
+        file: "reductions/parsimonious/elsewhere.rs",
         right: "        if !rest.is_empty() {\n",
         wrong: "        if false && !rest.is_empty() {\n",
         suite: "lib",
