@@ -104,8 +104,8 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "unobserved locks: a read does not wait for writes to come",
         file: "data_centric/unobserved.rs",
-        right: "self.run.system.may_write(ThreadId::new(thread), read.object)",
-        wrong: "thread > 1 && self.run.system.may_write(ThreadId::new(thread), read.object)",
+        right: "may_write(&mut self.run.system, ThreadId::new(thread), read.object)",
+        wrong: "thread > 1 && may_write(&mut self.run.system, ThreadId::new(thread), read.object)",
         suite: "observations",
         test: "locks_that_are_not_observed",
     },
