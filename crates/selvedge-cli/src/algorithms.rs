@@ -4,15 +4,16 @@ use selvedge_explore::{Algorithm, Covers};
 use selvedge_report::Style;
 
 use crate::exit::{Exit, Failure};
+use crate::registry;
 use crate::screen::Screen;
 
 /// Lists the algorithms.
 pub(crate) fn run(screen: &Screen) -> Result<Exit, Failure> {
     let mut out = String::new();
-    for &algorithm in Algorithm::ALL {
+    for algorithm in registry::all() {
         let info = algorithm.info();
         out.push_str(&screen.paint.style(Style::Strong, info.name));
-        if algorithm == Algorithm::DEFAULT {
+        if algorithm.is(Algorithm::DEFAULT) {
             out.push_str("  (the default)");
         }
         out.push('\n');

@@ -15,6 +15,7 @@ use selvedge_symbolic::{Engine, Scheme};
 
 use crate::constraints::Origin;
 use crate::exit::{Exit, FAILURE, Failure, complain};
+use crate::registry::{self, Chosen};
 use crate::screen::Screen;
 use crate::source::Constants;
 
@@ -129,7 +130,7 @@ pub(crate) struct CheckArgs {
     /// The search algorithm; `selvedge algorithms` lists them
     #[arg(long, short, value_name = "NAME", value_parser = AlgorithmParser,
           default_value = Algorithm::DEFAULT.info().name, hide_possible_values = true)]
-    pub(crate) algorithm: Algorithm,
+    pub(crate) algorithm: Chosen,
 
     /// Show statistics of the search (`quasi`, `data-centric`, --symbolic)
     #[arg(long)]
@@ -277,7 +278,7 @@ pub(crate) struct CompareArgs {
     /// Only these algorithms, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = AlgorithmParser,
           hide_possible_values = true)]
-    pub(crate) algorithms: Vec<Algorithm>,
+    pub(crate) algorithms: Vec<Chosen>,
 
     /// Run `quasi` once for each of these, separated by commas: 1, 2, 3, … or `optimal` [default:
     /// optimal]
@@ -448,20 +449,21 @@ impl CompareArgs {
     ///
     /// # Errors
     /// If there is a k, but no `quasi`.
-    pub(crate) fn searches(&self) -> Result<Vec<(Algorithm, QuasiOptions)>, Failure> {
+    pub(crate) fn searches(&self) -> Result<Vec<(Chosen, QuasiOptions)>, Failure> {
         let algorithms = match self.algorithms.as_slice() {
-            [] => Algorithm::ALL,
-            some => some,
+            [] => registry::all().collect(),
+            some => some.to_vec(),
         };
-        if !self.k.is_empty() && !algorithms.contains(&Algorithm::Quasi) {
+        let is_quasi = |algorithm: &Chosen| algorithm.is(Algorithm::Quasi);
+        if !self.k.is_empty() && !algorithms.iter().any(is_quasi) {
             return Err(Failure::User(
                 "--k only applies to `quasi`\n  add it to --algorithms, or leave out --k"
                     .to_owned(),
             ));
         }
         let mut searches = Vec::new();
-        for &algorithm in algorithms {
-            if algorithm != Algorithm::Quasi || self.k.is_empty() {
+        for algorithm in algorithms {
+            if !is_quasi(&algorithm) || self.k.is_empty() {
                 searches.push((algorithm, QuasiOptions::default()));
                 continue;
             }
@@ -478,14 +480,14 @@ impl QuasiArgs {
     ///
     /// # Errors
     /// If another algorithm was asked for.
-    pub(crate) fn options(&self, algorithm: Algorithm) -> Result<QuasiOptions, Failure> {
+    pub(crate) fn options(&self, algorithm: Chosen) -> Result<QuasiOptions, Failure> {
         let given = [
             (self.k.is_some(), "--k"),
             (self.locks_only, "--locks-only"),
             (self.skip_step.is_some(), "--skip-step"),
         ];
         if let Some((_, option)) = given.iter().find(|(given, _)| *given)
-            && algorithm != Algorithm::Quasi
+            && !algorithm.is(Algorithm::Quasi)
         {
             return Err(Failure::User(format!(
                 "{option} only applies to `quasi`\n  add --algorithm quasi, or leave out {option}"
@@ -533,16 +535,16 @@ pub(crate) fn completions(shell: clap_complete::Shell, screen: &Screen) -> Resul
 struct AlgorithmParser;
 
 impl TypedValueParser for AlgorithmParser {
-    type Value = Algorithm;
+    type Value = Chosen;
 
     fn parse_ref(
         &self,
         command: &clap::Command,
         _arg: Option<&Arg>,
         value: &OsStr,
-    ) -> Result<Algorithm, clap::Error> {
+    ) -> Result<Chosen, clap::Error> {
         let name = value.to_string_lossy();
-        Algorithm::named(name.trim()).ok_or_else(|| {
+        registry::named(name.trim()).ok_or_else(|| {
             let meant = values::nearest_algorithm(&name);
             let meant = meant.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
             let message =
@@ -552,11 +554,11 @@ impl TypedValueParser for AlgorithmParser {
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let value = |algorithm: &Algorithm| {
-            let info = algorithm.info();
+        let value = |explorer: Chosen| {
+            let info = explorer.info();
             PossibleValue::new(info.name).help(info.summary)
         };
-        Some(Box::new(Algorithm::ALL.iter().map(value)))
+        Some(Box::new(registry::all().map(value)))
     }
 }
 

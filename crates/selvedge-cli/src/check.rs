@@ -13,6 +13,7 @@ use crate::args::{CheckArgs, CyclesArg, SamplingArgs};
 use crate::constraints;
 use crate::exit::{Exit, Failure};
 use crate::progress::Watch;
+use crate::registry::Chosen;
 use crate::screen::Screen;
 use crate::shown::Shown;
 use crate::so_far::{self, shown_in_any_case};
@@ -23,7 +24,7 @@ use crate::{statistics, summary};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Method {
     /// One of each class. The options are for `quasi` alone.
-    Explore(Algorithm, QuasiOptions),
+    Explore(Chosen, QuasiOptions),
     /// Some at random.
     Sample { sampling: Sampling, executions: u64, seed: u64 },
 }
@@ -160,8 +161,7 @@ fn check_switch_bounds(args: &CheckArgs, method: &Method) -> Result<(), Failure>
         (None, Some(_)) => "--context-switches",
         (None, None) => return Ok(()),
     };
-    let algorithm = Algorithm::named(method.name());
-    if algorithm.is_none_or(|algorithm| algorithm.info().switch_bounds) {
+    if method.has_switch_bounds() {
         return Ok(());
     }
     Err(Failure::User(format!(
@@ -274,7 +274,7 @@ fn confirm(
 }
 
 impl Method {
-    fn new(algorithm: Algorithm, quasi: QuasiOptions, args: &SamplingArgs) -> Self {
+    fn new(algorithm: Chosen, quasi: QuasiOptions, args: &SamplingArgs) -> Self {
         let Some(executions) = args.sample else {
             return Method::Explore(algorithm, quasi);
         };
@@ -288,9 +288,7 @@ impl Method {
     fn run(self, loaded: &Loaded, options: &Options, watch: &mut Watch) -> Report {
         let make = || loaded.system();
         match self {
-            Method::Explore(algorithm, _) => {
-                selvedge_explore::explore(algorithm, &make, options, watch)
-            }
+            Method::Explore(algorithm, _) => algorithm.explore(&make, options, watch),
             Method::Sample { sampling, executions, seed } => {
                 selvedge_explore::sample(sampling, executions, seed, &make, options, watch)
             }
@@ -298,7 +296,14 @@ impl Method {
     }
 
     fn is_constrained(self) -> bool {
-        matches!(self, Method::Explore(Algorithm::Constrained, _))
+        matches!(self, Method::Explore(algorithm, _) if algorithm.is(Algorithm::Constrained))
+    }
+
+    fn has_switch_bounds(self) -> bool {
+        match self {
+            Method::Explore(algorithm, _) => algorithm.info().switch_bounds,
+            Method::Sample { .. } => true,
+        }
     }
 
     /// Returns its name in reports.
@@ -342,7 +347,7 @@ impl Method {
     /// Returns what its "verified" would cover; of a sample: what it looks at.
     fn covers(self, options: &Options) -> Covers {
         match self {
-            Method::Explore(algorithm, _) => algorithm.covers(options),
+            Method::Explore(algorithm, _) => algorithm.info().covers_with(options),
             Method::Sample { .. } => Covers::EVERYTHING,
         }
     }

@@ -15,6 +15,7 @@ use crate::check::{asked_for, confirm_all};
 use crate::exit::{self, Exit, Failure};
 use crate::guard::Guard;
 use crate::progress::Watch;
+use crate::registry::Chosen;
 use crate::screen::Screen;
 use crate::so_far::shown_in_any_case;
 use crate::source::Loaded;
@@ -24,7 +25,7 @@ use crate::{constraints, guard, memory};
 pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
     let searches = args.searches()?;
     let has_constraints =
-        searches.iter().any(|(algorithm, _)| *algorithm == Algorithm::Constrained);
+        searches.iter().any(|(algorithm, _)| algorithm.is(Algorithm::Constrained));
     let wanted = has_constraints && !args.races;
     let from = args.constraints.as_ref();
     let loaded = Loaded::new(&args.program, screen)?;
@@ -70,7 +71,7 @@ fn show(
 
 /// The result of one algorithm.
 struct Row {
-    algorithm: Algorithm,
+    algorithm: Chosen,
     /// Of `quasi`, unless it looks at all that sleep.
     k: Option<NonZeroU32>,
     report: Report,
@@ -98,7 +99,6 @@ impl Row {
             ) => true,
             Inconclusive::Bound(_)
             | Inconclusive::GaveUp(_)
-            | Inconclusive::NotProved(_)
             | Inconclusive::Assumed(_)
             | Inconclusive::DataRace(_)
             | Inconclusive::Nondeterministic(_) => false,
@@ -111,7 +111,7 @@ impl Row {
 }
 
 fn measure(
-    algorithm: Algorithm,
+    algorithm: Chosen,
     quasi: QuasiOptions,
     args: &CompareArgs,
     loaded: &Loaded,
@@ -128,8 +128,7 @@ fn measure(
     };
     let mut watch = Watch::start(true, info.name);
     let make = || loaded.system();
-    let (mut report, peak) =
-        memory::peak_of(|| selvedge_explore::explore(algorithm, &make, &options, &mut watch));
+    let (mut report, peak) = memory::peak_of(|| algorithm.explore(&make, &options, &mut watch));
     let time = watch.finish();
     let found = confirm_all(loaded, &mut report, guard.budget())?;
     let messages = found.iter().map(|trace| trace.violations[0].message.clone()).collect();
@@ -324,7 +323,14 @@ mod tests {
                 report.violations.push((violation, Schedule::default()));
             }
         }
-        Row { algorithm, k: None, report, messages: Vec::new(), time: Duration::ZERO, peak: 0 }
+        Row {
+            algorithm: algorithm.into(),
+            k: None,
+            report,
+            messages: Vec::new(),
+            time: Duration::ZERO,
+            peak: 0,
+        }
     }
 
     #[test]

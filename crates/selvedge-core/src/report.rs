@@ -131,9 +131,6 @@ pub enum Inconclusive {
     Bound(Bound),
     /// The program uses something that is not supported: a sentence that names it, with a hint.
     GaveUp(String),
-    /// The search is complete, but there is no proof yet that it covers all executions of such a program: a
-    /// sentence that names what is not covered by an argument, with a hint.
-    NotProved(&'static str),
     /// The search assumes something about the program that may be false: a sentence that names it, with a hint.
     Assumed(String),
     /// The search assumes that there are no data races, and met this one. The last step of the schedule completes
@@ -149,7 +146,6 @@ impl Inconclusive {
     pub fn name(&self) -> &'static str {
         match self {
             Inconclusive::Bound(bound) => bound.name(),
-            Inconclusive::NotProved(_) => "not-proved",
             Inconclusive::GaveUp(_)
             | Inconclusive::Assumed(_)
             | Inconclusive::DataRace(_)
@@ -165,7 +161,6 @@ impl fmt::Display for Inconclusive {
             Inconclusive::GaveUp(reason)
             | Inconclusive::Assumed(reason)
             | Inconclusive::Nondeterministic(reason) => f.write_str(reason),
-            Inconclusive::NotProved(reason) => f.write_str(reason),
             Inconclusive::DataRace(race) => f.write_str(&race.0.message),
         }
     }
@@ -314,7 +309,6 @@ mod tests {
         let unreliable = Inconclusive::Nondeterministic("step 3 differs".to_owned());
         let doubts = [
             Inconclusive::GaveUp(String::new()),
-            Inconclusive::NotProved(""),
             Inconclusive::Assumed(String::new()),
             bound.clone(),
         ];

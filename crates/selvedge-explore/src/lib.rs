@@ -1,41 +1,33 @@
-//! Exploration algorithms: one file each, and the registry that lists them.
+//! Exploration algorithms: one folder per family, and the registry that lists them.
 //!
 //! Everything here works on any [`System`](selvedge_core::System); no algorithm can know a front end, because it cannot
-//! name one. Start reading at `oracle.rs`, then `source.rs` and `optimal.rs` beside the paper.
+//! name one. Start reading at `reductions/oracle.rs`, then `search/depth_first.rs`, then `reductions/optimal_dpor/` beside the
+//! paper.
+//!
+//! | folder | contents |
+//! |---|---|
+//! | `search/` | what every explorer is built on: a run of one system, the depth-first driver, sampling |
+//! | `reductions/` | depth-first search over traces: oracle, sleep, classic, source, optimal, parsimonious |
+//! | `conditional/` | source sets where steps commute in the state at hand: constrained, context-sensitive |
+//! | `unfolding/` | unfoldings: quasi |
+//! | `observations/` | reads-from classes: data-centric |
+//! | `graph/` | execution graphs under weak memory |
+//! | `trace/` | data structures over traces: races, sequences, sleep sets, backtrack sets |
+//! | `outcome/` | what becomes of executions: data races, frees, replay, shortening |
+//!
+//! An explorer can also live in a crate of its own: see [`Explorer`] and [`search`].
 
-mod algorithm;
 mod conditional;
-mod confirm;
-mod constrained;
-mod context_sensitive;
-mod data_race;
-mod frees;
-mod options;
-mod random;
-mod run;
-mod sampling;
-mod shorten;
-
-mod backtrack;
-mod classic;
-mod clock;
-mod data_centric;
-mod frontier;
 mod graph;
-mod optimal;
-mod oracle;
-mod parsimonious;
-mod quasi;
-mod races;
-mod sequence;
-mod sleep;
-mod sleep_set;
-mod source;
+mod observations;
+mod options;
+mod outcome;
+mod reductions;
+mod registry;
+pub mod search;
+pub mod trace;
 mod unfolding;
-mod wakeup_tree;
 
-pub use algorithm::{Algorithm, Covers, Equivalence, Info, explore};
-pub use confirm::{Confirmed, NotConfirmed, confirm, confirm_within, data_races};
 pub use graph::{
     Act, Event as GraphEvent, Finding, Graph, GraphObserver, GraphReport, Memory, Reading, Source,
     Unit, Witness, explore_graphs, explore_unit,
@@ -43,4 +35,6 @@ pub use graph::{
 pub use options::{
     Caps, Cycles, Independence, Limits, Locks, Observer, Options, Progress, QuasiOptions, Silent,
 };
-pub use sampling::{Sampling, sample};
+pub use outcome::confirm::{Confirmed, NotConfirmed, confirm, confirm_within, data_races};
+pub use registry::{Algorithm, Covers, Equivalence, Explorer, ExplorerOf, Info, Registry, explore};
+pub use search::sampling::{Sampling, sample};

@@ -36,7 +36,7 @@ pub struct Caps {
     /// So many steps of one thread are taken at most before others are asked. As for `tiring`.
     pub ahead: usize,
     /// `quasi` prunes its unfolding when that is twice as large as after the last time, and larger than
-    /// this. What is pruned is not needed: `Search::prune` keeps `U ∩ Q_{C,D}`.
+    /// this. What is pruned is not needed: `Quasi::prune` keeps `U ∩ Q_{C,D}`.
     pub worth_pruning: usize,
     /// `data-centric` tries so many ways to reverse one race with a step that waits for several things. With
     /// more it gives up: inconclusive.

@@ -6,6 +6,7 @@
 //! - [`Subject`], [`Classes`], [`compare`]: runs explorers on a program and compares what they find
 //!   with what brute force finds.
 //! - [`campaign`]: random programs of every profile, all explorers against one reference.
+//! - [`reference`]: a second semantics of the language, written from its documentation.
 //! - [`golden`]: the headers of the files in `programs/`.
 //!
 //! Only tests depend on this crate.
@@ -14,6 +15,7 @@ pub mod campaign;
 pub mod compare;
 pub mod golden;
 pub mod litmus;
+pub mod reference;
 pub mod script;
 
 mod classes;
@@ -42,5 +44,5 @@ pub use sketch::{
     Value, for_each_op, for_each_op_mut,
 };
 pub use states::{Exact, Outcomes, search_states};
-pub use subject::{Findings, Subject, as_if_proved};
+pub use subject::{Findings, Subject};
 pub use variant::Variant;

@@ -45,6 +45,13 @@ pub enum Op {
     Down(usize),
     /// Chooses one of so many alternatives and adds it to a number that nobody else sees.
     Choose(u32),
+    /// Atomically: looks at these variables one by one, as long as they have these values, and if all have them
+    /// writes a value to a variable.
+    When(&'static [(usize, i32)], usize, i32),
+    /// Atomically: writes the value of the first variable plus one to the second.
+    Copy(usize, usize),
+    /// Chooses one of two variables and writes one to it.
+    Either(usize, usize),
 }
 
 /// The operations of each thread.
@@ -95,7 +102,7 @@ impl ScriptSystem {
     }
 
     /// Writes down what `op` does in this state.
-    fn effect_of(&self, op: Op, effect: &mut Effect) {
+    fn effect_of(&self, op: Op, choice: u32, effect: &mut Effect) {
         effect.clear();
         let object = |kind: usize, index: usize| ObjectId::new(kind * KIND + index);
         let mut one = |kind: usize, index: usize, mode: Mode| {
@@ -163,10 +170,43 @@ impl ScriptSystem {
                 Flexibility::Blocking
             }
             Op::Choose(_) => Flexibility::Fixed,
+            Op::When(conditions, x, _) => {
+                for &(y, value) in conditions {
+                    one(0, y, Mode::Read);
+                    if self.variables[y] != value {
+                        break;
+                    }
+                }
+                if self.holds(conditions) {
+                    one(0, x, Mode::Write);
+                }
+                Flexibility::Conditional
+            }
+            Op::Copy(x, y) => {
+                one(0, x, Mode::Read);
+                one(0, y, Mode::Write);
+                Flexibility::Fixed
+            }
+            Op::Either(x, y) => {
+                one(0, if choice == 0 { x } else { y }, Mode::Write);
+                Flexibility::Fixed
+            }
         };
         effect.flexibility = flexibility;
         effect.plain = matches!(op, Op::Read(_) | Op::OnlyIf(..) | Op::Write(_) | Op::Store(..));
-        effect.choices = if let Op::Choose(n) = op { n } else { 1 };
+        effect.choices = choices(op);
+    }
+
+    fn holds(&self, conditions: &[(usize, i32)]) -> bool {
+        conditions.iter().all(|&(x, value)| self.variables[x] == value)
+    }
+}
+
+fn choices(op: Op) -> u32 {
+    match op {
+        Op::Choose(n) => n,
+        Op::Either(..) => 2,
+        _ => 1,
     }
 }
 
@@ -190,19 +230,19 @@ impl System for ScriptSystem {
     }
 
     fn choices(&self, thread: ThreadId) -> u32 {
-        if let Some(Op::Choose(n)) = self.op(thread) { n } else { 1 }
+        self.op(thread).map_or(1, choices)
     }
 
     fn pending(&mut self, step: Step, effect: &mut Effect) {
         let op = self.op(step.thread).expect("asked for the next step of a finished thread");
-        self.effect_of(op, effect);
+        self.effect_of(op, step.choice, effect);
     }
 
     fn step(&mut self, step: Step, effect: &mut Effect) {
         let thread = step.thread;
         let op = self.op(thread).expect("stepped a finished thread");
         assert!(self.is_enabled(op), "stepped a blocked thread");
-        self.effect_of(op, effect);
+        self.effect_of(op, step.choice, effect);
         let mut skip = 0;
         match op {
             Op::Read(_) | Op::Await(..) | Op::Choose(_) => {}
@@ -227,6 +267,13 @@ impl System for ScriptSystem {
             Op::WriteUnlock(l) => self.writers[l] = false,
             Op::Up(s) => self.semaphores[s] += 1,
             Op::Down(s) => self.semaphores[s] -= 1,
+            Op::When(conditions, x, value) => {
+                if self.holds(conditions) {
+                    self.variables[x] = value;
+                }
+            }
+            Op::Copy(x, y) => self.variables[y] = self.variables[x] + 1,
+            Op::Either(x, y) => self.variables[if step.choice == 0 { x } else { y }] = 1,
         }
         self.next[thread.index()] += 1 + skip;
     }
@@ -292,6 +339,8 @@ impl Foresight for ScriptSystem {
             Op::Write(x) | Op::Store(x, _) | Op::Add(x) | Op::CompareExchange(x, ..) => {
                 x == variable.index()
             }
+            Op::When(_, x, _) | Op::Copy(_, x) => x == variable.index(),
+            Op::Either(x, y) => x == variable.index() || y == variable.index(),
             _ => false,
         })
     }

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use selvedge_core::{Inconclusive, Report, System, forward_system};
+use selvedge_core::{Describe, Effect, Report, Status, Step, System, ThreadId, forward_system};
 use selvedge_explore::{Algorithm, Observer, Options, explore};
 use selvedge_lang::ir::Program;
 use selvedge_lang::{Caps, Interpreter, compile, render};
@@ -88,13 +88,32 @@ impl Subject {
         observer: &mut dyn Observer,
     ) -> Result<Report, String> {
         // What a panic leaves behind is not used again: see `Loan::drop`.
-        let search = AssertUnwindSafe(|| {
-            as_if_proved(explore(algorithm, &|| self.lend(), options, observer))
-        });
+        let search = AssertUnwindSafe(|| explore(algorithm, &|| self.lend(), options, observer));
         catch_unwind(search).map_err(|payload| {
             let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
             text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default()
         })
+    }
+
+    /// The threads that have not finished after `steps` of an execution of it: the name of each, what it can do, and the
+    /// line of its next step.
+    pub fn waiting(&self, steps: &[Step]) -> Vec<(String, Status, u32)> {
+        let mut system = self.lend();
+        system.restart();
+        let mut effect = Effect::default();
+        for &step in steps {
+            system.step(step, &mut effect);
+        }
+        let mut waiting = Vec::new();
+        for thread in (0..system.thread_count()).map(ThreadId::new) {
+            let status = system.status(thread);
+            if let Status::Enabled | Status::Blocked | Status::Parked = status {
+                let place = system.describe_pending(thread).place;
+                let line = place.expect("every step has a place").line;
+                waiting.push((system.thread_name(thread), status, line));
+            }
+        }
+        waiting
     }
 
     fn lend(&self) -> Loan {
@@ -151,12 +170,4 @@ impl System for Loan {
         restart rewind thread_count status choices pending obstacles step end freed
         ahead values judging foresight conditions
     }
-}
-
-/// The report of an explorer that is trusted where it says itself that nothing is proved: tests are how that is
-/// found out.
-#[must_use]
-pub fn as_if_proved(mut report: Report) -> Report {
-    report.inconclusive.retain(|reason| !matches!(reason, Inconclusive::NotProved(_)));
-    report
 }

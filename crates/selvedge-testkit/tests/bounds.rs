@@ -1,9 +1,13 @@
 //! What a bound covers, and that the report says so.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use selvedge_core::{Bound, Ending, Execution, Inconclusive, Report, Step, TraceKey, Verdict};
-use selvedge_explore::{Algorithm, Limits, Observer, Options, Sampling, Silent, explore, sample};
+use selvedge_explore::{
+    Algorithm, Equivalence, Limits, Observer, Options, Sampling, Silent, explore, sample,
+};
+use selvedge_lang::{Interpreter, compile};
 use selvedge_testkit::Random;
 use selvedge_testkit::script::{Op, Script, ScriptSystem};
 
@@ -25,7 +29,7 @@ fn run(algorithm: Algorithm, script: &Script, limits: Limits) -> (Seen, Report) 
     let mut seen = Seen::default();
     let options = Options { keep_going: true, limits, ..Options::default() };
     let report = explore(algorithm, &|| ScriptSystem::new(script.clone()), &options, &mut seen);
-    (seen, selvedge_testkit::as_if_proved(report))
+    (seen, report)
 }
 
 fn at_most(preemptions: u32) -> Limits {
@@ -134,25 +138,44 @@ fn a_reduction_within_a_bound_stays_within_it_and_claims_nothing() {
     }
 }
 
+/// Explores a program with every explorer: a script, or for those that compare states, which a script cannot tell, a text.
+fn with_all(script: &Script, text: &str, mut check: impl FnMut(Algorithm, Explored<'_>)) {
+    let compiled = compile("test.sel", text, &[]).expect("the program is right");
+    for &algorithm in Algorithm::ALL {
+        check(algorithm, &|options: &Options, observer: &mut dyn Observer| {
+            if algorithm.info().equivalence == Equivalence::State {
+                let make = || Interpreter::new(Arc::clone(&compiled.program));
+                return explore(algorithm, &make, options, observer);
+            }
+            explore(algorithm, &|| ScriptSystem::new(script.clone()), options, observer)
+        });
+    }
+}
+
+/// An exploration that only needs its options and its observer.
+type Explored<'a> = &'a dyn Fn(&Options, &mut dyn Observer) -> Report;
+
 #[test]
 fn limits_give_inconclusive() {
     let script: Script = vec![vec![Op::Write(0), Op::Read(0), Op::Write(0)]; 2];
-    for &algorithm in Algorithm::ALL {
-        let limits = Limits { executions: Some(2), ..Limits::default() };
-        let (_, report) = run(algorithm, &script, limits);
+    let text = "shared x = 0; thread t(i in 0..2) { x = i; let v = x; x = v + 2; }";
+    with_all(&script, text, |algorithm, explored| {
+        let run = |limits| {
+            let options = Options { keep_going: true, limits, ..Options::default() };
+            selvedge_testkit::as_if_proved(explored(&options, &mut Silent))
+        };
+        let report = run(Limits { executions: Some(2), ..Limits::default() });
         assert_eq!(report.counts.total(), 2, "{algorithm:?}");
         assert_eq!(report.inconclusive, [Inconclusive::Bound(Bound::Executions(2))]);
 
-        let limits = Limits { steps: 4, ..Limits::default() };
-        let (_, report) = run(algorithm, &script, limits);
+        let report = run(Limits { steps: 4, ..Limits::default() });
         assert!(report.counts.cut > 0 && report.counts.complete == 0, "{algorithm:?}");
         assert_eq!(report.inconclusive, [Inconclusive::Bound(Bound::Steps(4))]);
 
         // An execution that is as long as the limit is not cut.
-        let limits = Limits { steps: 6, ..Limits::default() };
-        let (_, report) = run(algorithm, &script, limits);
+        let report = run(Limits { steps: 6, ..Limits::default() });
         assert_eq!(report.verdict(), Verdict::Verified, "{algorithm:?}");
-    }
+    });
 }
 
 /// Stops at once.
@@ -169,12 +192,12 @@ impl Observer for Impatient {
 #[test]
 fn an_observer_ends_the_search_and_keeps_what_was_found() {
     let script: Script = vec![vec![Op::Lock(0), Op::Lock(1)], vec![Op::Lock(1), Op::Lock(0)]];
-    for &algorithm in Algorithm::ALL {
-        let make = || ScriptSystem::new(script.clone());
-        let report = explore(algorithm, &make, &Options::default(), &mut Impatient);
+    let text = "mutex m; mutex n; thread a { lock m; lock n; } thread b { lock n; lock m; }";
+    with_all(&script, text, |algorithm, explored| {
+        let report = explored(&Options::default(), &mut Impatient);
         assert_eq!(report.counts.total(), 1, "{algorithm:?}");
         assert!(report.inconclusive.contains(&Inconclusive::Bound(Bound::Interrupted)));
-    }
+    });
 }
 
 #[test]
@@ -189,12 +212,12 @@ fn the_share_that_is_done_grows_to_the_whole() {
         }
     }
     let script: Script = vec![vec![Op::Write(0), Op::Read(0)]; 3];
-    for &algorithm in Algorithm::ALL {
-        let make = || ScriptSystem::new(script.clone());
+    let text = "shared x = 0; shared y = 0; thread t(i in 0..3) { x = i; y = y + x; }";
+    with_all(&script, text, |algorithm, explored| {
         let mut growing = Growing(0.0);
-        let _ = explore(algorithm, &make, &Options::default(), &mut growing).verdict();
+        let _ = explored(&Options::default(), &mut growing).verdict();
         assert!(growing.0 > 0.5, "{algorithm:?} ends at {}", growing.0);
-    }
+    });
 }
 
 #[test]

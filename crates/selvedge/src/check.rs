@@ -555,7 +555,6 @@ impl Builder {
             }
             Inconclusive::Bound(Bound::Interrupted)
             | Inconclusive::GaveUp(_)
-            | Inconclusive::NotProved(_)
             | Inconclusive::DataRace(_)
             | Inconclusive::Nondeterministic(_) => false,
             Inconclusive::Assumed(_) => self.spin_turns != SPIN_TURNS,

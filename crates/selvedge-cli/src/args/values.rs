@@ -4,10 +4,10 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use selvedge_core::Schedule;
-use selvedge_explore::Algorithm;
 use selvedge_report::ConstantJson;
 
 use crate::constraints::Origin;
+use crate::registry;
 
 /// A constant of the program, with the value that it should have.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -159,10 +159,10 @@ const OTHER_NAMES: &[(&str, &str)] = &[
 pub(crate) fn nearest_algorithm(name: &str) -> Option<&'static str> {
     let name = name.trim().to_lowercase().replace('_', "-");
     let other = OTHER_NAMES.iter().find(|(other, _)| *other == name).map(|&(_, known)| known);
-    if let Some(algorithm) = other.and_then(Algorithm::named) {
+    if let Some(algorithm) = other.and_then(registry::named) {
         return Some(algorithm.info().name);
     }
-    let near = Algorithm::ALL.iter().filter_map(|algorithm| {
+    let near = registry::all().filter_map(|algorithm| {
         let known = algorithm.info().name;
         let begins = name.len() >= 3 && known.starts_with(&name);
         let distance = if begins { 0 } else { distance(&name, known) };

@@ -7,7 +7,9 @@
 
 use selvedge_core::{Access, Effect, MayAccess, Position, Step, System, ThreadId, dependent};
 
-use super::Search;
+use crate::search::run::Run;
+
+use super::Conditional;
 
 /// Two events that commute and act differently in the other order.
 pub(super) struct Fragile {
@@ -29,43 +31,57 @@ impl Fragile {
     }
 }
 
-impl<S: System> Search<'_, S> {
+impl Conditional {
     /// Looks whether the event at `position` meets a pair.
-    pub(super) fn meet_fragile(&mut self, position: Position) {
+    pub(super) fn meet_fragile<S: System>(&mut self, run: &mut Run<'_, S>, position: Position) {
         if !self.fragile.is_empty() {
-            let thread = self.run.execution.event(position).thread();
-            let accesses = self.run.execution.accesses(position).to_vec();
-            self.expand_fragile(thread, |touched| dependent(&accesses, touched));
+            let thread = run.execution.event(position).thread();
+            let accesses = run.execution.accesses(position).to_vec();
+            self.expand_fragile(run, thread, |touched| dependent(&accesses, touched));
         }
     }
 
     /// The same for a thread that waits. The run is in its state.
-    pub(super) fn meet_fragile_waiting(&mut self, thread: ThreadId) {
+    pub(super) fn meet_fragile_waiting<S: System>(
+        &mut self,
+        run: &mut Run<'_, S>,
+        thread: ThreadId,
+    ) {
         if !self.fragile.is_empty() {
             let mut effect = Effect::default();
-            self.run.system.pending(Step::of(thread), &mut effect);
+            run.system.pending(Step::of(thread), &mut effect);
             let accesses = effect.footprint.accesses();
-            self.expand_fragile(thread, |touched| dependent(accesses, touched));
+            self.expand_fragile(run, thread, |touched| dependent(accesses, touched));
         }
     }
 
     /// The same for all that a thread may still do.
-    pub(super) fn may_meet_fragile(&mut self, thread: ThreadId, may: &MayAccess) {
-        self.expand_fragile(thread, |touched| may.may_depend_on(touched));
+    pub(super) fn may_meet_fragile<S: System>(
+        &mut self,
+        run: &mut Run<'_, S>,
+        thread: ThreadId,
+        may: &MayAccess,
+    ) {
+        self.expand_fragile(run, thread, |touched| may.may_depend_on(touched));
     }
 
-    fn expand_fragile(&mut self, thread: ThreadId, meets: impl Fn(&[Access]) -> bool) {
+    fn expand_fragile<S: System>(
+        &mut self,
+        run: &mut Run<'_, S>,
+        thread: ThreadId,
+        meets: impl Fn(&[Access]) -> bool,
+    ) {
         let mut found = Vec::new();
         for pair in &self.fragile {
             let others = pair.events.iter().zip(&pair.touched);
             let mut others =
-                others.filter(|(event, _)| self.run.execution.event(**event).thread() != thread);
+                others.filter(|(event, _)| run.execution.event(**event).thread() != thread);
             if others.any(|(_, touched)| meets(touched)) {
                 found.extend(pair.events);
             }
         }
         for position in found {
-            self.expand(position);
+            self.expand(run, position);
         }
     }
 }

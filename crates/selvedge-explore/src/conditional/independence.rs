@@ -12,17 +12,19 @@
 use std::collections::BTreeMap;
 
 use selvedge_core::{
-    Access, Edges, Effect, Execution, Flexibility, Footprint, Holding, Mode, Position, Status,
-    Step, System, ThreadId, commute,
+    Access, Edges, Effect, Execution, Flexibility, Footprint, Holding, Mode, Position, Step,
+    System, ThreadId, commute,
 };
 
-use crate::clock::{Clock, join};
-use crate::races::hard_causes;
-use crate::sequence::Move;
+use crate::search::run::Run;
+use crate::trace::clock::{Clock, join};
+use crate::trace::races::hard_causes;
+use crate::trace::sequence::Move;
 
 use super::fragile::Fragile;
 use super::sleepers::{Sleeper, SleepsOn};
-use super::{Means, Search};
+use super::unordered::are_unordered;
+use super::{Conditional, Means};
 
 /// What is known of a step before it is taken.
 #[derive(Default)]
@@ -72,15 +74,15 @@ enum Judged {
     },
 }
 
-impl<S: System> Search<'_, S> {
+impl Conditional {
     /// Finds the races of a step that is about to be taken in which it commutes with the other, and
     /// puts the sequences to sleep that would reverse them.
-    pub(super) fn look_back(&mut self, step: Step) -> Known {
+    pub(super) fn look_back<S: System>(&mut self, run: &mut Run<'_, S>, step: Step) -> Known {
         let mut known = Known::default();
         let Some(means) = self.means else { return known };
-        self.run.system.pending(step, &mut known.effect);
-        let end = Position::new(self.run.execution.len());
-        let execution = &self.run.execution;
+        run.system.pending(step, &mut known.effect);
+        let end = Position::new(run.execution.len());
+        let execution = &run.execution;
         let accesses = known.effect.footprint.accesses().to_vec();
         if execution.last_of(step.thread).is_none() {
             let causes = self.caused.iter().filter(|(_, child, _)| *child == step.thread);
@@ -89,7 +91,7 @@ impl<S: System> Search<'_, S> {
         // Whether they conflict as they are, or may only in the way in which they act elsewhere.
         let mut candidates: BTreeMap<Position, bool> =
             self.left_out.keys().map(|&first| (first, false)).collect();
-        self.conflicts(&accesses, end, |e| {
+        conflicts(&run.execution, &accesses, end, |e| {
             candidates.insert(e, true);
         });
         let mut clock = Clock::new();
@@ -98,28 +100,34 @@ impl<S: System> Search<'_, S> {
         for cause in causes.chain(known.edges.causes.iter().copied()) {
             join(&mut clock, execution.clock(cause));
         }
-        let arrival = self.arrival(step, &accesses, end);
+        let arrival = self.arrival(&run.execution, step, &accesses, end);
+        // [l.6]
         while let Some((e, is_conflict)) = candidates.pop_last() {
-            if self.knows(&clock, e) || !is_conflict && !self.acts_elsewhere(&clock, e) {
+            if knows(&run.execution, &clock, e)
+                || !is_conflict && !self.acts_elsewhere(&run.execution, &clock, e)
+            {
                 continue;
             }
-            let event = self.run.execution.event(e);
+            let event = run.execution.event(e);
             let waits = can_wait(known.effect.flexibility) || can_wait(event.flexibility);
             if is_conflict && !waits && means == Means::Constraints {
-                let other = self.arrival(event.step(), self.run.execution.accesses(e), e);
-                if self.are_unordered(&arrival, &other) {
+                let other =
+                    self.arrival(&run.execution, event.step(), run.execution.accesses(e), e);
+                if are_unordered(run, &arrival, &other) {
                     known.edges.left_out.push(e);
                     continue;
                 }
             }
+            // [l.8]
             let between = (e.index() + 1..end.index()).map(Position::new);
-            let u: Vec<Position> = between.filter(|&x| self.knows(&clock, x)).collect();
+            let u: Vec<Position> = between.filter(|&x| knows(&run.execution, &clock, x)).collect();
             let race =
                 Race { e, u: &u, n: step, accesses: &accesses, clock: &clock, is_conflict, waits };
-            let judged = self.judge(means, &race);
-            self.run.system.rewind(&self.run.execution.steps()[..e.index()]);
+            let judged = self.judge(run, means, &race);
+            run.system.rewind(&run.execution.steps()[..e.index()]);
             match judged {
                 Judged::Apart => {}
+                // [l.9] No race, so no backtrack point.
                 Judged::Uniform { caused, differs } => {
                     self.pruned = true;
                     known.edges.left_out.push(e);
@@ -129,63 +137,48 @@ impl<S: System> Search<'_, S> {
                 }
                 Judged::Race { touched } => {
                     if is_conflict {
-                        join(&mut clock, self.run.execution.clock(e));
+                        join(&mut clock, run.execution.clock(e));
                     } else {
                         known.edges.elsewhere.push((e, touched));
                     }
                 }
             }
         }
-        self.run.sync_to(end.index());
+        run.sync_to(end.index());
         known
     }
 
     /// Returns whether `e` may act differently than it did because something that it commutes with comes first,
     /// and that is known.
-    fn acts_elsewhere(&self, clock: &[u32], e: Position) -> bool {
+    fn acts_elsewhere(&self, execution: &Execution, clock: &[u32], e: Position) -> bool {
         let seconds = self.left_out.get(&e);
-        seconds.is_some_and(|seconds| seconds.iter().any(|&second| self.knows(clock, second)))
-    }
-
-    /// Calls `found` with the events before `end` that a step with these accesses depends on.
-    fn conflicts(&self, accesses: &[Access], end: Position, mut found: impl FnMut(Position)) {
-        for access in accesses.iter().filter(|access| !access.mode.is_cause()) {
-            for (position, other) in self.run.execution.history(access.object, end) {
-                if !commute(other.mode, access.mode) {
-                    found(position);
-                }
-            }
-        }
-    }
-
-    pub(super) fn knows(&self, clock: &[u32], position: Position) -> bool {
-        let id = self.run.execution.event(position).id;
-        clock.get(id.thread.index()).is_some_and(|&count| count > id.nth)
+        seconds.is_some_and(|seconds| seconds.iter().any(|&second| knows(execution, clock, second)))
     }
 
     /// Returns whether the event `e` and the step `n` commute after `E'.u`; if so, puts `u.n.e` to sleep. Leaves
     /// the system elsewhere.
-    fn judge(&mut self, means: Means, race: &Race<'_>) -> Judged {
+    fn judge<S: System>(&mut self, run: &mut Run<'_, S>, means: Means, race: &Race<'_>) -> Judged {
         let &Race { e, u, n, accesses, clock, is_conflict, waits } = race;
-        self.run.sync_to(e.index());
-        let first = self.run.execution.event(e).step();
+        // [l.7]
+        run.sync_to(e.index());
+        let first = run.execution.event(e).step();
         let unknown = || Judged::Race { touched: Footprint::of_event(accesses) };
         let (mut moves, mut effect) = (Vec::new(), Effect::default());
         for &position in u {
-            let step = self.run.execution.event(position).step();
-            if !self.can_take(step) {
+            let step = run.execution.event(position).step();
+            if !run.can_take(step) {
                 return unknown();
             }
-            self.run.system.step(step, &mut effect);
+            run.system.step(step, &mut effect);
             moves.push(Move::new(step, effect.choices, effect.footprint.clone()));
         }
-        if !self.can_take(first) || !self.can_take(n) {
+        if !run.can_take(first) || !run.can_take(n) {
             return unknown();
         }
-        self.run.system.pending(first, &mut effect);
+        run.system.pending(first, &mut effect);
         let touched = effect.footprint.clone();
         if !is_conflict {
-            self.run.system.pending(n, &mut effect);
+            run.system.pending(n, &mut effect);
             if !touched.dependent(&effect.footprint) {
                 return Judged::Apart;
             }
@@ -193,37 +186,41 @@ impl<S: System> Search<'_, S> {
         if waits || !is_memory(accesses) || !is_memory(touched.accesses()) {
             return Judged::Race { touched };
         }
-        let holding = self.holding(means, [first.thread, n.thread], |execution| {
+        // [l.11]
+        let holding = holding(run, means, [first.thread, n.thread], |execution| {
             let mut steps = execution.steps()[..e.index()].to_vec();
             steps.extend(u.iter().map(|&position| execution.event(position).step()));
             steps
         });
-        let mut uniform = self.is_uniform(&holding, [first.thread, n.thread]);
+        let mut uniform = is_uniform(run, &holding, [first.thread, n.thread]);
         let mut commutes = !holding.is_empty();
         let (mut caused, mut differs) = (Vec::new(), None);
         let spawns = accesses.iter().any(|access| access.mode == Mode::Spawn);
         if !commutes || uniform && spawns {
-            let Some(conditions) = self.run.system.conditions() else { return unknown() };
+            let Some(conditions) = run.system.conditions() else { return unknown() };
+            // [l.14]
             let tried = conditions.try_both_orders(first, n);
             commutes |= tried.same;
             caused = tried.caused;
         }
         if commutes {
-            self.run.system.step(n, &mut effect);
+            run.system.step(n, &mut effect);
             // Without `e` it may conflict with more of what came before it, and that was not seen.
-            let end = Position::new(self.run.execution.len());
+            let end = Position::new(run.execution.len());
             let more = beyond(effect.footprint.accesses(), accesses);
-            self.conflicts(&more, end, |f| uniform &= f == e || self.knows(clock, f));
+            conflicts(&run.execution, &more, end, |f| {
+                uniform &= f == e || knows(&run.execution, clock, f)
+            });
             moves.push(Move::new(n, effect.choices, effect.footprint.clone()));
-            if !self.can_take(first) {
+            if !run.can_take(first) {
                 return Judged::Race { touched };
             }
-            self.run.system.pending(first, &mut effect);
+            run.system.pending(first, &mut effect);
             // Behind `n` it may conflict with more of what came before both.
-            let execution = &self.run.execution;
+            let execution = &run.execution;
             let more = beyond(effect.footprint.accesses(), execution.accesses(e));
-            self.conflicts(&more, end, |f| {
-                uniform &= self.knows(clock, f)
+            conflicts(&run.execution, &more, end, |f| {
+                uniform &= knows(&run.execution, clock, f)
                     || f == e
                     || execution.happens_before(f, e)
                     || execution.happens_before(e, f);
@@ -234,10 +231,12 @@ impl<S: System> Search<'_, S> {
                 beyond(accesses, alone),
                 beyond(execution.accesses(e), effect.footprint.accesses()),
             ];
-            self.conflicts(&less[0], end, |f| uniform &= f == e || self.knows(clock, f));
-            self.conflicts(&less[1], end, |f| {
+            conflicts(&run.execution, &less[0], end, |f| {
+                uniform &= f == e || knows(&run.execution, clock, f)
+            });
+            conflicts(&run.execution, &less[1], end, |f| {
                 let is_own = execution.event(f).thread() == first.thread;
-                uniform &= is_own || self.knows(clock, f);
+                uniform &= is_own || knows(&run.execution, clock, f);
             });
             let behind = effect.footprint.accesses();
             if alone != accesses || behind != execution.accesses(e) {
@@ -246,13 +245,19 @@ impl<S: System> Search<'_, S> {
             }
             moves.push(Move::new(first, effect.choices, effect.footprint.clone()));
             self.pruned = true;
+            // [l.12]
             self.sleep.add_sequence(e.index(), moves);
         }
         if uniform { Judged::Uniform { caused, differs } } else { Judged::Race { touched } }
     }
 
     /// Returns the sleepers of the last node that go on sleeping after a step although they depend on it.
-    pub(super) fn sleeps_on(&mut self, step: Step, known: &Known) -> Vec<(usize, SleepsOn)> {
+    pub(super) fn sleeps_on<S: System>(
+        &mut self,
+        run: &mut Run<'_, S>,
+        step: Step,
+        known: &Known,
+    ) -> Vec<(usize, SleepsOn)> {
         let mut sleeping_on = Vec::new();
         let accesses = known.effect.footprint.accesses();
         if self.means != Some(Means::Constraints)
@@ -277,87 +282,107 @@ impl<S: System> Search<'_, S> {
                 _ => None,
             })
             .collect();
-        let end = Position::new(self.run.execution.len());
-        let arrival = self.arrival(step, accesses, end);
+        let end = Position::new(run.execution.len());
+        let arrival = self.arrival(&run.execution, step, accesses, end);
         let mut effect = Effect::default();
         for (number, other) in asleep {
-            if !self.can_take(other.step) {
+            if !run.can_take(other.step) {
                 continue;
             }
-            self.run.system.pending(other.step, &mut effect);
+            run.system.pending(other.step, &mut effect);
             if can_wait(effect.flexibility) {
                 continue;
             }
-            let theirs = self.arrival(other.step, other.footprint.accesses(), end);
-            if self.are_unordered(&arrival, &theirs) {
+            let theirs = self.arrival(&run.execution, other.step, other.footprint.accesses(), end);
+            if are_unordered(run, &arrival, &theirs) {
                 sleeping_on.push((number, SleepsOn::AsBefore));
                 continue;
             }
             let sides = [step.thread, other.step.thread];
             let holding =
-                self.holding(Means::Constraints, sides, |execution| execution.steps().to_vec());
-            if self.is_uniform(&holding, sides) {
+                holding(run, Means::Constraints, sides, |execution| execution.steps().to_vec());
+            // [l.17]
+            if is_uniform(run, &holding, sides) {
                 self.pruned = true;
                 sleeping_on.push((number, SleepsOn::Conditionally));
             }
         }
         sleeping_on
     }
+}
 
-    /// Returns the constraints that hold here. If they are to be checked, those that are right; `behind` tells what
-    /// was run to come here.
-    pub(super) fn holding(
-        &mut self,
-        means: Means,
-        [first, second]: [ThreadId; 2],
-        behind: impl FnOnce(&Execution) -> Vec<Step>,
-    ) -> Vec<Holding> {
-        let Some(conditions) = self.run.system.conditions() else { return Vec::new() };
-        if means != Means::Constraints {
-            return Vec::new();
-        }
-        let mut holding = conditions.constraints(first, second);
-        if self.run.options.check_constraints {
-            let mut wrong = None;
-            holding.retain(|holding| match conditions.refute(holding, first, second) {
-                Some(violation) => {
-                    wrong = Some(violation);
-                    false
-                }
-                None => true,
-            });
-            if let Some(violation) = wrong {
-                let steps = behind(&self.run.execution);
-                self.run.note_violation_behind(violation, steps);
+/// Calls `found` with the events before `end` that a step with these accesses depends on.
+fn conflicts(
+    execution: &Execution,
+    accesses: &[Access],
+    end: Position,
+    mut found: impl FnMut(Position),
+) {
+    for access in accesses.iter().filter(|access| !access.mode.is_cause()) {
+        for (position, other) in execution.history(access.object, end) {
+            if !commute(other.mode, access.mode) {
+                found(position);
             }
         }
-        holding
     }
+}
 
-    /// Returns whether one of the constraints stays true whatever threads other than these two do.
-    pub(super) fn is_uniform(&mut self, holding: &[Holding], sides: [ThreadId; 2]) -> bool {
-        if holding.iter().any(|holding| holding.reads.is_empty()) {
-            return true;
-        }
-        if holding.is_empty() {
-            return false;
-        }
-        let mut stable = vec![true; holding.len()];
-        for thread in self.run.threads().filter(|thread| !sides.contains(thread)) {
-            let Some(conditions) = self.run.system.conditions() else { return false };
-            let may = conditions.may_access(thread);
-            for (stable, holding) in stable.iter_mut().zip(holding) {
-                *stable &= !holding.reads.iter().any(|&object| may.may_write(object));
+pub(super) fn knows(execution: &Execution, clock: &[u32], position: Position) -> bool {
+    let id = execution.event(position).id;
+    clock.get(id.thread.index()).is_some_and(|&count| count > id.nth)
+}
+
+/// Returns the constraints that hold here. If they are to be checked, those that are right; `behind` tells what
+/// was run to come here.
+pub(super) fn holding<S: System>(
+    run: &mut Run<'_, S>,
+    means: Means,
+    [first, second]: [ThreadId; 2],
+    behind: impl FnOnce(&Execution) -> Vec<Step>,
+) -> Vec<Holding> {
+    let Some(conditions) = run.system.conditions() else { return Vec::new() };
+    if means != Means::Constraints {
+        return Vec::new();
+    }
+    let mut holding = conditions.constraints(first, second);
+    if run.options.check_constraints {
+        let mut wrong = None;
+        holding.retain(|holding| match conditions.refute(holding, first, second) {
+            Some(violation) => {
+                wrong = Some(violation);
+                false
             }
+            None => true,
+        });
+        if let Some(violation) = wrong {
+            let steps = behind(&run.execution);
+            run.note_violation_behind(violation, steps);
         }
-        stable.contains(&true)
     }
+    holding
+}
 
-    pub(super) fn can_take(&self, step: Step) -> bool {
-        step.thread.index() < self.run.system.thread_count()
-            && self.run.system.status(step.thread) == Status::Enabled
-            && step.choice < self.run.system.choices(step.thread)
+/// Returns whether one of the constraints stays true whatever threads other than these two do.
+pub(super) fn is_uniform<S: System>(
+    run: &mut Run<'_, S>,
+    holding: &[Holding],
+    sides: [ThreadId; 2],
+) -> bool {
+    if holding.iter().any(|holding| holding.reads.is_empty()) {
+        return true;
     }
+    if holding.is_empty() {
+        return false;
+    }
+    let mut stable = vec![true; holding.len()];
+    for thread in run.threads().filter(|thread| !sides.contains(thread)) {
+        let Some(conditions) = run.system.conditions() else { return false };
+        let may = conditions.may_access(thread);
+        for (stable, holding) in stable.iter_mut().zip(holding) {
+            *stable &= !holding.reads.iter().any(|&object| may.may_write(object));
+        }
+    }
+    stable.contains(&true)
 }
 
 /// Returns the accesses that conflict with more than `usual` ones do.

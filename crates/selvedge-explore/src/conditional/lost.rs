@@ -7,80 +7,88 @@
 
 use selvedge_core::{Effect, MayAccess, Position, Status, Step, System, ThreadId};
 
-use crate::clock::{Clock, join};
-use crate::races::hard_causes;
-use crate::sequence::Sequence;
-use crate::source::is_initial;
+use crate::reductions::optimal_dpor::source::is_initial;
+use crate::search::run::Run;
+use crate::trace::clock::{Clock, join};
+use crate::trace::races::hard_causes;
+use crate::trace::sequence::Sequence;
 
-use super::Search;
+use super::Conditional;
 
-impl<S: System> Search<'_, S> {
+impl Conditional {
     /// Adds the backtrack points that the races of everything after the first `depth` events could ask
     /// for. The run is in that state.
-    pub(super) fn find_lost_races(&mut self, depth: usize) {
-        for thread in self.run.threads() {
-            self.run.sync_to(depth);
-            let status = self.run.system.status(thread);
+    pub(super) fn find_lost_races<S: System>(&mut self, run: &mut Run<'_, S>, depth: usize) {
+        for thread in run.threads() {
+            run.sync_to(depth);
+            let status = run.system.status(thread);
             if !matches!(status, Status::Enabled | Status::Blocked | Status::Parked) {
                 continue;
             }
-            let clock = self.known_to(thread, status, depth);
-            let Some(conditions) = self.run.system.conditions() else { return };
+            let clock = self.known_to(run, thread, status, depth);
+            let Some(conditions) = run.system.conditions() else { return };
             let may = conditions.may_access(thread);
-            self.may_meet_fragile(thread, &may);
+            self.may_meet_fragile(run, thread, &may);
             for e in (0..depth).rev().map(Position::new) {
-                let id = self.run.execution.event(e).id;
+                let id = run.execution.event(e).id;
                 let known = clock.get(id.thread.index()).is_some_and(|&count| count > id.nth);
-                if !known
-                    && id.thread != thread
-                    && may.may_depend_on(self.run.execution.accesses(e))
-                {
-                    self.ask_for(e, thread, &may, depth);
+                if !known && id.thread != thread && may.may_depend_on(run.execution.accesses(e)) {
+                    self.ask_for(run, e, thread, &may, depth);
                 }
             }
         }
-        self.run.sync_to(depth);
+        run.sync_to(depth);
     }
 
     /// The same for a node whose backtrack set has threads that sleep: also the races with their steps.
-    pub(super) fn find_lost_races_of_skipped(&mut self, depth: usize) {
+    pub(super) fn find_lost_races_of_skipped<S: System>(
+        &mut self,
+        run: &mut Run<'_, S>,
+        depth: usize,
+    ) {
         if self.nodes[depth].searched == 0 {
-            self.find_lost_races(depth);
+            self.find_lost_races(run, depth);
         }
         let node = &mut self.nodes[depth];
         let skipped = node.skipped[node.searched..].to_vec();
         node.searched = node.skipped.len();
         let mut effect = Effect::default();
         for step in skipped {
-            self.run.system.pending(step, &mut effect);
-            for thread in self.run.threads().filter(|&thread| thread != step.thread) {
-                let Some(conditions) = self.run.system.conditions() else { return };
+            run.system.pending(step, &mut effect);
+            for thread in run.threads().filter(|&thread| thread != step.thread) {
+                let Some(conditions) = run.system.conditions() else { return };
                 let may = conditions.may_access(thread);
                 if !may.may_depend_on(effect.footprint.accesses())
                     || self.nodes[depth].frontier.threads.contains(&thread)
                 {
                     continue;
                 }
-                if self.run.is_enabled(thread) {
+                if run.is_enabled(thread) {
                     self.nodes[depth].frontier.threads.push(thread);
                 } else {
-                    self.expand(Position::new(depth));
+                    self.expand(run, Position::new(depth));
                 }
             }
         }
     }
 
     /// Returns what happens before everything that the thread will do: a clock.
-    fn known_to(&mut self, thread: ThreadId, status: Status, depth: usize) -> Clock {
+    fn known_to<S: System>(
+        &mut self,
+        run: &mut Run<'_, S>,
+        thread: ThreadId,
+        status: Status,
+        depth: usize,
+    ) -> Clock {
         let mut clock = Clock::new();
-        let execution = &self.run.execution;
+        let execution = &run.execution;
         if let Some(last) = execution.last_of(thread) {
             join(&mut clock, execution.clock(last));
             return clock;
         }
         if status != Status::Parked {
             let mut effect = Effect::default();
-            self.run.system.pending(Step::of(thread), &mut effect);
+            run.system.pending(Step::of(thread), &mut effect);
             let accesses = effect.footprint.accesses();
             for cause in hard_causes(execution, accesses, Position::new(depth)) {
                 join(&mut clock, execution.clock(cause));
@@ -95,8 +103,15 @@ impl<S: System> Search<'_, S> {
     }
 
     /// Has something explored before `e` that leads to a step of `thread` without `e`.
-    fn ask_for(&mut self, e: Position, thread: ThreadId, may: &MayAccess, depth: usize) {
-        let execution = &self.run.execution;
+    fn ask_for<S: System>(
+        &mut self,
+        run: &mut Run<'_, S>,
+        e: Position,
+        thread: ThreadId,
+        may: &MayAccess,
+        depth: usize,
+    ) {
+        let execution = &run.execution;
         let mut sequence = Sequence::default();
         let (mut has_own, mut depends) = (false, false);
         for position in (e.index() + 1..depth).map(Position::new) {
@@ -108,11 +123,11 @@ impl<S: System> Search<'_, S> {
                 sequence.push_event(execution, position);
             }
         }
-        self.run.sync_to(e.index());
+        run.sync_to(e.index());
         let can_start = !has_own
             && !depends
-            && thread.index() < self.run.system.thread_count()
-            && self.run.is_enabled(thread);
+            && thread.index() < run.system.thread_count()
+            && run.is_enabled(thread);
         let backtrack = &mut self.nodes[e.index()].frontier.threads;
         let is_asked_for = backtrack
             .iter()
@@ -120,12 +135,12 @@ impl<S: System> Search<'_, S> {
         if is_asked_for {
             return;
         }
-        if sequence.len() > 0 {
+        if !sequence.is_empty() {
             backtrack.push(sequence.step(0).thread);
         } else if can_start {
             backtrack.push(thread);
         } else {
-            self.expand(e);
+            self.expand(run, e);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use selvedge_core::{Access, Effect, Footprint, Status, Step, System};
 
-use crate::sequence::Move;
+use crate::trace::sequence::Move;
 
 /// A sequence of steps that need not be taken.
 #[derive(Clone)]
@@ -138,6 +138,7 @@ impl Sleepers {
         for (number, sleeper) in self.last().iter().enumerate() {
             let how = sleeping_on.iter().find(|(other, _)| *other == number).map(|&(_, how)| how);
             match (sleeper.behind(step, accesses), how, sleeper) {
+                // [l.15-16]
                 (Some(behind), ..) => below.push(behind),
                 (None, Some(SleepsOn::AsBefore), Sleeper::Step(asleep, why)) => {
                     // Only this one of its alternatives was looked at.

@@ -14,12 +14,14 @@
 //! executions with the same events, footprints and edges, and end in the same state. The search stays that of
 //! `source.rs` for it, and nothing is lost.
 
-use selvedge_core::{Access, Effect, Mode, Position, Step, System};
+use selvedge_core::{Access, Effect, Execution, Mode, Position, Step, System};
 
-use crate::clock::{Clock, join};
-use crate::races::hard_causes;
+use crate::search::run::Run;
+use crate::trace::clock::{Clock, join};
+use crate::trace::races::hard_causes;
 
-use super::{Means, Search};
+use super::independence::{holding, is_uniform, knows};
+use super::{Conditional, Means};
 
 /// A step, and what leads to it.
 pub(super) struct Arrival {
@@ -30,10 +32,15 @@ pub(super) struct Arrival {
     pub(super) led: Clock,
 }
 
-impl<S: System> Search<'_, S> {
+impl Conditional {
     /// Returns the step with these accesses that comes, or could come, at `position`.
-    pub(super) fn arrival(&self, step: Step, accesses: &[Access], position: Position) -> Arrival {
-        let execution = &self.run.execution;
+    pub(super) fn arrival(
+        &self,
+        execution: &Execution,
+        step: Step,
+        accesses: &[Access],
+        position: Position,
+    ) -> Arrival {
         let mut led = Clock::new();
         let own = execution.of_thread(step.thread);
         let previous = own[..own.partition_point(|&event| event < position)].last().copied();
@@ -46,85 +53,94 @@ impl<S: System> Search<'_, S> {
         }
         Arrival { step, accesses: accesses.to_vec(), led }
     }
+}
 
-    /// Returns whether two steps of different threads, which depend on each other and never wait, need no
-    /// order. Leaves the system in the state in which it was.
-    pub(super) fn are_unordered(&mut self, a: &Arrival, b: &Arrival) -> bool {
-        if !is_plain(&a.accesses) || !is_plain(&b.accesses) {
+/// Returns whether two steps of different threads, which depend on each other and never wait, need no
+/// order. Leaves the system in the state in which it was.
+pub(super) fn are_unordered<S: System>(run: &mut Run<'_, S>, a: &Arrival, b: &Arrival) -> bool {
+    if !is_plain(&a.accesses) || !is_plain(&b.accesses) {
+        return false;
+    }
+    let end = run.execution.len();
+    let led = |&position: &usize| {
+        knows(&run.execution, &a.led, Position::new(position))
+            || knows(&run.execution, &b.led, Position::new(position))
+    };
+    let common = (0..end).take_while(led).count();
+    let others: Vec<Step> = (common..end).filter(led).map(|x| run.execution.steps()[x]).collect();
+    run.sync_to(common);
+    let mut steps = run.execution.steps()[..common].to_vec();
+    let mut effect = Effect::default();
+    let mut possible = true;
+    for step in others {
+        possible = possible && run.can_take(step);
+        if possible {
+            run.system.step(step, &mut effect);
+            steps.push(step);
+        }
+    }
+    let unordered = possible
+        && [a, b].into_iter().all(|it| run.can_take(it.step) && touches_the_same(run, it))
+        && (are_steady_here(run, a, b, &steps) || are_private_here(run, a, b, &mut steps));
+    run.system.rewind(&run.execution.steps()[..common]);
+    run.sync_to(end);
+    unordered
+}
+
+/// Returns whether they are steady in the state after `steps`.
+fn are_steady_here<S: System>(
+    run: &mut Run<'_, S>,
+    a: &Arrival,
+    b: &Arrival,
+    steps: &[Step],
+) -> bool {
+    let sides = [a.step.thread, b.step.thread];
+    let holding = holding(run, Means::Constraints, sides, |_| steps.to_vec());
+    is_uniform(run, &holding, sides)
+        && sides
+            .into_iter()
+            .all(|thread| run.system.conditions().is_some_and(|it| it.is_steady(thread)))
+}
+
+/// Returns whether they are private in the state after `steps`.
+fn are_private_here<S: System>(
+    run: &mut Run<'_, S>,
+    a: &Arrival,
+    b: &Arrival,
+    steps: &mut Vec<Step>,
+) -> bool {
+    let sides = [a.step.thread, b.step.thread];
+    for thread in run.threads().filter(|thread| !sides.contains(thread)) {
+        let Some(conditions) = run.system.conditions() else { return false };
+        let may = conditions.may_access(thread);
+        let mut touched = a.accesses.iter().chain(&b.accesses);
+        if touched.any(|access| access.mode.is_memory() && may.may_write(access.object)) {
             return false;
         }
-        let end = self.run.execution.len();
-        let led = |&position: &usize| {
-            self.knows(&a.led, Position::new(position))
-                || self.knows(&b.led, Position::new(position))
-        };
-        let common = (0..end).take_while(led).count();
-        let others: Vec<Step> =
-            (common..end).filter(led).map(|x| self.run.execution.steps()[x]).collect();
-        self.run.sync_to(common);
-        let mut steps = self.run.execution.steps()[..common].to_vec();
-        let mut effect = Effect::default();
-        let mut possible = true;
-        for step in others {
-            possible = possible && self.can_take(step);
-            if possible {
-                self.run.system.step(step, &mut effect);
-                steps.push(step);
-            }
-        }
-        let unordered = possible
-            && [a, b].into_iter().all(|it| self.can_take(it.step) && self.touches_the_same(it))
-            && (self.are_steady_here(a, b, &steps) || self.are_private_here(a, b, &mut steps));
-        self.run.system.rewind(&self.run.execution.steps()[..common]);
-        self.run.sync_to(end);
-        unordered
     }
-
-    /// Returns whether they are steady in the state after `steps`.
-    fn are_steady_here(&mut self, a: &Arrival, b: &Arrival, steps: &[Step]) -> bool {
-        let sides = [a.step.thread, b.step.thread];
-        let holding = self.holding(Means::Constraints, sides, |_| steps.to_vec());
-        self.is_uniform(&holding, sides)
-            && sides
-                .into_iter()
-                .all(|thread| self.run.system.conditions().is_some_and(|it| it.is_steady(thread)))
+    let Some(conditions) = run.system.conditions() else { return false };
+    let tried = conditions.try_both_orders(a.step, b.step);
+    if !tried.same || !tried.caused.is_empty() {
+        return false;
     }
-
-    /// Returns whether they are private in the state after `steps`.
-    fn are_private_here(&mut self, a: &Arrival, b: &Arrival, steps: &mut Vec<Step>) -> bool {
-        let sides = [a.step.thread, b.step.thread];
-        for thread in self.run.threads().filter(|thread| !sides.contains(thread)) {
-            let Some(conditions) = self.run.system.conditions() else { return false };
-            let may = conditions.may_access(thread);
-            let mut touched = a.accesses.iter().chain(&b.accesses);
-            if touched.any(|access| access.mode.is_memory() && may.may_write(access.object)) {
-                return false;
-            }
-        }
-        let Some(conditions) = self.run.system.conditions() else { return false };
-        let tried = conditions.try_both_orders(a.step, b.step);
-        if !tried.same || !tried.caused.is_empty() {
+    let mut effect = Effect::default();
+    for (first, second) in [(a, b), (b, a)] {
+        run.system.step(first.step, &mut effect);
+        steps.push(first.step);
+        let same = run.can_take(second.step) && touches_the_same(run, second);
+        steps.pop();
+        run.system.rewind(steps);
+        if !same {
             return false;
         }
-        let mut effect = Effect::default();
-        for (first, second) in [(a, b), (b, a)] {
-            self.run.system.step(first.step, &mut effect);
-            steps.push(first.step);
-            let same = self.can_take(second.step) && self.touches_the_same(second);
-            steps.pop();
-            self.run.system.rewind(steps);
-            if !same {
-                return false;
-            }
-        }
-        true
     }
+    true
+}
 
-    fn touches_the_same(&mut self, arrival: &Arrival) -> bool {
-        let mut effect = Effect::default();
-        self.run.system.pending(arrival.step, &mut effect);
-        effect.footprint.accesses() == arrival.accesses
-    }
+fn touches_the_same<S: System>(run: &mut Run<'_, S>, arrival: &Arrival) -> bool {
+    let mut effect = Effect::default();
+    run.system.pending(arrival.step, &mut effect);
+    effect.footprint.accesses() == arrival.accesses
 }
 
 /// Returns whether a step does nothing but read and write, and begin and end its thread.

@@ -28,7 +28,7 @@ impl Workshop {
 
     fn copy(&self) {
         let mut todo: Vec<PathBuf> =
-            ["Cargo.toml", "Cargo.lock", "README.md", "crates", "docs", "programs"]
+            ["Cargo.toml", "Cargo.lock", "README.md", "crates", "docs", "examples", "programs"]
                 .map(PathBuf::from)
                 .to_vec();
         while let Some(path) = todo.pop() {

@@ -73,7 +73,7 @@ impl<'a> Schemata<'a> {
             let mut text = String::new();
             let mut places = Vec::new();
             render(original, 0..original.len(), &numbers, sites, &mut text, &mut places);
-            if file.iter().count() == 4 && (file.ends_with("lib.rs") || file.ends_with("main.rs")) {
+            if is_root(file) {
                 text.push_str(&selection(most));
             }
             self.workshop.write(file, &text);
@@ -93,6 +93,13 @@ impl<'a> Schemata<'a> {
             .map(|&(number, _)| number)
             .collect()
     }
+}
+
+/// Returns whether a file is the root of a crate.
+fn is_root(file: &Path) -> bool {
+    let is_main = file.ends_with("lib.rs") || file.ends_with("main.rs");
+    let is_bin = file.parent().is_some_and(|folder| folder.ends_with("src/bin"));
+    is_bin || is_main && file.iter().count() == 4
 }
 
 /// Writes a part of a text with the mistakes within.

@@ -1,7 +1,7 @@
 //! Blocks of memory: which there are in an execution, who freed them, and what goes wrong with that.
 //!
 //! A free is no step: it happens in the code after one, and [`Freed`] tells explorers after which. They
-//! try an access that can come after it in that order (`selvedge-explore/src/frees.rs`); here it is seen
+//! try an access that can come after it in that order (`selvedge-explore/src/outcome/frees.rs`); here it is seen
 //! when an operation on an object runs whose block is free by then. Freed blocks stay as they are and
 //! are not used again, unless [`Reuse`](crate::Reuse) says so: whoever uses one after it was seen does no
 //! harm.

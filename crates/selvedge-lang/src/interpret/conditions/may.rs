@@ -215,8 +215,9 @@ pub(super) fn is_steady(
         match op {
             Op::AtomicBegin { .. } => sections += 1,
             Op::AtomicEnd { .. } => sections -= 1,
-            Op::Variable(op) if op.fixed_mode().is_some() => {
-                if known(op.variable().index, frame).is_none() {
+            Op::Variable(op) => {
+                let is_known = known(op.variable().index, frame).is_some();
+                if !is_known || op.fixed_mode().is_none() {
                     return false;
                 }
             }

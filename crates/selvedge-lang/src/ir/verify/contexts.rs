@@ -25,12 +25,7 @@ pub(super) fn check(program: &Program, errors: &mut Errors) {
             });
         }
     }
-    let contexts: [(Vec<ProcedureId>, fn(&Op) -> bool, &str); 3] = [
-        (atomic, Op::allowed_in_atomic, "an atomic section"),
-        (look, Op::allowed_in_look, "`finally` or a condition"),
-        (guard, allowed_in_guard, "a guard"),
-    ];
-    for (called, allowed, name) in contexts {
+    let mut check = |called: Vec<ProcedureId>, allowed: fn(&Op) -> bool, name: &str| {
         for id in program.called_from(called) {
             let procedure = &program.procedures[id.index()];
             for (at, instruction) in procedure.code.iter().enumerate() {
@@ -40,7 +35,10 @@ pub(super) fn check(program: &Program, errors: &mut Errors) {
                 }
             }
         }
-    }
+    };
+    check(atomic, Op::allowed_in_atomic, "an atomic section");
+    check(look, Op::allowed_in_look, "`finally` or a condition");
+    check(guard, allowed_in_guard, "a guard");
 }
 
 fn allowed_in_guard(op: &Op) -> bool {

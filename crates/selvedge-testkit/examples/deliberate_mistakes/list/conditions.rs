@@ -54,8 +54,8 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "conditions: private steps may act differently in the other order",
         file: "conditional/unordered.rs",
-        right: "            if !same {",
-        wrong: "            if false && !same {",
+        right: "        if !same {",
+        wrong: "        if false && !same {",
         suite: "constrained",
         test: "pairs",
     },
@@ -70,8 +70,8 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "conditions: what is private is asked in the state at hand",
         file: "conditional/unordered.rs",
-        right: "            self.knows(&a.led, Position::new(position))\n",
-        wrong: "            true || self.knows(&a.led, Position::new(position))\n",
+        right: "        knows(&run.execution, &a.led, Position::new(position))\n",
+        wrong: "        true || knows(&run.execution, &a.led, Position::new(position))\n",
         suite: "constrained",
         test: "pairs",
     },
@@ -86,8 +86,8 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "conditions: what a constraint on steady steps looks at may change",
         file: "conditional/unordered.rs",
-        right: "        self.is_uniform(&holding, sides)\n",
-        wrong: "        !holding.is_empty()\n",
+        right: "    is_uniform(run, &holding, sides)\n",
+        wrong: "    !holding.is_empty()\n",
         suite: "constrained",
         test: "declared",
     },

@@ -6,6 +6,7 @@ mod graphs;
 mod language;
 mod library;
 mod observations;
+mod parsimonious;
 mod reduction;
 mod symbolic;
 mod unfolding;
@@ -41,6 +42,7 @@ impl Mistake {
 pub(crate) fn all() -> impl Iterator<Item = &'static Mistake> {
     [
         reduction::MISTAKES,
+        parsimonious::MISTAKES,
         observations::MISTAKES,
         unfolding::MISTAKES,
         conditions::MISTAKES,

@@ -5,7 +5,7 @@ use super::Mistake;
 pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "observation: writes from before a branch are not observed instead",
-        file: "data_centric/discover.rs",
+        file: "observations/discover.rs",
         right: "for source in sources {",
         wrong: "for source in sources.into_iter().take(0) {",
         suite: "observations",
@@ -13,7 +13,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "observation: two read-modify-writes are never swapped",
-        file: "data_centric/discover.rs",
+        file: "observations/discover.rs",
         right: "if vertex.source == Some(earlier) && may_write {",
         wrong: "if false && vertex.source == Some(earlier) && may_write {",
         suite: "observations",
@@ -21,7 +21,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "observation: steps that wait at the end make nothing possible",
-        file: "data_centric.rs",
+        file: "observations/mod.rs",
         right: "        self.discover_at_end();\n        if self.learned",
         wrong: "        if self.learned",
         suite: "observations",
@@ -29,7 +29,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "observation: what was put ahead of a step stays as it is",
-        file: "data_centric/discover.rs",
+        file: "observations/discover.rs",
         right: "Role::Own(branch) | Role::Ahead(branch) => branch,",
         wrong: "Role::Own(branch) => branch,\n            Role::Ahead(_) => return,",
         suite: "random_programs",
@@ -37,7 +37,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "observation: a reversal is known whatever else is ahead",
-        file: "data_centric/discover.rs",
+        file: "observations/discover.rs",
         right: ".then(all(kept))\n            .then(all(rest));",
         wrong: ".then(all(kept));",
         suite: "golden",
@@ -45,7 +45,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "observation: a writer is put before one reader, and after all others",
-        file: "data_centric/parts.rs",
+        file: "observations/parts.rs",
         right: "        if !later.waits {\n            return Some(cut);",
         wrong: "        if later.waits {\n            return Some(cut);",
         suite: "golden",
@@ -53,7 +53,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "observation: a write may come between a write and its read",
-        file: "data_centric/realize.rs",
+        file: "observations/realize.rs",
         right: "Some(source) => self.open.push([(other, source), (read, other)]),",
         wrong: "Some(source) => drop((other, source)),",
         suite: "observations",
@@ -61,7 +61,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "observation: an observation is forbidden without its past",
-        file: "data_centric/discover.rs",
+        file: "observations/discover.rs",
         right: "if !self.branches[branch].is_new(Key::source(Some(source))) {",
         wrong: "let id = self.graph.vertex(write).id;\n        \
                 let alone = Print::start(u64::from(id.thread.number())).with(u64::from(id.nth));\n        \
@@ -71,7 +71,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "observation: a task can run before it is spawned",
-        file: "data_centric/discover.rs",
+        file: "observations/discover.rs",
         right: "let previous = self.graph.previous(position).or_else(cause);",
         wrong: "let previous = self.graph.previous(position).or_else(|| cause().filter(|_| false));",
         suite: "golden",
@@ -79,7 +79,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "observation: an execution that came out wrong is built upon",
-        file: "data_centric/replay.rs",
+        file: "observations/replay.rs",
         right: "if let Some(before) = before\n",
         wrong: "if let Some(before) = before.filter(|_| false)\n",
         suite: "observations",
@@ -87,7 +87,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "unobserved locks: a critical section is never run to its end",
-        file: "data_centric/unobserved/plan.rs",
+        file: "observations/unobserved/plan.rs",
         right: "None if walk.lets_run_on(thread) && status == Status::Enabled => {",
         wrong: "None if thread.index() > 9 && status == Status::Enabled => {",
         suite: "observations",
@@ -95,7 +95,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "unobserved locks: a deadlock hides what its threads would do",
-        file: "data_centric/unobserved.rs",
+        file: "observations/unobserved.rs",
         right: "self.stuck |= self.waits_for_ever();",
         wrong: "self.stuck |= self.waits_for_ever() && false;",
         suite: "observations",
@@ -103,7 +103,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "unobserved locks: a read does not wait for writes to come",
-        file: "data_centric/unobserved.rs",
+        file: "observations/unobserved.rs",
         right: "may_write(&mut self.run.system, ThreadId::new(thread), read.object)",
         wrong: "thread > 1 && may_write(&mut self.run.system, ThreadId::new(thread), read.object)",
         suite: "observations",
@@ -111,7 +111,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "unobserved locks: a read may observe another write than it should",
-        file: "data_centric/unobserved/plan.rs",
+        file: "observations/unobserved/plan.rs",
         right: "&& source != last",
         wrong: "&& source != last && false",
         suite: "observations",
@@ -119,7 +119,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "observation: what `finally` looked at before may change",
-        file: "data_centric/finals.rs",
+        file: "observations/finals.rs",
         right: "objects[..level]\n",
         wrong: "objects[..level * 0]\n",
         suite: "observations",
@@ -127,7 +127,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "unobserved locks: `finally` looks at one execution only",
-        file: "data_centric/unobserved.rs",
+        file: "observations/unobserved.rs",
         right: "if !left.is_empty() {",
         wrong: "if left.is_empty() {",
         suite: "observations",

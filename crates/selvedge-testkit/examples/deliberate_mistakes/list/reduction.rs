@@ -5,7 +5,7 @@ use super::Mistake;
 pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "only the last race of an event is reversed",
-        file: "races.rs",
+        file: "trace/races.rs",
         right: "for &e in execution.predecessors(later) {",
         wrong: "for &e in execution.predecessors(later).iter().take(1) {",
         suite: "small_programs",
@@ -13,7 +13,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "sleep sets are not passed down",
-        file: "sleep_set.rs",
+        file: "trace/sleep_set.rs",
         right: "if sleeper.step.thread != step.thread && !sleeper.depends_on(accesses) {",
         wrong: "if false && !sleeper.depends_on(accesses) {",
         suite: "small_programs",
@@ -21,7 +21,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "sleeping threads are never woken",
-        file: "sleep_set.rs",
+        file: "trace/sleep_set.rs",
         right: "&& !sleeper.depends_on(accesses) {",
         wrong: "&& (true || sleeper.depends_on(accesses)) {",
         suite: "small_programs",
@@ -29,15 +29,15 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "threads that are blocked at the end do not race",
-        file: "optimal.rs",
-        right: "self.settle(Later::Pending(thread), maximal);",
+        file: "reductions/optimal_dpor/optimal.rs",
+        right: "self.settle(run, Later::Pending(thread), maximal);",
         wrong: "let _ = Later::Pending(thread);",
         suite: "small_programs",
         test: "random_programs_with_locks",
     },
     Mistake {
         name: "a step that depends on the sequence is taken for a weak initial",
-        file: "sequence.rs",
+        file: "trace/sequence.rs",
         right: "if !item.objects.is_disjoint(other.objects) &&",
         wrong: "if false && !item.objects.is_disjoint(other.objects) &&",
         suite: "small_programs",
@@ -45,7 +45,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "a compare-exchange keeps its old effect when a race is reversed",
-        file: "races.rs",
+        file: "trace/races.rs",
         right: "            if !is_hard(&run.execution, e, e2) && !decide_anew(run, e, e2, reversal, found) {",
         wrong: "            if !is_hard(&run.execution, e, e2) {\n                let _ = decide_anew::<S>;\n                \
                 as_it_was(&run.execution, e, e2, reversal);\n                \
@@ -55,7 +55,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "locks race with the release before them, not with the acquire",
-        file: "races/locks.rs",
+        file: "trace/races/locks.rs",
         right: "                released = true;\n                continue;",
         wrong: "                released = false;",
         suite: "small_programs",
@@ -63,15 +63,15 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "every race is settled at once",
-        file: "optimal.rs",
-        right: "if !self.settle(Later::Event(position), maximal) {",
-        wrong: "if !(self.settle(Later::Event(position), maximal) || true) {",
+        file: "reductions/optimal_dpor/optimal.rs",
+        right: "if !self.settle(run, Later::Event(position), maximal) {",
+        wrong: "if !(self.settle(run, Later::Event(position), maximal) || true) {",
         suite: "small_programs",
         test: "a_settled_race_is_settled_for_all_executions",
     },
     Mistake {
         name: "other events that keep a step waiting are never left out",
-        file: "races/waiting.rs",
+        file: "trace/races/waiting.rs",
         right: "        for part in parts {",
         wrong: "        for part in parts.into_iter().take(0) {",
         suite: "small_programs",
@@ -79,7 +79,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "one way to let a waiting step run is enough",
-        file: "races/enabling.rs",
+        file: "trace/races/enabling.rs",
         right: "        for &object in &obstacles {",
         wrong: "        for &object in obstacles.iter().take(1) {",
         suite: "small_programs",
@@ -87,7 +87,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "what a step touches only once a race is reversed does not matter",
-        file: "races.rs",
+        file: "trace/races.rs",
         right: "single || now.iter().all(is_covered)",
         wrong: "single || now.iter().all(is_covered) || true",
         suite: "golden",
@@ -95,7 +95,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "the classic reduction counts sleeping threads as explored",
-        file: "classic.rs",
+        file: "reductions/classic.rs",
         right: "&& !asleep.contains(other)",
         wrong: "&& (true || asleep.contains(other))",
         suite: "small_programs",
@@ -103,7 +103,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "what commutes with an event of a race does not change the object",
-        file: "races.rs",
+        file: "trace/races.rs",
         right: "&& !before.iter().any(|&x| may_change(",
         wrong: "&& !before.iter().any(|&x| false && may_change(",
         suite: "golden",
@@ -111,7 +111,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "one alternative of a choice covers what begins without it",
-        file: "sequence.rs",
+        file: "trace/sequence.rs",
         right: "        if by.is_complete() {",
         wrong: "        if true || by.is_complete() {",
         suite: "golden",

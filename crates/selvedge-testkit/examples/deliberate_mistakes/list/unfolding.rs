@@ -5,7 +5,7 @@ use super::Mistake;
 pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "unfolding: what a sleeper keeps is not passed down",
-        file: "quasi/sleepers.rs",
+        file: "unfolding/quasi/sleepers.rs",
         right: "if sleeps_on && (touched",
         wrong: "if false && sleeps_on && (touched",
         suite: "small_programs",
@@ -13,7 +13,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "unfolding: events of an alternative may be in conflict",
-        file: "quasi/alternatives.rs",
+        file: "unfolding/quasi/alternatives.rs",
         right: "if !unfolding.are_in_conflict(event, other) {",
         wrong: "if true || !unfolding.are_in_conflict(event, other) {",
         suite: "small_programs",
@@ -21,7 +21,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "unfolding: an alternative forgets all but one of the events that sleep",
-        file: "quasi/alternatives.rs",
+        file: "unfolding/quasi/alternatives.rs",
         right: "self.disabled.iter().copied().find(is_open)",
         wrong: "self.disabled.iter().copied().take(1).find(is_open)",
         suite: "golden",
@@ -29,7 +29,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "unfolding: a write need not know all reads",
-        file: "unfolding/objects.rs",
+        file: "unfolding/events/objects.rs",
         right: "self.members(a).iter().all(|event| larger.any(|other| other == event))",
         wrong: "true || self.members(a).iter().all(|event| larger.any(|other| other == event))",
         suite: "small_programs",
@@ -37,7 +37,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "unfolding: histories of an object that branch off are compatible if one is longer",
-        file: "unfolding/objects.rs",
+        file: "unfolding/events/objects.rs",
         right: "c == a || (self.are_alike",
         wrong: "true || c == a || (self.are_alike",
         suite: "small_programs",
@@ -45,7 +45,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "unfolding: a write is taken for a look at the object",
-        file: "unfolding/touched.rs",
+        file: "unfolding/events/touched.rs",
         right: "if !commute(access.mode, Mode::Read) {",
         wrong: "if false && !commute(access.mode, Mode::Read) {",
         suite: "small_programs",
@@ -53,7 +53,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "unfolding: pruning forgets what is kept for later",
-        file: "quasi.rs",
+        file: "unfolding/quasi.rs",
         right: "let kept = self.kept.iter().flat_map(Kept::iter);",
         wrong: "self.kept.iter_mut().for_each(Kept::clear);\n        let kept = self.kept.iter().flat_map(Kept::iter);",
         suite: "small_programs",
@@ -61,26 +61,26 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "unfolding: blocked threads give no extensions",
-        file: "quasi.rs",
-        right: "self.reverse(Later::Pending(thread), thread);",
+        file: "unfolding/quasi.rs",
+        right: "self.reverse(run, Later::Pending(thread), thread);",
         wrong: "let _ = (Later::Pending(thread), thread);",
         suite: "small_programs",
         test: "random_programs_with_locks",
     },
     Mistake {
         name: "unfolding: what only the second cause knows of an object is lost",
-        file: "unfolding/maxima.rs",
+        file: "unfolding/events/maxima.rs",
         right: "(mine, theirs) => mine.or(theirs),",
         wrong: "(mine, _) => mine,",
         suite: "lib",
-        test: "unfolding::tests::causality_and_conflict_are_those_of_the_definitions",
+        test: "unfolding::events::tests::causality_and_conflict_are_those_of_the_definitions",
     },
     Mistake {
         name: "unfolding: names are compared without the event before",
-        file: "unfolding.rs",
+        file: "unfolding/events.rs",
         right: "&& self.previous(event) == name.previous",
         wrong: "&& (true || self.previous(event) == name.previous)",
         suite: "lib",
-        test: "unfolding::tests::causality_and_conflict_are_those_of_the_definitions",
+        test: "unfolding::events::tests::causality_and_conflict_are_those_of_the_definitions",
     },
 ];

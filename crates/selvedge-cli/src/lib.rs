@@ -1,0 +1,95 @@
+//! The command line: arguments, files, progress, exit codes. The only crate that prints.
+//!
+//! The binary `selvedge` is [`main_with`] and the [`registry`] of explorers. A binary with further explorers adds them:
+//!
+//! ```no_run
+//! use std::process::ExitCode;
+//!
+//! use selvedge_core::{Report, System};
+//! use selvedge_explore::{Algorithm, Explorer, Info, Observer, Options};
+//!
+//! /// Another name for an explorer.
+//! struct Mine;
+//!
+//! impl Explorer for Mine {
+//!     fn info(&self) -> Info {
+//!         Info { name: "mine", ..Algorithm::Source.info() }
+//!     }
+//!
+//!     fn explore<S: System>(
+//!         &self,
+//!         make: &dyn Fn() -> S,
+//!         options: &Options,
+//!         observer: &mut dyn Observer,
+//!     ) -> Report {
+//!         selvedge_explore::explore(Algorithm::Source, make, options, observer)
+//!     }
+//! }
+//!
+//! fn main() -> ExitCode {
+//!     selvedge_cli::main_with(selvedge_cli::registry().with(Mine))
+//! }
+//! ```
+//!
+//! `examples/outside-explorer` in the repository is a complete one.
+
+mod advice;
+mod algorithms;
+mod args;
+mod bench;
+mod check;
+mod compare;
+mod constraints;
+mod exit;
+mod guard;
+mod hash;
+mod mat;
+mod memory;
+mod progress;
+mod registry;
+mod replay;
+mod saved;
+mod screen;
+mod shown;
+mod so_far;
+mod source;
+mod statistics;
+mod summary;
+mod symbolic;
+
+use std::process::ExitCode;
+
+pub use registry::Registry;
+
+#[global_allocator]
+static ALLOCATOR: memory::Counting = memory::Counting;
+
+/// Returns the explorers that come with the tool.
+pub fn registry() -> Registry {
+    Registry::default()
+}
+
+/// Runs the command that the arguments of the process ask for, with these explorers. Returns the exit code.
+///
+/// # Panics
+/// If it is called twice.
+pub fn main_with(registry: Registry) -> ExitCode {
+    registry::set(registry);
+    exit::report_panics();
+    let (command, colour) = match args::parse() {
+        Ok(parsed) => parsed,
+        Err(code) => return code,
+    };
+    let screen = screen::Screen::new(colour);
+    let result = match command {
+        args::Command::Check(args) => check::run(&args, &screen),
+        args::Command::Compare(args) => compare::run(&args, &screen),
+        args::Command::Replay(args) => replay::run(&args, &screen),
+        args::Command::Bench(args) => bench::run(&args, &screen),
+        args::Command::Mat(args) => mat::run(&args, &screen),
+        args::Command::Constraints(args) => constraints::run(&args, &screen),
+        args::Command::Algorithms => algorithms::run(&screen),
+        args::Command::Completions { shell } => args::completions(shell, &screen),
+    };
+    exit::code(result)
+}

@@ -1,0 +1,131 @@
+//! Source-DPOR: source sets.
+//!
+//! P. Abdulla, S. Aronis, B. Jonsson, K. Sagonas: *Optimal Dynamic Partial Order Reduction*,
+//! POPL 2014, Algorithm 1. Comments `[l.N]` here and in `backtrack.rs` name the lines of that listing, of which line 1 is
+//! `Explore(E, Sleep)`.
+//!
+//! | paper | here |
+//! |---|---|
+//! | `E` | `Run::execution` |
+//! | `Sleep` | `BacktrackSets::sleep` |
+//! | `backtrack(E)` | `BacktrackSets::frontiers` |
+//! | `notdep(e,E)`, reversible races | `trace/races.rs` |
+//! | `I_[E'](v)` | [`is_initial`] |
+//! | [l.2-4], [l.10], [l.12] | `backtrack.rs` |
+//! | [l.11], the recursive call | the driver, `search/depth_first.rs` |
+//!
+//! **Equivalence:** Mazurkiewicz traces.
+//! **Guarantee:** exactly one maximal execution per trace (source sets: at least one; sleep sets: at
+//! most one). **Not guaranteed:** no redundant work; a run may end redundant.
+//! **Differs from the paper:**
+//! 1. Locks and other steps that wait, also threads that are blocked at the end: see `races.rs`.
+//! 2. A step can have alternatives; the backtrack set holds threads, and all alternatives of a
+//!    thread in it are explored.
+//! 3. A step that may touch more once a race of it is reversed is examined again at the end of the
+//!    execution, when everything that this may depend on is known: the paper's Algorithm 1 takes
+//!    `notdep(e,E)` up to the step only, which loses traces then.
+//!
+//! **Cost:** per event, one clock and, per race of it, time linear in the distance to the other event.
+//! Memory linear in the length of an execution.
+//! **Tests:** `selvedge-testkit/tests/`: comparison with the oracle, golden programs.
+
+use selvedge_core::{Position, Report, Status, System, ThreadId, dependent};
+
+use crate::options::{Observer, Options};
+use crate::reductions::backtrack::{self, BacktrackSets, Rule};
+use crate::registry::{Covers, Equivalence, Info};
+use crate::search::run::Run;
+use crate::trace::frontier::Frontier;
+use crate::trace::races::{Later, Reversal, reversals};
+use crate::trace::sequence::Sequence;
+
+pub(crate) const INFO: Info = Info {
+    name: "source",
+    summary: "source sets: one complete execution per trace, some redundant ones",
+    advice: "The least memory, and no redundant execution on many programs; on others, redundant \
+             executions can outnumber the traces by far.",
+    paper: "Abdulla, Aronis, Jonsson, Sagonas, POPL 2014, Algorithm 1",
+    equivalence: Equivalence::Mazurkiewicz,
+    covers: Covers::EVERYTHING,
+    optimal: false,
+    switch_bounds: true,
+};
+
+pub(crate) fn explore<S: System>(
+    make: &dyn Fn() -> S,
+    options: &Options,
+    observer: &mut dyn Observer,
+) -> Report {
+    let rule = SourceSets { reversal: Reversal::new(), unstable: Vec::new() };
+    backtrack::explore(rule, make, options, observer)
+}
+
+struct SourceSets {
+    reversal: Reversal,
+    /// Events of the execution of which a race must be examined again at its end, in order.
+    unstable: Vec<Position>,
+}
+
+impl<S: System> Rule<S> for SourceSets {
+    fn after_step(&mut self, run: &mut Run<'_, S>, sets: &mut BacktrackSets, position: Position) {
+        self.unstable.retain(|&older| older < position);
+        // All that it depends on happens before it anyway: program order.
+        if run.execution.predecessors(position).is_empty() {
+            return;
+        }
+        if !self.reverse_races(run, sets, Later::Event(position)) {
+            self.unstable.push(position);
+        }
+    }
+
+    fn at_end(&mut self, run: &mut Run<'_, S>, sets: &mut BacktrackSets) {
+        self.unstable.retain(|older| older.index() < run.execution.len());
+        for index in 0..self.unstable.len() {
+            self.reverse_races(run, sets, Later::Event(self.unstable[index]));
+        }
+        for thread in run.threads() {
+            run.sync_to(run.execution.len());
+            if run.system.status(thread) == Status::Blocked {
+                self.reverse_races(run, sets, Later::Pending(thread));
+            }
+        }
+    }
+}
+
+impl SourceSets {
+    /// Adds to the backtrack sets what the races of `later` ask for. Returns whether nothing that comes
+    /// after it can matter.
+    fn reverse_races<S: System>(
+        &mut self,
+        run: &mut Run<'_, S>,
+        sets: &mut BacktrackSets,
+        later: Later,
+    ) -> bool {
+        let mut stable = true;
+        // [l.5-7]
+        let expand = reversals(run, later, &mut self.reversal, &mut |_, reversal| {
+            stable &= reversal.stable;
+            ask_for(&reversal.sequence, &mut sets.frontiers[reversal.at.index()]);
+        });
+        for at in expand {
+            sets.expand(run, at);
+        }
+        stable
+    }
+}
+
+/// If `I_E'(v) ∩ backtrack(E') = ∅`, adds one member of `I_E'(v)`.
+pub(crate) fn ask_for(sequence: &Sequence, frontier: &mut Frontier) {
+    // [l.8-9]
+    if !frontier.threads.iter().any(|&thread| is_initial(sequence, thread)) {
+        frontier.threads.push(sequence.step(0).thread);
+    }
+}
+
+/// Returns whether the first event of `thread` in the sequence has no predecessor in it.
+pub(crate) fn is_initial(sequence: &Sequence, thread: ThreadId) -> bool {
+    let first = (0..sequence.len()).find(|&index| sequence.step(index).thread == thread);
+    first.is_some_and(|index| {
+        (0..index).all(|before| !dependent(sequence.accesses(before), sequence.accesses(index)))
+    })
+}

@@ -1,0 +1,315 @@
+//! The children of a unit: for each race of its execution that is looked at here and nowhere else, the unit that
+//! reverses it.
+//!
+//! A child puts off an event `e` that was chosen, and runs `f` in its place, after the events `W` that happen
+//! before `f`. Let `f'` be the step of the same thread after `e` and `W`. This execution is the parent exactly if all
+//! its departures after `e` are in the *target*: `W` and `f'`, or `W` alone if `f'` cannot run there or sleeps.
+
+use selvedge_core::{
+    Access, Effect, Flexibility, Footprint, Mode, Position, Status, Step, System, ThreadId,
+    dependent,
+};
+use smallvec::SmallVec;
+
+use super::Search;
+use super::elsewhere::Open;
+use super::pasts::{Trial, try_out};
+use super::stages::is_known;
+use super::unit::{Item, Mark, Unit};
+use crate::trace::clock::{Clock, join};
+use crate::trace::races::{hard_causes, is_hard, lock_races};
+
+/// The second step of a race: executed, or pending at the end.
+#[derive(Clone, Debug)]
+pub(super) struct Later {
+    pub(super) thread: ThreadId,
+    /// Where it was executed; the end if it was not.
+    pub(super) at: Position,
+    pub(super) executed: bool,
+    pub(super) flexibility: Flexibility,
+    pub(super) accesses: SmallVec<[Access; 4]>,
+    /// What happens before it whatever it touches: a clock.
+    pub(super) known: Clock,
+}
+
+impl<S: System> Search<'_, S> {
+    /// Adds the children of the execution to the pending units.
+    pub(super) fn add_children(&mut self) {
+        let end = self.run.execution.len();
+        let head = self.replayed.saturating_sub(1);
+        let known = self.pending.len();
+        self.note_sleepy();
+        let mut open: Vec<Open> = Vec::new();
+        for at in (0..end).rev() {
+            let event = *self.run.execution.event(Position::new(at));
+            match event.flexibility {
+                _ if self.is_varied(Position::new(at)) => {}
+                Flexibility::Fixed if at >= head => self.reverse_fixed(Position::new(at)),
+                Flexibility::Fixed => {}
+                _ => {
+                    let later = self.executed(Position::new(at));
+                    self.reverse(later, at >= head, &mut open);
+                }
+            }
+            if at >= self.replayed && event.choices > 1 {
+                self.add_alternatives(Position::new(at));
+            }
+        }
+        self.add_siblings();
+        self.run.sync_to(end);
+        let is_pending = |&thread: &ThreadId| {
+            matches!(self.run.system.status(thread), Status::Blocked | Status::Enabled)
+        };
+        let pending: Vec<ThreadId> = self.run.threads().filter(is_pending).collect();
+        for thread in pending {
+            let later = self.pending_at_end(thread);
+            if later.flexibility != Flexibility::Fixed {
+                self.reverse(later, true, &mut open);
+            }
+        }
+        for race in open {
+            self.reverse_open(&race);
+        }
+        if !self.varied.is_empty() {
+            self.reverse_varied();
+        }
+        self.pending[known..].sort_by_key(Unit::shared);
+    }
+
+    pub(super) fn executed(&self, at: Position) -> Later {
+        let execution = &self.run.execution;
+        let event = execution.event(at);
+        let accesses = SmallVec::from_slice(execution.accesses(at));
+        let mut known = Clock::new();
+        let causes = execution.previous_of_thread(at).into_iter();
+        for cause in causes.chain(hard_causes(execution, &accesses, at)) {
+            join(&mut known, execution.clock(cause));
+        }
+        let (thread, flexibility) = (event.thread(), event.flexibility);
+        Later { thread, at, executed: true, flexibility, accesses, known }
+    }
+
+    pub(super) fn pending_at_end(&mut self, thread: ThreadId) -> Later {
+        let end = self.run.execution.len();
+        self.run.sync_to(end);
+        let mut effect = Effect::default();
+        self.run.system.pending(Step::of(thread), &mut effect);
+        let (execution, at) = (&self.run.execution, Position::new(end));
+        let accesses: SmallVec<[Access; 4]> = SmallVec::from_slice(effect.footprint.accesses());
+        let mut known = Clock::new();
+        let causes = execution.last_of(thread).into_iter();
+        for cause in causes.chain(hard_causes(execution, &accesses, at)) {
+            join(&mut known, execution.clock(cause));
+        }
+        let flexibility = effect.flexibility;
+        Later { thread, at, executed: false, flexibility, accesses, known }
+    }
+
+    /// Races of a step that always acts as it did.
+    fn reverse_fixed(&mut self, later: Position) {
+        if self.run.execution.event(later).choice > 0 {
+            return;
+        }
+        for nth in 0..self.run.execution.predecessors(later).len() {
+            let e = self.run.execution.predecessors(later)[nth];
+            if is_hard(&self.run.execution, e, later)
+                || self.is_varied(e)
+                || !self.could_put_off(e, later)
+            {
+                continue;
+            }
+            if let Some(past) = self.past(e, later) {
+                let event = *self.run.execution.event(later);
+                let accesses: SmallVec<[Access; 4]> =
+                    SmallVec::from_slice(self.run.execution.accesses(later));
+                self.offer(e, &past, event.step(), &accesses);
+            }
+        }
+    }
+
+    /// Returns whether the event was chosen, and all departures after it happen before `later` or are it.
+    pub(super) fn could_put_off(&self, e: Position, later: Position) -> bool {
+        let execution = &self.run.execution;
+        let mut after = self.departures.iter().rev().take_while(|&&x| x > e);
+        self.marks[e.index()] == Mark::Free
+            && after.all(|&x| execution.happens_before(x, later))
+            && self.is_apart(e, &|x| execution.happens_before(x, later))
+    }
+
+    /// Returns whether the event has alternatives that touch different things.
+    pub(super) fn is_varied(&self, e: Position) -> bool {
+        self.varied.binary_search_by_key(&e, |(x, _)| *x).is_ok()
+    }
+
+    /// Returns whether nothing in the target conflicts with another alternative of a step that was taken freely after
+    /// `e` and is not in the target: else that would have been put off.
+    pub(super) fn is_apart(&self, e: Position, in_target: &dyn Fn(Position) -> bool) -> bool {
+        let execution = &self.run.execution;
+        self.varied.iter().rev().take_while(|(x, _)| *x > e).all(|(x, touched)| {
+            let after = (x.index() + 1..execution.len()).map(Position::new);
+            let mut target = after.filter(|&y| in_target(y));
+            self.marks[x.index()] != Mark::Free
+                || in_target(*x)
+                || !target.any(|y| dependent(touched, execution.accesses(y)))
+        })
+    }
+
+    /// The events between `e` and `later` that happen before `later`; nothing if one of them happens after `e`.
+    pub(super) fn past(&self, e: Position, later: Position) -> Option<Vec<Position>> {
+        let execution = &self.run.execution;
+        let between = (e.index() + 1..later.index()).map(Position::new);
+        let past: Vec<Position> = between.filter(|&x| execution.happens_before(x, later)).collect();
+        let clean = !past.iter().any(|&x| execution.happens_before(e, x));
+        clean.then_some(past)
+    }
+
+    /// Races of a step that may wait or act differently. `is_new`: it was not there in the parent. Those that need a
+    /// look at other states are added to `open`.
+    fn reverse(&mut self, later: Later, is_new: bool, open: &mut Vec<Open>) {
+        let only = |mode| later.accesses.iter().all(|a| a.mode == mode || a.mode.is_cause());
+        match later.flexibility {
+            Flexibility::Lock if only(Mode::Acquire) => {
+                // Of an old one, the last departure is not known to its thread.
+                if is_new {
+                    self.reverse_lock(&later);
+                }
+            }
+            Flexibility::Blocking if only(Mode::Join) => {}
+            _ => self.reverse_general(&later, is_new, open),
+        }
+    }
+
+    /// Races of taking a mutex.
+    fn reverse_lock(&mut self, later: &Later) {
+        let Some(own) = later.accesses.iter().find(|a| a.mode == Mode::Acquire).copied() else {
+            return;
+        };
+        if later.executed {
+            for e in lock_races(&self.run.execution, later.at) {
+                let takes = |a: &Access| a.object == own.object && a.mode == Mode::Acquire;
+                if !self.run.execution.accesses(e).iter().any(takes)
+                    && !self.is_varied(e)
+                    && self.could_put_off(e, later.at)
+                    && let Some(past) = self.past(e, later.at)
+                {
+                    let step = self.run.execution.event(later.at).step();
+                    self.offer(e, &past, step, &later.accesses);
+                }
+            }
+        }
+        let acquires: Vec<Position> = self
+            .run
+            .execution
+            .history(own.object, later.at)
+            .take_while(|&(e, _)| !self.knows(later, e))
+            .filter(|(_, access)| access.mode == Mode::Acquire)
+            .map(|(e, _)| e)
+            .filter(|e| self.marks[e.index()] == Mark::Free && !self.is_varied(*e))
+            .collect();
+        let is_simple =
+            later.executed || acquires.first().is_none_or(|&e| self.touches_only(later, e, own));
+        for e in acquires {
+            let past = self.known_since(later, e);
+            if !is_simple {
+                self.with_target(later, e, past, false);
+                continue;
+            }
+            let mut after = self.departures.iter().rev().take_while(|&&x| x > e);
+            if after.all(|&x| self.knows(later, x)) && self.is_apart(e, &|x| self.knows(later, x)) {
+                self.offer(e, &past, Step::of(later.thread), &later.accesses);
+            }
+        }
+    }
+
+    /// Returns whether a step that is blocked at the end touches nothing more than that when it runs before `e`: taking
+    /// a mutex can end its thread.
+    fn touches_only(&mut self, later: &Later, e: Position, own: Access) -> bool {
+        let past = self.known_since(later, e);
+        let is_only = |it: &Footprint| it.accesses().iter().all(|a| *a == own || a.mode.is_cause());
+        match try_out(&mut self.run, e.index(), &past, later.thread) {
+            Trial::Enabled(alternatives) => alternatives.iter().all(is_only),
+            _ => false,
+        }
+    }
+
+    pub(super) fn knows(&self, later: &Later, x: Position) -> bool {
+        is_known(&self.run.execution, &later.known, x)
+    }
+
+    pub(super) fn known_since(&self, later: &Later, e: Position) -> Vec<Position> {
+        let after = (e.index() + 1..self.run.execution.len()).map(Position::new);
+        after.filter(|&x| self.knows(later, x)).collect()
+    }
+
+    /// The other alternatives of a step that was chosen freely.
+    fn add_alternatives(&mut self, at: Position) {
+        let event = *self.run.execution.event(at);
+        let is_varied = self.is_varied(at);
+        for choice in (0..event.choices).filter(|&choice| choice != event.choice) {
+            let step = Step { choice, ..event.step() };
+            if is_varied {
+                self.run.sync_to(at.index());
+                self.run.system.pending(step, &mut self.effect);
+                if self.sleeps(at.index(), &[], step, self.effect.footprint.accesses()) {
+                    continue;
+                }
+            }
+            let mut items = self.items(at);
+            items.push(Item { step, mark: Mark::Other });
+            self.pending.push(Unit::new(items));
+        }
+    }
+
+    /// The other alternatives of the head of the unit, with the same block. The first that can be its head has the others
+    /// as children.
+    fn add_siblings(&mut self) {
+        let mut siblings = std::mem::take(&mut self.siblings);
+        let Some(stage) = self.stages.last().filter(|_| !siblings.is_empty()) else { return };
+        let (at, head) = (stage.at, stage.head);
+        let put_off = stage.touched();
+        let past: Vec<Position> = (at..head.index()).map(Position::new).collect();
+        siblings.retain(|(step, footprint)| {
+            self.is_head(at, &put_off, &past, *step, footprint.accesses())
+        });
+        let own = self.run.execution.event(head).step();
+        if siblings.first().is_none_or(|(first, _)| *first != own) {
+            return;
+        }
+        for (step, _) in siblings.drain(1..) {
+            let mut items = self.items(head);
+            items.push(Item { step, mark: self.marks[head.index()] });
+            self.pending.push(Unit::new(items));
+        }
+    }
+
+    /// Adds the unit that puts off `e` for the step, which runs after `past`, unless that sleeps there.
+    pub(super) fn offer(
+        &mut self,
+        e: Position,
+        past: &[Position],
+        step: Step,
+        accesses: &[Access],
+    ) {
+        if !self.sleeps(e.index(), past, step, accesses) {
+            self.push(e, past, step);
+        }
+    }
+
+    pub(super) fn push(&mut self, e: Position, past: &[Position], step: Step) {
+        let mut items = self.items(e);
+        let execution = &self.run.execution;
+        for &x in past {
+            items.push(Item { step: execution.event(x).step(), mark: Mark::Block });
+        }
+        items.push(Item { step, mark: Mark::Head(execution.event(e).thread()) });
+        self.pending.push(Unit::new(items));
+    }
+
+    pub(super) fn items(&mut self, before: Position) -> Vec<Item> {
+        let marked = self.run.execution.steps().iter().zip(&self.marks).take(before.index());
+        let mut items = self.spare.pop().unwrap_or_default();
+        items.clear();
+        items.extend(marked.map(|(&step, &mark)| Item { step, mark }));
+        items
+    }
+}

@@ -1,0 +1,486 @@
+//! What all explorers share: one system, the execution it is in, limits, and bookkeeping.
+//!
+//! An explorer takes steps with [`Run::step`], goes back with [`Run::backtrack`], and says how each execution ended:
+//! [`Run::finish`], [`Run::finish_redundant`], [`Run::finish_cut`]. In between it calls [`Run::after_step`] and
+//! [`Run::after_execution`], and stops when [`Run::is_stopped`] says so. Violations are noted on the way.
+
+use std::time::Duration;
+
+use selvedge_core::{
+    Bound, Counts, Edges, Effect, Ending, Execution, Fault, Inconclusive, Position, Report,
+    Schedule, Status, Step, System, ThreadId, Violation,
+};
+
+use crate::options::{Observer, Options, Progress};
+use crate::outcome::data_race;
+use crate::outcome::frees::Suspects;
+
+/// Polling the observer may read the clock, so it is not polled at every step.
+const STEPS_BETWEEN_POLLS: u32 = 512;
+
+/// An exploration in progress: a system, and the execution that it is in.
+pub struct Run<'a, S> {
+    pub(crate) system: S,
+    pub(crate) execution: Execution,
+    pub(crate) report: Report,
+    pub(crate) options: &'a Options,
+    observer: &'a mut dyn Observer,
+    effect: Effect,
+    /// Of steps that are taken together.
+    effects: Vec<Effect>,
+    /// The system has taken this many steps of `execution`, and no others. Less than all of them
+    /// only while races are examined.
+    synced: usize,
+    /// Whether it then took others too.
+    strayed: bool,
+    /// Switches up to each event; empty without a bound on them.
+    switches: Vec<Switches>,
+    steps_to_poll: u32,
+    stopped: bool,
+    suspects: Suspects,
+}
+
+impl<'a, S: System> Run<'a, S> {
+    /// Begins with the empty execution of a system that `make` creates.
+    pub fn new(make: &dyn Fn() -> S, options: &'a Options, observer: &'a mut dyn Observer) -> Self {
+        let mut system = make();
+        system.restart();
+        Self {
+            system,
+            execution: Execution::new(),
+            report: Report::default(),
+            options,
+            observer,
+            effect: Effect::default(),
+            effects: Vec::new(),
+            synced: 0,
+            strayed: false,
+            switches: Vec::new(),
+            steps_to_poll: STEPS_BETWEEN_POLLS,
+            stopped: false,
+            suspects: Suspects::default(),
+        }
+    }
+
+    /// Returns the execution so far, with its happens-before relation.
+    pub fn execution(&self) -> &Execution {
+        &self.execution
+    }
+
+    /// Returns the system, in the state after the execution. Whoever takes steps with it brings it back.
+    pub fn system(&mut self) -> &mut S {
+        &mut self.system
+    }
+
+    /// Returns what the exploration was asked to do.
+    pub fn options(&self) -> &'a Options {
+        self.options
+    }
+
+    /// Returns what was found so far, to add to it.
+    pub fn report(&mut self) -> &mut Report {
+        &mut self.report
+    }
+
+    /// Returns whether the exploration must end now. Cheap: polled in every long computation.
+    #[inline]
+    pub fn is_stopped(&self) -> bool {
+        self.stopped || self.options.budget.is_spent()
+    }
+
+    /// Returns the thread ids known so far.
+    pub fn threads(&self) -> impl Iterator<Item = ThreadId> + use<S> {
+        (0..self.system.thread_count()).map(ThreadId::new)
+    }
+
+    /// Returns the enabled threads in the order in which a search that is free to choose tries them: the
+    /// lowest number first. But a thread that has run for very long without a switch comes last,
+    /// since it may wait in a loop for the others; and with a bound on switches the thread that runs
+    /// goes on.
+    pub fn enabled_in_order(&self) -> impl Iterator<Item = ThreadId> + '_ {
+        let count = self.system.thread_count();
+        let first = match self.execution.steps().last() {
+            Some(last) if self.has_switch_bound() => last.thread.index(),
+            _ => self.tired().map_or(0, |thread| thread.index() + 1),
+        };
+        let around = move |index| if index < count { index } else { index - count };
+        (first..first + count)
+            .map(move |index| ThreadId::new(around(index)))
+            .filter(|&thread| self.is_enabled(thread))
+    }
+
+    /// Returns the thread that took the last steps, if they are as many as `tiring`.
+    fn tired(&self) -> Option<ThreadId> {
+        let steps = self.execution.steps();
+        let last = steps.last()?.thread;
+        // Most of the time one look is enough.
+        let from = steps.len().checked_sub(self.options.caps.tiring)?;
+        (steps[from].thread == last && steps[from..].iter().all(|step| step.thread == last))
+            .then_some(last)
+    }
+
+    /// Returns whether the thread can take a step.
+    #[inline]
+    pub fn is_enabled(&self, thread: ThreadId) -> bool {
+        self.system.status(thread) == Status::Enabled
+    }
+
+    /// Returns whether the step can be taken now. Of one that comes from another execution, that says whether the program is
+    /// deterministic.
+    pub fn can_take(&self, step: Step) -> bool {
+        step.thread.index() < self.system.thread_count()
+            && self.is_enabled(step.thread)
+            && step.choice < self.system.choices(step.thread)
+    }
+
+    /// Returns whether the execution may not grow further.
+    #[inline]
+    pub fn is_at_step_limit(&self) -> bool {
+        self.execution.len() >= self.options.limits.steps
+    }
+
+    /// Takes a step and adds its event to the execution.
+    #[inline]
+    pub fn step(&mut self, step: Step) {
+        self.step_with(step, None);
+    }
+
+    /// Takes a step and adds its event, ordered as `edges` say.
+    #[inline]
+    pub(crate) fn step_with(&mut self, step: Step, edges: Option<&Edges>) {
+        debug_assert_eq!((self.synced, self.strayed), (self.execution.len(), false));
+        if self.has_switch_bound() {
+            self.switches.push(self.switches_with(step.thread));
+        }
+        self.system.step(step, &mut self.effect);
+        match edges {
+            None => self.execution.push(step, &self.effect),
+            Some(edges) => self.execution.push_with(step, &self.effect, edges),
+        }
+        self.synced += 1;
+        self.report.steps += 1;
+        if let Some(fault) = self.effect.fault.take() {
+            self.note_fault(fault);
+        }
+    }
+
+    /// Takes a step, and those of its thread that [`enabled_in_order`](Self::enabled_in_order) would choose
+    /// next anyway; adds their events to the execution.
+    #[inline]
+    pub fn step_on(&mut self, step: Step) {
+        if self.has_switch_bound() {
+            return self.step(step);
+        }
+        debug_assert_eq!((self.synced, self.strayed), (self.execution.len(), false));
+        let most = self.options.limits.steps.saturating_sub(self.execution.len());
+        let most = most.clamp(1, self.options.caps.ahead);
+        let Some(system) = self.system.ahead() else { return self.step(step) };
+        let taken = system.step_on(step, most, &mut self.effects);
+        self.execution.push(step, &self.effects[0]);
+        for effect in &self.effects[1..taken] {
+            self.execution.push(Step::of(step.thread), effect);
+        }
+        self.synced += taken;
+        self.report.steps += taken as u64;
+        if let Some(fault) = self.effects[taken - 1].fault.take() {
+            self.note_fault(fault);
+        }
+    }
+
+    /// Removes all events from `len` on.
+    pub fn backtrack(&mut self, len: usize) {
+        self.execution.truncate(len);
+        self.switches.truncate(len);
+        self.sync_to(len);
+    }
+
+    /// Undoes everything, also what was counted.
+    pub(crate) fn start_again(&mut self) {
+        self.backtrack(0);
+        self.report.counts = Counts::default();
+    }
+
+    /// Brings the system to the first `len` steps of the execution.
+    pub fn sync_to(&mut self, len: usize) {
+        if len < self.synced || self.strayed {
+            self.synced = self.synced.min(len);
+            self.strayed = false;
+            self.system.rewind(&self.execution.steps()[..self.synced]);
+        }
+        for position in self.synced..len {
+            self.system.step(self.execution.steps()[position], &mut self.effect);
+        }
+        self.synced = len;
+    }
+
+    /// Says that the system takes steps that are not those of the execution. It goes back when it is
+    /// needed elsewhere, and then only once.
+    pub(crate) fn stray(&mut self) {
+        self.strayed = true;
+    }
+
+    /// Returns whether the system has taken the step at `position`.
+    pub(crate) fn has_taken(&self, position: Position) -> bool {
+        position.index() < self.synced
+    }
+
+    #[inline]
+    fn has_switch_bound(&self) -> bool {
+        let limits = &self.options.limits;
+        limits.preemptions.is_some() || limits.context_switches.is_some()
+    }
+
+    /// Returns whether the bounds on preemptions and on context switches let `thread` run next.
+    pub fn is_within_preemptions(&self, thread: ThreadId) -> bool {
+        if !self.has_switch_bound() {
+            return true;
+        }
+        let (limits, switches) = (&self.options.limits, self.switches_with(thread));
+        limits.preemptions.is_none_or(|most| switches.preemptions <= most)
+            && limits.context_switches.is_none_or(|most| switches.all <= most)
+    }
+
+    /// Notes that a bound on switches cut something off. `exact`: nothing within it is lost.
+    pub fn note_preemption_cut(&mut self, exact: bool) {
+        if let Some(most) = self.options.limits.preemptions {
+            self.report.note(Inconclusive::Bound(Bound::Preemptions { most, exact }));
+        }
+        if let Some(most) = self.options.limits.context_switches {
+            self.report.note(Inconclusive::Bound(Bound::ContextSwitches { most, exact }));
+        }
+    }
+
+    /// Judges a maximal execution.
+    pub fn finish(&mut self) {
+        self.note_length();
+        let (ending, violation) = self.system.end();
+        match ending {
+            Ending::Complete => self.report.counts.complete += 1,
+            Ending::Deadlocked => self.report.counts.deadlocked += 1,
+            Ending::Blocked => self.report.counts.blocked += 1,
+        }
+        if let Some(violation) = violation {
+            self.note_violation(violation, self.execution.len());
+        }
+        if self.options.data_races {
+            for race in data_race::find(&self.execution) {
+                self.note_violation(race.violation, race.second.index() + 1);
+                if self.options.budget.is_spent() {
+                    break;
+                }
+            }
+        }
+        self.observer.execution(&self.execution, ending);
+        if let Some(conditions) = self.system.conditions() {
+            self.observer.state(conditions, ending);
+        }
+        self.try_frees();
+    }
+
+    /// Tries accesses to memory that was freed, and did not have to be freed later than they were made, in
+    /// the other order.
+    #[inline]
+    fn try_frees(&mut self) {
+        if !self.system.freed().is_empty()
+            && self.suspects.find(&self.execution, self.system.freed())
+        {
+            self.try_suspects();
+        }
+    }
+
+    #[cold]
+    fn try_suspects(&mut self) {
+        let orders = self.suspects.orders(&self.execution, self.system.freed());
+        for of_a_thread in orders {
+            for steps in of_a_thread {
+                // If it is not freed before the last access of a thread, something that is no step keeps it
+                // alive until then, as a count without an access: then also before its other accesses.
+                if self.is_stopped() || !self.try_out(&steps) {
+                    break;
+                }
+            }
+        }
+        self.system.restart();
+        self.synced = 0;
+        self.sync_to(self.execution.len());
+    }
+
+    /// Returns whether steps that are not those of the execution show that something is wrong.
+    fn try_out(&mut self, steps: &[Step]) -> bool {
+        self.system.restart();
+        for (index, &step) in steps.iter().enumerate() {
+            if !self.can_take(step) {
+                return false;
+            }
+            self.system.step(step, &mut self.effect);
+            self.report.steps += 1;
+            match self.effect.fault.take() {
+                Some(Fault::Violation(violation)) => {
+                    self.note_violation_behind(violation, steps[..=index].to_vec());
+                    return true;
+                }
+                Some(Fault::GaveUp(reason)) => {
+                    self.report.note(Inconclusive::GaveUp(reason));
+                    return false;
+                }
+                None => {}
+            }
+        }
+        false
+    }
+
+    /// Counts an execution that was abandoned because every enabled thread sleeps.
+    pub fn finish_redundant(&mut self) {
+        self.note_length();
+        self.report.counts.redundant += 1;
+    }
+
+    /// Counts an execution that was cut at the limit of steps.
+    pub fn finish_cut(&mut self) {
+        self.note_length();
+        self.report.counts.cut += 1;
+        self.report.note(Inconclusive::Bound(Bound::Steps(self.options.limits.steps)));
+    }
+
+    /// Counts an execution that was cut at a limit of switches. `exact`: nothing within the
+    /// limit is lost.
+    pub fn finish_preempted(&mut self, exact: bool) {
+        self.note_length();
+        self.report.counts.cut += 1;
+        self.note_preemption_cut(exact);
+    }
+
+    /// Checks the limits after an execution. `fraction`: how much of the search is done.
+    pub fn after_execution(&mut self, fraction: &dyn Fn() -> f64) {
+        if let Some(most) = self.options.limits.executions
+            && self.report.counts.total() >= most
+        {
+            self.stop(Bound::Executions(most));
+        }
+        self.poll(fraction);
+    }
+
+    /// Checks the limits after a step, now and then.
+    #[inline]
+    pub fn after_step(&mut self, fraction: &dyn Fn() -> f64) {
+        self.after_steps(1, fraction);
+    }
+
+    /// Checks the limits after some steps, now and then.
+    #[inline]
+    pub fn after_steps(&mut self, taken: usize, fraction: &dyn Fn() -> f64) {
+        self.steps_to_poll = self.steps_to_poll.saturating_sub(taken as u32);
+        if self.steps_to_poll == 0 {
+            self.poll(fraction);
+        }
+    }
+
+    /// Ends the exploration: what was found.
+    pub fn into_report(mut self) -> Report {
+        // A search that was cut short because the budget was exhausted may look complete.
+        if let Some(spent) = self.options.budget.spent() {
+            self.stop(spent.into());
+        }
+        self.report.threads = self.system.thread_count();
+        self.report
+    }
+
+    /// Returns the time, for statistics.
+    pub(crate) fn now(&self) -> Duration {
+        self.observer.now()
+    }
+
+    /// Gives up on something that the explorer does not support.
+    pub fn give_up(&mut self, reason: String) {
+        self.report.note(Inconclusive::GaveUp(reason));
+    }
+
+    fn poll(&mut self, fraction: &dyn Fn() -> f64) {
+        self.steps_to_poll = STEPS_BETWEEN_POLLS;
+        self.report.threads = self.system.thread_count();
+        self.observer.found(&self.report);
+        let progress = || Progress {
+            counts: self.report.counts,
+            steps: self.report.steps,
+            depth: self.execution.len(),
+            fraction: fraction(),
+        };
+        if let Some(bound) = self.observer.poll(&progress) {
+            self.stop(bound);
+        }
+    }
+
+    fn stop(&mut self, bound: Bound) {
+        self.stopped = true;
+        self.report.note(Inconclusive::Bound(bound));
+    }
+
+    #[cold]
+    fn note_fault(&mut self, fault: Fault) {
+        match fault {
+            Fault::Violation(violation) => {
+                self.note_violation(violation, self.execution.len());
+                if self.stopped {
+                    // It ends here and will not be judged as a maximal one.
+                    self.note_length();
+                    self.report.counts.complete += 1;
+                }
+            }
+            Fault::GaveUp(reason) => self.report.note(Inconclusive::GaveUp(reason)),
+        }
+    }
+
+    /// Notes a violation that the first `len` steps lead to.
+    pub(crate) fn note_violation(&mut self, violation: Violation, len: usize) {
+        if !self.report.knows(&violation) {
+            let schedule = Schedule::fresh(&mut self.system, &self.execution.steps()[..len]);
+            self.synced = len;
+            self.sync_to(self.execution.len());
+            self.report.violations.push((violation, schedule));
+        }
+        self.stopped |= !self.options.keep_going;
+    }
+
+    /// Notes a violation that is seen after steps that are not a prefix of the execution.
+    pub(crate) fn note_violation_behind(&mut self, violation: Violation, steps: Vec<Step>) {
+        if !self.report.knows(&violation) {
+            let schedule = Schedule::fresh(&mut self.system, &steps);
+            self.report.violations.push((violation, schedule));
+        }
+        self.stopped |= !self.options.keep_going;
+    }
+
+    fn note_length(&mut self) {
+        self.report.longest = self.report.longest.max(self.execution.len());
+    }
+
+    /// Switches of the execution if `thread` runs next.
+    fn switches_with(&self, thread: ThreadId) -> Switches {
+        let mut switches = self.switches.last().copied().unwrap_or_default();
+        if let Some(last) = self.execution.steps().last().filter(|last| last.thread != thread) {
+            switches.all += 1;
+            switches.preemptions += u32::from(self.is_enabled(last.thread));
+        }
+        switches
+    }
+}
+
+/// The number of switches.
+#[derive(Clone, Copy, Default)]
+struct Switches {
+    /// In all.
+    all: u32,
+    /// Of which the previous thread was enabled.
+    preemptions: u32,
+}
+
+/// Returns the estimated share of a depth-first search that is done. For each node on the path, from the root:
+/// how many of its branches were taken (the last of them is being explored), and how many it has.
+pub fn share_done(nodes: impl Iterator<Item = (usize, usize)>) -> f64 {
+    let (mut done, mut share) = (0.0, 1.0);
+    for (taken, of) in nodes {
+        share /= of.max(1) as f64;
+        done += share * taken.saturating_sub(1) as f64;
+    }
+    done
+}

@@ -1,0 +1,242 @@
+//! The values of expressions, and the visible operations in them.
+
+use selvedge_core::ViolationKind;
+
+use super::arithmetic::{self, NoResult};
+use super::operations::{self, Shared};
+use super::run::{Attempt, MOST_ALTERNATIVES, Run, Stop, Turn, settle};
+use super::state::{Object, Start, Thread, ThreadId, Value};
+use super::syntax::{Expr, ExprKind, Place};
+
+impl Run<'_> {
+    pub(super) fn expr(&mut self, expr: &Expr) -> Result<Value, Stop> {
+        let line = expr.line;
+        Ok(match &expr.kind {
+            ExprKind::Int(value) => Value::Int(*value),
+            ExprKind::Bool(value) => Value::Bool(*value),
+            ExprKind::Me => Value::Thread(self.me.clone()),
+            ExprKind::Place(place) => self.place(place)?,
+            ExprKind::Not(inner) => Value::Bool(!self.expr(inner)?.bool()),
+            ExprKind::Minus(inner) => {
+                let value = self.expr(inner)?.int();
+                self.result(line, arithmetic::minus(value))?
+            }
+            ExprKind::Binary(operator, left, right) => {
+                let left = self.expr(left)?;
+                let right = self.expr(right)?;
+                self.result(line, arithmetic::binary(*operator, &left, &right))?
+            }
+            ExprKind::And(left, right) => {
+                if self.expr(left)?.bool() {
+                    self.expr(right)?
+                } else {
+                    Value::Bool(false)
+                }
+            }
+            ExprKind::Or(left, right) => {
+                if self.expr(left)?.bool() {
+                    Value::Bool(true)
+                } else {
+                    self.expr(right)?
+                }
+            }
+            ExprKind::If(condition, then, otherwise) => {
+                if self.expr(condition)?.bool() {
+                    self.expr(then)?
+                } else {
+                    self.expr(otherwise)?
+                }
+            }
+            ExprKind::Call(name, arguments) => match self.program.routines.get(name) {
+                Some(routine) => {
+                    let values = self.values(arguments)?;
+                    self.call(line, routine, values)?
+                }
+                None => self.built_in(line, name, arguments)?,
+            },
+            ExprKind::Choose(None) => self.choose(line, 2, |choice| Value::Bool(choice == 1))?,
+            ExprKind::Choose(Some((low, high))) => {
+                let (low, high) = (self.expr(low)?.int(), self.expr(high)?.int());
+                let alternatives = i64::from(high) - i64::from(low);
+                self.choose(line, alternatives, |choice| Value::Int(low + choice as i32))?
+            }
+            ExprKind::Spawn(name, arguments) => {
+                let arguments = self.values(arguments)?;
+                self.spawn(line, name, arguments)?
+            }
+        })
+    }
+
+    fn values(&mut self, exprs: &[Expr]) -> Result<Vec<Value>, Stop> {
+        exprs.iter().map(|expr| self.expr(expr)).collect()
+    }
+
+    /// The value of a local variable or of the index of a replicated thread, if there is one with this name.
+    pub(super) fn local(&self, name: &str) -> Option<Value> {
+        self.locals.iter().rfind(|(other, _)| other == name).map(|(_, value)| value.clone())
+    }
+
+    pub(super) fn result(&self, line: u32, result: Result<Value, NoResult>) -> Result<Value, Stop> {
+        result.map_err(|NoResult| Stop::Fault((ViolationKind::Arithmetic, line)))
+    }
+
+    fn place(&mut self, place: &Place) -> Result<Value, Stop> {
+        if let Some(value) = self.local(&place.name) {
+            return Ok(value);
+        }
+        if let Some(value) = self.program.constants.get(&place.name) {
+            return Ok(value.clone());
+        }
+        let shared = self.shared(place)?;
+        self.read(place.line, &shared)
+    }
+
+    /// Evaluates the indices of something shared, and checks them: all before anything else in the statement.
+    pub(super) fn shared(&mut self, place: &Place) -> Result<Shared, Stop> {
+        let mut indices = Vec::new();
+        for index in &place.indices {
+            indices.push(self.expr(index)?.int());
+        }
+        let array = self.program.arrays.get(&place.name);
+        let array = array.unwrap_or_else(|| panic!("what is {}?", place.name));
+        // What is left is an index of a list or a key of a map.
+        let inner =
+            (indices.len() > array.dimensions.len()).then(|| indices[array.dimensions.len()]);
+        let object = array.element(&indices).ok_or(out_of_bounds(place.line))?;
+        Ok(Shared { object, inner })
+    }
+
+    /// Reads a variable, or an element of a list or map.
+    pub(super) fn read(&mut self, line: u32, shared: &Shared) -> Result<Value, Stop> {
+        let inner = shared.inner;
+        self.on_object(line, shared, |object, _| operations::read(object, inner))
+    }
+
+    pub(super) fn write(&mut self, line: u32, shared: &Shared, value: Value) -> Result<(), Stop> {
+        let inner = shared.inner;
+        self.on_object(line, shared, |object, _| operations::write(object, inner, value))?;
+        Ok(())
+    }
+
+    /// A visible operation on an object.
+    pub(super) fn on_object(
+        &mut self,
+        line: u32,
+        shared: &Shared,
+        perform: impl FnOnce(&mut Object, &ThreadId) -> Attempt,
+    ) -> Result<Value, Stop> {
+        self.visible(line, |state, me| perform(&mut state.objects[shared.object], me))
+    }
+
+    fn choose(
+        &mut self,
+        line: u32,
+        alternatives: i64,
+        value: impl FnOnce(usize) -> Value,
+    ) -> Result<Value, Stop> {
+        match self.turn(line)? {
+            Turn::Answered(value) => Ok(value),
+            Turn::Now(_) if alternatives <= 0 => Err(Stop::Fault((ViolationKind::Bounds, line))),
+            Turn::Now(_) if alternatives > MOST_ALTERNATIVES => Err(Stop::TooLong),
+            Turn::Now(choice) => {
+                self.alternatives = alternatives as usize;
+                Ok(self.answer(value(choice)))
+            }
+        }
+    }
+
+    fn spawn(&mut self, line: u32, name: &str, arguments: Vec<Value>) -> Result<Value, Stop> {
+        if let Turn::Answered(value) = self.turn(line)? {
+            return Ok(value);
+        }
+        let parent = self.state.threads.get_mut(&self.me).expect("it runs");
+        let mut child = self.me.clone();
+        child.push(parent.spawned);
+        parent.spawned += 1;
+        let start = Start::Routine(name.to_owned(), arguments);
+        self.state.threads.insert(child.clone(), Thread::new(start));
+        settle(self.program, self.state, &child).map_err(|_| Stop::TooLong)?;
+        Ok(self.answer(Value::Thread(child)))
+    }
+
+    fn built_in(&mut self, line: u32, name: &str, arguments: &[Expr]) -> Result<Value, Stop> {
+        if let "min" | "max" | "abs" = name {
+            let values = self.values(arguments)?;
+            let result = arithmetic::call(name, &values).expect("it is one of these");
+            return self.result(line, result);
+        }
+        // The first argument of all others is something shared.
+        let Some((Expr { kind: ExprKind::Place(place), .. }, others)) = arguments.split_first()
+        else {
+            panic!("line {line}: {name} of something that is not shared");
+        };
+        if name == "len" {
+            let array = &self.program.arrays[&place.name];
+            if let Some(size) = array.dimensions.get(place.indices.len()) {
+                return Ok(Value::Int(*size));
+            }
+        }
+        let shared = self.shared(place)?;
+        if name == "wait" {
+            let [Expr { kind: ExprKind::Place(mutex), .. }] = others else { panic!("wait(c, m)") };
+            let mutex = self.shared(mutex)?;
+            return self.wait(line, &shared, &mutex);
+        }
+        let others = self.values(others)?;
+        match name {
+            "signal" => self.signal(line, &shared),
+            "arrive" => self.arrive(line, &shared),
+            _ => self.on_object(line, &shared, |object, me| {
+                operations::built_in(name, object, &others, me)
+            }),
+        }
+    }
+
+    /// Releases the mutex and waits for a signal: a step; acquires the mutex again: another one.
+    fn wait(&mut self, line: u32, cond: &Shared, mutex: &Shared) -> Result<Value, Stop> {
+        let (cond, mutex) = (cond.object, mutex.object);
+        self.visible(line, |state, me| {
+            if state.objects[mutex] != Object::Mutex(Some(me.clone())) {
+                return Attempt::Wrong(ViolationKind::Misuse);
+            }
+            state.objects[mutex] = Object::Mutex(None);
+            operations::waiters(&mut state.objects[cond]).insert(me.clone());
+            Attempt::Done(Value::Unit)
+        })?;
+        self.visible(line, |state, me| {
+            if operations::waiters(&mut state.objects[cond]).contains(me)
+                || state.objects[mutex] != Object::Mutex(None)
+            {
+                return Attempt::Blocked;
+            }
+            state.objects[mutex] = Object::Mutex(Some(me.clone()));
+            Attempt::Done(Value::Unit)
+        })
+    }
+
+    /// Wakes one waiter, chosen by the scheduler.
+    fn signal(&mut self, line: u32, cond: &Shared) -> Result<Value, Stop> {
+        match self.turn(line)? {
+            Turn::Answered(value) => Ok(value),
+            Turn::Now(choice) => {
+                let waiters = operations::waiters(&mut self.state.objects[cond.object]);
+                self.alternatives = waiters.len().max(1);
+                if let Some(woken) = waiters.iter().nth(choice).cloned() {
+                    waiters.remove(&woken);
+                }
+                Ok(self.answer(Value::Unit))
+            }
+        }
+    }
+
+    /// To arrive is one step, to go on once the barrier is open is another: also for the thread that opens it.
+    fn arrive(&mut self, line: u32, barrier: &Shared) -> Result<Value, Stop> {
+        let opened = self.on_object(line, barrier, |object, _| operations::arrive(object))?;
+        self.on_object(line, barrier, |object, _| operations::leave(object, &opened))
+    }
+}
+
+/// An index is out of bounds: local code knows.
+pub(super) fn out_of_bounds(line: u32) -> Stop {
+    Stop::Fault((ViolationKind::Bounds, line))
+}

@@ -1,0 +1,242 @@
+//! Reads declarations; statements and expressions are read in files of their own.
+
+use super::lexer::{Kind, Token, tokens};
+use super::syntax::{Expr, Finally, Initial, ObjectDecl, ObjectKind, Routine, Source, ThreadDecl};
+
+/// Reads a program.
+///
+/// It accepts every program of the language, and more: what the checker rejects never gets here.
+///
+/// # Errors
+/// The first line that is not understood.
+pub(super) fn parse(text: &str) -> Result<Source, String> {
+    let mut parser = Parser { tokens: tokens(text)?, at: 0 };
+    let mut source = Source::default();
+    while *parser.peek() != Kind::End {
+        parser.declaration(&mut source)?;
+    }
+    Ok(source)
+}
+
+pub(super) struct Parser {
+    tokens: Vec<Token>,
+    at: usize,
+}
+
+/// What a part of the text is, or the line that is not understood.
+pub(super) type Parsed<T> = Result<T, String>;
+
+impl Parser {
+    pub(super) fn peek(&self) -> &Kind {
+        &self.tokens[self.at].kind
+    }
+
+    /// The token after the next one.
+    pub(super) fn peek_second(&self) -> &Kind {
+        &self.tokens[(self.at + 1).min(self.tokens.len() - 1)].kind
+    }
+
+    pub(super) fn line(&self) -> u32 {
+        self.tokens[self.at].line
+    }
+
+    pub(super) fn next(&mut self) -> Kind {
+        let kind = self.peek().clone();
+        if kind != Kind::End {
+            self.at += 1;
+        }
+        kind
+    }
+
+    pub(super) fn error<T>(&self, wanted: &str) -> Parsed<T> {
+        Err(format!("line {}: {wanted} is missing before {:?}", self.line(), self.peek()))
+    }
+
+    pub(super) fn is_sign(&self, sign: &str) -> bool {
+        matches!(self.peek(), Kind::Sign(found) if *found == sign)
+    }
+
+    pub(super) fn is_word(&self, word: &str) -> bool {
+        matches!(self.peek(), Kind::Word(found) if found == word)
+    }
+
+    /// Takes the sign if it is next.
+    pub(super) fn has_sign(&mut self, sign: &str) -> bool {
+        let is_next = self.is_sign(sign);
+        self.at += usize::from(is_next);
+        is_next
+    }
+
+    /// Takes the word if it is next.
+    pub(super) fn has_word(&mut self, word: &str) -> bool {
+        let is_next = self.is_word(word);
+        self.at += usize::from(is_next);
+        is_next
+    }
+
+    pub(super) fn sign(&mut self, sign: &str) -> Parsed<()> {
+        if self.has_sign(sign) { Ok(()) } else { self.error(&format!("`{sign}`")) }
+    }
+
+    pub(super) fn word(&mut self, word: &str) -> Parsed<()> {
+        if self.has_word(word) { Ok(()) } else { self.error(&format!("`{word}`")) }
+    }
+
+    pub(super) fn name(&mut self) -> Parsed<String> {
+        match self.peek() {
+            Kind::Word(_) => match self.next() {
+                Kind::Word(word) => Ok(word),
+                _ => self.error("a name"),
+            },
+            _ => self.error("a name"),
+        }
+    }
+
+    fn declaration(&mut self, source: &mut Source) -> Parsed<()> {
+        let start = self.tokens[self.at].start;
+        let word = self.name()?;
+        match word.as_str() {
+            "const" => {
+                let name = self.name()?;
+                self.type_annotation()?;
+                self.sign("=")?;
+                source.constants.push((name, self.expr()?));
+                self.sign(";")
+            }
+            "shared" => {
+                self.has_word("atomic");
+                self.object(source, ObjectKind::Variable)
+            }
+            "mutex" => self.object(source, ObjectKind::Mutex),
+            "rwlock" => self.object(source, ObjectKind::RwLock),
+            "cond" => self.object(source, ObjectKind::Cond),
+            "semaphore" => self.object(source, ObjectKind::Semaphore),
+            "list" => self.object(source, ObjectKind::List),
+            "map" => self.object(source, ObjectKind::Map),
+            "barrier" => self.barrier(source),
+            "daemon" => {
+                self.word("thread")?;
+                self.thread(source, true)
+            }
+            "thread" => self.thread(source, false),
+            "atomic" => {
+                self.word("proc")?;
+                self.routine(source, true)
+            }
+            "proc" | "fn" => self.routine(source, false),
+            "finally" => {
+                let body = self.block()?;
+                let end = self.tokens[self.at - 1].end;
+                source.finally = Some(Finally { body, start, end });
+                Ok(())
+            }
+            "independent" => {
+                while !self.has_sign(";") {
+                    if self.next() == Kind::End {
+                        return self.error("`;`");
+                    }
+                }
+                Ok(())
+            }
+            _ => Err(format!("line {}: no declaration starts with `{word}`", self.line())),
+        }
+    }
+
+    /// `: int`, perhaps.
+    pub(super) fn type_annotation(&mut self) -> Parsed<()> {
+        if self.has_sign(":") {
+            self.name()?;
+        }
+        Ok(())
+    }
+
+    fn object(&mut self, source: &mut Source, kind: ObjectKind) -> Parsed<()> {
+        let name = self.name()?;
+        let dimensions = self.indices()?;
+        self.type_annotation()?;
+        let initial = if self.has_sign("=") { self.initial()? } else { Initial::None };
+        source.objects.push(ObjectDecl { kind, name, dimensions, initial });
+        self.sign(";")
+    }
+
+    fn barrier(&mut self, source: &mut Source) -> Parsed<()> {
+        let name = self.name()?;
+        let dimensions = self.indices()?;
+        self.sign("(")?;
+        let initial = Initial::All(self.expr()?);
+        self.sign(")")?;
+        source.objects.push(ObjectDecl { kind: ObjectKind::Barrier, name, dimensions, initial });
+        self.sign(";")
+    }
+
+    /// `[i][j]`
+    pub(super) fn indices(&mut self) -> Parsed<Vec<Expr>> {
+        let mut indices = Vec::new();
+        while self.has_sign("[") {
+            indices.push(self.expr()?);
+            self.sign("]")?;
+        }
+        Ok(indices)
+    }
+
+    fn initial(&mut self) -> Parsed<Initial> {
+        if self.has_sign("[") {
+            let mut items = Vec::new();
+            while !self.has_sign("]") {
+                items.push(self.initial()?);
+                if !self.is_sign("]") {
+                    self.sign(",")?;
+                }
+            }
+            return Ok(Initial::List(items));
+        }
+        if self.has_sign("{") {
+            let mut entries = Vec::new();
+            while !self.has_sign("}") {
+                let key = self.expr()?;
+                self.sign(":")?;
+                entries.push((key, self.expr()?));
+                if !self.is_sign("}") {
+                    self.sign(",")?;
+                }
+            }
+            return Ok(Initial::Map(entries));
+        }
+        Ok(Initial::All(self.expr()?))
+    }
+
+    fn thread(&mut self, source: &mut Source, daemon: bool) -> Parsed<()> {
+        let name = self.name()?;
+        let mut range = None;
+        if self.has_sign("(") {
+            let index = self.name()?;
+            self.word("in")?;
+            let low = self.expr()?;
+            self.sign("..")?;
+            range = Some((index, low, self.expr()?));
+            self.sign(")")?;
+        }
+        let body = self.block()?;
+        source.threads.push(ThreadDecl { name, daemon, range, body });
+        Ok(())
+    }
+
+    fn routine(&mut self, source: &mut Source, atomic: bool) -> Parsed<()> {
+        let name = self.name()?;
+        self.sign("(")?;
+        let mut parameters = Vec::new();
+        while !self.has_sign(")") {
+            parameters.push(self.name()?);
+            self.type_annotation()?;
+            if !self.is_sign(")") {
+                self.sign(",")?;
+            }
+        }
+        if self.has_sign("->") {
+            self.name()?;
+        }
+        let body = self.block()?;
+        source.routines.push(Routine { name, parameters, atomic, body });
+        Ok(())
+    }
+}

@@ -1,0 +1,290 @@
+//! A program with its constants: what is declared, and where it is in the state.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use super::arithmetic;
+use super::parser::parse;
+use super::state::{Object, Value};
+use super::syntax::{
+    Block, Expr, ExprKind, Finally, Initial, ObjectDecl, ObjectKind, Routine, Source, ThreadDecl,
+};
+
+/// A program that can be run.
+#[derive(Debug)]
+pub struct Program {
+    pub(super) constants: BTreeMap<String, Value>,
+    pub(super) arrays: BTreeMap<String, Array>,
+    pub(super) routines: BTreeMap<String, Rc<Routine>>,
+    /// The threads that start at the beginning, in the order of the text.
+    pub(super) threads: Vec<Started>,
+    pub(super) finally: Option<Finally>,
+    /// The initial state of everything that is shared.
+    pub(super) objects: Vec<Object>,
+}
+
+/// Where the elements of something declared are, in row-major order. A scalar has no dimensions.
+#[derive(Clone, Debug)]
+pub(super) struct Array {
+    pub(super) kind: ObjectKind,
+    pub(super) first: usize,
+    pub(super) dimensions: Vec<i32>,
+}
+
+impl Array {
+    /// The number of elements.
+    pub(super) fn len(&self) -> usize {
+        self.dimensions.iter().map(|&size| size as usize).product()
+    }
+
+    /// Where the element with these indices is; `None` if one of them is out of bounds.
+    pub(super) fn element(&self, indices: &[i32]) -> Option<usize> {
+        let mut offset = 0;
+        for (&index, &size) in indices.iter().zip(&self.dimensions) {
+            if !(0..size).contains(&index) {
+                return None;
+            }
+            offset = offset * size as usize + index as usize;
+        }
+        Some(self.first + offset)
+    }
+}
+
+/// A thread that starts at the beginning.
+#[derive(Clone, Debug)]
+pub(super) struct Started {
+    /// Its name as the user would write it.
+    pub(super) name: String,
+    pub(super) declared: String,
+    pub(super) daemon: bool,
+    /// The name and the value of its index, if it is replicated.
+    pub(super) index: Option<(String, i32)>,
+    pub(super) body: Block,
+}
+
+impl Program {
+    /// Reads a program and gives these values to its constants.
+    ///
+    /// # Errors
+    /// What is not understood.
+    pub fn new(text: &str, overridden: &[(String, i64)]) -> Result<Self, String> {
+        let source = parse(text)?;
+        let mut loader = Loader { source: &source, overridden, constants: BTreeMap::new() };
+        for (name, _) in &source.constants {
+            loader.constant(name)?;
+        }
+        let mut arrays = BTreeMap::new();
+        let mut objects = Vec::new();
+        for declaration in &source.objects {
+            let dimensions = loader.dimensions(declaration)?;
+            let array = Array { kind: declaration.kind, first: objects.len(), dimensions };
+            loader.initialise(declaration, &array, &mut objects)?;
+            arrays.insert(declaration.name.clone(), array);
+        }
+        let mut threads = Vec::new();
+        for declaration in &source.threads {
+            loader.start(declaration, &mut threads)?;
+        }
+        let constants = loader.constants;
+        let routines = source.routines.iter();
+        let routines = routines.map(|routine| (routine.name.clone(), Rc::new(routine.clone())));
+        Ok(Self {
+            constants,
+            arrays,
+            routines: routines.collect(),
+            threads,
+            finally: source.finally.clone(),
+            objects,
+        })
+    }
+
+    /// Whether a thread with this name starts at the beginning and is a daemon.
+    pub(super) fn is_daemon(&self, name: &str) -> bool {
+        self.threads.iter().any(|thread| thread.daemon && thread.name == name)
+    }
+
+    /// The variables, lists and maps, by the names that a program would use, and where they are.
+    pub(super) fn values(&self) -> Vec<(String, usize)> {
+        let mut values = Vec::new();
+        for (name, array) in &self.arrays {
+            if !matches!(array.kind, ObjectKind::Variable | ObjectKind::List | ObjectKind::Map) {
+                continue;
+            }
+            for offset in 0..array.len() {
+                let mut name = name.clone();
+                let mut below = array.len();
+                for &size in &array.dimensions {
+                    below /= size as usize;
+                    name += &format!("[{}]", offset / below % size as usize);
+                }
+                values.push((name, array.first + offset));
+            }
+        }
+        values
+    }
+}
+
+struct Loader<'a> {
+    source: &'a Source,
+    overridden: &'a [(String, i64)],
+    constants: BTreeMap<String, Value>,
+}
+
+impl Loader<'_> {
+    /// Declarations may appear in any order, so a constant is computed when it is first needed.
+    fn constant(&mut self, name: &str) -> Result<Value, String> {
+        if let Some(value) = self.constants.get(name) {
+            return Ok(value.clone());
+        }
+        let Some((_, expr)) = self.source.constants.iter().find(|(other, _)| other == name) else {
+            return Err(format!("`{name}` is not a constant"));
+        };
+        let mut value = self.value(expr)?;
+        if let Some(&(_, other)) = self.overridden.iter().find(|(other, _)| other == name) {
+            value = match value {
+                Value::Bool(_) => Value::Bool(other != 0),
+                _ => Value::Int(i32::try_from(other).map_err(|error| error.to_string())?),
+            };
+        }
+        self.constants.insert(name.to_owned(), value.clone());
+        Ok(value)
+    }
+
+    /// The value of a constant expression.
+    fn value(&mut self, expr: &Expr) -> Result<Value, String> {
+        let faulty = |_| format!("line {}: this constant has no value", expr.line);
+        Ok(match &expr.kind {
+            ExprKind::Int(value) => Value::Int(*value),
+            ExprKind::Bool(value) => Value::Bool(*value),
+            ExprKind::Place(place) if place.indices.is_empty() => self.constant(&place.name)?,
+            ExprKind::Not(inner) => Value::Bool(!self.value(inner)?.bool()),
+            ExprKind::Minus(inner) => {
+                arithmetic::minus(self.value(inner)?.int()).map_err(faulty)?
+            }
+            ExprKind::Binary(operator, left, right) => {
+                let (left, right) = (self.value(left)?, self.value(right)?);
+                arithmetic::binary(*operator, &left, &right).map_err(faulty)?
+            }
+            ExprKind::And(left, right) => {
+                Value::Bool(self.value(left)?.bool() && self.value(right)?.bool())
+            }
+            ExprKind::Or(left, right) => {
+                Value::Bool(self.value(left)?.bool() || self.value(right)?.bool())
+            }
+            ExprKind::If(condition, then, otherwise) => {
+                if self.value(condition)?.bool() {
+                    self.value(then)?
+                } else {
+                    self.value(otherwise)?
+                }
+            }
+            ExprKind::Call(name, arguments) if name == "len" => self.length(arguments)?,
+            ExprKind::Call(name, arguments) => {
+                let values: Result<Vec<Value>, String> =
+                    arguments.iter().map(|argument| self.value(argument)).collect();
+                arithmetic::call(name, &values?)
+                    .ok_or_else(|| format!("line {}: `{name}` is not constant", expr.line))?
+                    .map_err(faulty)?
+            }
+            _ => return Err(format!("line {}: this is not constant", expr.line)),
+        })
+    }
+
+    fn length(&mut self, arguments: &[Expr]) -> Result<Value, String> {
+        let [Expr { kind: ExprKind::Place(place), line }] = arguments else {
+            return Err("`len` of something that is no array".to_owned());
+        };
+        let declared = self.source.objects.iter().find(|object| object.name == place.name);
+        let dimensions = self.dimensions(declared.ok_or("`len` of something unknown")?)?;
+        let size = dimensions.get(place.indices.len());
+        size.map(|&size| Value::Int(size)).ok_or(format!("line {line}: `len` of an element"))
+    }
+
+    fn dimensions(&mut self, declaration: &ObjectDecl) -> Result<Vec<i32>, String> {
+        declaration.dimensions.iter().map(|size| Ok(self.value(size)?.int())).collect()
+    }
+
+    fn initialise(
+        &mut self,
+        declaration: &ObjectDecl,
+        array: &Array,
+        objects: &mut Vec<Object>,
+    ) -> Result<(), String> {
+        // A list of initial values has one for each element, in the same order; that of a single list or map is its content.
+        let mut leaves = Vec::new();
+        flatten(&declaration.initial, array.dimensions.len(), &mut leaves);
+        for offset in 0..array.len() {
+            let initial = if leaves.len() == 1 { leaves[0] } else { leaves[offset] };
+            objects.push(self.object(declaration.kind, initial)?);
+        }
+        Ok(())
+    }
+
+    fn object(&mut self, kind: ObjectKind, initial: &Initial) -> Result<Object, String> {
+        Ok(match (kind, initial) {
+            (ObjectKind::Variable, Initial::All(value)) => Object::Variable(self.value(value)?),
+            (ObjectKind::Semaphore, Initial::All(value)) => {
+                Object::Semaphore(self.value(value)?.int())
+            }
+            (ObjectKind::Barrier, Initial::All(value)) => {
+                Object::Barrier { parties: self.value(value)?.int(), arrived: 0, opened: 0 }
+            }
+            (ObjectKind::Mutex, Initial::None) => Object::Mutex(None),
+            (ObjectKind::RwLock, Initial::None) => {
+                Object::RwLock { writer: None, readers: Default::default() }
+            }
+            (ObjectKind::Cond, Initial::None) => Object::Cond(Default::default()),
+            (ObjectKind::List, Initial::None) => Object::List(Vec::new()),
+            (ObjectKind::List, Initial::List(items)) => {
+                let mut values = Vec::new();
+                for item in items {
+                    let Initial::All(item) = item else { return Err("a list of lists".to_owned()) };
+                    values.push(self.value(item)?.int());
+                }
+                Object::List(values)
+            }
+            (ObjectKind::Map, Initial::None) => Object::Map(BTreeMap::new()),
+            (ObjectKind::Map, Initial::Map(entries)) => {
+                let mut map = BTreeMap::new();
+                for (key, value) in entries {
+                    map.insert(self.value(key)?.int(), self.value(value)?.int());
+                }
+                Object::Map(map)
+            }
+            _ => return Err(format!("an initial value that {kind:?} does not have")),
+        })
+    }
+
+    fn start(
+        &mut self,
+        declaration: &ThreadDecl,
+        threads: &mut Vec<Started>,
+    ) -> Result<(), String> {
+        let started = |name: String, index| Started {
+            name,
+            declared: declaration.name.clone(),
+            daemon: declaration.daemon,
+            index,
+            body: Rc::clone(&declaration.body),
+        };
+        let Some((index, low, high)) = &declaration.range else {
+            threads.push(started(declaration.name.clone(), None));
+            return Ok(());
+        };
+        for value in self.value(low)?.int()..self.value(high)?.int() {
+            let name = format!("{}[{value}]", declaration.name);
+            threads.push(started(name, Some((index.clone(), value))));
+        }
+        Ok(())
+    }
+}
+
+/// The initial values of the elements of an array with so many dimensions.
+fn flatten<'a>(initial: &'a Initial, dimensions: usize, leaves: &mut Vec<&'a Initial>) {
+    match initial {
+        Initial::List(items) if dimensions > 0 => {
+            items.iter().for_each(|item| flatten(item, dimensions - 1, leaves));
+        }
+        _ => leaves.push(initial),
+    }
+}

@@ -1,0 +1,332 @@
+//! Runs the code of one thread: from its start, with the answers that it got so far, and then one step further.
+
+use selvedge_core::ViolationKind;
+
+use super::program::Program;
+use super::state::{Fault, Start, State, Status, ThreadId, Value};
+use super::syntax::{Block, Routine};
+
+/// How many routines can be called and not have returned; the code of a thread counts as one.
+const MOST_CALLS: u32 = 1000;
+
+/// Longer local code is not run to its end: it may have none.
+const MOST_STATEMENTS: u32 = 20_000;
+
+/// More alternatives are not tried.
+pub(super) const MOST_ALTERNATIVES: i64 = 1000;
+
+/// What a step did.
+pub(super) struct Step {
+    /// The state after it.
+    pub(super) state: State,
+    /// What it showed to be wrong.
+    pub(super) fault: Option<Fault>,
+    /// How many alternatives it had.
+    pub(super) alternatives: usize,
+}
+
+/// Why there is no step.
+#[derive(Debug)]
+pub(super) enum NoStep {
+    /// The thread waits on this line.
+    Blocked(u32),
+    /// It is too much work.
+    TooLong,
+}
+
+/// Runs the local code of a thread up to its first visible operation. If it fails before that, this is a step of its own.
+pub(super) fn settle(
+    program: &Program,
+    state: &mut State,
+    thread: &ThreadId,
+) -> Result<(), NoStep> {
+    let mut run = Run::new(program, state, thread, None);
+    let stop = run.thread().map_err(|stop| match stop {
+        Stop::Fault((_, line)) => Stop::Before(line),
+        other => other,
+    });
+    run.finish(stop).map(|_| ())
+}
+
+/// Takes a step of `thread`, with this alternative.
+///
+/// # Errors
+/// Why it cannot be taken.
+pub(super) fn step(
+    program: &Program,
+    state: &State,
+    thread: &ThreadId,
+    alternative: usize,
+) -> Result<Step, NoStep> {
+    let mut state = state.clone();
+    let mut run = Run::new(program, &mut state, thread, Some(alternative));
+    let stop = run.thread();
+    let (fault, alternatives) = run.finish(stop)?;
+    Ok(Step { state, fault, alternatives })
+}
+
+/// Runs the `finally` block in a state in which every thread has ended. Returns what is wrong.
+///
+/// # Errors
+/// If it is too much work.
+pub(super) fn finally(program: &Program, state: &State) -> Result<Option<Fault>, NoStep> {
+    let Some(finally) = &program.finally else { return Ok(None) };
+    let mut state = state.clone();
+    let mut run = Run::new(program, &mut state, &ThreadId::new(), None);
+    run.atomic = 1;
+    match run.block(&finally.body) {
+        Ok(_) => Ok(None),
+        Err(Stop::Fault((ViolationKind::Assertion, line))) => {
+            Ok(Some((ViolationKind::Finally, line)))
+        }
+        Err(Stop::Fault(fault)) => Ok(Some(fault)),
+        Err(Stop::TooLong) => Err(NoStep::TooLong),
+        Err(stop) => panic!("`finally` does not end: {stop:?}"),
+    }
+}
+
+/// Why a thread does not go on.
+#[derive(Debug)]
+pub(super) enum Stop {
+    /// It is before a visible operation on this line, and must not take it now.
+    Before(u32),
+    /// It was to take a step, which an operation on this line disables.
+    Blocked(u32),
+    Fault(Fault),
+    Assumed,
+    /// It runs for too long.
+    TooLong,
+}
+
+/// How a statement ends.
+pub(super) enum Flow {
+    Next,
+    Break,
+    Continue,
+    Return(Value),
+}
+
+/// What comes of a visible operation.
+pub(super) enum Attempt {
+    Done(Value),
+    Blocked,
+    Wrong(ViolationKind),
+}
+
+/// Whether a visible operation was done before, or is to be done now.
+pub(super) enum Turn {
+    Answered(Value),
+    /// With this alternative.
+    Now(usize),
+}
+
+pub(super) struct Run<'a> {
+    pub(super) program: &'a Program,
+    pub(super) state: &'a mut State,
+    pub(super) me: ThreadId,
+    /// What visible operations returned.
+    answers: Vec<Value>,
+    /// How many of these were used.
+    used: usize,
+    /// Whether a step can be taken, and with which alternative.
+    permit: Option<usize>,
+    /// How many alternatives the step has.
+    pub(super) alternatives: usize,
+    /// How many atomic blocks are around: in one, visible operations are no steps of their own.
+    atomic: u32,
+    /// The local variables of the routine that runs, in the order of their declaration.
+    pub(super) locals: Vec<(String, Value)>,
+    calls: u32,
+    statements: u32,
+}
+
+impl<'a> Run<'a> {
+    fn new(
+        program: &'a Program,
+        state: &'a mut State,
+        me: &ThreadId,
+        permit: Option<usize>,
+    ) -> Self {
+        let answers = state.threads.get(me).map_or(Vec::new(), |thread| thread.answers.clone());
+        Self {
+            program,
+            state,
+            me: me.clone(),
+            answers,
+            used: 0,
+            permit,
+            alternatives: 1,
+            atomic: 0,
+            locals: Vec::new(),
+            calls: 0,
+            statements: 0,
+        }
+    }
+
+    /// Runs the thread from its start until it ends or stops.
+    fn thread(&mut self) -> Result<(), Stop> {
+        match self.state.threads[&self.me].start.clone() {
+            Start::Declared(number) => {
+                let thread = &self.program.threads[number];
+                if let Some((name, value)) = &thread.index {
+                    self.locals.push((name.clone(), Value::Int(*value)));
+                }
+                self.calls = 1;
+                self.block(&thread.body)?;
+            }
+            Start::Routine(name, arguments) => {
+                let routine = &self.program.routines[&name];
+                self.call(0, routine, arguments)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores where the thread is now. Returns what is wrong, and how many alternatives its step had, or why there is no step.
+    fn finish(self, stop: Result<(), Stop>) -> Result<(Option<Fault>, usize), NoStep> {
+        let mut fault = None;
+        let status = match stop {
+            Ok(()) => Status::Ended,
+            Err(Stop::Before(line)) => Status::Before(line),
+            Err(Stop::Blocked(line)) => return Err(NoStep::Blocked(line)),
+            Err(Stop::TooLong) => return Err(NoStep::TooLong),
+            Err(Stop::Assumed) => Status::Assumed,
+            Err(Stop::Fault(found)) => {
+                fault = Some(found);
+                Status::Failed
+            }
+        };
+        let thread = self.state.threads.get_mut(&self.me).expect("the thread exists");
+        thread.status = status;
+        thread.answers = self.answers;
+        if !matches!(status, Status::Before(_)) {
+            // It will never run again.
+            thread.answers.clear();
+            thread.mailbox.clear();
+        }
+        Ok((fault, self.alternatives))
+    }
+
+    /// The thread comes to a visible operation.
+    pub(super) fn turn(&mut self, line: u32) -> Result<Turn, Stop> {
+        if let Some(answer) = self.answers.get(self.used) {
+            self.used += 1;
+            return Ok(Turn::Answered(answer.clone()));
+        }
+        if self.atomic > 0 {
+            return Ok(Turn::Now(0));
+        }
+        self.permit.take().map(Turn::Now).ok_or(Stop::Before(line))
+    }
+
+    /// The visible operation that is done now returns this.
+    pub(super) fn answer(&mut self, value: Value) -> Value {
+        self.answers.push(value.clone());
+        self.used += 1;
+        value
+    }
+
+    /// A visible operation with one alternative.
+    pub(super) fn visible(
+        &mut self,
+        line: u32,
+        perform: impl FnOnce(&mut State, &ThreadId) -> Attempt,
+    ) -> Result<Value, Stop> {
+        if let Turn::Answered(value) = self.turn(line)? {
+            return Ok(value);
+        }
+        match perform(self.state, &self.me) {
+            Attempt::Done(value) => Ok(self.answer(value)),
+            Attempt::Blocked => Err(Stop::Blocked(line)),
+            Attempt::Wrong(kind) => Err(Stop::Fault((kind, line))),
+        }
+    }
+
+    /// Runs `body` as one step.
+    pub(super) fn atomically<T>(
+        &mut self,
+        line: u32,
+        body: impl FnOnce(&mut Self) -> Result<T, Stop>,
+    ) -> Result<T, Stop> {
+        if self.atomic == 0
+            && let Turn::Now(_) = self.turn(line)?
+        {
+            self.answer(Value::Unit);
+        }
+        self.atomic += 1;
+        let result = body(self);
+        self.atomic -= 1;
+        result
+    }
+
+    /// `await`: evaluates the condition at once.
+    pub(super) fn wait_until(
+        &mut self,
+        line: u32,
+        condition: impl FnOnce(&mut Self) -> Result<Value, Stop>,
+    ) -> Result<(), Stop> {
+        if let Turn::Answered(_) = self.turn(line)? {
+            return Ok(());
+        }
+        let before = self.answers.len();
+        self.atomic += 1;
+        let holds = condition(self)?.bool();
+        self.atomic -= 1;
+        // What the condition read is not needed again: it holds.
+        self.answers.truncate(before);
+        self.used = before;
+        if !holds {
+            return Err(Stop::Blocked(line));
+        }
+        self.answer(Value::Unit);
+        Ok(())
+    }
+
+    /// Runs a routine with these arguments.
+    pub(super) fn call(
+        &mut self,
+        line: u32,
+        routine: &Routine,
+        arguments: Vec<Value>,
+    ) -> Result<Value, Stop> {
+        if self.calls == MOST_CALLS {
+            return Err(Stop::Fault((ViolationKind::Resources, line)));
+        }
+        self.calls += 1;
+        let locals = routine.parameters.iter().cloned().zip(arguments).collect();
+        let outer = std::mem::replace(&mut self.locals, locals);
+        let flow = if routine.atomic {
+            self.atomically(line, |run| run.block(&routine.body))?
+        } else {
+            self.block(&routine.body)?
+        };
+        self.locals = outer;
+        self.calls -= 1;
+        match flow {
+            Flow::Return(value) => Ok(value),
+            _ => Ok(Value::Unit),
+        }
+    }
+
+    /// Counts the statements and iterations that run.
+    pub(super) fn tick(&mut self) -> Result<(), Stop> {
+        self.statements += 1;
+        if self.statements > MOST_STATEMENTS { Err(Stop::TooLong) } else { Ok(()) }
+    }
+
+    pub(super) fn block(&mut self, block: &Block) -> Result<Flow, Stop> {
+        let outer = self.locals.len();
+        for statement in block.iter() {
+            self.tick()?;
+            match self.statement(statement)? {
+                Flow::Next => {}
+                flow => {
+                    self.locals.truncate(outer);
+                    return Ok(flow);
+                }
+            }
+        }
+        self.locals.truncate(outer);
+        Ok(Flow::Next)
+    }
+}

@@ -1,0 +1,259 @@
+//! What statements do.
+
+use selvedge_core::ViolationKind;
+
+use super::arithmetic;
+use super::expressions::out_of_bounds;
+use super::operations::{self, Shared};
+use super::run::{Attempt, Flow, Run, Stop, Turn};
+use super::state::{Status, ThreadId, Value};
+use super::syntax::{Arm, Block, Expr, LockOp, Operator, Pattern, Place, Stmt, StmtKind, Target};
+
+impl Run<'_> {
+    pub(super) fn statement(&mut self, statement: &Stmt) -> Result<Flow, Stop> {
+        let line = statement.line;
+        match &statement.kind {
+            StmtKind::Skip => {}
+            StmtKind::Let(name, value) => {
+                let value = self.expr(value)?;
+                self.locals.push((name.clone(), value));
+            }
+            StmtKind::Assign(place, operator, value) => {
+                self.assign(line, place, *operator, value)?
+            }
+            StmtKind::If(condition, then, otherwise) => {
+                let block = if self.expr(condition)?.bool() { then } else { otherwise };
+                return self.block(block);
+            }
+            StmtKind::While(condition, body) => {
+                while self.expr(condition)?.bool() {
+                    self.tick()?;
+                    match self.block(body)? {
+                        Flow::Next | Flow::Continue => {}
+                        Flow::Break => break,
+                        flow @ Flow::Return(_) => return Ok(flow),
+                    }
+                }
+            }
+            StmtKind::For(name, low, high, body) => return self.count(name, low, high, body),
+            StmtKind::Break => return Ok(Flow::Break),
+            StmtKind::Continue => return Ok(Flow::Continue),
+            StmtKind::Return(None) => return Ok(Flow::Return(Value::Unit)),
+            StmtKind::Return(Some(value)) => return Ok(Flow::Return(self.expr(value)?)),
+            StmtKind::Assert(condition) => {
+                if !self.expr(condition)?.bool() {
+                    return Err(Stop::Fault((ViolationKind::Assertion, line)));
+                }
+            }
+            StmtKind::Assume(condition) => {
+                if !self.expr(condition)?.bool() {
+                    return Err(Stop::Assumed);
+                }
+            }
+            StmtKind::Await(condition) => self.wait_until(line, |run| run.expr(condition))?,
+            StmtKind::Atomic(body) => return self.atomically(line, |run| run.block(body)),
+            StmtKind::Lock(op, place) => {
+                let lock = self.shared(place)?;
+                self.lock(line, *op, &lock)?;
+            }
+            StmtKind::Locked(op, place, body) => {
+                let lock = self.shared(place)?;
+                self.lock(line, *op, &lock)?;
+                // On every exit.
+                let flow = self.block(body)?;
+                self.lock(line, op.release(), &lock)?;
+                return Ok(flow);
+            }
+            StmtKind::Join(target) => {
+                let target = self.target(line, target)?;
+                self.visible(line, |state, _| match state.threads[&target].status {
+                    Status::Ended => Attempt::Done(Value::Unit),
+                    _ => Attempt::Blocked,
+                })?;
+            }
+            StmtKind::Send(target, values) => self.send(line, target, values)?,
+            StmtKind::Receive(arms, after) => return self.receive(line, arms, after.as_ref()),
+            StmtKind::Yield => {
+                self.visible(line, |_, _| Attempt::Done(Value::Unit))?;
+            }
+            StmtKind::Expr(call) => {
+                self.expr(call)?;
+            }
+            StmtKind::Block(block) => return self.block(block),
+        }
+        Ok(Flow::Next)
+    }
+
+    fn assign(
+        &mut self,
+        line: u32,
+        place: &Place,
+        operator: Option<Operator>,
+        value: &Expr,
+    ) -> Result<(), Stop> {
+        let is_local = self.local(&place.name).is_some();
+        // From left to right: the indices, the old value, the new one.
+        let target = if is_local { None } else { Some(self.shared(place)?) };
+        let old = match (operator, &target) {
+            (None, _) => None,
+            (Some(_), None) => self.local(&place.name),
+            (Some(_), Some(shared)) => Some(self.read(line, shared)?),
+        };
+        let mut value = self.expr(value)?;
+        if let (Some(operator), Some(old)) = (operator, old) {
+            value = self.result(line, arithmetic::binary(operator, &old, &value))?;
+        }
+        match target {
+            Some(shared) => self.write(line, &shared, value),
+            None => {
+                let local = self.locals.iter_mut().rfind(|(name, _)| *name == place.name);
+                local.expect("found before").1 = value;
+                Ok(())
+            }
+        }
+    }
+
+    fn count(&mut self, name: &str, low: &Expr, high: &Expr, body: &Block) -> Result<Flow, Stop> {
+        let (low, high) = (self.expr(low)?.int(), self.expr(high)?.int());
+        for index in low..high {
+            self.tick()?;
+            let outer = self.locals.len();
+            self.locals.push((name.to_owned(), Value::Int(index)));
+            let flow = self.block(body)?;
+            self.locals.truncate(outer);
+            match flow {
+                Flow::Next | Flow::Continue => {}
+                Flow::Break => break,
+                Flow::Return(_) => return Ok(flow),
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    fn lock(&mut self, line: u32, op: LockOp, lock: &Shared) -> Result<(), Stop> {
+        self.on_object(line, lock, |object, me| operations::lock(op, object, me)).map(|_| ())
+    }
+
+    /// The thread with this name, or with this handle.
+    fn target(&mut self, line: u32, target: &Target) -> Result<ThreadId, Stop> {
+        let Target::Named(place) = target else { return Ok(self.me.clone()) };
+        if let Some(value) = self.local(&place.name) {
+            let Value::Thread(thread) = value else { panic!("{value:?} is no thread") };
+            return Ok(thread);
+        }
+        let index = match place.indices.first() {
+            Some(index) => Some(self.expr(index)?.int()),
+            None => None,
+        };
+        let number = self.program.threads.iter().position(|thread| {
+            thread.declared == place.name && thread.index.as_ref().map(|(_, value)| *value) == index
+        });
+        match number {
+            Some(number) => Ok(vec![number as u32]),
+            None => Err(out_of_bounds(line)),
+        }
+    }
+
+    fn send(&mut self, line: u32, target: &Target, values: &[Expr]) -> Result<(), Stop> {
+        let target = self.target(line, target)?;
+        let mut message = Vec::new();
+        for value in values {
+            message.push(self.expr(value)?.sent());
+        }
+        self.visible(line, |state, _| {
+            let thread = state.threads.get_mut(&target).expect("a handle is that of a thread");
+            match thread.status {
+                Status::Ended | Status::Failed => return Attempt::Wrong(ViolationKind::Misuse),
+                Status::Before(_) => thread.mailbox.push(message),
+                // It will never receive it.
+                Status::Assumed => {}
+            }
+            Attempt::Done(Value::Unit)
+        })?;
+        Ok(())
+    }
+
+    fn receive(&mut self, line: u32, arms: &[Arm], after: Option<&Block>) -> Result<Flow, Stop> {
+        // The expressions in patterns are local code before the step, the guards are evaluated in it.
+        let mut wanted = Vec::new();
+        for arm in arms {
+            wanted.push(self.wanted(&arm.patterns)?);
+        }
+        let taken = match self.turn(line)? {
+            Turn::Answered(answer) => answer,
+            Turn::Now(_) => match self.oldest(arms, &wanted)? {
+                Some((place, arm)) => {
+                    let thread = self.state.threads.get_mut(&self.me).expect("it runs");
+                    let message = thread.mailbox.remove(place);
+                    self.answer(Value::Message(arm, message))
+                }
+                None if after.is_some() => self.answer(Value::Unit),
+                None => return Err(Stop::Blocked(line)),
+            },
+        };
+        match (taken, after) {
+            (Value::Message(arm, message), _) => {
+                let outer = self.locals.len();
+                self.bind(&arms[arm].patterns, &message);
+                let flow = self.block(&arms[arm].body)?;
+                self.locals.truncate(outer);
+                Ok(flow)
+            }
+            (_, Some(after)) => self.block(after),
+            (other, None) => panic!("`receive` returns {other:?}"),
+        }
+    }
+
+    /// The values that a message must have to match, where that is not any value.
+    fn wanted(&mut self, patterns: &[Pattern]) -> Result<Vec<Option<i32>>, Stop> {
+        let mut wanted = Vec::new();
+        for pattern in patterns {
+            wanted.push(match pattern {
+                Pattern::Equal(expr) => Some(self.expr(expr)?.sent()),
+                Pattern::Any | Pattern::Bind(_) => None,
+            });
+        }
+        Ok(wanted)
+    }
+
+    /// The oldest message that matches, and the first branch that it matches.
+    fn oldest(
+        &mut self,
+        arms: &[Arm],
+        wanted: &[Vec<Option<i32>>],
+    ) -> Result<Option<(usize, usize)>, Stop> {
+        let mailbox = self.state.threads[&self.me].mailbox.clone();
+        for (place, message) in mailbox.iter().enumerate() {
+            for (number, arm) in arms.iter().enumerate() {
+                let fits = |(wanted, value): (&Option<i32>, &i32)| {
+                    wanted.is_none_or(|wanted| wanted == *value)
+                };
+                let wanted = &wanted[number];
+                if wanted.len() == message.len()
+                    && wanted.iter().zip(message).all(fits)
+                    && self.guard(arm, message)?
+                {
+                    return Ok(Some((place, number)));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn guard(&mut self, arm: &Arm, message: &[i32]) -> Result<bool, Stop> {
+        let Some(guard) = &arm.guard else { return Ok(true) };
+        let outer = self.locals.len();
+        self.bind(&arm.patterns, message);
+        let holds = self.expr(guard)?.bool();
+        self.locals.truncate(outer);
+        Ok(holds)
+    }
+
+    fn bind(&mut self, patterns: &[Pattern], message: &[i32]) {
+        for (pattern, value) in patterns.iter().zip(message) {
+            if let Pattern::Bind(name) = pattern {
+                self.locals.push((name.clone(), Value::Int(*value)));
+            }
+        }
+    }
+}
