@@ -376,12 +376,7 @@ fn agree(script: &Script) -> (usize, u64) {
 }
 
 /// Programs that are too large for brute force, of up to five threads.
-fn agree_on_random(
-    mix: Mix,
-    seed: u64,
-    programs: usize,
-    most_operations: usize,
-) -> (usize, u64) {
+fn agree_on_random(mix: Mix, seed: u64, programs: usize, most_operations: usize) -> (usize, u64) {
     let mut random = Random::new(seed);
     let (mut traces, mut redundant) = (0, 0);
     for _ in 0..programs {

@@ -10,7 +10,7 @@ use crate::shrink::shrink as shrink_sketch;
 #[derive(Clone, Debug)]
 pub enum Origin {
     /// The generator of programs for explorers.
-    Profile(Profile),
+    Profile(Box<Profile>),
     /// [`draw`](super::draw).
     Drawn,
 }
@@ -18,7 +18,7 @@ pub enum Origin {
 impl Origin {
     /// All of them.
     pub fn all() -> Vec<Self> {
-        let profiles = Profile::all().into_iter().map(Origin::Profile);
+        let profiles = Profile::all().into_iter().map(|profile| Origin::Profile(Box::new(profile)));
         profiles.chain([Origin::Drawn]).collect()
     }
 

@@ -73,7 +73,7 @@ fn corner_cases() {
 fn programs_of_all_profiles() {
     for profile in Profile::all() {
         let programs = if profile.name == "long" { 10 } else { 30 };
-        campaign(&Origin::Profile(profile), programs, 40);
+        campaign(&Origin::Profile(Box::new(profile)), programs, 40);
     }
 }
 
