@@ -58,7 +58,8 @@ impl Artist {
         };
         let atomic = level == Level::Atomic && returns == Return::Nothing && self.random.one_in(2);
         let recursive = !atomic && self.random.one_in(4);
-        let name = self.name(self.random.clone().pick(&["f", "r"]));
+        let stem: &str = ["f", "r"][self.random.clone().below(2)];
+        let name = self.name(stem);
         self.locals.clear();
         let mut parameters = Vec::new();
         let count = usize::from(recursive) + self.random.below(3);

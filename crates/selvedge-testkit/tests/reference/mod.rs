@@ -2,7 +2,7 @@
 //! what can go wrong and on which line, who waits where in a deadlock, with which values it can end, and how many
 //! interleavings it has.
 //!
-//! `SELVEDGE_FUZZ_SECONDS=600 cargo test --release -p selvedge-testkit --test reference` goes on for longer.
+//! `SELVEDGE_FUZZ_SECONDS=600 cargo test --release -p selvedge-testkit --test it reference` goes on for longer.
 
 mod corners;
 
@@ -45,7 +45,6 @@ fn programs_of_the_corpus() {
 
 /// The page from which the reference was written.
 #[test]
-#[ignore = "it has not been run since it was written"]
 fn examples_of_the_documentation() {
     let page = include_str!("../../../../docs/language.md");
     let mut compared = 0;
@@ -103,7 +102,6 @@ fn campaign(origin: &Origin, programs: u64, percent: u64) {
 
 /// The comparison is only as good as what is drawn.
 #[test]
-#[ignore = "it has not been run since it was written"]
 fn every_construct_is_drawn_and_every_program_compiles() {
     const CONSTRUCTS: [&str; 58] = [
         "if ",
