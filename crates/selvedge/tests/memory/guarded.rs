@@ -28,9 +28,11 @@ fn plain_uses_of_freed_memory_are_seen() {
     let uses: [fn(Raw<[u64; 4]>); 4] = [
         // SAFETY: none of them is: that is to be noticed.
         |shared| assert_ne!(unsafe { shared.0.cast::<u64>().add(1).read_volatile() }, 7),
+        // SAFETY: as above.
         |shared| unsafe { shared.0.cast::<u64>().add(3).write_volatile(7) },
         |shared| {
             let mut copy = [0; 4];
+            // SAFETY: as above.
             unsafe { ptr::copy_nonoverlapping(shared.0, &raw mut copy, 1) };
             std::hint::black_box(copy);
         },
