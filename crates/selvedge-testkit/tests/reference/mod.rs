@@ -49,7 +49,10 @@ fn examples_of_the_documentation() {
     let page = include_str!("../../../../docs/language.md");
     let mut compared = 0;
     for (number, part) in page.split("```").enumerate() {
-        if let (1, Some(text)) = (number % 2, part.strip_prefix("sel\n")) {
+        // Declared independence changes how a program is explored, and not what it does: the reference does not have it.
+        if let (1, Some(text)) = (number % 2, part.strip_prefix("sel\n"))
+            && !text.contains("independent(")
+        {
             let facts = same("docs/language.md", text);
             compared += usize::from(facts.is_some());
         }
@@ -77,9 +80,8 @@ fn programs_of_all_profiles() {
 }
 
 #[test]
-#[ignore = "one of the first 400 programs differs, and it is not known yet which side is right"]
 fn drawn_programs() {
-    campaign(&Origin::Drawn, 1_500, 80);
+    campaign(&Origin::Drawn, 400, 80);
 }
 
 /// Compares programs of an origin; so many percent of them must be small enough.
