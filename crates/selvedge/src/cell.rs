@@ -157,7 +157,7 @@ fn touch(engine: &Engine, object: ObjectId, mode: Mode, spot: Spot) {
 fn operations() -> u64 {
     Engine::try_enter().map_or(0, |engine| {
         let rt = engine.rt();
-        rt.threads[rt.current].operations
+        rt.threads[rt.now.current].operations
     })
 }
 
@@ -169,7 +169,7 @@ impl Drop for Access {
             && !crate::rt::is_unwinding()
             && let Some(engine) = Engine::try_enter()
         {
-            engine.rt().touching[0] = Some(self.touching);
+            engine.rt().now.own.touching[0] = Some(self.touching);
             touch(&engine, self.object, self.mode, self.spot);
         }
     }

@@ -21,7 +21,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use selvedge_core::Mode;
 
-use crate::rt::fiber::Abort;
+use crate::rt::body::Abort;
 use crate::rt::{Engine, Header, Restorer, Spot, Touch};
 use crate::sync::Notify;
 use crate::thread;

@@ -457,6 +457,9 @@ mod short_names;
 mod turns;
 mod watch;
 
+#[cfg(test)]
+mod tests;
+
 pub mod alloc;
 pub mod cell;
 pub mod future;
@@ -468,6 +471,6 @@ pub use alloc::Reuse;
 pub use check::{Builder, check, check_random, replay};
 pub use outcome::Outcome;
 pub use rt::arena::Allocator;
-pub use rt::runtime::RwLockPolicy;
+pub use rt::world::RwLockPolicy;
 pub use selvedge_core::{Counts, Report, Verdict, ViolationKind};
 pub use selvedge_explore::Algorithm;

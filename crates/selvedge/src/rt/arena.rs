@@ -14,10 +14,11 @@ use std::ptr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
+use selvedge_rt::keep_room;
+
 use super::blocks::{Block, note_free};
-use super::engine::keep_room;
+use super::hooks::running;
 use super::reuse::choose;
-use super::runtime::running;
 use super::watched::note_allocated;
 
 /// Spans are multiples of this.
@@ -106,7 +107,7 @@ pub(crate) struct Arena {
     /// The blocks of this execution, in the order of their offsets.
     log: Vec<Block>,
     /// The address of what is known about its check.
-    pub(crate) owner: usize,
+    owner: usize,
     /// Whether each allocation is looked at: it may be a step, or of a block that is watched.
     pub(crate) asks: bool,
 }
@@ -120,7 +121,8 @@ pub(crate) struct Filled {
 }
 
 impl Arena {
-    pub(crate) fn new(thread: usize) -> Self {
+    /// `owner`: the address of what is known about its check.
+    pub(crate) fn new(thread: usize, owner: usize) -> Self {
         Self {
             thread: thread as u32,
             bump: 0,
@@ -131,7 +133,7 @@ impl Arena {
             most_kept: 16,
             elsewhere: false,
             log: Vec::new(),
-            owner: 0,
+            owner,
             asks: false,
         }
     }
@@ -578,7 +580,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
 
 /// Whether memory of checked code can be told apart: tries it.
 pub(crate) fn is_installed() -> bool {
-    let mut arena = Arena::new(0);
+    let mut arena = Arena::new(0, 0);
     let before = switch(&raw mut arena);
     let probe = Box::new(0_u64);
     switch(before);

@@ -11,8 +11,7 @@ use smallvec::SmallVec;
 use super::lock::{Acquire, Hold, Lock};
 use super::mutex::{Mutex, MutexGuard};
 use super::{LockResult, PoisonError};
-use crate::rt::runtime::{Runtime, State};
-use crate::rt::{Engine, Header, Operation, Restorer, Spot};
+use crate::rt::{Engine, Header, Operation, Restorer, Runtime, Spot, State};
 
 /// A condition variable, as [`std::sync::Condvar`]. Waits may end without reason, as there: see
 /// [`Builder::spurious`](crate::Builder::spurious).
@@ -310,7 +309,7 @@ struct Wait {
     timed: bool,
 }
 
-impl Operation for Wait {
+impl Operation<Runtime> for Wait {
     fn choices(&self, _rt: &Runtime, _me: usize) -> u32 {
         if self.timed { 2 } else { 1 }
     }
@@ -339,14 +338,14 @@ struct Woken<'a> {
     timed: bool,
 }
 
-impl Operation for Woken<'_> {
+impl Operation<Runtime> for Woken<'_> {
     fn is_enabled(&self, rt: &Runtime, me: usize) -> bool {
         Acquire { object: self.mutex, lock: self.lock, hold: Hold::Alone }.is_enabled(rt, me)
     }
 
     fn effect(&self, rt: &mut Runtime, me: usize, _choice: u32, effect: &mut Effect) {
         effect.footprint.add(self.mutex, Mode::Acquire);
-        effect.footprint.add(rt.threads[me].wake, Mode::Woken);
+        effect.footprint.add(rt.known[me].wake, Mode::Woken);
         effect.flexibility = Flexibility::Lock;
     }
 
@@ -373,7 +372,7 @@ struct Notify<'a> {
     all: bool,
 }
 
-impl Operation for Notify<'_> {
+impl Operation<Runtime> for Notify<'_> {
     fn choices(&self, _rt: &Runtime, _me: usize) -> u32 {
         match self.all {
             true => 1,
@@ -384,7 +383,7 @@ impl Operation for Notify<'_> {
     fn effect(&self, rt: &mut Runtime, _me: usize, choice: u32, effect: &mut Effect) {
         effect.footprint.add(self.condition, Mode::Signal);
         for waiter in chosen(self.waiters, self.all, choice) {
-            effect.footprint.add(rt.threads[waiter].wake, Mode::Wake);
+            effect.footprint.add(rt.known[waiter].wake, Mode::Wake);
         }
         effect.flexibility = Flexibility::Conditional;
     }

@@ -108,7 +108,7 @@ impl<T: ?Sized> Guarded<T> {
         let Some(engine) = Engine::try_enter() else { return };
         let object = self.object(&engine);
         // A thread that is taken down did not panic: destructors that come next find no poison.
-        let poisons = poisons && !engine.rt().threads[engine.me()].aborting;
+        let poisons = poisons && !engine.rt().threads[engine.me()].own.aborting;
         if poisons {
             self.touch_poison(Poison::Leave, taken.spot);
             self.lock.poison();

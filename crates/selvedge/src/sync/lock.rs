@@ -6,8 +6,9 @@ use std::num::NonZero;
 use selvedge_core::{Effect, Flexibility, Mode, ObjectId, ViolationKind};
 use smallvec::SmallVec;
 
-use crate::rt::runtime::{Found, Runtime, Wants};
-use crate::rt::{Engine, Operation, Spot, Subject, Touch, Waits, is_unwinding};
+use crate::rt::{
+    Engine, Found, Operation, Runtime, Spot, Subject, Touch, Waits, Wants, is_unwinding,
+};
 
 /// The state of a lock. It lives in the lock itself.
 pub(crate) struct Lock {
@@ -200,7 +201,7 @@ impl Lock {
             engine.found(object, self.found(Wants::Lock(hold.mode())));
         }
         self.take(hold, me);
-        engine.rt().leaks.hold(object, me, spot);
+        engine.rt().now.leaks.hold(object, me, spot);
         if engine.watches() {
             self.note_acquired(engine, object);
         }
@@ -218,8 +219,8 @@ impl Lock {
     #[cold]
     fn refuse(&self, engine: &Engine, object: ObjectId, hold: Hold, spot: Spot) -> ! {
         let rt = engine.rt();
-        let (me, name) = (rt.thread_name(rt.current), rt.object_name(object));
-        let held = rt.leaks.held_at(object, rt.current);
+        let (me, name) = (rt.thread_name(rt.now.current), rt.object_name(object));
+        let held = rt.now.leaks.held_at(object, rt.now.current);
         let message = format!(
             "{me} takes {name} again ({}), which it holds already: it would wait for itself",
             hold.verb()
@@ -251,7 +252,7 @@ impl Lock {
         if free {
             self.take(hold, me);
             self.note_state(engine, object);
-            engine.rt().leaks.hold(object, me, spot);
+            engine.rt().now.leaks.hold(object, me, spot);
         }
         match free || self.is_own(hold, me) {
             true => engine.looked_inside(object),
@@ -297,7 +298,7 @@ impl Lock {
         self.released(engine, object, Hold::Write, changed);
         self.take(Hold::Read, engine.me());
         self.note_state(engine, object);
-        engine.rt().leaks.hold(object, engine.me(), spot);
+        engine.rt().now.leaks.hold(object, engine.me(), spot);
     }
 
     #[inline]
@@ -305,7 +306,7 @@ impl Lock {
         let me = engine.me();
         engine.found(object, self.found(Wants::Nothing));
         self.give_up(hold, me);
-        engine.rt().leaks.let_go(object, me);
+        engine.rt().now.leaks.let_go(object, me);
         if engine.watches() {
             self.note_released(engine, object, changed);
         }
@@ -333,7 +334,7 @@ pub(crate) struct Acquire<'a> {
     pub(crate) hold: Hold,
 }
 
-impl Operation for Acquire<'_> {
+impl Operation<Runtime> for Acquire<'_> {
     #[inline]
     fn is_subject_to(&self) -> Subject {
         Subject::Waiting
@@ -384,7 +385,7 @@ impl TryAcquire<'_> {
     }
 }
 
-impl Operation for TryAcquire<'_> {
+impl Operation<Runtime> for TryAcquire<'_> {
     fn choices(&self, _rt: &Runtime, _me: usize) -> u32 {
         if self.is_open() { 2 } else { 1 }
     }
@@ -431,7 +432,7 @@ pub(super) enum Poison {
     Clear,
 }
 
-impl Operation for TouchPoison {
+impl Operation<Runtime> for TouchPoison {
     fn effect(&self, _rt: &mut Runtime, _me: usize, _choice: u32, effect: &mut Effect) {
         let mode = if self.what == Poison::Look { Mode::Read } else { Mode::Write };
         effect.footprint.add(self.poison, mode);

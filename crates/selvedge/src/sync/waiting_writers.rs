@@ -11,8 +11,7 @@
 use selvedge_core::{Effect, Flexibility, Mode, ObjectId};
 
 use super::lock::{Hold, Lock};
-use crate::rt::runtime::{Runtime, State};
-use crate::rt::{Engine, Operation, Spot, Subject, Waits};
+use crate::rt::{Engine, Operation, Runtime, Spot, State, Subject, Waits};
 
 impl Lock {
     /// Tries what happens if the reader waits for a writer that waits.
@@ -49,7 +48,7 @@ struct Queue {
     object: ObjectId,
 }
 
-impl Operation for Queue {
+impl Operation<Runtime> for Queue {
     fn choices(&self, _rt: &Runtime, _me: usize) -> u32 {
         2
     }
@@ -75,7 +74,7 @@ struct Queued<'a> {
     lock: &'a Lock,
 }
 
-impl Operation for Queued<'_> {
+impl Operation<Runtime> for Queued<'_> {
     fn is_enabled(&self, _rt: &Runtime, _me: usize) -> bool {
         false
     }
@@ -124,7 +123,7 @@ struct Announce<'a> {
     lock: &'a Lock,
 }
 
-impl Operation for Announce<'_> {
+impl Operation<Runtime> for Announce<'_> {
     fn is_subject_to(&self) -> Subject {
         Subject::Nothing
     }

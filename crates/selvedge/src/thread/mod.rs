@@ -17,7 +17,7 @@
 
 mod builder;
 mod handle;
-pub(crate) mod local;
+mod local;
 mod parking;
 mod scoped;
 
@@ -26,6 +26,7 @@ use std::num::NonZero;
 use std::panic::Location;
 
 use crate::rt::Engine;
+use crate::rt::counted::note_self;
 
 pub use builder::{Builder, spawn};
 pub use handle::{JoinHandle, Thread, ThreadId, current};
@@ -66,7 +67,7 @@ pub fn panicking() -> bool {
     if let Some(engine) = Engine::try_enter()
         && engine.rt().shared.panics_are_results
     {
-        engine.note_self();
+        note_self(engine.rt());
     }
     crate::rt::is_unwinding()
 }

@@ -7,9 +7,9 @@ use std::panic::Location;
 use selvedge_core::{Mode, ObjectId};
 
 use super::Ordering;
-use crate::rt::operation::ordering;
-use crate::rt::runtime::{Found, Runtime};
-use crate::rt::{Compare, Engine, Header, Restorer, Spot, Touch};
+use crate::rt::counted::is_dropping;
+use crate::rt::reuse::published;
+use crate::rt::{Compare, Engine, Found, Header, Restorer, Runtime, Spot, Touch, ordering};
 
 /// A value as bits, to see whether it has changed.
 pub(super) trait Value: Copy + PartialEq + Debug {
@@ -61,7 +61,7 @@ impl<T: Value> Core<T> {
         let value = self.value.get();
         engine.found(object, found(value, None));
         engine.saw(object, Mode::Read, value.bits(), value.bits());
-        engine.published(value.bits());
+        published(&engine, value.bits());
         engine.only_looked(object, spot);
         engine.note(|rt| {
             let (name, value) = (rt.object_name(object), value.text(rt));
@@ -88,7 +88,7 @@ impl<T: Value> Core<T> {
         engine.visible(&touch, spot);
         engine.found(object, found(self.value.replace(value), None));
         engine.saw(object, Mode::Read, value.bits(), value.bits());
-        engine.published(value.bits());
+        published(&engine, value.bits());
         engine.note(|rt| {
             let (name, value) = (rt.object_name(object), value.text(rt));
             format!("store {name}{} ← {value}", ordering(Some(order)))
@@ -118,7 +118,7 @@ impl<T: Value> Core<T> {
         }
         engine.found(object, found(old, None));
         engine.saw(object, Mode::Read, old.bits(), new.bits());
-        engine.published(new.bits());
+        published(&engine, new.bits());
         engine.note(|rt| {
             let (name, old, new) = (rt.object_name(object), old.text(rt), new.text(rt));
             format!("{verb} {name}{}: {old} → {new}", ordering(Some(order)))
@@ -154,7 +154,7 @@ impl<T: Value> Core<T> {
         }
         engine.found(object, found(old, Some(expected)));
         engine.saw(object, Mode::Read, old.bits(), self.value.get().bits());
-        engine.published(self.value.get().bits());
+        published(&engine, self.value.get().bits());
         engine.note(|rt| {
             let (name, order) = (rt.object_name(object), ordering(Some(success)));
             let (old, new, expected) = (old.text(rt), new.text(rt), expected.text(rt));
@@ -212,7 +212,7 @@ impl<T: Value> Core<T> {
     fn own(&self, verb: &'static str, spot: Spot) {
         let Some(engine) = Engine::try_enter() else { return };
         // Whoever drops the last reference is alone: that is no reason to count them.
-        if engine.is_dropping() {
+        if is_dropping(engine.rt()) {
             return;
         }
         let object = self.object(&engine);
@@ -240,7 +240,7 @@ impl<T: Value> Core<T> {
         engine.visible(&touch, spot);
         let value = self.value.get();
         engine.saw(object, Mode::Probe, value.bits(), value.bits());
-        engine.published(value.bits());
+        published(&engine, value.bits());
         engine.note(|rt| format!("unsync_load {} → {}", rt.object_name(object), value.text(rt)));
         value
     }

@@ -7,8 +7,7 @@ use std::collections::VecDeque;
 use selvedge_core::{Effect, Flexibility, Mode, ObjectId};
 
 use super::{RecvTimeoutError, TryRecvError, TrySendError, refuse};
-use crate::rt::runtime::Runtime;
-use crate::rt::{Engine, Header, Operation, Spot, Touch};
+use crate::rt::{Engine, Header, Operation, Runtime, Spot, Touch};
 
 pub(super) struct Bounded<T> {
     header: Header,
@@ -220,7 +219,7 @@ struct Put<'a> {
     waits: Option<&'static str>,
 }
 
-impl Operation for Put<'_> {
+impl Operation<Runtime> for Put<'_> {
     fn is_enabled(&self, _rt: &Runtime, _me: usize) -> bool {
         (self.ready)()
     }
@@ -266,7 +265,7 @@ enum Kind {
     },
 }
 
-impl Operation for Take<'_> {
+impl Operation<Runtime> for Take<'_> {
     fn is_enabled(&self, _rt: &Runtime, _me: usize) -> bool {
         !matches!(self.kind, Kind::Waits { .. }) || (self.has)() || (self.gone)()
     }

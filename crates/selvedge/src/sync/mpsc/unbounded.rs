@@ -7,8 +7,7 @@ use std::collections::VecDeque;
 use selvedge_core::{Effect, Flexibility, Mode, ObjectId};
 
 use super::{RecvTimeoutError, TryRecvError, refuse};
-use crate::rt::runtime::Runtime;
-use crate::rt::{Engine, Header, Operation, Spot, Touch};
+use crate::rt::{Engine, Header, Operation, Runtime, Spot, Touch};
 
 pub(super) struct Unbounded<T> {
     header: Header,
@@ -41,7 +40,7 @@ impl<T> Unbounded<T> {
     }
 
     fn objects(&self, engine: &Engine) -> Objects {
-        let epoch = engine.rt().epoch;
+        let epoch = engine.rt().now.epoch;
         if let Some((when, known)) = self.objects.get()
             && when == epoch
         {
@@ -62,9 +61,9 @@ impl<T> Unbounded<T> {
         let objects = self.objects(&engine);
         engine.visible(&Send { objects }, spot);
         let rt = engine.rt();
-        let me = rt.current;
-        let object = rt.names.message(me, rt.threads[me].sent);
-        rt.threads[me].sent += 1;
+        let me = rt.now.current;
+        let object = rt.names.message(me, rt.threads[me].own.sent);
+        rt.threads[me].own.sent += 1;
         engine.looked(objects.receiver, Mode::Alive);
         if !self.receiver.get() {
             engine.note(|rt| {
@@ -184,9 +183,9 @@ struct Send {
     objects: Objects,
 }
 
-impl Operation for Send {
+impl Operation<Runtime> for Send {
     fn effect(&self, rt: &mut Runtime, me: usize, _choice: u32, effect: &mut Effect) {
-        let message = rt.names.message(me, rt.threads[me].sent);
+        let message = rt.names.message(me, rt.threads[me].own.sent);
         effect.footprint.add(self.objects.mailbox, Mode::Send);
         effect.footprint.add(message, Mode::Post);
         effect.footprint.add(self.objects.receiver, Mode::Alive);
@@ -205,7 +204,7 @@ struct Receive<'a> {
     timed: bool,
 }
 
-impl Operation for Receive<'_> {
+impl Operation<Runtime> for Receive<'_> {
     fn is_enabled(&self, _rt: &Runtime, _me: usize) -> bool {
         !self.waits || (self.front)().is_some() || (self.gone)()
     }
@@ -244,7 +243,7 @@ struct BeginTimed<'a> {
     gone: &'a dyn Fn() -> bool,
 }
 
-impl Operation for BeginTimed<'_> {
+impl Operation<Runtime> for BeginTimed<'_> {
     fn choices(&self, _rt: &Runtime, _me: usize) -> u32 {
         if (self.front)().is_some() || (self.gone)() { 1 } else { 2 }
     }

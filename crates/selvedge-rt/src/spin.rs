@@ -9,15 +9,18 @@
 //! is tried out (`alone.rs`): left alone, does it leave the loop? If so, it does not stand still
 //! here: its turns are steps like all others. They are also as long as it comes to new states.
 
+use rustc_hash::FxHashMap;
 use selvedge_core::{Effect, Flexibility, Mode, ObjectId};
 
-use super::alone::{Decided, Key, TurnDoes};
-use super::engine::Engine;
-use super::names::mix;
-use super::operation::{Operation, Spot};
-use super::runtime::{Runtime, Way};
-use super::state::Registers;
-use super::unhinted::Looks;
+use crate::alone::{Alone, Decided, Key, TurnDoes};
+use crate::engine::Engine;
+use crate::hooks::Hooks;
+use crate::names::mix;
+use crate::operation::Operation;
+use crate::registers::Registers;
+use crate::runtime::{Runtime, Way};
+use crate::unhinted::Looks;
+use crate::world::{Advice, World};
 
 /// A thread that touches more objects than this in one turn does not stand still.
 const MOST_OBJECTS: usize = 64;
@@ -34,15 +37,15 @@ const MOST_TURNS: u32 = 1_000;
 
 /// The text of a step that is the end of a turn. There may be one more or less of them in another process,
 /// where it is not known yet that a loop gives up; so neither reports nor schedules have them.
-pub(crate) const SPIN_STEP: &str = "";
+pub const SPIN_STEP: &str = "";
 
 /// The bits of a lock's value that say who has it. The others stand for what it guards.
 const HELD: u64 = 0b11;
 
 /// Something that a thread saw.
 #[derive(Clone, Copy)]
-pub(super) struct Seen {
-    pub(super) object: ObjectId,
+pub(crate) struct Seen {
+    pub(crate) object: ObjectId,
     /// How to look at it.
     look: Mode,
     value: u64,
@@ -108,8 +111,8 @@ impl Turn {
 }
 
 /// A place where a thread spins. A loop may have several, and others inside it.
-struct Spinning {
-    spot: Spot,
+struct Spinning<W: World> {
+    spot: W::Spot,
     /// What it touched since it was last there, and what it had touched before.
     turn: Turn,
     last: Vec<ObjectId>,
@@ -123,31 +126,63 @@ struct Spinning {
 }
 
 /// What a thread touched since it last spun.
-#[derive(Default)]
-pub(crate) struct Touched {
+pub struct Touched<W: World> {
     /// Since it last spun anywhere.
     recent: Turn,
     /// Where it spun, the place of the last time at the end.
-    places: Vec<Spinning>,
+    places: Vec<Spinning<W>>,
     /// How often it went round anywhere.
     turns: u32,
     /// Whether it touched something else than in the turn before.
-    pub(super) varies: bool,
+    pub(crate) varies: bool,
     /// All that it came to know so far, as one number: with the same it is in the same state.
     history: u64,
     /// While it runs alone: what it learned in this turn.
     learned: Option<Vec<(u64, u64)>>,
     /// What it looked at without changing anything.
-    pub(super) looks: Looks,
+    pub(crate) looks: Looks<W>,
     /// Where it stands in a loop.
-    pub(super) stands: Option<(Key, Option<Registers>)>,
+    pub(crate) stands: Option<(Key<W>, Option<Registers>)>,
     /// Whether nobody knows if that loop gives up.
-    pub(super) undecided: bool,
+    pub(crate) undecided: bool,
     /// Whether it stands in a loop that is only taken to wait.
-    pub(super) assumed: bool,
+    pub(crate) assumed: bool,
 }
 
-impl Touched {
+impl<W: World> Default for Touched<W> {
+    fn default() -> Self {
+        Self {
+            recent: Turn::default(),
+            places: Vec::new(),
+            turns: 0,
+            varies: false,
+            history: 0,
+            learned: None,
+            looks: Looks::default(),
+            stands: None,
+            undecided: false,
+            assumed: false,
+        }
+    }
+}
+
+/// What an execution knows about spin loops.
+pub(crate) struct Spins<W: World> {
+    /// Per object, its value or how often it was changed.
+    pub(crate) values: Vec<u64>,
+    /// Per object, how many steps were taken when it was last changed so that its value does not show it.
+    changed_at: FxHashMap<ObjectId, usize>,
+    /// A thread that runs alone to see whether it gives up a spin loop.
+    pub(crate) alone: Option<Alone<W>>,
+}
+
+impl<W: World> Default for Spins<W> {
+    fn default() -> Self {
+        Self { values: Vec::new(), changed_at: FxHashMap::default(), alone: None }
+    }
+}
+
+impl<W: World> Touched<W> {
     fn keep(&mut self, new: Seen) {
         self.recent.keep(new);
         self.places.iter_mut().for_each(|place| place.turn.keep(new));
@@ -161,19 +196,11 @@ impl Touched {
     }
 
     /// What it touched since it was last where it spins now.
-    pub(super) fn seen(&self) -> &[Seen] {
+    pub(crate) fn seen(&self) -> &[Seen] {
         self.places.last().map_or(&[], |place| &place.turn.seen)
     }
 
-    pub(crate) fn clear(&mut self) {
-        let (mut recent, mut places) =
-            (std::mem::take(&mut self.recent), std::mem::take(&mut self.places));
-        recent.clear();
-        places.clear();
-        *self = Self { recent, places, ..Self::default() };
-    }
-
-    pub(super) fn history(&self) -> u64 {
+    pub(crate) fn history(&self) -> u64 {
         self.history
     }
 
@@ -192,7 +219,7 @@ impl Touched {
     }
 
     /// The thread's visible operations before and after its last turn.
-    pub(super) fn last_turn(&self) -> (u64, u64) {
+    pub(crate) fn last_turn(&self) -> (u64, u64) {
         let place = self.places.last();
         place.map_or((0, 0), |place| (place.operations - place.in_turn, place.operations))
     }
@@ -206,13 +233,13 @@ impl Touched {
 
     /// From now on keeps in mind what is learned in a turn, and forgets it at its end: then nothing in the
     /// engine differs from turn to turn.
-    pub(super) fn forget_turns(&mut self) {
+    pub(crate) fn forget_turns(&mut self) {
         self.learned = Some(Vec::new());
     }
 
     /// Forgets what was learned in a turn that began with `before`. Gives the history that would begin
     /// the next one after `so_far`.
-    pub(super) fn forget_turn(&mut self, before: u64, so_far: u64) -> u64 {
+    pub(crate) fn forget_turn(&mut self, before: u64, so_far: u64) -> u64 {
         self.start_turn();
         self.history = before;
         let turn = self.learned.iter_mut().flat_map(|turn| turn.drain(..));
@@ -220,8 +247,8 @@ impl Touched {
     }
 
     /// Whether the thread, which spins at `spot`, is at the end of a turn of a loop.
-    fn ends_turn(&mut self, spot: Spot, operations: u64) -> bool {
-        let known = self.places.iter().position(|place| std::ptr::eq(place.spot, spot));
+    fn ends_turn(&mut self, spot: W::Spot, operations: u64) -> bool {
+        let known = self.places.iter().position(|place| W::is_same(place.spot, spot));
         let Some(known) = known else {
             self.add_place(spot, operations);
             return false;
@@ -243,7 +270,7 @@ impl Touched {
     }
 
     /// The thread spins at a place where it was not yet, or not for long.
-    fn add_place(&mut self, spot: Spot, operations: u64) {
+    fn add_place(&mut self, spot: W::Spot, operations: u64) {
         if self.places.len() >= MOST_PLACES {
             self.places.remove(0);
         }
@@ -260,24 +287,25 @@ impl Touched {
     }
 }
 
-fn endless(thread: &str, spot: Spot) -> String {
+fn endless<W: World>(thread: &str, spot: W::Spot) -> String {
+    let advice = W::advice(Advice::EndlessLoop);
     format!(
         "{thread} went round {MOST_TURNS} times in spin loops, now at {spot}, and changed something, or came to \
-         a new state, each time; let the loop end sooner, or set `Builder::max_steps` if it ends by itself"
+         a new state, each time; {advice}"
     )
 }
 
-impl Engine {
+impl<W: Hooks> Engine<W> {
     /// Whether it matters what threads touch: there are spin loops, or operations that may end without reason.
     #[inline]
-    pub(crate) fn watches(&self) -> bool {
+    pub fn watches(&self) -> bool {
         self.rt().shared.learned.watches.get()
     }
 
     /// The running thread found `found` in `object` and left `now` there. `look`: the mode in which
     /// it would look again.
     #[inline]
-    pub(crate) fn saw(&self, object: ObjectId, look: Mode, found: u64, now: u64) {
+    pub fn saw(&self, object: ObjectId, look: Mode, found: u64, now: u64) {
         if self.watches() {
             self.rt().note_found(object, look, found, now);
         }
@@ -285,7 +313,7 @@ impl Engine {
 
     /// Somebody has a lock now, or nobody.
     #[inline]
-    pub(crate) fn is_held(&self, object: ObjectId, written: bool, read: bool) {
+    pub fn is_held(&self, object: ObjectId, written: bool, read: bool) {
         if self.watches() {
             let rt = self.rt();
             let held = u64::from(written) | u64::from(read) << 1;
@@ -295,7 +323,7 @@ impl Engine {
 
     /// The running thread looked at what a lock guards.
     #[inline]
-    pub(crate) fn looked_inside(&self, object: ObjectId) {
+    pub fn looked_inside(&self, object: ObjectId) {
         if self.watches() {
             let rt = self.rt();
             rt.note_look(object, Mode::Probe, !HELD);
@@ -305,7 +333,7 @@ impl Engine {
     /// The running thread changed `object` in a way that its value does not show. That it did so
     /// itself is no reason to look again.
     #[inline]
-    pub(crate) fn changed(&self, object: ObjectId, look: Mode) {
+    pub fn changed(&self, object: ObjectId, look: Mode) {
         if self.watches() {
             let rt = self.rt();
             rt.note_change(object, look);
@@ -314,7 +342,7 @@ impl Engine {
 
     /// The running thread looked at `object`.
     #[inline]
-    pub(crate) fn looked(&self, object: ObjectId, look: Mode) {
+    pub fn looked(&self, object: ObjectId, look: Mode) {
         if self.watches() {
             let rt = self.rt();
             rt.note_look(object, look, !0);
@@ -324,7 +352,7 @@ impl Engine {
     /// The running thread came to know something that it does not look at again in a loop: what
     /// others left in `object`, and `more`.
     #[inline]
-    pub(crate) fn heard(&self, object: ObjectId, more: u64) {
+    pub fn heard(&self, object: ObjectId, more: u64) {
         if self.watches() {
             let rt = self.rt();
             rt.note_heard(object, more);
@@ -333,31 +361,31 @@ impl Engine {
 
     /// The running thread's step had alternatives, and this one was taken.
     #[cold]
-    pub(crate) fn chose(&self, choice: u32) {
+    pub fn chose(&self, choice: u32) {
         let rt = self.rt();
-        rt.threads[rt.current].touched.learn(u64::MAX, u64::from(choice));
+        rt.threads[rt.now.current].touched.learn(u64::MAX, u64::from(choice));
     }
 
     /// One turn of a spin loop. Part of the function with the loop, as are those that call it: the frame
     /// of a function that is called anew in each turn has in it what others left there.
     #[inline(always)]
-    pub(crate) fn spin(&self, verb: &'static str, spot: Spot) {
+    pub fn spin(&self, verb: &'static str, spot: W::Spot) {
         // Not further down, where the engine has something else on the stack each time.
         let registers = Registers::here();
         self.turn(verb, spot, registers);
     }
 
     #[inline(never)]
-    fn turn(&self, verb: &'static str, spot: Spot, registers: Option<Registers>) {
+    fn turn(&self, verb: &'static str, spot: W::Spot, registers: Option<Registers>) {
         let rt = self.rt();
-        let me = rt.current;
-        if rt.way == Way::Trial {
+        let me = rt.now.current;
+        if rt.now.way == Way::Trial {
             return;
         }
         if !rt.shared.learned.spins.get() {
             // What was read so far is not known: again, from the start. What is left of an execution that is
             // over teaches nothing.
-            if rt.way == Way::Announce {
+            if rt.now.way == Way::Announce {
                 rt.shared.learned.spins.set(true);
                 rt.shared.learned.watches.set(true);
                 rt.learn();
@@ -370,19 +398,19 @@ impl Engine {
         if touched.recent.seen.is_empty() {
             return;
         }
-        if rt.way == Way::Alone {
+        if rt.now.way == Way::Alone {
             return self.turn_alone(spot, registers);
         }
         touched.turns += 1;
-        if touched.turns > MOST_TURNS && rt.shared.ends_loops {
-            self.give_up(endless(&rt.thread_name(me), spot));
+        if touched.turns > MOST_TURNS && rt.shared.settings.ends_loops {
+            self.give_up(endless::<W>(&rt.thread_name(me), spot));
         }
         if !touched.ends_turn(spot, operations) {
             return touched.start_turn();
         }
         let thread = rt.names.stable_thread(me);
         let key = Key { thread, spot, history: touched.history };
-        let decided = match rt.shared.spin_turns {
+        let decided = match rt.shared.settings.spin_turns {
             0 => Some(Decided::Waits),
             // It is left to the limit of steps that was asked for.
             _ if touched.turns > MOST_TURNS => Some(Decided::GivesUp),
@@ -397,7 +425,7 @@ impl Engine {
             None => touched.undecided = true,
         }
         touched.stands = Some((key, registers));
-        if touched.assumed || rt.shared.spin_turns == 0 {
+        if touched.assumed || rt.shared.settings.spin_turns == 0 {
             rt.shared.assumed.set(Some(spot));
         }
         self.visible(&Spin { verb }, spot);
@@ -408,11 +436,11 @@ impl Engine {
     }
 }
 
-impl Engine {
+impl<W: Hooks> Engine<W> {
     /// The running step is the end of a turn, and nothing else.
     fn note_spin(&self) {
         let rt = self.rt();
-        let last = rt.threads[rt.current].last_step.filter(|_| rt.way == Way::Announce);
+        let last = rt.threads[rt.now.current].last_step.filter(|_| rt.now.way == Way::Announce);
         if let Some(step) = last.and_then(|last| rt.log.get_mut(last)) {
             step.spins = true;
         }
@@ -422,16 +450,16 @@ impl Engine {
 
 // Not part of the functions that call them: there, numbers that differ from turn to turn would be left
 // in registers and on the stack, and the code would seem to come to a new state each time.
-impl Runtime {
+impl<W: Hooks> Runtime<W> {
     #[inline(never)]
     fn note_found(&mut self, object: ObjectId, look: Mode, found: u64, now: u64) {
-        self.note_seen(object, look, self.steady(found), !0);
-        self.note_value(object, self.steady(now));
+        self.note_seen(object, look, W::steady(self, found), !0);
+        self.note_value(object, W::steady(self, now));
     }
 
     #[inline(never)]
     fn note_seen(&mut self, object: ObjectId, look: Mode, value: u64, bits: u64) {
-        let touched = &mut self.threads[self.current].touched;
+        let touched = &mut self.threads[self.now.current].touched;
         touched.keep(Seen { object, look, value, bits });
         touched.learn(self.names.stable(object), value);
     }
@@ -444,45 +472,45 @@ impl Runtime {
     #[inline(never)]
     fn note_heard(&mut self, object: ObjectId, more: u64) {
         let value = self.value(object) & !HELD;
-        self.threads[self.current].touched.learn(value, more);
+        self.threads[self.now.current].touched.learn(value, more);
     }
 
     fn value(&self, object: ObjectId) -> u64 {
-        self.values.get(object.index()).copied().unwrap_or(0)
+        self.now.spins.values.get(object.index()).copied().unwrap_or(0)
     }
 
     #[inline(never)]
     fn note_value(&mut self, object: ObjectId, value: u64) {
-        if self.values.len() <= object.index() {
-            self.values.resize(self.names.len().max(object.index() + 1), 0);
+        if self.now.spins.values.len() <= object.index() {
+            self.now.spins.values.resize(self.names.len().max(object.index() + 1), 0);
         }
-        self.values[object.index()] = value;
+        self.now.spins.values[object.index()] = value;
     }
 
     /// The new value stands for the running thread and all that it knew when it changed the object.
     #[inline(never)]
     fn note_change(&mut self, object: ObjectId, look: Mode) {
         let before = self.value(object);
-        let me = self.names.stable_thread(self.current);
-        let touched = &mut self.threads[self.current].touched;
+        let me = self.names.stable_thread(self.now.current);
+        let touched = &mut self.threads[self.now.current].touched;
         touched.learn(self.names.stable(object), before & !HELD);
         let now = (mix(mix(before & !HELD, me), touched.history) & !HELD) | (before & HELD);
         touched.keep_change(object, look, before, now);
         self.note_value(object, now);
-        if let Some(step) = self.threads[self.current].last_step {
-            self.changed_at.insert(object, step + 1);
+        if let Some(step) = self.threads[self.now.current].last_step {
+            self.now.spins.changed_at.insert(object, step + 1);
         }
     }
 
     /// Whether something that the thread saw differs now.
-    pub(super) fn has_changed(&self, thread: usize) -> bool {
+    pub(crate) fn has_changed(&self, thread: usize) -> bool {
         let seen = self.threads[thread].touched.seen();
         seen.iter().any(|seen| seen.differs_from(self.value(seen.object)))
     }
 
     /// If nothing differs but what locks guard, a number for that: others had the locks, but they may
     /// have changed nothing.
-    pub(super) fn changed_inside(&self, thread: usize) -> Option<u64> {
+    pub(crate) fn changed_inside(&self, thread: usize) -> Option<u64> {
         let seen = self.threads[thread].touched.seen();
         let differs = |seen: &&Seen| seen.differs_from(self.value(seen.object));
         let only_inside = seen.iter().filter(differs).all(Seen::is_guarded);
@@ -491,10 +519,13 @@ impl Runtime {
     }
 
     /// How many steps were taken when a thread had come to stand still and all that it saw was last changed.
-    pub(super) fn changed_after(&self, thread: usize) -> usize {
+    pub(crate) fn changed_after(&self, thread: usize) -> usize {
         let thread = &self.threads[thread];
-        let changed =
-            thread.touched.seen().iter().filter_map(|seen| self.changed_at.get(&seen.object));
+        let changed = thread
+            .touched
+            .seen()
+            .iter()
+            .filter_map(|seen| self.now.spins.changed_at.get(&seen.object));
         let stood = thread.last_step.map_or(0, |step| step + 1);
         changed.copied().fold(stood, usize::max)
     }
@@ -515,23 +546,23 @@ struct Spin {
     verb: &'static str,
 }
 
-impl Operation for Spin {
-    fn is_enabled(&self, rt: &Runtime, me: usize) -> bool {
+impl<W: Hooks> Operation<Runtime<W>> for Spin {
+    fn is_enabled(&self, rt: &Runtime<W>, me: usize) -> bool {
         rt.is_woken(me)
     }
 
-    fn effect(&self, rt: &mut Runtime, me: usize, _choice: u32, effect: &mut Effect) {
+    fn effect(&self, rt: &mut Runtime<W>, me: usize, _choice: u32, effect: &mut Effect) {
         for seen in rt.threads[me].touched.seen() {
             effect.footprint.add(seen.object, seen.look);
         }
         effect.flexibility = Flexibility::Blocking;
     }
 
-    fn text(&self, _rt: &Runtime, _me: usize) -> String {
+    fn text(&self, _rt: &Runtime<W>, _me: usize) -> String {
         self.verb.to_owned()
     }
 
-    fn waits_for(&self, rt: &Runtime, me: usize) -> Option<(String, Vec<usize>)> {
+    fn waits_for(&self, rt: &Runtime<W>, me: usize) -> Option<(String, Vec<usize>)> {
         let seen = rt.threads[me].touched.seen();
         let names: Vec<_> = seen.iter().map(|seen| rt.object_name(seen.object)).collect();
         Some((format!("spins, and waits for a change of {}", names.join(", ")), Vec::new()))

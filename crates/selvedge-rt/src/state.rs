@@ -9,88 +9,11 @@ use std::mem::MaybeUninit;
 
 use selvedge_core::ObjectId;
 
-use super::engine::Engine;
-use super::fiber::Fiber;
-use super::runtime::{Runtime, Thread, Way};
-
-/// How many registers a function gives back as it found them.
-#[cfg(target_arch = "x86_64")]
-const SAVED: usize = 6;
-#[cfg(target_arch = "aarch64")]
-const SAVED: usize = 20;
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-const SAVED: usize = 0;
-
-/// What a running function and its callers have in registers, and where its stack ends.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Registers {
-    saved: [usize; SAVED],
-    stack: usize,
-}
-
-impl Registers {
-    /// Nothing of value is in any other register, since the code that reads them may use all others.
-    #[inline(always)]
-    #[cfg(target_arch = "x86_64")]
-    pub(crate) fn here() -> Option<Self> {
-        let mut all = [0; SAVED + 1];
-        // SAFETY: it writes to the array, which is long enough, and to registers that it names.
-        unsafe {
-            std::arch::asm!(
-                "mov [rax], rbx",
-                "mov [rax + 8], rbp",
-                "mov [rax + 16], r12",
-                "mov [rax + 24], r13",
-                "mov [rax + 32], r14",
-                "mov [rax + 40], r15",
-                "mov [rax + 48], rsp",
-                inout("rax") all.as_mut_ptr() => _,
-                clobber_abi("C"),
-            );
-        }
-        Some(Self::of(&all))
-    }
-
-    /// As above.
-    #[inline(always)]
-    #[cfg(target_arch = "aarch64")]
-    pub(crate) fn here() -> Option<Self> {
-        let mut all = [0; SAVED + 1];
-        // SAFETY: it writes to the array, which is long enough, and to registers that it names.
-        unsafe {
-            std::arch::asm!(
-                "stp x19, x20, [x0]",
-                "stp x21, x22, [x0, #16]",
-                "stp x23, x24, [x0, #32]",
-                "stp x25, x26, [x0, #48]",
-                "stp x27, x28, [x0, #64]",
-                "stp x29, x30, [x0, #80]",
-                "stp d8, d9, [x0, #96]",
-                "stp d10, d11, [x0, #112]",
-                "stp d12, d13, [x0, #128]",
-                "stp d14, d15, [x0, #144]",
-                "mov x1, sp",
-                "str x1, [x0, #160]",
-                inout("x0") all.as_mut_ptr() => _,
-                clobber_abi("C"),
-            );
-        }
-        Some(Self::of(&all))
-    }
-
-    /// Elsewhere nobody knows.
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    pub(crate) fn here() -> Option<Self> {
-        None
-    }
-
-    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-    fn of(all: &[usize; SAVED + 1]) -> Self {
-        let mut saved = [0; SAVED];
-        saved.copy_from_slice(&all[..SAVED]);
-        Self { saved, stack: all[SAVED] }
-    }
-}
+use crate::engine::Engine;
+use crate::fiber::Fiber;
+use crate::hooks::Hooks;
+use crate::registers::Registers;
+use crate::runtime::{Runtime, Thread, Way};
 
 /// Takes in words, and gives a number for all of them.
 struct Sum(u64, u64);
@@ -121,10 +44,10 @@ impl Sum {
     }
 }
 
-impl Runtime {
+impl<W: Hooks> Runtime<W> {
     /// A number for all that a thread's next turn depends on; it stands, or runs, where `registers` are
     /// from. `None` if that is not known.
-    pub(super) fn state_of(&self, thread: usize, registers: Option<Registers>) -> Option<u128> {
+    pub(crate) fn state_of(&self, thread: usize, registers: Option<Registers>) -> Option<u128> {
         let registers = registers?;
         let mut sum = Sum(1, 2);
         for &register in &registers.saved {
@@ -141,7 +64,7 @@ impl Runtime {
                 // SAFETY: a stack is mapped as long as there is code on it.
                 unsafe { sum.add_memory(from, to) };
             }
-            for (from, to) in other.arena.blocks()? {
+            for (from, to) in W::filled(&self.known[number].home)? {
                 // SAFETY: memory of an arena is never unmapped.
                 unsafe { sum.add_memory(from, to) };
             }
@@ -150,10 +73,10 @@ impl Runtime {
     }
 }
 
-impl Engine {
+impl<W: Hooks> Engine<W> {
     /// The running thread took a lock that guards `content`.
     #[inline]
-    pub(crate) fn took(&self, lock: ObjectId, content: *const impl ?Sized) {
+    pub fn took(&self, lock: ObjectId, content: *const impl ?Sized) {
         // The same way through the code whether it runs alone or not: see `Registers`.
         if self.watches() {
             self.keep_memory(lock, content);
@@ -163,7 +86,7 @@ impl Engine {
     /// Whether the running thread may have changed what a lock guards since it took it. That is known
     /// only if the thread runs alone.
     #[inline]
-    pub(crate) fn may_have_changed(&self, lock: ObjectId, content: *const impl ?Sized) -> bool {
+    pub fn may_have_changed(&self, lock: ObjectId, content: *const impl ?Sized) -> bool {
         !self.watches() || self.has_changed_memory(lock, content)
     }
 
@@ -171,10 +94,10 @@ impl Engine {
     #[inline(never)]
     fn keep_memory(&self, lock: ObjectId, content: *const impl ?Sized) {
         let rt = self.rt();
-        if matches!(rt.way, Way::Alone | Way::Trial) {
+        if matches!(rt.now.way, Way::Alone | Way::Trial) {
             let memory = rt.memory(content);
-            rt.alone.iter_mut().for_each(|alone| alone.memory.push((lock, memory)));
-            rt.trial.iter_mut().for_each(|trial| trial.memory.push((lock, memory)));
+            rt.now.spins.alone.iter_mut().for_each(|alone| alone.memory.push((lock, memory)));
+            rt.now.trial.iter_mut().for_each(|trial| trial.memory.push((lock, memory)));
         }
     }
 
@@ -182,13 +105,13 @@ impl Engine {
     #[inline(never)]
     fn has_changed_memory(&self, lock: ObjectId, content: *const impl ?Sized) -> bool {
         let rt = self.rt();
-        match rt.way {
+        match rt.now.way {
             Way::Alone => {}
             Way::Trial => return self.changes_in_trial(lock, content),
             _ => return true,
         }
         let now = rt.memory(content);
-        let Some(alone) = &mut rt.alone else { return true };
+        let Some(alone) = &mut rt.now.spins.alone else { return true };
         let before = alone.memory.iter().rposition(|(other, _)| *other == lock);
         let before = before.and_then(|position| alone.memory.swap_remove(position).1);
         before.is_none() || before != now
@@ -199,7 +122,7 @@ impl Engine {
     fn changes_in_trial(&self, lock: ObjectId, content: *const impl ?Sized) -> bool {
         let rt = self.rt();
         let now = rt.memory(content);
-        let Some(trial) = &mut rt.trial else { return true };
+        let Some(trial) = &mut rt.now.trial else { return true };
         let taken = trial.memory.iter().rposition(|(other, _)| *other == lock);
         let before = taken.map(|position| trial.memory.swap_remove(position).1);
         let changes = before.is_some_and(|before| before.is_none() || before != now);
@@ -208,7 +131,7 @@ impl Engine {
     }
 }
 
-impl Runtime {
+impl<W: Hooks> Runtime<W> {
     /// A number for what lies at `content` and in the memory of checked code.
     fn memory<T: ?Sized>(&self, content: *const T) -> Option<u128> {
         let mut sum = Sum(1, 2);
@@ -217,8 +140,8 @@ impl Runtime {
         let length = unsafe { size_of_val(&*content) };
         // SAFETY: as above.
         unsafe { sum.add_memory(from, from + length) };
-        for thread in &self.threads {
-            for (from, to) in thread.arena.blocks()? {
+        for known in &self.known {
+            for (from, to) in W::filled(&known.home)? {
                 // SAFETY: memory of an arena is never unmapped.
                 unsafe { sum.add_memory(from, to) };
             }
@@ -230,11 +153,11 @@ impl Runtime {
 /// Writes over what functions that have returned left on a stack: values that nobody set may become
 /// visible in what is put there next, and would seem to be a new state.
 #[inline(never)]
-pub(super) fn clear_stack_below(fiber: Option<&Fiber>) {
+pub(crate) fn clear_stack_below(fiber: Option<&Fiber>) {
     const WORDS: usize = 1 << 10;
     let mut words = [const { MaybeUninit::<u64>::uninit() }; WORDS];
     let is_room = fiber.is_some_and(|fiber| {
-        (&raw const words as usize).saturating_sub(fiber.limit) > size_of::<[u64; WORDS]>()
+        (&raw const words as usize).saturating_sub(fiber.limit()) > size_of::<[u64; WORDS]>()
     });
     if is_room {
         for word in &mut words {
@@ -245,10 +168,10 @@ pub(super) fn clear_stack_below(fiber: Option<&Fiber>) {
 }
 
 /// The frames of a thread's code from an address on. Behind them lies what the switch of stacks needs.
-fn frames(thread: &Thread, from: usize) -> Option<(usize, usize)> {
+fn frames<W: Hooks>(thread: &Thread<W>, from: usize) -> Option<(usize, usize)> {
     let fiber = thread.fiber.as_ref()?;
     let end = thread.yielder as usize;
-    let is_inside = (fiber.limit..fiber.base).contains(&from) && (from..fiber.base).contains(&end);
+    let is_inside = fiber.contains(from) && (from..fiber.base()).contains(&end);
     is_inside.then_some((from, end))
 }
 
@@ -256,7 +179,7 @@ fn frames(thread: &Thread, from: usize) -> Option<(usize, usize)> {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::Sum;
+    use crate::Sum;
 
     /// A state whose number says less than the sums is more likely to be taken for another.
     #[test]

@@ -4,37 +4,42 @@ use std::collections::BTreeMap;
 
 use selvedge_core::ObjectId;
 
-use super::operation::Spot;
+use crate::world::World;
 
 /// Tracked allocations that are alive, and locks that are held.
-#[derive(Default)]
-pub(crate) struct Leaks {
+pub struct Leaks<W: World> {
     /// By address.
-    live: BTreeMap<usize, (&'static str, Spot)>,
-    held: Vec<(ObjectId, u32, Spot)>,
+    live: BTreeMap<usize, (&'static str, W::Spot)>,
+    held: Vec<(ObjectId, u32, W::Spot)>,
 }
 
-impl Leaks {
-    pub(crate) fn add(&mut self, address: usize, what: &'static str, spot: Spot) {
+impl<W: World> Default for Leaks<W> {
+    fn default() -> Self {
+        Self { live: BTreeMap::new(), held: Vec::new() }
+    }
+}
+
+impl<W: World> Leaks<W> {
+    pub fn add(&mut self, address: usize, what: &'static str, spot: W::Spot) {
         self.live.insert(address, (what, spot));
     }
 
     /// Whether it was tracked.
-    pub(crate) fn remove(&mut self, address: usize) -> bool {
+    pub fn remove(&mut self, address: usize) -> bool {
         self.live.remove(&address).is_some()
     }
 
     /// Where what is at this address was made.
-    pub(crate) fn made_at(&self, address: usize) -> Option<Spot> {
+    pub fn made_at(&self, address: usize) -> Option<W::Spot> {
         self.live.get(&address).map(|&(_, spot)| spot)
     }
 
-    pub(crate) fn hold(&mut self, object: ObjectId, thread: usize, spot: Spot) {
+    pub fn hold(&mut self, object: ObjectId, thread: usize, spot: W::Spot) {
         self.held.push((object, thread as u32, spot));
     }
 
-    pub(crate) fn let_go(&mut self, object: ObjectId, thread: usize) {
-        let is_it = |held: &(ObjectId, u32, Spot)| held.0 == object && held.1 == thread as u32;
+    pub fn let_go(&mut self, object: ObjectId, thread: usize) {
+        let is_it = |held: &(ObjectId, u32, W::Spot)| held.0 == object && held.1 == thread as u32;
         // Mostly the last one that was taken.
         if self.held.last().is_some_and(is_it) {
             self.held.pop();
@@ -51,31 +56,29 @@ impl Leaks {
     }
 
     /// The locks that a thread holds.
-    pub(crate) fn held_by(&self, thread: usize) -> impl Iterator<Item = ObjectId> + '_ {
-        let is_its = move |held: &&(ObjectId, u32, Spot)| held.1 == thread as u32;
+    pub fn held_by(&self, thread: usize) -> impl Iterator<Item = ObjectId> + '_ {
+        let is_its = move |held: &&(ObjectId, u32, W::Spot)| held.1 == thread as u32;
         self.held.iter().filter(is_its).map(|held| held.0)
     }
 
     /// Where a thread took a lock that it holds.
-    pub(crate) fn held_at(&self, object: ObjectId, thread: usize) -> Option<Spot> {
-        let is_it = |held: &&(ObjectId, u32, Spot)| held.0 == object && held.1 == thread as u32;
+    pub fn held_at(&self, object: ObjectId, thread: usize) -> Option<W::Spot> {
+        let is_it = |held: &&(ObjectId, u32, W::Spot)| held.0 == object && held.1 == thread as u32;
         self.held.iter().find(is_it).map(|held| held.2)
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.live.clear();
-        self.held.clear();
-    }
-
     /// Locks that nobody gave up: the lock, and where it was taken.
-    pub(crate) fn guards(&self) -> impl Iterator<Item = (ObjectId, Spot)> + '_ {
+    pub fn guards(&self) -> impl Iterator<Item = (ObjectId, W::Spot)> + '_ {
         self.held.iter().map(|&(object, _, spot)| (object, spot))
     }
 
     /// What is left: what it is and where it was made, in an order that is the same every time.
-    pub(crate) fn left(&self) -> Vec<(&'static str, Spot)> {
+    pub fn left(&self) -> Vec<(&'static str, W::Spot)> {
         let mut left: Vec<_> = self.live.values().copied().collect();
-        left.sort_by_key(|(what, spot)| (spot.file(), spot.line(), spot.column(), *what));
+        left.sort_by_cached_key(|&(what, spot)| {
+            let place = W::place(spot);
+            (place.file, place.line, place.column, what)
+        });
         left
     }
 }

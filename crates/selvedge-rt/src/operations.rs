@@ -1,0 +1,117 @@
+//! Visible operations that many types have in common.
+
+use std::sync::atomic::Ordering;
+
+use selvedge_core::{Effect, Flexibility, Mode, ObjectId};
+
+use crate::operation::{Operation, Subject, Waits};
+use crate::runtime::Runtime;
+use crate::world::World;
+
+/// Reads or writes one object, always in the same way.
+pub struct Touch {
+    pub object: ObjectId,
+    pub mode: Mode,
+    /// Whether it synchronises nothing.
+    pub plain: bool,
+    pub verb: &'static str,
+    /// The memory ordering that the code asks for.
+    pub order: Option<Ordering>,
+}
+
+impl<W: World> Operation<Runtime<W>> for Touch {
+    #[inline]
+    fn is_subject_to(&self) -> Subject {
+        Subject::Nothing
+    }
+
+    #[inline]
+    fn effect(&self, _rt: &mut Runtime<W>, _me: usize, _choice: u32, effect: &mut Effect) {
+        effect.footprint.add(self.object, self.mode);
+        effect.plain = self.plain;
+    }
+
+    fn text(&self, rt: &Runtime<W>, _me: usize) -> String {
+        format!("{} {}{}", self.verb, rt.object_name(self.object), ordering(self.order))
+    }
+}
+
+/// A memory ordering as a remark, if it is worth one.
+pub fn ordering(order: Option<Ordering>) -> String {
+    match order {
+        None | Some(Ordering::SeqCst) => String::new(),
+        Some(order) => format!(" ({order:?})"),
+    }
+}
+
+/// Writes the object if a condition on its value holds now, and else reads it.
+pub struct Compare<'a> {
+    pub object: ObjectId,
+    pub writes: &'a dyn Fn() -> bool,
+    pub verb: &'static str,
+    pub order: Option<Ordering>,
+}
+
+impl<W: World> Operation<Runtime<W>> for Compare<'_> {
+    #[inline]
+    fn is_subject_to(&self) -> Subject {
+        Subject::Nothing
+    }
+
+    #[inline]
+    fn effect(&self, _rt: &mut Runtime<W>, _me: usize, _choice: u32, effect: &mut Effect) {
+        let mode = if (self.writes)() { Mode::Update } else { Mode::Read };
+        effect.footprint.add(self.object, mode);
+        effect.flexibility = Flexibility::Conditional;
+    }
+
+    fn text(&self, rt: &Runtime<W>, _me: usize) -> String {
+        format!("{} {}{}", self.verb, rt.object_name(self.object), ordering(self.order))
+    }
+}
+
+/// Waits until a condition on one object holds; then reads or writes it.
+pub struct Await<'a> {
+    pub object: ObjectId,
+    pub ready: &'a dyn Fn() -> bool,
+    pub writes: &'a dyn Fn() -> bool,
+    pub verb: &'static str,
+    pub waits: &'static str,
+}
+
+impl<W: World> Operation<Runtime<W>> for Await<'_> {
+    fn is_enabled(&self, _rt: &Runtime<W>, _me: usize) -> bool {
+        (self.ready)()
+    }
+
+    fn effect(&self, _rt: &mut Runtime<W>, _me: usize, _choice: u32, effect: &mut Effect) {
+        let writes = (self.ready)() && (self.writes)();
+        effect.footprint.add(self.object, if writes { Mode::Update } else { Mode::Read });
+        effect.flexibility = Flexibility::Blocking;
+    }
+
+    fn text(&self, rt: &Runtime<W>, _me: usize) -> String {
+        format!("{} {}", self.verb, rt.object_name(self.object))
+    }
+
+    fn waits_for(&self, rt: &Runtime<W>, _me: usize) -> Option<(String, Vec<usize>)> {
+        Some((format!("waits for {} {}", rt.object_name(self.object), self.waits), Vec::new()))
+    }
+}
+
+/// The end of a thread that was spawned.
+pub struct End;
+
+impl<W: World> Operation<Runtime<W>> for End {
+    fn waits(&self) -> Waits {
+        Waits::Never
+    }
+
+    fn effect(&self, rt: &mut Runtime<W>, me: usize, _choice: u32, effect: &mut Effect) {
+        effect.footprint.add(rt.known[me].life, Mode::End);
+    }
+
+    fn text(&self, _rt: &Runtime<W>, _me: usize) -> String {
+        "end".to_owned()
+    }
+}
