@@ -11,10 +11,10 @@ use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 use std::sync::Once;
 
+use crate::context;
 use crate::fiber::{Crash, Fiber, Outcome};
 use crate::hooks::Hooks;
 use crate::last_words;
-use crate::registers;
 use crate::runtime::{Runtime, Way};
 
 /// The signal that asks to leave code that takes too long: one that does nothing to a process without a handler.
@@ -173,7 +173,7 @@ impl<W: Hooks> Runtime<W> {
     /// The stack that was interrupted, if it is that of the running thread and can be left.
     fn fiber_of(&self, context: *mut libc::c_void) -> Option<&Fiber> {
         let fiber = self.threads.get(self.now.current)?.fiber.as_ref()?;
-        let stack = registers::stack_pointer(context)?;
+        let stack = context::stack_pointer(context)?;
         (fiber.limit() - GUARD..fiber.base()).contains(&stack).then_some(fiber)
     }
 }
@@ -186,7 +186,7 @@ unsafe fn leave<W: Hooks>(rt: &Runtime<W>, context: *mut libc::c_void, outcome: 
     let fiber = rt.fiber_of(context);
     if let Some(fiber) = fiber {
         // SAFETY: the stack that was interrupted is this thread's, and nothing of it is used again.
-        unsafe { registers::leave(fiber, context, outcome) };
+        unsafe { context::leave(fiber, context, outcome) };
     }
     fiber.is_some()
 }

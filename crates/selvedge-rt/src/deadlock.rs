@@ -14,7 +14,9 @@ impl<W: World> Runtime<W> {
             let thread = &self.threads[number];
             // SAFETY: a thread that waits stands at its operation, which is on its stack.
             let operation = unsafe { &*thread.pending };
-            thread.touched.assumed || operation.is_timed() || operation.is_without_reason(self)
+            self.now.spins.is_assumed(number)
+                || operation.is_timed()
+                || operation.is_without_reason(self)
         })
     }
 

@@ -2,14 +2,16 @@
 
 use selvedge_core::{Fault, Mode, ObjectId, Step, ViolationKind};
 
-use crate::alone::End;
+use crate::aside::Call;
 use crate::fiber::ROOM;
 use crate::hooks::{AtOnce, Hooks};
 use crate::log::{Found, Logged};
 use crate::operation::{Operation, Running, Subject};
-use crate::operations;
+use crate::operations::{self, Spin};
 use crate::runtime::{NO_SCRIPT, Runtime, State, Way};
+use crate::spin::{Observed, Pause, SPIN_STEP};
 use crate::switch::resume;
+use crate::whim::Whim;
 
 /// After so many operations that run at once, a thread that is still busy is taken down.
 pub const MOST_DRAINED: u64 = 200_000;
@@ -82,6 +84,9 @@ impl<W: Hooks> Engine<W> {
         let rt = self.rt();
         let me = rt.now.current;
         let about = W::announces(rt);
+        if rt.now.way == Way::Aside {
+            return self.visible_aside(operation, about, spot);
+        }
         let thread = &mut rt.threads[me];
         thread.operations += 1;
         rt.shared.beat();
@@ -122,9 +127,126 @@ impl<W: Hooks> Engine<W> {
     #[inline]
     fn taken(&self, choice: u32) -> u32 {
         if choice > 0 {
-            self.chose(choice);
+            let rt = self.rt();
+            rt.now.spins.chose(rt.now.current, choice);
         }
         choice
+    }
+
+    /// As [`Engine::visible`], for a thread that runs aside.
+    #[cold]
+    fn visible_aside(
+        &self,
+        operation: &dyn Operation<Runtime<W>>,
+        about: W::About,
+        spot: W::Spot,
+    ) -> u32 {
+        let choice = self.call_at(operation, spot, Call::Operation);
+        if let Some(fault) = W::chosen(self.rt(), about, spot) {
+            self.stop(fault);
+        }
+        choice
+    }
+
+    /// Stands at an operation and asks what to do with it. Returns the alternative to take.
+    fn call_at(&self, operation: &dyn Operation<Runtime<W>>, spot: W::Spot, call: Call<W>) -> u32 {
+        self.rt().stand_at(operation, Subject::Both, spot);
+        self.call(call);
+        self.rt().now.choice
+    }
+
+    /// Has the scheduler do something; see `aside.rs`.
+    #[cold]
+    fn call(&self, call: Call<W>) {
+        let here = 0_u8;
+        let rt = self.rt();
+        let thread = &mut rt.threads[rt.now.current];
+        (thread.call, thread.stack_end) = (Some(call), &raw const here as usize);
+        self.suspend();
+    }
+
+    /// The running thread performed an operation on an object: what it came to know, or left.
+    #[inline]
+    pub fn observed(&self, object: ObjectId, what: Observed) {
+        let rt = self.rt();
+        if rt.shared.learned.watches.get() {
+            match rt.now.way {
+                Way::Aside => self.call(Call::Observed(object, what)),
+                Way::Announce | Way::Drain | Way::Close => rt.note_observed(object, what),
+            }
+        }
+    }
+
+    /// The end of a turn of a loop: the thread goes on when something that it read in the turn has changed.
+    pub fn pause(&self, verb: &'static str, spot: W::Spot) {
+        let rt = self.rt();
+        let me = rt.now.current;
+        if rt.now.way == Way::Aside {
+            self.call_at(&Spin { verb }, spot, Call::Pause(spot));
+            return;
+        }
+        let learned = &rt.shared.learned;
+        if !learned.spins.get() {
+            // What was read so far is not known: again, from the start. Nothing is learned during teardown.
+            if rt.now.way == Way::Announce {
+                learned.spins.set(true);
+                learned.watches.set(true);
+                rt.learn();
+            }
+            return;
+        }
+        rt.threads[me].looks.clear();
+        match rt.pause(spot) {
+            Pause::GoesOn => return,
+            Pause::Endless => self.give_up(rt.endless(spot)),
+            Pause::Stands | Pause::Assumed => {}
+        }
+        self.visible(&Spin { verb }, spot);
+        self.note_pause();
+        self.rt().now.spins.go_on(me);
+    }
+
+    /// The running step is the end of a turn, and nothing else.
+    fn note_pause(&self) {
+        let rt = self.rt();
+        let last = rt.threads[rt.now.current].last_step.filter(|_| rt.now.way == Way::Announce);
+        if let Some(step) = last.and_then(|last| rt.log.get_mut(last)) {
+            step.spins = true;
+        }
+        self.note(|_| SPIN_STEP.to_owned());
+    }
+
+    /// The running thread comes to an operation that may end without reason. Returns whether it does.
+    #[inline]
+    pub fn ends_without_reason(&self, verb: &'static str, spot: W::Spot) -> bool {
+        match self.rt().now.way {
+            Way::Aside => self.call_at(&Whim { verb }, spot, Call::Whim(spot)) == 1,
+            Way::Announce => self.chooses_whim(verb, spot),
+            Way::Drain | Way::Close => false,
+        }
+    }
+
+    fn chooses_whim(&self, verb: &'static str, spot: W::Spot) -> bool {
+        let rt = self.rt();
+        let me = rt.now.current;
+        let Some(key) = rt.whim(spot) else { return false };
+        rt.threads[me].whim = key;
+        let ends = self.visible(&Whim { verb }, spot) == 1;
+        let rt = self.rt();
+        rt.threads[me].whim = None;
+        if ends && rt.now.way == Way::Announce {
+            rt.threads[me].whims.push(spot);
+        }
+        self.note(|_| match ends {
+            true => format!("{verb}: ends without reason"),
+            false => format!("{verb}: not without reason"),
+        });
+        ends
+    }
+
+    /// Whether the running thread is tried out, so that a write that changes nothing is none.
+    pub fn is_tried(&self) -> bool {
+        self.rt().now.trial.is_some()
     }
 
     /// Stands at an operation until it is chosen.
@@ -175,10 +297,7 @@ impl<W: Hooks> Engine<W> {
         }
         thread.state = State::Parked;
         rt.stand_at(operation, Subject::Both, spot);
-        match rt.now.way {
-            Way::Alone => self.end_alone(End::Left),
-            _ => self.suspend(),
-        }
+        self.suspend();
     }
 
     /// Back to the scheduler; returns when this thread is chosen.
@@ -220,22 +339,7 @@ impl<W: Hooks> Engine<W> {
             rt.now.drained = 0;
             W::take_down(rt);
         }
-        if rt.now.way == Way::Trial {
-            return self.in_trial(operation, spot);
-        }
         rt.stand_at(operation, Subject::Both, spot);
-        if rt.now.way == Way::Alone {
-            let choice = match operation.choices(rt, me) {
-                1 => Some(0),
-                _ => operation.left_alone(),
-            };
-            let choice = choice.filter(|_| operation.is_enabled(rt, me) && self.is_turn());
-            if choice.is_none() {
-                self.end_alone(End::Left);
-            }
-            self.rt().threads[me].pending = Running::one();
-            return self.taken(choice.unwrap_or(0));
-        }
         if operation.is_enabled(rt, me) {
             rt.threads[me].pending = Running::one();
             return 0;
@@ -333,7 +437,7 @@ impl<W: Hooks> Engine<W> {
     /// For those who wait in a loop for the end of the running thread.
     pub fn ended(&self) {
         let life = self.rt().known[self.me()].life;
-        self.changed(life, Mode::Alive);
+        self.observed(life, Observed::Changed(Mode::Alive));
     }
 }
 

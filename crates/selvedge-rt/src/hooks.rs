@@ -103,6 +103,13 @@ pub trait Hooks: World {
 
     // What is known about memory.
 
+    /// From now on what a thread allocates can be taken back.
+    fn set_apart(rt: &mut Runtime<Self>, thread: usize) -> Self::Mark;
+
+    /// Takes back what a thread allocated since, if all of it was freed: then its next blocks lie where these did.
+    /// Returns whether it was.
+    fn take_back(rt: &mut Runtime<Self>, thread: usize, mark: Self::Mark) -> bool;
+
     /// The blocks of memory that were freed.
     fn freed(rt: &Runtime<Self>) -> &[Freed];
 

@@ -61,6 +61,20 @@ impl<W: World> Leaks<W> {
         self.held.iter().filter(is_its).map(|held| held.0)
     }
 
+    /// Whether a thread holds a lock.
+    pub fn is_held_by(&self, object: ObjectId, thread: usize) -> bool {
+        self.held_at(object, thread).is_some()
+    }
+
+    /// The threads that hold a lock, in ascending order.
+    pub fn holders(&self, object: ObjectId) -> Vec<usize> {
+        let its = self.held.iter().filter(|held| held.0 == object);
+        let mut holders: Vec<usize> = its.map(|held| held.1 as usize).collect();
+        holders.sort_unstable();
+        holders.dedup();
+        holders
+    }
+
     /// Where a thread took a lock that it holds.
     pub fn held_at(&self, object: ObjectId, thread: usize) -> Option<W::Spot> {
         let is_it = |held: &&(ObjectId, u32, W::Spot)| held.0 == object && held.1 == thread as u32;

@@ -11,19 +11,23 @@
 //! | `runtime` | the state: [`Shared`] by a check, [`Runtime`] of a system, [`Execution`] and [`Thread`] |
 //! | [`operation`], [`operations`] | what a thread announces |
 //! | `engine` | the way in from checked code: announce, follow a script, park, fail |
-//! | `fiber`, `switch`, `crash`, `registers` | stacks, switching, signals |
+//! | `fiber`, `switch`, `crash`, `context` | stacks, switching, signals |
 //! | `system` | [`Program`], the `System` |
 //! | `names` | objects have the same number in every execution |
-//! | `spin`, `alone`, `state`, `unhinted`, `whim` | loops that wait, and operations that end without reason |
+//! | `spin` | loops that wait; [`Observed`] is all that types say for it |
+//! | `aside`, `decide` | threads that are tried out: does a loop give up, does an operation come back? |
+//! | `unhinted`, `whim` | loops that do not say that they wait, operations that end without reason |
 //! | `lock_order`, `leaks`, `deadlock`, `last_words` | what reports say |
 
 #[cfg(not(unix))]
 compile_error!("selvedge-rt needs a Unix system: it maps stacks and handles signals");
 
 mod ahead;
-mod alone;
+mod aside;
+mod context;
 mod crash;
 mod deadlock;
+mod decide;
 mod engine;
 mod fiber;
 mod hooks;
@@ -34,11 +38,9 @@ mod log;
 mod names;
 mod operation;
 mod operations;
-mod registers;
 mod runtime;
 mod signal_stack;
 mod spin;
-mod state;
 mod switch;
 mod system;
 mod unhinted;
@@ -56,7 +58,7 @@ pub use operation::{Operation, Subject, Waits};
 pub use operations::{Await, Compare, Touch, ordering};
 pub use runtime::{Execution, Known, Learned, Runtime, Settings, Shared, State, Thread, Way};
 pub use signal_stack::SignalStack;
-pub use spin::SPIN_STEP;
+pub use spin::{Content, Observed, SPIN_STEP};
 pub use switch::{resume, start};
 pub use system::Program;
 pub use whim::{Patience, Spurious};

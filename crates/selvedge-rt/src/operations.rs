@@ -115,3 +115,31 @@ impl<W: World> Operation<Runtime<W>> for End {
         "end".to_owned()
     }
 }
+
+/// Waits until something that the thread read has changed.
+pub(crate) struct Spin {
+    pub(crate) verb: &'static str,
+}
+
+impl<W: World> Operation<Runtime<W>> for Spin {
+    fn is_enabled(&self, rt: &Runtime<W>, me: usize) -> bool {
+        rt.now.spins.is_woken(me, &rt.shared.learned.loops.borrow())
+    }
+
+    fn effect(&self, rt: &mut Runtime<W>, me: usize, _choice: u32, effect: &mut Effect) {
+        for (object, look) in rt.now.spins.looks_at(me) {
+            effect.footprint.add(object, look);
+        }
+        effect.flexibility = Flexibility::Blocking;
+    }
+
+    fn text(&self, _rt: &Runtime<W>, _me: usize) -> String {
+        self.verb.to_owned()
+    }
+
+    fn waits_for(&self, rt: &Runtime<W>, me: usize) -> Option<(String, Vec<usize>)> {
+        let seen = rt.now.spins.looks_at(me);
+        let names: Vec<_> = seen.map(|(object, _)| rt.object_name(object)).collect();
+        Some((format!("spins, and waits for a change of {}", names.join(", ")), Vec::new()))
+    }
+}

@@ -11,14 +11,15 @@ use std::rc::Rc;
 use selvedge_core::{Fault, ObjectId, Step, ThreadId, Violation, ViolationKind};
 
 use crate::ahead::Ahead;
-use crate::alone::{Key, Loops};
+use crate::aside::Call;
 use crate::fiber::{Crash, Fiber, Stacks, Yielder};
 use crate::leaks::Leaks;
 use crate::lock_order::LockOrder;
 use crate::log::Logged;
 use crate::names::Names;
 use crate::operation::{Operation, Running, Subject};
-use crate::spin::{Spins, Touched};
+use crate::spin::{Key, Loops, Spins};
+use crate::unhinted::Looks;
 use crate::whim::{Spurious, Trial, Whims};
 use crate::world::World;
 
@@ -137,10 +138,8 @@ pub enum Way {
     Announce,
     /// It runs at once if it can: what is left of an execution is run to its end.
     Drain,
-    /// It runs at once if it is part of a turn: a thread shows whether it gives up a spin loop.
-    Alone,
-    /// It runs at once if it changes nothing: a thread shows whether it comes back to where it stands.
-    Trial,
+    /// The scheduler is asked: a thread shows whether it gives up a loop, or comes back to where it stands.
+    Aside,
     /// It runs at once: everything is taken down.
     Close,
 }
@@ -197,7 +196,14 @@ pub struct Thread<W: World> {
     pub fault: Option<Fault>,
     /// The name that the code gave it.
     pub name: Option<String>,
-    pub(crate) touched: Touched<W>,
+    /// What it looked at without changing anything.
+    pub(crate) looks: Looks<W>,
+    /// What it wants, if it runs aside; see `aside.rs`.
+    pub(crate) call: Option<Call<W>>,
+    /// Whether it stands there since.
+    pub(crate) stands_aside: bool,
+    /// Where its stack ended then, or further up.
+    pub(crate) stack_end: usize,
     /// Its last step, as an index of the log.
     pub last_step: Option<usize>,
     /// Visible operations so far.
@@ -230,7 +236,10 @@ impl<W: World> Thread<W> {
             spawned_at: spot,
             fault: None,
             name: None,
-            touched: Touched::default(),
+            looks: Looks::default(),
+            call: None,
+            stands_aside: false,
+            stack_end: 0,
             last_step: None,
             operations: 0,
             rank: 0,
@@ -255,6 +264,8 @@ pub struct Execution<W: World> {
     pub(crate) spins: Spins<W>,
     /// A thread that is tried out; see `whim.rs`.
     pub(crate) trial: Option<Trial<W>>,
+    /// Locks that a thread took which is tried out, with a number for all memory at that time.
+    pub(crate) taken: Vec<(ObjectId, Option<u128>)>,
     /// Whether a thread may stand where it should be.
     pub(crate) has_whims: bool,
     /// What the last step was, if that is asked for.
@@ -274,14 +285,15 @@ pub struct Execution<W: World> {
 }
 
 impl<W: World> Execution<W> {
-    fn new(epoch: u64) -> Self {
+    fn new(epoch: u64, way: Way) -> Self {
         Self {
             epoch,
             current: 0,
-            way: Way::Announce,
+            way,
             choice: 0,
             spins: Spins::default(),
             trial: None,
+            taken: Vec::new(),
             has_whims: false,
             last: None,
             created: 0,
@@ -329,7 +341,7 @@ impl<W: World> Runtime<W> {
             shared,
             known: Vec::new(),
             threads: Vec::new(),
-            now: Execution::new(0),
+            now: Execution::new(0, Way::Announce),
             names: Names::default(),
             script: NO_SCRIPT,
             scripted: 0,
@@ -343,8 +355,8 @@ impl<W: World> Runtime<W> {
     }
 
     /// Another execution begins.
-    pub(crate) fn begin(&mut self, epoch: u64) {
-        self.now = Execution::new(epoch);
+    pub(crate) fn begin(&mut self, epoch: u64, way: Way) {
+        self.now = Execution::new(epoch, way);
         self.names.start(epoch);
         let checked_at = self.shared.checked_at();
         for (thread, known) in self.threads.iter_mut().zip(&mut self.known) {

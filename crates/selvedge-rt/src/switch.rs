@@ -2,11 +2,12 @@
 
 use selvedge_core::{Fault, ViolationKind};
 
+use crate::aside::Answer;
 use crate::fiber::{Body, Fiber, Outcome, ROOM};
 use crate::hooks::Hooks;
 use crate::last_words::Again;
 use crate::operation::Running;
-use crate::runtime::{NO_SCRIPT, Runtime, State};
+use crate::runtime::{NO_SCRIPT, Runtime, State, Way};
 use crate::world::Advice;
 
 /// Gives a thread its code and runs it up to its first visible operation.
@@ -21,9 +22,8 @@ pub unsafe fn start<W: Hooks>(rt: *mut Runtime<W>, number: usize, body: Body) {
             Err(error) => return cannot_start(&mut *rt, number, &error),
         };
         let fiber = Fiber::new(stack, move |yielder| {
-            // SAFETY: the runtime outlives its threads, and the scheduler holds no reference into it while
-            // a thread runs.
-            unsafe { (&mut (*rt).threads)[number].yielder = yielder };
+            // The runtime outlives its threads, and the scheduler holds no reference into it while a thread runs.
+            (&mut (*rt).threads)[number].yielder = yielder;
             body()
         });
         let thread = &mut (&mut (*rt).threads)[number];
@@ -65,6 +65,9 @@ pub unsafe fn resume<W: Hooks>(rt: *mut Runtime<W>, number: usize) {
             (*thread).state = State::Failed;
             return;
         };
+        if (*rt).now.way == Way::Aside {
+            (*rt).go_on_aside(number);
+        }
         // What it stood at ends when it runs.
         (*thread).pending = Running::one();
         (*thread).runs = true;
@@ -72,7 +75,14 @@ pub unsafe fn resume<W: Hooks>(rt: *mut Runtime<W>, number: usize) {
         let running = W::set_running(rt);
         let least = std::mem::replace(&mut (*rt).now.least_stack, fiber.limit() + ROOM);
         let outer = W::switch(W::code_of(&mut (&mut (*rt).known)[number].home));
-        let ends = fiber.resume();
+        let ends = loop {
+            let ends = fiber.resume();
+            // What a thread wants that runs aside.
+            let Some(call) = (*thread).call.take() else { break ends };
+            if (*rt).answer(call) == Answer::Stand {
+                break ends;
+            }
+        };
         W::switch(outer);
         (*rt).now.least_stack = least;
         W::set_running(running);

@@ -12,7 +12,7 @@ use selvedge_core::{
 use crate::crash;
 use crate::hooks::Hooks;
 use crate::operation::Running;
-use crate::runtime::{NO_SCRIPT, Runtime, Shared, State};
+use crate::runtime::{NO_SCRIPT, Runtime, Shared, State, Way};
 use crate::switch::{resume, start};
 
 /// Executions of the whole process. A stamp of 0 means: never used.
@@ -37,8 +37,9 @@ impl<W: Hooks> Program<W> {
 
     /// Whether a thread stands at the end of a turn of a spin loop.
     pub fn ends_turn(&self, thread: ThreadId) -> bool {
-        let thread = self.rt().threads.get(thread.index());
-        thread.is_some_and(|it| it.state == State::Ready && it.touched.stands.is_some())
+        let (rt, number) = (self.rt(), thread.index());
+        let is_ready = rt.threads.get(number).is_some_and(|it| it.state == State::Ready);
+        is_ready && rt.now.spins.stands(number).is_some()
     }
 
     pub(crate) fn raw(&self) -> *mut Runtime<W> {
@@ -71,17 +72,22 @@ impl<W: Hooks> Program<W> {
     /// Starts again and takes the steps `kept`, which were taken before.
     pub(crate) fn replay(&mut self, kept: &[Step]) {
         // The start runs up to the first operation, and as many steps as are its own.
-        self.replay_with(kept, kept);
+        self.replay_with(kept, kept, Way::Announce);
+    }
+
+    /// The same, so that states can be compared; see `aside.rs`.
+    pub(crate) fn replay_aside(&mut self, kept: &[Step]) {
+        self.replay_with(kept, &[], Way::Aside);
     }
 
     /// `script`: the steps that threads take by themselves if they come to them.
-    pub(crate) fn replay_with(&mut self, kept: &[Step], script: &[Step]) {
+    fn replay_with(&mut self, kept: &[Step], script: &[Step], way: Way) {
         self.finish();
         let rt = self.rt_mut();
         rt.log.truncate(kept.len());
         rt.script = &raw const *script;
         rt.scripted = 0;
-        self.begin();
+        self.begin(way);
         while self.rt().scripted < kept.len() {
             let step = kept[self.rt().scripted];
             let number = step.thread.index();
@@ -99,8 +105,8 @@ impl<W: Hooks> Program<W> {
         self.steps = kept.len();
     }
 
-    fn begin(&mut self) {
-        self.rt_mut().begin(EPOCHS.fetch_add(1, Ordering::Relaxed));
+    fn begin(&mut self, way: Way) {
+        self.rt_mut().begin(EPOCHS.fetch_add(1, Ordering::Relaxed), way);
         self.steps = 0;
         self.started = true;
         let body = self.rt().shared.enter();
@@ -154,18 +160,6 @@ impl<W: Hooks> Program<W> {
         true
     }
 
-    /// Finds out what threads do where they stand, as far as the next steps depend on it.
-    #[inline(always)]
-    fn decide(&mut self) {
-        self.decide_whims();
-        self.decide_loops();
-        // A thread that left its loop may have come to an operation that may end without reason.
-        while self.rt().now.has_whims {
-            self.decide_whims();
-            self.decide_loops();
-        }
-    }
-
     /// Takes the pending step of a thread. Gives the fault that it shows.
     #[inline(always)]
     fn run(&mut self, number: usize) -> Option<Fault> {
@@ -199,7 +193,7 @@ impl<W: Hooks> System for Program<W> {
         let rt = self.rt_mut();
         rt.log.clear();
         rt.scripted = 0;
-        self.begin();
+        self.begin(Way::Announce);
         self.decide();
     }
 

@@ -66,9 +66,12 @@ impl<W: Hooks> Engine<W> {
     #[inline]
     pub fn only_looked(&self, object: ObjectId, spot: W::Spot) {
         let rt = self.rt();
+        if rt.now.way != Way::Announce {
+            return;
+        }
         let thread = &mut rt.threads[rt.now.current];
-        let times = thread.touched.looks.keep(spot, object, thread.operations);
-        if times >= MOST_LOOKS && rt.shared.settings.ends_loops && rt.now.way == Way::Announce {
+        let times = thread.looks.keep(spot, object, thread.operations);
+        if times >= MOST_LOOKS && rt.shared.settings.ends_loops {
             self.give_up_loop(object, spot);
         }
     }

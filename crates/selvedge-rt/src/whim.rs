@@ -8,7 +8,7 @@
 //!
 //! - comes back to the same operation,
 //! - on the way only reads, or takes and gives up locks, and leaves what they guard as it was, and
-//! - is in a state (`state.rs`) that it was in after an earlier turn: then the loop never ends by itself.
+//! - is in a state (`aside.rs`) that it was in after an earlier turn: then the loop never ends by itself.
 //!
 //! If that is unknown, because the way back is too long or each turn leads to a new state, there is a choice: that is the
 //! safe answer, so that the limits below cost executions, but hide nothing.
@@ -25,17 +25,12 @@
 use std::cell::Cell;
 
 use rustc_hash::FxHashMap;
-use selvedge_core::{Effect, Mode, ObjectId, Step};
+use selvedge_core::{Effect, Mode};
 
-use crate::alone::Key;
-use crate::engine::Engine;
 use crate::hooks::Hooks;
-use crate::operation::{Operation, Running, Waits};
-use crate::registers::Registers;
-use crate::runtime::{Runtime, State, Way};
-use crate::state;
-use crate::switch::resume;
-use crate::system::Program;
+use crate::operation::{Operation, Waits};
+use crate::runtime::Runtime;
+use crate::spin::Key;
 use crate::world::World;
 
 /// What a check does about operations that may end without reason.
@@ -84,7 +79,7 @@ impl Patience {
 }
 
 /// Whether it matters that an operation ends without reason.
-pub type Whims<W> = FxHashMap<Key<W>, bool>;
+pub(crate) type Whims<W> = FxHashMap<Key<W>, bool>;
 
 /// A thread that is tried out.
 pub(crate) struct Trial<W: World> {
@@ -98,145 +93,94 @@ pub(crate) struct Trial<W: World> {
     filled: W::Mark,
     /// The states that it came back in.
     states: Vec<u128>,
-    /// Locks that it took, with a number for all memory at that time.
-    pub(crate) memory: Vec<(ObjectId, Option<u128>)>,
     /// Whether it changed what a lock guards.
     pub(crate) changed: bool,
     /// Whether it came back in a state that it was in before.
-    returned: bool,
+    pub(crate) returned: bool,
 }
 
-impl<W: Hooks> Engine<W> {
-    /// The running thread comes to an operation that may end without reason. Returns whether it does.
-    #[inline(always)]
-    pub fn ends_without_reason(&self, verb: &'static str, spot: W::Spot) -> bool {
-        match self.rt().now.way {
-            Way::Trial => self.comes_back(verb, spot),
-            Way::Announce => self.chooses_whim(verb, spot),
-            _ => false,
-        }
-    }
-
-    #[inline(never)]
-    fn chooses_whim(&self, verb: &'static str, spot: W::Spot) -> bool {
-        let rt = self.rt();
-        let me = rt.now.current;
-        let shared = std::rc::Rc::clone(&rt.shared);
+impl<W: Hooks> Runtime<W> {
+    /// The running thread comes to an operation that may end without reason. `None` if it does not; else it is
+    /// chosen, and a key if it is not known whether that matters.
+    pub(crate) fn whim(&mut self, spot: W::Spot) -> Option<Option<Key<W>>> {
+        let (me, shared) = (self.now.current, std::rc::Rc::clone(&self.shared));
         let spurious = &shared.settings.spurious;
         if spurious.most == 0 {
-            return false;
+            return None;
         }
         let key = match spurious.everywhere {
             true => None,
-            false if !self.watches() => {
+            false if !shared.learned.watches.get() => {
                 // What it came to know so far is not known: again, from the start.
                 shared.learned.watches.set(true);
-                rt.learn();
-                return false;
+                self.learn();
+                return None;
             }
             false => {
-                let key = rt.whim_key(me, spot);
-                let matters = rt.whim_matters(key);
+                let history = self.now.spins.history(me);
+                let key = Key { thread: self.names.stable_thread(me), spot, history };
+                let matters = self.whim_matters(key);
                 if matters == Some(false) {
                     spurious.is_left_out.set(true);
-                    return false;
+                    return None;
                 }
                 matters.is_none().then_some(key)
             }
         };
-        let thread = &rt.threads[me];
         let is_here = |taken: &&W::Spot| W::is_same(**taken, spot);
-        if key.is_none() && thread.whims.iter().filter(is_here).count() as u32 >= spurious.most {
+        let taken = self.threads[me].whims.iter().filter(is_here).count() as u32;
+        if key.is_none() && taken >= spurious.most {
             spurious.is_bounded.set(true);
-            return false;
+            return None;
         }
-        // What a stack that is never taken down holds would stay.
-        drop(shared);
-        rt.now.has_whims |= key.is_some();
-        rt.threads[me].whim = key;
-        let ends = self.visible(&Whim { verb }, spot) == 1;
-        let rt = self.rt();
-        rt.threads[me].whim = None;
-        if ends && rt.now.way == Way::Announce {
-            rt.threads[me].whims.push(spot);
-        }
-        self.note(|_| match ends {
-            true => format!("{verb}: ends without reason"),
-            false => format!("{verb}: not without reason"),
-        });
-        ends
-    }
-
-    /// Whether the running thread is tried out, so that a write that changes nothing is none.
-    pub fn is_tried(&self) -> bool {
-        self.rt().now.way == Way::Trial
-    }
-
-    /// The thread that is tried out comes to an operation that may end without reason.
-    #[inline(never)]
-    fn comes_back(&self, verb: &'static str, spot: W::Spot) -> bool {
-        // All that the code has is in these, or on the stack above.
-        let registers = Registers::here();
-        self.note_return(spot, registers);
-        let ends = self.visible(&Whim { verb }, spot) == 1;
-        state::clear_stack_below(self.rt().threads[self.me()].fiber.as_ref());
-        ends
-    }
-
-    #[inline(never)]
-    fn note_return(&self, spot: W::Spot, registers: Option<Registers>) {
-        let rt = self.rt();
-        let me = rt.now.current;
-        let is_back = |trial: &&mut Trial<W>| trial.thread == me && W::is_same(trial.spot, spot);
-        if rt.now.trial.as_mut().filter(is_back).is_none() {
-            return;
-        }
-        let Some(mut trial) = rt.now.trial.take() else { return };
-        let thread = &mut rt.threads[me];
-        let home = &mut rt.known[me].home;
-        if !W::take_back(home, trial.filled) {
-            trial.filled = W::set_apart(home);
-        }
-        thread.operations = trial.before;
-        (rt.now.drained, trial.operations) = (0, 0);
-        if let Some(state) = rt.state_of(me, registers) {
-            trial.returned = trial.states.contains(&state);
-            trial.states.push(state);
-        }
-        rt.now.trial = Some(trial);
-    }
-
-    /// The thread that is tried out comes to an operation. Returns the alternative to take.
-    #[cold]
-    pub(crate) fn in_trial(&self, operation: &dyn Operation<Runtime<W>>, spot: W::Spot) -> u32 {
-        let rt = self.rt();
-        let me = rt.now.current;
-        let choice = rt.choice_in_trial(operation, spot);
-        if choice.is_none() {
-            // Enough is known; it goes on when what is left of the execution is run to its end.
-            self.suspend();
-        }
-        self.rt().threads[me].pending = Running::one();
-        choice.unwrap_or(0)
-    }
-}
-
-impl<W: Hooks> Runtime<W> {
-    fn whim_key(&self, thread: usize, spot: W::Spot) -> Key<W> {
-        let history = self.threads[thread].touched.history();
-        Key { thread: self.names.stable_thread(thread), spot, history }
+        self.now.has_whims |= key.is_some();
+        Some(key)
     }
 
     /// Whether it matters that an operation ends without reason, if that is known.
-    fn whim_matters(&self, key: Key<W>) -> Option<bool> {
+    pub(crate) fn whim_matters(&self, key: Key<W>) -> Option<bool> {
         self.shared.learned.whims.borrow().get(&key).copied()
     }
 
-    /// The alternative to take; `None` if enough is known.
-    #[inline(never)]
-    fn choice_in_trial(
+    /// A thread whose operation at a place ends without reason, again and again.
+    pub(crate) fn begin_trial(&mut self, thread: usize, spot: W::Spot) {
+        let filled = W::set_apart(self, thread);
+        self.now.trial = Some(Trial {
+            thread,
+            spot,
+            operations: 0,
+            before: self.threads[thread].operations,
+            filled,
+            states: Vec::new(),
+            changed: false,
+            returned: false,
+        });
+    }
+
+    /// The thread that is tried out comes to an operation that may end without reason.
+    pub(crate) fn note_return(&mut self, spot: W::Spot) {
+        let me = self.now.current;
+        let is_back = |trial: &&mut Trial<W>| trial.thread == me && W::is_same(trial.spot, spot);
+        if self.now.trial.as_mut().filter(is_back).is_none() {
+            return;
+        }
+        let Some(mut trial) = self.now.trial.take() else { return };
+        if !W::take_back(self, me, trial.filled) {
+            trial.filled = W::set_apart(self, me);
+        }
+        self.threads[me].operations = trial.before;
+        trial.operations = 0;
+        if let Some(state) = self.state_of(me) {
+            trial.returned = trial.states.contains(&state);
+            trial.states.push(state);
+        }
+        self.now.trial = Some(trial);
+    }
+
+    /// The alternative that the thread which is tried out takes; `None` if enough is known.
+    pub(crate) fn choice_in_trial(
         &mut self,
-        operation: &dyn Operation<Runtime<W>>,
+        operation: &dyn Operation<Self>,
         spot: W::Spot,
     ) -> Option<u32> {
         let me = self.now.current;
@@ -275,8 +219,8 @@ fn changes_nothing<W: Hooks>(
 }
 
 /// Chooses whether an operation ends without reason.
-struct Whim {
-    verb: &'static str,
+pub(crate) struct Whim {
+    pub(crate) verb: &'static str,
 }
 
 impl<W: Hooks> Operation<Runtime<W>> for Whim {
@@ -301,65 +245,4 @@ impl<W: Hooks> Operation<Runtime<W>> for Whim {
     fn text(&self, _rt: &Runtime<W>, _me: usize) -> String {
         self.verb.to_owned()
     }
-}
-
-impl<W: Hooks> Program<W> {
-    /// Tries out threads that stand at an operation of which it is not known whether it matters that it ends
-    /// without reason. The state is then what it was, but that a thread for which it does not matter stands at
-    /// the operation itself.
-    #[inline]
-    pub(crate) fn decide_whims(&mut self) {
-        while self.rt().now.has_whims {
-            match undecided(self.rt()) {
-                Some((number, key)) => self.decide_whim(number, key),
-                None => self.rt_mut().now.has_whims = false,
-            }
-        }
-    }
-
-    #[cold]
-    fn decide_whim(&mut self, number: usize, key: Key<W>) {
-        let kept: Vec<Step> = self.rt().log.iter().map(|logged| logged.step()).collect();
-        let rt = self.rt_mut();
-        let last = rt.now.last.take();
-        let tracing = std::mem::replace(&mut rt.tracing, false);
-        let filled = W::set_apart(&mut rt.known[number].home);
-        let thread = &mut rt.threads[number];
-        let trial = Trial {
-            thread: number,
-            spot: key.spot,
-            operations: 0,
-            before: thread.operations,
-            filled,
-            states: Vec::new(),
-            memory: Vec::new(),
-            changed: false,
-            returned: false,
-        };
-        // It may be elsewhere when the same steps are taken again.
-        if let Some(step) = thread.last_step {
-            rt.log[step].next = None;
-        }
-        (rt.now.trial, rt.now.way, rt.now.choice) = (Some(trial), Way::Trial, 1);
-        // SAFETY: no reference into the runtime is held.
-        unsafe { resume(self.raw(), number) };
-        let rt = self.rt_mut();
-        let returned = rt.now.trial.take().is_some_and(|trial| trial.returned && !trial.changed);
-        // What it would still do is no result of the code.
-        W::abandon(&mut rt.threads[number].own);
-        rt.shared.learned.whims.borrow_mut().insert(key, !returned);
-        rt.tracing = tracing;
-        self.replay(&kept);
-        self.rt_mut().now.last = last;
-    }
-}
-
-fn undecided<W: Hooks>(rt: &Runtime<W>) -> Option<(usize, Key<W>)> {
-    if rt.shared.is_unsteady.get() {
-        return None;
-    }
-    rt.threads.iter().enumerate().find_map(|(number, thread)| {
-        let key = thread.whim.filter(|_| thread.state == State::Ready);
-        key.filter(|&key| rt.whim_matters(key).is_none()).map(|key| (number, key))
-    })
 }

@@ -20,7 +20,7 @@ pub trait World: Sized + 'static {
     type Line: Eq + Hash;
     /// The memory of a thread, which outlives executions.
     type Home;
-    /// How far such a memory is filled.
+    /// What a thread allocated and freed up to some point.
     type Mark: Copy;
     /// Whose memory allocations come from: that of a thread, or the engine's.
     type Code: Copy;
@@ -64,12 +64,6 @@ pub trait World: Sized + 'static {
     /// What a thread with this memory filled in this execution, as pairs of addresses; `None` if not all of it is
     /// known.
     fn filled(home: &Self::Home) -> Option<impl Iterator<Item = (usize, usize)>>;
-
-    /// From now on allocations can be taken back.
-    fn set_apart(home: &mut Self::Home) -> Self::Mark;
-
-    /// Takes back what was allocated since, if all of it was freed. Returns whether it was.
-    fn take_back(home: &mut Self::Home, mark: Self::Mark) -> bool;
 
     /// The code of a thread with this memory.
     fn code_of(home: &mut Self::Home) -> Self::Code;

@@ -26,7 +26,7 @@ use std::panic::Location;
 use selvedge_core::{Mode, ObjectId};
 
 use crate::rt::object::Touching;
-use crate::rt::{Engine, Header, Restorer, Spot, Touch};
+use crate::rt::{Engine, Header, Observed, Restorer, Spot, Touch};
 
 /// A cell that can be changed through a shared reference, as [`std::cell::UnsafeCell`], but with
 /// accesses that begin and end.
@@ -148,8 +148,8 @@ fn touch(engine: &Engine, object: ObjectId, mode: Mode, spot: Spot) {
     engine.visible(&Touch { object, mode, plain: true, verb, order: None }, spot);
     // A spin loop looks at it without reading it: that is no race.
     match mode {
-        Mode::Read => engine.looked(object, Mode::Probe),
-        _ => engine.changed(object, Mode::Probe),
+        Mode::Read => engine.observed(object, Observed::Looked(Mode::Probe)),
+        _ => engine.observed(object, Observed::Changed(Mode::Probe)),
     }
 }
 

@@ -22,7 +22,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use selvedge_core::Mode;
 
 use crate::rt::body::Abort;
-use crate::rt::{Engine, Header, Restorer, Spot, Touch};
+use crate::rt::{Engine, Header, Observed, Restorer, Spot, Touch};
 use crate::sync::Notify;
 use crate::thread;
 
@@ -97,8 +97,8 @@ impl<T> Shared<T> {
         let object = self.header.object(&engine, "task", || Restorer::With(Box::new(|| ())));
         engine.visible(&Touch { object, mode, plain: false, verb, order: None }, spot);
         match mode {
-            Mode::Read => engine.looked(object, Mode::Read),
-            _ => engine.changed(object, Mode::Read),
+            Mode::Read => engine.observed(object, Observed::Looked(Mode::Read)),
+            _ => engine.observed(object, Observed::Changed(Mode::Read)),
         }
         drop(engine);
         f(&mut self.state.borrow_mut())
@@ -322,7 +322,7 @@ impl AtomicWaker {
         });
         let touch = Touch { object, mode: Mode::Update, plain: false, verb, order: None };
         engine.visible(&touch, spot);
-        engine.changed(object, Mode::Read);
+        engine.observed(object, Observed::Changed(Mode::Read));
         self.waker.replace(new)
     }
 }

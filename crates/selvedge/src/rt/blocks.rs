@@ -75,6 +75,25 @@ pub(crate) struct Memory {
     pub(super) has_freed_objects: bool,
 }
 
+/// How much is kept about blocks.
+#[derive(Clone, Copy)]
+pub(crate) struct Remembered {
+    objects: usize,
+    frees: usize,
+}
+
+impl Memory {
+    pub(super) fn remembered(&self) -> Remembered {
+        Remembered { objects: self.objects.len(), frees: self.frees.len() }
+    }
+
+    /// Forgets what was kept since: the blocks that it is about are taken back.
+    pub(super) fn forget_since(&mut self, remembered: Remembered) {
+        self.objects.truncate(remembered.objects);
+        self.frees.truncate(remembered.frees);
+    }
+}
+
 /// The step in whose code the running thread is. The code before a thread's first step is part of the step
 /// that spawned it.
 fn position(rt: &Runtime) -> Option<usize> {

@@ -162,6 +162,15 @@ impl Hooks for Rust {
         unsafe { take_down::finish(rt) };
     }
 
+    fn set_apart(rt: &mut Runtime, thread: usize) -> Self::Mark {
+        (rt.known[thread].home.set_apart(), rt.now.own.memory.remembered())
+    }
+
+    fn take_back(rt: &mut Runtime, thread: usize, (filled, remembered): Self::Mark) -> bool {
+        rt.now.own.memory.forget_since(remembered);
+        rt.known[thread].home.take_back(filled)
+    }
+
     fn freed(rt: &Runtime) -> &[Freed] {
         &rt.now.own.memory.freed
     }

@@ -24,6 +24,7 @@ pub(crate) use object::Header;
 pub(crate) use panics::{is_unwinding, may_step_to_show};
 pub(crate) use restore::Restorer;
 pub(crate) use selvedge_rt::{
-    Await, Compare, Found, Operation, State, Subject, Touch, Waits, Wants, ordering,
+    Await, Compare, Content, Found, Observed, Operation, State, Subject, Touch, Waits, Wants,
+    ordering,
 };
 pub(crate) use world::{Engine, Program, Runtime, Rust, Shared, Spot};

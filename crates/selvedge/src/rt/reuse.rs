@@ -79,7 +79,7 @@ impl super::blocks::Memory {
 /// Whether allocations and frees of this layout are steps.
 pub(super) fn recycles(rt: &Runtime, layout: Layout) -> bool {
     rt.shared.reuses
-        && rt.now.way == Way::Announce
+        && rt.takes_steps()
         && !rt.threads[rt.now.current].own.aborting
         && rt.shared.recycled.borrow().contains(&(layout.size(), layout.align()))
 }

@@ -12,7 +12,7 @@ use selvedge_core::Place;
 use selvedge_rt::{Advice, Body, World};
 
 use super::arena::{self, Arena, Filled};
-use super::blocks::Memory;
+use super::blocks::{Memory, Remembered};
 use super::body::body;
 use super::locals::Locals;
 use super::object::Touching;
@@ -143,7 +143,7 @@ impl World for Rust {
     type Spot = Spot;
     type Line = (&'static str, u32);
     type Home = Box<Arena>;
-    type Mark = Filled;
+    type Mark = (Filled, Remembered);
     type Code = *mut Arena;
     type Thread = RustThread;
     type Execution = RustExecution;
@@ -189,14 +189,6 @@ impl World for Rust {
 
     fn filled(home: &Box<Arena>) -> Option<impl Iterator<Item = (usize, usize)>> {
         home.blocks()
-    }
-
-    fn set_apart(home: &mut Box<Arena>) -> Filled {
-        home.set_apart()
-    }
-
-    fn take_back(home: &mut Box<Arena>, mark: Filled) -> bool {
-        home.take_back(mark)
     }
 
     #[inline]

@@ -23,7 +23,7 @@ use selvedge_core::{Mode, ObjectId};
 use crate::rt::blocks::give_up_reference;
 use crate::rt::counted::{is_counted, last_drop, learn};
 use crate::rt::object::content_object;
-use crate::rt::{Engine, Spot, Touch};
+use crate::rt::{Engine, Observed, Spot, Touch};
 
 pub use weak::Weak;
 
@@ -110,7 +110,7 @@ impl<T: ?Sized> Counted<'_, T> {
         let found = (self.counts)();
         let now = found.saturating_add_signed(by);
         let now = if now >> 32 == 0 { 0 } else { now };
-        engine.saw(object, Mode::Read, found, now);
+        engine.observed(object, Observed::Value { look: Mode::Read, found, left: now });
     }
 }
 

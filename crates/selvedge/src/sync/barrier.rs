@@ -6,7 +6,7 @@ use std::panic::Location;
 
 use selvedge_core::{Effect, Flexibility, Mode, ObjectId};
 
-use crate::rt::{Engine, Header, Operation, Restorer, Runtime};
+use crate::rt::{Engine, Header, Observed, Operation, Restorer, Runtime};
 
 /// Lets several threads wait for each other, as [`std::sync::Barrier`]. The last to come leads.
 pub struct Barrier {
@@ -82,7 +82,7 @@ impl Barrier {
             engine.visible(&Pass { barrier: arrivals, end, state, round }, spot);
             engine.note(|rt| format!("pass {}", rt.object_name(arrivals)));
         }
-        engine.heard(arrivals, u64::from(leads));
+        engine.observed(arrivals, Observed::Heard(u64::from(leads)));
         BarrierWaitResult(leads)
     }
 }

@@ -10,7 +10,7 @@ use selvedge_core::{Effect, Flexibility, Mode};
 use super::builder::Started;
 use super::parking::token_object;
 use crate::rt::counted::{is_counted, last_drop, note_self};
-use crate::rt::{Engine, Operation, Runtime, Spot, State, Touch};
+use crate::rt::{Engine, Observed, Operation, Runtime, Spot, State, Touch};
 
 /// Where a thread leaves its result.
 pub(super) struct Packet<T> {
@@ -61,7 +61,7 @@ fn step_at_end(engine: &Engine) {
     let (object, spot) = (rt.known[me].life, rt.threads[me].spawned_at);
     let (mode, verb) = (Mode::Update, "leave the result of");
     engine.visible(&Touch { object, mode, plain: false, verb, order: None }, spot);
-    engine.changed(object, Mode::Alive);
+    engine.observed(object, Observed::Changed(Mode::Alive));
     engine.note(|_| "leave the result".to_owned());
 }
 
@@ -200,7 +200,7 @@ impl Thread {
     fn wait(&self, until: Until, spot: Spot) {
         let (engine, number) = (Engine::enter(), self.number);
         engine.visible(&Join { number, until }, spot);
-        engine.heard(engine.rt().known[number].life, 0);
+        engine.observed(engine.rt().known[number].life, Observed::Heard(0));
         engine.note(|rt| format!("join {}", rt.thread_name(number)));
     }
 
@@ -212,7 +212,7 @@ impl Thread {
         let touch = Touch { object, mode: Mode::Alive, plain: false, verb, order: None };
         engine.visible(&touch, spot);
         let finished = engine.rt().threads[number].own.is_done;
-        engine.looked(object, Mode::Alive);
+        engine.observed(object, Observed::Looked(Mode::Alive));
         engine.only_looked(object, spot);
         engine.note(|rt| format!("is {} finished → {finished}", rt.thread_name(number)));
         finished
@@ -241,7 +241,10 @@ impl Thread {
         let touch = Touch { object, mode: Mode::Up, plain: false, verb: "unpark", order: None };
         engine.visible(&touch, spot);
         let before = std::mem::replace(&mut engine.rt().threads[number].own.token, true);
-        engine.saw(object, Mode::Probe, u64::from(before), 1);
+        engine.observed(
+            object,
+            Observed::Value { look: Mode::Probe, found: u64::from(before), left: 1 },
+        );
         engine.note(|rt| format!("unpark {}", rt.thread_name(number)));
     }
 }

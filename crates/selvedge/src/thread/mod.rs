@@ -37,19 +37,17 @@ pub use std::thread::Result;
 
 /// Lets other threads run, as in a loop that waits for something: the thread goes on when something
 /// that it read since it last came here has changed.
-#[inline(always)]
 #[track_caller]
 pub fn yield_now() {
     let spot = Location::caller();
-    Engine::enter().spin("yield", spot);
+    Engine::enter().pause("yield", spot);
 }
 
 /// Like [`yield_now`]: time does not pass in checked code.
-#[inline(always)]
 #[track_caller]
 pub fn sleep(_duration: std::time::Duration) {
     let spot = Location::caller();
-    Engine::enter().spin("sleep", spot);
+    Engine::enter().pause("sleep", spot);
 }
 
 /// How many threads make sense: two, on every machine, so that what is checked does not depend on

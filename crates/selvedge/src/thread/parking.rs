@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use selvedge_core::{Effect, Flexibility, Mode, ObjectId};
 
-use crate::rt::{Engine, Operation, Runtime};
+use crate::rt::{Engine, Observed, Operation, Runtime};
 
 /// Waits until the thread's token is there, and takes it. It may return without reason, as in `std`: see
 /// [`Builder::spurious`](crate::Builder::spurious).
@@ -30,17 +30,15 @@ pub fn park() {
 
 /// Waits until the thread's token is there or the time is up; both are tried. It may return without reason, as
 /// [`park`].
-#[inline(always)]
 #[track_caller]
 pub fn park_timeout(_duration: Duration) {
     let spot = Location::caller();
     if is_time_up(spot) {
         // Whoever waits in a loop, and whose time is up each time, need not go round for nothing.
-        Engine::enter().spin("park with a timeout", spot);
+        Engine::enter().pause("park with a timeout", spot);
     }
 }
 
-#[inline(never)]
 fn is_time_up(spot: crate::rt::Spot) -> bool {
     let engine = Engine::enter();
     // Then the token stays, also if it is there.
@@ -52,7 +50,7 @@ fn is_time_up(spot: crate::rt::Spot) -> bool {
         true => {
             let rt = engine.rt();
             let token = token_object(rt, rt.now.current);
-            engine.saw(token, Mode::Probe, 0, 0);
+            engine.observed(token, Observed::Value { look: Mode::Probe, found: 0, left: 0 });
             engine.note(|_| "park: time is up".to_owned());
         }
         false => take_token(&engine, true, spot),
@@ -72,7 +70,7 @@ fn take_token(engine: &Engine, timed: bool, spot: crate::rt::Spot) {
     rt.threads[me].own.token = false;
     // For those who unpark it in a loop.
     let token = token_object(rt, me);
-    engine.saw(token, Mode::Probe, 1, 0);
+    engine.observed(token, Observed::Value { look: Mode::Probe, found: 1, left: 0 });
     engine.note(|_| "park: unparked".to_owned());
 }
 

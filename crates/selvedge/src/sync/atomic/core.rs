@@ -9,7 +9,9 @@ use selvedge_core::{Mode, ObjectId};
 use super::Ordering;
 use crate::rt::counted::is_dropping;
 use crate::rt::reuse::published;
-use crate::rt::{Compare, Engine, Found, Header, Restorer, Runtime, Spot, Touch, ordering};
+use crate::rt::{
+    Compare, Engine, Found, Header, Observed, Restorer, Runtime, Spot, Touch, ordering,
+};
 
 /// A value as bits, to see whether it has changed.
 pub(super) trait Value: Copy + PartialEq + Debug {
@@ -60,7 +62,10 @@ impl<T: Value> Core<T> {
         engine.visible(&touch, spot);
         let value = self.value.get();
         engine.found(object, found(value, None));
-        engine.saw(object, Mode::Read, value.bits(), value.bits());
+        engine.observed(
+            object,
+            Observed::Value { look: Mode::Read, found: value.bits(), left: value.bits() },
+        );
         published(&engine, value.bits());
         engine.only_looked(object, spot);
         engine.note(|rt| {
@@ -87,7 +92,10 @@ impl<T: Value> Core<T> {
             Touch { object, mode: Mode::Write, plain: false, verb: "store", order: Some(order) };
         engine.visible(&touch, spot);
         engine.found(object, found(self.value.replace(value), None));
-        engine.saw(object, Mode::Read, value.bits(), value.bits());
+        engine.observed(
+            object,
+            Observed::Value { look: Mode::Read, found: value.bits(), left: value.bits() },
+        );
         published(&engine, value.bits());
         engine.note(|rt| {
             let (name, value) = (rt.object_name(object), value.text(rt));
@@ -117,7 +125,10 @@ impl<T: Value> Core<T> {
             engine.only_looked(object, spot);
         }
         engine.found(object, found(old, None));
-        engine.saw(object, Mode::Read, old.bits(), new.bits());
+        engine.observed(
+            object,
+            Observed::Value { look: Mode::Read, found: old.bits(), left: new.bits() },
+        );
         published(&engine, new.bits());
         engine.note(|rt| {
             let (name, old, new) = (rt.object_name(object), old.text(rt), new.text(rt));
@@ -153,7 +164,10 @@ impl<T: Value> Core<T> {
             false => engine.only_looked(object, spot),
         }
         engine.found(object, found(old, Some(expected)));
-        engine.saw(object, Mode::Read, old.bits(), self.value.get().bits());
+        engine.observed(
+            object,
+            Observed::Value { look: Mode::Read, found: old.bits(), left: self.value.get().bits() },
+        );
         published(&engine, self.value.get().bits());
         engine.note(|rt| {
             let (name, order) = (rt.object_name(object), ordering(Some(success)));
@@ -218,7 +232,7 @@ impl<T: Value> Core<T> {
         let object = self.object(&engine);
         let touch = Touch { object, mode: Mode::Update, plain: true, verb, order: None };
         engine.visible(&touch, spot);
-        engine.changed(object, Mode::Probe);
+        engine.observed(object, Observed::Changed(Mode::Probe));
     }
 
     pub(super) const fn into_inner(self) -> T {
@@ -239,7 +253,10 @@ impl<T: Value> Core<T> {
             Touch { object, mode: Mode::Read, plain: true, verb: "unsync_load", order: None };
         engine.visible(&touch, spot);
         let value = self.value.get();
-        engine.saw(object, Mode::Probe, value.bits(), value.bits());
+        engine.observed(
+            object,
+            Observed::Value { look: Mode::Probe, found: value.bits(), left: value.bits() },
+        );
         published(&engine, value.bits());
         engine.note(|rt| format!("unsync_load {} → {}", rt.object_name(object), value.text(rt)));
         value

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use selvedge_core::{Effect, Flexibility, Mode, ObjectId};
 
 use super::{RecvTimeoutError, TryRecvError, refuse};
-use crate::rt::{Engine, Header, Operation, Runtime, Spot, Touch};
+use crate::rt::{Engine, Header, Observed, Operation, Runtime, Spot, Touch};
 
 pub(super) struct Unbounded<T> {
     header: Header,
@@ -64,7 +64,7 @@ impl<T> Unbounded<T> {
         let me = rt.now.current;
         let object = rt.names.message(me, rt.threads[me].own.sent);
         rt.threads[me].own.sent += 1;
-        engine.looked(objects.receiver, Mode::Alive);
+        engine.observed(objects.receiver, Observed::Looked(Mode::Alive));
         if !self.receiver.get() {
             engine.note(|rt| {
                 format!("send {}: the receiver is gone", rt.object_name(objects.mailbox))
@@ -72,7 +72,7 @@ impl<T> Unbounded<T> {
             return Err(message);
         }
         self.queue.borrow_mut().push_back((object, message));
-        engine.changed(objects.mailbox, Mode::Timeout);
+        engine.observed(objects.mailbox, Observed::Changed(Mode::Timeout));
         engine.note(|rt| format!("send {}", rt.object_name(objects.mailbox)));
         Ok(())
     }
@@ -87,7 +87,7 @@ impl<T> Unbounded<T> {
             let verb = "drop one of";
             let touch = Touch { object, mode: Mode::Arrive, plain: false, verb, order: None };
             engine.visible(&touch, spot);
-            engine.changed(object, Mode::Pass);
+            engine.observed(object, Observed::Changed(Mode::Pass));
             engine.note(|rt| format!("drop a sender of {}", rt.object_name(mailbox)));
         }
         self.senders.set(self.senders.get() - 1);
@@ -99,7 +99,7 @@ impl<T> Unbounded<T> {
             let verb = "drop";
             let touch = Touch { object, mode: Mode::End, plain: false, verb, order: None };
             engine.visible(&touch, spot);
-            engine.changed(object, Mode::Alive);
+            engine.observed(object, Observed::Changed(Mode::Alive));
             engine.note(|rt| format!("drop the receiver of {}", rt.object_name(mailbox)));
         }
         self.receiver.set(false);
@@ -123,7 +123,7 @@ impl<T> Unbounded<T> {
     fn take(&self, engine: &Engine, objects: Objects, verb: &str) -> Option<T> {
         let message = self.queue.borrow_mut().pop_front();
         if let Some((sent, _)) = &message {
-            engine.heard(objects.mailbox, engine.rt().names.stable(*sent));
+            engine.observed(objects.mailbox, Observed::Heard(engine.rt().names.stable(*sent)));
         }
         engine.note(|rt| {
             let name = rt.object_name(objects.mailbox);
@@ -153,8 +153,8 @@ impl<T> Unbounded<T> {
             Some(message) => Ok(message),
             None if self.senders.get() == 0 => Err(TryRecvError::Disconnected),
             None => {
-                engine.looked(objects.mailbox, Mode::Timeout);
-                engine.looked(objects.senders, Mode::Pass);
+                engine.observed(objects.mailbox, Observed::Looked(Mode::Timeout));
+                engine.observed(objects.senders, Observed::Looked(Mode::Pass));
                 Err(TryRecvError::Empty)
             }
         }
@@ -166,8 +166,8 @@ impl<T> Unbounded<T> {
         let (front, gone) = (|| self.front(), || self.senders.get() == 0);
         let begin = BeginTimed { objects, front: &front, gone: &gone };
         if engine.visible(&begin, spot) == 1 {
-            engine.looked(objects.mailbox, Mode::Timeout);
-            engine.looked(objects.senders, Mode::Pass);
+            engine.observed(objects.mailbox, Observed::Looked(Mode::Timeout));
+            engine.observed(objects.senders, Observed::Looked(Mode::Pass));
             engine
                 .note(|rt| format!("recv_timeout {}: time is up", rt.object_name(objects.mailbox)));
             return Err(RecvTimeoutError::Timeout);
