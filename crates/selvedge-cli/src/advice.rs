@@ -8,8 +8,7 @@ pub(crate) fn advice(reason: &Inconclusive) -> (String, Vec<String>) {
     let bound = match reason {
         Inconclusive::Bound(bound) => bound,
         // The reason contains its own hint.
-        Inconclusive::GaveUp(reason) => return (reason.clone(), Vec::new()),
-        Inconclusive::NotProved(reason) => return ((*reason).to_owned(), Vec::new()),
+        other => return (other.to_string(), Vec::new()),
     };
     let lines = match bound {
         Bound::Executions(most) => {

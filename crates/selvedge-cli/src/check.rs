@@ -1,23 +1,21 @@
 //! `selvedge check`: find a violation, or prove that there is none.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use selvedge_core::{Budget, Counts, Inconclusive, Report, Schedule, Verdict, Violation};
+use selvedge_core::{Budget, Covers, Fact, Inconclusive, Report, Schedule, Violation};
 use selvedge_explore::{
-    Algorithm, Caps, Confirmed, Covers, Independence, Locks, Options, QuasiOptions, Sampling,
+    Algorithm, Caps, Confirmed, Independence, Locks, Options, QuasiOptions, Sampling,
 };
-use selvedge_report::{
-    CheckJson, CoversJson, Style, TextOptions, TraceView, ViolationJson, execution, facts_json,
-    plural, to_text, violation,
-};
+use selvedge_report::{Outcome, TraceView, plural};
 
 use crate::advice::advice;
 use crate::args::{CheckArgs, CyclesArg, SamplingArgs};
 use crate::constraints;
-use crate::exit::{self, Exit, Failure};
+use crate::exit::{Exit, Failure};
 use crate::progress::Watch;
-use crate::saved;
 use crate::screen::Screen;
+use crate::shown::Shown;
+use crate::so_far::{self, shown_in_any_case};
 use crate::source::Loaded;
 use crate::{statistics, summary};
 
@@ -75,25 +73,68 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
         )));
     }
 
-    let mut watch = Watch::start(!args.quiet, method.name());
-    let mut report = method.run(&loaded, &options, &mut watch);
-    let time = watch.finish();
-    if wanted {
-        report.facts.splice(0..0, used.facts());
-    }
-    explain_disregarded_races(&loaded, &mut report, guard.budget())?;
+    let facts = if wanted { used.facts() } else { Vec::new() };
+    let search = Search { loaded: &loaded, method, covers, args, facts, budget: guard.budget() };
+    let started = Instant::now();
+    let conclude = |report| search.conclude(report, started.elapsed(), screen);
+    shown_in_any_case(&conclude, || {
+        let mut watch = Watch::start(!args.quiet, method.name());
+        let report = method.run(&loaded, &options, &mut watch);
+        let time = watch.finish();
+        so_far::publish(&report);
+        search.conclude(report, time, screen)
+    })
+}
 
-    let found = confirm_all(&loaded, &mut report, guard.budget())?;
-    note_unshortened(&mut report, &found, guard.budget());
-    let outcome = Outcome { found, loaded: &loaded, report, method, covers, args, time };
-    let text = match (args.output.json, args.quiet) {
-        (true, _) => to_text(&outcome.json()),
-        (false, true) => outcome.verdict_line(screen),
-        (false, false) => outcome.text(screen),
-    };
-    let printed = screen.print(&text);
-    let saved = saved::save(args.save_trace.as_deref(), &loaded, outcome.found.first(), screen);
-    exit::after(outcome.report.verdict().into(), [printed, saved])
+/// What was searched, and how.
+struct Search<'a> {
+    loaded: &'a Loaded,
+    args: &'a CheckArgs,
+    method: Method,
+    covers: Covers,
+    /// What else is to be said about it.
+    facts: Vec<Fact>,
+    budget: &'a Budget,
+}
+
+impl Search<'_> {
+    /// Confirms what the search found, and shows it.
+    fn conclude(
+        &self,
+        mut report: Report,
+        time: Duration,
+        screen: &Screen,
+    ) -> Result<Exit, Failure> {
+        let &Self { loaded, args, method, covers, budget, .. } = self;
+        report.facts.splice(0..0, self.facts.iter().cloned());
+        explain_disregarded_races(loaded, &mut report, budget)?;
+        let found = confirm_all(loaded, &mut report, budget)?;
+        note_unshortened(&mut report, &found, budget);
+        let executions = plural(report.counts.maximal(), "execution", "executions");
+        let shown = Shown {
+            verified: format!("no violation in {executions}"),
+            summary: summary::summary(&report, &method, covers, args.races, time),
+            statistics: report.statistics.as_deref().map(statistics::text),
+            outcome: Outcome {
+                file: loaded.file.clone(),
+                constants: loaded.constants.clone(),
+                method: method.reported(),
+                covers: asked_for(covers, args.races),
+                report,
+                found,
+                time,
+            },
+            advice,
+            loaded,
+            args,
+        };
+        shown.show(screen)
+    }
+}
+
+/// Returns what a "verified" covers: data races only if they were looked for.
+pub(crate) fn asked_for(covers: Covers, races: bool) -> Covers {
+    Covers { data_races: covers.data_races && races, ..covers }
 }
 
 /// Only `constrained` has constraints.
@@ -195,14 +236,22 @@ fn explain_disregarded_races(
     report: &mut Report,
     budget: &Budget,
 ) -> Result<(), Failure> {
-    for (violation, schedule) in std::mem::take(&mut report.disregarded_races) {
-        let trace = confirm(loaded, &violation, &schedule, budget)?;
-        let race = &trace.violations[0];
-        report.note(Inconclusive::GaveUp(format!(
-            "{}\n  {}\n  --locks-only is sound only without data races: leave it out, or show the race with --races",
-            race.message,
-            race.notes.join("\n  "),
-        )));
+    // Races of different threads may look the same to the user.
+    for reason in std::mem::take(&mut report.inconclusive) {
+        let reason = match reason {
+            Inconclusive::DataRace(met) => {
+                let trace = confirm(loaded, &met.0, &met.1, budget)?;
+                let race = &trace.violations[0];
+                Inconclusive::GaveUp(format!(
+                    "{}\n  {}\n  --locks-only is sound only without data races: leave it out, or show the race \
+                     with --races",
+                    race.message,
+                    race.notes.join("\n  "),
+                ))
+            }
+            other => other,
+        };
+        report.note(reason);
     }
     Ok(())
 }
@@ -215,7 +264,7 @@ fn confirm(
 ) -> Result<TraceView, Failure> {
     match selvedge_explore::confirm_within(&|| loaded.system(), violation, schedule, budget) {
         Ok(Confirmed { violation, replay, .. }) => {
-            Ok(TraceView::new(&replay, &[&violation], &|place| loaded.line(place)))
+            Ok(TraceView::new(&replay, &[&violation], loaded))
         }
         Err(error) => Err(Failure::Internal(format!(
             "the search found \"{}\", but the replay of {schedule} did not: {}",
@@ -260,6 +309,15 @@ impl Method {
         }
     }
 
+    /// Returns how it is reported.
+    fn reported(self) -> selvedge_report::Method {
+        let (equivalence, seed) = match self {
+            Method::Explore(algorithm, _) => (Some(algorithm.info().equivalence.name()), None),
+            Method::Sample { seed, .. } => (None, Some(seed)),
+        };
+        selvedge_report::Method::Explored { algorithm: self.name(), equivalence, seed }
+    }
+
     /// Returns its name, and what makes it repeatable.
     pub(crate) fn describe(self) -> String {
         match self {
@@ -285,171 +343,7 @@ impl Method {
     fn covers(self, options: &Options) -> Covers {
         match self {
             Method::Explore(algorithm, _) => algorithm.covers(options),
-            Method::Sample { .. } => Covers { assertions: true, deadlocks: true, data_races: true },
+            Method::Sample { .. } => Covers::EVERYTHING,
         }
     }
-}
-
-/// The result, and everything needed to show it.
-struct Outcome<'a> {
-    loaded: &'a Loaded,
-    args: &'a CheckArgs,
-    method: Method,
-    covers: Covers,
-    report: Report,
-    /// One for each violation of the report, confirmed.
-    found: Vec<TraceView>,
-    time: Duration,
-}
-
-impl Outcome<'_> {
-    fn verdict_line(&self, screen: &Screen) -> String {
-        let verdict = self.report.verdict();
-        let (style, rest) = match verdict {
-            Verdict::Verified => (Style::Good, verified(self.report.counts)),
-            Verdict::Violated => (Style::Bad, self.violated()),
-            Verdict::Inconclusive => {
-                let first = self.report.inconclusive.first();
-                (Style::Unsure, first.map_or(String::new(), |reason| advice(reason).0))
-            }
-        };
-        format!("{}: {rest}\n", screen.paint.style(style, verdict.name()))
-    }
-
-    fn violated(&self) -> String {
-        match self.found.as_slice() {
-            [one] => one.violations[0].message.clone(),
-            many => format!("{} different violations", many.len()),
-        }
-    }
-
-    fn text(&self, screen: &Screen) -> String {
-        let mut out = self.verdict_line(screen);
-        let options = screen.text_options(self.args.output.full);
-        out.push_str(&violations_text(&self.found, self.loaded, &options, screen, &|_| None));
-        self.add_reasons(&mut out);
-        if self.report.verdict() != Verdict::Verified {
-            out.push('\n');
-        }
-        out.push_str(&summary::summary(
-            &self.report,
-            &self.method,
-            self.covers,
-            self.args.races,
-            self.time,
-        ));
-        self.add_remarks(&mut out, screen);
-        if let Some(statistics) = &self.report.statistics {
-            out.push_str(&statistics::text(statistics));
-        }
-        out
-    }
-
-    /// Why nothing is proved, or why not everything was seen, each with the next step.
-    fn add_reasons(&self, out: &mut String) {
-        let is_violated = self.report.verdict() == Verdict::Violated;
-        if is_violated && !self.args.keep_going {
-            return;
-        }
-        for (i, reason) in self.report.inconclusive.iter().enumerate() {
-            let (what, lines) = advice(reason);
-            if is_violated {
-                out.push_str(&format!("\nthere may be more violations: {what}\n"));
-            } else if i > 0 {
-                out.push_str(&format!("also: {what}\n"));
-            }
-            for line in lines {
-                out.push_str(&format!("  {line}\n"));
-            }
-        }
-    }
-
-    /// Warns about a vacuous proof.
-    fn add_remarks(&self, out: &mut String, screen: &Screen) {
-        let counts = self.report.counts;
-        if self.report.verdict() == Verdict::Verified && counts.complete == 0 && counts.blocked > 0
-        {
-            let word = screen.paint.style(Style::Unsure, "note");
-            out.push_str(&format!(
-                "{word}: no execution is complete: each one is blocked by an `assume` that is false, \
-                 so nothing was checked to the end\n"
-            ));
-        }
-    }
-
-    fn json(&self) -> CheckJson {
-        let covers = self.covers;
-        let (equivalence, seed) = match self.method {
-            Method::Explore(algorithm, _) => (Some(algorithm.info().equivalence.name()), None),
-            Method::Sample { seed, .. } => (None, Some(seed)),
-        };
-        CheckJson {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            command: "check",
-            file: self.loaded.file.clone(),
-            constants: self.loaded.constants.clone(),
-            verdict: self.report.verdict().name(),
-            algorithm: self.method.name().to_owned(),
-            equivalence,
-            covers: covers_json(covers, self.args.races),
-            executions: self.report.counts.into(),
-            steps: self.report.steps,
-            longest: self.report.longest,
-            threads: self.report.threads,
-            seconds: self.time.as_secs_f64(),
-            seed,
-            violations: self
-                .found
-                .iter()
-                .map(|trace| {
-                    ViolationJson::new(&trace.violations[0], trace).replayed_by(
-                        self.loaded.replay_command(&trace.schedule, trace.violations[0].kind),
-                    )
-                })
-                .collect(),
-            inconclusive: self.report.inconclusive.iter().map(Into::into).collect(),
-            facts: facts_json(&self.report.facts),
-            statistics: self.report.statistics.as_deref().map(Into::into),
-        }
-    }
-}
-
-/// Returns the text of each violation: its execution and the command that replays it. `also`: a further line about the
-/// execution, if there is one.
-pub(crate) fn violations_text(
-    found: &[TraceView],
-    loaded: &Loaded,
-    options: &TextOptions,
-    screen: &Screen,
-    also: &dyn Fn(&TraceView) -> Option<String>,
-) -> String {
-    let mut out = String::new();
-    for (i, trace) in found.iter().enumerate() {
-        let first = &trace.violations[0];
-        if found.len() > 1 {
-            let head = format!("{} of {}: {}", i + 1, found.len(), first.message);
-            out.push_str(&format!("\n{}\n", screen.paint.style(Style::Strong, &head)));
-        }
-        out.push_str(&violation(first, options));
-        out.push_str(&format!("\n{}\n", execution(trace, options)));
-        if let Some(line) = also(trace) {
-            out.push_str(&format!("{line}\n"));
-        }
-        let command = loaded.replay_command(&trace.schedule, first.kind);
-        out.push_str(&format!("replay: {command}\n"));
-    }
-    out
-}
-
-/// Returns what a "verified" covers, as JSON: data races only if they were looked for.
-pub(crate) fn covers_json(covers: Covers, asked_for_races: bool) -> CoversJson {
-    CoversJson {
-        assertions: covers.assertions,
-        deadlocks: covers.deadlocks,
-        data_races: covers.data_races && asked_for_races,
-    }
-}
-
-fn verified(counts: Counts) -> String {
-    format!("no violation in {}", plural(counts.maximal(), "execution", "executions"))
 }

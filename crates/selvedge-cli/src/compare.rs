@@ -1,6 +1,7 @@
 //! `selvedge compare`: all algorithms side by side.
 
 use std::num::NonZeroU32;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use selvedge_core::{Bound, Inconclusive, Report, Verdict};
@@ -10,11 +11,12 @@ use selvedge_report::{
 };
 
 use crate::args::CompareArgs;
-use crate::check::{confirm_all, covers_json};
-use crate::exit::{Exit, Failure};
+use crate::check::{asked_for, confirm_all};
+use crate::exit::{self, Exit, Failure};
 use crate::guard::Guard;
 use crate::progress::Watch;
 use crate::screen::Screen;
+use crate::so_far::shown_in_any_case;
 use crate::source::Loaded;
 use crate::{constraints, guard, memory};
 
@@ -28,23 +30,42 @@ pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> 
     let loaded = Loaded::new(&args.program, screen)?;
     let guard = args.guard();
     let (loaded, _) = constraints::loaded(loaded, from, wanted, guard.budget(), screen)?;
-    let mut rows = Vec::new();
-    for &(algorithm, quasi) in &searches {
-        if !guard::is_interrupted() {
-            rows.push(measure(algorithm, quasi, args, &loaded)?);
+    let rows = Mutex::new(Vec::new());
+    let rows_so_far = || rows.lock().unwrap_or_else(PoisonError::into_inner);
+    let conclude = |_| {
+        exit::complain("the memory limit was reached: the other algorithms are missing\n");
+        show(&rows_so_far(), searches.len(), args, &loaded, screen)
+    };
+    shown_in_any_case(&conclude, || {
+        for &(algorithm, quasi) in &searches {
+            if !guard::is_interrupted() {
+                let row = measure(algorithm, quasi, args, &loaded)?;
+                rows_so_far().push(row);
+            }
         }
-    }
-    let agree = verdicts_agree(&rows, args.races) && counts_agree(&rows);
+        Ok(())
+    })?;
+    show(&rows_so_far(), searches.len(), args, &loaded, screen)
+}
+
+fn show(
+    rows: &[Row],
+    wanted: usize,
+    args: &CompareArgs,
+    loaded: &Loaded,
+    screen: &Screen,
+) -> Result<Exit, Failure> {
+    let agree = verdicts_agree(rows, args.races) && counts_agree(rows);
     let text = if args.json {
-        to_text(&json(&rows, agree, args, &loaded))
+        to_text(&json(rows, agree, args, loaded))
     } else {
-        text(&rows, searches.len(), args, &loaded, screen)
+        text(rows, wanted, args, loaded, screen)
     };
     screen.print(&text)?;
     if !agree {
-        return Err(Failure::Internal(disagreement(&rows)));
+        return Err(Failure::Internal(disagreement(rows)));
     }
-    Ok(exit(&rows))
+    Ok(exit_of(rows))
 }
 
 /// The result of one algorithm.
@@ -75,7 +96,12 @@ impl Row {
                 | Bound::Work
                 | Bound::Interrupted,
             ) => true,
-            Inconclusive::Bound(_) | Inconclusive::GaveUp(_) | Inconclusive::NotProved(_) => false,
+            Inconclusive::Bound(_)
+            | Inconclusive::GaveUp(_)
+            | Inconclusive::NotProved(_)
+            | Inconclusive::Assumed(_)
+            | Inconclusive::DataRace(_)
+            | Inconclusive::Nondeterministic(_) => false,
         })
     }
 
@@ -155,7 +181,7 @@ fn disagreement(rows: &[Row]) -> String {
     format!("the algorithms contradict each other: {}", said.collect::<Vec<_>>().join(", "))
 }
 
-fn exit(rows: &[Row]) -> Exit {
+fn exit_of(rows: &[Row]) -> Exit {
     let has = |verdict| rows.iter().any(|row| row.verdict() == verdict);
     if has(Verdict::Violated) {
         Exit::Violated
@@ -258,7 +284,7 @@ fn json(rows: &[Row], agree: bool, args: &CompareArgs, loaded: &Loaded) -> Compa
             equivalence: info.equivalence.name(),
             verdict: row.verdict().name(),
             exhausted: row.is_exhausted(),
-            covers: covers_json(info.covers, args.races),
+            covers: asked_for(info.covers, args.races).into(),
             executions: row.report.counts.into(),
             steps: row.report.steps,
             seconds: row.time.as_secs_f64(),
@@ -268,7 +294,7 @@ fn json(rows: &[Row], agree: bool, args: &CompareArgs, loaded: &Loaded) -> Compa
         }
     });
     CompareJson {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
+        version: env!("CARGO_PKG_VERSION"),
         command: "compare",
         file: loaded.file.clone(),
         constants: loaded.constants.clone(),
@@ -339,8 +365,9 @@ mod tests {
     #[test]
     fn the_exit_code_is_the_strongest_verdict() {
         use Verdict::{Inconclusive, Verified, Violated};
-        let exit =
-            |first, second| exit(&[row(Algorithm::Oracle, first), row(Algorithm::Optimal, second)]);
+        let exit = |first, second| {
+            exit_of(&[row(Algorithm::Oracle, first), row(Algorithm::Optimal, second)])
+        };
         assert_eq!(exit(Inconclusive, Violated), Exit::Violated);
         assert_eq!(exit(Inconclusive, Verified), Exit::Good);
         assert_eq!(exit(Inconclusive, Inconclusive), Exit::Inconclusive);

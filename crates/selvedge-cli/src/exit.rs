@@ -32,7 +32,7 @@ pub(crate) enum Failure {
 /// The exit code for usage errors and errors of the tool.
 pub(crate) const FAILURE: u8 = 2;
 /// The exit code of an inconclusive verdict.
-pub(crate) const INCONCLUSIVE: i32 = 3;
+pub(crate) const INCONCLUSIVE: u8 = 3;
 /// What shells expect of a program that Ctrl-C ended.
 pub(crate) const INTERRUPTED: i32 = 130;
 
@@ -46,15 +46,20 @@ impl From<Verdict> for Exit {
     }
 }
 
-/// Shows a failure and gives the exit code.
+/// Shows a failure and returns the exit code.
 pub(crate) fn code(result: Result<Exit, Failure>) -> ExitCode {
+    ExitCode::from(number(result))
+}
+
+/// Shows a failure and returns the exit code as a number.
+pub(crate) fn number(result: Result<Exit, Failure>) -> u8 {
     match result {
-        Ok(Exit::Good) => ExitCode::SUCCESS,
-        Ok(Exit::Violated) => ExitCode::from(1),
-        Ok(Exit::Inconclusive) => ExitCode::from(INCONCLUSIVE as u8),
+        Ok(Exit::Good) => 0,
+        Ok(Exit::Violated) => 1,
+        Ok(Exit::Inconclusive) => INCONCLUSIVE,
         Err(failure) => {
             failure.show();
-            ExitCode::from(FAILURE)
+            FAILURE
         }
     }
 }

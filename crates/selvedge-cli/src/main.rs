@@ -16,6 +16,8 @@ mod progress;
 mod replay;
 mod saved;
 mod screen;
+mod shown;
+mod so_far;
 mod source;
 mod statistics;
 mod summary;

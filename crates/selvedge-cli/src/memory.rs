@@ -3,7 +3,9 @@
 #![allow(unsafe_code, reason = "GlobalAlloc is an unsafe trait; every call goes on to the system")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering::Relaxed};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicPtr, Ordering::Relaxed};
+use std::time::Duration;
 
 use crate::exit;
 
@@ -16,10 +18,21 @@ static IN_USE: AtomicIsize = AtomicIsize::new(0);
 static PEAK: AtomicIsize = AtomicIsize::new(0);
 /// More than this exhausts the current budget.
 static LIMIT: AtomicIsize = AtomicIsize::new(isize::MAX);
-/// More than this ends the process: the code that allocates cannot be notified.
+/// More than this stops the code that allocates, which cannot be notified: see `so_far.rs`.
 static LAST: AtomicIsize = AtomicIsize::new(isize::MAX);
 /// Whether more than the limit was in use at some time.
 static EXCEEDED: AtomicBool = AtomicBool::new(false);
+/// Whether a thread waits to show what was found, once the code that allocates is stopped.
+static CAN_STOP: AtomicBool = AtomicBool::new(false);
+/// Whether that code is stopped.
+static STOPPED: AtomicBool = AtomicBool::new(false);
+/// Memory to show what was found, where the system has no more.
+static RESERVE: AtomicPtr<u8> = AtomicPtr::new(std::ptr::null_mut());
+
+thread_local! {
+    /// Whether no limit applies to this thread.
+    static IS_EXEMPT: Cell<bool> = const { Cell::new(false) };
+}
 
 /// The default limit, in percent of the free memory.
 const USUAL_SHARE: u64 = 80;
@@ -27,6 +40,11 @@ const USUAL_SHARE: u64 = 80;
 const LAST_SHARE: u64 = 95;
 /// What may be needed besides the limit to show what was found.
 const TO_SHOW: u64 = 64 << 20;
+/// What is reserved for that. It takes address space only.
+const RESERVED: Layout = match Layout::from_size_align(8 << 20, 16) {
+    Ok(layout) => layout,
+    Err(_) => unreachable!(),
+};
 
 /// Sets the limit: so many bytes, or else most of what is free now. Returns it, if there is one: what is
 /// free is only known on Linux.
@@ -49,6 +67,31 @@ pub(crate) fn has_limit() -> bool {
 /// Returns whether the limit was reached.
 pub(crate) fn is_exceeded() -> bool {
     EXCEEDED.load(Relaxed)
+}
+
+/// Says whether code that exceeds the last limit is to be stopped, since a thread waits for that; otherwise the
+/// process ends.
+pub(crate) fn stop_if_exhausted(on: bool) {
+    if on && RESERVE.load(Relaxed).is_null() {
+        // SAFETY: the layout has a size. It is not counted, and freed in `lift_limit`.
+        RESERVE.store(unsafe { System.alloc(RESERVED) }, Relaxed);
+    }
+    CAN_STOP.store(on, Relaxed);
+}
+
+/// Returns whether code was stopped since it exceeded the last limit, or the system had no more.
+pub(crate) fn is_stopped() -> bool {
+    STOPPED.load(Relaxed)
+}
+
+/// From now on no limit applies to the calling thread.
+pub(crate) fn lift_limit() {
+    IS_EXEMPT.set(true);
+    let reserve = RESERVE.swap(std::ptr::null_mut(), Relaxed);
+    if !reserve.is_null() {
+        // SAFETY: it came from the system with this layout, and is not used.
+        unsafe { System.dealloc(reserve, RESERVED) };
+    }
 }
 
 /// Something new begins: what was in use before it is over does not count.
@@ -117,17 +160,26 @@ fn grown(now: isize) {
     }
 }
 
-/// An allocator cannot refuse gracefully: the code that allocates would abort.
+/// An allocator cannot refuse gracefully: the code that allocates would abort. It is stopped here for good if
+/// another thread shows what was found, and otherwise the process ends.
+#[cold]
 fn out_of_memory() {
     static SAID: AtomicBool = AtomicBool::new(false);
+    if IS_EXEMPT.get() {
+        return;
+    }
+    while CAN_STOP.load(Relaxed) {
+        STOPPED.store(true, Relaxed);
+        std::thread::sleep(Duration::from_secs(1));
+    }
     // What ends the process may ask for memory as well.
     if !SAID.swap(true, Relaxed) {
         exit::complain(
-            "inconclusive: the memory limit was reached by a single large piece of data, so what was \
-             found cannot be shown\n  raise the limit (--max-memory), or make the program smaller \
+            "inconclusive: the memory limit was reached by a single large piece of data before there was \
+             anything to show\n  raise the limit (--max-memory), or make the program smaller \
              (--const N=2)\n",
         );
-        std::process::exit(exit::INCONCLUSIVE);
+        std::process::exit(i32::from(exit::INCONCLUSIVE));
     }
 }
 
@@ -146,7 +198,7 @@ fn size(layout: Layout) -> isize {
 }
 
 // SAFETY: every function passes its arguments on to `System`, whose contract is the same, and
-// counting neither allocates nor panics; where it ends the process, nothing returns.
+// counting neither allocates nor panics; where it stops the thread or ends the process, nothing returns.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(size(layout));

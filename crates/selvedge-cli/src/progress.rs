@@ -3,11 +3,12 @@
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
-use selvedge_core::Bound;
+use selvedge_core::{Bound, Report};
 use selvedge_explore::{Observer, Progress};
 use selvedge_report::{grouped, rate, seconds};
 
 use crate::exit::complain;
+use crate::so_far;
 
 /// How often the line is refreshed.
 const REFRESH: Duration = Duration::from_millis(200);
@@ -74,6 +75,10 @@ impl Watch {
 }
 
 impl Observer for Watch {
+    fn found(&mut self, report: &Report) {
+        so_far::publish(report);
+    }
+
     fn now(&self) -> Duration {
         self.start.elapsed()
     }

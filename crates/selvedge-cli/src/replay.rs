@@ -7,8 +7,8 @@ use selvedge_core::{
     Describe as _, Effect, Ending, Schedule, Status, System as _, ThreadId, Violation,
 };
 use selvedge_report::{
-    ReplayJson, StepJson, Style, TraceView, ViolationJson, WaitingJson, execution, plural,
-    status_text, to_text, violation, visible, width,
+    ReplayJson, Style, TraceView, execution, plural, status_text, to_text, violation, visible,
+    width,
 };
 
 use crate::args::ReplayArgs;
@@ -30,10 +30,10 @@ pub(crate) fn run(args: &ReplayArgs, screen: &Screen) -> Result<Exit, Failure> {
     })?;
     let races = if races { selvedge_explore::data_races(&system, &replay) } else { Vec::new() };
     let violations: Vec<&Violation> = replay.violations().chain(&races).collect();
-    let trace = TraceView::new(&replay, &violations, &|place| loaded.line(place));
+    let trace = TraceView::new(&replay, &violations, &loaded);
     let exit = if violations.is_empty() { Exit::Good } else { Exit::Violated };
     if args.output.json {
-        screen.print(&to_text(&json(&loaded, &trace)))?;
+        screen.print(&to_text(&ReplayJson::new(&loaded.file, &loaded.constants, &trace)))?;
     } else if args.step {
         step_through(&loaded, &trace, screen)?;
     } else {
@@ -85,26 +85,6 @@ fn load(args: &ReplayArgs, screen: &Screen) -> Result<Wanted, Failure> {
 fn load_program(file: &Path, constants: Constants, screen: &Screen) -> Result<Loaded, Failure> {
     let text = source::read(file)?;
     Loaded::compile(file.to_string_lossy().into_owned(), text, constants, screen)
-}
-
-fn json(loaded: &Loaded, trace: &TraceView) -> ReplayJson {
-    let command = |kind| loaded.replay_command(&trace.schedule, kind);
-    let violations = trace.violations.iter();
-    ReplayJson {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        command: "replay",
-        file: loaded.file.clone(),
-        constants: loaded.constants.clone(),
-        schedule: trace.schedule.to_string(),
-        ending: trace.ending.map(ReplayJson::ending_name),
-        threads: trace.threads.clone(),
-        context_switches: trace.context_switches(),
-        steps: StepJson::all(trace),
-        waiting: WaitingJson::all(trace),
-        violations: violations
-            .map(|found| ViolationJson::new(found, trace).replayed_by(command(found.kind)))
-            .collect(),
-    }
 }
 
 /// Returns what the execution shows in the end.

@@ -1,13 +1,14 @@
 //! Reading programs.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use selvedge_core::{Place, Schedule, ViolationKind};
+use selvedge_core::{Schedule, ViolationKind};
 use selvedge_lang::{Interpreter, ir};
-use selvedge_report::{ConstantJson, line_of};
+use selvedge_report::{ConstantJson, Origin};
 
 use crate::args::ProgramArgs;
 use crate::exit::{Failure, complain};
@@ -112,14 +113,6 @@ impl Loaded {
         Interpreter::new(Arc::clone(&self.program))
     }
 
-    /// Returns the source line of a place.
-    pub(crate) fn line(&self, place: &Place) -> Option<String> {
-        match &self.added {
-            Some((name, text)) if *name == place.file => line_of(text, place),
-            _ => line_of(&self.text, place),
-        }
-    }
-
     /// Returns a hash of all that decides what the program does, its constants included.
     pub(crate) fn identity(&self) -> String {
         hash(&self.program.identity())
@@ -144,9 +137,18 @@ impl Loaded {
         }
         command
     }
+}
 
-    /// Returns the command that runs `schedule` again and shows a violation of this kind.
-    pub(crate) fn replay_command(&self, schedule: &Schedule, kind: ViolationKind) -> String {
+impl Origin for Loaded {
+    fn text(&self, file: &str) -> Option<Cow<'_, str>> {
+        let text = match &self.added {
+            Some((name, text)) if name == file => text,
+            _ => &self.text,
+        };
+        Some(Cow::Borrowed(text))
+    }
+
+    fn replay_command(&self, schedule: &Schedule, kind: ViolationKind) -> String {
         let races = if kind == ViolationKind::DataRace { " --races" } else { "" };
         let schedule = schedule.to_string();
         let schedule = if schedule.is_empty() { "''" } else { &schedule };

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use selvedge_core::{Counts, FactValue, Report, Verdict};
-use selvedge_explore::Covers;
+use selvedge_core::{Counts, Covers, FactValue, Report, Verdict};
 use selvedge_report::{grouped, plural, rate, seconds};
 
 use crate::check::Method;

@@ -1,10 +1,8 @@
 //! `selvedge bench`: what it counts is right. How long things take is no test.
 
-mod common;
-
 use std::sync::LazyLock;
 
-use common::Folder;
+use crate::common::Folder;
 use serde_json::Value;
 
 /// One run is enough for all tests.
@@ -88,7 +86,7 @@ fn every_field_is_documented() {
             row["constants"] = Value::Null;
         }
     }
-    for field in common::fields(&json) {
+    for field in crate::common::fields(&json) {
         let elsewhere = ["complete", "deadlocked", "blocked", "redundant", "cut"];
         let here = page.contains(&format!("`{field}`"));
         assert!(here || elsewhere.contains(&field.as_str()), "{field}");

@@ -1,8 +1,6 @@
 //! `selvedge check`: verdicts, exit codes, JSON.
 
-mod common;
-
-use common::{ASSUME, DEADLOCK, Folder, LARGE, LOCKED, LOST, SPIN, finish, normalised};
+use crate::common::{ASSUME, DEADLOCK, Folder, LARGE, LOCKED, LOST, SPIN, finish, normalised};
 
 #[test]
 fn a_violation_with_its_execution() {

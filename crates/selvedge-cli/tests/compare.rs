@@ -1,8 +1,6 @@
 //! `selvedge compare`: all algorithms, one table.
 
-mod common;
-
-use common::{Folder, LARGE, LOCKED, LOST};
+use crate::common::{Folder, LARGE, LOCKED, LOST};
 use selvedge_explore::Algorithm;
 
 #[test]

@@ -1,8 +1,6 @@
 //! `selvedge compare` when the algorithms do not all come to the same end.
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 
 /// Two threads that have nothing in common: one trace, but 20 interleavings.
 const APART: &str = "\

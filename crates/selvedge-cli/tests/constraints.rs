@@ -1,8 +1,6 @@
 //! `selvedge constraints` and `selvedge check --constraints`: texts, files, errors, JSON.
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 
 const FIGURE_1: &str = "const Z = -2;
 shared z = Z;

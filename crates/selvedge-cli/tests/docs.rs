@@ -3,12 +3,10 @@
 //!
 //! With `SELVEDGE_UPDATE_DOCS=1` the outputs in the pages are rewritten.
 
-mod common;
-
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use common::{Folder, fields, normalised};
+use crate::common::{Folder, fields, normalised};
 
 #[test]
 fn the_page_shows_real_output() {
@@ -105,7 +103,7 @@ fn every_field_of_the_json_is_documented() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/json.md");
     let page = std::fs::read_to_string(&path).expect("the page is there");
     // A program without constants: their names would be its own.
-    let folder = Folder::with("d.sel", common::DEADLOCK);
+    let folder = Folder::with("d.sel", crate::common::DEADLOCK);
     folder
         .write("b.sel", b"shared x = 0; atomic proc add(v: int) { x += v; } thread t { add(1); }");
     let commands = [

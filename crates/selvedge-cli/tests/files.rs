@@ -1,8 +1,6 @@
 //! Files that the tool writes: whole or not at all; and one that cannot be written hides no verdict.
 
-mod common;
-
-use common::{Folder, LOCKED, LOST};
+use crate::common::{Folder, LOCKED, LOST};
 
 /// Places where nothing can be written, each with a word of the message.
 fn bad_places(folder: &Folder) -> Vec<(&'static str, &'static str)> {

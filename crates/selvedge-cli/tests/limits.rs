@@ -5,13 +5,11 @@
 
 #![cfg(unix)]
 
-mod common;
-
 use std::process::{Child, Command};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use common::{Folder, LARGE, Run, finish};
+use crate::common::{Folder, LARGE, Run, finish};
 
 /// What holds its limit ends long before.
 const MOST: Duration = Duration::from_secs(60);
@@ -239,6 +237,54 @@ fn the_memory_limit_ends_a_search_with_what_was_found() {
     for wrong in ["1", "x", "-1G"] {
         run(&folder, &format!("check lastzero.sel --max-memory={wrong}")).exits(2);
     }
+}
+
+/// A shell that gives a process so much address space.
+#[cfg(target_os = "linux")]
+fn run_with_address_space(folder: &Folder, kilobytes: u64, arguments: &str) -> Run {
+    let command = format!("ulimit -v {kilobytes}; exec \"$0\" {arguments}");
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &command, env!("CARGO_BIN_EXE_selvedge")]);
+    finish_in_time(folder.start(shell))
+}
+
+/// The system has no more memory, and the code that allocates cannot go on.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_was_found_is_shown_when_there_is_no_memory_at_all() {
+    let folder = Folder::with("small.sel", "shared x = 0;\nthread t { x = 1; }\n");
+    let enough = (1..40).map(|n| 25_000 * n).find(|&kilobytes| {
+        run_with_address_space(&folder, kilobytes, "check small.sel").code == Some(0)
+    });
+    let space = enough.expect("a small program needs little memory") + 25_000;
+    folder.write("lastzero.sel", LASTZERO.as_bytes());
+    // The limit itself is not reached.
+    let limit = "--max-memory 100G";
+    let run = |arguments: &str| {
+        run_with_address_space(&folder, space, &format!("check {arguments} {limit}"))
+    };
+    let found = run("lastzero.sel").exits(3);
+    found.says("inconclusive: the memory limit was reached").says(" complete, ");
+    let executions = |json: &serde_json::Value| json["executions"]["complete"].as_u64();
+    let json = run("lastzero.sel --json").exits(3).json();
+    assert_eq!(json["inconclusive"][0]["reason"], "memory");
+    assert!(executions(&json) > Some(100), "{json}");
+    // A violation was found before: it is replayed and shown.
+    let fails = format!("{LASTZERO}thread early {{ assert array[0] == 1; }}\n");
+    folder.write("fails.sel", fails.as_bytes());
+    let found = run("fails.sel --keep-going --save-trace trace.json").exits(1);
+    found
+        .says("violated: assertion `array[0] == 1` is false")
+        .says("replay: selvedge replay ")
+        .says("there may be more violations: the memory limit was reached");
+    assert!(folder.read("trace.json").contains("schedule"));
+    folder.write("unroll.sel", UNROLL.as_bytes());
+    let found = run("unroll.sel --symbolic --unroll 400").exits(3);
+    found.says("inconclusive: the memory limit was reached");
+    let compare = format!("compare lastzero.sel --algorithms optimal,source --time 50s {limit}");
+    let rows = run_with_address_space(&folder, space, &compare).exits(3);
+    assert!(rows.err.contains("the memory limit was reached"), "{rows:?}");
+    rows.says("lastzero.sel").says("algorithm");
 }
 
 /// An array that is larger than the memory is no reason to abort.

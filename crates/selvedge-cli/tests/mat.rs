@@ -1,8 +1,6 @@
 //! `selvedge mat`: the picture.
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 
 /// Every row of the picture lies within it.
 #[test]

@@ -1,8 +1,6 @@
 //! `selvedge replay`: round trips, saved traces, step by step.
 
-mod common;
-
-use common::{DEADLOCK, Folder, LOCKED, LOST};
+use crate::common::{DEADLOCK, Folder, LOCKED, LOST};
 
 #[test]
 fn the_printed_command_shows_the_same() {

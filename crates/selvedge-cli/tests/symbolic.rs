@@ -1,8 +1,6 @@
 //! `selvedge check --symbolic` and `selvedge mat`: verdicts, exit codes, texts, files.
 
-mod common;
-
-use common::{DEADLOCK, Folder, LOCKED, LOST, SPIN};
+use crate::common::{DEADLOCK, Folder, LOCKED, LOST, SPIN};
 
 #[test]
 fn every_scheme_gives_the_verdict() {

@@ -1,8 +1,6 @@
 //! Wrong usage, files that are no programs, and the commands that only print.
 
-mod common;
-
-use common::{Folder, LOST};
+use crate::common::{Folder, LOST};
 
 #[test]
 fn files_that_cannot_be_checked() {

@@ -15,7 +15,7 @@
 //! looks at the whole history of its objects.
 
 use crate::dependence::{commute, dependent};
-use crate::ids::{EventId, ObjectId, Position, ThreadId};
+use crate::ids::{EventId, ObjectId, Position, ThreadId, narrow};
 use crate::op::{Access, Footprint};
 use crate::system::{Effect, Flexibility, Step};
 
@@ -346,15 +346,15 @@ impl Execution {
         let thread = step.thread;
         self.make_room_for(thread);
         let position = Position::new(self.events.len());
-        let nth = self.threads[thread.index()].len() as u32;
+        let nth = narrow(self.threads[thread.index()].len());
         self.events.push(Event {
             id: EventId { thread, nth },
             choice: step.choice,
             choices: effect.choices,
             flexibility: effect.flexibility,
             plain: effect.plain,
-            first_access: self.accesses.len() as u32,
-            first_predecessor: self.predecessors.len() as u32,
+            first_access: narrow(self.accesses.len()),
+            first_predecessor: narrow(self.predecessors.len()),
         });
         self.steps.push(step);
         let base = self.clocks.len();
@@ -375,7 +375,9 @@ impl Execution {
 
     #[inline(always)]
     fn finish_event(&mut self, thread: ThreadId, position: Position, base: usize) {
-        self.clocks[base + thread.index()] = self.threads[thread.index()].len() as u32 + 1;
+        // All indices of its accesses were narrow enough if the next one is.
+        narrow(self.accesses.len());
+        self.clocks[base + thread.index()] = narrow(self.threads[thread.index()].len() + 1);
         self.threads[thread.index()].push(position);
     }
 

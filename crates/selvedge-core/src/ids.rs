@@ -39,6 +39,16 @@ macro_rules! define_id {
     };
 }
 
+/// Returns a length or an index as a number of 32 bits: a list of what an execution consists of.
+///
+/// # Panics
+/// If it is 2³² or more; memory is exhausted long before. Explorers convert shorter lists, which have at most one entry for
+/// each event of an execution, with `as`: a longer execution has ended here.
+#[inline]
+pub fn narrow(index: usize) -> u32 {
+    u32::try_from(index).expect("internal error: more than 2^32 entries")
+}
+
 define_id!(
     /// A thread of the program under test.
     ///

@@ -47,10 +47,10 @@ pub use dependence::{commute, dependent, may_enable_only, never_disables};
 pub use equivalence::{ObservationKey, TraceKey};
 pub use execution::{Edges, Event, Execution};
 pub use graph_system::{Answer, Bits, GraphSystem, Label, Order};
-pub use ids::{EventId, Location, ObjectId, Position, ThreadId, ThreadSet};
+pub use ids::{EventId, Location, ObjectId, Position, ThreadId, ThreadSet, narrow};
 pub use op::{Access, Footprint, Mode};
 pub use replay::{Description, Replay, ReplayError, ReplayedStep, replay};
-pub use report::{Bound, Counts, Fact, FactValue, Inconclusive, Report, Verdict};
+pub use report::{Bound, Counts, Covers, Fact, FactValue, Inconclusive, Report, Verdict};
 pub use schedule::{ParseScheduleError, Schedule, write_schedule};
 pub use statistics::{Bar, Histogram, Statistics};
 pub use system::{

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use crate::execution::Execution;
 use crate::ids::ThreadId;
-use crate::op::Footprint;
 use crate::schedule::Schedule;
 use crate::system::{Describe, Effect, Ending, Status, Step};
 use crate::violation::{Fault, Place, Violation};
@@ -22,14 +22,10 @@ pub struct Description {
 pub struct ReplayedStep {
     /// Which step.
     pub step: Step,
-    /// What it did.
+    /// What it did, in words.
     pub description: Description,
-    /// What it touched.
-    pub footprint: Footprint,
-    /// Whether its reads and writes can be part of a data race.
-    pub plain: bool,
-    /// What it showed to be wrong.
-    pub fault: Option<Fault>,
+    /// What it did.
+    pub effect: Effect,
 }
 
 /// A recorded execution.
@@ -50,9 +46,18 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Everything that is wrong in this execution, in order.
+    /// Returns the execution with its happens-before relation.
+    pub fn execution(&self) -> Execution {
+        let mut execution = Execution::new();
+        for step in &self.steps {
+            execution.push(step.step, &step.effect);
+        }
+        execution
+    }
+
+    /// Returns everything that is wrong in this execution, in order.
     pub fn violations(&self) -> impl Iterator<Item = &Violation> {
-        let in_steps = self.steps.iter().filter_map(|step| match &step.fault {
+        let in_steps = self.steps.iter().filter_map(|step| match &step.effect.fault {
             Some(Fault::Violation(violation)) => Some(violation),
             _ => None,
         });
@@ -84,17 +89,11 @@ impl std::error::Error for ReplayError {}
 pub fn replay<S: Describe>(system: &mut S, schedule: &Schedule) -> Result<Replay, ReplayError> {
     system.restart();
     let mut steps = Vec::with_capacity(schedule.steps.len());
-    let mut effect = Effect::default();
     for (at, &step) in schedule.steps.iter().enumerate() {
         check_possible(system, step).map_err(|reason| ReplayError { at, reason })?;
+        let mut effect = Effect::default();
         system.step(step, &mut effect);
-        steps.push(ReplayedStep {
-            step,
-            description: system.describe_last(),
-            footprint: effect.footprint.clone(),
-            plain: effect.plain,
-            fault: effect.fault.take(),
-        });
+        steps.push(ReplayedStep { step, description: system.describe_last(), effect });
     }
     let all = || (0..system.thread_count()).map(ThreadId::new);
     let maximal = all().all(|thread| system.status(thread) != Status::Enabled);

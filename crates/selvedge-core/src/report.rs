@@ -67,6 +67,23 @@ pub enum Bound {
     Sampling(u64),
 }
 
+impl Bound {
+    /// Returns its name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Bound::Executions(_) => "executions",
+            Bound::Steps(_) => "steps",
+            Bound::Preemptions { .. } => "preemptions",
+            Bound::ContextSwitches { .. } => "context-switches",
+            Bound::Time => "time",
+            Bound::Memory => "memory",
+            Bound::Work => "work",
+            Bound::Interrupted => "interrupted",
+            Bound::Sampling(_) => "sampling",
+        }
+    }
+}
+
 fn preemptions(most: u32) -> String {
     let noun = if most == 1 { "preemption" } else { "preemptions" };
     format!("{most} {noun}")
@@ -106,7 +123,8 @@ impl fmt::Display for Bound {
     }
 }
 
-/// A reason why nothing was proved.
+/// A reason why nothing was proved. The only channel for doubts: whatever keeps a result from being a proof is one
+/// of these, so that the verdict follows from the report alone.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Inconclusive {
     /// A limit was reached.
@@ -116,16 +134,57 @@ pub enum Inconclusive {
     /// The search is complete, but there is no proof yet that it covers all executions of such a program: a
     /// sentence that names what is not covered by an argument, with a hint.
     NotProved(&'static str),
+    /// The search assumes something about the program that may be false: a sentence that names it, with a hint.
+    Assumed(String),
+    /// The search assumes that there are no data races, and met this one. The last step of the schedule completes
+    /// it. Not yet replayed.
+    DataRace(Box<(Violation, Schedule)>),
+    /// The same steps did not lead to the same state again: a sentence that says how two runs differ. Then nothing
+    /// that was found can be relied on either.
+    Nondeterministic(String),
+}
+
+impl Inconclusive {
+    /// Returns the name of the kind of reason, in JSON.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Inconclusive::Bound(bound) => bound.name(),
+            Inconclusive::NotProved(_) => "not-proved",
+            Inconclusive::GaveUp(_)
+            | Inconclusive::Assumed(_)
+            | Inconclusive::DataRace(_)
+            | Inconclusive::Nondeterministic(_) => "gave-up",
+        }
+    }
 }
 
 impl fmt::Display for Inconclusive {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Inconclusive::Bound(bound) => bound.fmt(f),
-            Inconclusive::GaveUp(reason) => f.write_str(reason),
+            Inconclusive::GaveUp(reason)
+            | Inconclusive::Assumed(reason)
+            | Inconclusive::Nondeterministic(reason) => f.write_str(reason),
             Inconclusive::NotProved(reason) => f.write_str(reason),
+            Inconclusive::DataRace(race) => f.write_str(&race.0.message),
         }
     }
+}
+
+/// What a "verified" covers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Covers {
+    /// Assertions, `finally`, arithmetic, bounds and misuse.
+    pub assertions: bool,
+    /// Deadlocks.
+    pub deadlocks: bool,
+    /// Data races, if requested.
+    pub data_races: bool,
+}
+
+impl Covers {
+    /// All that can be checked.
+    pub const EVERYTHING: Covers = Covers { assertions: true, deadlocks: true, data_races: true };
 }
 
 /// The answer in one word.
@@ -141,6 +200,17 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// Returns the verdict of a search that found a violation or did not, and has these doubts. The only definition.
+    pub fn of(is_violated: bool, doubts: &[Inconclusive]) -> Self {
+        let is_unreliable =
+            doubts.iter().any(|doubt| matches!(doubt, Inconclusive::Nondeterministic(_)));
+        match (is_violated, doubts) {
+            (true, _) if !is_unreliable => Verdict::Violated,
+            (false, []) => Verdict::Verified,
+            _ => Verdict::Inconclusive,
+        }
+    }
+
     /// Returns its name in reports and in JSON.
     pub fn name(self) -> &'static str {
         match self {
@@ -171,9 +241,6 @@ pub struct Report {
     /// Distinct violations in the order in which they were found, each with a schedule that leads
     /// to it on a fresh system. Not yet replayed.
     pub violations: Vec<(Violation, Schedule)>,
-    /// Data races met by a search that assumes that there are none, each with a schedule whose
-    /// last step completes it. The verdict is then inconclusive.
-    pub disregarded_races: Vec<(Violation, Schedule)>,
     /// Why nothing is proved, if nothing is: distinct, in the order in which it happened.
     pub inconclusive: Vec<Inconclusive>,
     /// Further results of the search.
@@ -203,13 +270,15 @@ pub enum FactValue {
 impl Report {
     /// Returns the answer in one word.
     pub fn verdict(&self) -> Verdict {
-        if !self.violations.is_empty() {
-            Verdict::Violated
-        } else if !self.inconclusive.is_empty() || !self.disregarded_races.is_empty() {
-            Verdict::Inconclusive
-        } else {
-            Verdict::Verified
-        }
+        Verdict::of(!self.violations.is_empty(), &self.inconclusive)
+    }
+
+    /// Returns the data races that were met by a search that assumes that there are none.
+    pub fn disregarded_races(&self) -> impl Iterator<Item = &(Violation, Schedule)> {
+        self.inconclusive.iter().filter_map(|reason| match reason {
+            Inconclusive::DataRace(race) => Some(&**race),
+            _ => None,
+        })
     }
 
     /// Notes a reason why nothing is proved, once.
@@ -232,5 +301,29 @@ impl Report {
     /// Returns whether the same violation was found before.
     pub fn knows(&self, violation: &Violation) -> bool {
         self.violations.iter().any(|(known, _)| known.same_as(violation))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_verdict_follows_from_what_was_found_and_the_doubts() {
+        let bound = Inconclusive::Bound(Bound::Time);
+        let unreliable = Inconclusive::Nondeterministic("step 3 differs".to_owned());
+        let doubts = [
+            Inconclusive::GaveUp(String::new()),
+            Inconclusive::NotProved(""),
+            Inconclusive::Assumed(String::new()),
+            bound.clone(),
+        ];
+        assert_eq!(Verdict::of(false, &[]), Verdict::Verified);
+        assert_eq!(Verdict::of(true, &[]), Verdict::Violated);
+        for doubt in doubts {
+            assert_eq!(Verdict::of(false, std::slice::from_ref(&doubt)), Verdict::Inconclusive);
+            assert_eq!(Verdict::of(true, &[doubt]), Verdict::Violated, "it was seen");
+        }
+        assert_eq!(Verdict::of(true, &[bound, unreliable]), Verdict::Inconclusive);
     }
 }

@@ -89,8 +89,8 @@ impl fmt::Display for ViolationKind {
 
 /// One thing that is wrong, without the execution that shows it.
 ///
-/// Two violations are the same if everything but the thread agrees.
-#[derive(Clone, Debug)]
+/// Two violations tell the user the same if [`same_as`](Self::same_as) says so.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation {
     /// What kind.
     pub kind: ViolationKind,

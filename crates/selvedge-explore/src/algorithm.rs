@@ -1,5 +1,6 @@
 //! The registry: the only list of algorithms. Help texts, tests and documents iterate over it.
 
+pub use selvedge_core::Covers;
 use selvedge_core::{Report, System};
 
 use crate::options::{Locks, Observer, Options};
@@ -58,17 +59,6 @@ impl Equivalence {
     }
 }
 
-/// What the verdict "verified" of an algorithm covers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Covers {
-    /// Assertions, `finally`, arithmetic, bounds and misuse.
-    pub assertions: bool,
-    /// Deadlocks.
-    pub deadlocks: bool,
-    /// Data races, if requested.
-    pub data_races: bool,
-}
-
 /// What users should know about an algorithm.
 #[derive(Clone, Copy, Debug)]
 pub struct Info {
@@ -89,8 +79,6 @@ pub struct Info {
     /// Whether it can keep to a bound on preemptions and context switches.
     pub switch_bounds: bool,
 }
-
-const EVERYTHING: Covers = Covers { assertions: true, deadlocks: true, data_races: true };
 
 impl Algorithm {
     /// Every algorithm, from the simplest on.
@@ -136,10 +124,6 @@ impl Algorithm {
             Algorithm::Constrained => constrained::INFO,
         }
     }
-}
-
-impl Covers {
-    pub(crate) const EVERYTHING: Covers = EVERYTHING;
 }
 
 /// Explores the systems that `make` creates, all of the same program.

@@ -67,14 +67,19 @@ impl<S: System> Rule<S> for PersistentSets {
         self.enabled.truncate(run.execution.len());
         self.enabled.push(run.threads().filter(|&thread| run.is_enabled(thread)).collect());
         for thread in run.threads() {
-            if !matches!(run.system.status(thread), Status::Enabled | Status::Blocked) {
-                continue;
-            }
-            run.system.pending(Step::of(thread), &mut self.effect);
-            let known = causes_of_next(&run.execution, thread, &self.effect);
-            for e in races_of_next(&run.execution, thread, &self.effect, &known) {
-                let node = &mut search.nodes[e.index()];
-                self.add(&run.execution, node, e, thread, &known);
+            let alternatives = match run.system.status(thread) {
+                Status::Enabled => run.system.choices(thread),
+                Status::Blocked => 1,
+                _ => 0,
+            };
+            // One of them may race where another does not: it ends its thread.
+            for choice in 0..alternatives {
+                run.system.pending(Step { thread, choice }, &mut self.effect);
+                let known = causes_of_next(&run.execution, thread, &self.effect);
+                for e in races_of_next(&run.execution, thread, &self.effect, &known) {
+                    let node = &mut search.nodes[e.index()];
+                    self.add(&run.execution, node, e, thread, &known);
+                }
             }
         }
     }

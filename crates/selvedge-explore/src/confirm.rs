@@ -154,7 +154,7 @@ fn check_enabled<S: System>(system: &S, step: selvedge_core::Step) -> Result<(),
 
 /// Returns the data race that the last step completes, in words.
 fn describe_data_race<S: Describe>(system: &S, replay: &Replay) -> Option<Violation> {
-    let execution = execution_of(replay);
+    let execution = replay.execution();
     let race = data_race::find(&execution)
         .into_iter()
         .find(|race| race.second.index() + 1 == execution.len())?;
@@ -163,22 +163,8 @@ fn describe_data_race<S: Describe>(system: &S, replay: &Replay) -> Option<Violat
 
 /// Returns all data races of a replay, in words. `system` is the one that replayed it.
 pub fn data_races<S: Describe>(system: &S, replay: &Replay) -> Vec<Violation> {
-    let races = data_race::find(&execution_of(replay));
+    let races = data_race::find(&replay.execution());
     races.into_iter().map(|race| in_words(system, replay, race)).collect()
-}
-
-fn execution_of(replay: &Replay) -> Execution {
-    let mut execution = Execution::new();
-    for step in &replay.steps {
-        let effect = Effect {
-            footprint: step.footprint.clone(),
-            choices: 1,
-            plain: step.plain,
-            ..Effect::default()
-        };
-        execution.push(step.step, &effect);
-    }
-    execution
 }
 
 fn in_words<S: Describe>(system: &S, replay: &Replay, race: DataRace) -> Violation {

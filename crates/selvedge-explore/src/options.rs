@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use selvedge_core::{Bound, Budget, Conditions, Counts, Ending, Execution};
+use selvedge_core::{Bound, Budget, Conditions, Counts, Ending, Execution, Report};
 
 /// Limits of an exploration. Reaching one makes the verdict inconclusive.
 #[derive(Clone, Debug)]
@@ -174,6 +174,11 @@ pub trait Observer {
     /// The same execution: the state in which it ended, if the system can tell about states.
     fn state(&mut self, conditions: &mut dyn Conditions, ending: Ending) {
         let _ = (conditions, ending);
+    }
+
+    /// What was found so far. Called before each [`poll`](Self::poll).
+    fn found(&mut self, report: &Report) {
+        let _ = report;
     }
 
     /// Returns the time, from any beginning. Explorers do not look at the clock themselves; they ask only for

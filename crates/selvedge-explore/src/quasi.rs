@@ -45,7 +45,7 @@
 use std::cmp::Reverse;
 use std::num::NonZeroU32;
 
-use selvedge_core::{Footprint, Position, Report, Status, Step, System, ThreadId};
+use selvedge_core::{Footprint, Inconclusive, Position, Report, Status, Step, System, ThreadId};
 
 use crate::algorithm::{Covers, Equivalence, Info};
 use crate::options::{Independence, Observer, Options};
@@ -97,7 +97,9 @@ pub(crate) fn explore<S: System>(
         let room = most.saturating_sub(report.violations.len());
         report.violations.extend(races.into_iter().take(room));
     } else {
-        report.disregarded_races = races;
+        for race in races {
+            report.note(Inconclusive::DataRace(Box::new(race)));
+        }
     }
     report
 }

@@ -367,6 +367,8 @@ impl<'a, S: System> Run<'a, S> {
 
     fn poll(&mut self, fraction: &dyn Fn() -> f64) {
         self.steps_to_poll = STEPS_BETWEEN_POLLS;
+        self.report.threads = self.system.thread_count();
+        self.observer.found(&self.report);
         let progress = || Progress {
             counts: self.report.counts,
             steps: self.report.steps,

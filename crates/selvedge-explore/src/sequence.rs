@@ -1,6 +1,6 @@
 //! Sequences of steps with what each touches, and their weak initials.
 
-use selvedge_core::{Access, Execution, Footprint, Position, Step, dependent};
+use selvedge_core::{Access, Execution, Footprint, Position, Step, dependent, narrow};
 
 /// A step with what it touches; or several alternatives of a step that touch the same.
 #[derive(Clone, Debug)]
@@ -120,9 +120,9 @@ impl Sequence {
 
     #[inline]
     pub(crate) fn push(&mut self, step: Step, choices: u32, accesses: &[Access]) {
-        let first = self.accesses.len() as u32;
+        let first = narrow(self.accesses.len());
         self.accesses.extend_from_slice(accesses);
-        let end = self.accesses.len() as u32;
+        let end = narrow(self.accesses.len());
         self.items.push(Item { step, choices, objects: Objects::of(accesses), first, end });
     }
 

@@ -3,10 +3,10 @@
 //! The other text is treated as if it followed the program's own, so that a range of bytes
 //! is unambiguous; before a place is shown, it is mapped back.
 
-use crate::ast::{File, Item};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::parser;
 use crate::span::Span;
+use crate::tree::written::{File, Item};
 
 /// A text of independence constraints that belong to a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -6,15 +6,16 @@
 //! grows with the length of the text, not with the numbers in it.
 
 mod additions;
-mod ast;
 mod check;
 mod diagnostic;
 pub mod interpret;
 pub mod ir;
 mod lexer;
 mod lower;
+mod ops;
 mod parser;
 mod span;
+mod tree;
 
 use std::sync::Arc;
 

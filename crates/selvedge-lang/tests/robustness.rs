@@ -1,9 +1,7 @@
 //! No input makes the compiler or the interpreter panic, hang or need much memory.
 //!
-//! `SELVEDGE_FUZZ_SECONDS=600 cargo test --release -p selvedge-lang --test robustness` goes on with new
+//! `SELVEDGE_FUZZ_SECONDS=600 cargo test --release -p selvedge-lang --test it robustness` goes on with new
 //! mutants for that long.
-
-mod walk;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -36,7 +34,7 @@ impl Random {
 fn survive_running(text: &str, random: &mut Random) -> bool {
     let compiled = survive(text);
     if compiled && let Ok(compiled) = compile("fuzz.sel", text, &[]) {
-        walk::run(&compiled.program, text, &mut |limit| random.below(limit));
+        crate::walk::run(&compiled.program, text, &mut |limit| random.below(limit));
     }
     compiled
 }

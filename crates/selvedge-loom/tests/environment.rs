@@ -29,7 +29,7 @@ fn victim() {
 /// Whether the model passes with these variables, and what it prints.
 fn run(variables: &[(&str, &str)]) -> (bool, String) {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "victim", "--nocapture"]).env(VICTIM, "1");
+    command.args(["--exact", "environment::victim", "--nocapture"]).env(VICTIM, "1");
     let output = command.envs(variables.iter().copied()).output().unwrap();
     (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
@@ -43,10 +43,16 @@ fn prints(variables: &[(&str, &str)], line: &str) {
 
 #[test]
 fn bounds() {
-    prints(&[], "selvedge: victim: verified, 24 executions");
-    prints(&[("LOOM_MAX_PERMUTATIONS", "5")], "selvedge: victim: inconclusive, 5 executions");
-    prints(&[("LOOM_MAX_PREEMPTIONS", "0")], "selvedge: victim: inconclusive, 6 executions");
-    prints(&[("LOOM_MAX_DURATION", "0")], "selvedge: victim: inconclusive, ");
+    prints(&[], "selvedge: environment::victim: verified, 24 executions");
+    prints(
+        &[("LOOM_MAX_PERMUTATIONS", "5")],
+        "selvedge: environment::victim: inconclusive, 5 executions",
+    );
+    prints(
+        &[("LOOM_MAX_PREEMPTIONS", "0")],
+        "selvedge: environment::victim: inconclusive, 6 executions",
+    );
+    prints(&[("LOOM_MAX_DURATION", "0")], "selvedge: environment::victim: inconclusive, ");
 }
 
 #[test]
@@ -57,10 +63,10 @@ fn those_without_effect() {
         ("LOOM_CHECKPOINT_INTERVAL", "1"),
         ("LOOM_LOCATION", "1"),
     ] {
-        prints(&[(variable, value)], "selvedge: victim: verified, 24 executions");
+        prints(&[(variable, value)], "selvedge: environment::victim: verified, 24 executions");
     }
     let (passes, text) = run(&[]);
-    assert!(passes && !text.contains("selvedge: victim"), "nobody asked: {text}");
+    assert!(passes && !text.contains("selvedge: environment::victim"), "nobody asked: {text}");
 }
 
 #[test]
@@ -75,7 +81,7 @@ fn a_value_that_is_none() {
 /// Runs a model that ends badly in a process of its own. Returns what is printed, if it fails.
 fn fails(name: &str, variables: &[(&str, &str)]) -> String {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", name, "--nocapture"]).env(VICTIM, "1");
+    command.args(["--exact", &format!("environment::{name}"), "--nocapture"]).env(VICTIM, "1");
     let output = command.envs(variables.iter().copied()).output().unwrap();
     assert!(!output.status.success(), "{name} passes");
     String::from_utf8_lossy(&output.stderr).into_owned()

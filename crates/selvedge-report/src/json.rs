@@ -1,130 +1,181 @@
 //! The JSON form of results. Documented in `docs/json.md`; fields are added, never changed.
+//!
+//! What has the same form in memory serialises itself (`view.rs`, `outcome.rs`). Here is what is put together from
+//! several parts: the answers of the commands, and a violation with its execution.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use selvedge_core::{
-    Bar, Bound, Counts, Ending, Fact, FactValue, Histogram, Inconclusive, Place, Statistics, Status,
+    Bar, Counts, Covers, Ending, FactValue, Histogram, Inconclusive, Place, Statistics, Status,
+    ThreadId,
 };
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
-use crate::view::{TraceView, ViolationView};
+use crate::outcome::{Encoding, Method, Outcome, Sizes};
+use crate::view::{StepView, TraceView, ViolationView, WaitingView};
 
-/// What `check` answers.
-#[derive(Clone, Debug, Serialize)]
-pub struct CheckJson {
-    /// The version of the tool.
-    pub version: String,
-    /// Always `check`.
-    pub command: &'static str,
-    /// The file as the user named it.
-    pub file: String,
-    /// All constants with their values.
-    pub constants: BTreeMap<String, ConstantJson>,
-    /// `verified`, `violated` or `inconclusive`.
-    pub verdict: &'static str,
-    /// The name of the algorithm, or `sample`.
-    pub algorithm: String,
-    /// Which executions it takes to be the same; none for samples.
-    pub equivalence: Option<&'static str>,
-    /// What a "verified" of this run means.
-    pub covers: CoversJson,
-    /// How many executions of each kind.
-    pub executions: ExecutionsJson,
-    /// Steps taken.
-    pub steps: u64,
-    /// Length of the longest execution.
-    pub longest: usize,
-    /// Most threads in an execution.
-    pub threads: usize,
-    /// How long the exploration took.
-    pub seconds: f64,
-    /// The seed of the random choices, if there were any.
-    pub seed: Option<u64>,
-    /// The distinct violations.
-    pub violations: Vec<ViolationJson>,
-    /// Why nothing is proved.
-    pub inconclusive: Vec<InconclusiveJson>,
-    /// What else the algorithm tells about its search, by name.
-    pub facts: BTreeMap<&'static str, FactJson>,
-    /// Statistics of the search, if requested.
+/// The version of the tool: all crates have the same one.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// What `check` answers, on the command line and in the library.
+#[derive(Serialize)]
+struct CheckJson<'a> {
+    version: &'static str,
+    command: &'static str,
+    file: &'a str,
+    constants: &'a BTreeMap<String, ConstantJson>,
+    verdict: &'static str,
+    #[serde(flatten)]
+    method: MethodJson<'a>,
+    covers: CoversJson,
+    #[serde(flatten)]
+    sizes: SizesJson<'a>,
+    seconds: f64,
+    /// Absent with a formula, `null` without random choices.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub statistics: Option<StatisticsJson>,
+    seed: Option<Option<u64>>,
+    violations: Vec<ViolationJson<'a>>,
+    inconclusive: Vec<InconclusiveJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    facts: Option<BTreeMap<&'static str, FactJson<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    statistics: Option<StatisticsJson>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum MethodJson<'a> {
+    Explored { algorithm: &'static str, equivalence: Option<&'static str> },
+    Symbolic(&'a Encoding),
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum SizesJson<'a> {
+    Explored {
+        executions: ExecutionsJson,
+        steps: u64,
+        longest: usize,
+        threads: usize,
+    },
+    Symbolic {
+        threads: usize,
+        #[serde(flatten)]
+        sizes: &'a Sizes,
+    },
+}
+
+impl Serialize for Outcome {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let report = &self.report;
+        let is_symbolic = matches!(self.method, Method::Symbolic(..));
+        CheckJson {
+            version: VERSION,
+            command: "check",
+            file: &self.file,
+            constants: &self.constants,
+            verdict: self.verdict().name(),
+            method: match &self.method {
+                Method::Explored { algorithm, equivalence, .. } => {
+                    MethodJson::Explored { algorithm, equivalence: *equivalence }
+                }
+                Method::Symbolic(encoding, _) => MethodJson::Symbolic(encoding),
+            },
+            covers: self.covers.into(),
+            sizes: match &self.method {
+                Method::Explored { .. } => SizesJson::Explored {
+                    executions: report.counts.into(),
+                    steps: report.steps,
+                    longest: report.longest,
+                    threads: report.threads,
+                },
+                Method::Symbolic(_, sizes) => {
+                    SizesJson::Symbolic { threads: report.threads, sizes }
+                }
+            },
+            seconds: self.time.as_secs_f64(),
+            seed: match self.method {
+                Method::Explored { seed, .. } => Some(seed),
+                Method::Symbolic(..) => None,
+            },
+            violations: self
+                .found
+                .iter()
+                .map(|trace| ViolationJson {
+                    inputs: is_symbolic.then(|| trace.inputs()),
+                    ..ViolationJson::new(&trace.violations[0], trace)
+                })
+                .collect(),
+            inconclusive: report.inconclusive.iter().map(Into::into).collect(),
+            facts: (!is_symbolic).then(|| {
+                report.facts.iter().map(|fact| (fact.name, FactJson::from(&fact.value))).collect()
+            }),
+            statistics: report.statistics.as_deref().map(Into::into),
+        }
+        .serialize(serializer)
+    }
 }
 
 /// A number, or words.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Serialize)]
 #[serde(untagged)]
-pub enum FactJson {
-    /// How many.
+enum FactJson<'a> {
     Count(u64),
-    /// In words.
-    Text(String),
+    Text(&'a str),
 }
 
-/// Returns what an algorithm tells about its search.
-pub fn facts_json(facts: &[Fact]) -> BTreeMap<&'static str, FactJson> {
-    let value = |fact: &Fact| match &fact.value {
-        FactValue::Count(count) => FactJson::Count(*count),
-        FactValue::Text(text) => FactJson::Text(text.clone()),
-    };
-    facts.iter().map(|fact| (fact.name, value(fact))).collect()
+impl<'a> From<&'a FactValue> for FactJson<'a> {
+    fn from(value: &'a FactValue) -> Self {
+        match value {
+            FactValue::Count(count) => FactJson::Count(*count),
+            FactValue::Text(text) => FactJson::Text(text),
+        }
+    }
 }
 
 /// Statistics of a search.
-#[derive(Clone, Debug, Serialize)]
-pub struct StatisticsJson {
-    /// Named numbers.
-    pub numbers: Vec<NumberJson>,
-    /// Where the time went.
-    pub times: Vec<TimeJson>,
-    /// How often which values occurred.
-    pub histograms: Vec<HistogramJson>,
+#[derive(Serialize)]
+struct StatisticsJson {
+    numbers: Vec<NumberJson>,
+    times: Vec<TimeJson>,
+    histograms: Vec<HistogramJson>,
 }
 
 /// A named number.
-#[derive(Clone, Debug, Serialize)]
-pub struct NumberJson {
-    /// What it counts.
-    pub name: &'static str,
-    /// The number.
-    pub value: f64,
+#[derive(Serialize)]
+struct NumberJson {
+    name: &'static str,
+    value: f64,
 }
 
 /// A part of the time.
-#[derive(Clone, Debug, Serialize)]
-pub struct TimeJson {
-    /// What the search was busy with.
-    pub name: &'static str,
-    /// How long.
-    pub seconds: f64,
+#[derive(Serialize)]
+struct TimeJson {
+    name: &'static str,
+    seconds: f64,
 }
 
 /// How often which values occurred.
-#[derive(Clone, Debug, Serialize)]
-pub struct HistogramJson {
-    /// Of what.
-    pub name: &'static str,
-    /// How often values from one number to another occurred.
-    pub bars: Vec<BarJson>,
+#[derive(Serialize)]
+struct HistogramJson {
+    name: &'static str,
+    bars: Vec<BarJson>,
 }
 
 /// How often values in a range occurred.
-#[derive(Clone, Debug, Serialize)]
-pub struct BarJson {
-    /// The smallest value.
-    pub from: u64,
-    /// The largest.
-    pub to: u64,
-    /// How often.
-    pub count: u64,
+#[derive(Serialize)]
+struct BarJson {
+    from: u64,
+    to: u64,
+    count: u64,
 }
 
 /// What `compare` answers.
 #[derive(Clone, Debug, Serialize)]
 pub struct CompareJson {
     /// The version of the tool.
-    pub version: String,
+    pub version: &'static str,
     /// Always `compare`.
     pub command: &'static str,
     /// The file as the user named it.
@@ -167,30 +218,101 @@ pub struct CompareRowJson {
 }
 
 /// What `replay` answers.
-#[derive(Clone, Debug, Serialize)]
-pub struct ReplayJson {
-    /// The version of the tool.
-    pub version: String,
-    /// Always `replay`.
-    pub command: &'static str,
-    /// The file as the user named it.
-    pub file: String,
-    /// All constants with their values.
-    pub constants: BTreeMap<String, ConstantJson>,
-    /// The schedule that was followed.
-    pub schedule: String,
-    /// `complete`, `deadlocked` or `blocked`; none if some thread is enabled.
-    pub ending: Option<&'static str>,
-    /// The names of the threads, by their numbers.
-    pub threads: Vec<String>,
-    /// How often control passes from one thread to another.
-    pub context_switches: usize,
-    /// What happened.
-    pub steps: Vec<StepJson>,
-    /// The threads that did not finish.
-    pub waiting: Vec<WaitingJson>,
-    /// What is wrong in it.
-    pub violations: Vec<ViolationJson>,
+#[derive(Serialize)]
+pub struct ReplayJson<'a> {
+    version: &'static str,
+    command: &'static str,
+    file: &'a str,
+    constants: &'a BTreeMap<String, ConstantJson>,
+    schedule: String,
+    ending: Option<&'static str>,
+    threads: &'a [String],
+    context_switches: usize,
+    steps: &'a [StepView],
+    waiting: &'a [WaitingView],
+    violations: Vec<ViolationJson<'a>>,
+}
+
+impl<'a> ReplayJson<'a> {
+    /// Returns the answer for an execution of the program in `file`.
+    pub fn new(
+        file: &'a str,
+        constants: &'a BTreeMap<String, ConstantJson>,
+        trace: &'a TraceView,
+    ) -> Self {
+        Self {
+            version: VERSION,
+            command: "replay",
+            file,
+            constants,
+            schedule: trace.schedule.to_string(),
+            ending: trace.ending.map(ending_name),
+            threads: &trace.threads,
+            context_switches: trace.context_switches(),
+            steps: &trace.steps,
+            waiting: &trace.waiting,
+            violations: trace
+                .violations
+                .iter()
+                .map(|found| ViolationJson::new(found, trace))
+                .collect(),
+        }
+    }
+}
+
+/// A violation, and the execution that shows it.
+#[derive(Serialize)]
+struct ViolationJson<'a> {
+    kind: &'static str,
+    message: &'a str,
+    place: Option<PlaceJson<'a>>,
+    places: Vec<PlaceJson<'a>>,
+    notes: &'a [String],
+    thread: Option<String>,
+    schedule: String,
+    replay: Option<&'a str>,
+    context_switches: usize,
+    trace: &'a [StepView],
+    waiting: &'a [WaitingView],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    inputs: Option<Vec<String>>,
+}
+
+impl<'a> ViolationJson<'a> {
+    fn new(violation: &'a ViolationView, trace: &'a TraceView) -> Self {
+        let places: Vec<PlaceJson<'_>> =
+            violation.places.iter().map(|view| PlaceJson::from(&view.place)).collect();
+        Self {
+            kind: violation.kind.name(),
+            message: &violation.message,
+            place: places.first().copied(),
+            places,
+            notes: &violation.notes,
+            thread: violation.thread.map(|thread| trace.name(thread)),
+            schedule: trace.schedule.to_string(),
+            replay: Some(&violation.replay),
+            context_switches: trace.context_switches(),
+            trace: &trace.steps,
+            waiting: &trace.waiting,
+            inputs: None,
+        }
+    }
+}
+
+/// A place in the source. Lines and columns count from 1.
+#[derive(Clone, Copy, Serialize)]
+struct PlaceJson<'a> {
+    file: &'a str,
+    line: u32,
+    column: u32,
+    length: u32,
+}
+
+impl<'a> From<&'a Place> for PlaceJson<'a> {
+    fn from(place: &'a Place) -> Self {
+        let Place { file, line, column, length } = place;
+        Self { file, line: *line, column: *column, length: *length }
+    }
 }
 
 /// The value of a constant.
@@ -239,78 +361,6 @@ pub struct ExecutionsJson {
     pub cut: u64,
 }
 
-/// A violation, and the execution that shows it.
-#[derive(Clone, Debug, Serialize)]
-pub struct ViolationJson {
-    /// What kind.
-    pub kind: &'static str,
-    /// One sentence.
-    pub message: String,
-    /// The first of the places.
-    pub place: Option<PlaceJson>,
-    /// Where; a data race has two.
-    pub places: Vec<PlaceJson>,
-    /// More lines that help to understand it.
-    pub notes: Vec<String>,
-    /// The name of the thread whose step showed it.
-    pub thread: Option<String>,
-    /// The schedule that leads to it.
-    pub schedule: String,
-    /// The command that replays it, if there is one.
-    pub replay: Option<String>,
-    /// How often control passes from one thread to another.
-    pub context_switches: usize,
-    /// The steps that lead to it.
-    pub trace: Vec<StepJson>,
-    /// The threads that did not finish.
-    pub waiting: Vec<WaitingJson>,
-}
-
-/// A place in the source. Lines and columns count from 1.
-#[derive(Clone, Debug, Serialize)]
-pub struct PlaceJson {
-    /// The file as the user named it.
-    pub file: String,
-    /// First line.
-    pub line: u32,
-    /// First column, in characters.
-    pub column: u32,
-    /// How many characters on that line.
-    pub length: u32,
-}
-
-/// One step of an execution.
-#[derive(Clone, Debug, Serialize)]
-pub struct StepJson {
-    /// The number of the thread.
-    pub thread: u32,
-    /// Its name.
-    pub name: String,
-    /// Which of its alternatives it took.
-    pub choice: u32,
-    /// What it did, with values.
-    pub text: String,
-    /// Where it stands.
-    pub place: Option<PlaceJson>,
-    /// Why the thread stopped, if it did.
-    pub stopped: Option<String>,
-}
-
-/// A thread that did not finish.
-#[derive(Clone, Debug, Serialize)]
-pub struct WaitingJson {
-    /// The number of the thread.
-    pub thread: u32,
-    /// Its name.
-    pub name: String,
-    /// `enabled`, `blocked`, `parked`, `assumed` or `failed`.
-    pub status: &'static str,
-    /// What it would do next, or what it waits for.
-    pub text: String,
-    /// Where it stands.
-    pub place: Option<PlaceJson>,
-}
-
 /// Returns the text of a JSON object, indented, with a line break at its end.
 pub fn to_text<T: Serialize>(value: &T) -> String {
     let mut text = serde_json::to_string_pretty(value)
@@ -346,104 +396,40 @@ impl From<&Statistics> for StatisticsJson {
     }
 }
 
+impl From<Covers> for CoversJson {
+    fn from(covers: Covers) -> Self {
+        let Covers { assertions, deadlocks, data_races } = covers;
+        Self { assertions, deadlocks, data_races }
+    }
+}
+
 impl From<&Inconclusive> for InconclusiveJson {
     fn from(inconclusive: &Inconclusive) -> Self {
-        let reason = match inconclusive {
-            Inconclusive::GaveUp(_) => "gave-up",
-            Inconclusive::NotProved(_) => "not-proved",
-            Inconclusive::Bound(bound) => match bound {
-                Bound::Executions(_) => "executions",
-                Bound::Steps(_) => "steps",
-                Bound::Preemptions { .. } => "preemptions",
-                Bound::ContextSwitches { .. } => "context-switches",
-                Bound::Time => "time",
-                Bound::Memory => "memory",
-                Bound::Work => "work",
-                Bound::Interrupted => "interrupted",
-                Bound::Sampling(_) => "sampling",
-            },
-        };
-        Self { reason, message: inconclusive.to_string() }
+        Self { reason: inconclusive.name(), message: inconclusive.to_string() }
     }
 }
 
-impl From<&Place> for PlaceJson {
-    fn from(place: &Place) -> Self {
-        let Place { file, line, column, length } = place.clone();
-        Self { file, line, column, length }
-    }
+/// A thread is its number.
+pub(crate) fn number<S: Serializer>(thread: &ThreadId, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u32(thread.number())
 }
 
-impl ViolationJson {
-    /// Returns a violation and the execution that shows it.
-    pub fn new(violation: &ViolationView, trace: &TraceView) -> Self {
-        let places: Vec<PlaceJson> =
-            violation.places.iter().map(|view| PlaceJson::from(&view.place)).collect();
-        Self {
-            kind: violation.kind.name(),
-            message: violation.message.clone(),
-            place: places.first().cloned(),
-            places,
-            notes: violation.notes.clone(),
-            thread: violation.thread.map(|thread| trace.name(thread)),
-            schedule: trace.schedule.to_string(),
-            replay: None,
-            context_switches: trace.context_switches(),
-            trace: StepJson::all(trace),
-            waiting: WaitingJson::all(trace),
-        }
-    }
-
-    /// With the command that replays it.
-    #[must_use]
-    pub fn replayed_by(mut self, command: String) -> Self {
-        self.replay = Some(command);
-        self
-    }
+/// A place is an object, or `null`.
+pub(crate) fn place<S: Serializer>(
+    place: &Option<Place>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    place.as_ref().map(PlaceJson::from).serialize(serializer)
 }
 
-impl StepJson {
-    /// Returns the steps of an execution.
-    pub fn all(trace: &TraceView) -> Vec<Self> {
-        let steps = trace.steps.iter().map(|step| Self {
-            thread: step.thread.number(),
-            name: trace.name(step.thread),
-            choice: step.choice,
-            text: step.text.clone(),
-            place: step.place.as_ref().map(PlaceJson::from),
-            stopped: step.stopped.clone(),
-        });
-        steps.collect()
-    }
+/// A duration is a number of seconds.
+pub(crate) fn seconds<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(time.as_secs_f64())
 }
 
-impl WaitingJson {
-    /// Returns the threads that did not finish in an execution.
-    pub fn all(trace: &TraceView) -> Vec<Self> {
-        let waiting = trace.waiting.iter().map(|waiting| Self {
-            thread: waiting.thread.number(),
-            name: trace.name(waiting.thread),
-            status: status_name(waiting.status),
-            text: waiting.text.clone(),
-            place: waiting.place.as_ref().map(PlaceJson::from),
-        });
-        waiting.collect()
-    }
-}
-
-impl ReplayJson {
-    /// Returns how an execution ended, as `ending` says it.
-    pub fn ending_name(ending: Ending) -> &'static str {
-        match ending {
-            Ending::Complete => "complete",
-            Ending::Deadlocked => "deadlocked",
-            Ending::Blocked => "blocked",
-        }
-    }
-}
-
-fn status_name(status: Status) -> &'static str {
-    match status {
+/// A status is a word.
+pub(crate) fn status<S: Serializer>(status: &Status, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(match status {
         Status::Absent => "absent",
         Status::Enabled => "enabled",
         Status::Blocked => "blocked",
@@ -451,5 +437,13 @@ fn status_name(status: Status) -> &'static str {
         Status::Finished => "finished",
         Status::Assumed => "assumed",
         Status::Failed => "failed",
+    })
+}
+
+fn ending_name(ending: Ending) -> &'static str {
+    match ending {
+        Ending::Complete => "complete",
+        Ending::Deadlocked => "deadlocked",
+        Ending::Blocked => "blocked",
     }
 }

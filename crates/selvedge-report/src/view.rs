@@ -1,10 +1,23 @@
 //! The one input of everything that shows an execution: plain data, ready to be laid out.
 
+use std::borrow::Cow;
+
 use selvedge_core::{
     Ending, Fault, Place, Replay, Schedule, Status, ThreadId, Violation, ViolationKind,
 };
+use serde::Serialize;
 
+use crate::json;
 use crate::width::{visible, visible_lines};
+
+/// Where executions come from: what only a front end knows about them.
+pub trait Origin {
+    /// Returns the text of a file that places name.
+    fn text(&self, file: &str) -> Option<Cow<'_, str>>;
+
+    /// Returns the command that replays `schedule` and shows a violation of this kind.
+    fn replay_command(&self, schedule: &Schedule, kind: ViolationKind) -> String;
+}
 
 /// An execution and what is wrong in it. All texts are free of control characters.
 #[derive(Clone, Debug)]
@@ -21,35 +34,47 @@ pub struct TraceView {
     pub violations: Vec<ViolationView>,
     /// The schedule that reproduces it.
     pub schedule: Schedule,
+    /// The calls that led to a panic, if they are known.
+    pub calls: Option<String>,
 }
 
 /// One step.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct StepView {
     /// Whose.
+    #[serde(serialize_with = "json::number")]
     pub thread: ThreadId,
+    /// The thread's name.
+    pub name: String,
     /// Which of its alternatives.
     pub choice: u32,
     /// What it did, with values.
     pub text: String,
     /// Where in the source it stands.
+    #[serde(serialize_with = "json::place")]
     pub place: Option<Place>,
     /// Whether another thread ran before it.
+    #[serde(skip)]
     pub switch: bool,
     /// Why its thread stopped, if it did.
     pub stopped: Option<String>,
 }
 
 /// A thread that did not finish.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct WaitingView {
     /// Which.
+    #[serde(serialize_with = "json::number")]
     pub thread: ThreadId,
+    /// Its name.
+    pub name: String,
     /// What it can do at the end of the execution.
+    #[serde(serialize_with = "json::status")]
     pub status: Status,
     /// What it would do next, or what it waits for.
     pub text: String,
     /// Where in the source it stands.
+    #[serde(serialize_with = "json::place")]
     pub place: Option<Place>,
 }
 
@@ -66,6 +91,8 @@ pub struct ViolationView {
     pub notes: Vec<String>,
     /// Whose step showed it.
     pub thread: Option<ThreadId>,
+    /// The command that replays it.
+    pub replay: String,
 }
 
 /// A place, with its source line.
@@ -80,12 +107,9 @@ pub struct PlaceView {
 }
 
 impl TraceView {
-    /// Lays out `replay` in which `violations` were found. `line` finds the source line of a place.
-    pub fn new(
-        replay: &Replay,
-        violations: &[&Violation],
-        line: &dyn Fn(&Place) -> Option<String>,
-    ) -> Self {
+    /// Lays out `replay` in which `violations` were found.
+    pub fn new(replay: &Replay, violations: &[&Violation], origin: &dyn Origin) -> Self {
+        let threads: Vec<String> = replay.thread_names.iter().map(|name| visible(name)).collect();
         let mut before = None;
         let mut steps = Vec::with_capacity(replay.steps.len());
         for step in &replay.steps {
@@ -93,28 +117,31 @@ impl TraceView {
             let last = before.replace(thread);
             steps.push(StepView {
                 thread,
+                name: name(&threads, thread),
                 choice: step.step.choice,
                 text: visible(&step.description.text),
                 place: step.description.place.clone(),
                 switch: last.is_some_and(|last| last != thread),
-                stopped: step.fault.as_ref().map(why_stopped),
+                stopped: step.effect.fault.as_ref().map(why_stopped),
             });
         }
         let waiting = replay.unfinished.iter().map(|(thread, status, description)| WaitingView {
             thread: *thread,
+            name: name(&threads, *thread),
             status: *status,
             text: visible(&description.text),
             place: description.place.clone(),
         });
         let mut view = Self {
-            threads: replay.thread_names.iter().map(|name| visible(name)).collect(),
-            steps,
             waiting: waiting.collect(),
+            threads,
+            steps,
             ending: replay.ending,
             violations: Vec::new(),
             schedule: replay.schedule.clone(),
+            calls: None,
         };
-        view.violations = violations.iter().map(|found| view.violation(found, line)).collect();
+        view.violations = violations.iter().map(|found| view.violation(found, origin)).collect();
         view
     }
 
@@ -125,17 +152,10 @@ impl TraceView {
 
     /// Returns the name of a thread.
     pub fn name(&self, thread: ThreadId) -> String {
-        match self.threads.get(thread.index()) {
-            Some(name) => name.clone(),
-            None => format!("thread {}", thread.number()),
-        }
+        name(&self.threads, thread)
     }
 
-    fn violation(
-        &self,
-        violation: &Violation,
-        line: &dyn Fn(&Place) -> Option<String>,
-    ) -> ViolationView {
+    fn violation(&self, violation: &Violation, origin: &dyn Origin) -> ViolationView {
         let mut places: Vec<PlaceView> = Vec::new();
         for (side, place) in violation.places.iter().enumerate() {
             let label = match violation.kind {
@@ -152,7 +172,8 @@ impl TraceView {
                 ViolationKind::Deadlock => self.who_waits_at(place),
                 _ => String::new(),
             };
-            places.push(PlaceView { place: place.clone(), line: line(place), label });
+            let line = origin.text(&place.file).and_then(|text| line_of(&text, place));
+            places.push(PlaceView { place: place.clone(), line, label });
         }
         ViolationView {
             kind: violation.kind,
@@ -160,6 +181,7 @@ impl TraceView {
             places,
             notes: violation.notes.iter().map(|note| visible(note)).collect(),
             thread: violation.thread,
+            replay: origin.replay_command(&self.schedule, violation.kind),
         }
     }
 
@@ -170,7 +192,7 @@ impl TraceView {
                 && matches!(waiting.status, Status::Blocked | Status::Parked)
         };
         let names: Vec<String> =
-            self.waiting.iter().filter(here).map(|waiting| self.name(waiting.thread)).collect();
+            self.waiting.iter().filter(here).map(|waiting| waiting.name.clone()).collect();
         match names.as_slice() {
             [] => String::new(),
             [one] => format!("{one} waits here"),
@@ -182,6 +204,13 @@ impl TraceView {
                 format!("{} and {more} more wait here", names[..NAMED].join(", "))
             }
         }
+    }
+}
+
+fn name(threads: &[String], thread: ThreadId) -> String {
+    match threads.get(thread.index()) {
+        Some(name) => name.clone(),
+        None => format!("thread {}", thread.number()),
     }
 }
 
@@ -207,7 +236,7 @@ fn why_stopped(fault: &Fault) -> String {
 }
 
 /// Returns the source line of `place`, if `text` is the file it lies in.
-pub fn line_of(text: &str, place: &Place) -> Option<String> {
+fn line_of(text: &str, place: &Place) -> Option<String> {
     let index = (place.line as usize).checked_sub(1)?;
     text.lines().nth(index).map(str::to_owned)
 }

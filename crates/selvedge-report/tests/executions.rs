@@ -1,10 +1,12 @@
 //! Executions as text, compared as a whole.
 
+use std::borrow::Cow;
+
 use selvedge_core::{
-    Description, Ending, Fault, Footprint, Place, Replay, ReplayedStep, Schedule, Status, Step,
+    Description, Effect, Ending, Fault, Place, Replay, ReplayedStep, Schedule, Status, Step,
     ThreadId, Violation, ViolationKind,
 };
-use selvedge_report::{TextOptions, TraceView, execution, line_of, violation, width};
+use selvedge_report::{Origin, TextOptions, TraceView, execution, violation, width};
 
 const SOURCE: &str = "\
 shared x = 0;
@@ -14,6 +16,18 @@ thread inc(i in 0..2) {
 }
 finally { assert x == 2; }
 ";
+
+struct Source;
+
+impl Origin for Source {
+    fn text(&self, _: &str) -> Option<Cow<'_, str>> {
+        Some(Cow::Borrowed(SOURCE))
+    }
+
+    fn replay_command(&self, schedule: &Schedule, _: ViolationKind) -> String {
+        format!("selvedge replay lost.sel --schedule {schedule}")
+    }
+}
 
 fn place(line: u32, column: u32, length: u32) -> Place {
     Place { file: "lost.sel".to_owned(), line, column, length }
@@ -30,9 +44,7 @@ fn replay(names: &[&str], steps: &[(usize, u32, &str)]) -> Replay {
         .map(|&(thread, line, text)| ReplayedStep {
             step: Step::of(ThreadId::new(thread)),
             description: description(text, Some(place(line, 1, 1))),
-            footprint: Footprint::new(),
-            plain: true,
-            fault: None,
+            effect: Effect::default(),
         })
         .collect();
     Replay {
@@ -50,7 +62,7 @@ fn options(width: usize) -> TextOptions {
 }
 
 fn view(replay: &Replay) -> TraceView {
-    TraceView::new(replay, &replay.violations().collect::<Vec<_>>(), &|at| line_of(SOURCE, at))
+    TraceView::new(replay, &replay.violations().collect::<Vec<_>>(), &Source)
 }
 
 fn lost_update() -> Replay {
@@ -120,7 +132,7 @@ fn long_executions_lose_their_middle() {
 #[test]
 fn a_fault_stands_below_its_step() {
     let mut replay = lost_update();
-    replay.steps[3].fault = Some(Fault::Violation(Violation {
+    replay.steps[3].effect.fault = Some(Fault::Violation(Violation {
         kind: ViolationKind::Assertion,
         message: "assertion `v > 0` is false (v = 0)".to_owned(),
         places: vec![place(4, 5, 1)],
@@ -181,7 +193,7 @@ fn a_data_race_has_two_sides() {
         notes: Vec::new(),
         thread: Some(ThreadId::new(1)),
     };
-    let view = TraceView::new(&lost_update(), &[&race], &|at| line_of(SOURCE, at));
+    let view = TraceView::new(&lost_update(), &[&race], &Source);
     let text = violation(&view.violations[0], &options(80));
     assert!(text.contains("^ (1)\n") && text.contains("^ (2)\n"), "{text}");
 }

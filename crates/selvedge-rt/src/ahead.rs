@@ -10,7 +10,7 @@ use crate::runtime::Runtime;
 
 /// How far a thread may go on, and what it did.
 #[derive(Default)]
-pub struct Ahead {
+pub(crate) struct Ahead {
     thread: usize,
     /// How many steps it may take, and how many it took.
     most: usize,

@@ -13,7 +13,7 @@ use selvedge_core::{Fault, ObjectId};
 use crate::hooks::Hooks;
 use crate::operation::{Operation, Running};
 use crate::runtime::{Runtime, State, Way};
-use crate::spin::{Content, End, MOST_TURNS, Observed, Pause, Sum, Turning};
+use crate::spin::{Content, End, Observed, Pause, Sum, Turning};
 use crate::world::{Advice, World};
 
 /// What a thread that runs aside wants.
@@ -236,8 +236,9 @@ impl<W: Hooks> Runtime<W> {
 
     pub(crate) fn endless(&self, spot: W::Spot) -> String {
         let (thread, advice) = (self.thread_name(self.now.current), W::advice(Advice::EndlessLoop));
+        let turns = self.shared.settings.caps.turns;
         format!(
-            "{thread} went round {MOST_TURNS} times in spin loops, now at {spot}, and changed something, or came to \
+            "{thread} went round {turns} times in spin loops, now at {spot}, and changed something, or came to \
              a new state, each time; {advice}"
         )
     }

@@ -65,6 +65,7 @@ extern "C" fn handle<W: Hooks>(
     // the system that runs it is this one, and does nothing else now.
     unsafe {
         let is_told = match signal {
+            libc::SIGSEGV | libc::SIGBUS if W::is_engine() && is_opened::<W>(&*info) => true,
             _ if rt.is_null() => signal == WAKE_UP,
             WAKE_UP => {
                 interrupted(&mut *rt, context);
@@ -76,6 +77,12 @@ extern "C" fn handle<W: Hooks>(
             hand_on(signal, info, context);
         }
     }
+}
+
+/// The engine looks at something that is inaccessible. Returns whether it can, now.
+fn is_opened<W: Hooks>(info: &libc::siginfo_t) -> bool {
+    // SAFETY: such a signal has an address, if the system raised it.
+    info.si_code > 0 && W::open(unsafe { info.si_addr() } as usize)
 }
 
 /// Checked code crashed. Returns whether the thread was left.
@@ -102,12 +109,14 @@ unsafe fn crashed<W: Hooks>(
         // SAFETY: the caller's promise.
         return unsafe { leave(rt, context, Outcome::Overflowed) };
     }
-    let crash = thread
-        .crash
-        .unwrap_or(Crash::Signal { number, null: is_memory && is_exact && address < NULL });
-    thread.crash = Some(crash);
-    // What is left of an execution that is over is no result.
-    let is_result = rt.now.way == Way::Announce;
+    let before = thread.crash;
+    let known = if is_memory && is_exact { W::recognise(rt, address) } else { None };
+    let signal = Crash::Signal { number, null: is_memory && is_exact && address < NULL };
+    let crash = before.unwrap_or(known.map_or(signal, Crash::Known));
+    let me = rt.now.current;
+    rt.threads[me].crash = Some(crash);
+    // What is left of an execution that is over is no result; and the report of what does no harm is enough.
+    let is_result = rt.now.way == Way::Announce && known.is_none();
     let can_leave = rt.fiber_of(context).is_some();
     if (is_result || !can_leave) && !rt.shared.has_crashed.replace(true) {
         let and =

@@ -9,7 +9,7 @@ impl<W: World> Runtime<W> {
     /// Whether a thread waits for something that time alone would end: then the execution in which
     /// its time is up covers this one. Or it is only taken to wait: then the verdict says so, or another
     /// execution covers this one.
-    pub fn someone_may_go_on(&self) -> bool {
+    pub(crate) fn someone_may_go_on(&self) -> bool {
         self.waiting().any(|number| {
             let thread = &self.threads[number];
             // SAFETY: a thread that waits stands at its operation, which is on its stack.
@@ -27,7 +27,7 @@ impl<W: World> Runtime<W> {
     }
 
     /// What a thread that did not finish would do, or waits for.
-    pub fn describe_pending(&self, number: usize) -> Description {
+    pub(crate) fn describe_pending(&self, number: usize) -> Description {
         let thread = &self.threads[number];
         let text = match thread.state {
             State::Absent | State::Finished => String::new(),
@@ -45,7 +45,7 @@ impl<W: World> Runtime<W> {
         Description { text, place: Some(W::place(thread.spot)) }
     }
 
-    pub fn deadlock(&self) -> Violation {
+    pub(crate) fn deadlock(&self) -> Violation {
         let waiting: Vec<usize> = self.waiting().collect();
         let main_is_over = self.threads[0].state == State::Finished;
         let names: Vec<String> = waiting.iter().map(|&number| self.thread_name(number)).collect();

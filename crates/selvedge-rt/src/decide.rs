@@ -12,9 +12,6 @@ use crate::spin::{Alone, Key};
 use crate::switch::resume;
 use crate::system::Program;
 
-/// After the same steps, threads do not stand in new states without end, if the code is deterministic.
-const MOST_TRIED: u32 = 1_000;
-
 impl<W: Hooks> Program<W> {
     /// Finds out what threads do where they stand.
     #[inline(always)]
@@ -43,11 +40,12 @@ impl<W: Hooks> Program<W> {
         let mut tried = 0;
         while let Some((number, key, inside)) = open_loop(self.rt()) {
             tried += 1;
-            if tried > MOST_TRIED {
-                let name = self.rt().thread_name(number);
+            let rt = self.rt();
+            if tried > rt.shared.settings.caps.tried + rt.threads.len() {
+                let name = rt.thread_name(number);
                 let spot = key.spot;
-                return self.rt().note_unsteady(format!(
-                    "after the same steps {name}, in the loop at {spot}, saw other values"
+                return rt.note_unsteady(format!(
+                    "{name}, in the loop at {spot}, comes to new states after the same steps, without end"
                 ));
             }
             let kept: Vec<Step> = self.rt().log.iter().map(|logged| logged.step()).collect();

@@ -13,9 +13,6 @@ use crate::spin::{Observed, Pause, SPIN_STEP};
 use crate::switch::resume;
 use crate::whim::Whim;
 
-/// After so many operations that run at once, a thread that is still busy is taken down.
-pub const MOST_DRAINED: u64 = 200_000;
-
 /// The engine, entered from checked code: what is allocated now does not belong to that code.
 pub struct Engine<W: Hooks> {
     rt: *mut Runtime<W>,
@@ -334,7 +331,10 @@ impl<W: Hooks> Engine<W> {
         if rt.now.way == Way::Close {
             return 0;
         }
-        if rt.now.way == Way::Drain && rt.now.drained > MOST_DRAINED && !W::is_unwinding() {
+        if rt.now.way == Way::Drain
+            && rt.now.drained > rt.shared.settings.caps.drained
+            && !W::is_unwinding()
+        {
             // Its destructors may take as many steps again.
             rt.now.drained = 0;
             W::take_down(rt);

@@ -57,6 +57,9 @@ pub trait Hooks: World {
     /// `rt` is valid, and no reference into it is held.
     unsafe fn switches(rt: *mut Runtime<Self>, switch: impl FnOnce());
 
+    /// Checked code is about to run.
+    fn resumes(rt: &Runtime<Self>);
+
     /// The running thread was chosen. It may be taken down: then this does not return.
     fn resumed(rt: &mut Runtime<Self>);
 
@@ -85,6 +88,13 @@ pub trait Hooks: World {
 
     /// What is wrong if a thread failed.
     fn failed(rt: &Runtime<Self>, thread: usize) -> Option<Fault>;
+
+    /// The running thread accesses memory that cannot be accessed: called in a signal handler. Returns what that is, as the
+    /// end of a sentence, if it is known and does no harm.
+    fn recognise(rt: &mut Runtime<Self>, address: usize) -> Option<&'static str>;
+
+    /// The engine accesses memory that cannot be accessed: called in a signal handler. Returns whether it can be now.
+    fn open(address: usize) -> bool;
 
     /// Adds what is known about a thread that crashed.
     fn about_crash(rt: &Runtime<Self>, thread: usize, violation: &mut Violation);

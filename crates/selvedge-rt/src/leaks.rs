@@ -20,6 +20,7 @@ impl<W: World> Default for Leaks<W> {
 }
 
 impl<W: World> Leaks<W> {
+    /// Something was made that must be given back.
     pub fn add(&mut self, address: usize, what: &'static str, spot: W::Spot) {
         self.live.insert(address, (what, spot));
     }
@@ -34,10 +35,12 @@ impl<W: World> Leaks<W> {
         self.live.get(&address).map(|&(_, spot)| spot)
     }
 
+    /// A thread took a lock.
     pub fn hold(&mut self, object: ObjectId, thread: usize, spot: W::Spot) {
         self.held.push((object, thread as u32, spot));
     }
 
+    /// A lock was given up.
     pub fn let_go(&mut self, object: ObjectId, thread: usize) {
         let is_it = |held: &(ObjectId, u32, W::Spot)| held.0 == object && held.1 == thread as u32;
         // Mostly the last one that was taken.

@@ -24,6 +24,7 @@ compile_error!("selvedge-rt needs a Unix system: it maps stacks and handles sign
 
 mod ahead;
 mod aside;
+mod caps;
 mod context;
 mod crash;
 mod deadlock;
@@ -47,8 +48,9 @@ mod unhinted;
 mod whim;
 mod world;
 
+pub use caps::{Caps, Patience};
 pub use crash::WAKE_UP;
-pub use engine::{Engine, MOST_DRAINED, keep_room};
+pub use engine::{Engine, keep_room};
 pub use fiber::{Body, Crash, Fiber, Outcome, Yielder};
 pub use hooks::{AtOnce, Hooks};
 pub use leaks::Leaks;
@@ -61,5 +63,5 @@ pub use signal_stack::SignalStack;
 pub use spin::{Content, Observed, SPIN_STEP};
 pub use switch::{resume, start};
 pub use system::Program;
-pub use whim::{Patience, Spurious};
+pub use whim::Spurious;
 pub use world::{Advice, World};

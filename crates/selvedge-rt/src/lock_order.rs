@@ -23,7 +23,7 @@ use crate::runtime::{Runtime, Way};
 
 /// What threads wait for while they hold locks, by numbers that are the same for all systems of a check.
 #[derive(Default)]
-pub struct LockOrder {
+pub(crate) struct LockOrder {
     /// From a lock that is held to those that are waited for then.
     edges: BTreeMap<u64, BTreeSet<u64>>,
     /// Locks that are held while something else is waited for.

@@ -36,9 +36,21 @@ impl<W: World> Logged<W> {
 #[derive(Clone, Copy)]
 pub enum Found {
     /// The value of an atomic. A compare-exchange: also the value with which it succeeds.
-    Value { value: u64, expected: Option<u64> },
+    Value {
+        /// What it is.
+        value: u64,
+        /// What it must be.
+        expected: Option<u64>,
+    },
     /// A lock that somebody holds for writing or for reading, or nobody.
-    Lock { written: bool, read: bool, wants: Wants },
+    Lock {
+        /// Whether it is held for writing.
+        written: bool,
+        /// Whether it is held for reading.
+        read: bool,
+        /// What is done with it.
+        wants: Wants,
+    },
 }
 
 impl Found {

@@ -8,7 +8,9 @@ use crate::world::World;
 /// Where an object lies, as a number that is the same in every execution.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Where {
+    /// Whose memory it is.
     pub region: Region,
+    /// Where in it.
     pub offset: u64,
     /// Which of several objects that make up one thing at that place.
     pub part: u32,
@@ -93,7 +95,8 @@ pub struct Names<W: World> {
     threads: Vec<u64>,
 }
 
-/// One number for two, such that others give others.
+/// One number for two, such that others give others: for one that is fixed, each other one has its own. Two long histories have
+/// the same number with a probability of 2^-64, as for any hash of that size; that is the only way in which they are confused.
 pub fn mix(a: u64, b: u64) -> u64 {
     const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
     let mixed = (a.rotate_left(23) ^ b).wrapping_mul(ODD);

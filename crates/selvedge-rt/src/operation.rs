@@ -80,10 +80,13 @@ pub enum Subject {
 /// What an operation may wait for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Waits {
+    /// For nothing.
     Never,
-    /// For a lock; `reads`: beside other readers.
+    /// For a lock.
     Lock {
+        /// Which.
         object: ObjectId,
+        /// Whether it is taken beside other readers.
         reads: bool,
     },
     /// For something that any thread may do.

@@ -10,10 +10,13 @@ use crate::world::World;
 
 /// Reads or writes one object, always in the same way.
 pub struct Touch {
+    /// What it touches.
     pub object: ObjectId,
+    /// How.
     pub mode: Mode,
     /// Whether it synchronises nothing.
     pub plain: bool,
+    /// What it is called.
     pub verb: &'static str,
     /// The memory ordering that the code asks for.
     pub order: Option<Ordering>,
@@ -46,9 +49,13 @@ pub fn ordering(order: Option<Ordering>) -> String {
 
 /// Writes the object if a condition on its value holds now, and else reads it.
 pub struct Compare<'a> {
+    /// What it touches.
     pub object: ObjectId,
+    /// Whether it writes now.
     pub writes: &'a dyn Fn() -> bool,
+    /// What it is called.
     pub verb: &'static str,
+    /// The memory ordering that the code asks for.
     pub order: Option<Ordering>,
 }
 
@@ -72,10 +79,15 @@ impl<W: World> Operation<Runtime<W>> for Compare<'_> {
 
 /// Waits until a condition on one object holds; then reads or writes it.
 pub struct Await<'a> {
+    /// What it touches.
     pub object: ObjectId,
+    /// Whether it can run now.
     pub ready: &'a dyn Fn() -> bool,
+    /// Whether it writes now.
     pub writes: &'a dyn Fn() -> bool,
+    /// What it is called.
     pub verb: &'static str,
+    /// What it waits for, as the end of a sentence.
     pub waits: &'static str,
 }
 
@@ -100,7 +112,7 @@ impl<W: World> Operation<Runtime<W>> for Await<'_> {
 }
 
 /// The end of a thread that was spawned.
-pub struct End;
+pub(crate) struct End;
 
 impl<W: World> Operation<Runtime<W>> for End {
     fn waits(&self) -> Waits {

@@ -12,6 +12,7 @@ use selvedge_core::{Fault, ObjectId, Step, ThreadId, Violation, ViolationKind};
 
 use crate::ahead::Ahead;
 use crate::aside::Call;
+use crate::caps::Caps;
 use crate::fiber::{Crash, Fiber, Stacks, Yielder};
 use crate::leaks::Leaks;
 use crate::lock_order::LockOrder;
@@ -35,6 +36,8 @@ pub struct Settings {
     pub writers_may_be_first: bool,
     /// Operations that may end without reason.
     pub spurious: Spurious,
+    /// Where another method is used, or it is given up.
+    pub caps: Caps,
 }
 
 /// What all systems of one check share.
@@ -285,13 +288,13 @@ pub struct Execution<W: World> {
 }
 
 impl<W: World> Execution<W> {
-    fn new(epoch: u64, way: Way) -> Self {
+    fn new(epoch: u64, way: Way, caps: Caps) -> Self {
         Self {
             epoch,
             current: 0,
             way,
             choice: 0,
-            spins: Spins::default(),
+            spins: Spins::new(caps),
             trial: None,
             taken: Vec::new(),
             has_whims: false,
@@ -337,11 +340,12 @@ const EMPTY: &[Step] = &[];
 impl<W: World> Runtime<W> {
     pub(crate) fn new(shared: Rc<Shared<W>>, tracing: bool) -> Box<Self> {
         let stacks = Stacks::new(shared.settings.stack_size);
+        let now = Execution::new(0, Way::Announce, shared.settings.caps);
         let mut new = Box::new(Self {
             shared,
             known: Vec::new(),
             threads: Vec::new(),
-            now: Execution::new(0, Way::Announce),
+            now,
             names: Names::default(),
             script: NO_SCRIPT,
             scripted: 0,
@@ -356,7 +360,7 @@ impl<W: World> Runtime<W> {
 
     /// Another execution begins.
     pub(crate) fn begin(&mut self, epoch: u64, way: Way) {
-        self.now = Execution::new(epoch, way);
+        self.now = Execution::new(epoch, way, self.shared.settings.caps);
         self.names.start(epoch);
         let checked_at = self.shared.checked_at();
         for (thread, known) in self.threads.iter_mut().zip(&mut self.known) {
@@ -392,6 +396,7 @@ impl<W: World> Runtime<W> {
         child
     }
 
+    /// Whether a thread can take its next step.
     #[inline]
     pub fn is_enabled(&self, thread: usize) -> bool {
         let it = &self.threads[thread];
@@ -416,6 +421,7 @@ impl<W: World> Runtime<W> {
         }
     }
 
+    /// An object's name as a person would write it.
     pub fn object_name(&self, object: ObjectId) -> String {
         self.names.name(object)
     }

@@ -20,6 +20,8 @@ pub struct SignalStack {
 }
 
 impl SignalStack {
+    /// From now on.
+    #[allow(clippy::new_without_default, reason = "it is made for what it does")]
     pub fn new() -> Self {
         // At the end of a thread of the system nothing is spared any more.
         let spare = STACK.try_with(|stack| stack.borrow_mut().take()).ok().flatten();

@@ -11,17 +11,10 @@ use crate::hooks::Hooks;
 use crate::runtime::Way;
 use crate::world::{Advice, World};
 
-/// A thread that looks so often at the same things, and does nothing else, is in such a loop. Less than what tires a
-/// thread (`selvedge_explore::Caps`): so many executions show it, at most, if each is a turn longer than the one before.
-const MOST_LOOKS: u32 = 150;
-
-/// A loop over more things is not recognised here. It then ends at the limit on steps, which is inconclusive as well, only later.
-const MOST_THINGS: usize = 8;
-
 /// What a thread looked at, with nothing else in between.
 pub(crate) struct Looks<W: World> {
     /// Each with the place.
-    things: SmallVec<[(W::Spot, ObjectId); MOST_THINGS]>,
+    things: SmallVec<[(W::Spot, ObjectId); 8]>,
     /// How often since the last one that was new.
     times: u32,
     /// The thread's visible operations up to the last one.
@@ -41,7 +34,7 @@ impl<W: World> Looks<W> {
     }
 
     /// Keeps one more. Returns how often the thread looked at what it knows.
-    fn keep(&mut self, spot: W::Spot, object: ObjectId, operations: u64) -> u32 {
+    fn keep(&mut self, spot: W::Spot, object: ObjectId, operations: u64, most: usize) -> u32 {
         let follows = std::mem::replace(&mut self.operations, operations) + 1 == operations;
         if !follows {
             self.clear();
@@ -52,7 +45,7 @@ impl<W: World> Looks<W> {
             self.times += 1;
             return self.times;
         }
-        if self.things.len() == MOST_THINGS {
+        if self.things.len() >= most {
             self.things.clear();
         }
         self.things.push((spot, object));
@@ -70,8 +63,9 @@ impl<W: Hooks> Engine<W> {
             return;
         }
         let thread = &mut rt.threads[rt.now.current];
-        let times = thread.looks.keep(spot, object, thread.operations);
-        if times >= MOST_LOOKS && rt.shared.settings.ends_loops {
+        let caps = &rt.shared.settings.caps;
+        let times = thread.looks.keep(spot, object, thread.operations, caps.things);
+        if times >= caps.looks && rt.shared.settings.ends_loops {
             self.give_up_loop(object, spot);
         }
     }
@@ -80,8 +74,9 @@ impl<W: Hooks> Engine<W> {
     fn give_up_loop(&self, object: ObjectId, spot: W::Spot) -> ! {
         let rt = self.rt();
         let (name, object) = (rt.thread_name(rt.now.current), rt.object_name(object));
+        let looks = rt.shared.settings.caps.looks;
         self.give_up_all(format!(
-            "{name} looked at {object} and did nothing else {MOST_LOOKS} times in a row at {spot}; {}",
+            "{name} looked at {object} and did nothing else {looks} times in a row at {spot}; {}",
             W::advice(Advice::LoopWithoutHint)
         ))
     }

@@ -39,7 +39,6 @@ pub struct Spurious {
     pub most: u32,
     /// Whether it also does where the code looks again.
     pub everywhere: bool,
-    pub patience: Patience,
     /// Whether one could have done so more often, and it might matter.
     is_bounded: Cell<bool>,
     /// Whether one was left out, since the code looks again.
@@ -47,9 +46,10 @@ pub struct Spurious {
 }
 
 impl Spurious {
-    pub fn new(most: u32, everywhere: bool, patience: Patience) -> Self {
+    /// Nothing has ended without reason yet.
+    pub fn new(most: u32, everywhere: bool) -> Self {
         let (is_bounded, is_left_out) = (Cell::new(false), Cell::new(false));
-        Self { most, everywhere, patience, is_bounded, is_left_out }
+        Self { most, everywhere, is_bounded, is_left_out }
     }
 
     /// Whether one could have ended without reason more often, and that might matter.
@@ -61,21 +61,6 @@ impl Spurious {
     pub fn is_left_out(&self) -> bool {
         self.is_left_out.get()
     }
-}
-
-/// How long a thread is tried out. One that takes longer does not come back, so that there is a choice.
-#[derive(Clone, Copy, Debug)]
-pub struct Patience {
-    /// Of the states that it comes back in.
-    pub turns: usize,
-    /// Of its visible operations in one turn.
-    pub operations: u32,
-}
-
-impl Patience {
-    /// A loop that does not count its turns is in the same state after two or three of them; one that waits longer
-    /// in each of a few turns, after these.
-    pub const DEFAULT: Self = Self { turns: 32, operations: 1_000 };
 }
 
 /// Whether it matters that an operation ends without reason.
@@ -184,7 +169,7 @@ impl<W: Hooks> Runtime<W> {
         spot: W::Spot,
     ) -> Option<u32> {
         let me = self.now.current;
-        let patience = self.shared.settings.spurious.patience;
+        let patience = self.shared.settings.caps.patience;
         let trial = self.now.trial.as_mut().filter(|trial| trial.thread == me)?;
         trial.operations += 1;
         let is_over = trial.returned || trial.changed || trial.operations > patience.operations;

@@ -1,7 +1,7 @@
 //! A context bound covers what it says: with at most so many switches, `token` and `mat` find what
 //! the brute-force explorer finds under the same bound, no more and no less.
 //!
-//! `SELVEDGE_FUZZ_SECONDS=600 cargo test --release -p selvedge-symbolic --test context_bounds` goes
+//! `SELVEDGE_FUZZ_SECONDS=600 cargo test --release -p selvedge-symbolic --test it context_bounds` goes
 //! on with new programs for that long, for each profile.
 
 use std::collections::BTreeSet;

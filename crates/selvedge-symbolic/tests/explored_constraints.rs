@@ -5,12 +5,10 @@
 //! once for a set of blocks, of which many programs are made. `SELVEDGE_FUZZ_SECONDS=100` makes each test a
 //! campaign of that length, `SELVEDGE_FUZZ_SEED` lets it begin elsewhere.
 
-mod random_tasks;
-
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use random_tasks::{Kind, Tasks};
+use crate::random_tasks::{Kind, Tasks};
 use selvedge_core::Budget;
 use selvedge_explore::{Algorithm, Limits, Options, explore};
 use selvedge_lang::ir::Program;

@@ -4,11 +4,9 @@
 //! Nothing of the synthesis is shared: states are compared by what the program itself reads, conditions
 //! are evaluated by the program itself. `SELVEDGE_FUZZ_SECONDS` makes it a campaign.
 
-mod random_blocks;
-
 use std::time::{Duration, Instant};
 
-use random_blocks::{Family, Pair, State};
+use crate::random_blocks::{Family, Pair, State};
 use selvedge_core::{Budget, Describe as _, Effect, Status, Step, System as _, ThreadId};
 use selvedge_lang::{Interpreter, compile};
 use selvedge_symbolic::constraints::{Synthesis, pairs, synthesise};

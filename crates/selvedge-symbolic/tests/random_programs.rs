@@ -1,6 +1,6 @@
 //! Random programs: the symbolic checks find what brute force finds, place by place.
 //!
-//! `SELVEDGE_FUZZ_SECONDS=600 cargo test --release -p selvedge-symbolic --test random_programs` goes
+//! `SELVEDGE_FUZZ_SECONDS=600 cargo test --release -p selvedge-symbolic --test it random_programs` goes
 //! on with new programs for that long, for each profile.
 
 use std::collections::BTreeSet;

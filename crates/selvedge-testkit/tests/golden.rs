@@ -1,6 +1,6 @@
 //! Every program of the corpus gives what its header says, with every algorithm.
 //!
-//! `UPDATE_EXPECT=1 cargo test -p selvedge-testkit --test golden` writes the numbers of the algorithms
+//! `UPDATE_EXPECT=1 cargo test -p selvedge-testkit --test it golden` writes the numbers of the algorithms
 //! into the headers; what was derived by hand is never changed. Large settings run in release builds
 //! and with `SELVEDGE_SLOW=1`.
 

@@ -85,6 +85,29 @@ fn links_between_documents_lead_somewhere() {
     }
 }
 
+/// The tests of a crate are one program; a file that it does not name would not be run.
+#[test]
+fn every_file_of_tests_is_run() {
+    let crates = fs::read_dir(root().join("crates")).expect("the crates are there");
+    let mut found = 0;
+    for folder in crates.map(|entry| entry.expect("an entry can be read").path().join("tests")) {
+        for entry in fs::read_dir(&folder).into_iter().flatten() {
+            let path = entry.expect("an entry can be read").path();
+            let name = path.file_stem().expect("it has a name").to_string_lossy().into_owned();
+            if name == "main"
+                || !(path.with_extension("rs").exists() || path.join("mod.rs").exists())
+            {
+                continue;
+            }
+            let main = read(&folder.join("main.rs"));
+            let is_named = main.lines().any(|line| line == format!("mod {name};"));
+            assert!(is_named, "{} does not name {name}", folder.join("main.rs").display());
+            found += 1;
+        }
+    }
+    assert!(found > 50, "the tests were found");
+}
+
 /// `cargo run --example deliberate_mistakes` makes them; that takes long.
 #[test]
 fn deliberate_mistakes_can_be_made_and_are_listed() {
@@ -109,7 +132,7 @@ fn deliberate_mistakes_can_be_made_and_are_listed() {
             );
             continue;
         }
-        // A suite is a file, or a folder with a file for each module.
+        // A suite is a file in `tests/`, or a folder with a file for each module.
         let (file, test) = match mistake.test.split_once("::") {
             Some((module, test)) => (format!("{}/{module}", mistake.suite), test),
             None => (mistake.suite.to_owned(), mistake.test),

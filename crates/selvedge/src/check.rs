@@ -5,14 +5,16 @@ mod observer;
 mod places;
 mod search;
 
+use std::collections::BTreeMap;
 use std::panic::Location;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use selvedge_core::{Bound, Budget, Inconclusive, Report, Verdict};
+use selvedge_core::{Bound, Budget, Covers, Inconclusive, Report, Verdict};
 use selvedge_explore::{Algorithm, Limits, Options};
-use selvedge_rt::{Patience, Settings, SignalStack, Spurious};
+use selvedge_report::Method;
+use selvedge_rt::{Caps, Settings, SignalStack, Spurious};
 
 use crate::alloc::Reuse;
 use crate::failure::{self, Look, ReplayCommand};
@@ -75,6 +77,7 @@ pub struct Builder {
     panics_are_results: bool,
     spin_turns: u32,
     leaks: bool,
+    guard_freed: bool,
     reuse: Reuse,
     rwlock_policy: RwLockPolicy,
     spurious: u32,
@@ -101,6 +104,7 @@ impl Default for Builder {
             panics_are_results: false,
             spin_turns: SPIN_TURNS,
             leaks: false,
+            guard_freed: false,
             reuse: Reuse::default(),
             rwlock_policy: RwLockPolicy::Any,
             spurious: 1,
@@ -146,7 +150,8 @@ impl Builder {
     }
 
     /// Stops after so much time. Code that is in the middle of a step then may end it; if it computes on, or
-    /// waits for something of `std`, it is left, the report says where, and the test fails.
+    /// waits for something of `std`, it is left: the verdict is [`Verdict::Inconclusive`], the report says where, and the
+    /// test fails.
     pub fn max_time(mut self, most: Duration) -> Self {
         self.times.all = Some(most);
         self
@@ -197,6 +202,30 @@ impl Builder {
     /// ```
     pub fn leaks(mut self, on: bool) -> Self {
         self.leaks = on;
+        self
+    }
+
+    /// Whether memory that was freed cannot be used by plain reads and writes either; off unless said otherwise, since each
+    /// block then takes pages of its own, and each free a call of the system. A use ends the thread, and is reported with
+    /// the places where the memory was allocated and freed. It is seen in executions in which it comes
+    /// after the free: other orders are not run for its sake, as they are for operations on types of this crate. Linux on x86-64
+    /// only: on other systems the process ends when the schedule is printed.
+    ///
+    /// ```
+    /// # #[cfg(all(target_os = "linux", target_arch = "x86_64"))] {
+    /// # use selvedge::{Builder, ViolationKind};
+    /// let outcome = Builder::new().guard_freed(true).explore(|| {
+    ///     let numbers = vec![1, 2, 3];
+    ///     let first = numbers.as_ptr();
+    ///     drop(numbers);
+    ///     // SAFETY: a mistake: the vector is gone.
+    ///     assert_eq!(unsafe { first.read_volatile() }, 1);
+    /// });
+    /// assert_eq!(outcome.kinds(), [ViolationKind::UseAfterFree]);
+    /// # }
+    /// ```
+    pub fn guard_freed(mut self, on: bool) -> Self {
+        self.guard_freed = on;
         self
     }
 
@@ -368,11 +397,7 @@ impl Builder {
             Verdict::Verified => true,
             Verdict::Violated => false,
             Verdict::Inconclusive => {
-                let asked = |reason| self.asked_for(reason);
-                let assumed = outcome.assumed.is_some() && self.spin_turns == SPIN_TURNS;
-                outcome.unsteady.is_none()
-                    && !assumed
-                    && outcome.report.inconclusive.iter().all(asked)
+                outcome.report().inconclusive.iter().all(|reason| self.asked_for(reason))
             }
         };
         if fine && !self.quiet {
@@ -416,6 +441,17 @@ impl Builder {
             report.inconclusive.retain(|reason| *reason != Inconclusive::Bound(Bound::Interrupted));
             report.note(Inconclusive::GaveUp(reason));
         }
+        if shared.unguarded.get() {
+            report.note(Inconclusive::GaveUp(
+                format!(
+                    "not every freed block could be guarded (`Builder::guard_freed`), so that plain uses of the others \
+                     are not seen: at most {} at a time can be, and none of more than {} MiB; let the test free \
+                     fewer, or leave the option out",
+                    shared.settings.caps.guarded,
+                    arena::LARGEST >> 20
+                ),
+            ));
+        }
         if shared.weak.get() {
             report.fact("memory", failure::WEAK.to_owned());
         }
@@ -424,23 +460,36 @@ impl Builder {
         if !spurious.is_empty() {
             report.fact("spurious", spurious.join("; "));
         }
-        let time = start.elapsed();
-        let unsteady = shared.unsteady.borrow().clone();
-        Outcome {
-            report,
-            algorithm: self.algorithm,
-            failures,
-            checked_at: here,
-            replayed: schedule.is_some(),
-            data_races: self.options.data_races,
-            seed: self.sample.map(|(_, seed)| seed),
-            assumed: shared.assumed.get().map(|spot| assumption(spot, self.spin_turns)),
-            weak: shared.weak.get(),
-            bounded,
-            left_out,
-            unsteady,
-            time,
+        if let Some(spot) = shared.assumed.get() {
+            report.note(Inconclusive::Assumed(assumption(spot, self.spin_turns)));
         }
+        if let Some(difference) = shared.unsteady.borrow().as_ref() {
+            let reason = format!("the closure is nondeterministic: {difference}");
+            report.note(Inconclusive::Nondeterministic(reason));
+        }
+        let covers = self.algorithm.info().covers;
+        let found_out = selvedge_report::Outcome {
+            file: here.file().to_owned(),
+            constants: BTreeMap::new(),
+            method: self.method(schedule.is_some()),
+            covers: Covers { data_races: covers.data_races && self.options.data_races, ..covers },
+            report,
+            found: failures,
+            time: start.elapsed(),
+        };
+        let weak = shared.weak.get();
+        Outcome { found_out, checked_at: here, weak, bounded, left_out }
+    }
+
+    /// How executions are covered. `replayed`: it is one that was asked for.
+    fn method(&self, replayed: bool) -> Method {
+        let (info, seed) = (self.algorithm.info(), self.sample.map(|(_, seed)| seed));
+        let (algorithm, equivalence) = match seed {
+            _ if replayed => ("replay", None),
+            Some(_) => ("sample", None),
+            None => (info.name, Some(info.equivalence.name())),
+        };
+        Method::Explored { algorithm, equivalence, seed }
     }
 
     /// The schedule to follow, if one was asked for.
@@ -470,18 +519,20 @@ impl Builder {
         let mut world = Rust::new(program, checked_at, pulse, (before, after));
         world.panics_are_results = self.panics_are_results;
         world.reuses = self.reuse == Reuse::Choice;
+        world.guards = self.guard_freed;
         world.block_leaks = self.leaks;
         let settings = Settings {
             stack_size: self.stack_size,
             spin_turns: self.spin_turns,
             ends_loops: self.options.limits.steps == Self::default().options.limits.steps,
             writers_may_be_first: self.rwlock_policy == RwLockPolicy::Any,
-            spurious: Spurious::new(self.spurious, self.spurious_everywhere, Patience::DEFAULT),
+            spurious: Spurious::new(self.spurious, self.spurious_everywhere),
+            caps: Caps::default(),
         };
         Rc::new(Shared::new(world, settings))
     }
 
-    /// Whether the user asked for the bound that is the reason.
+    /// Whether the user asked for what is the reason.
     fn asked_for(&self, reason: &Inconclusive) -> bool {
         match reason {
             Inconclusive::Bound(Bound::Steps(most)) => {
@@ -489,7 +540,10 @@ impl Builder {
             }
             Inconclusive::Bound(Bound::Interrupted)
             | Inconclusive::GaveUp(_)
-            | Inconclusive::NotProved(_) => false,
+            | Inconclusive::NotProved(_)
+            | Inconclusive::DataRace(_)
+            | Inconclusive::Nondeterministic(_) => false,
+            Inconclusive::Assumed(_) => self.spin_turns != SPIN_TURNS,
             Inconclusive::Bound(_) => true,
         }
     }

@@ -1,13 +1,14 @@
 //! What a failing test prints.
 
 use std::backtrace::Backtrace;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::sync::{Mutex, PoisonError};
 
-use selvedge_core::{Inconclusive, Place, Report, Verdict, ViolationKind};
+use selvedge_core::{Inconclusive, Replay, Report, Schedule, Verdict, Violation, ViolationKind};
 use selvedge_report::{
-    TextOptions, TraceView, ViolationView, execution, grouped, has_room, line_of, plural, violation,
+    Origin, TextOptions, TraceView, execution, grouped, has_room, plural, violation,
 };
 
 use crate::backtrace::calls;
@@ -46,68 +47,50 @@ fn columns_of(file: libc::c_int) -> Option<usize> {
     size.map(|size| usize::from(size.ws_col)).filter(|&columns| columns > 0)
 }
 
-/// An execution that shows what is wrong, or one that was asked for.
-#[derive(Clone, Debug)]
-pub(crate) struct Failure {
-    pub(crate) view: TraceView,
-    /// Those that led to a panic, if they are known.
-    calls: Option<String>,
-}
-
-impl Failure {
-    /// `backtrace`: of the last panic in it.
-    pub(crate) fn new(view: TraceView, backtrace: Option<Backtrace>) -> Self {
-        let panics = |found: &ViolationView| found.kind == ViolationKind::Panic;
-        let is_panic = view.violations.iter().any(panics);
-        let calls = backtrace.filter(|_| is_panic).map(|backtrace| calls(&backtrace));
-        Self { view, calls }
-    }
+/// The view of an execution that shows what is wrong, or of one that was asked for. `backtrace`: of the last panic in
+/// it.
+pub(crate) fn view(
+    replay: &Replay,
+    violations: &[&Violation],
+    checked_at: Spot,
+    backtrace: Option<Backtrace>,
+) -> TraceView {
+    let mut view = TraceView::new(replay, violations, &Sources { checked_at });
+    let is_panic = view.violations.iter().any(|found| found.kind == ViolationKind::Panic);
+    view.calls = backtrace.filter(|_| is_panic).map(|backtrace| calls(&backtrace));
+    view
 }
 
 /// The text for a check.
-pub(crate) fn of_outcome(
-    checked_at: Spot,
-    look: Look,
-    report: &Report,
-    failures: &[Failure],
-    unsteady: Option<&str>,
-    assumed: Option<&str>,
-    verdict: Verdict,
-) -> String {
-    let mut text = String::new();
-    if let Some(difference) = unsteady {
-        text.push_str(&format!(
-            "selvedge: inconclusive: the closure does not do the same every time: {difference}\n  \
+pub(crate) fn of_outcome(outcome: &Outcome, look: Look) -> String {
+    let doubts = &outcome.report().inconclusive;
+    let unreliable = doubts.iter().find(|doubt| matches!(doubt, Inconclusive::Nondeterministic(_)));
+    if let Some(reason) = unreliable {
+        return format!(
+            "selvedge: inconclusive: {reason}\n  \
              does it depend on time, on random numbers, on addresses, on what an earlier run left \
              behind, or on threads and locks of `std`?\n"
-        ));
-        return text;
+        );
     }
-    for failure in failures {
-        text.push_str(&of_failure(checked_at, look, failure));
-    }
-    if verdict == Verdict::Inconclusive {
-        for reason in &report.inconclusive {
-            text.push_str(&format!("selvedge: inconclusive: {reason}\n"));
-        }
-        if let Some(assumed) = assumed {
-            text.push_str(&format!("selvedge: inconclusive: {assumed}\n"));
-        }
-    }
-    if verdict == Verdict::Violated {
-        // It may be the reason for what is wrong.
-        for reason in &report.inconclusive {
-            if let Inconclusive::GaveUp(reason) = reason {
+    let mut text: String =
+        outcome.failures().iter().map(|failure| of_failure(look, failure)).collect();
+    for doubt in doubts {
+        match (outcome.verdict(), doubt) {
+            (Verdict::Inconclusive, reason) => {
+                text.push_str(&format!("selvedge: inconclusive: {reason}\n"));
+            }
+            // It may be the reason for what is wrong.
+            (Verdict::Violated, Inconclusive::GaveUp(reason)) => {
                 text.push_str(&format!("selvedge: besides: {reason}\n"));
             }
+            _ => {}
         }
     }
     text
 }
 
 /// The text for one execution and what is wrong in it.
-pub(crate) fn of_failure(checked_at: Spot, look: Look, failure: &Failure) -> String {
-    let view = &failure.view;
+pub(crate) fn of_failure(look: Look, view: &TraceView) -> String {
     let options = TextOptions {
         width: look.width,
         colour: false,
@@ -121,11 +104,11 @@ pub(crate) fn of_failure(checked_at: Spot, look: Look, failure: &Failure) -> Str
         text.push('\n');
     }
     text.push_str(&rows(view, &options));
-    if let Some(calls) = failure.calls.as_ref().filter(|_| look.calls) {
+    if let Some(calls) = view.calls.as_ref().filter(|_| look.calls) {
         text.push_str(&format!("\nthe calls that led to the panic:\n{calls}\n"));
     }
-    if !view.violations.is_empty() {
-        let (schedule, command) = (&view.schedule, replay_command(checked_at, view));
+    if let Some(first) = view.violations.first() {
+        let (schedule, command) = (&view.schedule, &first.replay);
         text.push_str(&format!(
             "\nto see it again: {command}\n\
              or in code:      selvedge::Builder::new().replay(\"{schedule}\").check(…)\n\n"
@@ -142,12 +125,6 @@ fn rows(view: &TraceView, options: &TextOptions) -> String {
         }
         _ => execution(view, options),
     }
-}
-
-/// What shows an execution of the check at `checked_at` again.
-pub(crate) fn replay_command(checked_at: Spot, view: &TraceView) -> String {
-    let ReplayCommand { before, after } = ReplayCommand::new(checked_at);
-    format!("{before}{}{after}", view.schedule)
 }
 
 /// The command that shows an execution again: what comes before the schedule, and after it.
@@ -262,12 +239,22 @@ pub(crate) fn print_statistics(outcome: &Outcome) {
     }
 }
 
-/// The source line of a place. Paths are relative to where the compiler ran, which is here or
-/// further up.
-pub(crate) fn source_line(place: &Place) -> Option<String> {
-    let here = std::env::current_dir().ok()?;
-    let text = here
-        .ancestors()
-        .find_map(|folder| std::fs::read_to_string(folder.join(&place.file)).ok())?;
-    line_of(&text, place)
+/// Where the executions of the check at `checked_at` come from.
+struct Sources {
+    checked_at: Spot,
+}
+
+impl Origin for Sources {
+    /// Paths are relative to where the compiler ran, which is here or further up.
+    fn text(&self, file: &str) -> Option<Cow<'_, str>> {
+        let here = std::env::current_dir().ok()?;
+        let text =
+            here.ancestors().find_map(|folder| std::fs::read_to_string(folder.join(file)).ok())?;
+        Some(Cow::Owned(text))
+    }
+
+    fn replay_command(&self, schedule: &Schedule, _: ViolationKind) -> String {
+        let ReplayCommand { before, after } = ReplayCommand::new(self.checked_at);
+        format!("{before}{schedule}{after}")
+    }
 }

@@ -201,7 +201,8 @@
 //! now. [`Builder::leaks`] also reports memory that is never freed, of boxes for example.
 //!
 //! Plain memory has no operations that are seen. But a freed block must stay as it is: a write to it, through
-//! a raw pointer for example, is found at the end of the execution, or when the block is used again.
+//! a raw pointer for example, is found at the end of the execution, or when the block is used again. With
+//! [`Builder::guard_freed`] freed memory cannot be used at all: plain reads are found, too, where they happen.
 //!
 //! # More about failures
 //!
@@ -256,7 +257,8 @@
 //! ```
 //!
 //! Code that computes without end is left when [`Builder::max_time`] is over, or after a minute
-//! ([`Builder::max_step_time`]): inconclusive, with the thread, its last operation and the schedule.
+//! ([`Builder::max_step_time`]): inconclusive, with the thread, its last operation and the schedule. It is no violation, since
+//! code that takes long on a busy machine looks the same.
 //!
 //! # Choosing bounds
 //!
@@ -410,10 +412,13 @@
 //!   of [`std::cell`], or to memory without a cell around it, are not seen.
 //! * Uses of freed memory are seen in every order if they are operations on types of this crate: give a node
 //!   an atomic or a [`cell`]. A plain read of freed memory finds what was there before, and is not seen. A
-//!   plain write is seen if it changes something in the first KiB of a block of less than 1 MiB, in executions in which it
-//!   comes after the free: other orders are not run for its sake. A write beyond the end of a block is not seen.
+//!   plain write is seen if it changes something in the first KiB of a block of less than 1 MiB. With
+//!   [`Builder::guard_freed`] both are, in blocks of any size. But only in executions in which they
+//!   come after the free: other orders are not run for their sake. A use beyond the end of a block is not seen.
 //! * The lines where memory was allocated and freed come from debug information. Without it, and where no code
 //!   but the library's is on the stack, the report has the last operation of the thread before that.
+//! * [`Algorithm::Constrained`] and [`Algorithm::ContextSensitive`] compare states, and those of Rust code are not
+//!   known: a check with them is inconclusive and says so. Use [`Algorithm::Optimal`].
 //! * [`Algorithm::DataCentric`] looks for neither data races nor frees that come too early. What
 //!   keeps memory alive must be seen, too: counts of `std`'s `Arc` are not, so that a use after one of
 //!   those has freed it is found only in executions in which it comes later.
@@ -473,4 +478,4 @@ pub use outcome::Outcome;
 pub use rt::arena::Allocator;
 pub use rt::world::RwLockPolicy;
 pub use selvedge_core::{Counts, Report, Verdict, ViolationKind};
-pub use selvedge_explore::Algorithm;
+pub use selvedge_explore::{Algorithm, Equivalence};

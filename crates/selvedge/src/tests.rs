@@ -12,12 +12,12 @@ use selvedge_explore::{Algorithm, Limits, Observer, Options, Progress, explore};
 
 use program::{Random, Step, program};
 
-use selvedge_rt::{Patience, Settings, Spurious};
+use selvedge_rt::{Caps, Patience, Settings, Spurious};
 
 use crate::rt::{Program, Rust, Shared};
 use crate::sync::Arc;
-use crate::sync::atomic::AtomicBool;
 use crate::sync::atomic::Ordering::SeqCst;
+use crate::sync::atomic::{AtomicBool, AtomicUsize};
 use crate::thread;
 use crate::watch::{Pulse, Times};
 
@@ -45,14 +45,35 @@ struct Found {
     classes: usize,
     executions: u64,
     outcomes: BTreeSet<Vec<usize>>,
+    unsteady: Option<String>,
+    unguarded: bool,
+}
+
+impl Found {
+    /// Whether it would be a proof that nothing else happens.
+    fn is_proof(&self) -> bool {
+        self.report.inconclusive.is_empty() && self.unsteady.is_none() && !self.unguarded
+    }
 }
 
 fn run(algorithm: Algorithm, program: impl Fn() -> Vec<usize> + Clone + 'static) -> Found {
-    run_with(Patience::DEFAULT, algorithm, program)
+    let found = run_as(Caps::default(), false, algorithm, program);
+    assert_eq!(found.unsteady, None);
+    found
 }
 
+/// With other caps, and freed memory that cannot be used.
 fn run_with(
-    patience: Patience,
+    caps: Caps,
+    algorithm: Algorithm,
+    program: impl Fn() -> Vec<usize> + Clone + 'static,
+) -> Found {
+    run_as(caps, true, algorithm, program)
+}
+
+fn run_as(
+    caps: Caps,
+    guards: bool,
     algorithm: Algorithm,
     program: impl Fn() -> Vec<usize> + Clone + 'static,
 ) -> Found {
@@ -65,13 +86,15 @@ fn run_with(
     });
     let times = Times { all: None, between: Duration::MAX };
     let pulse = Pulse::new(here, times, &Budget::unlimited());
-    let world = Rust::new(closure, here, pulse, Default::default());
+    let mut world = Rust::new(closure, here, pulse, Default::default());
+    world.guards = guards;
     let settings = Settings {
         stack_size: 64 << 10,
         spin_turns: 10,
         ends_loops: true,
         writers_may_be_first: true,
-        spurious: Spurious::new(1, false, patience),
+        spurious: Spurious::new(1, false),
+        caps,
     };
     let shared = Rc::new(Shared::new(world, settings));
     let limits = Limits { executions: Some(MOST_EXECUTIONS), ..Limits::default() };
@@ -87,9 +110,9 @@ fn run_with(
             break ((keys.keys.len(), keys.executions), report);
         }
     };
-    assert_eq!(*shared.unsteady.borrow(), None);
+    let unsteady = shared.unsteady.borrow().clone();
     let outcomes = std::mem::take(&mut *outcomes.borrow_mut());
-    Found { report, classes, executions, outcomes }
+    Found { report, classes, executions, outcomes, unsteady, unguarded: shared.unguarded.get() }
 }
 
 /// Programs with more interleavings are left out.
@@ -130,6 +153,15 @@ fn compare(lists: Vec<Vec<Step>>) -> bool {
         let found = run(algorithm, closure.clone());
         assert_eq!(found.outcomes, oracle.outcomes, "outcomes of {text} by {algorithm:?}");
     }
+    for algorithm in [Algorithm::Optimal, Algorithm::Sleep, Algorithm::Source] {
+        // A wait that is not tried out may end without reason, so that there may be more outcomes.
+        let caps = Caps { guarded: Caps::default().guarded, ..Caps::tiny() };
+        let tiny = run_with(caps, algorithm, closure.clone());
+        assert!(
+            !tiny.is_proof() || tiny.outcomes.is_superset(&oracle.outcomes),
+            "outcomes of {text} by {algorithm:?} with tiny caps"
+        );
+    }
     if has_spins {
         // All loops give up, so that they need no pause: every turn is a step like any other.
         let plain = run(Algorithm::Optimal, move || program(&plain, || ()));
@@ -139,13 +171,15 @@ fn compare(lists: Vec<Vec<Step>>) -> bool {
 }
 
 /// Explorers that find the same results in other ways.
-const OTHERS: &[Algorithm] = &[
-    Algorithm::Sleep,
-    Algorithm::Source,
-    Algorithm::Quasi,
-    Algorithm::DataCentric,
-    Algorithm::ContextSensitive,
-];
+const OTHERS: &[Algorithm] =
+    &[Algorithm::Sleep, Algorithm::Source, Algorithm::Quasi, Algorithm::DataCentric];
+
+/// Rust code does not report its states, and no other search is done instead.
+#[test]
+fn what_compares_states_is_inconclusive() {
+    let found = run(Algorithm::ContextSensitive, || vec![]);
+    assert!(!found.is_proof() && found.executions == 0);
+}
 
 fn uses_freed(report: &Report) -> bool {
     report.violations.iter().any(|(found, _)| found.kind == ViolationKind::UseAfterFree)
@@ -227,8 +261,79 @@ fn impatience_costs_executions_and_hides_nothing() {
     let usual = run(Algorithm::Optimal, program);
     for (turns, operations) in [(0, 1_000), (1, 1_000), (32, 0), (32, 1)] {
         let patience = Patience { turns, operations };
-        let impatient = run_with(patience, Algorithm::Optimal, program);
+        let caps = Caps { patience, ..Caps::default() };
+        let impatient = run_with(caps, Algorithm::Optimal, program);
         assert!(impatient.executions > usual.executions, "{patience:?}");
         assert_eq!(impatient.outcomes, usual.outcomes, "{patience:?}");
+    }
+}
+
+/// Beyond each cap of loops and of guarded blocks there is no proof.
+#[test]
+fn beyond_a_cap_nothing_is_proved() {
+    let changes_something = || {
+        let x = Arc::new(AtomicUsize::new(0));
+        while x.fetch_add(1, SeqCst) < 9 {
+            thread::yield_now();
+        }
+        vec![x.load(SeqCst)]
+    };
+    let only_looks = || {
+        let x = Arc::new(AtomicUsize::new(0));
+        (0..9).for_each(|_| assert_eq!(x.load(SeqCst), 0));
+        vec![]
+    };
+    let frees_two = || {
+        drop(std::hint::black_box((Box::new(1), Box::new(2))));
+        vec![]
+    };
+    let (caps, tiny) = (Caps::default(), Caps::tiny());
+    let turns = Caps { turns: tiny.turns, ..caps };
+    let looks = Caps { looks: tiny.looks, ..caps };
+    let guarded = Caps { guarded: tiny.guarded, ..caps };
+    let programs: [(&dyn Fn(Caps) -> Found, Caps); 3] = [
+        (&|caps| run_with(caps, Algorithm::Optimal, changes_something), turns),
+        (&|caps| run_with(caps, Algorithm::Optimal, only_looks), looks),
+        (&|caps| run_with(caps, Algorithm::Optimal, frees_two), guarded),
+    ];
+    for (run, small) in programs {
+        assert!(run(caps).is_proof(), "{small:?}");
+        assert!(!run(small).is_proof(), "{small:?}");
+    }
+}
+
+/// These caps only decide how soon a loop is recognised.
+#[test]
+fn loops_that_are_recognised_late_or_never_hide_nothing() {
+    let waits_for_two = || {
+        let (x, y) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        let (x2, y2) = (Arc::clone(&x), Arc::clone(&y));
+        let seen = Arc::new(AtomicUsize::new(0));
+        let seen2 = Arc::clone(&seen);
+        thread::spawn(move || {
+            x2.store(true, SeqCst);
+            seen2.store(1, SeqCst);
+            y2.store(true, SeqCst);
+        });
+        let mut turns = 0;
+        while !(x.load(SeqCst) && y.load(SeqCst)) {
+            thread::yield_now();
+            turns = 1;
+        }
+        vec![turns, seen.load(SeqCst)]
+    };
+    let (caps, tiny) = (Caps::default(), Caps::tiny());
+    let usual = run(Algorithm::Optimal, waits_for_two);
+    assert_eq!(usual.outcomes, BTreeSet::from([vec![0, 1], vec![1, 1]]));
+    for caps in [
+        Caps { free_turns: tiny.free_turns, ..caps },
+        Caps { places: tiny.places, ..caps },
+        Caps { objects: tiny.objects, ..caps },
+        Caps { things: tiny.things, ..caps },
+        Caps { tried: tiny.tried, ..caps },
+        Caps { drained: tiny.drained, ..caps },
+    ] {
+        let found = run_with(caps, Algorithm::Optimal, waits_for_two);
+        assert!(!found.is_proof() || found.outcomes == usual.outcomes, "{caps:?}");
     }
 }

@@ -22,7 +22,8 @@ pub(crate) fn without(replay: Replay) -> Replay {
         // What comes behind the loop, up to the next step, belongs to the step before.
         let before = kept.iter_mut().rev().find(|other| other.step.thread == step.step.thread);
         if let Some(before) = before {
-            before.fault = before.fault.take().or(step.fault);
+            let fault = &mut before.effect.fault;
+            *fault = fault.take().or(step.effect.fault);
         }
     }
     let schedule = Schedule { steps: kept.iter().map(|step| step.step).collect() };

@@ -2,13 +2,11 @@
 //! conditions. Small random programs must have the same results with both, by the best explorer, and
 //! with the real one also by brute force.
 
-mod common;
-
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::outcomes_with;
+use crate::common::outcomes_with;
 use selvedge::sync::mpsc::{
     Receiver, RecvTimeoutError, SyncSender, TryRecvError, TrySendError, sync_channel,
 };

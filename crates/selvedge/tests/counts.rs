@@ -1,8 +1,6 @@
 //! One execution per class: exact counts of programs that other tools were measured on.
 
-mod common;
-
-use common::{
+use crate::common::{
     buffer, executions, fetch_add, lastzero, mutex_counter, outcomes_with, producers, readers,
     ring, rounds, stores, treiber,
 };

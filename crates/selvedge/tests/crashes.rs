@@ -162,9 +162,11 @@ victims! {
     };
 }
 
-fn run(args: &[&str], schedule: Option<&str>) -> (Output, String) {
+/// Runs the victims with this word in their name; with `--exact`, the one with this name.
+fn run(name: &str, args: &[&str], schedule: Option<&str>) -> (Output, String) {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
+        .arg(format!("crashes::{name}"))
         .args(args)
         .env(VICTIM, "1")
         .env_remove("RUST_BACKTRACE")
@@ -178,7 +180,7 @@ fn run(args: &[&str], schedule: Option<&str>) -> (Output, String) {
 /// Runs a victim. Returns what is printed, if the test fails.
 #[track_caller]
 fn fails(name: &str) -> String {
-    let (output, text) = run(&["--exact", name], None);
+    let (output, text) = run(name, &["--exact"], None);
     assert!(!output.status.success(), "{name} passes:\n{text}");
     text
 }
@@ -196,7 +198,7 @@ fn schedule_in(text: &str) -> &str {
 #[track_caller]
 fn fails_again(name: &str, parts: &[&str]) -> String {
     let text = fails(name);
-    let (again, text_again) = run(&["--exact", name], Some(schedule_in(&text)));
+    let (again, text_again) = run(name, &["--exact"], Some(schedule_in(&text)));
     assert!(!again.status.success(), "{name} passes again:\n{text_again}");
     for part in parts {
         assert!(text.contains(part), "{part} is missing in:\n{text}");
@@ -206,7 +208,6 @@ fn fails_again(name: &str, parts: &[&str]) -> String {
 }
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#[path = "crashes/recovered.rs"]
 mod recovered;
 
 #[test]
@@ -234,11 +235,14 @@ fn a_thread_of_std_ends_the_process() {
 /// The schedule is that of the check that it is about.
 #[test]
 fn checks_that_run_side_by_side() {
-    let (output, text) = run(&["side_by_side", "--test-threads=2"], None);
+    let (output, text) = run("side_by_side_", &["--test-threads=2"], None);
     assert_eq!(output.status.code(), Some(101), "{text}");
-    assert!(text.contains("selvedge: side_by_side_exits: main ends the process"), "{text}");
-    assert!(text.contains("cargo test side_by_side_exits\n"), "{text}");
-    assert!(!text.contains("selvedge: side_by_side_waits"), "{text}");
+    assert!(
+        text.contains("selvedge: crashes::side_by_side_exits: main ends the process"),
+        "{text}"
+    );
+    assert!(text.contains("cargo test crashes::side_by_side_exits\n"), "{text}");
+    assert!(!text.contains("selvedge: crashes::side_by_side_waits"), "{text}");
 }
 
 /// A crash where no thread can be left ends the process, but not without a word.
@@ -254,7 +258,7 @@ fn a_crash_outside_of_all_threads() {
 fn outside_of_checks() {
     use std::os::unix::process::ExitStatusExt;
 
-    let run = |name| run(&["--exact", name, "--nocapture"], None);
+    let run = |name| run(name, &["--exact", "--nocapture"], None);
     for (name, signal) in [
         ("crashes_outside", libc::SIGSEGV),
         ("crashes_after", libc::SIGSEGV),

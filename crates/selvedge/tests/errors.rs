@@ -1,4 +1,4 @@
-//! What users see when something is wrong. `UPDATE_EXPECT=1 cargo test -p selvedge --test errors`
+//! What users see when something is wrong. `UPDATE_EXPECT=1 cargo test -p selvedge --test it errors`
 //! writes the snapshots in `tests/errors/` anew.
 
 use std::path::Path;
@@ -236,7 +236,7 @@ fn a_closure_that_is_not_deterministic() {
         other.join().unwrap();
     });
     assert_eq!(outcome.verdict(), Verdict::Inconclusive);
-    assert!(outcome.text().contains("does not do the same every time"), "{}", outcome.text());
+    assert!(outcome.text().contains("the closure is nondeterministic"), "{}", outcome.text());
     assert!(outcome.text().contains("errors.rs"), "{}", outcome.text());
 }
 
@@ -287,7 +287,7 @@ fn a_report_file_is_text_or_json() {
     let replay = violation["replay"].as_str().unwrap();
     let (before, after) = replay.split_once(".rs:").unwrap();
     assert_eq!(before, "SELVEDGE_REPLAY=errors");
-    assert!(after.ends_with("/0@2 cargo test a_report_file_is_text_or_json"), "{replay}");
+    assert!(after.ends_with("/0@2 cargo test errors::a_report_file_is_text_or_json"), "{replay}");
 }
 
 #[test]

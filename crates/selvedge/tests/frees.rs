@@ -1,9 +1,6 @@
 //! Writes to freed memory, addresses that come again in another process, and code that frees in all ways without
 //! a mistake.
 
-#[path = "common/raw.rs"]
-mod raw;
-
 use std::cell::{Cell, RefCell};
 use std::hint::black_box;
 use std::process::Command;
@@ -15,7 +12,7 @@ use selvedge::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize};
 use selvedge::sync::{Arc, Mutex};
 use selvedge::{Builder, Reuse, Verdict, ViolationKind, thread};
 
-use raw::{Raw, takes_from_a_stack};
+use crate::common::raw::{Raw, takes_from_a_stack};
 
 fn reusing() -> Builder {
     Builder::new().reuse(Reuse::Choice)
@@ -58,7 +55,7 @@ fn victim() {
 fn another_process_shows_the_same() {
     let run = |victim: usize, schedule: Option<&str>| {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "victim", "--nocapture"]).env("RUST_BACKTRACE", "0");
+        command.args(["--exact", "frees::victim", "--nocapture"]).env("RUST_BACKTRACE", "0");
         command.env(VICTIM, victim.to_string());
         if let Some(schedule) = schedule {
             command.env("SELVEDGE_REPLAY", schedule);

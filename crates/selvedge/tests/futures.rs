@@ -1,14 +1,12 @@
 //! Futures: tasks are threads that poll, and wait until they are woken.
 
-mod common;
-
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::Poll;
 
-use common::outcomes;
+use crate::common::outcomes;
 use selvedge::future::{AtomicWaker, block_on, spawn};
 use selvedge::sync::Arc;
 use selvedge::sync::atomic::Ordering::SeqCst;

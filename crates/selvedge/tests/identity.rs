@@ -1,13 +1,11 @@
 //! An object is known by where it lies. Those that come to the same place one after the other are two, and one
 //! has the same name in every execution, whatever earlier ones left in memory.
 
-mod common;
-
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use common::outcomes;
+use crate::common::outcomes;
 use selvedge::sync::atomic::AtomicUsize;
 use selvedge::sync::atomic::Ordering::SeqCst;
 use selvedge::sync::{Arc, Barrier, Mutex};
@@ -78,7 +76,7 @@ fn reports_tell_them_apart() {
     });
     let text = outcome.text();
     assert_eq!(outcome.verdict(), Verdict::Violated, "{text}");
-    let line = "main waits for Mutex@identity.rs:19#2, held by thread 1";
+    let line = "main waits for Mutex@identity.rs:17#2, held by thread 1";
     assert!(text.contains(line), "{text}");
 }
 

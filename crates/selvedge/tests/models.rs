@@ -1,12 +1,10 @@
 //! Primitives against their specification: the same small program as a model in the language `.sel`
 //! must have as many classes, by the best explorer and by brute force.
 
-mod common;
-
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use common::{executions, outcomes_with};
+use crate::common::{executions, outcomes_with};
 use selvedge::sync::atomic::AtomicUsize;
 use selvedge::sync::atomic::Ordering::SeqCst;
 use selvedge::sync::{Barrier, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, mpsc};
@@ -397,6 +395,6 @@ fn a_compare_exchange_that_fails_is_a_read() {
         )
     };
     assert_eq!(classes(&model("")), 40);
-    assert_eq!(executions(|| common::treiber(2)), 40);
+    assert_eq!(executions(|| crate::common::treiber(2)), 40);
     assert_eq!(classes(&model("head = old;")), 62);
 }

@@ -1,11 +1,9 @@
 //! Counts of references: part of the search when they matter, and only then.
 
-mod common;
-
 use std::cell::UnsafeCell;
 use std::collections::BTreeSet;
 
-use common::{outcomes, outcomes_with};
+use crate::common::{outcomes, outcomes_with};
 use selvedge::sync::atomic::AtomicUsize;
 use selvedge::sync::atomic::Ordering::SeqCst;
 use selvedge::sync::{Arc, Mutex, Weak};
@@ -225,4 +223,29 @@ fn random_programs() {
             "{scripts:?}: all interleavings on the right"
         );
     }
+}
+
+/// What happens while an execution is taken down that ended in a deadlock is no part of any: counts that only matter
+/// then do not cost executions.
+#[test]
+fn taking_down_what_is_left_teaches_nothing() {
+    struct Noisy(Arc<AtomicUsize>);
+    impl Drop for Noisy {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, SeqCst);
+        }
+    }
+    let outcome = Builder::new().spurious(0).keep_going(true).explore(|| {
+        let noisy = Arc::new(Noisy(Arc::new(AtomicUsize::new(0))));
+        let threads = [(); 2].map(|()| {
+            let noisy = Arc::clone(&noisy);
+            thread::spawn(move || {
+                let _second = Arc::clone(&noisy);
+                thread::park();
+            })
+        });
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    });
+    assert_eq!(outcome.kinds(), [ViolationKind::Deadlock]);
+    assert_eq!(outcome.executions(), 1, "{}", outcome.text());
 }

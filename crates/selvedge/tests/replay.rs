@@ -219,7 +219,7 @@ fn victim() {
 /// What a process says about a failure, and how to see it again.
 fn failure(program: usize, how: &str, replay: Option<&str>) -> (String, String) {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "victim", "--nocapture"]).env("RUST_BACKTRACE", "0");
+    command.args(["--exact", "replay::victim", "--nocapture"]).env("RUST_BACKTRACE", "0");
     command.env(PROGRAM, program.to_string()).env(HOW, how);
     if let Some(schedule) = replay {
         command.env("SELVEDGE_REPLAY", schedule);

@@ -18,7 +18,10 @@ fn is_victim(name: &str) -> bool {
 /// Runs one of them for a while. Its output is not lost if it has to be ended.
 fn run(name: &str, variables: &[(&str, &str)], most: Duration) -> Output {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", name]).env(VICTIM, name).env_remove("RUST_BACKTRACE");
+    command
+        .args(["--exact", &format!("running::{name}")])
+        .env(VICTIM, name)
+        .env_remove("RUST_BACKTRACE");
     command.envs(variables.iter().copied());
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let start = std::time::Instant::now();
@@ -81,7 +84,7 @@ fn a_long_check_says_how_far_it_is() {
     let output = run("takes_long", &soon, Duration::from_secs(60));
     let text = stderr(&output);
     assert!(output.status.success(), "{text}");
-    assert!(text.contains("selvedge: takes_long: ") && text.contains("so far"), "{text}");
+    assert!(text.contains("selvedge: running::takes_long: ") && text.contains("so far"), "{text}");
     let lines = text.matches("so far").count();
     assert!((2..=5).contains(&lines), "less and less often: {text}");
     let never = run("takes_long", &[("SELVEDGE_PROGRESS", "0")], Duration::from_secs(60));
@@ -126,7 +129,7 @@ fn the_command_that_shows_a_failure_again_has_the_flags_of_the_compiler() {
     };
     let with = command("--cfg loom -O");
     assert!(with.starts_with("RUSTFLAGS='--cfg loom -O' SELVEDGE_REPLAY=running.rs:"), "{with}");
-    assert!(with.ends_with(" cargo test panics_in_a_function"), "{with}");
+    assert!(with.ends_with(" cargo test running::panics_in_a_function"), "{with}");
     assert!(command("-D warnings").starts_with("SELVEDGE_REPLAY="));
 }
 
@@ -157,7 +160,10 @@ fn a_test_that_passes_with_weak_orderings_says_so_once() {
     assert!(output.status.success(), "{text}");
     let line = "passed, but orderings weaker than SeqCst are used; behaviours that only weak memory \
                 shows were not explored";
-    assert!(text.starts_with("selvedge: passes_with_weak_orderings (running.rs:"), "{text}");
+    assert!(
+        text.starts_with("selvedge: running::passes_with_weak_orderings (running.rs:"),
+        "{text}"
+    );
     assert_eq!((text.matches(line).count(), text.lines().count()), (1, 1), "{text}");
     let quiet = run("passes_with_weak_orderings", &[("SELVEDGE_QUIET", "1")], most);
     assert_eq!(stderr(&quiet), "");

@@ -1,10 +1,8 @@
 //! Scoped threads: the end of a scope comes after the end of all its threads.
 
-mod common;
-
 use std::collections::BTreeSet;
 
-use common::outcomes_with;
+use crate::common::outcomes_with;
 use selvedge::cell::Cell;
 use selvedge::sync::atomic::AtomicUsize;
 use selvedge::sync::atomic::Ordering::SeqCst;

@@ -1,11 +1,9 @@
 //! Spin loops that look at locks, or wake others: they go on when what they look at has changed, and only
 //! then.
 
-mod common;
-
 use std::collections::BTreeSet;
 
-use common::outcomes;
+use crate::common::outcomes;
 use selvedge::sync::atomic::AtomicBool;
 use selvedge::sync::atomic::Ordering::SeqCst;
 use selvedge::sync::{Arc, Condvar, Mutex, RwLock};

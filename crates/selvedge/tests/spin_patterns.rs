@@ -1,13 +1,11 @@
 //! Spin loops as libraries write them: with hints in functions of their own, several of them, backoff, tries that
 //! are counted, and timeouts. All come to an end, with the right verdict.
 
-mod common;
-
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use common::{outcomes, outcomes_with};
+use crate::common::{outcomes, outcomes_with};
 use selvedge::sync::atomic::Ordering::SeqCst;
 use selvedge::sync::atomic::{AtomicBool, AtomicUsize};
 use selvedge::sync::{Arc, Condvar, Mutex, mpsc};

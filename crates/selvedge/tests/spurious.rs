@@ -1,11 +1,9 @@
 //! What `std` lets end without reason, does: code that does not look again is found, and code that does costs
 //! no execution.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{executions, outcomes_with};
+use crate::common::{executions, outcomes_with};
 use selvedge::sync::atomic::Ordering::SeqCst;
 use selvedge::sync::atomic::{AtomicBool, AtomicUsize};
 use selvedge::sync::{Arc, Condvar, Mutex};

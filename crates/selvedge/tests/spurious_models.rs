@@ -1,8 +1,6 @@
 //! Endings without reason, compared with the same program in which nothing ends without reason, but each operation
 //! that may asks a coin first: an atomic that a thread of its own sets at some time.
 
-mod common;
-
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;

@@ -1,11 +1,9 @@
 //! Every type of the mirrored modules does what its model in `std` does, in every interleaving.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use common::outcomes;
+use crate::common::outcomes;
 use selvedge::sync::atomic::Ordering::SeqCst;
 use selvedge::sync::atomic::{
     AtomicBool, AtomicI8, AtomicI64, AtomicPtr, AtomicU16, AtomicUsize, fence,
@@ -135,7 +133,7 @@ fn a_writer_that_goes_on_reading() {
     };
     let (found, _) = outcomes(run);
     let oracle = Builder::new().algorithm(selvedge::Algorithm::Oracle);
-    assert_eq!(found, common::outcomes_with(&oracle, run).0);
+    assert_eq!(found, crate::common::outcomes_with(&oracle, run).0);
     let all = [(1, 0), (1, 1), (1, 5), (1, 11), (11, 0), (11, 5), (11, 10), (11, 11)];
     assert_eq!(found, BTreeSet::from(all));
 }
@@ -534,11 +532,11 @@ fn hints_that_promise_are_checked() {
 
 #[test]
 fn bounds_are_respected() {
-    let many = || common::stores(5);
+    let many = || crate::common::stores(5);
     let outcome = Builder::new().max_executions(10).explore(many);
     assert_eq!((outcome.verdict(), outcome.executions()), (Verdict::Inconclusive, 10));
     Builder::new().max_executions(10).check(many);
     Builder::new().preemptions(1).check(many);
     Builder::new().sample(20, 1).check(many);
-    Builder::new().max_time(Duration::from_millis(1)).check(|| common::stores(7));
+    Builder::new().max_time(Duration::from_millis(1)).check(|| crate::common::stores(7));
 }

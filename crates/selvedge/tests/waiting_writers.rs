@@ -1,11 +1,9 @@
 //! `std` leaves open whether a reader-writer lock lets a reader in while a writer waits: what depends on it is found,
 //! and nothing else is.
 
-mod common;
-
 use std::collections::BTreeSet;
 
-use common::{executions, outcomes, outcomes_with};
+use crate::common::{executions, outcomes, outcomes_with};
 use selvedge::sync::atomic::AtomicUsize;
 use selvedge::sync::atomic::Ordering::SeqCst;
 use selvedge::sync::{Arc, Mutex, RwLock, mpsc};

@@ -1,7 +1,5 @@
 //! Runs the built binary in a folder of its own.
 
-#![allow(dead_code, reason = "every test file uses a part of it")]
-
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -117,8 +115,14 @@ impl Folder {
     }
 
     pub(crate) fn spawn(&self, arguments: &str) -> Child {
-        Command::new(env!("CARGO_BIN_EXE_selvedge"))
-            .args(arguments.split_whitespace())
+        let mut command = Command::new(env!("CARGO_BIN_EXE_selvedge"));
+        command.args(arguments.split_whitespace());
+        self.start(command)
+    }
+
+    /// Starts a command in this folder.
+    pub(crate) fn start(&self, mut command: Command) -> Child {
+        command
             .current_dir(&self.path)
             .env_remove("COLUMNS")
             .env_remove("RUST_BACKTRACE")

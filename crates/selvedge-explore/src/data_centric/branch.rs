@@ -74,8 +74,8 @@ pub(super) enum Goal {
     /// The last of these steps is the branch's event, with another alternative; the others are
     /// [ahead](Branch::ahead) of it.
     Alternative { new: SmallVec<[usize; 2]> },
-    /// After `steps` these steps come, and then the branch's event if it still can.
-    Reversed { ahead: SmallVec<[Step; 2]> },
+    /// After `steps` these steps come, and then the branch's event, with this alternative, if it still can.
+    Reversed { ahead: SmallVec<[Step; 2]>, own: u32 },
     /// The last step is the branch's event, after these others; `absent`: the last of them makes
     /// it wait.
     Minimal { ahead: Vec<EventId>, absent: bool },

@@ -243,7 +243,7 @@ impl<S: System> Search<'_, S> {
             let goal = Goal::Swapped { first, at };
             return self.branches[branch].queue.push(Child { steps, goal, prints });
         };
-        let goal = Goal::Reversed { ahead: smallvec![first] };
+        let goal = Goal::Reversed { ahead: smallvec![first], own: 0 };
         self.branches[branch].queue.push(Child { steps, goal, prints });
     }
 
@@ -342,7 +342,7 @@ impl<S: System> Search<'_, S> {
         let (steps, prints) = self.graph.steps_of(cut);
         let rest = rest.iter().map(|&other| Step::of(self.graph.vertex(other).id.thread));
         let ahead = std::iter::once(Step::of(later.thread)).chain(rest).collect();
-        let goal = Goal::Reversed { ahead };
+        let goal = Goal::Reversed { ahead, own: 0 };
         self.branches[branch].queue.push(Child { steps, goal, prints });
     }
 

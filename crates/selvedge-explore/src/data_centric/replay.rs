@@ -114,9 +114,9 @@ impl<S: System> Search<'_, S> {
                 debug_assert!(self.prints_without(at) == child.prints, "{UNLIKE}");
                 self.reach(index, new)
             }
-            Goal::Reversed { ahead } => {
+            Goal::Reversed { ahead, own } => {
                 debug_assert!(self.prints_without(self.graph.len()) == child.prints, "{UNLIKE}");
-                self.reverse_at_end(index, child, ahead)
+                self.reverse_at_end(index, child, ahead, *own)
             }
             Goal::Minimal { ahead, absent } => {
                 let find = |&id| self.graph.find(id).map(Position::index);
@@ -124,9 +124,7 @@ impl<S: System> Search<'_, S> {
                 if *absent {
                     return self.reach_disabled(index, &new);
                 }
-                let at = self.graph.len() - 1;
-                new.push(at);
-                self.queue_alternatives(index, &new);
+                new.push(self.graph.len() - 1);
                 self.reach(index, &new)
             }
             Goal::Last => {
@@ -179,8 +177,11 @@ impl<S: System> Search<'_, S> {
         }
     }
 
-    /// Takes the steps `ahead`, and then the branch's if it still can be taken.
-    fn reverse_at_end(&mut self, index: usize, child: &Child, ahead: &[Step]) -> Outcome {
+    /// Takes the steps `ahead`, and then the branch's with the alternative `own`, if it still can be taken.
+    ///
+    /// Which of the steps ahead the branch's event comes after can depend on its alternative: one that ends its thread
+    /// comes after a send to it, and another does not. So each alternative is a child of its own, with a past of its own.
+    fn reverse_at_end(&mut self, index: usize, child: &Child, ahead: &[Step], own: u32) -> Outcome {
         let event = self.branches[index].event().expect("internal error: no event to reverse");
         let base = &self.branches[index].base;
         let is_new = |at: &usize| !contains(base, self.graph.vertices()[*at].id);
@@ -196,13 +197,11 @@ impl<S: System> Search<'_, S> {
             if step.choice >= choices {
                 return Outcome::Nothing;
             }
-            if step.choice == 0 {
+            if step.choice == 0 && own == 0 {
                 for choice in 1..choices {
                     let mut ahead: SmallVec<[Step; 2]> = SmallVec::from_slice(ahead);
                     ahead[i].choice = choice;
-                    let (steps, prints) = (child.steps.clone(), child.prints);
-                    let goal = Goal::Reversed { ahead };
-                    self.branches[index].queue.push(Child { steps, goal, prints });
+                    self.queue_again(index, child, Goal::Reversed { ahead, own });
                 }
             }
             self.step(step);
@@ -216,7 +215,17 @@ impl<S: System> Search<'_, S> {
             }
         }
         if enabled {
-            self.step(Step::of(event.thread));
+            let choices = self.run.system.choices(event.thread);
+            if own >= choices {
+                return Outcome::Nothing;
+            }
+            if own == 0 {
+                for own in 1..choices {
+                    let ahead = SmallVec::from_slice(ahead);
+                    self.queue_again(index, child, Goal::Reversed { ahead, own });
+                }
+            }
+            self.step(Step { thread: event.thread, choice: own });
             if self.run.is_stopped() || self.learned {
                 return Outcome::Nothing;
             }
@@ -248,7 +257,12 @@ impl<S: System> Search<'_, S> {
             return self.reach_disabled(index, &new);
         }
         new.push(last);
-        self.queue_alternatives(index, &new);
         self.reach(index, &new)
+    }
+
+    /// Queues a child that begins as this one does.
+    fn queue_again(&mut self, index: usize, child: &Child, goal: Goal) {
+        let (steps, prints) = (child.steps.clone(), child.prints);
+        self.branches[index].queue.push(Child { steps, goal, prints });
     }
 }

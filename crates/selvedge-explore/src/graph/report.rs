@@ -56,15 +56,9 @@ pub struct GraphReport {
 }
 
 impl GraphReport {
-    /// The answer in one word.
+    /// Returns the answer in one word.
     pub fn verdict(&self) -> Verdict {
-        if !self.findings.is_empty() {
-            Verdict::Violated
-        } else if !self.inconclusive.is_empty() {
-            Verdict::Inconclusive
-        } else {
-            Verdict::Verified
-        }
+        Verdict::of(!self.findings.is_empty(), &self.inconclusive)
     }
 
     /// Notes a reason why nothing is proved, once.

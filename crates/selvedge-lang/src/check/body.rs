@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use super::Checker;
 use super::effects::Effect;
-use super::tree::{Body, Local, LocalId};
-use crate::ast::{Block, Ident};
 use crate::diagnostic::Diagnostic;
 use crate::ir::{ProcedureId, Type};
 use crate::span::Span;
+use crate::tree::resolved::{Body, Local, LocalId};
+use crate::tree::written::{Block, Ident};
 
 /// What kind of code is being checked: decides what may stand there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -91,7 +91,7 @@ impl<'b, 'c> BodyChecker<'b, 'c> {
 
     /// Checks the whole body. A `function` with a result must return on every path.
     pub(super) fn finish(mut self, block: &Block, function: Option<&Ident>) -> Body {
-        let (statements, goes_on) = self.block(block);
+        let (checked, goes_on) = self.block(block);
         if let (Some(name), Some(_), true) = (function, self.result, goes_on) {
             let message = format!("function `{}` does not return a value on every path", name.text);
             let end = Span { start: block.span.end.saturating_sub(1), end: block.span.end };
@@ -103,7 +103,7 @@ impl<'b, 'c> BodyChecker<'b, 'c> {
         }
         self.warn_unused();
         let locals = self.locals.into_iter().map(|info| Local { name: info.name, ty: info.ty });
-        Body { locals: locals.collect(), statements, span: block.span }
+        Body { locals: locals.collect(), block: checked }
     }
 
     fn warn_unused(&mut self) {

@@ -3,13 +3,18 @@
 use super::Meaning;
 use super::body::BodyChecker;
 use super::effects::Effect;
-use super::expressions::{arguments, constant};
+use super::expressions::arguments;
 use super::places::Wanted;
-use super::tree::{Element, Expr, ExprKind, Query, StmtKind};
-use crate::ast::{Expr as AstExpr, ExprKind as Ast, Ident, LockOp, ObjectKind};
 use crate::diagnostic::Diagnostic;
-use crate::ir::{BinaryOp, Type, UnaryOp};
+use crate::ir::Type;
+use crate::ops::{
+    Barrier, BinaryOp, Change, Cond, Container, Lock, LockMode, Op, Query, Semaphore, UnaryOp,
+    Variable,
+};
 use crate::span::Span;
+use crate::tree::Resolved;
+use crate::tree::resolved::{Element, Expr, StmtKind};
+use crate::tree::written::{Expr as AstExpr, ExprKind as Ast, Ident, Leaf, ObjectKind};
 
 /// All of them, for hints.
 pub(super) const NAMES: &[&str] = &[
@@ -89,9 +94,9 @@ impl BodyChecker<'_, '_> {
             "compare_exchange" => self.compare_exchange(args, span),
             "exchange" => self.exchange(args, span),
             "fetch_add" => self.fetch_add(args, span),
-            "try_lock" => self.try_lock(LockOp::Mutex, "try_lock(m)", args, span),
-            "try_read_lock" => self.try_lock(LockOp::Read, "try_read_lock(rw)", args, span),
-            "try_write_lock" => self.try_lock(LockOp::Write, "try_write_lock(rw)", args, span),
+            "try_lock" => self.try_lock(LockMode::Mutex, "try_lock(m)", args, span),
+            "try_read_lock" => self.try_lock(LockMode::Read, "try_read_lock(rw)", args, span),
+            "try_write_lock" => self.try_lock(LockMode::Write, "try_write_lock(rw)", args, span),
             "try_down" => self.try_down(args, span),
             "len" => self.len(args, span),
             "pop" => self.pop(false, "pop(q)", args, span),
@@ -119,23 +124,23 @@ impl BodyChecker<'_, '_> {
         Some(match name.text.as_str() {
             "wait" => self.wait(args, span),
             "signal" => self
-                .on_object(Wanted::Cond, Effect::Wait, "signal(c)", args, span)
-                .map(StmtKind::Signal),
+                .on_object(Wanted::One(ObjectKind::Cond), Effect::Wait, "signal(c)", args, span)
+                .map(|cond| statement(Cond::Signal { cond })),
             "broadcast" => self
-                .on_object(Wanted::Cond, Effect::Wait, "broadcast(c)", args, span)
-                .map(StmtKind::Broadcast),
+                .on_object(Wanted::One(ObjectKind::Cond), Effect::Wait, "broadcast(c)", args, span)
+                .map(|cond| statement(Cond::Broadcast { cond })),
             "up" => self
-                .on_object(Wanted::Semaphore, Effect::Send, "up(s)", args, span)
-                .map(StmtKind::Up),
+                .on_object(Wanted::One(ObjectKind::Semaphore), Effect::Send, "up(s)", args, span)
+                .map(|semaphore| statement(Semaphore::Up { semaphore })),
             "down" => self
-                .on_object(Wanted::Semaphore, Effect::Wait, "down(s)", args, span)
-                .map(StmtKind::Down),
+                .on_object(Wanted::One(ObjectKind::Semaphore), Effect::Wait, "down(s)", args, span)
+                .map(|semaphore| statement(Semaphore::Down { semaphore })),
             "arrive" => self
-                .on_object(Wanted::Barrier, Effect::Wait, "arrive(b)", args, span)
-                .map(StmtKind::Arrive),
+                .on_object(Wanted::One(ObjectKind::Barrier), Effect::Wait, "arrive(b)", args, span)
+                .map(|barrier| statement(Barrier::Arrive { barrier })),
             "clear" => self
                 .on_object(Wanted::ListOrMap, Effect::Write, "clear(q)", args, span)
-                .map(StmtKind::Clear),
+                .map(|container| statement(Container::Change { container, change: Change::Clear })),
             "push" => self.push(args, span),
             "remove" => self.remove(args, span),
             _ => return None,
@@ -160,7 +165,7 @@ impl BodyChecker<'_, '_> {
 
     /// Checks an argument that may name an object, of a routine that is not known.
     pub(super) fn check_loosely(&mut self, arg: &AstExpr) {
-        if !matches!(arg.kind, Ast::Place(_)) {
+        if !matches!(arg.kind, Ast::Leaf(Leaf::Place(_))) {
             self.expr(arg);
         }
     }
@@ -169,7 +174,7 @@ impl BodyChecker<'_, '_> {
         let [a, b] = self.exactly(usage, args, span)?;
         let a = self.typed(a, Type::Int, "an argument");
         let b = self.typed(b, Type::Int, "an argument");
-        self.binary_value(op, a?, b?, Type::Int, span)
+        self.binary_value(op, a?, b?, span)
     }
 
     fn abs(&mut self, args: &[AstExpr], span: Span) -> Option<Expr> {
@@ -180,34 +185,30 @@ impl BodyChecker<'_, '_> {
 
     fn compare_exchange(&mut self, args: &[AstExpr], span: Span) -> Option<Expr> {
         let [x, old, new] = self.exactly("compare_exchange(x, old, new)", args, span)?;
-        let variable = self.object_argument(x, Wanted::Variable, "`compare_exchange`");
+        let variable = self.object_argument(x, Wanted::VARIABLE, "`compare_exchange`");
         self.effect(Effect::Write, "`compare_exchange`", span);
         let ty = variable.as_ref().map_or(Type::Int, |(i, _)| self.checker.objects[*i].ty);
         let expected = self.typed(old, ty, "the expected value");
         let new = self.typed(new, ty, "the new value");
         let (_, variable) = variable?;
-        let kind = ExprKind::CompareExchange {
-            variable,
-            expected: Box::new(expected?),
-            new: Box::new(new?),
-        };
-        Some(Expr { kind, ty: Type::Bool, span })
+        let (expected, new) = (expected?, new?);
+        let op = Variable::CompareExchange { target: (), variable, expected, new };
+        Some(Expr::of(op, Type::Bool, span))
     }
 
     fn exchange(&mut self, args: &[AstExpr], span: Span) -> Option<Expr> {
         let [x, new] = self.exactly("exchange(x, new)", args, span)?;
-        let variable = self.object_argument(x, Wanted::Variable, "`exchange`");
+        let variable = self.object_argument(x, Wanted::VARIABLE, "`exchange`");
         self.effect(Effect::Write, "`exchange`", span);
         let ty = variable.as_ref().map_or(Type::Int, |(i, _)| self.checker.objects[*i].ty);
         let new = self.typed(new, ty, "the new value");
         let (_, variable) = variable?;
-        let kind = ExprKind::Exchange { variable, new: Box::new(new?) };
-        Some(Expr { kind, ty, span })
+        Some(Expr::of(Variable::Exchange { target: (), variable, new: new? }, ty, span))
     }
 
     fn fetch_add(&mut self, args: &[AstExpr], span: Span) -> Option<Expr> {
         let [x, delta] = self.exactly("fetch_add(x, d)", args, span)?;
-        let variable = self.object_argument(x, Wanted::Variable, "`fetch_add`");
+        let variable = self.object_argument(x, Wanted::VARIABLE, "`fetch_add`");
         self.effect(Effect::Write, "`fetch_add`", span);
         let delta = self.typed(delta, Type::Int, "what is added");
         let (i, variable) = variable?;
@@ -216,38 +217,45 @@ impl BodyChecker<'_, '_> {
             self.report_type(x.span, "`fetch_add` works on int", ty);
             return None;
         }
-        let kind = ExprKind::FetchAdd { variable, delta: Box::new(delta?) };
-        Some(Expr { kind, ty: Type::Int, span })
+        let op = Variable::FetchAdd { target: (), variable, delta: delta? };
+        Some(Expr::of(op, Type::Int, span))
     }
 
-    fn try_lock(&mut self, op: LockOp, usage: &str, args: &[AstExpr], span: Span) -> Option<Expr> {
+    fn try_lock(
+        &mut self,
+        mode: LockMode,
+        usage: &str,
+        args: &[AstExpr],
+        span: Span,
+    ) -> Option<Expr> {
         let [lock] = self.exactly(usage, args, span)?;
-        let wanted = if op == LockOp::Mutex { Wanted::Mutex } else { Wanted::Rwlock };
-        let word = format!("`try_{}`", op.lock_word());
+        let word = format!("`try_{}`", mode.lock_word());
         self.effect(Effect::Wait, &word, span);
-        let (_, target) = self.object_argument(lock, wanted, &word)?;
-        Some(Expr { kind: ExprKind::TryLock { op, target }, ty: Type::Bool, span })
+        let (_, lock) = self.object_argument(lock, Wanted::lock(mode), &word)?;
+        Some(Expr::of(Lock::Try { mode, target: (), lock }, Type::Bool, span))
     }
 
     fn try_down(&mut self, args: &[AstExpr], span: Span) -> Option<Expr> {
         let [semaphore] = self.exactly("try_down(s)", args, span)?;
         self.effect(Effect::Wait, "`try_down`", span);
-        let (_, semaphore) = self.object_argument(semaphore, Wanted::Semaphore, "`try_down`")?;
-        Some(Expr { kind: ExprKind::TryDown(semaphore), ty: Type::Bool, span })
+        let (_, semaphore) =
+            self.object_argument(semaphore, Wanted::One(ObjectKind::Semaphore), "`try_down`")?;
+        Some(Expr::of(Semaphore::TryDown { target: (), semaphore }, Type::Bool, span))
     }
 
     fn len(&mut self, args: &[AstExpr], span: Span) -> Option<Expr> {
         let [arg] = self.exactly("len(q)", args, span)?;
         if let Some(size) = self.array_size(arg) {
             let size = size?;
-            return Some(constant(i32::try_from(size).unwrap_or(i32::MAX), Type::Int, span));
+            let size = i32::try_from(size).unwrap_or(i32::MAX);
+            return Some(Expr::constant(size, Type::Int, span));
         }
         self.query("`len`", arg, Wanted::ListOrMap, span, |_| Some((Query::Length, Type::Int)))
     }
 
     /// Returns the size of an array, if the argument names one; inside is `None` if it is not known.
     fn array_size(&mut self, arg: &AstExpr) -> Option<Option<u32>> {
-        let Ast::Place(place) = &arg.kind else { return None };
+        let Ast::Leaf(Leaf::Place(place)) = &arg.kind else { return None };
         if self.local(&place.name.text).is_some() {
             return None;
         }
@@ -273,38 +281,38 @@ impl BodyChecker<'_, '_> {
         arg: &AstExpr,
         wanted: Wanted,
         span: Span,
-        ask: impl FnOnce(&mut Self) -> Option<(Query, Type)>,
+        ask: impl FnOnce(&mut Self) -> Option<(Query<Resolved>, Type)>,
     ) -> Option<Expr> {
         let container = self.object_argument(arg, wanted, user);
         self.effect(Effect::Read, user, span);
         let asked = ask(self);
         let (_, container) = container?;
         let (query, ty) = asked?;
-        Some(Expr { kind: ExprKind::Query { container, query }, ty, span })
+        Some(Expr::of(Container::Ask { target: (), container, query }, ty, span))
     }
 
     fn contains(&mut self, args: &[AstExpr], span: Span) -> Option<Expr> {
         let [list, value] = self.exactly("contains(q, v)", args, span)?;
-        self.query("`contains`", list, Wanted::List, span, |body| {
+        self.query("`contains`", list, Wanted::One(ObjectKind::List), span, |body| {
             let value = body.typed(value, Type::Int, "a value in a list")?;
-            Some((Query::Contains(Box::new(value)), Type::Bool))
+            Some((Query::Contains(value), Type::Bool))
         })
     }
 
     fn has(&mut self, args: &[AstExpr], span: Span) -> Option<Expr> {
         let [map, key] = self.exactly("has(table, k)", args, span)?;
-        self.query("`has`", map, Wanted::Map, span, |body| {
+        self.query("`has`", map, Wanted::One(ObjectKind::Map), span, |body| {
             let key = body.typed(key, Type::Int, "a key")?;
-            Some((Query::Has(Box::new(key)), Type::Bool))
+            Some((Query::Has(key), Type::Bool))
         })
     }
 
     fn get(&mut self, args: &[AstExpr], span: Span) -> Option<Expr> {
         let [map, key, default] = self.exactly("get(table, k, default)", args, span)?;
-        self.query("`get`", map, Wanted::Map, span, |body| {
+        self.query("`get`", map, Wanted::One(ObjectKind::Map), span, |body| {
             let key = body.typed(key, Type::Int, "a key");
             let default = body.typed(default, Type::Int, "the default value");
-            Some((Query::GetOr(Box::new(key?), Box::new(default?)), Type::Int))
+            Some((Query::GetOr(key?, default?), Type::Int))
         })
     }
 
@@ -312,16 +320,17 @@ impl BodyChecker<'_, '_> {
         let [list] = self.exactly(usage, args, span)?;
         let word = if front { "`pop_front`" } else { "`pop`" };
         self.effect(Effect::Write, word, span);
-        let (_, list) = self.object_argument(list, Wanted::List, word)?;
-        Some(Expr { kind: ExprKind::Pop { list, front }, ty: Type::Int, span })
+        let (_, list) = self.object_argument(list, Wanted::One(ObjectKind::List), word)?;
+        let change = if front { Change::PopFront(Some(())) } else { Change::Pop(Some(())) };
+        Some(Expr::of(Container::Change { container: list, change }, Type::Int, span))
     }
 
     fn wait(&mut self, args: &[AstExpr], span: Span) -> Option<StmtKind> {
         let [cond, mutex] = self.exactly("wait(c, m)", args, span)?;
         self.effect(Effect::Wait, "`wait`", span);
-        let cond = self.object_argument(cond, Wanted::Cond, "`wait`");
-        let mutex = self.object_argument(mutex, Wanted::Mutex, "`wait`");
-        Some(StmtKind::Wait { cond: cond?.1, mutex: mutex?.1 })
+        let cond = self.object_argument(cond, Wanted::One(ObjectKind::Cond), "`wait`");
+        let mutex = self.object_argument(mutex, Wanted::One(ObjectKind::Mutex), "`wait`");
+        Some(statement(Cond::Wait { cond: cond?.1, mutex: mutex?.1 }))
     }
 
     fn on_object(
@@ -341,16 +350,22 @@ impl BodyChecker<'_, '_> {
     fn push(&mut self, args: &[AstExpr], span: Span) -> Option<StmtKind> {
         let [list, value] = self.exactly("push(q, v)", args, span)?;
         self.effect(Effect::Write, "`push`", span);
-        let list = self.object_argument(list, Wanted::List, "`push`");
+        let list = self.object_argument(list, Wanted::One(ObjectKind::List), "`push`");
         let value = self.typed(value, Type::Int, "a value in a list");
-        Some(StmtKind::Push { list: list?.1, value: value? })
+        let change = Change::Push(value?);
+        Some(statement(Container::Change { container: list?.1, change }))
     }
 
     fn remove(&mut self, args: &[AstExpr], span: Span) -> Option<StmtKind> {
         let [map, key] = self.exactly("remove(table, k)", args, span)?;
         self.effect(Effect::Write, "`remove`", span);
-        let map = self.object_argument(map, Wanted::Map, "`remove`");
+        let map = self.object_argument(map, Wanted::One(ObjectKind::Map), "`remove`");
         let key = self.typed(key, Type::Int, "a key");
-        Some(StmtKind::Remove { map: map?.1, key: key? })
+        let change = Change::Remove(key?);
+        Some(statement(Container::Change { container: map?.1, change }))
     }
+}
+
+fn statement(op: impl Into<Op<Resolved>>) -> StmtKind {
+    StmtKind::Op(op.into())
 }

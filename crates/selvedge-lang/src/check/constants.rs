@@ -4,12 +4,12 @@
 //! uses constants. The order is found with an explicit stack: chains can be as long as the file.
 
 use super::body::{BodyChecker, Region};
-use super::tree::ExprKind;
 use super::{Checker, MAX_ELEMENTS, Meaning, Overrides, type_name};
-use crate::ast::{Expr, ExprKind as Ast};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::ir::Type;
+use crate::ops::{Compute, Op};
 use crate::span::Span;
+use crate::tree::written::{Expr, ExprKind as Ast, Leaf};
 
 /// A constant's type and value; booleans are 0 and 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -118,7 +118,7 @@ impl<'c> Checker<'c> {
 
     fn collect_needs(&self, expr: &Expr, needs: &mut Vec<Node>) {
         match &expr.kind {
-            Ast::Place(place) => {
+            Ast::Leaf(Leaf::Place(place)) => {
                 let meaning = self.names.get(&place.name.text).map(|entry| entry.meaning);
                 match meaning {
                     Some(Meaning::Constant(i)) => needs.push(Node::Constant(i)),
@@ -127,9 +127,11 @@ impl<'c> Checker<'c> {
                 }
                 place.indices.iter().for_each(|index| self.collect_needs(index, needs));
             }
-            Ast::Unary { operand, .. } => self.collect_needs(operand, needs),
-            Ast::Paren(inner) => self.collect_needs(inner, needs),
-            Ast::Binary { left, right, .. } => {
+            Ast::Leaf(Leaf::Paren(inner)) => self.collect_needs(inner, needs),
+            Ast::Leaf(Leaf::Call { args, .. }) => {
+                args.iter().for_each(|arg| self.collect_needs(arg, needs));
+            }
+            Ast::And(left, right) | Ast::Or(left, right) => {
                 self.collect_needs(left, needs);
                 self.collect_needs(right, needs);
             }
@@ -138,14 +140,20 @@ impl<'c> Checker<'c> {
                 self.collect_needs(then, needs);
                 self.collect_needs(otherwise, needs);
             }
-            Ast::Call { args, .. } => args.iter().for_each(|arg| self.collect_needs(arg, needs)),
-            // None of these is constant: reported when it is evaluated.
-            Ast::Int(_)
-            | Ast::Bool(_)
-            | Ast::Field { .. }
-            | Ast::Choose { .. }
-            | Ast::Spawn { .. }
-            | Ast::SelfHandle => {}
+            Ast::Op(op) => match &**op {
+                Op::Compute { value: Compute::Unary(_, operand), .. } => {
+                    self.collect_needs(operand, needs);
+                }
+                Op::Compute { value: Compute::Binary(_, left, right), .. } => {
+                    self.collect_needs(left, needs);
+                    self.collect_needs(right, needs);
+                }
+                // No other is constant: reported when it is evaluated.
+                _ => {}
+            },
+            Ast::Leaf(
+                Leaf::Int(_) | Leaf::Bool(_) | Leaf::Field { .. } | Leaf::Choose | Leaf::SelfHandle,
+            ) => {}
         }
     }
 
@@ -209,11 +217,8 @@ impl<'c> Checker<'c> {
             Some(ty) => body.typed(expr, ty, what),
             None => body.expr(expr),
         }?;
-        match checked.kind {
-            ExprKind::Constant(value) => Some(Value { ty: checked.ty, value }),
-            // Whatever it is, its effect was reported.
-            _ => None,
-        }
+        // If it is not constant, its effect was reported.
+        checked.as_constant().map(|value| Value { ty: checked.ty(), value })
     }
 
     fn size(&mut self, expr: &Expr) -> Option<u32> {

@@ -5,32 +5,55 @@ use super::body::{BodyChecker, Region};
 use super::effects::Effect;
 use super::objects::mismatch;
 use super::places::near_keyword;
-use super::tree::{Expr, ExprKind};
 use super::type_name;
-use crate::ast::{BinaryOp as AstOp, Expr as AstExpr, ExprKind as Ast, Ident, UnaryOp as AstUnary};
 use crate::diagnostic::{Diagnostic, nearest};
-use crate::ir::{BinaryOp, ProcedureId, Type, UnaryOp};
+use crate::ir::{ProcedureId, Type};
+use crate::ops::{BinaryOp, Choice, Compute, Op, Thread, UnaryOp};
 use crate::span::Span;
+use crate::tree::resolved::{Expr, ExprKind, Leaf};
+use crate::tree::written::{Expr as AstExpr, ExprKind as Ast, Ident, Leaf as AstLeaf};
 
 impl BodyChecker<'_, '_> {
     /// Returns the checked expression; `None` if it has errors.
     pub(super) fn expr(&mut self, expr: &AstExpr) -> Option<Expr> {
         let span = expr.span;
         match &expr.kind {
-            Ast::Int(value) => Some(constant(*value, Type::Int, span)),
-            Ast::Bool(value) => Some(constant(i32::from(*value), Type::Bool, span)),
-            Ast::Paren(inner) => self.expr(inner),
-            Ast::Place(place) => self.place_value(place),
-            Ast::Field { base, field } => self.field(base, field, span),
-            Ast::Unary { op, operand } => self.unary(*op, operand, span),
-            Ast::Binary { op, left, right } => self.binary(*op, left, right, span),
+            Ast::Leaf(leaf) => self.leaf(leaf, span),
+            Ast::And(left, right) => self.logic(true, [left, right], span),
+            Ast::Or(left, right) => self.logic(false, [left, right], span),
             Ast::If { condition, then, otherwise } => {
                 self.if_expression([condition, then, otherwise], span)
             }
-            Ast::Call { name, args } => self.call(name, args, span),
-            Ast::Choose { range } => self.choose(range.as_deref(), span),
-            Ast::Spawn { name, args } => self.spawn(name, args, span),
-            Ast::SelfHandle => {
+            Ast::Op(op) => match &**op {
+                Op::Compute { value: Compute::Unary(op, operand), .. } => {
+                    self.unary(*op, operand, span)
+                }
+                Op::Compute { value: Compute::Binary(op, left, right), .. } => {
+                    self.binary(*op, [left, right], span)
+                }
+                Op::Choice(Choice::Choose { low, high, .. }) => self.choose(low, high, span),
+                Op::Thread(Thread::Spawn { procedure, arguments, .. }) => {
+                    self.spawn(procedure, arguments, span)
+                }
+                _ => unreachable!("internal error: not written as an expression"),
+            },
+        }
+    }
+
+    fn leaf(&mut self, leaf: &AstLeaf, span: Span) -> Option<Expr> {
+        match leaf {
+            AstLeaf::Int(value) => Some(Expr::constant(*value, Type::Int, span)),
+            AstLeaf::Bool(value) => Some(Expr::constant(i32::from(*value), Type::Bool, span)),
+            AstLeaf::Paren(inner) => self.expr(inner),
+            AstLeaf::Place(place) => self.place_value(place),
+            AstLeaf::Field { base, field } => self.field(base, field, span),
+            AstLeaf::Call { name, args } => self.call(name, args, span),
+            AstLeaf::Choose => {
+                self.effect(Effect::Wait, "`choose`", span);
+                let [low, high] = [0, 2].map(|end| Expr::constant(end, Type::Int, span));
+                Some(Expr::of(Choice::Choose { target: (), low, high }, Type::Bool, span))
+            }
+            AstLeaf::SelfHandle => {
                 let error = Diagnostic::error(span, "`self` can only be the target of `send`");
                 self.report(error.help("write `send self(…);`"));
                 None
@@ -41,8 +64,8 @@ impl BodyChecker<'_, '_> {
     /// Returns an expression that must have type `wanted`; `what` says what it is.
     pub(super) fn typed(&mut self, expr: &AstExpr, wanted: Type, what: &str) -> Option<Expr> {
         let checked = self.expr(expr)?;
-        if checked.ty != wanted {
-            self.report(mismatch(expr.span, wanted, checked.ty, what));
+        if checked.ty() != wanted {
+            self.report(mismatch(expr.span, wanted, checked.ty(), what));
             return None;
         }
         Some(checked)
@@ -58,7 +81,7 @@ impl BodyChecker<'_, '_> {
         if let Some(local) = self.local(&name) {
             self.locals[local.0].used = true;
             let ty = self.locals[local.0].ty;
-            return Some(Expr { kind: ExprKind::Local(local), ty, span });
+            return Some(Expr::leaf(Leaf::Local(local), ty, span));
         }
         if self.region != Region::Condition {
             let error = Diagnostic::error(span, "`.` can only be used in `independent … if`");
@@ -79,68 +102,50 @@ impl BodyChecker<'_, '_> {
         None
     }
 
-    fn unary(&mut self, op: AstUnary, operand: &AstExpr, span: Span) -> Option<Expr> {
-        let (op, ty) = match op {
-            AstUnary::Negate => (UnaryOp::Negate, Type::Int),
-            AstUnary::Not => (UnaryOp::Not, Type::Bool),
+    fn unary(&mut self, op: UnaryOp, operand: &AstExpr, span: Span) -> Option<Expr> {
+        let (ty, what) = match op {
+            UnaryOp::Not => (Type::Bool, "the operand of `!`"),
+            UnaryOp::Negate | UnaryOp::Abs => (Type::Int, "the operand of `-`"),
         };
-        let what = if ty == Type::Int { "the operand of `-`" } else { "the operand of `!`" };
         let operand = self.typed(operand, ty, what)?;
         self.unary_value(op, operand, span)
     }
 
     pub(super) fn unary_value(&mut self, op: UnaryOp, operand: Expr, span: Span) -> Option<Expr> {
-        let ty = operand.ty;
-        if let ExprKind::Constant(value) = operand.kind {
-            let folded = match op {
-                UnaryOp::Negate => value.checked_neg(),
-                UnaryOp::Not => Some(1 - value),
-                UnaryOp::Abs => value.checked_abs(),
-            };
-            match folded {
-                Some(value) => return Some(constant(value, ty, span)),
+        let ty = operand.ty();
+        if let Some(value) = operand.as_constant() {
+            match op.apply(value) {
+                Some(value) => return Some(Expr::constant(value, ty, span)),
                 None => self.constant_fault(span, "overflows 32 bits")?,
             }
         }
-        Some(Expr { kind: ExprKind::Unary(op, Box::new(operand)), ty, span })
+        let value = Compute::Unary(op, operand);
+        Some(Expr::of(Op::Compute { target: (), value }, ty, span))
     }
 
-    fn binary(&mut self, op: AstOp, left: &AstExpr, right: &AstExpr, span: Span) -> Option<Expr> {
-        match arithmetic(op) {
-            Some((op, result)) => self.arithmetic(op, result, [left, right], span),
-            None if matches!(op, AstOp::And | AstOp::Or) => self.logic(op, [left, right], span),
-            None => self.equality(op, [left, right], span),
+    fn binary(&mut self, op: BinaryOp, sides: [&AstExpr; 2], span: Span) -> Option<Expr> {
+        if matches!(op, BinaryOp::Equal | BinaryOp::NotEqual) {
+            return self.equality(op, sides, span);
         }
+        let what = format!("an operand of `{op}`");
+        let [left, right] = sides.map(|side| self.typed(side, Type::Int, &what));
+        self.binary_value(op, left?, right?, span)
     }
 
-    fn arithmetic(
-        &mut self,
-        op: BinaryOp,
-        result: Type,
-        [left, right]: [&AstExpr; 2],
-        span: Span,
-    ) -> Option<Expr> {
-        let what = format!("an operand of `{}`", sign(op));
-        let left = self.typed(left, Type::Int, &what);
-        let right = self.typed(right, Type::Int, &what);
-        self.binary_value(op, left?, right?, result, span)
-    }
-
-    fn equality(&mut self, op: AstOp, [left, right]: [&AstExpr; 2], span: Span) -> Option<Expr> {
+    fn equality(&mut self, op: BinaryOp, [left, right]: [&AstExpr; 2], span: Span) -> Option<Expr> {
         let (left, right) = (self.expr(left), self.expr(right));
         let (left, right) = left.zip(right)?;
-        if left.ty != right.ty {
-            let (a, b) = (type_name(left.ty), type_name(right.ty));
+        if left.ty() != right.ty() {
+            let (a, b) = (type_name(left.ty()), type_name(right.ty()));
             let message = format!("{a} and {b} cannot be compared");
             self.report(Diagnostic::error(span, message));
             return None;
         }
-        if left.ty == Type::Thread {
+        if left.ty() == Type::Thread {
             self.report(Diagnostic::error(span, "thread handles cannot be compared"));
             return None;
         }
-        let op = if op == AstOp::Equal { BinaryOp::Equal } else { BinaryOp::NotEqual };
-        self.binary_value(op, left, right, Type::Bool, span)
+        self.binary_value(op, left, right, span)
     }
 
     pub(super) fn binary_value(
@@ -148,16 +153,17 @@ impl BodyChecker<'_, '_> {
         op: BinaryOp,
         left: Expr,
         right: Expr,
-        ty: Type,
         span: Span,
     ) -> Option<Expr> {
-        if let (ExprKind::Constant(a), ExprKind::Constant(b)) = (&left.kind, &right.kind) {
-            match fold(op, *a, *b) {
-                Ok(value) => return Some(constant(value, ty, span)),
-                Err(reason) => self.constant_fault(span, reason)?,
+        if let (Some(a), Some(b)) = (left.as_constant(), right.as_constant()) {
+            match op.apply(a, b) {
+                Some(value) => return Some(Expr::constant(value, op.result(), span)),
+                None if op.divides() && b == 0 => self.constant_fault(span, "divides by zero")?,
+                None => self.constant_fault(span, "overflows 32 bits")?,
             }
         }
-        Some(Expr { kind: ExprKind::Binary(op, Box::new(left), Box::new(right)), ty, span })
+        let value = Compute::Binary(op, left, right);
+        Some(Expr::of(Op::Compute { target: (), value }, op.result(), span))
     }
 
     /// In a constant a fault is an error; elsewhere it is one when the program gets there.
@@ -169,22 +175,20 @@ impl BodyChecker<'_, '_> {
         None
     }
 
-    fn logic(&mut self, op: AstOp, [left, right]: [&AstExpr; 2], span: Span) -> Option<Expr> {
-        let what = format!("an operand of `{}`", op.sign());
-        let left = self.typed(left, Type::Bool, &what);
-        let right = self.typed(right, Type::Bool, &what);
+    fn logic(&mut self, is_and: bool, sides: [&AstExpr; 2], span: Span) -> Option<Expr> {
+        let what = format!("an operand of `{}`", if is_and { "&&" } else { "||" });
+        let [left, right] = sides.map(|side| self.typed(side, Type::Bool, &what));
         let (left, right) = left.zip(right)?;
-        let is_and = op == AstOp::And;
-        if let ExprKind::Constant(value) = left.kind {
+        if let Some(value) = left.as_constant() {
             // The right side is all that counts, or is not evaluated.
             return match (value != 0) == is_and {
                 true => Some(Expr { span, ..right }),
-                false => Some(constant(value, Type::Bool, span)),
+                false => Some(Expr::constant(value, Type::Bool, span)),
             };
         }
         let (left, right) = (Box::new(left), Box::new(right));
         let kind = if is_and { ExprKind::And(left, right) } else { ExprKind::Or(left, right) };
-        Some(Expr { kind, ty: Type::Bool, span })
+        Some(Expr { kind, known: Type::Bool, span })
     }
 
     fn if_expression(&mut self, parts: [&AstExpr; 3], span: Span) -> Option<Expr> {
@@ -192,33 +196,30 @@ impl BodyChecker<'_, '_> {
         let condition = self.condition(condition);
         let (then, otherwise) = (self.expr(then), self.expr(otherwise));
         let (condition, (then, otherwise)) = condition.zip(then.zip(otherwise))?;
-        if then.ty != otherwise.ty {
+        if then.ty() != otherwise.ty() {
             let what = "the value after `else`, as the one before it,";
-            self.report(mismatch(otherwise.span, then.ty, otherwise.ty, what));
+            self.report(mismatch(otherwise.span, then.ty(), otherwise.ty(), what));
             return None;
         }
-        if let ExprKind::Constant(value) = condition.kind {
+        if let Some(value) = condition.as_constant() {
             let chosen = if value != 0 { then } else { otherwise };
             return Some(Expr { span, ..chosen });
         }
-        let ty = then.ty;
+        let known = then.ty();
         let kind = ExprKind::If {
             condition: Box::new(condition),
             then: Box::new(then),
             otherwise: Box::new(otherwise),
         };
-        Some(Expr { kind, ty, span })
+        Some(Expr { kind, known, span })
     }
 
-    fn choose(&mut self, range: Option<&(AstExpr, AstExpr)>, span: Span) -> Option<Expr> {
+    fn choose(&mut self, low: &AstExpr, high: &AstExpr, span: Span) -> Option<Expr> {
         self.effect(Effect::Wait, "`choose`", span);
-        let Some((low, high)) = range else {
-            return Some(Expr { kind: ExprKind::Choose(None), ty: Type::Bool, span });
-        };
         let low = self.typed(low, Type::Int, "the start of a range");
         let high = self.typed(high, Type::Int, "the end of a range");
-        let range = Box::new((low?, high?));
-        Some(Expr { kind: ExprKind::Choose(Some(range)), ty: Type::Int, span })
+        let op = Choice::Choose { target: (), low: low?, high: high? };
+        Some(Expr::of(op, Type::Int, span))
     }
 
     fn spawn(&mut self, name: &Ident, args: &[AstExpr], span: Span) -> Option<Expr> {
@@ -234,8 +235,9 @@ impl BodyChecker<'_, '_> {
             self.report(Diagnostic::error(name.span, message).help(help));
             return None;
         }
-        let kind = ExprKind::Spawn { routine, args: args? };
-        Some(Expr { kind, ty: Type::Thread, span })
+        let (procedure, arguments) = (routine, args?.into());
+        let op = Thread::Spawn { procedure, arguments, target: Some(()) };
+        Some(Expr::of(op, Type::Thread, span))
     }
 
     /// Checks a call for its value.
@@ -259,7 +261,8 @@ impl BodyChecker<'_, '_> {
             self.report(Diagnostic::error(span, message).help(help));
             return None;
         };
-        Some(Expr { kind: ExprKind::Call { routine, args: args? }, ty, span })
+        let (procedure, arguments) = (routine, args?.into());
+        Some(Expr::of(Op::Call { procedure, arguments, target: Some(()) }, ty, span))
     }
 
     /// Notes a call for the check of effects.
@@ -337,63 +340,5 @@ pub(super) fn arguments(count: usize) -> String {
         0 => "no arguments".to_owned(),
         1 => "1 argument".to_owned(),
         count => format!("{count} arguments"),
-    }
-}
-
-pub(super) fn constant(value: i32, ty: Type, span: Span) -> Expr {
-    Expr { kind: ExprKind::Constant(value), ty, span }
-}
-
-/// Operators on integers, with the type of the result.
-fn arithmetic(op: AstOp) -> Option<(BinaryOp, Type)> {
-    Some(match op {
-        AstOp::Add => (BinaryOp::Add, Type::Int),
-        AstOp::Subtract => (BinaryOp::Subtract, Type::Int),
-        AstOp::Multiply => (BinaryOp::Multiply, Type::Int),
-        AstOp::Divide => (BinaryOp::Divide, Type::Int),
-        AstOp::Remainder => (BinaryOp::Remainder, Type::Int),
-        AstOp::Less => (BinaryOp::Less, Type::Bool),
-        AstOp::LessEqual => (BinaryOp::LessEqual, Type::Bool),
-        AstOp::Greater => (BinaryOp::Greater, Type::Bool),
-        AstOp::GreaterEqual => (BinaryOp::GreaterEqual, Type::Bool),
-        AstOp::Equal | AstOp::NotEqual | AstOp::And | AstOp::Or => return None,
-    })
-}
-
-fn sign(op: BinaryOp) -> &'static str {
-    match op {
-        BinaryOp::Add => "+",
-        BinaryOp::Subtract => "-",
-        BinaryOp::Multiply => "*",
-        BinaryOp::Divide => "/",
-        BinaryOp::Remainder => "%",
-        BinaryOp::Min => "min",
-        BinaryOp::Max => "max",
-        BinaryOp::Equal => "==",
-        BinaryOp::NotEqual => "!=",
-        BinaryOp::Less => "<",
-        BinaryOp::LessEqual => "<=",
-        BinaryOp::Greater => ">",
-        BinaryOp::GreaterEqual => ">=",
-    }
-}
-
-fn fold(op: BinaryOp, a: i32, b: i32) -> Result<i32, &'static str> {
-    let overflow = "overflows 32 bits";
-    match op {
-        BinaryOp::Add => a.checked_add(b).ok_or(overflow),
-        BinaryOp::Subtract => a.checked_sub(b).ok_or(overflow),
-        BinaryOp::Multiply => a.checked_mul(b).ok_or(overflow),
-        BinaryOp::Divide | BinaryOp::Remainder if b == 0 => Err("divides by zero"),
-        BinaryOp::Divide => a.checked_div(b).ok_or(overflow),
-        BinaryOp::Remainder => a.checked_rem(b).ok_or(overflow),
-        BinaryOp::Min => Ok(a.min(b)),
-        BinaryOp::Max => Ok(a.max(b)),
-        BinaryOp::Equal => Ok(i32::from(a == b)),
-        BinaryOp::NotEqual => Ok(i32::from(a != b)),
-        BinaryOp::Less => Ok(i32::from(a < b)),
-        BinaryOp::LessEqual => Ok(i32::from(a <= b)),
-        BinaryOp::Greater => Ok(i32::from(a > b)),
-        BinaryOp::GreaterEqual => Ok(i32::from(a >= b)),
     }
 }

@@ -2,16 +2,16 @@
 
 use super::body::{BodyChecker, LocalKind, Region};
 use super::expressions::arguments;
-use super::tree::{self, Condition, Local, SectionId, SectionLocal};
 use super::{Checker, Meaning};
-use crate::ast::{Independent, IndependentSide, Item};
 use crate::diagnostic::Diagnostic;
+use crate::tree::resolved::{Condition, Independence, Local, SectionId, SectionLocal};
+use crate::tree::written::{Independent, IndependentSide, Item};
 
 /// How the condition speaks of the two sections, besides their own names.
 const SIDES: [&str; 2] = ["first", "second"];
 
 impl<'c> Checker<'c> {
-    pub(super) fn independence(&mut self) -> Vec<tree::Independence> {
+    pub(super) fn independence(&mut self) -> Vec<Independence> {
         let mut constraints = Vec::new();
         for item in &self.file.items {
             if let Item::Independent(independent) = item {
@@ -23,7 +23,7 @@ impl<'c> Checker<'c> {
         constraints
     }
 
-    fn constraint(&mut self, independent: &'c Independent) -> Option<tree::Independence> {
+    fn constraint(&mut self, independent: &'c Independent) -> Option<Independence> {
         let [first, second] = &independent.sides;
         let sections = [self.section(first), self.section(second)];
         let [Some(first), Some(second)] = sections else { return None };
@@ -40,7 +40,7 @@ impl<'c> Checker<'c> {
                 Some(Condition { locals, value: value? })
             }
         };
-        Some(tree::Independence { span: independent.span, first, second, condition })
+        Some(Independence { span: independent.span, first, second, condition })
     }
 
     fn section(&mut self, side: &IndependentSide) -> Option<SectionId> {

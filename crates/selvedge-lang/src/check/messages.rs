@@ -1,39 +1,46 @@
 //! `send` and `receive`.
 
+use std::rc::Rc;
+
 use super::body::{BodyChecker, LocalKind, Region};
 use super::effects::Effect;
 use super::statements::Checked;
-use super::tree::{Alternative, Expr, ExprKind, Pattern, StmtKind};
 use super::{Meaning, type_name};
-use crate::ast::{
-    Alternative as AstAlternative, Block, Expr as AstExpr, ExprKind as Ast, Pattern as AstPattern,
-};
 use crate::diagnostic::Diagnostic;
 use crate::ir::Type;
+use crate::ops::{Alternative, Compute, Message, Op, Pattern};
 use crate::span::Span;
+use crate::tree::resolved::{Expr, StmtKind};
+use crate::tree::written::{Block, Expr as AstExpr, ExprKind as Ast, Leaf as AstLeaf};
+use crate::tree::{Resolved, Written};
 
 impl BodyChecker<'_, '_> {
-    pub(super) fn send(
-        &mut self,
-        target: &AstExpr,
-        message: &[AstExpr],
-        span: Span,
-    ) -> Option<StmtKind> {
-        self.effect(Effect::Send, "`send`", span);
-        let target = match target.kind {
-            Ast::SelfHandle => {
-                Some(Expr { kind: ExprKind::Own, ty: Type::Thread, span: target.span })
+    pub(super) fn message(&mut self, message: &Message<Written>, span: Span) -> Checked {
+        match message {
+            Message::Send { to, values } => (self.send(to, values, span), true),
+            Message::Receive { alternatives, after } => {
+                self.receive(alternatives, after.as_ref(), span)
             }
-            _ => self.typed(target, Type::Thread, "the target of `send`"),
+        }
+    }
+
+    fn send(&mut self, to: &AstExpr, values: &[AstExpr], span: Span) -> Option<StmtKind> {
+        self.effect(Effect::Send, "`send`", span);
+        let to = match to.kind {
+            Ast::Leaf(AstLeaf::SelfHandle) => {
+                let own = Op::Compute { target: (), value: Compute::Own };
+                Some(Expr::of(own, Type::Thread, to.span))
+            }
+            _ => self.typed(to, Type::Thread, "the target of `send`"),
         };
-        let message: Vec<_> = message.iter().map(|value| self.message_value(value)).collect();
-        let message: Option<Vec<_>> = message.into_iter().collect();
-        Some(StmtKind::Send { target: target?, message: message? })
+        let values: Vec<_> = values.iter().map(|value| self.message_value(value)).collect();
+        let values: Option<_> = values.into_iter().collect();
+        Some(StmtKind::Op(Message::Send { to: to?, values: values? }.into()))
     }
 
     fn message_value(&mut self, value: &AstExpr) -> Option<Expr> {
         let checked = self.expr(value)?;
-        if checked.ty == Type::Thread {
+        if checked.ty() == Type::Thread {
             let error = Diagnostic::error(value.span, "a thread handle cannot be sent");
             self.report(error.help("send a number, and let the receiver find the thread by it"));
             return None;
@@ -41,9 +48,9 @@ impl BodyChecker<'_, '_> {
         Some(checked)
     }
 
-    pub(super) fn receive(
+    fn receive(
         &mut self,
-        alternatives: &[AstAlternative],
+        alternatives: &[Alternative<Written>],
         after: Option<&Block>,
         span: Span,
     ) -> Checked {
@@ -56,43 +63,48 @@ impl BodyChecker<'_, '_> {
             checked.push(alternative);
         }
         let after = after.map(|block| {
-            let (statements, leaves) = self.block(block);
+            let (block, leaves) = self.block(block);
             goes_on |= leaves;
-            statements
+            Rc::new(block)
         });
-        let alternatives: Option<Vec<_>> = checked.into_iter().collect();
-        (alternatives.map(|alternatives| StmtKind::Receive { alternatives, after }), goes_on)
+        let alternatives: Option<_> = checked.into_iter().collect();
+        let kind = alternatives
+            .map(|alternatives| StmtKind::Op(Message::Receive { alternatives, after }.into()));
+        (kind, goes_on)
     }
 
-    fn alternative(&mut self, alternative: &AstAlternative) -> (Option<Alternative>, bool) {
-        let pattern: Vec<_> = alternative.pattern.iter().map(|part| self.pattern(part)).collect();
+    fn alternative(
+        &mut self,
+        alternative: &Alternative<Written>,
+    ) -> (Option<Alternative<Resolved>>, bool) {
+        let patterns: Vec<_> = alternative.patterns.iter().map(|it| self.pattern(it)).collect();
         let guard = alternative.guard.as_ref().map(|guard| {
             let guard = self.in_region(Region::Guard, |body| body.condition(guard));
             guard.map(Some)
         });
-        let (body, goes_on) = self.block(&alternative.body);
-        let pattern: Option<Vec<_>> = pattern.into_iter().collect();
+        let (body, goes_on) = self.block(&alternative.to);
+        let to = Rc::new(body);
+        let patterns: Option<_> = patterns.into_iter().collect();
         // No guard is fine, a guard with errors is not.
         let guard = guard.unwrap_or(Some(None));
-        let checked =
-            pattern.zip(guard).map(|(pattern, guard)| Alternative { pattern, guard, body });
-        (checked, goes_on)
+        let checked = patterns.zip(guard);
+        (checked.map(|(patterns, guard)| Alternative { patterns, guard, to }), goes_on)
     }
 
-    fn pattern(&mut self, pattern: &AstPattern) -> Option<Pattern> {
+    fn pattern(&mut self, pattern: &Pattern<Written>) -> Option<Pattern<Resolved>> {
         match pattern {
-            AstPattern::Any => Some(Pattern::Any),
-            AstPattern::Bind(name) => {
+            Pattern::Ignore => Some(Pattern::Ignore),
+            Pattern::Bind(name) => {
                 Some(Pattern::Bind(self.declare_local(name, Type::Int, LocalKind::Variable)))
             }
-            AstPattern::Value(expr) => self.pattern_value(expr).map(Pattern::Value),
+            Pattern::Equal(expr) => self.pattern_value(expr).map(Pattern::Equal),
         }
     }
 
     fn pattern_value(&mut self, expr: &AstExpr) -> Option<Expr> {
         let problem = match &expr.kind {
-            Ast::Int(_) | Ast::Bool(_) | Ast::Paren(_) => None,
-            Ast::Place(place) if place.indices.is_empty() => {
+            Ast::Leaf(AstLeaf::Int(_) | AstLeaf::Bool(_) | AstLeaf::Paren(_)) => None,
+            Ast::Leaf(AstLeaf::Place(place)) if place.indices.is_empty() => {
                 let name = &place.name.text;
                 let plain = match self.local(name) {
                     Some(local) => self.locals[local.0].kind == LocalKind::ThreadIndex,
@@ -121,8 +133,8 @@ impl BodyChecker<'_, '_> {
             return None;
         }
         let checked = self.in_region(Region::Guard, |body| body.expr(expr))?;
-        if checked.ty == Type::Thread {
-            let message = format!("a pattern is int or bool, not {}", type_name(checked.ty));
+        if checked.ty() == Type::Thread {
+            let message = format!("a pattern is int or bool, not {}", type_name(checked.ty()));
             self.report(Diagnostic::error(expr.span, message));
             return None;
         }

@@ -16,17 +16,16 @@ mod names;
 mod objects;
 mod places;
 mod statements;
-pub(crate) mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ast;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::ir::{ProcedureId, Type};
 use crate::span::Span;
+use crate::tree::resolved::{self as tree, LocalId, SectionId};
+use crate::tree::written as ast;
 use body::{BodyChecker, Region};
 use effects::Effects;
-use tree::{LocalId, SectionId};
 
 pub(crate) use constants::Value;
 

@@ -1,12 +1,12 @@
 //! Global names, and what to say about unknown ones.
 
-use super::tree::{LocalId, SectionId};
 use super::{
     Checker, ConstantInfo, Entry, Meaning, ObjectInfo, RoutineInfo, SectionInfo, ThreadInfo,
 };
-use crate::ast::{Ident, Item};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::ir::{ProcedureId, Type};
+use crate::tree::resolved::{LocalId, SectionId};
+use crate::tree::written::{Ident, Item};
 
 /// How many unknown names are compared with the known ones; the others get no hint.
 pub(super) const MOST_HINTS: usize = 20;

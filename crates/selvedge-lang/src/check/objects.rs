@@ -1,11 +1,11 @@
 //! Shared objects and their initial values; how many threads there are.
 
-use super::tree::Object;
 use super::{Checker, MAX_THREADS, type_name};
-use crate::ast::{Expr, Initial, ObjectDecl, ObjectKind};
 use crate::diagnostic::Diagnostic;
 use crate::ir::{GlobalKind, Type};
 use crate::span::Span;
+use crate::tree::resolved::Object;
+use crate::tree::written::{Expr, Initial, ObjectDecl, ObjectKind};
 
 impl<'c> Checker<'c> {
     /// Returns all shared objects. What cannot be computed was reported, and stands there as something.

@@ -3,67 +3,61 @@
 use super::body::{BodyChecker, Region};
 use super::effects::Effect;
 use super::names::MOST_HINTS;
-use super::tree::{Element, Expr, ExprKind, Query};
 use super::{Meaning, type_name};
-use crate::ast::{Expr as AstExpr, ExprKind as Ast, Ident, ObjectKind, Place};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::ir::{GlobalId, Type};
 use crate::lexer::KEYWORDS;
+use crate::ops::{Container, LockMode, Query, Variable};
 use crate::span::Span;
+use crate::tree::resolved::{Element, Expr, Leaf};
+use crate::tree::written::{
+    Expr as AstExpr, ExprKind as Ast, Ident, Leaf as AstLeaf, ObjectKind, Place,
+};
 
 /// What kind of object an operation needs.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(super) enum Wanted {
-    Variable,
-    Mutex,
-    Rwlock,
-    Cond,
-    Semaphore,
-    Barrier,
-    List,
-    Map,
+    /// One of this kind; a variable of any type.
+    One(ObjectKind),
     ListOrMap,
 }
 
 impl Wanted {
+    pub(super) const VARIABLE: Wanted = Wanted::One(ObjectKind::Shared { atomic: false, ty: None });
+
+    /// Returns what is locked in this way.
+    pub(super) fn lock(mode: LockMode) -> Self {
+        Wanted::One(match mode {
+            LockMode::Mutex => ObjectKind::Mutex,
+            LockMode::Read | LockMode::Write => ObjectKind::Rwlock,
+        })
+    }
+
     fn accepts(self, kind: ObjectKind) -> bool {
         match self {
-            Wanted::Variable => matches!(kind, ObjectKind::Shared { .. }),
-            Wanted::Mutex => kind == ObjectKind::Mutex,
-            Wanted::Rwlock => kind == ObjectKind::Rwlock,
-            Wanted::Cond => kind == ObjectKind::Cond,
-            Wanted::Semaphore => kind == ObjectKind::Semaphore,
-            Wanted::Barrier => kind == ObjectKind::Barrier,
-            Wanted::List => kind == ObjectKind::List,
-            Wanted::Map => kind == ObjectKind::Map,
+            Wanted::One(wanted) => std::mem::discriminant(&wanted) == std::mem::discriminant(&kind),
             Wanted::ListOrMap => matches!(kind, ObjectKind::List | ObjectKind::Map),
         }
     }
 
     fn describe(self) -> &'static str {
         match self {
-            Wanted::Variable => "a shared variable",
-            Wanted::Mutex => "a mutex",
-            Wanted::Rwlock => "a reader-writer lock",
-            Wanted::Cond => "a condition variable",
-            Wanted::Semaphore => "a semaphore",
-            Wanted::Barrier => "a barrier",
-            Wanted::List => "a list",
-            Wanted::Map => "a map",
+            Wanted::One(kind) => kind.describe(),
             Wanted::ListOrMap => "a list or a map",
         }
     }
 
     fn declaration(self, name: &str) -> String {
-        match self {
-            Wanted::Variable => format!("shared {name} = 0;"),
-            Wanted::Mutex => format!("mutex {name};"),
-            Wanted::Rwlock => format!("rwlock {name};"),
-            Wanted::Cond => format!("cond {name};"),
-            Wanted::Semaphore => format!("semaphore {name} = 0;"),
-            Wanted::Barrier => format!("barrier {name}(2);"),
-            Wanted::List | Wanted::ListOrMap => format!("list {name};"),
-            Wanted::Map => format!("map {name};"),
+        let Wanted::One(kind) = self else { return format!("list {name};") };
+        match kind {
+            ObjectKind::Shared { .. } => format!("shared {name} = 0;"),
+            ObjectKind::Mutex => format!("mutex {name};"),
+            ObjectKind::Rwlock => format!("rwlock {name};"),
+            ObjectKind::Cond => format!("cond {name};"),
+            ObjectKind::Semaphore => format!("semaphore {name} = 0;"),
+            ObjectKind::Barrier => format!("barrier {name}(2);"),
+            ObjectKind::List => format!("list {name};"),
+            ObjectKind::Map => format!("map {name};"),
         }
     }
 }
@@ -84,7 +78,7 @@ impl BodyChecker<'_, '_> {
                 return None;
             }
             indices?;
-            return Some(Expr { kind: ExprKind::Local(local), ty, span: place.span });
+            return Some(Expr::leaf(Leaf::Local(local), ty, place.span));
         }
         let Some(entry) = self.checker.names.get(&place.name.text).copied() else {
             self.indices(place);
@@ -99,8 +93,7 @@ impl BodyChecker<'_, '_> {
                     return None;
                 }
                 let value = self.checker.constants[i].value?;
-                let kind = ExprKind::Constant(value.value);
-                Some(Expr { kind, ty: value.ty, span: place.span })
+                Some(Expr::constant(value.value, value.ty, place.span))
             }
             Meaning::Object(i) => self.object_value(i, place),
             Meaning::Thread(i) => self.thread_handle(i, place),
@@ -127,18 +120,19 @@ impl BodyChecker<'_, '_> {
                 let what = format!("a read of `{}`", place.name.text);
                 self.effect(Effect::Read, &what, place.span);
                 let ty = self.checker.objects[i].ty;
-                Some(Expr { kind: ExprKind::Read(element), ty, span: place.span })
+                let read = Variable::Read { target: (), variable: element };
+                Some(Expr::of(read, ty, place.span))
             }
             ObjectKind::List | ObjectKind::Map if place.indices.len() == dimensions + 1 => {
                 let (container, key) = self.entry_of(i, place)?;
                 let what = format!("a read of `{}`", place.name.text);
                 self.effect(Effect::Read, &what, place.span);
                 let query = match decl.kind {
-                    ObjectKind::List => Query::Element(Box::new(key)),
-                    _ => Query::Get(Box::new(key)),
+                    ObjectKind::List => Query::Element(key),
+                    _ => Query::Get(key),
                 };
-                let kind = ExprKind::Query { container, query };
-                Some(Expr { kind, ty: Type::Int, span: place.span })
+                let ask = Container::Ask { target: (), container, query };
+                Some(Expr::of(ask, Type::Int, place.span))
             }
             kind => {
                 self.indices(place);
@@ -190,8 +184,7 @@ impl BodyChecker<'_, '_> {
             return None;
         }
         let index = indices?.pop().map(Box::new);
-        let kind = ExprKind::Thread { group: i, index };
-        Some(Expr { kind, ty: Type::Thread, span: place.span })
+        Some(Expr::leaf(Leaf::Thread { group: i, index }, Type::Thread, place.span))
     }
 
     /// Returns an argument that names an object, such as `m` in `try_lock(m)`. `user` is what needs it.
@@ -202,8 +195,8 @@ impl BodyChecker<'_, '_> {
         user: &str,
     ) -> Option<(usize, Element)> {
         match &expr.kind {
-            Ast::Place(place) => self.object(place, wanted, user),
-            Ast::Paren(inner) => self.object_argument(inner, wanted, user),
+            Ast::Leaf(AstLeaf::Place(place)) => self.object(place, wanted, user),
+            Ast::Leaf(AstLeaf::Paren(inner)) => self.object_argument(inner, wanted, user),
             _ => {
                 let message = format!("{user} needs {}, and this is a value", wanted.describe());
                 self.report(Diagnostic::error(expr.span, message));
@@ -258,10 +251,12 @@ impl BodyChecker<'_, '_> {
     fn lock_help(&self, meaning: Meaning, wanted: Wanted, name: &str) -> Option<String> {
         let Meaning::Object(i) = meaning else { return None };
         match (self.checker.objects[i].decl.kind, wanted) {
-            (ObjectKind::Rwlock, Wanted::Mutex) => {
+            (ObjectKind::Rwlock, Wanted::One(ObjectKind::Mutex)) => {
                 Some(format!("write `read_lock {name}` or `write_lock {name}`"))
             }
-            (ObjectKind::Mutex, Wanted::Rwlock) => Some(format!("write `lock {name}`")),
+            (ObjectKind::Mutex, Wanted::One(ObjectKind::Rwlock)) => {
+                Some(format!("write `lock {name}`"))
+            }
             _ => None,
         }
     }
@@ -297,7 +292,7 @@ impl BodyChecker<'_, '_> {
         let Some(sizes) = self.checker.objects[i].sizes.clone() else { return };
         let name = &self.checker.objects[i].decl.name.text;
         for (index, size) in indices.iter().zip(sizes) {
-            if let ExprKind::Constant(value) = index.kind
+            if let Some(value) = index.as_constant()
                 && u32::try_from(value).map_or(true, |value| value >= size)
             {
                 let message =

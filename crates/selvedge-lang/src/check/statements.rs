@@ -3,15 +3,19 @@
 use super::body::{BodyChecker, LocalKind, Region};
 use super::effects::Effect;
 use super::places::Wanted;
-use super::tree::{Expr, ExprKind, SectionId, Stmt, StmtKind};
 use super::{Meaning, SectionInfo, type_name};
-use crate::ast::{
-    AssignOp, BinaryOp as AstOp, Block, Expr as AstExpr, ExprKind as Ast, Ident, LockOp,
-    ObjectKind, Place, Stmt as AstStmt, StmtKind as AstKind,
-};
 use crate::diagnostic::Diagnostic;
-use crate::ir::{BinaryOp, Type};
+use crate::ir::Type;
+use crate::ops::{BinaryOp, Choice, Compute, Lock, LockMode, Op, Thread};
 use crate::span::Span;
+use crate::tree::resolved::{
+    Assignment as Set, Block, Element, Expr, LocalId, SectionId, Stmt, StmtKind,
+};
+use crate::tree::written::{
+    Assignment, Block as AstBlock, Expr as AstExpr, ExprKind as Ast, Ident, Leaf, ObjectKind,
+    Place, Stmt as AstStmt, StmtKind as AstKind,
+};
+use crate::tree::{Resolved, Written};
 
 /// How many local variables a named atomic block can offer to independence constraints. Beyond: an error.
 const MAX_SECTION_LOCALS: usize = 250;
@@ -20,9 +24,10 @@ const MAX_SECTION_LOCALS: usize = 250;
 pub(super) type Checked = (Option<StmtKind>, bool);
 
 impl BodyChecker<'_, '_> {
-    /// Returns the statements of a block, and whether control comes out at its end.
-    pub(super) fn block(&mut self, block: &Block) -> (Vec<Stmt>, bool) {
-        self.in_scope(|body| body.statements(&block.statements))
+    /// Returns the checked block, and whether control comes out at its end.
+    pub(super) fn block(&mut self, block: &AstBlock) -> (Block, bool) {
+        let (statements, goes_on) = self.in_scope(|body| body.statements(&block.statements));
+        (Block { statements, span: block.span }, goes_on)
     }
 
     fn statements(&mut self, statements: &[AstStmt]) -> (Vec<Stmt>, bool) {
@@ -47,57 +52,64 @@ impl BodyChecker<'_, '_> {
         let straight = match &statement.kind {
             AstKind::If { branches, otherwise } => return self.if_statement(branches, otherwise),
             AstKind::While { condition, body } => return self.while_statement(condition, body),
-            AstKind::Loop { body } => return self.loop_statement(body, span),
             AstKind::For { index, low, high, body } => {
                 return self.for_statement(index, [low, high], body);
             }
             AstKind::Break => return self.jump("break", StmtKind::Break, span),
             AstKind::Continue => return self.jump("continue", StmtKind::Continue, span),
-            AstKind::Return(value) => return self.return_statement(value.as_ref(), span),
-            AstKind::Lock { op, target, body: Some(block) } => {
-                return self.scoped_lock(*op, target, block, span);
+            AstKind::Lock { mode, target, body } => {
+                return self.lock_statement(*mode, target, body.as_ref(), span);
             }
-            AstKind::Receive { alternatives, after } => {
-                return self.receive(alternatives, after.as_ref(), span);
-            }
-            AstKind::Atomic { name, body } => return self.atomic(name.as_ref(), body),
+            AstKind::Atomic { section, body } => return self.atomic(section.as_ref(), body),
             AstKind::Block(block) => {
-                let (statements, goes_on) = self.block(block);
-                return (Some(StmtKind::Block(statements)), goes_on);
+                let (block, goes_on) = self.block(block);
+                return (Some(StmtKind::Block(block)), goes_on);
             }
-            AstKind::Assert { condition, message } => self
-                .condition(condition)
-                .map(|condition| StmtKind::Assert { condition, message: message.clone() }),
-            AstKind::Let { name, ty, value } => self.let_statement(name, *ty, value),
-            AstKind::Assign { target, op, value } => self.assign(target, *op, value, span),
+            AstKind::Op(op) => return self.operation(op, span),
+            AstKind::Set(Assignment::Let { name, ty, value }) => {
+                self.let_statement(name, *ty, value)
+            }
+            AstKind::Set(Assignment::Assign { target, op, value }) => {
+                self.assign(target, *op, value, span)
+            }
             AstKind::Expr(expr) => self.expression_statement(expr),
-            AstKind::Assume(condition) => {
-                self.effect(Effect::Assume, "`assume`", span);
-                self.condition(condition).map(StmtKind::Assume)
-            }
-            AstKind::Await(condition) => {
-                self.effect(Effect::Await, "`await`", span);
-                let condition = self.in_region(Region::Await, |body| body.condition(condition));
-                condition.map(StmtKind::Await)
-            }
-            AstKind::Lock { op, target, body: None } => self
-                .lock_target(*op, op.lock_word(), target, span)
-                .map(|target| StmtKind::Lock { op: *op, target, body: None }),
-            AstKind::Unlock { op, target } => self
-                .lock_target(*op, op.unlock_word(), target, span)
-                .map(|target| StmtKind::Unlock { op: *op, target }),
-            AstKind::Send { target, message } => self.send(target, message, span),
-            AstKind::Join(handle) => {
-                self.effect(Effect::Wait, "`join`", span);
-                self.typed(handle, Type::Thread, "what `join` waits for").map(StmtKind::Join)
-            }
             AstKind::Skip => Some(StmtKind::Skip),
-            AstKind::Yield => {
-                self.effect(Effect::Wait, "`yield`", span);
-                Some(StmtKind::Yield)
-            }
         };
         (straight, true)
+    }
+
+    /// Operations that are statements.
+    fn operation(&mut self, op: &Op<Written>, span: Span) -> Checked {
+        let checked: Option<Op<Resolved>> = match op {
+            Op::Return { value } => return self.return_statement(value.as_ref(), span),
+            Op::Message(message) => return self.message(message, span),
+            Op::Assert { condition, message } => self
+                .condition(condition)
+                .map(|condition| Op::Assert { condition, message: message.clone() }),
+            Op::Assume { condition } => {
+                self.effect(Effect::Assume, "`assume`", span);
+                self.condition(condition).map(|condition| Op::Assume { condition })
+            }
+            Op::Await { condition } => {
+                self.effect(Effect::Await, "`await`", span);
+                let condition = self.in_region(Region::Await, |body| body.condition(condition));
+                condition.map(|condition| Op::Await { condition })
+            }
+            Op::Lock(Lock::Release { mode, lock }) => self
+                .lock_target(*mode, mode.unlock_word(), lock, span)
+                .map(|lock| Lock::Release { mode: *mode, lock }.into()),
+            Op::Thread(Thread::Join { thread }) => {
+                self.effect(Effect::Wait, "`join`", span);
+                let thread = self.typed(thread, Type::Thread, "what `join` waits for");
+                thread.map(|thread| Thread::Join { thread }.into())
+            }
+            Op::Choice(Choice::Yield) => {
+                self.effect(Effect::Wait, "`yield`", span);
+                Some(Choice::Yield.into())
+            }
+            _ => unreachable!("internal error: not written as a statement"),
+        };
+        (checked.map(StmtKind::Op), true)
     }
 
     fn let_statement(
@@ -111,16 +123,16 @@ impl BodyChecker<'_, '_> {
             None => self.expr(value),
         };
         // Declared in any case, so that its uses are not unknown.
-        let known = ty.or(value.as_ref().map(|value| value.ty));
+        let known = ty.or(value.as_ref().map(|value| value.ty()));
         let local = self.declare_local(name, known.unwrap_or(Type::Int), LocalKind::Variable);
         self.locals[local.0].broken = known.is_none();
-        Some(StmtKind::SetLocal { local, value: value? })
+        Some(StmtKind::Set(Set::Local { local, value: value? }))
     }
 
     fn assign(
         &mut self,
         target: &Place,
-        op: AssignOp,
+        op: Option<BinaryOp>,
         value: &AstExpr,
         span: Span,
     ) -> Option<StmtKind> {
@@ -150,9 +162,9 @@ impl BodyChecker<'_, '_> {
 
     fn assign_local(
         &mut self,
-        local: super::tree::LocalId,
+        local: LocalId,
         target: &Place,
-        op: AssignOp,
+        op: Option<BinaryOp>,
         value: &AstExpr,
         span: Span,
     ) -> Option<StmtKind> {
@@ -168,18 +180,18 @@ impl BodyChecker<'_, '_> {
         self.locals[local.0].used = used;
         let value = self.new_value(op, ty, value, target)?;
         let (current, value) = (current?, value);
-        let value = match binary(op) {
+        let value = match op {
             None => value,
-            Some(op) => self.binary_value(op, current, value, Type::Int, span)?,
+            Some(op) => self.binary_value(op, current, value, span)?,
         };
-        Some(StmtKind::SetLocal { local, value })
+        Some(StmtKind::Set(Set::Local { local, value }))
     }
 
     fn assign_object(
         &mut self,
         i: usize,
         target: &Place,
-        op: AssignOp,
+        op: Option<BinaryOp>,
         value: &AstExpr,
         span: Span,
     ) -> Option<StmtKind> {
@@ -188,12 +200,12 @@ impl BodyChecker<'_, '_> {
         let dimensions = self.checker.objects[i].decl.sizes.len();
         match kind {
             ObjectKind::Shared { .. } => {
-                let element = self.object(target, Wanted::Variable, "an assignment");
+                let element = self.object(target, Wanted::VARIABLE, "an assignment");
                 self.effect(Effect::Write, &format!("a write of `{name}`"), span);
                 let ty = self.checker.objects[i].ty;
                 let value = self.new_value(op, ty, value, target);
                 let (_, element) = element?;
-                Some(StmtKind::SetShared { target: element, op: binary(op), value: value? })
+                Some(StmtKind::Set(Set::Shared { target: element, op, value: value? }))
             }
             ObjectKind::List | ObjectKind::Map if target.indices.len() == dimensions + 1 => {
                 self.checker.objects[i].used = true;
@@ -202,7 +214,7 @@ impl BodyChecker<'_, '_> {
                 let value = self.new_value(op, Type::Int, value, target);
                 let (container, key) = entry?;
                 let is_map = kind == ObjectKind::Map;
-                Some(StmtKind::SetEntry { container, is_map, key, op: binary(op), value: value? })
+                Some(StmtKind::Set(Set::Entry { container, is_map, key, op, value: value? }))
             }
             _ => {
                 self.expr(value);
@@ -224,15 +236,15 @@ impl BodyChecker<'_, '_> {
     /// Returns the right side of an assignment to something of type `ty`.
     fn new_value(
         &mut self,
-        op: AssignOp,
+        op: Option<BinaryOp>,
         ty: Type,
         value: &AstExpr,
         target: &Place,
     ) -> Option<Expr> {
         let name = &target.name.text;
-        if op != AssignOp::Set && ty != Type::Int {
+        if let (Some(op), false) = (op, ty == Type::Int) {
             self.expr(value);
-            let message = format!("`{}=` needs int, but `{name}` is {}", sign(op), type_name(ty));
+            let message = format!("`{op}=` needs int, but `{name}` is {}", type_name(ty));
             self.report(Diagnostic::error(target.span, message));
             return None;
         }
@@ -240,21 +252,22 @@ impl BodyChecker<'_, '_> {
     }
 
     fn expression_statement(&mut self, expr: &AstExpr) -> Option<StmtKind> {
-        match &expr.kind {
-            Ast::Call { name, args } => self.call_statement(name, args, expr),
-            Ast::Spawn { .. } | Ast::Choose { .. } => self.expr(expr).map(StmtKind::Expr),
-            kind => {
-                self.expr(expr);
-                let error = Diagnostic::error(expr.span, "this statement does nothing");
-                let help = match kind {
-                    Ast::Binary { op: AstOp::Equal, .. } => "assign with `=`, or write `assert`",
-                    Ast::Place(_) => "assign with `=`, or call it with `(…)`",
-                    _ => "use its value: `let v = …;`",
-                };
-                self.report(error.help(help));
-                None
-            }
-        }
+        let help = match &expr.kind {
+            Ast::Leaf(Leaf::Call { name, args }) => return self.call_statement(name, args, expr),
+            Ast::Leaf(Leaf::Choose) => return self.expr(expr).map(StmtKind::Expr),
+            Ast::Leaf(Leaf::Place(_)) => "assign with `=`, or call it with `(…)`",
+            Ast::Op(op) => match &**op {
+                Op::Compute { value: Compute::Binary(BinaryOp::Equal, ..), .. } => {
+                    "assign with `=`, or write `assert`"
+                }
+                Op::Compute { .. } => "use its value: `let v = …;`",
+                _ => return self.expr(expr).map(StmtKind::Expr),
+            },
+            _ => "use its value: `let v = …;`",
+        };
+        self.expr(expr);
+        self.report(Diagnostic::error(expr.span, "this statement does nothing").help(help));
+        None
     }
 
     fn call_statement(
@@ -276,77 +289,62 @@ impl BodyChecker<'_, '_> {
         let routine = self.routine_named(name, "call")?;
         let args = self.args(routine, args, expr.span);
         self.note_call(routine, expr.span);
-        Some(StmtKind::Call { routine, args: args? })
+        let arguments = args?.into();
+        Some(StmtKind::Op(Op::Call { procedure: routine, arguments, target: None }))
     }
 
     fn if_statement(
         &mut self,
-        branches: &[(AstExpr, Block)],
-        otherwise: &Option<Block>,
+        branches: &[(AstExpr, AstBlock)],
+        otherwise: &Option<AstBlock>,
     ) -> Checked {
         let mut checked = Vec::new();
         let mut whole = true;
         let mut goes_on = false;
         for (condition, block) in branches {
             let condition = self.condition(condition);
-            let (statements, after) = self.block(block);
+            let (block, after) = self.block(block);
             goes_on |= after;
             match condition {
-                Some(condition) => checked.push((condition, statements)),
+                Some(condition) => checked.push((condition, block)),
                 None => whole = false,
             }
         }
-        let last = match otherwise {
-            Some(block) => {
-                let (statements, after) = self.block(block);
-                goes_on |= after;
-                statements
-            }
-            None => {
-                goes_on = true;
-                Vec::new()
-            }
-        };
-        (whole.then_some(StmtKind::If { branches: checked, otherwise: last }), goes_on)
+        let last = otherwise.as_ref().map(|block| self.block(block));
+        goes_on |= last.as_ref().is_none_or(|(_, after)| *after);
+        let otherwise = last.map(|(block, _)| block);
+        (whole.then_some(StmtKind::If { branches: checked, otherwise }), goes_on)
     }
 
-    fn while_statement(&mut self, condition: &AstExpr, block: &Block) -> Checked {
+    fn while_statement(&mut self, condition: &AstExpr, block: &AstBlock) -> Checked {
         let condition = self.condition(condition);
-        let endless =
-            matches!(&condition, Some(Expr { kind: ExprKind::Constant(value), .. }) if *value != 0);
+        let constant = condition.as_ref().and_then(Expr::as_constant);
+        let endless = constant.is_some_and(|value| value != 0);
         let (body, breaks) = self.loop_body(block);
         (condition.map(|condition| StmtKind::While { condition, body }), breaks || !endless)
-    }
-
-    fn loop_statement(&mut self, block: &Block, span: Span) -> Checked {
-        let (body, breaks) = self.loop_body(block);
-        let condition = super::expressions::constant(1, Type::Bool, span);
-        (Some(StmtKind::While { condition, body }), breaks)
     }
 
     fn for_statement(
         &mut self,
         index: &Ident,
         [low, high]: [&AstExpr; 2],
-        block: &Block,
+        block: &AstBlock,
     ) -> Checked {
         let low = self.typed(low, Type::Int, "the start of a range");
         let high = self.typed(high, Type::Int, "the end of a range");
         self.in_scope(|body| {
             let index = body.declare_local(index, Type::Int, LocalKind::LoopIndex);
-            let (statements, _) = body.loop_body(block);
+            let (block, _) = body.loop_body(block);
             let range = low.zip(high);
-            let kind =
-                range.map(|(low, high)| StmtKind::For { index, low, high, body: statements });
-            (kind, true)
+            (range.map(|(low, high)| StmtKind::For { index, low, high, body: block }), true)
         })
     }
 
     /// Returns the body of a loop, and whether a `break` leaves it.
-    fn loop_body(&mut self, block: &Block) -> (Vec<Stmt>, bool) {
+    fn loop_body(&mut self, block: &AstBlock) -> (Block, bool) {
         self.loops.push(false);
-        let (statements, _) = self.block(block);
-        (statements, self.loops.pop().unwrap_or(false))
+        let (block, _) = self.block(block);
+        (block, self.loops.pop().unwrap_or(false))
     }
 
     fn jump(&mut self, word: &str, kind: StmtKind, span: Span) -> Checked {
@@ -362,12 +360,9 @@ impl BodyChecker<'_, '_> {
     }
 
     fn return_statement(&mut self, value: Option<&AstExpr>, span: Span) -> Checked {
-        let kind = match (self.result, value) {
-            (None, None) => Some(StmtKind::Return(None)),
-            (Some(ty), Some(value)) => {
-                let value = self.typed(value, ty, "the result");
-                value.map(|value| StmtKind::Return(Some(value)))
-            }
+        let value = match (self.result, value) {
+            (None, None) => Some(None),
+            (Some(ty), Some(value)) => self.typed(value, ty, "the result").map(Some),
             (Some(ty), None) => {
                 let message = format!("`return` without a value of type {}", type_name(ty));
                 self.report(Diagnostic::error(span, message).help("write `return …;`"));
@@ -380,29 +375,38 @@ impl BodyChecker<'_, '_> {
                 None
             }
         };
-        (kind, false)
+        (value.map(|value| StmtKind::Op(Op::Return { value })), false)
     }
 
     fn lock_target(
         &mut self,
-        op: LockOp,
+        mode: LockMode,
         word: &str,
         target: &Place,
         span: Span,
-    ) -> Option<super::tree::Element> {
+    ) -> Option<Element> {
         let word = format!("`{word}`");
-        let wanted = if op == LockOp::Mutex { Wanted::Mutex } else { Wanted::Rwlock };
+        let wanted = Wanted::lock(mode);
         self.effect(Effect::Wait, &word, span.to(target.span));
         self.object(target, wanted, &word).map(|(_, element)| element)
     }
 
-    fn scoped_lock(&mut self, op: LockOp, target: &Place, block: &Block, span: Span) -> Checked {
-        let target = self.lock_target(op, op.lock_word(), target, span);
-        let (body, goes_on) = self.block(block);
-        (target.map(|target| StmtKind::Lock { op, target, body: Some(body) }), goes_on)
+    fn lock_statement(
+        &mut self,
+        mode: LockMode,
+        target: &Place,
+        body: Option<&AstBlock>,
+        span: Span,
+    ) -> Checked {
+        let target = self.lock_target(mode, mode.lock_word(), target, span);
+        let (body, goes_on) = match body.map(|body| self.block(body)) {
+            Some((body, goes_on)) => (Some(body), goes_on),
+            None => (None, true),
+        };
+        (target.map(|target| StmtKind::Lock { mode, target, body }), goes_on)
     }
 
-    fn atomic(&mut self, name: Option<&Ident>, block: &Block) -> Checked {
+    fn atomic(&mut self, name: Option<&Ident>, block: &AstBlock) -> Checked {
         // A guard of `receive` may not look, not even without reading.
         self.effect(Effect::Read, "`atomic`", block.span);
         let section = name.map(|name| (self.declare_section(name), name.text.clone()));
@@ -430,23 +434,5 @@ impl BodyChecker<'_, '_> {
         }
         self.checker.sections.push(SectionInfo { routine: None, locals });
         section
-    }
-}
-
-fn binary(op: AssignOp) -> Option<BinaryOp> {
-    match op {
-        AssignOp::Set => None,
-        AssignOp::Add => Some(BinaryOp::Add),
-        AssignOp::Subtract => Some(BinaryOp::Subtract),
-        AssignOp::Multiply => Some(BinaryOp::Multiply),
-    }
-}
-
-fn sign(op: AssignOp) -> &'static str {
-    match op {
-        AssignOp::Set => "",
-        AssignOp::Add => "+",
-        AssignOp::Subtract => "-",
-        AssignOp::Multiply => "*",
     }
 }

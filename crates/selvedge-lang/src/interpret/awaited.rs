@@ -9,11 +9,11 @@
 
 use selvedge_core::{Access, Footprint, Mode, ObjectId};
 
-use crate::ir::{Global, Label, ObjectRef, Op, Operand, Procedure, ProcedureId, Program};
+use crate::ir::{Global, Label, ObjectRef, Op, Operand, Procedure, Program};
 
 /// For each atomic section that may wait: where its code starts, and what it may look at. Sections
 /// that always read the same one thing are left out.
-pub(super) fn sections(
+pub(crate) fn sections(
     program: &Program,
     awaits: &dyn Fn(usize) -> bool,
     may_overflow: &dyn Fn(&Global) -> bool,
@@ -42,27 +42,38 @@ pub(super) fn sections(
 }
 
 /// An atomic section that may wait.
-pub(super) struct Section {
+pub(crate) struct Section {
     /// Where its code starts.
-    pub(super) pc: u32,
+    pub(crate) pc: u32,
     /// All that it may read, and the semaphores whose count it may make overflow.
-    pub(super) objects: Vec<ObjectId>,
+    pub(crate) objects: Vec<ObjectId>,
     /// The threads that it may send to.
-    pub(super) receivers: Receivers,
+    pub(crate) receivers: Receivers,
 }
 
 /// Threads that a section may send to.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Receivers {
+pub(crate) enum Receivers {
     /// These.
     Known(Vec<usize>),
     /// The handle is computed: any.
     Any,
 }
 
+impl Receivers {
+    /// Adds the thread with this handle.
+    pub(crate) fn add(&mut self, handle: Operand) {
+        match (handle, self) {
+            (Operand::Constant(thread), Receivers::Known(known)) => known.push(thread as usize),
+            (Operand::Constant(_), Receivers::Any) => {}
+            (Operand::Slot(_), receivers) => *receivers = Receivers::Any,
+        }
+    }
+}
+
 /// Adds reads of all `objects`, which are ascending. In time that grows with their number: an array
 /// may have a million elements.
-pub(super) fn add_reads(objects: &[ObjectId], footprint: &mut Footprint) {
+pub(crate) fn add_reads(objects: &[ObjectId], footprint: &mut Footprint) {
     let mut all = footprint.accesses().to_vec();
     let mut own: Vec<_> = all.iter().map(|access| access.object).collect();
     own.sort_unstable();
@@ -77,18 +88,18 @@ pub(super) fn add_reads(objects: &[ObjectId], footprint: &mut Footprint) {
 }
 
 /// What a section, and what it calls, may look at.
-struct Reads {
+pub(crate) struct Reads {
     /// The instructions that read name these.
-    places: Vec<ObjectRef>,
+    pub(crate) places: Vec<ObjectRef>,
     /// Whether one of them may run more than once, each time with another index: it is in a loop,
     /// or in a routine that is called.
     repeated: bool,
     /// Whether the section may fault because of something shared before it comes to read. Then it
     /// does not wait, whatever the variables are.
-    may_fault_before: bool,
-    receivers: Receivers,
+    pub(crate) may_fault_before: bool,
+    pub(crate) receivers: Receivers,
     /// Semaphores whose count it may raise.
-    raised: Vec<ObjectRef>,
+    pub(crate) raised: Vec<ObjectRef>,
 }
 
 impl Reads {
@@ -104,30 +115,8 @@ impl Reads {
     }
 
     fn note(&mut self, op: &Op) {
-        match op {
-            Op::Read { .. }
-            | Op::CompareExchange { .. }
-            | Op::Exchange { .. }
-            | Op::FetchAdd { .. }
-            | Op::ReadContainer { .. }
-            | Op::ChangeContainer { .. } => op.for_each_object(|object| self.places.push(object)),
-            // To a thread that has ended.
-            Op::Send { to, .. } => {
-                self.may_fault_before = true;
-                match (*to, &mut self.receivers) {
-                    (Operand::Constant(to), Receivers::Known(known)) => known.push(to as usize),
-                    (Operand::Slot(_), receivers) => *receivers = Receivers::Any,
-                    (Operand::Constant(_), Receivers::Any) => {}
-                }
-            }
-            // Above the largest count.
-            Op::Up { .. } => {
-                self.may_fault_before = true;
-                op.for_each_object(|object| self.raised.push(object));
-            }
-            // One thread too many: how many there are at most does not depend on the order.
-            Op::Spawn { .. } => self.may_fault_before = true,
-            _ => {}
+        if let Some(op) = op.operation() {
+            op.decides(self);
         }
     }
 }
@@ -141,56 +130,22 @@ fn reads_of_section(program: &Program, procedure: &Procedure, begin: usize) -> R
         raised: Vec::new(),
     };
     let mut called = Vec::new();
-    let own = reachable(procedure, begin, begin);
-    for &at in &own {
-        let op = &procedure.code[at].op;
+    let begin = Label::new(begin);
+    for at in procedure.rest_of_section(begin, begin) {
+        let op = &procedure.code[at.index()].op;
         let before = reads.places.len();
         reads.note(op);
         if reads.places.len() > before {
-            reads.repeated |= reachable(procedure, begin, at).contains(&at);
+            reads.repeated |= procedure.rest_of_section(begin, at).contains(&at);
         }
-        note_call(op, &mut called);
+        called.extend(op.called());
     }
-    let mut next = 0;
-    while let Some(&callee) = called.get(next) {
-        for instruction in &program.procedures[callee.index()].code {
-            reads.note(&instruction.op);
-            note_call(&instruction.op, &mut called);
-        }
+    for callee in program.called_from(called) {
+        let code = &program.procedures[callee.index()].code;
+        code.iter().for_each(|instruction| reads.note(&instruction.op));
         reads.repeated = true;
-        next += 1;
     }
     reads
-}
-
-/// Returns the instructions that can run after the one at `from`, up to the end of the section that starts
-/// at `begin`.
-fn reachable(procedure: &Procedure, begin: usize, from: usize) -> Vec<usize> {
-    let Op::AtomicBegin { atomic } = procedure.code[begin].op else { return Vec::new() };
-    let mut seen = vec![false; procedure.code.len()];
-    let mut found = Vec::new();
-    let mut work = vec![from];
-    while let Some(at) = work.pop() {
-        let op = &procedure.code[at].op;
-        if *op == (Op::AtomicEnd { atomic }) {
-            continue;
-        }
-        op.for_each_successor(Label::new(at), |to, _| {
-            if to.index() < seen.len() && !std::mem::replace(&mut seen[to.index()], true) {
-                found.push(to.index());
-                work.push(to.index());
-            }
-        });
-    }
-    found
-}
-
-fn note_call(op: &Op, called: &mut Vec<ProcedureId>) {
-    if let Op::Call { procedure, .. } = op
-        && !called.contains(procedure)
-    {
-        called.push(*procedure);
-    }
 }
 
 /// Returns the objects that the references denote; all elements where the index is not a constant.

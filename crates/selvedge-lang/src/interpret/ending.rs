@@ -2,16 +2,13 @@
 
 use selvedge_core::{Ending, Fault, Footprint, Status, Violation, ViolationKind};
 
-use crate::ir::{ObjectRef, Op};
-
 use super::fault::{self, count};
 use super::invisible::Pause;
 use super::load::Loaded;
-use super::locks::barrier_cells;
 use super::machine::{Machine, Phase};
 
 impl Machine {
-    pub(super) fn end(&mut self, loaded: &Loaded) -> (Ending, Option<Violation>) {
+    pub(crate) fn end(&mut self, loaded: &Loaded) -> (Ending, Option<Violation>) {
         if self.any(Phase::Failed) {
             return (Ending::Complete, None);
         }
@@ -30,7 +27,7 @@ impl Machine {
     }
 
     /// Adds reads of what `finally` looks at, if it runs here.
-    pub(super) fn judged(&mut self, loaded: &Loaded, footprint: &mut Footprint) {
+    pub(crate) fn judged(&mut self, loaded: &Loaded, footprint: &mut Footprint) {
         let Some(finally) = loaded.program.finally else { return };
         let waits = |machine: &mut Self| {
             (0..machine.threads.len())
@@ -103,54 +100,13 @@ impl Machine {
 
     /// Returns what a blocked or parked thread waits for: "waits for m, held by writer". In an atomic
     /// section, `await_pc` is the `await` that is false.
-    pub(super) fn waits_for(&self, loaded: &Loaded, me: usize, await_pc: Option<u32>) -> String {
+    pub(crate) fn waits_for(&self, loaded: &Loaded, me: usize, await_pc: Option<u32>) -> String {
         if let Some(pc) = await_pc {
             return format!("waits until `{}`", fault::text(loaded, pc));
         }
-        let thread = &self.threads[me];
-        let name =
-            |object: ObjectRef| loaded.name(object, self.element(me, thread, object) as usize);
-        match loaded.op(thread.pc) {
-            Op::Wait { cond, .. } if thread.phase == Phase::Parked => {
-                format!("waits for a signal on {}", name(*cond))
-            }
-            Op::Wait { mutex, .. } => self.waits_for_lock(loaded, me, *mutex),
-            Op::Lock { mutex } => self.waits_for_lock(loaded, me, *mutex),
-            Op::ReadLock { rwlock } | Op::WriteLock { rwlock } => {
-                self.waits_for_lock(loaded, me, *rwlock)
-            }
-            Op::Down { semaphore } => format!("waits for {}, which is 0", name(*semaphore)),
-            Op::Arrive { barrier } => {
-                let element = self.element(me, thread, *barrier);
-                let arrived = self.cells[barrier_cells(loaded, *barrier, element).arrived as usize];
-                let parties = loaded.parties(barrier.global, element as usize);
-                format!("waits at barrier {}: {arrived} of {parties} arrived", name(*barrier))
-            }
-            Op::Join { thread: other } => {
-                let other = self.value(me, thread, *other) as usize;
-                format!("waits for the end of {}", self.thread_name(loaded, other))
-            }
-            Op::Receive { .. } => match self.mailboxes[me].len() {
-                0 => "waits for a message".to_owned(),
-                unfit => format!(
-                    "waits for a message; {} in its mailbox fit{} no alternative",
-                    count(unfit, "message"),
-                    if unfit == 1 { "s" } else { "" }
-                ),
-            },
-            _ => "waits".to_owned(),
-        }
-    }
-
-    fn waits_for_lock(&self, loaded: &Loaded, me: usize, lock: ObjectRef) -> String {
-        let element = self.element(me, &self.threads[me], lock);
-        let holders: Vec<_> = self
-            .holders(loaded, lock, element)
-            .iter()
-            .map(|&holder| self.thread_name(loaded, holder))
-            .collect();
-        let name = loaded.name(lock, element as usize);
-        format!("waits for {name}, held by {}", holders.join(", "))
+        let at = self.at(loaded, me);
+        let operation = loaded.op(at.thread.pc).operation();
+        operation.map_or_else(|| "waits".to_owned(), |op| op.waits_for(self, at))
     }
 
     /// "cycle: a → m → b → n → a", if the waits-for relation has a cycle.
@@ -181,22 +137,17 @@ impl Machine {
 
     /// Returns the thread that must go on before `me` can, and the lock between them.
     fn waits_for_thread(&self, loaded: &Loaded, me: usize) -> Option<(Option<String>, usize)> {
-        let thread = &self.threads[me];
-        let lock = match (thread.phase, loaded.op(thread.pc)) {
-            (Phase::Ready, Op::Join { thread: other }) => {
-                return Some((None, self.value(me, thread, *other) as usize));
+        let at = self.at(loaded, me);
+        match at.thread.phase {
+            Phase::Ready | Phase::Woken => {
+                loaded.op(at.thread.pc).operation()?.waits_for_thread(self, at)
             }
-            (Phase::Woken, Op::Wait { mutex, .. }) | (Phase::Ready, Op::Lock { mutex }) => *mutex,
-            (Phase::Ready, Op::ReadLock { rwlock } | Op::WriteLock { rwlock }) => *rwlock,
-            _ => return None,
-        };
-        let element = self.element(me, thread, lock);
-        let holder = self.holders(loaded, lock, element).first().copied()?;
-        Some((Some(loaded.name(lock, element as usize)), holder))
+            _ => None,
+        }
     }
 
     /// Returns the name of a thread as the user would write it; of a spawned one, after its creator.
-    pub(super) fn thread_name(&self, loaded: &Loaded, thread: usize) -> String {
+    pub(crate) fn thread_name(&self, loaded: &Loaded, thread: usize) -> String {
         let mut parts = Vec::new();
         let mut at = thread;
         while let Some((creator, nth)) = self.names.threads[at].creator {

@@ -2,16 +2,16 @@
 
 use selvedge_core::{Fault, Violation, ViolationKind};
 
-use crate::ir::{GlobalId, Op, Type};
+use crate::ir::{Indexed, Op, Range, Type};
 
 use super::load::{Loaded, value};
 use super::machine::{Machine, Thread};
 
 /// Boxed: results of instructions stay small.
-pub(super) type Failure = Box<Fault>;
+pub(crate) type Failure = Box<Fault>;
 
 /// Returns a violation at an instruction. The thread is filled in where the step ends.
-pub(super) fn violation(loaded: &Loaded, pc: u32, kind: ViolationKind, message: String) -> Failure {
+pub(crate) fn violation(loaded: &Loaded, pc: u32, kind: ViolationKind, message: String) -> Failure {
     Box::new(Fault::Violation(Violation {
         kind,
         message,
@@ -22,7 +22,7 @@ pub(super) fn violation(loaded: &Loaded, pc: u32, kind: ViolationKind, message: 
 }
 
 #[cold]
-pub(super) fn assertion(loaded: &Loaded, thread: &Thread, stack: &[i32]) -> Failure {
+pub(crate) fn assertion(loaded: &Loaded, thread: &Thread, stack: &[i32]) -> Failure {
     let mut message = format!("assertion `{}` is false", text(loaded, thread.pc));
     if let Op::Assert { message: Some(more), .. } = loaded.op(thread.pc) {
         message.push_str(": ");
@@ -33,61 +33,46 @@ pub(super) fn assertion(loaded: &Loaded, thread: &Thread, stack: &[i32]) -> Fail
 }
 
 #[cold]
-pub(super) fn overflow(loaded: &Loaded, thread: &Thread, stack: &[i32]) -> Failure {
+pub(crate) fn overflow(loaded: &Loaded, thread: &Thread, stack: &[i32]) -> Failure {
     let shown = shown(loaded, thread, stack);
     let message = format!("`{}` overflows 32 bits{shown}", text(loaded, thread.pc));
     violation(loaded, thread.pc, ViolationKind::Arithmetic, message)
 }
 
 #[cold]
-pub(super) fn division_by_zero(loaded: &Loaded, thread: &Thread, stack: &[i32]) -> Failure {
+pub(crate) fn division_by_zero(loaded: &Loaded, thread: &Thread, stack: &[i32]) -> Failure {
     let shown = shown(loaded, thread, stack);
     let message = format!("division by zero in `{}`{shown}", text(loaded, thread.pc));
     violation(loaded, thread.pc, ViolationKind::Arithmetic, message)
 }
 
 #[cold]
-pub(super) fn index_outside(
-    loaded: &Loaded,
-    pc: u32,
-    index: i32,
-    global: GlobalId,
-    dimension: usize,
-) -> Failure {
-    let global = &loaded.program.globals[global.index()];
-    let size = global.dims.get(dimension).copied().unwrap_or(1) as usize;
-    let unit = match (global.dims.len(), dimension) {
-        (2, 0) => "row",
-        (2, _) => "column",
-        _ => "element",
+pub(crate) fn index_outside(loaded: &Loaded, pc: u32, index: i32, range: Range) -> Failure {
+    let (name, unit) = match range.of {
+        Indexed::Threads(first) => (&loaded.program.threads[first as usize].name, "thread"),
+        Indexed::Objects(global, dimension) => {
+            let global = &loaded.program.globals[global.index()];
+            let unit = match (global.dims.len(), dimension) {
+                (2, 0) => "row",
+                (2, _) => "column",
+                _ => "element",
+            };
+            (&global.name, unit)
+        }
     };
-    let message =
-        format!("index {index} is outside `{}`, which has {}", global.name, count(size, unit));
+    let has = count(range.size as usize, unit);
+    let message = format!("index {index} is outside `{name}`, which has {has}");
     violation(loaded, pc, ViolationKind::Bounds, message)
 }
 
 #[cold]
-pub(super) fn no_such_thread(
-    loaded: &Loaded,
-    pc: u32,
-    index: i32,
-    first: u32,
-    many: u32,
-) -> Failure {
-    let name = &loaded.program.threads[first as usize].name;
-    let message =
-        format!("index {index} is outside `{name}`, which has {}", count(many as usize, "thread"));
-    violation(loaded, pc, ViolationKind::Bounds, message)
-}
-
-#[cold]
-pub(super) fn too_deep(loaded: &Loaded, pc: u32, limit: u32) -> Failure {
+pub(crate) fn too_deep(loaded: &Loaded, pc: u32, limit: u32) -> Failure {
     let message = format!("calls are nested more than {} deep", thousands(u64::from(limit)));
     violation(loaded, pc, ViolationKind::Resources, message)
 }
 
 #[cold]
-pub(super) fn endless(budget: u64) -> Failure {
+pub(crate) fn endless(budget: u64) -> Failure {
     Box::new(Fault::GaveUp(format!(
         "ran {} instructions without a visible step; a loop that never ends?",
         thousands(budget)
@@ -96,7 +81,7 @@ pub(super) fn endless(budget: u64) -> Failure {
 
 impl Machine {
     /// Completes a fault of a step: whose it is.
-    pub(super) fn attribute(&self, loaded: &Loaded, thread: usize, fault: Fault) -> Fault {
+    pub(crate) fn attribute(&self, loaded: &Loaded, thread: usize, fault: Fault) -> Fault {
         match fault {
             Fault::Violation(mut violation) => {
                 violation.thread = Some(selvedge_core::ThreadId::new(thread));
@@ -109,7 +94,7 @@ impl Machine {
     }
 }
 
-pub(super) fn text(loaded: &Loaded, pc: u32) -> &str {
+pub(crate) fn text(loaded: &Loaded, pc: u32) -> &str {
     &loaded.program.sites[loaded.site(pc).index()].text
 }
 
@@ -124,7 +109,7 @@ fn shown(loaded: &Loaded, thread: &Thread, stack: &[i32]) -> String {
     if values.is_empty() { String::new() } else { format!(" ({})", values.join(", ")) }
 }
 
-pub(super) fn value_text(value: i32, ty: Type) -> String {
+pub(crate) fn value_text(value: i32, ty: Type) -> String {
     match ty {
         Type::Int => value.to_string(),
         Type::Bool => (value != 0).to_string(),
@@ -133,7 +118,7 @@ pub(super) fn value_text(value: i32, ty: Type) -> String {
 }
 
 /// "1 element", "3 elements".
-pub(super) fn count(number: usize, unit: &str) -> String {
+pub(crate) fn count(number: usize, unit: &str) -> String {
     format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
 }
 

@@ -1,6 +1,8 @@
 //! What can be told about an instruction before the program runs.
 
-use crate::ir::{Change, GlobalId, GlobalKind, Label, Op, Procedure, Program, Query};
+use crate::ir::{
+    GlobalId, GlobalKind, Instruction, Label, Op, Procedure, ProcedureId, Program, Thread,
+};
 
 /// About one visible instruction and the invisible code after it.
 #[derive(Clone, Copy, Default)]
@@ -28,12 +30,12 @@ pub(super) fn compute(program: &Program) -> Vec<Foresight> {
                     foresight.may_end |= future.may_end;
                     foresight.may_go_on |= future.may_go_on;
                 });
-                foresight.may_end |= may_fault(&instruction.op);
+                foresight.may_end |= instruction.op.may_fault();
                 // What happens inside is known only by running it.
                 if matches!(instruction.op, Op::AtomicBegin { .. }) {
                     foresight.may_end = true;
                     foresight.may_go_on = true;
-                    foresight.may_await = section_awaits(procedure, at, &awaiting);
+                    foresight.may_await = procedure.section_awaits(Label::new(at), &awaiting);
                 }
             }
             all.push(foresight);
@@ -62,7 +64,7 @@ fn futures(procedure: &Procedure, called: bool) -> Vec<Future> {
                 Op::Call { .. } => Future { may_end: true, may_go_on: true },
                 op => {
                     let mut future = Future {
-                        may_end: may_fault(op),
+                        may_end: op.may_fault(),
                         may_go_on: matches!(op, Op::Assume { .. }),
                     };
                     op.for_each_successor(Label::new(at), |to, _| {
@@ -82,142 +84,44 @@ fn futures(procedure: &Procedure, called: bool) -> Vec<Future> {
     }
 }
 
-/// Returns whether the instruction itself can fault.
-fn may_fault(op: &Op) -> bool {
-    match op {
-        Op::Copy { .. }
-        | Op::Own { .. }
-        | Op::Jump { .. }
-        | Op::Branch { .. }
-        | Op::Return { .. }
-        | Op::Assume { .. }
-        | Op::AtomicEnd { .. }
-        | Op::Await { .. }
-        | Op::Read { .. }
-        | Op::Write { .. }
-        | Op::CompareExchange { .. }
-        | Op::Exchange { .. }
-        | Op::TryLock { .. }
-        | Op::TryReadLock { .. }
-        | Op::TryWriteLock { .. }
-        | Op::Down { .. }
-        | Op::TryDown { .. }
-        | Op::Signal { .. }
-        | Op::Broadcast { .. }
-        | Op::Arrive { .. }
-        | Op::Join { .. }
-        | Op::Yield => false,
-        Op::Binary { op, .. } => {
-            use crate::ir::BinaryOp::{Add, Divide, Multiply, Remainder, Subtract};
-            matches!(op, Add | Subtract | Multiply | Divide | Remainder)
-        }
-        Op::Unary { op, .. } => !matches!(op, crate::ir::UnaryOp::Not),
-        Op::ReadContainer { query, .. } => matches!(query, Query::Element(_) | Query::Get(_)),
-        Op::ChangeContainer { change, .. } => {
-            matches!(change, Change::Set(..) | Change::Pop(_) | Change::PopFront(_))
-        }
-        Op::Index { .. }
-        | Op::ThreadIndex { .. }
-        | Op::Call { .. }
-        | Op::Assert { .. }
-        | Op::AtomicBegin { .. }
-        | Op::FetchAdd { .. }
-        | Op::Lock { .. }
-        | Op::Unlock { .. }
-        | Op::ReadLock { .. }
-        | Op::ReadUnlock { .. }
-        | Op::WriteLock { .. }
-        | Op::WriteUnlock { .. }
-        | Op::Up { .. }
-        | Op::Wait { .. }
-        | Op::Spawn { .. }
-        | Op::Send { .. }
-        | Op::Receive { .. }
-        | Op::Choose { .. } => true,
-    }
-}
-
 /// Returns which procedures are called by others, and so can return without ending a thread.
 fn called_procedures(program: &Program) -> Vec<bool> {
     let mut called = vec![false; program.procedures.len()];
     for instruction in program.procedures.iter().flat_map(|procedure| &procedure.code) {
-        if let Op::Call { procedure, .. } = instruction.op {
+        if let Some(procedure) = instruction.op.called() {
             called[procedure.index()] = true;
         }
     }
     called
 }
 
-/// Returns whether the section that starts at `begin` may reach an `await` before its end.
-fn section_awaits(procedure: &Procedure, begin: usize, awaiting: &[bool]) -> bool {
-    let Op::AtomicBegin { atomic } = procedure.code[begin].op else { return false };
-    let mut seen = vec![false; procedure.code.len()];
-    let mut work = vec![begin];
-    while let Some(at) = work.pop() {
-        let op = &procedure.code[at].op;
-        if op.awaits(awaiting) {
-            return true;
-        }
-        if *op == (Op::AtomicEnd { atomic }) {
-            continue;
-        }
-        op.for_each_successor(Label::new(at), |to, _| {
-            if to.index() < seen.len() && !std::mem::replace(&mut seen[to.index()], true) {
-                work.push(to.index());
-            }
-        });
-    }
-    false
-}
-
 /// Barriers that more threads may use than they have parties. Then the order of arrival matters.
 pub(super) fn crowded_barriers(program: &Program) -> Vec<GlobalId> {
-    let used = barriers_used(program);
     let spawned: Vec<_> = program
         .procedures
         .iter()
         .flat_map(|procedure| &procedure.code)
         .filter_map(|instruction| match instruction.op {
-            Op::Spawn { procedure, .. } => Some(procedure),
+            Op::Thread(Thread::Spawn { procedure, .. }) => Some(procedure),
             _ => None,
         })
         .collect();
     let mut crowded = Vec::new();
     for (i, global) in program.globals.iter().enumerate() {
         let GlobalKind::Barrier { parties } = &global.kind else { continue };
-        let uses = |procedure: crate::ir::ProcedureId| used[procedure.index()].contains(&i);
-        let users = program.threads.iter().filter(|thread| uses(thread.procedure)).count();
+        let arrives = |it: &Instruction| matches!(&it.op, Op::Barrier(op) if op.barrier().global.index() == i);
+        let uses = |procedure: ProcedureId| {
+            let mut called = program.called_from([procedure]).into_iter();
+            called.any(|it| program.procedures[it.index()].code.iter().any(arrives))
+        };
+        let procedures = (0..program.procedures.len()).map(ProcedureId::new);
+        let used: Vec<bool> = procedures.map(uses).collect();
+        let users = program.threads.iter().filter(|it| used[it.procedure.index()]).count();
         let smallest = parties.iter().min().copied().unwrap_or(u32::MAX) as usize;
         // How often a `spawn` runs is not known: any number of threads may come from it.
-        if users > smallest || spawned.iter().any(|&procedure| uses(procedure)) {
+        if users > smallest || spawned.iter().any(|procedure| used[procedure.index()]) {
             crowded.push(GlobalId::new(i));
         }
     }
     crowded
-}
-
-/// Returns the barriers that each procedure arrives at, also in what it calls.
-fn barriers_used(program: &Program) -> Vec<Vec<usize>> {
-    let mut used: Vec<Vec<usize>> = vec![Vec::new(); program.procedures.len()];
-    loop {
-        let mut changed = false;
-        for (i, procedure) in program.procedures.iter().enumerate() {
-            for instruction in &procedure.code {
-                let more = match &instruction.op {
-                    Op::Arrive { barrier } => vec![barrier.global.index()],
-                    Op::Call { procedure, .. } => used[procedure.index()].clone(),
-                    _ => continue,
-                };
-                for barrier in more {
-                    if !used[i].contains(&barrier) {
-                        used[i].push(barrier);
-                        changed = true;
-                    }
-                }
-            }
-        }
-        if !changed {
-            return used;
-        }
-    }
 }

@@ -1,13 +1,13 @@
 //! Runs invisible instructions: all that touches only the slots of one thread.
 
-use crate::ir::{BinaryOp, Op, Operand, UnaryOp};
+use crate::ir::{BinaryOp, Domain, Op, Operand, Range, UnaryOp};
 
 use super::fault::{self, Failure};
 use super::load::{Loaded, value};
 use super::machine::{Thread, Undo, set};
 
 /// Why invisible code stopped.
-pub(super) enum Pause {
+pub(crate) enum Pause {
     /// At a visible instruction.
     Visible,
     /// Behind the end of an atomic section.
@@ -33,7 +33,7 @@ const HEADER: u32 = 3;
 /// Runs `thread`, whose number is `me`, up to the next instruction that is not invisible. Old
 /// values of its slots go to `log`.
 #[inline]
-pub(super) fn run(
+pub(crate) fn run(
     loaded: &Loaded,
     me: usize,
     thread: &mut Thread,
@@ -49,21 +49,13 @@ pub(super) fn run(
         *budget -= 1;
         let base = thread.base;
         match op {
-            Op::Copy { target, value: from } => {
-                let result = value(*from, stack, base);
-                set(stack, log, base + target.0, result);
-            }
-            Op::Binary { op, target, left, right } => {
-                let (left, right) = (value(*left, stack, base), value(*right, stack, base));
-                match binary(*op, left, right) {
-                    Some(result) => set(stack, log, base + target.0, result),
-                    None => return Pause::Fault(arithmetic(loaded, thread, stack, *op, right)),
+            Op::Compute { target, value } => {
+                let mut numbers = Numbers { loaded, me, thread, stack };
+                match value.evaluate(&loaded.program, &mut numbers) {
+                    Ok(result) => set(stack, log, base + target.0, result),
+                    Err(fault) => return Pause::Fault(fault),
                 }
             }
-            Op::Unary { op, target, value: from } => match unary(*op, value(*from, stack, base)) {
-                Some(result) => set(stack, log, base + target.0, result),
-                None => return Pause::Fault(fault::overflow(loaded, thread, stack)),
-            },
             Op::Branch { condition, then, otherwise } => {
                 let to = if value(*condition, stack, base) != 0 { then } else { otherwise };
                 thread.pc = to.0;
@@ -73,37 +65,6 @@ pub(super) fn run(
                 thread.pc = to.0;
                 continue;
             }
-            Op::Index { target, global, first, second } => {
-                let dims = &loaded.program.globals[global.index()].dims;
-                let first = value(*first, stack, base);
-                if first < 0 || first as u32 >= dims[0] {
-                    return Pause::Fault(fault::index_outside(
-                        loaded, thread.pc, first, *global, 0,
-                    ));
-                }
-                let mut flat = first;
-                if let Some(second) = second {
-                    let second = value(*second, stack, base);
-                    if second < 0 || second as u32 >= dims[1] {
-                        let fault = fault::index_outside(loaded, thread.pc, second, *global, 1);
-                        return Pause::Fault(fault);
-                    }
-                    // Both are in range, and so is the number of elements.
-                    flat = first * dims[1] as i32 + second;
-                }
-                set(stack, log, base + target.0, flat);
-            }
-            Op::ThreadIndex { target, first, count, index } => {
-                let index = value(*index, stack, base);
-                let lowest = loaded.program.threads[*first as usize].index.unwrap_or(0);
-                let offset = i64::from(index) - i64::from(lowest);
-                if offset < 0 || offset >= i64::from(*count) {
-                    let fault = fault::no_such_thread(loaded, thread.pc, index, *first, *count);
-                    return Pause::Fault(fault);
-                }
-                set(stack, log, base + target.0, *first as i32 + offset as i32);
-            }
-            Op::Own { target } => set(stack, log, base + target.0, me as i32),
             Op::Call { procedure, arguments, target } => {
                 if thread.depth + 1 >= DEEPEST_CALL {
                     return Pause::Fault(fault::too_deep(loaded, thread.pc, DEEPEST_CALL));
@@ -146,17 +107,17 @@ pub(super) fn run(
 }
 
 /// A frame of a thread.
-pub(super) struct Frame {
+pub(crate) struct Frame {
     /// Where it stands; below the top, where it goes on when the call returns.
-    pub(super) pc: u32,
+    pub(crate) pc: u32,
     /// Where its slots start.
-    pub(super) base: u32,
+    pub(crate) base: u32,
     /// Below the top: the slot that gets the result of the call.
-    pub(super) target: Option<u32>,
+    pub(crate) target: Option<u32>,
 }
 
 /// Returns the frames of a thread, the current one first.
-pub(super) fn frames<'a>(
+pub(crate) fn frames<'a>(
     thread: &Thread,
     stack: &'a [i32],
 ) -> impl Iterator<Item = Frame> + use<'a> {
@@ -220,47 +181,56 @@ fn go_back(result: Option<i32>, thread: &mut Thread, stack: &mut [i32], log: &mu
     }
 }
 
-#[cold]
-fn arithmetic(
-    loaded: &Loaded,
-    thread: &Thread,
-    stack: &[i32],
-    op: BinaryOp,
-    right: i32,
-) -> Failure {
-    if matches!(op, BinaryOp::Divide | BinaryOp::Remainder) && right == 0 {
-        fault::division_by_zero(loaded, thread, stack)
-    } else {
-        fault::overflow(loaded, thread, stack)
-    }
+/// The values of a running thread.
+struct Numbers<'a> {
+    loaded: &'a Loaded,
+    me: usize,
+    thread: &'a Thread,
+    stack: &'a [i32],
 }
 
-/// `None` if it overflows or divides by zero.
-#[inline]
-pub(super) fn binary(op: BinaryOp, left: i32, right: i32) -> Option<i32> {
-    let truth = |value: bool| Some(i32::from(value));
-    match op {
-        BinaryOp::Add => left.checked_add(right),
-        BinaryOp::Subtract => left.checked_sub(right),
-        BinaryOp::Multiply => left.checked_mul(right),
-        BinaryOp::Divide => left.checked_div(right),
-        BinaryOp::Remainder => left.checked_rem(right),
-        BinaryOp::Min => Some(left.min(right)),
-        BinaryOp::Max => Some(left.max(right)),
-        BinaryOp::Equal => truth(left == right),
-        BinaryOp::NotEqual => truth(left != right),
-        BinaryOp::Less => truth(left < right),
-        BinaryOp::LessEqual => truth(left <= right),
-        BinaryOp::Greater => truth(left > right),
-        BinaryOp::GreaterEqual => truth(left >= right),
-    }
-}
+impl Domain for Numbers<'_> {
+    type Value = i32;
+    type Halt = Failure;
 
-/// `None` if it overflows.
-pub(super) fn unary(op: UnaryOp, value: i32) -> Option<i32> {
-    match op {
-        UnaryOp::Negate => value.checked_neg(),
-        UnaryOp::Abs => value.checked_abs(),
-        UnaryOp::Not => Some(i32::from(value == 0)),
+    #[inline]
+    fn operand(&mut self, operand: Operand) -> i32 {
+        value(operand, self.stack, self.thread.base)
+    }
+
+    #[inline]
+    fn unary(&mut self, op: UnaryOp, value: i32) -> Result<i32, Failure> {
+        op.apply(value).ok_or_else(|| fault::overflow(self.loaded, self.thread, self.stack))
+    }
+
+    #[inline]
+    fn binary(&mut self, op: BinaryOp, left: i32, right: i32) -> Result<i32, Failure> {
+        op.apply(left, right).ok_or_else(|| match op.divides() && right == 0 {
+            true => fault::division_by_zero(self.loaded, self.thread, self.stack),
+            false => fault::overflow(self.loaded, self.thread, self.stack),
+        })
+    }
+
+    #[inline]
+    fn position(&mut self, index: i32, range: Range) -> Result<i32, Failure> {
+        let position = i64::from(index) - i64::from(range.lowest);
+        if position < 0 || position >= i64::from(range.size) {
+            return Err(fault::index_outside(self.loaded, self.thread.pc, index, range));
+        }
+        Ok(position as i32)
+    }
+
+    /// Both are in range, and so is the number of elements.
+    #[inline]
+    fn flat(&mut self, row: i32, columns: u32, column: i32) -> i32 {
+        row * columns as i32 + column
+    }
+
+    fn thread(&mut self, first: u32, position: i32) -> i32 {
+        first as i32 + position
+    }
+
+    fn own(&mut self) -> i32 {
+        self.me as i32
     }
 }

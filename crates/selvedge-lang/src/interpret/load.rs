@@ -6,50 +6,51 @@ use crate::ir::{
     Global, GlobalId, GlobalKind, Instruction, Label, ObjectRef, Op, Operand, ProcedureId, Program,
     SiteId,
 };
+use crate::ops::Relabel;
 
 use super::awaited::{self, Section};
 use super::foresight::{self, Foresight};
 
 /// What never changes while the program runs.
-pub(super) struct Loaded {
-    pub(super) program: Arc<Program>,
+pub(crate) struct Loaded {
+    pub(crate) program: Arc<Program>,
     /// The code of all procedures, one after the other; labels count from the start of it all.
-    pub(super) code: Vec<Instruction>,
-    pub(super) procedures: Vec<Entry>,
+    pub(crate) code: Vec<Instruction>,
+    pub(crate) procedures: Vec<Entry>,
     /// Where each global's objects and contents are.
-    pub(super) globals: Vec<Address>,
+    pub(crate) globals: Vec<Address>,
     /// What is known beforehand about each instruction.
     pub(super) foresight: Vec<Foresight>,
     /// The atomic sections that may wait for several things, in the order of the code.
-    pub(super) sections: Vec<Section>,
+    pub(crate) sections: Vec<Section>,
     /// How many objects globals have; the cell after them counts the threads of the execution.
-    pub(super) global_objects: u32,
-    pub(super) observes_ends: bool,
+    pub(crate) global_objects: u32,
+    pub(crate) observes_ends: bool,
     /// How many lists, maps, reader-writer locks and condition variables there are.
-    pub(super) contents: Contents,
+    pub(crate) contents: Contents,
 }
 
 /// Where a procedure starts, and how many slots its frame has.
 #[derive(Clone, Copy)]
-pub(super) struct Entry {
-    pub(super) pc: u32,
-    pub(super) frame: u32,
+pub(crate) struct Entry {
+    pub(crate) pc: u32,
+    pub(crate) frame: u32,
 }
 
 /// Where a global's elements are.
 #[derive(Clone, Copy)]
-pub(super) struct Address {
+pub(crate) struct Address {
     /// Number of its first object, and of its first cell.
-    pub(super) base: u32,
+    pub(crate) base: u32,
     /// Index of its first list, map, set of readers or of waiters, by kind.
-    pub(super) content: u32,
+    pub(crate) content: u32,
     /// For a barrier: whether more threads may use it than it has parties.
-    pub(super) crowded: bool,
+    pub(crate) crowded: bool,
     /// For a semaphore: whether its count may come to the largest number. Then it matters who raises
     /// it last.
-    pub(super) may_overflow: bool,
+    pub(crate) may_overflow: bool,
     /// Whether reads and writes of it can be part of a data race.
-    pub(super) plain: bool,
+    pub(crate) plain: bool,
 }
 
 /// No execution raises a semaphore so often that it overflows from here: each time is a step, and an execution
@@ -58,15 +59,15 @@ const FAR_FROM_OVERFLOW: i32 = i32::MAX / 2;
 
 /// Numbers of things that do not fit a cell.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Contents {
-    pub(super) lists: u32,
-    pub(super) maps: u32,
-    pub(super) rwlocks: u32,
-    pub(super) conds: u32,
+pub(crate) struct Contents {
+    pub(crate) lists: u32,
+    pub(crate) maps: u32,
+    pub(crate) rwlocks: u32,
+    pub(crate) conds: u32,
 }
 
 impl Loaded {
-    pub(super) fn new(program: Arc<Program>) -> Self {
+    pub(crate) fn new(program: Arc<Program>) -> Self {
         let mut code = Vec::new();
         let mut procedures = Vec::with_capacity(program.procedures.len());
         for procedure in &program.procedures {
@@ -74,7 +75,7 @@ impl Loaded {
             let frame = u32::try_from(procedure.slots.len()).expect("internal error: huge frame");
             procedures.push(Entry { pc, frame });
             code.extend(procedure.code.iter().map(|instruction| Instruction {
-                op: rebased(&instruction.op, pc),
+                op: instruction.op.map(&mut Relabel(|label: Label| Label(label.0 + pc))),
                 site: instruction.site,
             }));
         }
@@ -124,29 +125,29 @@ impl Loaded {
     }
 
     /// What decides whether the atomic section at `pc` can run, if that is more than it reads.
-    pub(super) fn awaited(&self, pc: u32) -> Option<&Section> {
+    pub(crate) fn awaited(&self, pc: u32) -> Option<&Section> {
         let found = self.sections.binary_search_by_key(&pc, |section| section.pc);
         found.ok().map(|index| &self.sections[index])
     }
 
     #[inline]
-    pub(super) fn op(&self, pc: u32) -> &Op {
+    pub(crate) fn op(&self, pc: u32) -> &Op {
         &self.code[pc as usize].op
     }
 
-    pub(super) fn site(&self, pc: u32) -> SiteId {
+    pub(crate) fn site(&self, pc: u32) -> SiteId {
         self.code[pc as usize].site
     }
 
-    pub(super) fn procedure_at(&self, pc: u32) -> ProcedureId {
+    pub(crate) fn procedure_at(&self, pc: u32) -> ProcedureId {
         ProcedureId::new(self.procedures.partition_point(|entry| entry.pc <= pc) - 1)
     }
 
-    pub(super) fn static_threads(&self) -> usize {
+    pub(crate) fn static_threads(&self) -> usize {
         self.program.threads.len()
     }
 
-    pub(super) fn parties(&self, global: GlobalId, element: usize) -> i32 {
+    pub(crate) fn parties(&self, global: GlobalId, element: usize) -> i32 {
         match &self.program.globals[global.index()].kind {
             // The verifier keeps the number of parties within i32.
             GlobalKind::Barrier { parties } => parties[element] as i32,
@@ -154,34 +155,26 @@ impl Loaded {
         }
     }
 
+    /// Returns the cell of an element, whose number is also that of its object. Not for barriers.
+    #[inline]
+    pub(crate) fn cell(&self, object: ObjectRef, element: u32) -> usize {
+        (self.globals[object.global.index()].base + element) as usize
+    }
+
+    /// Returns the index of an element's list, map, readers or waiters.
+    pub(crate) fn content(&self, object: ObjectRef, element: u32) -> usize {
+        (self.globals[object.global.index()].content + element) as usize
+    }
+
     /// Returns the name of an element as the user would write it.
-    pub(super) fn name(&self, object: ObjectRef, element: usize) -> String {
+    pub(crate) fn name(&self, object: ObjectRef, element: usize) -> String {
         self.program.globals[object.global.index()].element_name(element)
     }
 }
 
-/// Returns the instruction with labels that count from the start of all code.
-fn rebased(op: &Op, entry: u32) -> Op {
-    let mut op = op.clone();
-    let shift = |label: &mut Label| label.0 += entry;
-    match &mut op {
-        Op::Jump { to } => shift(to),
-        Op::Branch { then, otherwise, .. } => {
-            shift(then);
-            shift(otherwise);
-        }
-        Op::Receive { alternatives, after } => {
-            alternatives.iter_mut().for_each(|alternative| shift(&mut alternative.to));
-            after.iter_mut().for_each(shift);
-        }
-        _ => {}
-    }
-    op
-}
-
 /// Returns the value of an operand in the frame that starts at `base`.
 #[inline]
-pub(super) fn value(operand: Operand, stack: &[i32], base: u32) -> i32 {
+pub(crate) fn value(operand: Operand, stack: &[i32], base: u32) -> i32 {
     match operand {
         Operand::Slot(slot) => stack[(base + slot.0) as usize],
         Operand::Constant(value) => value,

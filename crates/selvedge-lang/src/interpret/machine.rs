@@ -13,50 +13,50 @@ use std::collections::{BTreeMap, VecDeque};
 
 use selvedge_core::{ObjectId, ThreadId};
 
-use crate::ir::{GlobalKind, ProcedureId};
+use crate::ir::{GlobalKind, ObjectRef, Operand, ProcedureId, Slot};
 
-use super::load::Loaded;
+use super::load::{Loaded, value};
 use super::names::Names;
 use super::record::Record;
 
 /// In the cell of a lock: it is free.
-pub(super) const FREE: i32 = 0;
+pub(crate) const FREE: i32 = 0;
 
 /// In the cell of a lock: this thread holds it.
 #[inline]
-pub(super) fn held_by(thread: usize) -> i32 {
+pub(crate) fn held_by(thread: usize) -> i32 {
     thread as i32 + 1
 }
 
 /// The whole state.
-pub(super) struct Machine {
-    pub(super) cells: Vec<i32>,
-    pub(super) threads: Vec<Thread>,
-    pub(super) stacks: Vec<Vec<i32>>,
-    pub(super) lists: Vec<VecDeque<i32>>,
-    pub(super) maps: Vec<BTreeMap<i32, i32>>,
+pub(crate) struct Machine {
+    pub(crate) cells: Vec<i32>,
+    pub(crate) threads: Vec<Thread>,
+    pub(crate) stacks: Vec<Vec<i32>>,
+    pub(crate) lists: Vec<VecDeque<i32>>,
+    pub(crate) maps: Vec<BTreeMap<i32, i32>>,
     /// Per reader-writer lock: who reads, by ascending numbers.
-    pub(super) readers: Vec<Vec<usize>>,
+    pub(crate) readers: Vec<Vec<usize>>,
     /// Per condition variable: the waiters, by ascending numbers.
-    pub(super) waiters: Vec<Vec<usize>>,
+    pub(crate) waiters: Vec<Vec<usize>>,
     /// Per thread, oldest first.
-    pub(super) mailboxes: Vec<VecDeque<Message>>,
+    pub(crate) mailboxes: Vec<VecDeque<Message>>,
 
     marks: Vec<Mark>,
     cell_log: Vec<Undo>,
     /// Old values in the stack of the thread whose step it is.
-    pub(super) local_log: Vec<Undo>,
-    pub(super) content_log: Vec<ContentUndo>,
+    pub(crate) local_log: Vec<Undo>,
+    pub(crate) content_log: Vec<ContentUndo>,
 
     /// Names of threads and objects; they outlive executions.
-    pub(super) names: Names,
-    pub(super) record: Record,
-    pub(super) budget: u64,
+    pub(crate) names: Names,
+    pub(crate) record: Record,
+    pub(crate) budget: u64,
 }
 
 /// What a thread is doing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Phase {
+pub(crate) enum Phase {
     /// Not spawned in this execution.
     Absent,
     /// Stands at a visible instruction.
@@ -74,29 +74,36 @@ pub(super) enum Phase {
     Failed,
 }
 
+impl Phase {
+    /// Returns whether the thread takes its next step at the operation where it stands.
+    pub(crate) fn is_at_operation(self) -> bool {
+        matches!(self, Phase::Ready | Phase::Woken | Phase::Passing)
+    }
+}
+
 /// A thread, except for its slots.
 #[derive(Clone, Copy)]
-pub(super) struct Thread {
-    pub(super) pc: u32,
+pub(crate) struct Thread {
+    pub(crate) pc: u32,
     /// Where the current frame starts in the stack.
-    pub(super) base: u32,
+    pub(crate) base: u32,
     /// Where the current frame ends.
-    pub(super) top: u32,
+    pub(crate) top: u32,
     /// Number of frames below the current one.
-    pub(super) depth: u32,
+    pub(crate) depth: u32,
     /// How many threads it has spawned.
-    pub(super) spawned: u32,
+    pub(crate) spawned: u32,
     /// How many messages it has sent.
-    pub(super) sent: u32,
+    pub(crate) sent: u32,
     /// The generation of the barrier at which it arrived last.
-    pub(super) generation: i32,
-    pub(super) phase: Phase,
+    pub(crate) generation: i32,
+    pub(crate) phase: Phase,
     /// Whether it has taken a step.
-    pub(super) begun: bool,
+    pub(crate) begun: bool,
 }
 
 impl Thread {
-    pub(super) const ABSENT: Thread = Thread {
+    pub(crate) const ABSENT: Thread = Thread {
         pc: 0,
         base: 0,
         top: 0,
@@ -109,19 +116,29 @@ impl Thread {
     };
 }
 
+/// Where an operation stands: a thread, and the program whose code it runs.
+#[derive(Clone, Copy)]
+pub(crate) struct At<'a> {
+    pub(crate) loaded: &'a Loaded,
+    /// The number of the thread.
+    pub(crate) me: usize,
+    /// The thread before the operation.
+    pub(crate) thread: &'a Thread,
+}
+
 /// A message in a mailbox.
 #[derive(Clone, Copy)]
-pub(super) struct Message {
-    pub(super) object: ObjectId,
+pub(crate) struct Message {
+    pub(crate) object: ObjectId,
     values: [i32; Message::LONGEST],
     length: u8,
 }
 
 impl Message {
-    /// The verifier refuses programs that send more values (`ir/verify/tables.rs`).
-    pub(super) const LONGEST: usize = 8;
+    /// The verifier refuses programs that send more values.
+    pub(crate) const LONGEST: usize = 8;
 
-    pub(super) fn new(object: ObjectId, values: impl Iterator<Item = i32>) -> Self {
+    pub(crate) fn new(object: ObjectId, values: impl Iterator<Item = i32>) -> Self {
         let mut message = Self { object, values: [0; Self::LONGEST], length: 0 };
         for value in values.take(Self::LONGEST) {
             message.values[usize::from(message.length)] = value;
@@ -130,7 +147,7 @@ impl Message {
         message
     }
 
-    pub(super) fn values(&self) -> &[i32] {
+    pub(crate) fn values(&self) -> &[i32] {
         &self.values[..usize::from(self.length)]
     }
 }
@@ -146,13 +163,13 @@ struct Mark {
 
 /// The old value of a cell or slot.
 #[derive(Clone, Copy)]
-pub(super) struct Undo {
+pub(crate) struct Undo {
     index: u32,
     old: i32,
 }
 
 /// How to take back a change of something that is not one number.
-pub(super) enum ContentUndo {
+pub(crate) enum ContentUndo {
     /// Another thread was changed.
     Thread(usize, Thread),
     ListPushed(usize),
@@ -172,7 +189,7 @@ pub(super) enum ContentUndo {
 
 impl Machine {
     /// Returns the initial state, except that no thread exists.
-    pub(super) fn new(loaded: &Loaded, budget: u64) -> Self {
+    pub(crate) fn new(loaded: &Loaded, budget: u64) -> Self {
         let program = &loaded.program;
         let mut lists = Vec::new();
         let mut maps = Vec::new();
@@ -216,42 +233,85 @@ impl Machine {
     }
 
     #[inline]
-    pub(super) fn set_cell(&mut self, index: u32, value: i32) {
+    pub(crate) fn set_cell(&mut self, index: u32, value: i32) {
         let cell = &mut self.cells[index as usize];
         self.cell_log.push(Undo { index, old: *cell });
         *cell = value;
     }
 
+    /// Returns where a thread stands.
+    #[inline]
+    pub(crate) fn at<'a>(&'a self, loaded: &'a Loaded, me: usize) -> At<'a> {
+        At { loaded, me, thread: &self.threads[me] }
+    }
+
+    #[inline]
+    pub(crate) fn value(&self, at: At<'_>, operand: Operand) -> i32 {
+        value(operand, &self.stacks[at.me], at.thread.base)
+    }
+
+    pub(crate) fn values(&self, at: At<'_>, operands: &[Operand]) -> Vec<i32> {
+        operands.iter().map(|&operand| self.value(at, operand)).collect()
+    }
+
+    /// Returns which element of its global an object reference means.
+    #[inline]
+    pub(crate) fn element(&self, at: At<'_>, object: ObjectRef) -> u32 {
+        self.value(at, object.index) as u32
+    }
+
+    /// Returns the cell of an object. Not for barriers.
+    #[inline]
+    pub(crate) fn cell(&self, at: At<'_>, object: ObjectRef) -> usize {
+        at.loaded.cell(object, self.element(at, object))
+    }
+
+    /// Returns the object with the number of its cell.
+    #[inline]
+    pub(crate) fn object(&self, at: At<'_>, object: ObjectRef) -> ObjectId {
+        ObjectId::new(self.cell(at, object))
+    }
+
+    /// Returns the index of an object's list, map, readers or waiters.
+    pub(crate) fn content(&self, at: At<'_>, object: ObjectRef) -> usize {
+        at.loaded.content(object, self.element(at, object))
+    }
+
+    /// Returns the name of an object as the user would write it.
+    pub(crate) fn name(&self, at: At<'_>, object: ObjectRef) -> String {
+        at.loaded.name(object, self.element(at, object) as usize)
+    }
+
     /// Writes a slot of the thread whose step it is.
     #[inline]
-    pub(super) fn set_local(&mut self, thread: usize, index: u32, value: i32) {
-        set(&mut self.stacks[thread], &mut self.local_log, index, value);
+    pub(crate) fn set_target(&mut self, at: At<'_>, target: Slot, value: i32) {
+        set(&mut self.stacks[at.me], &mut self.local_log, at.thread.base + target.0, value);
     }
 
     /// Changes a thread other than the one whose step it is.
-    pub(super) fn set_other(&mut self, thread: usize, state: Thread) {
+    pub(crate) fn set_other(&mut self, thread: usize, state: Thread) {
         let old = std::mem::replace(&mut self.threads[thread], state);
         self.content_log.push(ContentUndo::Thread(thread, old));
     }
 
     /// Returns how many steps were taken.
-    pub(super) fn steps(&self) -> usize {
+    pub(crate) fn steps(&self) -> usize {
         self.marks.len()
     }
 
     /// Returns how much the logs of cells and of contents hold.
-    pub(super) fn log_lengths(&self) -> (usize, usize) {
+    pub(crate) fn log_lengths(&self) -> (usize, usize) {
         (self.cell_log.len(), self.content_log.len())
     }
 
     /// Returns the cells that changed since the log was so long; some may be listed twice.
-    pub(super) fn cells_changed_since(&self, length: usize) -> impl Iterator<Item = u32> + '_ {
+    pub(crate) fn cells_changed_since(&self, length: usize) -> impl Iterator<Item = u32> + '_ {
         self.cell_log[length..].iter().map(|undo| undo.index)
     }
 
     /// Starts a step of `thread`, to be undone by [`Machine::undo_step`].
     #[inline]
-    pub(super) fn begin_step(&mut self, thread: usize) {
+    pub(crate) fn begin_step(&mut self, thread: usize) {
         self.marks.push(Mark {
             thread: thread as u32,
             cells: self.cell_log.len() as u32,
@@ -262,7 +322,7 @@ impl Machine {
     }
 
     /// Takes the most recent step back.
-    pub(super) fn undo_step(&mut self) {
+    pub(crate) fn undo_step(&mut self) {
         let Some(mark) = self.marks.pop() else { return };
         let thread = mark.thread as usize;
         for undo in self.cell_log.drain(mark.cells as usize..).rev() {
@@ -311,28 +371,28 @@ impl Machine {
         }
     }
 
-    pub(super) fn add_reader(&mut self, lock: usize, thread: usize) {
+    pub(crate) fn add_reader(&mut self, lock: usize, thread: usize) {
         insert_sorted(&mut self.readers[lock], thread);
         self.content_log.push(ContentUndo::ReaderAdded(lock, thread));
     }
 
-    pub(super) fn remove_reader(&mut self, lock: usize, thread: usize) {
+    pub(crate) fn remove_reader(&mut self, lock: usize, thread: usize) {
         remove_sorted(&mut self.readers[lock], thread);
         self.content_log.push(ContentUndo::ReaderRemoved(lock, thread));
     }
 
-    pub(super) fn add_waiter(&mut self, cond: usize, thread: usize) {
+    pub(crate) fn add_waiter(&mut self, cond: usize, thread: usize) {
         insert_sorted(&mut self.waiters[cond], thread);
         self.content_log.push(ContentUndo::WaiterAdded(cond, thread));
     }
 
-    pub(super) fn remove_waiter(&mut self, cond: usize, thread: usize) {
+    pub(crate) fn remove_waiter(&mut self, cond: usize, thread: usize) {
         remove_sorted(&mut self.waiters[cond], thread);
         self.content_log.push(ContentUndo::WaiterRemoved(cond, thread));
     }
 
     /// Adds the thread with the next free number to all tables.
-    pub(super) fn add_thread(
+    pub(crate) fn add_thread(
         &mut self,
         creator: Option<(ThreadId, u32)>,
         procedure: ProcedureId,
@@ -348,7 +408,7 @@ impl Machine {
 
 /// Writes a slot and logs its old value.
 #[inline]
-pub(super) fn set(stack: &mut [i32], log: &mut Vec<Undo>, index: u32, value: i32) {
+pub(crate) fn set(stack: &mut [i32], log: &mut Vec<Undo>, index: u32, value: i32) {
     let cell = &mut stack[index as usize];
     log.push(Undo { index, old: *cell });
     *cell = value;
@@ -356,7 +416,7 @@ pub(super) fn set(stack: &mut [i32], log: &mut Vec<Undo>, index: u32, value: i32
 
 /// Takes back what the log has from `mark` on.
 #[inline]
-pub(super) fn restore(stack: &mut [i32], log: &mut Vec<Undo>, mark: usize) {
+pub(crate) fn restore(stack: &mut [i32], log: &mut Vec<Undo>, mark: usize) {
     for undo in log.drain(mark..).rev() {
         stack[undo.index as usize] = undo.old;
     }

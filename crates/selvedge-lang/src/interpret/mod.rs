@@ -1,25 +1,19 @@
 //! Runs programs: the intermediate representation as a [`System`].
 //!
 //! Read `machine.rs` first: the state, and how steps are taken back. A step is performed in
-//! `step.rs`: one visible instruction (`execute.rs` and the files it names), then invisible ones
-//! (`invisible.rs`). What a step touches is said in `footprint.rs`, whether it can be taken in
-//! `enabled.rs`. Words are made only on demand: `fault.rs`, `describe.rs`, `ending.rs`.
+//! `step.rs`: one visible instruction, then invisible ones (`invisible.rs`). What an instruction touches and does,
+//! and when it can run, is said where the operation is: in `ops/`, outside of this folder. Words are made only on
+//! demand: `fault.rs`, `describe.rs`, `ending.rs`.
 
 mod awaited;
 mod conditions;
-mod containers;
 mod describe;
-mod enabled;
 mod ending;
-mod execute;
-mod fault;
-mod footprint;
+pub(crate) mod fault;
 mod foresight;
 mod invisible;
 mod load;
-mod locks;
-mod machine;
-mod messages;
+pub(crate) mod machine;
 mod names;
 mod record;
 mod step;
@@ -36,10 +30,13 @@ use selvedge_core::{
 };
 
 use crate::ir::Program;
+pub(crate) use awaited::Reads;
 use conditions::Analysis;
 pub use conditions::Caps;
-use load::Loaded;
-use machine::Machine;
+pub(crate) use fault::Failure;
+pub(crate) use load::Loaded;
+pub(crate) use machine::{At, FREE, Machine, Phase, held_by};
+pub(crate) use record::{Done, typed};
 
 /// Instructions that a step may run unless told otherwise. A step that runs more ends its execution: inconclusive.
 const DEFAULT_BUDGET: u64 = 1_000_000;
@@ -118,7 +115,7 @@ impl System for Interpreter {
 
     fn choices(&self, thread: ThreadId) -> u32 {
         let machine = self.machine.borrow();
-        machine.choices(&self.loaded, thread.index(), &machine.threads[thread.index()])
+        machine.choices(machine.at(&self.loaded, thread.index()))
     }
 
     fn pending(&mut self, step: Step, effect: &mut Effect) {

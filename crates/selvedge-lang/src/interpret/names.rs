@@ -7,8 +7,8 @@ use crate::ir::ProcedureId;
 /// Numbers given to threads and objects while running. They are kept for the whole search: the `nth` thread
 /// or message of a creator has the same number in every execution.
 #[derive(Default)]
-pub(super) struct Names {
-    pub(super) threads: Vec<ThreadName>,
+pub(crate) struct Names {
+    pub(crate) threads: Vec<ThreadName>,
     /// Per thread, the threads that it spawned in any execution.
     children: Vec<Vec<usize>>,
     /// Per thread, the messages that it sent in any execution.
@@ -19,18 +19,18 @@ pub(super) struct Names {
 }
 
 /// Who a thread is.
-pub(super) struct ThreadName {
+pub(crate) struct ThreadName {
     /// Who spawned it, and how many it spawned before; `None` for one that starts at the
     /// beginning.
-    pub(super) creator: Option<(ThreadId, u32)>,
+    pub(crate) creator: Option<(ThreadId, u32)>,
     /// What it runs; of a spawned thread, what it ran most recently.
-    pub(super) procedure: ProcedureId,
+    pub(crate) procedure: ProcedureId,
     mailbox: ObjectId,
 }
 
 /// What an object is that does not belong to a global.
 #[derive(Clone, Copy)]
-pub(super) enum Named {
+pub(crate) enum Named {
     Mailbox(ThreadId),
     Life(ThreadId),
     Wake(ThreadId),
@@ -39,11 +39,11 @@ pub(super) enum Named {
 
 impl Names {
     /// Objects are numbered from `first_free_object` on.
-    pub(super) fn behind(first_free_object: u32) -> Self {
+    pub(crate) fn behind(first_free_object: u32) -> Self {
         Self { first_free_object, ..Self::default() }
     }
 
-    pub(super) fn add_thread(&mut self, creator: Option<(ThreadId, u32)>, procedure: ProcedureId) {
+    pub(crate) fn add_thread(&mut self, creator: Option<(ThreadId, u32)>, procedure: ProcedureId) {
         let id = ThreadId::new(self.threads.len());
         let mailbox = self.add_object(Named::Mailbox(id));
         self.add_object(Named::Life(id));
@@ -58,26 +58,26 @@ impl Names {
         ObjectId::new(self.first_free_object as usize + self.objects.len() - 1)
     }
 
-    pub(super) fn object(&self, object: ObjectId) -> Option<Named> {
+    pub(crate) fn object(&self, object: ObjectId) -> Option<Named> {
         self.objects.get(object.index().checked_sub(self.first_free_object as usize)?).copied()
     }
 
-    pub(super) fn mailbox(&self, thread: usize) -> ObjectId {
+    pub(crate) fn mailbox(&self, thread: usize) -> ObjectId {
         self.threads[thread].mailbox
     }
 
     #[inline]
-    pub(super) fn life(&self, thread: usize) -> ObjectId {
+    pub(crate) fn life(&self, thread: usize) -> ObjectId {
         ObjectId::new(self.threads[thread].mailbox.index() + 1)
     }
 
-    pub(super) fn wake(&self, thread: usize) -> ObjectId {
+    pub(crate) fn wake(&self, thread: usize) -> ObjectId {
         ObjectId::new(self.threads[thread].mailbox.index() + 2)
     }
 
     /// Puts threads into an order that is the same in every system: by who created them, and when.
     /// Their numbers are not: they are given in the order in which an exploration meets them.
-    pub(super) fn sort(&self, threads: &mut [usize]) {
+    pub(crate) fn sort(&self, threads: &mut [usize]) {
         let is_spawned = |&thread: &usize| self.threads[thread].creator.is_some();
         if threads.iter().filter(|thread| is_spawned(thread)).nth(1).is_some() {
             threads.sort_by_cached_key(|&thread| self.lineage(thread));
@@ -100,16 +100,16 @@ impl Names {
         (is_spawned, path)
     }
 
-    pub(super) fn child(&self, creator: usize, nth: u32) -> Option<usize> {
+    pub(crate) fn child(&self, creator: usize, nth: u32) -> Option<usize> {
         self.children[creator].get(nth as usize).copied()
     }
 
-    pub(super) fn adopt(&mut self, creator: usize, child: usize) {
+    pub(crate) fn adopt(&mut self, creator: usize, child: usize) {
         self.children[creator].push(child);
     }
 
     /// Returns the object of the `nth` message of a thread.
-    pub(super) fn message(&mut self, sender: usize, nth: u32) -> ObjectId {
+    pub(crate) fn message(&mut self, sender: usize, nth: u32) -> ObjectId {
         if let Some(&known) = self.posts[sender].get(nth as usize) {
             return known;
         }

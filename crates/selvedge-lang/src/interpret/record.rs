@@ -1,15 +1,18 @@
 //! What the most recent step did: numbers only, so that writing it down costs next to nothing.
 
+use crate::ir::Type;
+
+use super::fault::value_text;
 use super::machine::Phase;
 
 /// What the most recent step did.
-pub(super) struct Record {
+pub(crate) struct Record {
     /// Whether steps are recorded; not while one is only tried.
-    pub(super) on: bool,
+    pub(crate) on: bool,
     /// Where the step's thread stood before it.
-    pub(super) pc: u32,
+    pub(crate) pc: u32,
     /// What it was doing before it.
-    pub(super) phase: Phase,
+    pub(crate) phase: Phase,
     /// The visible operations: one, or those of an atomic section.
     entries: Vec<Entry>,
     /// Arguments of the operations.
@@ -34,22 +37,39 @@ struct Entry {
 }
 
 /// One visible operation, for formatting: one that was done, or a pending one.
-pub(super) struct Done<'a> {
+pub(crate) struct Done<'a> {
     /// The instruction.
-    pub(super) pc: u32,
+    pub(crate) pc: u32,
+    /// What its thread was doing before it.
+    pub(crate) phase: Phase,
     /// Which element of the global it names.
-    pub(super) element: usize,
+    pub(crate) element: usize,
     /// The old value of what it wrote.
-    pub(super) old: i32,
+    pub(crate) old: i32,
     /// What it found out; `None` if it faulted or is pending.
-    pub(super) result: Option<i32>,
+    pub(crate) result: Option<i32>,
     /// Its arguments.
-    pub(super) values: &'a [i32],
+    pub(crate) values: &'a [i32],
+}
+
+impl Done<'_> {
+    /// Adds the result to a text, if there is one: "try_lock(m) → true".
+    pub(crate) fn with_result(&self, text: String, ty: Type) -> String {
+        match self.result {
+            Some(result) => format!("{text} → {}", value_text(result, ty)),
+            None => text,
+        }
+    }
+}
+
+/// "1, 5".
+pub(crate) fn typed(values: &[i32], ty: Type) -> String {
+    values.iter().map(|&value| value_text(value, ty)).collect::<Vec<_>>().join(", ")
 }
 
 impl Record {
     #[inline]
-    pub(super) fn start(&mut self, pc: u32, phase: Phase) {
+    pub(crate) fn start(&mut self, pc: u32, phase: Phase) {
         self.pc = pc;
         self.phase = phase;
         self.entries.clear();
@@ -57,7 +77,7 @@ impl Record {
     }
 
     #[inline]
-    pub(super) fn add(
+    pub(crate) fn add(
         &mut self,
         pc: u32,
         element: u32,
@@ -73,13 +93,14 @@ impl Record {
         self.entries.push(Entry { pc, element, old, result, values_end });
     }
 
-    pub(super) fn operations(&self) -> impl Iterator<Item = Done<'_>> {
+    pub(crate) fn operations(&self) -> impl Iterator<Item = Done<'_>> {
         let mut start = 0;
         self.entries.iter().map(move |entry| {
             let values = &self.values[start..entry.values_end as usize];
             start = entry.values_end as usize;
             Done {
                 pc: entry.pc,
+                phase: self.phase,
                 element: entry.element as usize,
                 old: entry.old,
                 result: entry.result,

@@ -3,13 +3,13 @@
 use selvedge_core::{Effect, Fault, Flexibility, Footprint, Mode, ObjectId, Status};
 
 use crate::ir::Op;
+use crate::ops::{Operation, Then};
 
 use super::awaited::{Receivers, Section, add_reads};
-use super::fault;
-use super::footprint::{flexibility, is_plain};
+use super::fault::{self, Failure};
 use super::invisible::{self, Pause};
 use super::load::Loaded;
-use super::machine::{Machine, Phase, Thread};
+use super::machine::{At, Machine, Phase, Thread};
 
 impl Machine {
     /// Takes a step that stays.
@@ -29,13 +29,20 @@ impl Machine {
         choice: u32,
         effect: &mut Effect,
     ) -> Result<(), BlockedAt> {
+        self.tentatively(me, |machine| match machine.perform(loaded, me, choice, effect) {
+            true => Ok(()),
+            false => Err(BlockedAt { pc: machine.threads[me].pc }),
+        })
+    }
+
+    /// Does something in a step of `me`, and takes it back.
+    fn tentatively<T>(&mut self, me: usize, act: impl FnOnce(&mut Self) -> T) -> T {
         self.record.on = false;
         self.begin_step(me);
-        let taken = self.perform(loaded, me, choice, effect);
-        let pc = self.threads[me].pc;
+        let result = act(self);
         self.undo_step();
         self.record.on = true;
-        if taken { Ok(()) } else { Err(BlockedAt { pc }) }
+        result
     }
 
     /// Returns the `await` that is false, if `me` stands at an atomic section and is blocked there.
@@ -59,7 +66,8 @@ impl Machine {
         let thread = self.threads[me];
         let tracks_end = self.tracks_end(loaded, me);
         effect.clear();
-        if !tracks_end && self.simple_effect(loaded, me, &thread, effect) {
+        let at = At { loaded, me, thread: &thread };
+        if !tracks_end && self.simple_effect(at, effect) {
             return;
         }
         let is_enabled = self.quick_status(loaded, me) == Some(Status::Enabled);
@@ -70,7 +78,7 @@ impl Machine {
             effect.fault = None;
             return;
         }
-        self.other_effect(loaded, me, &thread, choice, effect);
+        self.other_effect(at, choice, effect);
         self.add_begin(loaded, me, &thread, &mut effect.footprint);
         if may_end {
             effect.footprint.add(self.names.life(me), Mode::End);
@@ -85,11 +93,9 @@ impl Machine {
             self.pending(loaded, me, 0, &mut effect);
         } else {
             let mut budget = self.budget;
-            self.record.on = false;
-            self.begin_step(me);
-            self.run_section(loaded, me, &mut effect.footprint, &mut budget);
-            self.undo_step();
-            self.record.on = true;
+            self.tentatively(me, |machine| {
+                machine.run_section(loaded, me, &mut effect.footprint, &mut budget);
+            });
         }
         let own = effect.footprint.accesses().iter().filter(|access| !access.mode.is_cause());
         objects.extend(own.map(|access| access.object));
@@ -137,19 +143,20 @@ impl Machine {
             } else {
                 Flexibility::Conditional
             };
-            let pause = self.run_section(loaded, me, &mut effect.footprint, &mut budget);
+            let pause = Some(self.run_section(loaded, me, &mut effect.footprint, &mut budget));
             if let Some(section) = loaded.awaited(before.pc) {
                 self.add_awaited(section, me, &mut effect.footprint);
             }
             pause
         } else {
-            if !self.simple_effect(loaded, me, &before, effect) {
-                self.other_effect(loaded, me, &before, choice, effect);
+            let at = At { loaded, me, thread: &before };
+            if !self.simple_effect(at, effect) {
+                self.other_effect(at, choice, effect);
             }
             if self.tracks_end(loaded, me) {
                 raise_flexibility(loaded, &before, effect);
             }
-            self.run_one(loaded, me, &before, choice, &mut budget)
+            self.run_one(at, choice, &mut budget)
         };
         self.add_begin(loaded, me, &before, &mut effect.footprint);
         self.threads[me].begun = true;
@@ -177,72 +184,98 @@ impl Machine {
         effect.fault = Some(self.attribute(loaded, me, fault));
     }
 
-    /// Records the effect of reading or writing a variable. Returns false if it is something else.
+    /// Returns what a thread can do now; `None` if only a try can tell.
     #[inline]
-    fn simple_effect(
-        &self,
-        loaded: &Loaded,
-        me: usize,
-        thread: &Thread,
-        effect: &mut Effect,
-    ) -> bool {
-        let (variable, mode) = match loaded.op(thread.pc) {
-            Op::Read { variable, .. } => (*variable, Mode::Read),
-            Op::Write { variable, .. } => (*variable, Mode::Write),
-            _ => return false,
+    pub(super) fn quick_status(&self, loaded: &Loaded, me: usize) -> Option<Status> {
+        let thread = &self.threads[me];
+        let can_run = match thread.phase {
+            Phase::Ready | Phase::Woken | Phase::Passing => match loaded.op(thread.pc) {
+                Op::Variable(_) => true,
+                Op::AtomicBegin { .. } if loaded.foresight[thread.pc as usize].may_await => {
+                    return None;
+                }
+                op => op.operation().is_none_or(|op| op.can_run(self, At { loaded, me, thread })),
+            },
+            Phase::Absent => return Some(Status::Absent),
+            Phase::FaultsAtOnce => true,
+            Phase::Parked => return Some(Status::Parked),
+            Phase::Finished => return Some(Status::Finished),
+            Phase::Assumed => return Some(Status::Assumed),
+            Phase::Failed => return Some(Status::Failed),
         };
-        if thread.phase != Phase::Ready {
+        Some(if can_run { Status::Enabled } else { Status::Blocked })
+    }
+
+    /// Returns how many alternatives the pending step has.
+    #[inline]
+    pub(super) fn choices(&self, at: At<'_>) -> u32 {
+        match (at.thread.phase, at.loaded.op(at.thread.pc)) {
+            (_, Op::Variable(_)) => 1,
+            (Phase::Ready, op) => op.operation().map_or(1, |op| op.choices(self, at)),
+            _ => 1,
+        }
+    }
+
+    /// Records the effect of an operation on a variable that always accesses it in the same way. Returns false if
+    /// it is something else.
+    #[inline]
+    fn simple_effect(&self, at: At<'_>, effect: &mut Effect) -> bool {
+        let Op::Variable(op) = at.loaded.op(at.thread.pc) else { return false };
+        let Some(mode) = op.fixed_mode() else { return false };
+        if at.thread.phase != Phase::Ready {
             return false;
         }
-        effect.plain = loaded.globals[variable.global.index()].plain;
-        let object = ObjectId::new(self.cell_of(loaded, me, thread, variable));
-        effect.footprint.add(object, mode);
+        effect.plain = is_plain(at.loaded, op);
+        effect.footprint.add(self.object(at, op.variable()), mode);
         true
     }
 
     /// The effect of any visible operation that is not an atomic section.
-    fn other_effect(
-        &mut self,
-        loaded: &Loaded,
-        me: usize,
-        thread: &Thread,
-        choice: u32,
-        effect: &mut Effect,
-    ) {
-        effect.choices = self.choices(loaded, me, thread);
-        effect.flexibility = flexibility(loaded, thread, self.is_misuse(loaded, me, thread));
-        effect.plain = is_plain(loaded, thread);
-        self.footprint(loaded, me, thread, choice, &mut effect.footprint);
+    fn other_effect(&mut self, at: At<'_>, choice: u32, effect: &mut Effect) {
+        let operation = at.loaded.op(at.thread.pc).operation();
+        let (true, Some(op)) = (at.thread.phase.is_at_operation(), operation) else { return };
+        effect.choices = self.choices(at);
+        effect.flexibility = op.flexibility(self, at);
+        effect.plain = is_plain(at.loaded, op);
+        op.footprint(self, at, choice, &mut effect.footprint);
     }
 
     /// Runs one visible operation and the invisible code after it. Returns `None` if it blocks there.
     #[inline]
-    fn run_one(
-        &mut self,
-        loaded: &Loaded,
-        me: usize,
-        before: &Thread,
-        choice: u32,
-        budget: &mut u64,
-    ) -> Option<Pause> {
-        match before.phase {
-            Phase::Ready => {
-                if let Err(fault) = self.execute(loaded, me, before, choice) {
+    fn run_one(&mut self, at: At<'_>, choice: u32, budget: &mut u64) -> Option<Pause> {
+        match at.thread.phase {
+            Phase::Ready | Phase::Woken | Phase::Passing => {
+                if let Err(fault) = self.execute(at, choice) {
                     return Some(Pause::Fault(fault));
                 }
-                if self.threads[me].phase != Phase::Ready {
+                if self.threads[at.me].phase != Phase::Ready {
                     return None;
                 }
             }
-            Phase::FaultsAtOnce => self.threads[me].phase = Phase::Ready,
-            Phase::Woken => self.retake(loaded, me, before),
-            Phase::Passing => self.pass(loaded, me, before),
+            Phase::FaultsAtOnce => self.threads[at.me].phase = Phase::Ready,
             Phase::Absent | Phase::Parked | Phase::Finished | Phase::Assumed | Phase::Failed => {
                 debug_assert!(false, "a step of a thread that cannot take one");
                 return None;
             }
         }
-        Some(self.run_invisible(loaded, me, budget))
+        Some(self.run_invisible(at.loaded, at.me, budget))
+    }
+
+    /// Performs the visible instruction at which a thread stands, and moves past it. A thread that has to wait
+    /// afterwards gets another phase and stays where it is.
+    #[inline]
+    fn execute(&mut self, at: At<'_>, choice: u32) -> Result<(), Failure> {
+        let then = match at.loaded.op(at.thread.pc) {
+            Op::Variable(op) => op.execute(self, at, choice)?,
+            op => match op.operation() {
+                Some(op) => op.execute(self, at, choice)?,
+                None => Then::Next,
+            },
+        };
+        if then == Then::Next {
+            self.threads[at.me].pc += 1;
+        }
+        Ok(())
     }
 
     #[inline]
@@ -258,25 +291,41 @@ impl Machine {
         me: usize,
         footprint: &mut Footprint,
         budget: &mut u64,
-    ) -> Option<Pause> {
+    ) -> Pause {
         let mut open = 0;
         loop {
-            let pause = self.run_invisible(loaded, me, budget);
-            let thread = self.threads[me];
-            match pause {
-                Pause::Visible if matches!(loaded.op(thread.pc), Op::AtomicBegin { .. }) => {
-                    open += 1;
-                    self.threads[me].pc += 1;
-                }
-                Pause::Visible => {
-                    self.footprint(loaded, me, &thread, 0, footprint);
-                    if let Err(fault) = self.execute(loaded, me, &thread, 0) {
-                        return Some(Pause::Fault(fault));
-                    }
-                }
+            match self.run_inside(loaded, me, footprint, budget) {
+                Pause::Visible => open += 1,
                 Pause::AtomicEnd if open > 1 => open -= 1,
-                Pause::AtomicEnd => return Some(self.run_invisible(loaded, me, budget)),
-                pause => return Some(pause),
+                Pause::AtomicEnd => return self.run_invisible(loaded, me, budget),
+                pause => return pause,
+            }
+        }
+    }
+
+    /// Runs code as a part of one step, up to a border of an atomic section: past it, whether it begins there
+    /// ([`Pause::Visible`]) or ends.
+    fn run_inside(
+        &mut self,
+        loaded: &Loaded,
+        me: usize,
+        footprint: &mut Footprint,
+        budget: &mut u64,
+    ) -> Pause {
+        loop {
+            match self.run_invisible(loaded, me, budget) {
+                Pause::Visible => {}
+                pause => return pause,
+            }
+            let thread = self.threads[me];
+            let Some(op) = loaded.op(thread.pc).operation() else {
+                self.threads[me].pc += 1;
+                return Pause::Visible;
+            };
+            let at = At { loaded, me, thread: &thread };
+            op.footprint(self, at, 0, footprint);
+            if let Err(fault) = self.execute(at, 0) {
+                return Pause::Fault(fault);
             }
         }
     }
@@ -301,28 +350,15 @@ impl Machine {
         let mut stack = arguments.to_vec();
         stack.resize(entry.frame as usize, 0);
         self.stacks.push(stack);
-        self.record.on = false;
-        self.begin_step(me);
         let mut budget = self.budget;
-        let pause = loop {
-            let pause = self.run_invisible(loaded, me, &mut budget);
-            let thread = self.threads[me];
-            match pause {
-                Pause::Visible if matches!(loaded.op(thread.pc), Op::AtomicBegin { .. }) => {
-                    self.threads[me].pc += 1;
+        let pause = self.tentatively(me, |machine| {
+            loop {
+                match machine.run_inside(loaded, me, footprint, &mut budget) {
+                    Pause::Visible | Pause::AtomicEnd => {}
+                    pause => break pause,
                 }
-                Pause::AtomicEnd => {}
-                Pause::Visible => {
-                    self.footprint(loaded, me, &thread, 0, footprint);
-                    if let Err(fault) = self.execute(loaded, me, &thread, 0) {
-                        break Pause::Fault(fault);
-                    }
-                }
-                pause => break pause,
             }
-        };
-        self.undo_step();
-        self.record.on = true;
+        });
         self.threads.pop();
         self.stacks.pop();
         pause
@@ -350,33 +386,35 @@ struct BlockedAt {
 /// Returns whether only a try can tell what the pending step would touch. `may_end` tells whether it may
 /// end its thread and that is an access.
 fn is_unclear(loaded: &Loaded, thread: &Thread, may_end: bool) -> bool {
-    match (thread.phase, loaded.op(thread.pc)) {
-        (Phase::FaultsAtOnce, _) | (Phase::Ready, Op::AtomicBegin { .. }) => true,
-        // What follows these belongs to their second half.
-        (Phase::Ready, Op::Wait { .. } | Op::Arrive { .. }) => may_end,
-        _ => may_end && loaded.foresight[thread.pc as usize].may_go_on,
+    let op = loaded.op(thread.pc);
+    match thread.phase {
+        Phase::FaultsAtOnce => return true,
+        Phase::Ready if matches!(op, Op::AtomicBegin { .. }) => return true,
+        // What follows belongs to the second half.
+        Phase::Ready if op.operation().is_some_and(|op| op.facts().has_second_half) => {
+            return may_end;
+        }
+        _ => {}
     }
+    may_end && loaded.foresight[thread.pc as usize].may_go_on
 }
 
 /// Whether the thread's life ends in a step may depend on what the step finds: then its footprint
 /// depends on the state.
 fn raise_flexibility(loaded: &Loaded, thread: &Thread, effect: &mut Effect) {
     let foresight = loaded.foresight[thread.pc as usize];
-    let finds_something = matches!(
-        loaded.op(thread.pc),
-        Op::Read { .. }
-            | Op::Exchange { .. }
-            | Op::FetchAdd { .. }
-            | Op::Up { .. }
-            | Op::ReadContainer { .. }
-            | Op::ChangeContainer { .. }
-    );
-    if finds_something
-        && thread.phase == Phase::Ready
+    if thread.phase == Phase::Ready
         && foresight.may_end
         && foresight.may_go_on
         && effect.flexibility == Flexibility::Fixed
+        && loaded.op(thread.pc).operation().is_some_and(|op| op.facts().finds)
     {
         effect.flexibility = Flexibility::Conditional;
     }
+}
+
+/// Returns whether an operation reads or writes without synchronising anything: what can race.
+#[inline]
+fn is_plain<O: Operation + ?Sized>(loaded: &Loaded, op: &O) -> bool {
+    op.accessed().is_some_and(|object| loaded.globals[object.global.index()].plain)
 }

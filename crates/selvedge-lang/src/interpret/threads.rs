@@ -1,13 +1,13 @@
-//! Starting threads.
+//! Starts threads, and runs code beside them.
 
-use selvedge_core::{ThreadId, ViolationKind};
+use selvedge_core::ThreadId;
 
-use crate::ir::{Op, ProcedureId};
+use crate::ir::ProcedureId;
 
 use super::fault::{self, Failure};
 use super::invisible::{self, Pause};
 use super::load::Loaded;
-use super::machine::{Machine, Phase, Thread, restore};
+use super::machine::{At, Machine, Phase, Thread, restore};
 
 /// More threads than this in one execution are taken for a loop that never stops spawning: a violation, as the
 /// language says.
@@ -15,7 +15,7 @@ const MOST_THREADS: i32 = 4_096;
 
 impl Machine {
     /// Starts the threads of the beginning. Part of the initial state: not undone.
-    pub(super) fn start_static_threads(&mut self, loaded: &Loaded) {
+    pub(crate) fn start_static_threads(&mut self, loaded: &Loaded) {
         for thread in &loaded.program.threads {
             let number = self.add_thread(None, thread.procedure);
             self.threads[number] =
@@ -60,51 +60,57 @@ impl Machine {
         Thread { phase, ..thread }
     }
 
-    /// Returns the number of the thread that `creator` would spawn next.
-    pub(super) fn next_child(
-        &mut self,
-        creator: usize,
-        thread: &Thread,
-        procedure: ProcedureId,
-    ) -> usize {
-        if let Some(child) = self.names.child(creator, thread.spawned) {
+    /// Returns the number of the thread that is spawned next.
+    pub(crate) fn next_child(&mut self, at: At<'_>, procedure: ProcedureId) -> usize {
+        let nth = at.thread.spawned;
+        if let Some(child) = self.names.child(at.me, nth) {
             return child;
         }
-        let child = self.add_thread(Some((ThreadId::new(creator), thread.spawned)), procedure);
-        self.names.adopt(creator, child);
+        let child = self.add_thread(Some((ThreadId::new(at.me), nth)), procedure);
+        self.names.adopt(at.me, child);
         child
     }
 
     /// Returns whether one more thread would be too many.
-    pub(super) fn is_full(&self, loaded: &Loaded) -> bool {
+    pub(crate) fn is_full(&self, loaded: &Loaded) -> bool {
         self.cells[loaded.global_objects as usize] >= MOST_THREADS
     }
 
-    pub(super) fn spawn(
+    /// Spawns a thread. Returns its number.
+    pub(crate) fn start_child(
         &mut self,
-        loaded: &Loaded,
-        me: usize,
-        thread: &Thread,
-    ) -> Result<(), Failure> {
-        let Op::Spawn { procedure, arguments, target } = loaded.op(thread.pc) else {
-            return Ok(());
-        };
-        let arguments = self.values(me, thread, arguments);
-        self.record.add(thread.pc, 0, 0, Some(0), &arguments);
-        if self.is_full(loaded) {
-            let message = "too many threads: an execution can have 4,096".to_owned();
-            return Err(fault::violation(loaded, thread.pc, ViolationKind::Resources, message));
-        }
-        let child = self.next_child(me, thread, *procedure);
-        self.names.threads[child].procedure = *procedure;
-        let count = self.cells[loaded.global_objects as usize];
-        self.set_cell(loaded.global_objects, count + 1);
-        let state = self.started(loaded, child, *procedure, &arguments);
+        at: At<'_>,
+        procedure: ProcedureId,
+        arguments: &[i32],
+    ) -> usize {
+        let child = self.next_child(at, procedure);
+        self.names.threads[child].procedure = procedure;
+        let counter = at.loaded.global_objects;
+        self.set_cell(counter, self.cells[counter as usize] + 1);
+        let state = self.started(at.loaded, child, procedure, arguments);
         self.set_other(child, state);
-        self.threads[me].spawned += 1;
-        if let Some(target) = target {
-            self.set_local(me, thread.base + target.0, child as i32);
+        self.threads[at.me].spawned += 1;
+        child
+    }
+
+    /// Runs a guard on a stack of its own.
+    pub(crate) fn guard_holds(
+        &self,
+        at: At<'_>,
+        guard: ProcedureId,
+        arguments: Vec<i32>,
+    ) -> Result<bool, Failure> {
+        let entry = at.loaded.procedures[guard.index()];
+        let mut stack = arguments;
+        stack.resize(entry.frame as usize, 0);
+        let mut frame =
+            Thread { pc: entry.pc, top: entry.frame, phase: Phase::Ready, ..Thread::ABSENT };
+        let (mut log, mut budget) = (Vec::new(), self.budget);
+        match invisible::run(at.loaded, at.me, &mut frame, &mut stack, &mut log, &mut budget) {
+            Pause::Returned(result) => Ok(result == Some(1)),
+            Pause::Fault(fault) => Err(fault),
+            Pause::Endless => Err(fault::endless(self.budget)),
+            Pause::Visible | Pause::AtomicEnd | Pause::Blocked | Pause::Assumed => Ok(false),
         }
-        Ok(())
     }
 }

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use super::{
-    Alternative, Atomic, AtomicId, AtomicKind, BinaryOp, Change, GlobalId, GlobalKind, Instruction,
-    Label, ObjectRef, Op, Operand, Procedure, ProcedureId, Program, Query, Shown, Site, SiteId,
-    Slot, SlotInfo, StaticThread, Type, verify,
+    Atomic, AtomicId, AtomicKind, BinaryOp, Change, Choice, Compute, Container, GlobalId,
+    GlobalKind, Instruction, Label, Message, ObjectRef, Op, Operand, Procedure, ProcedureId,
+    Program, Query, Shown, Site, SiteId, Slot, SlotInfo, StaticThread, Thread, Type, Variable,
+    verify,
 };
+use crate::ops::Relabel;
 
 #[derive(Default)]
 pub(crate) struct Builder {
@@ -199,9 +201,13 @@ impl Body<'_> {
         Slot::new(slots.len() - 1)
     }
 
-    pub(crate) fn emit(&mut self, op: Op) {
+    pub(crate) fn emit(&mut self, op: impl Into<Op>) {
         let site = self.site;
-        self.own().code.push(Instruction { op, site });
+        self.own().code.push(Instruction { op: op.into(), site });
+    }
+
+    pub(crate) fn compute(&mut self, target: Slot, value: Compute) {
+        self.emit(Op::Compute { target, value });
     }
 
     pub(crate) fn label(&mut self) -> Label {
@@ -221,17 +227,14 @@ impl Body<'_> {
     }
 
     pub(crate) fn read(&mut self, variable: ObjectRef) -> Slot {
-        let ty = match self.program.globals[variable.global.index()].kind {
-            GlobalKind::Variable { ty, .. } => ty,
-            _ => Type::Int,
-        };
+        let ty = self.program.globals[variable.global.index()].value_type();
         let target = self.slot(ty);
-        self.emit(Op::Read { target, variable });
+        self.emit(Variable::Read { target, variable });
         target
     }
 
     pub(crate) fn write(&mut self, variable: ObjectRef, value: impl Into<Operand>) {
-        self.emit(Op::Write { variable, value: value.into() });
+        self.emit(Variable::Write { variable, value: value.into() });
     }
 
     pub(crate) fn binary(
@@ -240,16 +243,14 @@ impl Body<'_> {
         left: impl Into<Operand>,
         right: impl Into<Operand>,
     ) -> Slot {
-        use BinaryOp::{Add, Divide, Max, Min, Multiply, Remainder, Subtract};
-        let number = matches!(op, Add | Subtract | Multiply | Divide | Remainder | Min | Max);
-        let target = self.slot(if number { Type::Int } else { Type::Bool });
-        self.emit(Op::Binary { op, target, left: left.into(), right: right.into() });
+        let target = self.slot(op.result());
+        self.compute(target, Compute::Binary(op, left.into(), right.into()));
         target
     }
 
     pub(crate) fn index(&mut self, global: GlobalId, first: impl Into<Operand>) -> ObjectRef {
         let target = self.slot(Type::Int);
-        self.emit(Op::Index { target, global, first: first.into(), second: None });
+        self.compute(target, Compute::Index { global, first: first.into(), second: None });
         ObjectRef { global, index: target.into() }
     }
 
@@ -298,17 +299,18 @@ impl Body<'_> {
     pub(crate) fn query(&mut self, container: ObjectRef, query: Query) -> Slot {
         let truth = matches!(query, Query::Contains(_) | Query::Has(_));
         let target = self.slot(if truth { Type::Bool } else { Type::Int });
-        self.emit(Op::ReadContainer { target, container, query });
+        self.emit(Container::Ask { target, container, query });
         target
     }
 
     pub(crate) fn change(&mut self, container: ObjectRef, change: Change) {
-        self.emit(Op::ChangeContainer { container, change });
+        self.emit(Container::Change { container, change });
     }
 
     pub(crate) fn spawn(&mut self, procedure: ProcedureId, arguments: &[Operand]) -> Slot {
         let target = self.slot(Type::Thread);
-        self.emit(Op::Spawn { procedure, arguments: arguments.into(), target: Some(target) });
+        let arguments = arguments.into();
+        self.emit(Thread::Spawn { procedure, arguments, target: Some(target) });
         target
     }
 
@@ -320,36 +322,34 @@ impl Body<'_> {
     }
 
     pub(crate) fn send(&mut self, to: impl Into<Operand>, values: &[Operand]) {
-        self.emit(Op::Send { to: to.into(), values: values.into() });
+        self.emit(Message::Send { to: to.into(), values: values.into() });
     }
 
     pub(crate) fn choose(&mut self, low: i32, high: i32) -> Slot {
         let target = self.slot(Type::Int);
-        self.emit(Op::Choose { target, low: low.into(), high: high.into() });
+        self.emit(Choice::Choose { target, low: low.into(), high: high.into() });
         target
     }
 
     /// A loop that runs `times` times.
     pub(crate) fn repeat(&mut self, times: i32, write: impl FnOnce(&mut Self, Slot)) {
         let i = self.slot(Type::Int);
-        self.emit(Op::Copy { target: i, value: constant(0) });
+        self.compute(i, Compute::Copy(constant(0)));
         let (start, body, end) = (self.here(), self.label(), self.label());
         let more = self.binary(BinaryOp::Less, i, times);
         self.branch(more, body, end);
         self.place(body);
         write(self, i);
-        let op = BinaryOp::Add;
-        self.emit(Op::Binary { op, target: i, left: i.into(), right: constant(1) });
+        self.compute(i, Compute::Binary(BinaryOp::Add, i.into(), constant(1)));
         self.jump(start);
         self.place(end);
     }
 
     fn finish(self) {
-        let resolve = |label: &mut Label| {
-            if label.0 >= FIRST_LABEL {
-                *label = self.labels[(label.0 - FIRST_LABEL) as usize].expect("a label is placed");
-            }
-        };
+        let mut resolve = Relabel(|label: Label| match label.0.checked_sub(FIRST_LABEL) {
+            Some(number) => self.labels[number as usize].expect("a label is placed"),
+            None => label,
+        });
         let procedure = &mut self.program.procedures[self.id.index()];
         let ends = matches!(procedure.code.last().map(|last| &last.op), Some(Op::Return { .. }));
         if procedure.result.is_none() && !(ends && self.labels.is_empty()) {
@@ -357,19 +357,7 @@ impl Body<'_> {
             procedure.code.push(Instruction { op: Op::Return { value: None }, site });
         }
         for instruction in &mut procedure.code {
-            match &mut instruction.op {
-                Op::Jump { to } => resolve(to),
-                Op::Branch { then, otherwise, .. } => {
-                    resolve(then);
-                    resolve(otherwise);
-                }
-                Op::Receive { alternatives, after } => {
-                    let resolve_one = |alternative: &mut Alternative| resolve(&mut alternative.to);
-                    alternatives.iter_mut().for_each(resolve_one);
-                    after.iter_mut().for_each(resolve);
-                }
-                _ => {}
-            }
+            instruction.op = instruction.op.map(&mut resolve);
         }
     }
 }

@@ -3,8 +3,8 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::{
-    Alternative, AtomicKind, BinaryOp, Change, ConditionArgument, Global, GlobalKind,
-    GuardArgument, ObjectRef, Op, Operand, Pattern, Procedure, Program, Query, Type, UnaryOp,
+    AtomicKind, ConditionArgument, Global, GlobalKind, ObjectRef, Op, Operand, Procedure, Program,
+    Type,
 };
 
 impl Display for Program {
@@ -40,7 +40,7 @@ impl Display for Program {
     }
 }
 
-fn list<T: Display>(f: &mut Formatter<'_>, items: &[T]) -> fmt::Result {
+pub(crate) fn list<T: Display>(f: &mut Formatter<'_>, items: &[T]) -> fmt::Result {
     for (i, item) in items.iter().enumerate() {
         write!(f, "{}{item}", if i == 0 { "" } else { ", " })?;
     }
@@ -89,7 +89,7 @@ fn write_procedure(f: &mut Formatter<'_>, program: &Program, procedure: &Procedu
     writeln!(f, "  // {} slots", procedure.slots.len())?;
     for (at, instruction) in procedure.code.iter().enumerate() {
         write!(f, "{at:>5}  ")?;
-        OpText { program, op: &instruction.op }.fmt(f)?;
+        instruction.op.write(f, &Names { program })?;
         match program.sites.get(instruction.site.index()) {
             Some(site) => writeln!(f, "  // {}:{} {}", site.line, site.column, site.text)?,
             None => writeln!(f)?,
@@ -98,19 +98,18 @@ fn write_procedure(f: &mut Formatter<'_>, program: &Program, procedure: &Procedu
     Ok(())
 }
 
-/// An instruction with the names of what it refers to.
-struct OpText<'a> {
+/// The names of what instructions refer to.
+pub(crate) struct Names<'a> {
     program: &'a Program,
-    op: &'a Op,
 }
 
-impl OpText<'_> {
-    fn global(&self, id: super::GlobalId) -> String {
+impl Names<'_> {
+    pub(crate) fn global(&self, id: super::GlobalId) -> String {
         let known = self.program.globals.get(id.index());
         known.map_or_else(|| id.to_string(), |global| global.name.clone())
     }
 
-    fn object(&self, object: ObjectRef) -> String {
+    pub(crate) fn object(&self, object: ObjectRef) -> String {
         let name = self.global(object.global);
         let global = self.program.globals.get(object.global.index());
         match object.index {
@@ -119,7 +118,7 @@ impl OpText<'_> {
         }
     }
 
-    fn procedure(&self, id: super::ProcedureId) -> String {
+    pub(crate) fn procedure(&self, id: super::ProcedureId) -> String {
         let known = self.program.procedures.get(id.index());
         known.map_or_else(|| id.to_string(), |procedure| procedure.name.clone())
     }
@@ -132,26 +131,21 @@ impl OpText<'_> {
         };
         format!("{id}{kind} {}", atomic.name.as_deref().unwrap_or("_"))
     }
+}
 
-    fn local(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self.op {
-            Op::Copy { value, .. } => write!(f, "{value}"),
-            Op::Unary { op, value, .. } => write!(f, "{op} {value}"),
-            Op::Binary { op, left, right, .. } => write!(f, "{left} {op} {right}"),
-            Op::Index { global, first, second, .. } => {
-                write!(f, "index {} {first}", self.global(*global))?;
-                second.iter().try_for_each(|second| write!(f, " {second}"))
-            }
-            Op::ThreadIndex { first, count, index, .. } => {
-                write!(f, "thread {first}..{} [{index}]", first + count)
-            }
-            Op::Own { .. } => write!(f, "self"),
+impl Op {
+    fn write(&self, f: &mut Formatter<'_>, names: &Names<'_>) -> fmt::Result {
+        if let Some(target) = self.target() {
+            write!(f, "{target} = ")?;
+        }
+        match self {
+            Op::Compute { value, .. } => value.write(f, names),
             Op::Jump { to } => write!(f, "jump {to}"),
             Op::Branch { condition, then, otherwise } => {
                 write!(f, "if {condition} {then} else {otherwise}")
             }
             Op::Call { procedure, arguments, .. } => {
-                write!(f, "call {}(", self.procedure(*procedure))?;
+                write!(f, "call {}(", names.procedure(*procedure))?;
                 list(f, arguments)?;
                 write!(f, ")")
             }
@@ -163,103 +157,10 @@ impl OpText<'_> {
             }
             Op::Assume { condition } => write!(f, "assume {condition}"),
             Op::Await { condition } => write!(f, "await {condition}"),
-            Op::AtomicBegin { atomic } => write!(f, "begin {}", self.atomic(*atomic)),
-            Op::AtomicEnd { atomic } => write!(f, "end {}", self.atomic(*atomic)),
-            _ => self.visible(f),
+            Op::AtomicBegin { atomic } => write!(f, "begin {}", names.atomic(*atomic)),
+            Op::AtomicEnd { atomic } => write!(f, "end {}", names.atomic(*atomic)),
+            op => op.operation().map_or(Ok(()), |op| op.write(f, names)),
         }
-    }
-
-    fn visible(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let object = |object: &ObjectRef| self.object(*object);
-        match self.op {
-            Op::Read { variable, .. } => write!(f, "read {}", object(variable)),
-            Op::Write { variable, value } => write!(f, "write {} {value}", object(variable)),
-            Op::CompareExchange { variable, expected, new, .. } => {
-                write!(f, "compare_exchange {} {expected} {new}", object(variable))
-            }
-            Op::Exchange { variable, new, .. } => write!(f, "exchange {} {new}", object(variable)),
-            Op::FetchAdd { variable, delta, .. } => {
-                write!(f, "fetch_add {} {delta}", object(variable))
-            }
-            Op::Lock { mutex } => write!(f, "lock {}", object(mutex)),
-            Op::Unlock { mutex } => write!(f, "unlock {}", object(mutex)),
-            Op::TryLock { mutex, .. } => write!(f, "try_lock {}", object(mutex)),
-            Op::ReadLock { rwlock } => write!(f, "read_lock {}", object(rwlock)),
-            Op::ReadUnlock { rwlock } => write!(f, "read_unlock {}", object(rwlock)),
-            Op::TryReadLock { rwlock, .. } => write!(f, "try_read_lock {}", object(rwlock)),
-            Op::WriteLock { rwlock } => write!(f, "write_lock {}", object(rwlock)),
-            Op::WriteUnlock { rwlock } => write!(f, "write_unlock {}", object(rwlock)),
-            Op::TryWriteLock { rwlock, .. } => write!(f, "try_write_lock {}", object(rwlock)),
-            Op::Up { semaphore } => write!(f, "up {}", object(semaphore)),
-            Op::Down { semaphore } => write!(f, "down {}", object(semaphore)),
-            Op::TryDown { semaphore, .. } => write!(f, "try_down {}", object(semaphore)),
-            Op::Wait { cond, mutex } => write!(f, "wait {} {}", object(cond), object(mutex)),
-            Op::Signal { cond } => write!(f, "signal {}", object(cond)),
-            Op::Broadcast { cond } => write!(f, "broadcast {}", object(cond)),
-            Op::Arrive { barrier } => write!(f, "arrive {}", object(barrier)),
-            Op::ReadContainer { container, query, .. } => {
-                write!(f, "{query} of {}", object(container))
-            }
-            Op::ChangeContainer { container, change } => {
-                write!(f, "{change} of {}", object(container))
-            }
-            _ => self.concurrent(f),
-        }
-    }
-
-    fn concurrent(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self.op {
-            Op::Spawn { procedure, arguments, .. } => {
-                write!(f, "spawn {}(", self.procedure(*procedure))?;
-                list(f, arguments)?;
-                write!(f, ")")
-            }
-            Op::Join { thread } => write!(f, "join {thread}"),
-            Op::Send { to, values } => {
-                write!(f, "send {to} (")?;
-                list(f, values)?;
-                write!(f, ")")
-            }
-            Op::Receive { alternatives, after } => {
-                write!(f, "receive")?;
-                for alternative in alternatives {
-                    write!(f, " | ")?;
-                    self.alternative(f, alternative)?;
-                }
-                after.iter().try_for_each(|after| write!(f, " | after {after}"))
-            }
-            Op::Choose { low, high, .. } => write!(f, "choose {low}..{high}"),
-            Op::Yield => write!(f, "yield"),
-            _ => Ok(()),
-        }
-    }
-
-    fn alternative(&self, f: &mut Formatter<'_>, alternative: &Alternative) -> fmt::Result {
-        write!(f, "(")?;
-        list(f, &alternative.patterns)?;
-        write!(f, ")")?;
-        if let Some(guard) = &alternative.guard {
-            write!(f, " if {}(", self.procedure(guard.procedure))?;
-            list(f, &guard.arguments)?;
-            write!(f, ")")?;
-        }
-        write!(f, " {}", alternative.to)
-    }
-}
-
-impl Display for OpText<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        if let Some(target) = self.op.target() {
-            write!(f, "{target} = ")?;
-        }
-        self.local(f)
-    }
-}
-
-impl From<super::GlobalId> for ObjectRef {
-    /// Returns the only object of a declaration without dimensions.
-    fn from(global: super::GlobalId) -> Self {
-        Self { global, index: Operand::Constant(0) }
     }
 }
 
@@ -278,82 +179,6 @@ impl Display for Operand {
         match self {
             Operand::Slot(slot) => write!(f, "{slot}"),
             Operand::Constant(value) => write!(f, "{value}"),
-        }
-    }
-}
-
-impl Display for UnaryOp {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            UnaryOp::Negate => "neg",
-            UnaryOp::Not => "not",
-            UnaryOp::Abs => "abs",
-        })
-    }
-}
-
-impl Display for BinaryOp {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            BinaryOp::Add => "+",
-            BinaryOp::Subtract => "-",
-            BinaryOp::Multiply => "*",
-            BinaryOp::Divide => "/",
-            BinaryOp::Remainder => "%",
-            BinaryOp::Min => "min",
-            BinaryOp::Max => "max",
-            BinaryOp::Equal => "==",
-            BinaryOp::NotEqual => "!=",
-            BinaryOp::Less => "<",
-            BinaryOp::LessEqual => "<=",
-            BinaryOp::Greater => ">",
-            BinaryOp::GreaterEqual => ">=",
-        })
-    }
-}
-
-impl Display for Query {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            Query::Element(index) => write!(f, "element {index}"),
-            Query::Length => write!(f, "length"),
-            Query::Contains(value) => write!(f, "contains {value}"),
-            Query::Get(key) => write!(f, "get {key}"),
-            Query::GetOr(key, default) => write!(f, "get {key} or {default}"),
-            Query::Has(key) => write!(f, "has {key}"),
-        }
-    }
-}
-
-impl Display for Change {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            Change::Push(value) => write!(f, "push {value}"),
-            Change::Set(index, value) => write!(f, "set {index} {value}"),
-            Change::Pop(_) => write!(f, "pop"),
-            Change::PopFront(_) => write!(f, "pop_front"),
-            Change::Insert(key, value) => write!(f, "insert {key} {value}"),
-            Change::Remove(key) => write!(f, "remove {key}"),
-            Change::Clear => write!(f, "clear"),
-        }
-    }
-}
-
-impl Display for Pattern {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            Pattern::Equal(value) => write!(f, "{value}"),
-            Pattern::Bind(slot) => write!(f, "let {slot}"),
-            Pattern::Ignore => write!(f, "_"),
-        }
-    }
-}
-
-impl Display for GuardArgument {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            GuardArgument::Local(value) => write!(f, "{value}"),
-            GuardArgument::Element(index) => write!(f, "#{index}"),
         }
     }
 }

@@ -19,7 +19,7 @@
 //! - *Jumps.* A [`Label`] is the number of an instruction of the same procedure. The last
 //!   instruction must not fall off the end: finish with [`Op::Return`].
 //! - *Elements.* [`ObjectRef::index`] is 0 for an object without dimensions, a constant in range,
-//!   or a slot that **only** [`Op::Index`] instructions **of the same global** write. So an index
+//!   or a slot that **only** [`Compute::Index`] instructions **of the same global** write. So an index
 //!   is checked once, as invisible code, where `Index` stands. Two dimensions: `Index` makes one
 //!   flat index, row by row.
 //! - *Conditions.* `&&`, `||` and conditional expressions become [`Op::Branch`].
@@ -39,9 +39,9 @@
 //!   reads, computes and ends with [`Op::Await`]. Inside an atomic section it needs no section of
 //!   its own. The site of `Await` has the text of the condition.
 //! - *Scoped locks* are a lock and, on every way out, an unlock.
-//! - *`choose()`* is [`Op::Choose`] from 0 to 2 into a boolean slot.
+//! - *`choose()`* is [`Choice::Choose`] from 0 to 2 into a boolean slot.
 //! - *Thread handles.* A thread that starts at the beginning is the constant of its number;
-//!   `worker[i]` with an `i` that is not constant is [`Op::ThreadIndex`]; `self` is [`Op::Own`].
+//!   `worker[i]` with an `i` that is not constant is [`Compute::ThreadIndex`]; `self` is [`Compute::Own`].
 //! - *Guards* of `receive` and conditions of independence constraints are procedures of their own.
 //! - *`finally`* is a procedure without parameters and result. It runs as one look at the final
 //!   state: it needs no atomic section.
@@ -53,18 +53,22 @@ pub(crate) mod builder;
 mod display;
 mod identity;
 mod ids;
-mod op;
-mod parts;
+mod instruction;
+mod paths;
 mod queries;
 mod verify;
 
+pub use crate::ops::{
+    Alternative, Barrier, BinaryOp, Change, Choice, Code, Compute, Cond, Container, Domain, Form,
+    Guard, GuardArgument, Indexed, Lock, LockMode, MOST_ALTERNATIVES, Message, Op, Pattern, Query,
+    Range, Semaphore, Thread, UnaryOp, Variable,
+};
+pub(crate) use display::{Names, list};
 pub use identity::Identity;
 pub use ids::{AtomicId, GlobalId, Label, ProcedureId, SiteId, Slot};
-pub use op::{
-    Alternative, BinaryOp, Change, Guard, GuardArgument, Instruction, ObjectRef, Op, Operand,
-    Pattern, Query, UnaryOp,
-};
+pub use instruction::{Instruction, ObjectRef, Operand};
 pub use verify::verify;
+pub(crate) use verify::{Checked, Checker};
 
 /// A program, ready to be run or analysed.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -4,7 +4,7 @@
 //! (two for a barrier); then three per thread that starts at the beginning: its mailbox, its life,
 //! its wake-up. Those of spawned threads and of messages follow while the program runs.
 
-use super::{Global, GlobalId, GlobalKind, Op, Program, Site, SiteId, StaticThread};
+use super::{Global, GlobalId, GlobalKind, Program, Site, SiteId, StaticThread, Type};
 use selvedge_core::{ObjectId, Place};
 
 /// Objects per thread: mailbox, life, wake-up.
@@ -66,10 +66,8 @@ impl Program {
 
     /// Returns whether the end of a thread can be observed by others: there is a `send` or a `join`.
     pub fn observes_ends(&self) -> bool {
-        self.procedures
-            .iter()
-            .flat_map(|procedure| &procedure.code)
-            .any(|instruction| matches!(instruction.op, Op::Send { .. } | Op::Join { .. }))
+        let mut code = self.procedures.iter().flat_map(|procedure| &procedure.code);
+        code.any(|it| it.op.operation().is_some_and(|op| op.facts().observes_ends))
     }
 
     /// Returns a place in the source, for reports.
@@ -101,6 +99,14 @@ impl Global {
         if matches!(self.kind, GlobalKind::Barrier { .. }) { 2 } else { 1 }
     }
 
+    /// Returns the type of a variable; integers for all others.
+    pub fn value_type(&self) -> Type {
+        match self.kind {
+            GlobalKind::Variable { ty, .. } => ty,
+            _ => Type::Int,
+        }
+    }
+
     /// Returns the name of an element as the user would write it: `x`, `a[3]`, `grid[1][0]`.
     pub fn element_name(&self, element: usize) -> String {
         match self.dims[..] {
@@ -120,70 +126,6 @@ impl StaticThread {
         match self.index {
             Some(index) => format!("{}[{index}]", self.name),
             None => self.name.clone(),
-        }
-    }
-}
-
-impl Op {
-    /// Returns whether it is a step of its own outside of atomic sections.
-    pub fn is_visible(&self) -> bool {
-        !matches!(
-            self,
-            Op::Copy { .. }
-                | Op::Unary { .. }
-                | Op::Binary { .. }
-                | Op::Index { .. }
-                | Op::ThreadIndex { .. }
-                | Op::Own { .. }
-                | Op::Jump { .. }
-                | Op::Branch { .. }
-                | Op::Call { .. }
-                | Op::Return { .. }
-                | Op::Assert { .. }
-                | Op::Assume { .. }
-                | Op::AtomicEnd { .. }
-                | Op::Await { .. }
-        )
-    }
-
-    /// Returns whether it may stand in an atomic section: all but what waits or chooses by itself.
-    pub fn allowed_in_atomic(&self) -> bool {
-        !self.is_visible()
-            || matches!(
-                self,
-                Op::AtomicBegin { .. }
-                    | Op::Read { .. }
-                    | Op::Write { .. }
-                    | Op::CompareExchange { .. }
-                    | Op::Exchange { .. }
-                    | Op::FetchAdd { .. }
-                    | Op::Up { .. }
-                    | Op::ReadContainer { .. }
-                    | Op::ChangeContainer { .. }
-                    | Op::Spawn { .. }
-                    | Op::Send { .. }
-                    | Op::Yield
-            )
-    }
-
-    /// Returns whether it only looks: may stand in `finally` and in the condition of an independence
-    /// constraint. Changes there have no effect outside.
-    pub fn allowed_in_look(&self) -> bool {
-        self.allowed_in_atomic()
-            && !matches!(
-                self,
-                Op::Spawn { .. } | Op::Send { .. } | Op::Await { .. } | Op::Own { .. }
-            )
-    }
-}
-
-impl Op {
-    /// Returns whether it may reach an `await` before the next instruction, if these procedures do.
-    pub fn awaits(&self, awaiting: &[bool]) -> bool {
-        match self {
-            Op::Await { .. } => true,
-            Op::Call { procedure, .. } => awaiting[procedure.index()],
-            _ => false,
         }
     }
 }

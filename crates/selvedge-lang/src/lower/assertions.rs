@@ -1,10 +1,11 @@
 //! Assertions: each way on which one can fail shows what was read on that way.
 
 use super::Lowerer;
+use super::conditions::negated;
 use super::sites::MOST_SHOWN;
-use crate::check::tree::{Expr, ExprKind};
-use crate::ir::{Op, Operand, UnaryOp};
+use crate::ir::{Op, Operand};
 use crate::span::Span;
+use crate::tree::resolved::{Expr, ExprKind};
 
 impl Lowerer<'_> {
     pub(super) fn assertion(&mut self, condition: &Expr, message: Option<&str>) {
@@ -30,8 +31,10 @@ impl Lowerer<'_> {
                 self.code.place(done);
                 self.code.shown = Some(self.code.common(ways.if_true, after_right));
             }
-            ExprKind::Unary(UnaryOp::Not, inner)
-                if matches!(inner.kind, ExprKind::And(..) | ExprKind::Or(..)) =>
+            ExprKind::Op(op)
+                if negated(op).is_some_and(|inner| {
+                    matches!(inner.kind, ExprKind::And(..) | ExprKind::Or(..))
+                }) =>
             {
                 let [fine, failed] = [(); 2].map(|()| self.code.new_label());
                 let ways = self.condition(part, fine, failed);

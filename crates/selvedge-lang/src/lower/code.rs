@@ -2,18 +2,18 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::ast::LockOp;
-use crate::check::tree::{Local, LocalId};
 use crate::ir::{
     AtomicId, GlobalId, Instruction, Label, ObjectRef, Op, Operand, Procedure, Shown, SiteId, Slot,
     SlotInfo, Type,
 };
+use crate::ops::{LockMode, Part, Relabel};
+use crate::tree::resolved::{Local, LocalId};
 
 /// What must be undone when control leaves.
 #[derive(Clone, Debug)]
 pub(super) enum Scope {
     Loop { break_to: Label, continue_to: Label },
-    Lock { op: LockOp, object: ObjectRef, name: String },
+    Lock { mode: LockMode, object: ObjectRef, name: String },
     Atomic { atomic: AtomicId },
 }
 
@@ -83,11 +83,12 @@ impl Code {
         if !self.reachable {
             return;
         }
-        for_each_label(&op, |label| self.labels[label.index()].used = true);
-        self.reachable = !matches!(
-            op,
-            Op::Jump { .. } | Op::Branch { .. } | Op::Return { .. } | Op::Receive { .. }
-        );
+        op.for_each_part(|part| {
+            if let Part::Label(label) = part {
+                self.labels[label.index()].used = true;
+            }
+        });
+        self.reachable = op.falls_through();
         self.instructions.push(Instruction { op, site });
     }
 
@@ -163,8 +164,13 @@ impl Code {
         result: Option<Type>,
         atomic: Option<AtomicId>,
     ) -> Procedure {
+        let labels = &self.labels;
+        let mut resolve = Relabel(|label: Label| {
+            let at = labels[label.index()].at.expect("internal error: a label that is nowhere");
+            Label::new(at)
+        });
         for instruction in &mut self.instructions {
-            resolve(&mut instruction.op, &self.labels);
+            instruction.op = instruction.op.map(&mut resolve);
         }
         Procedure {
             name: name.to_owned(),
@@ -174,40 +180,6 @@ impl Code {
             atomic,
             code: self.instructions,
         }
-    }
-}
-
-fn for_each_label(op: &Op, mut visit: impl FnMut(Label)) {
-    match op {
-        Op::Jump { to } => visit(*to),
-        Op::Branch { then, otherwise, .. } => {
-            visit(*then);
-            visit(*otherwise);
-        }
-        Op::Receive { alternatives, after } => {
-            alternatives.iter().for_each(|alternative| visit(alternative.to));
-            after.iter().for_each(|label| visit(*label));
-        }
-        _ => {}
-    }
-}
-
-fn resolve(op: &mut Op, labels: &[LabelInfo]) {
-    let set = |label: &mut Label| {
-        let at = labels[label.index()].at.expect("internal error: a label that is nowhere");
-        *label = Label::new(at);
-    };
-    match op {
-        Op::Jump { to } => set(to),
-        Op::Branch { then, otherwise, .. } => {
-            set(then);
-            set(otherwise);
-        }
-        Op::Receive { alternatives, after } => {
-            alternatives.iter_mut().for_each(|alternative| set(&mut alternative.to));
-            after.iter_mut().for_each(set);
-        }
-        _ => {}
     }
 }
 

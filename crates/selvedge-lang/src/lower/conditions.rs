@@ -1,11 +1,14 @@
 //! Conditions as jumps; `&&`, `||` and `if` as values.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use super::Lowerer;
-use crate::check::tree::{Element, Expr, ExprKind, LocalId, Query};
-use crate::ir::{Label, Op, Operand, Shown, Slot, UnaryOp};
+use crate::ir::{Label, Operand, ProcedureId, Shown, Slot};
+use crate::ops::{Compute, Nothing, Op, Parts, Pattern, UnaryOp};
 use crate::span::Span;
+use crate::tree::Resolved;
+use crate::tree::resolved::{Block, Element, Expr, ExprKind, Leaf, LocalId};
 
 /// The values that were surely read on the way to each outcome of a condition.
 #[derive(Default)]
@@ -17,11 +20,13 @@ pub(super) struct Ways {
 impl Lowerer<'_> {
     /// Goes to one of two labels.
     pub(super) fn condition(&mut self, expr: &Expr, if_true: Label, if_false: Label) -> Ways {
+        if let ExprKind::Op(op) = &expr.kind
+            && let Some(inner) = negated(op)
+        {
+            let ways = self.condition(inner, if_false, if_true);
+            return Ways { if_true: ways.if_false, if_false: ways.if_true };
+        }
         match &expr.kind {
-            ExprKind::Unary(UnaryOp::Not, inner) => {
-                let ways = self.condition(inner, if_false, if_true);
-                Ways { if_true: ways.if_false, if_false: ways.if_true }
-            }
             ExprKind::And(left, right) => {
                 let middle = self.code.new_label();
                 let left = self.condition(left, middle, if_false);
@@ -60,7 +65,7 @@ impl Lowerer<'_> {
         let before = self.code.shown.clone();
         let site = self.sites.plain(expr.span);
         let [if_true, if_false, end] = [(); 3].map(|()| self.code.new_label());
-        let target = wanted.unwrap_or_else(|| self.code.temporary(expr.ty));
+        let target = wanted.unwrap_or_else(|| self.code.temporary(expr.ty()));
         match &expr.kind {
             ExprKind::If { condition, then, otherwise } => {
                 self.condition(condition, if_true, if_false);
@@ -73,10 +78,10 @@ impl Lowerer<'_> {
             _ => {
                 self.condition(expr, if_true, if_false);
                 self.code.place(if_true);
-                self.code.emit(Op::Copy { target, value: Operand::Constant(1) }, site);
+                self.code.emit(copy(target, Operand::Constant(1)), site);
                 self.code.emit(Op::Jump { to: end }, site);
                 self.code.place(if_false);
-                self.code.emit(Op::Copy { target, value: Operand::Constant(0) }, site);
+                self.code.emit(copy(target, Operand::Constant(0)), site);
             }
         }
         self.code.place(end);
@@ -106,58 +111,55 @@ pub(super) fn locals_in(expr: &Expr) -> BTreeSet<LocalId> {
 
 fn collect(expr: &Expr, locals: &mut BTreeSet<LocalId>) {
     match &expr.kind {
-        ExprKind::Constant(_) | ExprKind::Own | ExprKind::Choose(None) => {}
-        ExprKind::Local(local) => {
+        ExprKind::Leaf(Leaf::Constant(_)) => {}
+        ExprKind::Leaf(Leaf::Local(local)) => {
             locals.insert(*local);
         }
-        ExprKind::Read(element)
-        | ExprKind::TryLock { target: element, .. }
-        | ExprKind::TryDown(element)
-        | ExprKind::Pop { list: element, .. } => collect_element(element, locals),
-        ExprKind::Unary(_, operand) => collect(operand, locals),
-        ExprKind::Binary(_, left, right)
-        | ExprKind::And(left, right)
-        | ExprKind::Or(left, right) => {
+        ExprKind::Leaf(Leaf::Thread { index, .. }) => {
+            index.iter().for_each(|index| collect(index, locals));
+        }
+        ExprKind::And(left, right) | ExprKind::Or(left, right) => {
             collect(left, locals);
             collect(right, locals);
         }
         ExprKind::If { condition, then, otherwise } => {
             [condition, then, otherwise].into_iter().for_each(|part| collect(part, locals));
         }
-        ExprKind::Call { args, .. } | ExprKind::Spawn { args, .. } => {
-            args.iter().for_each(|arg| collect(arg, locals));
-        }
-        ExprKind::CompareExchange { variable, expected, new } => {
-            collect_element(variable, locals);
-            collect(expected, locals);
-            collect(new, locals);
-        }
-        ExprKind::Exchange { variable, new: value }
-        | ExprKind::FetchAdd { variable, delta: value } => {
-            collect_element(variable, locals);
-            collect(value, locals);
-        }
-        ExprKind::Choose(Some(range)) => {
-            collect(&range.0, locals);
-            collect(&range.1, locals);
-        }
-        ExprKind::Query { container, query } => {
-            collect_element(container, locals);
-            match query {
-                Query::Length => {}
-                Query::Element(key) | Query::Contains(key) | Query::Get(key) | Query::Has(key) => {
-                    collect(key, locals);
-                }
-                Query::GetOr(key, default) => {
-                    collect(key, locals);
-                    collect(default, locals);
-                }
-            }
-        }
-        ExprKind::Thread { index, .. } => index.iter().for_each(|index| collect(index, locals)),
+        ExprKind::Op(op) => drop(op.map(&mut Collect(locals))),
     }
 }
 
-fn collect_element(element: &Element, locals: &mut BTreeSet<LocalId>) {
-    element.indices.iter().for_each(|index| collect(index, locals));
+struct Collect<'l>(&'l mut BTreeSet<LocalId>);
+
+impl Parts<Resolved, Nothing> for Collect<'_> {
+    fn value(&mut self, value: &Expr) {
+        collect(value, self.0);
+    }
+
+    fn object(&mut self, object: &Element) {
+        object.indices.iter().for_each(|index| collect(index, self.0));
+    }
+
+    fn target(&mut self, (): &()) {}
+
+    fn local(&mut self, _: &LocalId) {}
+
+    fn label(&mut self, _: &Rc<Block>) {}
+
+    fn routine(&mut self, _: &ProcedureId) {}
+
+    fn guard(&mut self, _: &Expr, _: &[Pattern<Resolved>]) {}
+}
+
+/// Returns what is negated.
+pub(super) fn negated(op: &Op<Resolved>) -> Option<&Expr> {
+    match op {
+        Op::Compute { value: Compute::Unary(UnaryOp::Not, inner), .. } => Some(inner),
+        _ => None,
+    }
+}
+
+/// Returns the instruction that copies a value.
+pub(super) fn copy(target: Slot, value: Operand) -> Op {
+    Op::Compute { target, value: Compute::Copy(value) }
 }

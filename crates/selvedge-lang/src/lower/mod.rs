@@ -7,23 +7,22 @@ mod assertions;
 mod code;
 mod conditions;
 mod expressions;
-mod messages;
 mod objects;
+mod operations;
 mod sites;
 mod statements;
 
 use std::collections::BTreeMap;
 
-use crate::check::tree::{self, SectionId};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::ir::{
     Atomic, AtomicId, AtomicKind, Condition, ConditionArgument, Independence, Op, Procedure,
     ProcedureId, Program, Slot, StaticThread, Type,
 };
 use crate::span::Span;
+use crate::tree::resolved::{self as tree, SectionId, SectionLocal};
 use code::{Code, Scope};
 use sites::Sites;
-use tree::SectionLocal;
 
 /// A procedure has at most so many slots. Beyond: an error.
 const MAX_SLOTS: usize = 65_535;
@@ -121,9 +120,9 @@ impl<'t> Lowerer<'t> {
         let site = self.sites.plain(routine.span);
         self.code.emit(Op::AtomicBegin { atomic }, site);
         self.code.scopes.push(Scope::Atomic { atomic });
-        self.statements(&routine.body.statements);
+        self.statements(&routine.body.block.statements);
         self.code.scopes.pop();
-        let site = self.sites.plain(closing_brace(routine.body.span));
+        let site = self.sites.plain(closing_brace(routine.body.block.span));
         self.code.emit(Op::AtomicEnd { atomic }, site);
         let (name, params) = (&routine.name, routine.params);
         self.end(id, name, params, routine.result, Some(atomic), &routine.body);
@@ -138,7 +137,7 @@ impl<'t> Lowerer<'t> {
         body: &tree::Body,
     ) {
         self.start(id, body);
-        self.statements(&body.statements);
+        self.statements(&body.block.statements);
         self.end(id, name, params, result, None, body);
     }
 
@@ -158,10 +157,10 @@ impl<'t> Lowerer<'t> {
         body: &tree::Body,
     ) {
         // A function does not get here: the checker wants a `return` on every path.
-        let site = self.sites.plain(closing_brace(body.span));
+        let site = self.sites.plain(closing_brace(body.block.span));
         self.code.emit(Op::Return { value: None }, site);
         let code = std::mem::take(&mut self.code);
-        self.check_slots(&code, name, body.span);
+        self.check_slots(&code, name, body.block.span);
         self.procedures[id.index()] = Some(code.finish(name, params, result, atomic));
     }
 

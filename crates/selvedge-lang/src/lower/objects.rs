@@ -2,9 +2,9 @@
 
 use super::Lowerer;
 use super::code::constant_of;
-use crate::check::tree::{Element, Expr};
-use crate::ir::{ObjectRef, Op, Operand, Type};
+use crate::ir::{Compute, ObjectRef, Op, Operand, Type};
 use crate::span::Span;
+use crate::tree::resolved::{Element, Expr};
 
 impl Lowerer<'_> {
     /// Computes the indices, and says which object it is.
@@ -19,8 +19,8 @@ impl Lowerer<'_> {
         }
         let target = self.code.index_temporary(global);
         let site = self.sites.plain(element.span);
-        let op = Op::Index { target, global, first: *first, second: rest.first().copied() };
-        self.code.emit(op, site);
+        let value = Compute::Index { global, first: *first, second: rest.first().copied() };
+        self.code.emit(Op::Compute { target, value }, site);
         ObjectRef { global, index: Operand::Slot(target) }
     }
 
@@ -53,7 +53,8 @@ impl Lowerer<'_> {
         let site = self.sites.plain(span);
         let target = self.code.temporary(Type::Thread);
         let first = u32::try_from(first).expect("internal error: too many threads");
-        self.code.emit(Op::ThreadIndex { target, first, count, index }, site);
+        let value = Compute::ThreadIndex { first, count, index };
+        self.code.emit(Op::Compute { target, value }, site);
         Operand::Slot(target)
     }
 }

@@ -2,10 +2,11 @@
 
 use super::Lowerer;
 use super::code::Scope;
-use crate::ast::LockOp;
-use crate::check::tree::{Element, Expr, ExprKind, LocalId, SectionId, Stmt, StmtKind};
-use crate::ir::{AtomicKind, BinaryOp, Change, ObjectRef, Op, Operand, Query, Shown, Type};
+use super::conditions::copy;
+use crate::ir::{AtomicKind, Operand, Shown, Type};
+use crate::ops::{BinaryOp, Change, Compute, Container, Lock, LockMode, Op, Query, Variable};
 use crate::span::Span;
+use crate::tree::resolved::{Assignment, Block, Element, Expr, LocalId, SectionId, Stmt, StmtKind};
 
 impl Lowerer<'_> {
     pub(super) fn statements(&mut self, statements: &[Stmt]) {
@@ -23,94 +24,51 @@ impl Lowerer<'_> {
     fn statement(&mut self, statement: &Stmt) {
         let span = statement.span;
         match &statement.kind {
-            StmtKind::SetLocal { local, value } => {
+            StmtKind::Set(Assignment::Local { local, value }) => {
                 let target = self.code.local(*local);
                 self.value_into(value, target);
             }
-            StmtKind::SetShared { target, op, value } => self.set_shared(target, *op, value, span),
-            StmtKind::SetEntry { container, is_map, key, op, value } => {
+            StmtKind::Set(Assignment::Shared { target, op, value }) => {
+                self.set_shared(target, *op, value, span);
+            }
+            StmtKind::Set(Assignment::Entry { container, is_map, key, op, value }) => {
                 self.set_entry(container, *is_map, key, (*op, value), span);
             }
             StmtKind::Expr(expr) => self.discard(expr),
-            StmtKind::Call { routine, args } => {
-                let arguments = self.values(args);
-                self.emit(Op::Call { procedure: *routine, arguments, target: None }, span);
+            StmtKind::If { branches, otherwise } => {
+                self.if_statement(branches, otherwise.as_ref(), span);
             }
-            StmtKind::If { branches, otherwise } => self.if_statement(branches, otherwise, span),
             StmtKind::While { condition, body } => self.while_statement(condition, body, span),
             StmtKind::For { index, low, high, body } => {
                 self.for_statement(*index, [low, high], body, span);
             }
             StmtKind::Break | StmtKind::Continue => self.loop_exit(&statement.kind, span),
-            StmtKind::Return(value) => {
+            StmtKind::Lock { mode, target, body } => {
+                self.lock_statement(*mode, target, body.as_ref(), span);
+            }
+            StmtKind::Atomic { section, body } => self.atomic(section.as_ref(), body, span),
+            StmtKind::Block(block) => self.statements(&block.statements),
+            StmtKind::Skip => {}
+            StmtKind::Op(Op::Return { value }) => {
                 let value = value.as_ref().map(|value| self.value(value));
                 self.unwind(0, span);
                 self.emit(Op::Return { value }, span);
             }
-            StmtKind::Assert { condition, message } => {
+            StmtKind::Op(Op::Assert { condition, message }) => {
                 self.assertion(condition, message.as_deref());
             }
-            StmtKind::Assume(condition) => {
+            StmtKind::Op(Op::Assume { condition }) => {
                 let value = self.value(condition);
                 self.emit(Op::Assume { condition: value }, condition.span);
             }
-            StmtKind::Await(condition) => self.await_statement(condition, span),
-            StmtKind::Lock { op, target, body } => {
-                self.lock_statement(*op, target, body.as_deref(), span);
-            }
-            StmtKind::Unlock { op, target } => {
-                let object = self.object(target);
-                self.emit(unlock(*op, object), span);
-            }
-            StmtKind::Receive { alternatives, after } => {
-                self.receive(alternatives, after.as_deref(), span);
-            }
-            StmtKind::Atomic { section, body } => self.atomic(section.as_ref(), body, span),
-            StmtKind::Block(statements) => self.statements(statements),
-            StmtKind::Skip => {}
-            kind => self.simple(kind, span),
+            StmtKind::Op(Op::Await { condition }) => self.await_statement(condition, span),
+            StmtKind::Op(op) => self.operation_statement(op, span),
         }
     }
 
-    /// Statements that are one instruction after the evaluation of their operands.
-    fn simple(&mut self, kind: &StmtKind, span: Span) {
-        let op = match kind {
-            StmtKind::Wait { cond, mutex } => {
-                let cond = self.object(cond);
-                Op::Wait { cond, mutex: self.object(mutex) }
-            }
-            StmtKind::Signal(cond) => Op::Signal { cond: self.object(cond) },
-            StmtKind::Broadcast(cond) => Op::Broadcast { cond: self.object(cond) },
-            StmtKind::Up(semaphore) => Op::Up { semaphore: self.object(semaphore) },
-            StmtKind::Down(semaphore) => Op::Down { semaphore: self.object(semaphore) },
-            StmtKind::Arrive(barrier) => Op::Arrive { barrier: self.object(barrier) },
-            StmtKind::Push { list, value } => {
-                let container = self.object(list);
-                let change = Change::Push(self.value(value));
-                Op::ChangeContainer { container, change }
-            }
-            StmtKind::Remove { map, key } => {
-                let container = self.object(map);
-                let change = Change::Remove(self.value(key));
-                Op::ChangeContainer { container, change }
-            }
-            StmtKind::Clear(container) => {
-                Op::ChangeContainer { container: self.object(container), change: Change::Clear }
-            }
-            StmtKind::Send { target, message } => {
-                let to = self.value(target);
-                Op::Send { to, values: self.values(message) }
-            }
-            StmtKind::Join(handle) => Op::Join { thread: self.value(handle) },
-            StmtKind::Yield => Op::Yield,
-            _ => unreachable!("internal error: lowered by `statement`"),
-        };
-        self.emit(op, span);
-    }
-
-    fn emit(&mut self, op: Op, span: Span) {
+    fn emit(&mut self, op: impl Into<Op>, span: Span) {
         let site = self.sites.plain(span);
-        self.code.emit(op, site);
+        self.code.emit(op.into(), site);
     }
 
     fn set_shared(&mut self, target: &Element, op: Option<BinaryOp>, value: &Expr, span: Span) {
@@ -119,11 +77,11 @@ impl Lowerer<'_> {
             None => self.value(value),
             Some(op) => {
                 let old = self.code.temporary(Type::Int);
-                self.emit(Op::Read { target: old, variable }, target.span);
+                self.emit(Variable::Read { target: old, variable }, target.span);
                 self.updated(op, Operand::Slot(old), self.written(target), value, span)
             }
         };
-        self.emit(Op::Write { variable, value }, span);
+        self.emit(Variable::Write { variable, value }, span);
     }
 
     fn set_entry(
@@ -142,12 +100,12 @@ impl Lowerer<'_> {
             Some(op) => {
                 let old = self.code.temporary(Type::Int);
                 let query = if is_map { Query::Get(key) } else { Query::Element(key) };
-                self.emit(Op::ReadContainer { target: old, container, query }, place);
+                self.emit(Container::Ask { target: old, container, query }, place);
                 self.updated(op, Operand::Slot(old), self.sites.one_line(place), value, span)
             }
         };
         let change = if is_map { Change::Insert(key, value) } else { Change::Set(key, value) };
-        self.emit(Op::ChangeContainer { container, change }, span);
+        self.emit(Container::Change { container, change }, span);
     }
 
     /// `old op value`, for `+=` and the like; `name` is what it is assigned to.
@@ -164,20 +122,22 @@ impl Lowerer<'_> {
         let old_shown = Shown { name, value: old, ty: Type::Int };
         let shown = std::iter::once(old_shown).chain(self.named(value, right)).collect();
         let site = self.sites.showing(span, shown);
-        self.code.emit(Op::Binary { op, target, left: old, right }, site);
+        let value = Compute::Binary(op, old, right);
+        self.code.emit(Op::Compute { target, value }, site);
         Operand::Slot(target)
     }
 
-    fn if_statement(&mut self, branches: &[(Expr, Vec<Stmt>)], otherwise: &[Stmt], span: Span) {
+    fn if_statement(&mut self, branches: &[(Expr, Block)], otherwise: Option<&Block>, span: Span) {
+        let otherwise = otherwise.map_or(&[][..], |block| &block.statements);
         let end = self.code.new_label();
-        for (i, (condition, statements)) in branches.iter().enumerate() {
+        for (i, (condition, block)) in branches.iter().enumerate() {
             let [then, next] = [(); 2].map(|()| self.code.new_label());
             let last = i + 1 == branches.len() && otherwise.is_empty();
             let mark = self.code.mark();
             self.condition(condition, then, next);
             self.code.release(mark);
             self.code.place(then);
-            self.statements(statements);
+            self.statements(&block.statements);
             if !last {
                 self.jump(end, span);
             }
@@ -187,13 +147,13 @@ impl Lowerer<'_> {
         self.code.place(end);
     }
 
-    fn while_statement(&mut self, condition: &Expr, body: &[Stmt], span: Span) {
+    fn while_statement(&mut self, condition: &Expr, body: &Block, span: Span) {
         let [head, inside, end] = [(); 3].map(|()| self.code.new_label());
         self.code.place(head);
         let mark = self.code.mark();
-        match condition.kind {
+        match condition.as_constant() {
             // `loop` and `while true`: no test.
-            ExprKind::Constant(value) if value != 0 => {}
+            Some(value) if value != 0 => {}
             _ => {
                 self.condition(condition, inside, end);
                 self.code.place(inside);
@@ -201,19 +161,13 @@ impl Lowerer<'_> {
         }
         self.code.release(mark);
         self.code.scopes.push(Scope::Loop { break_to: end, continue_to: head });
-        self.statements(body);
+        self.statements(&body.statements);
         self.code.scopes.pop();
         self.jump(head, span);
         self.code.place(end);
     }
 
-    fn for_statement(
-        &mut self,
-        index: LocalId,
-        [low, high]: [&Expr; 2],
-        body: &[Stmt],
-        span: Span,
-    ) {
+    fn for_statement(&mut self, index: LocalId, [low, high]: [&Expr; 2], body: &Block, span: Span) {
         let [head, inside, next, end] = [(); 4].map(|()| self.code.new_label());
         let index = self.code.local(index);
         // Both bounds are evaluated once; the body may change the variables in them.
@@ -226,28 +180,28 @@ impl Lowerer<'_> {
             slot => self.copy(slot, high.span),
         };
         let header = self.sites.header(span);
-        self.code.emit(Op::Copy { target: index, value: first }, header);
+        self.code.emit(copy(index, first), header);
         self.code.place(head);
         let condition = self.code.temporary(Type::Bool);
         let left = Operand::Slot(index);
-        let less = Op::Binary { op: BinaryOp::Less, target: condition, left, right: limit };
-        self.code.emit(less, header);
+        let less = Compute::Binary(BinaryOp::Less, left, limit);
+        self.code.emit(Op::Compute { target: condition, value: less }, header);
         let condition = Operand::Slot(condition);
         self.code.emit(Op::Branch { condition, then: inside, otherwise: end }, header);
         self.code.place(inside);
         self.code.scopes.push(Scope::Loop { break_to: end, continue_to: next });
-        self.statements(body);
+        self.statements(&body.statements);
         self.code.scopes.pop();
         self.code.place(next);
-        let right = Operand::Constant(1);
-        self.code.emit(Op::Binary { op: BinaryOp::Add, target: index, left, right }, header);
+        let next = Compute::Binary(BinaryOp::Add, left, Operand::Constant(1));
+        self.code.emit(Op::Compute { target: index, value: next }, header);
         self.code.emit(Op::Jump { to: head }, header);
         self.code.place(end);
     }
 
     fn copy(&mut self, value: Operand, span: Span) -> Operand {
         let target = self.code.temporary(Type::Int);
-        self.emit(Op::Copy { target, value }, span);
+        self.emit(copy(target, value), span);
         Operand::Slot(target)
     }
 
@@ -272,21 +226,27 @@ impl Lowerer<'_> {
     fn leave(&mut self, scope: Scope, span: Span) {
         match scope {
             Scope::Loop { .. } => {}
-            Scope::Lock { op, object, name } => {
-                let site = self.sites.implied(span, format!("{} {name}", op.unlock_word()));
-                self.code.emit(unlock(op, object), site);
+            Scope::Lock { mode, object, name } => {
+                let site = self.sites.implied(span, format!("{} {name}", mode.unlock_word()));
+                self.code.emit(Lock::Release { mode, lock: object }.into(), site);
             }
             Scope::Atomic { atomic } => self.emit(Op::AtomicEnd { atomic }, span),
         }
     }
 
-    fn lock_statement(&mut self, op: LockOp, target: &Element, body: Option<&[Stmt]>, span: Span) {
+    fn lock_statement(
+        &mut self,
+        mode: LockMode,
+        target: &Element,
+        body: Option<&Block>,
+        span: Span,
+    ) {
         let object = self.object(target);
         let site = self.sites.header(span);
-        self.code.emit(lock(op, object), site);
+        self.code.emit(Lock::Acquire { mode, lock: object }.into(), site);
         let Some(body) = body else { return };
-        self.code.scopes.push(Scope::Lock { op, object, name: self.written(target) });
-        self.statements(body);
+        self.code.scopes.push(Scope::Lock { mode, object, name: self.written(target) });
+        self.statements(&body.statements);
         self.close_scope(span);
     }
 
@@ -297,7 +257,7 @@ impl Lowerer<'_> {
         self.leave(scope.expect("internal error: a scope closed twice"), brace);
     }
 
-    fn atomic(&mut self, section: Option<&(SectionId, String)>, body: &[Stmt], span: Span) {
+    fn atomic(&mut self, section: Option<&(SectionId, String)>, body: &Block, span: Span) {
         let name = section.map(|(_, name)| name.clone());
         let atomic = self.add_atomic(name, AtomicKind::Block);
         if let Some((section, _)) = section {
@@ -306,7 +266,7 @@ impl Lowerer<'_> {
         let site = self.sites.header(span);
         self.code.emit(Op::AtomicBegin { atomic }, site);
         self.code.scopes.push(Scope::Atomic { atomic });
-        self.statements(body);
+        self.statements(&body.statements);
         self.close_scope(span);
     }
 
@@ -320,21 +280,5 @@ impl Lowerer<'_> {
         if let Some(atomic) = atomic {
             self.emit(Op::AtomicEnd { atomic }, span);
         }
-    }
-}
-
-fn lock(op: LockOp, object: ObjectRef) -> Op {
-    match op {
-        LockOp::Mutex => Op::Lock { mutex: object },
-        LockOp::Read => Op::ReadLock { rwlock: object },
-        LockOp::Write => Op::WriteLock { rwlock: object },
-    }
-}
-
-fn unlock(op: LockOp, object: ObjectRef) -> Op {
-    match op {
-        LockOp::Mutex => Op::Unlock { mutex: object },
-        LockOp::Read => Op::ReadUnlock { rwlock: object },
-        LockOp::Write => Op::WriteUnlock { rwlock: object },
     }
 }

@@ -1,10 +1,12 @@
 //! Expressions, by precedence climbing.
 
 use super::{MAX_HEIGHT, Parsed, Parser, Reported};
-use crate::ast::{BinaryOp, Expr, ExprKind, Ident, Place, UnaryOp};
 use crate::diagnostic::Diagnostic;
 use crate::lexer::{Token, TokenKind};
+use crate::ops::{BinaryOp, Choice, Compute, Op, Thread, UnaryOp};
 use crate::span::Span;
+use crate::tree::Written;
+use crate::tree::written::{Expr, ExprKind, Ident, Leaf, Place};
 
 /// How tightly operators bind, the loosest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,9 +39,13 @@ impl Parser<'_, '_> {
             self.bump();
             let right = self.binary(tighter(op_level))?;
             let span = left.span.to(right.span);
-            let height = left.height.max(right.height) + 1;
-            let kind = ExprKind::Binary { op, left: Box::new(left), right: Box::new(right) };
-            left = self.limited(Expr { kind, span, height })?;
+            let known = left.known.max(right.known) + 1;
+            let kind = match op {
+                Infix::And => ExprKind::And(Box::new(left), Box::new(right)),
+                Infix::Or => ExprKind::Or(Box::new(left), Box::new(right)),
+                Infix::Op(op) => computed(Compute::Binary(op, left, right)),
+            };
+            left = self.limited(Expr { kind, known, span })?;
             compared &= op_level == Level::Comparison;
         }
         match is_bitwise(self.peek()) {
@@ -73,7 +79,7 @@ impl Parser<'_, '_> {
 
     /// Passes `expression` on if its tree is not too deep.
     fn limited(&mut self, expression: Expr) -> Parsed<Expr> {
-        if expression.height <= MAX_HEIGHT {
+        if expression.known <= MAX_HEIGHT {
             return Ok(expression);
         }
         let message = format!("an expression of more than {MAX_HEIGHT} operators in a row");
@@ -92,15 +98,11 @@ impl Parser<'_, '_> {
         if let (UnaryOp::Negate, TokenKind::Int(value)) = (op, self.peek()) {
             let span = token.span.to(self.bump().span);
             let value = i32::try_from(-i64::from(value));
-            return Ok(leaf(ExprKind::Int(value.unwrap_or(i32::MIN)), span));
+            return Ok(leaf(Leaf::Int(value.unwrap_or(i32::MIN)), span));
         }
         let operand = self.nested(Self::unary)?;
-        let (span, height) = (token.span.to(operand.span), operand.height + 1);
-        self.limited(Expr {
-            kind: ExprKind::Unary { op, operand: Box::new(operand) },
-            span,
-            height,
-        })
+        let (span, known) = (token.span.to(operand.span), operand.known + 1);
+        self.limited(Expr { kind: computed(Compute::Unary(op, operand)), known, span })
     }
 
     fn primary(&mut self) -> Parsed<Expr> {
@@ -109,11 +111,11 @@ impl Parser<'_, '_> {
             TokenKind::Int(value) => self.int(token, value),
             TokenKind::True | TokenKind::False => {
                 self.bump();
-                Ok(leaf(ExprKind::Bool(token.kind == TokenKind::True), token.span))
+                Ok(leaf(Leaf::Bool(token.kind == TokenKind::True), token.span))
             }
             TokenKind::SelfHandle => {
                 self.bump();
-                Ok(leaf(ExprKind::SelfHandle, token.span))
+                Ok(leaf(Leaf::SelfHandle, token.span))
             }
             TokenKind::Name => self.name_expression(token),
             TokenKind::LeftParen => self.parenthesised(),
@@ -152,7 +154,7 @@ impl Parser<'_, '_> {
             self.diagnostics.add(error.help("integers go from -2147483648 to 2147483647"));
             0
         });
-        Ok(leaf(ExprKind::Int(value), token.span))
+        Ok(leaf(Leaf::Int(value), token.span))
     }
 
     fn name_expression(&mut self, token: Token) -> Parsed<Expr> {
@@ -163,19 +165,20 @@ impl Parser<'_, '_> {
                 self.bump();
                 let args = self.args()?;
                 let span = name.span.to(self.previous());
-                let height = 1 + tallest(&args);
-                self.limited(Expr { kind: ExprKind::Call { name, args }, span, height })
+                let known = 1 + tallest(&args);
+                let kind = ExprKind::Leaf(Leaf::Call { name, args });
+                self.limited(Expr { kind, known, span })
             }
             TokenKind::Dot => {
                 self.bump();
                 let field = self.ident("the name of a variable of the block")?;
                 let span = name.span.to(field.span);
-                Ok(leaf(ExprKind::Field { base: name, field }, span))
+                Ok(leaf(Leaf::Field { base: name, field }, span))
             }
             _ => {
                 let place = self.place(name)?;
-                let (span, height) = (place.span, 1 + tallest(&place.indices));
-                self.limited(Expr { kind: ExprKind::Place(place), span, height })
+                let (span, known) = (place.span, 1 + tallest(&place.indices));
+                self.limited(Expr { kind: ExprKind::Leaf(Leaf::Place(place)), known, span })
             }
         }
     }
@@ -206,8 +209,9 @@ impl Parser<'_, '_> {
         let open = self.bump();
         let inner = self.expression()?;
         let close = self.expect(TokenKind::RightParen, " to close the parenthesis")?;
-        let (span, height) = (open.span.to(close.span), inner.height + 1);
-        self.limited(Expr { kind: ExprKind::Paren(Box::new(inner)), span, height })
+        let (span, known) = (open.span.to(close.span), inner.known + 1);
+        let kind = ExprKind::Leaf(Leaf::Paren(Box::new(inner)));
+        self.limited(Expr { kind, known, span })
     }
 
     fn if_expression(&mut self) -> Parsed<Expr> {
@@ -225,13 +229,13 @@ impl Parser<'_, '_> {
             _ => self.braced("after `else`")?,
         };
         let span = word.span.to(self.previous());
-        let height = 1 + condition.height.max(then.height).max(otherwise.height);
+        let known = 1 + condition.known.max(then.known).max(otherwise.known);
         let kind = ExprKind::If {
             condition: Box::new(condition),
             then: Box::new(then),
             otherwise: Box::new(otherwise),
         };
-        self.limited(Expr { kind, span, height })
+        self.limited(Expr { kind, known, span })
     }
 
     /// `{ expression }`
@@ -252,15 +256,15 @@ impl Parser<'_, '_> {
         self.expect(TokenKind::LeftParen, " as in `choose(0..3)` or `choose()`")?;
         if self.eat(TokenKind::RightParen) {
             let span = word.span.to(self.previous());
-            return Ok(leaf(ExprKind::Choose { range: None }, span));
+            return Ok(leaf(Leaf::Choose, span));
         }
         let low = self.expression()?;
         self.expect(TokenKind::DotDot, " and the end of the range, as in `choose(0..3)`")?;
         let high = self.expression()?;
         let close = self.expect(TokenKind::RightParen, " after the range")?;
-        let (span, height) = (word.span.to(close.span), 1 + low.height.max(high.height));
-        let kind = ExprKind::Choose { range: Some(Box::new((low, high))) };
-        self.limited(Expr { kind, span, height })
+        let (span, known) = (word.span.to(close.span), 1 + low.known.max(high.known));
+        let kind = operation(Choice::Choose { target: (), low, high });
+        self.limited(Expr { kind, known, span })
     }
 
     fn spawn(&mut self) -> Parsed<Expr> {
@@ -268,8 +272,10 @@ impl Parser<'_, '_> {
         let name = self.ident("the name of a procedure after `spawn`")?;
         self.expect(TokenKind::LeftParen, " and the arguments, as in `spawn worker(1)`")?;
         let args = self.args()?;
-        let (span, height) = (word.span.to(self.previous()), 1 + tallest(&args));
-        self.limited(Expr { kind: ExprKind::Spawn { name, args }, span, height })
+        let (span, known) = (word.span.to(self.previous()), 1 + tallest(&args));
+        let (procedure, target) = (name, Some(()));
+        let kind = operation(Thread::Spawn { procedure, arguments: args.into(), target });
+        self.limited(Expr { kind, known, span })
     }
 }
 
@@ -278,18 +284,33 @@ fn is_bitwise(kind: TokenKind) -> bool {
     matches!(kind, BitAnd | BitOr | BitXor | BitNot | ShiftLeft | ShiftRight)
 }
 
-fn leaf(kind: ExprKind, span: Span) -> Expr {
-    Expr { kind, span, height: 1 }
+pub(super) fn leaf(leaf: Leaf, span: Span) -> Expr {
+    Expr { kind: ExprKind::Leaf(leaf), known: 1, span }
 }
 
-fn tallest(expressions: &[Expr]) -> u32 {
-    expressions.iter().map(|expression| expression.height).max().unwrap_or(0)
+fn operation(op: impl Into<Op<Written>>) -> ExprKind {
+    ExprKind::Op(Box::new(op.into()))
 }
 
-fn binary_op(kind: TokenKind) -> Option<(BinaryOp, Level)> {
-    Some(match kind {
-        TokenKind::Or => (BinaryOp::Or, Level::Or),
-        TokenKind::And => (BinaryOp::And, Level::And),
+fn computed(value: Compute<Written>) -> ExprKind {
+    operation(Op::Compute { target: (), value })
+}
+
+pub(super) fn tallest(expressions: &[Expr]) -> u32 {
+    expressions.iter().map(|expression| expression.known).max().unwrap_or(0)
+}
+
+/// What stands between two operands.
+enum Infix {
+    And,
+    Or,
+    Op(BinaryOp),
+}
+
+fn binary_op(kind: TokenKind) -> Option<(Infix, Level)> {
+    let (op, level) = match kind {
+        TokenKind::Or => return Some((Infix::Or, Level::Or)),
+        TokenKind::And => return Some((Infix::And, Level::And)),
         TokenKind::Equal => (BinaryOp::Equal, Level::Comparison),
         TokenKind::NotEqual => (BinaryOp::NotEqual, Level::Comparison),
         TokenKind::Less => (BinaryOp::Less, Level::Comparison),
@@ -302,7 +323,8 @@ fn binary_op(kind: TokenKind) -> Option<(BinaryOp, Level)> {
         TokenKind::Slash => (BinaryOp::Divide, Level::Product),
         TokenKind::Percent => (BinaryOp::Remainder, Level::Product),
         _ => return None,
-    })
+    };
+    Some((Infix::Op(op), level))
 }
 
 /// Returns the level of the right operand: operators of one level group to the left.

@@ -1,13 +1,13 @@
 //! Declarations.
 
 use super::{Parsed, Parser, Reported};
-use crate::ast::{
-    ConstDecl, Finally, Ident, Independent, IndependentSide, Initial, Item, ObjectDecl, ObjectKind,
-    Param, Replicas, Routine, ThreadDecl,
-};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::ir::Type;
 use crate::lexer::TokenKind;
+use crate::tree::written::{
+    ConstDecl, Finally, Ident, Independent, IndependentSide, Initial, Item, ObjectDecl, ObjectKind,
+    Param, Replicas, Routine, ThreadDecl,
+};
 
 impl Parser<'_, '_> {
     pub(super) fn item(&mut self) -> Parsed<Item> {
@@ -124,7 +124,7 @@ impl Parser<'_, '_> {
     }
 
     /// `[n]`, `[n][m]`
-    fn sizes(&mut self) -> Parsed<Vec<crate::ast::Expr>> {
+    fn sizes(&mut self) -> Parsed<Vec<crate::tree::written::Expr>> {
         let mut sizes = Vec::new();
         while self.peek() == TokenKind::LeftBracket {
             let open = self.bump();

@@ -8,10 +8,10 @@ mod expressions;
 mod items;
 mod statements;
 
-use crate::ast::{Block, File, Ident, Item};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::lexer::{Token, TokenKind, lex};
 use crate::span::Span;
+use crate::tree::written::{Block, File, Ident, Item};
 
 /// How deep blocks and parentheses may nest: what follows the tree recurses. Beyond: an error.
 pub(crate) const MAX_NESTING: u32 = 100;

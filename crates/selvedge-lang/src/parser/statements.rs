@@ -1,12 +1,13 @@
 //! Statements.
 
+use super::expressions::{leaf, tallest};
 use super::{Parsed, Parser, Reported, starts_item};
-use crate::ast::{
-    Alternative, AssignOp, Block, Expr, ExprKind, LockOp, Pattern, Place, Stmt, StmtKind,
-};
 use crate::diagnostic::Diagnostic;
 use crate::lexer::{TokenKind, string_value};
+use crate::ops::{Alternative, BinaryOp, Choice, Lock, LockMode, Message, Op, Pattern, Thread};
 use crate::span::Span;
+use crate::tree::Written;
+use crate::tree::written::{Assignment, Block, Expr, ExprKind, Leaf, Place, Stmt, StmtKind};
 
 impl Parser<'_, '_> {
     /// Returns the next statement; on an error, `None`, and the parser stands at the one after it.
@@ -34,8 +35,8 @@ impl Parser<'_, '_> {
             T::If => self.if_statement(),
             T::While => self.while_statement(),
             T::Loop => {
-                self.bump();
-                Ok(StmtKind::Loop { body: self.block("after `loop`")? })
+                let condition = leaf(Leaf::Bool(true), self.bump().span);
+                Ok(StmtKind::While { condition, body: self.block("after `loop`")? })
             }
             T::For => self.for_statement(),
             T::Return => self.return_statement(),
@@ -43,16 +44,16 @@ impl Parser<'_, '_> {
             T::Break => self.keyword_alone(StmtKind::Break),
             T::Continue => self.keyword_alone(StmtKind::Continue),
             T::Skip => self.keyword_alone(StmtKind::Skip),
-            T::Yield => self.keyword_alone(StmtKind::Yield),
-            T::Assume => self.keyword_and_expression(StmtKind::Assume),
-            T::Await => self.keyword_and_expression(StmtKind::Await),
-            T::Join => self.keyword_and_expression(StmtKind::Join),
-            T::Lock => self.lock_statement(LockOp::Mutex),
-            T::ReadLock => self.lock_statement(LockOp::Read),
-            T::WriteLock => self.lock_statement(LockOp::Write),
-            T::Unlock => self.unlock_statement(LockOp::Mutex),
-            T::ReadUnlock => self.unlock_statement(LockOp::Read),
-            T::WriteUnlock => self.unlock_statement(LockOp::Write),
+            T::Yield => self.keyword_alone(StmtKind::Op(Choice::Yield.into())),
+            T::Assume => self.keyword_and_expression(|condition| Op::Assume { condition }),
+            T::Await => self.keyword_and_expression(|condition| Op::Await { condition }),
+            T::Join => self.keyword_and_expression(|thread| Thread::Join { thread }.into()),
+            T::Lock => self.lock_statement(LockMode::Mutex),
+            T::ReadLock => self.lock_statement(LockMode::Read),
+            T::WriteLock => self.lock_statement(LockMode::Write),
+            T::Unlock => self.unlock_statement(LockMode::Mutex),
+            T::ReadUnlock => self.unlock_statement(LockMode::Read),
+            T::WriteUnlock => self.unlock_statement(LockMode::Write),
             T::Send => self.send_statement(),
             T::Receive => self.receive_statement(),
             T::Atomic => self.atomic_statement(),
@@ -100,11 +101,11 @@ impl Parser<'_, '_> {
         Ok(kind)
     }
 
-    fn keyword_and_expression(&mut self, make: fn(Expr) -> StmtKind) -> Parsed<StmtKind> {
+    fn keyword_and_expression(&mut self, make: fn(Expr) -> Op<Written>) -> Parsed<StmtKind> {
         let word = self.bump().span.of(self.text);
         let expression = self.expression()?;
         self.expect_semicolon(&format!(" after `{word}`"));
-        Ok(make(expression))
+        Ok(StmtKind::Op(make(expression)))
     }
 
     fn let_statement(&mut self) -> Parsed<StmtKind> {
@@ -119,7 +120,7 @@ impl Parser<'_, '_> {
         self.expect(TokenKind::Assign, " and the value of the variable")?;
         let value = self.expression()?;
         self.expect_semicolon(" after `let`");
-        Ok(StmtKind::Let { name, ty, value })
+        Ok(StmtKind::Set(Assignment::Let { name, ty, value }))
     }
 
     fn if_statement(&mut self) -> Parsed<StmtKind> {
@@ -165,7 +166,7 @@ impl Parser<'_, '_> {
             _ => Some(self.expression()?),
         };
         self.expect_semicolon(" after `return`");
-        Ok(StmtKind::Return(value))
+        Ok(StmtKind::Op(Op::Return { value }))
     }
 
     fn assert_statement(&mut self) -> Parsed<StmtKind> {
@@ -174,32 +175,32 @@ impl Parser<'_, '_> {
         let message = match self.eat(TokenKind::Comma) {
             true => {
                 let literal = self.expect(TokenKind::Str, " with the message of the assertion")?;
-                Some(string_value(literal.span.of(self.text)))
+                Some(string_value(literal.span.of(self.text)).into())
             }
             false => None,
         };
         self.expect_semicolon(" after `assert`");
-        Ok(StmtKind::Assert { condition, message })
+        Ok(StmtKind::Op(Op::Assert { condition, message }))
     }
 
-    fn lock_statement(&mut self, op: LockOp) -> Parsed<StmtKind> {
+    fn lock_statement(&mut self, mode: LockMode) -> Parsed<StmtKind> {
         self.bump();
-        let target = self.lock_target(op.lock_word())?;
+        let target = self.lock_target(mode.lock_word())?;
         let body = match self.peek() {
             TokenKind::LeftBrace => Some(self.block("")?),
             _ => {
-                self.expect_semicolon(&format!(" or a block after `{}`", op.lock_word()));
+                self.expect_semicolon(&format!(" or a block after `{}`", mode.lock_word()));
                 None
             }
         };
-        Ok(StmtKind::Lock { op, target, body })
+        Ok(StmtKind::Lock { mode, target, body })
     }
 
-    fn unlock_statement(&mut self, op: LockOp) -> Parsed<StmtKind> {
+    fn unlock_statement(&mut self, mode: LockMode) -> Parsed<StmtKind> {
         self.bump();
-        let target = self.lock_target(op.unlock_word())?;
-        self.expect_semicolon(&format!(" after `{}`", op.unlock_word()));
-        Ok(StmtKind::Unlock { op, target })
+        let lock = self.lock_target(mode.unlock_word())?;
+        self.expect_semicolon(&format!(" after `{}`", mode.unlock_word()));
+        Ok(StmtKind::Op(Lock::Release { mode, lock }.into()))
     }
 
     /// `m`, `fork[i]`; also in parentheses, as other languages have it.
@@ -216,20 +217,19 @@ impl Parser<'_, '_> {
     fn send_statement(&mut self) -> Parsed<StmtKind> {
         let word = self.bump();
         let start = self.token();
-        let target = if self.eat(TokenKind::SelfHandle) {
-            Expr { kind: ExprKind::SelfHandle, span: start.span, height: 1 }
+        let to = if self.eat(TokenKind::SelfHandle) {
+            leaf(Leaf::SelfHandle, start.span)
         } else {
             let name = self.ident("the thread that shall get the message")?;
             let place = self.place(name)?;
-            let span = place.span;
-            let height = 1 + place.indices.iter().map(|index| index.height).max().unwrap_or(0);
-            Expr { kind: ExprKind::Place(place), span, height }
+            let (span, known) = (place.span, 1 + tallest(&place.indices));
+            Expr { kind: ExprKind::Leaf(Leaf::Place(place)), known, span }
         };
         self.expect(TokenKind::LeftParen, " and the message, as in `send server(1, x);`")?;
-        let message = self.comma_list(TokenKind::RightParen, Self::expression)?;
-        self.check_message_length(message.len(), word.span.to(self.previous()));
+        let values = self.comma_list(TokenKind::RightParen, Self::expression)?;
+        self.check_message_length(values.len(), word.span.to(self.previous()));
         self.expect_semicolon(" after `send`");
-        Ok(StmtKind::Send { target, message })
+        Ok(StmtKind::Op(Message::Send { to, values: values.into() }.into()))
     }
 
     fn check_message_length(&mut self, length: usize, span: Span) {
@@ -247,7 +247,7 @@ impl Parser<'_, '_> {
         self.bump();
         if self.peek() == TokenKind::LeftParen {
             let alternative = self.alternative(false)?;
-            return Ok(StmtKind::Receive { alternatives: vec![alternative], after: None });
+            return Ok(received(vec![alternative], None));
         }
         let open = self.expect(TokenKind::LeftBrace, " or a pattern after `receive`")?;
         self.nested(|parser| parser.alternatives(open.span))
@@ -282,14 +282,14 @@ impl Parser<'_, '_> {
             let error = Diagnostic::error(span, "`receive` without alternatives never returns");
             self.report(error.help("add one: `(let v) => { … }`"));
         }
-        Ok(StmtKind::Receive { alternatives, after })
+        Ok(received(alternatives, after))
     }
 
-    fn alternative(&mut self, arrow: bool) -> Parsed<Alternative> {
+    fn alternative(&mut self, arrow: bool) -> Parsed<Alternative<Written>> {
         let open = self.bump().span;
-        let pattern = self.comma_list(TokenKind::RightParen, Self::pattern)?;
+        let patterns = self.comma_list(TokenKind::RightParen, Self::pattern)?;
         let span = open.to(self.previous());
-        self.check_message_length(pattern.len(), span);
+        self.check_message_length(patterns.len(), span);
         let guard = match self.eat(TokenKind::If) {
             true => Some(self.expression()?),
             false => None,
@@ -297,27 +297,27 @@ impl Parser<'_, '_> {
         if arrow {
             self.expect(TokenKind::FatArrow, " after the pattern")?;
         }
-        let body = self.block("after the pattern")?;
-        Ok(Alternative { pattern, guard, body })
+        let to = self.block("after the pattern")?;
+        Ok(Alternative { patterns: patterns.into(), guard, to })
     }
 
-    fn pattern(&mut self) -> Parsed<Pattern> {
+    fn pattern(&mut self) -> Parsed<Pattern<Written>> {
         match self.peek() {
             TokenKind::Underscore => {
                 self.bump();
-                Ok(Pattern::Any)
+                Ok(Pattern::Ignore)
             }
             TokenKind::Let => {
                 self.bump();
                 self.ident("a name for the value").map(Pattern::Bind)
             }
-            _ => self.expression().map(Pattern::Value),
+            _ => self.expression().map(Pattern::Equal),
         }
     }
 
     fn atomic_statement(&mut self) -> Parsed<StmtKind> {
         self.bump();
-        let name = match self.peek() {
+        let section = match self.peek() {
             TokenKind::LeftBrace => None,
             TokenKind::Proc => {
                 let span = self.token().span;
@@ -327,24 +327,24 @@ impl Parser<'_, '_> {
             _ => Some(self.ident("`{` or a name for the block after `atomic`")?),
         };
         let body: Block = self.block("after `atomic`")?;
-        Ok(StmtKind::Atomic { name, body })
+        Ok(StmtKind::Atomic { section, body })
     }
 
     /// Returns an assignment, or a call.
     fn expression_statement(&mut self) -> Parsed<StmtKind> {
         let expression = self.expression()?;
         let op = match self.peek() {
-            TokenKind::Assign => AssignOp::Set,
-            TokenKind::PlusAssign => AssignOp::Add,
-            TokenKind::MinusAssign => AssignOp::Subtract,
-            TokenKind::StarAssign => AssignOp::Multiply,
+            TokenKind::Assign => None,
+            TokenKind::PlusAssign => Some(BinaryOp::Add),
+            TokenKind::MinusAssign => Some(BinaryOp::Subtract),
+            TokenKind::StarAssign => Some(BinaryOp::Multiply),
             TokenKind::Colon => return Err(self.colon_in_assignment()),
             _ => {
                 self.expect_semicolon(" after the statement");
                 return Ok(StmtKind::Expr(expression));
             }
         };
-        let ExprKind::Place(target) = expression.kind else {
+        let ExprKind::Leaf(Leaf::Place(target)) = expression.kind else {
             let error = Diagnostic::error(expression.span, "nothing can be assigned to this");
             let help = "the left side is a variable `x` or an element `a[i]`";
             return Err(self.report(error.help(help)));
@@ -352,7 +352,7 @@ impl Parser<'_, '_> {
         self.bump();
         let value = self.expression()?;
         self.expect_semicolon(" after the assignment");
-        Ok(StmtKind::Assign { target, op, value })
+        Ok(StmtKind::Set(Assignment::Assign { target, op, value }))
     }
 
     fn colon_in_assignment(&mut self) -> Reported {
@@ -360,4 +360,8 @@ impl Parser<'_, '_> {
         let error = Diagnostic::error(span, "unexpected `:` in a statement");
         self.report(error.help("assign with `x = 1;`, declare with `let x: int = 1;`"))
     }
+}
+
+fn received(alternatives: Vec<Alternative<Written>>, after: Option<Block>) -> StmtKind {
+    StmtKind::Op(Message::Receive { alternatives: alternatives.into(), after }.into())
 }

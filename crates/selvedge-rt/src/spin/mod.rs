@@ -45,12 +45,9 @@ pub(crate) use loops::{Key, Loops};
 pub(crate) use memory::Sum;
 use turn::{HELD, Seen, Touched};
 
+use crate::caps::Caps;
 use crate::names::{Names, mix};
 use crate::world::World;
-
-/// A thread that goes round so often, and changes something or comes to a new state each time, has no end
-/// that anybody knows of.
-pub(crate) const MOST_TURNS: u32 = 1_000;
 
 /// The text of a step that is the end of a turn. There may be one more or less of them in another process,
 /// where it is not known yet that a loop gives up; so neither reports nor schedules have them.
@@ -124,6 +121,7 @@ pub(crate) struct Turning<W: World> {
 
 /// What an execution knows about spin loops.
 pub(crate) struct Spins<W: World> {
+    caps: Caps,
     /// By threads.
     touched: Vec<Touched<W>>,
     /// Per object, its value or a number for all its changes.
@@ -134,17 +132,16 @@ pub(crate) struct Spins<W: World> {
     pub(crate) alone: Option<Alone<W>>,
 }
 
-impl<W: World> Default for Spins<W> {
-    fn default() -> Self {
-        let (touched, values) = (Vec::new(), Vec::new());
-        Self { touched, values, changed_at: FxHashMap::default(), alone: None }
-    }
-}
-
 impl<W: World> Spins<W> {
+    pub(crate) fn new(caps: Caps) -> Self {
+        let (touched, values) = (Vec::new(), Vec::new());
+        Self { caps, touched, values, changed_at: FxHashMap::default(), alone: None }
+    }
+
     fn touched(&mut self, thread: usize) -> &mut Touched<W> {
         if self.touched.len() <= thread {
-            self.touched.resize_with(thread + 1, Touched::default);
+            let caps = self.caps;
+            self.touched.resize_with(thread + 1, || Touched::new(caps));
         }
         &mut self.touched[thread]
     }
@@ -250,10 +247,11 @@ impl<W: World> Spins<W> {
             return Pause::GoesOn;
         }
         let Turning { thread, stable, spot, operations } = turning;
+        let most_turns = self.caps.turns;
         let touched = self.touched(thread);
         touched.turns += 1;
         let turns = touched.turns;
-        if turns > MOST_TURNS && is_bounded {
+        if turns > most_turns && is_bounded {
             return Pause::Endless;
         }
         if !touched.ends_turn(spot, operations) {
@@ -266,7 +264,7 @@ impl<W: World> Spins<W> {
         match most {
             0 => {}
             // It is left to the limit of steps that was asked for.
-            _ if turns > MOST_TURNS => {
+            _ if turns > most_turns => {
                 touched.start_turn();
                 return Pause::GoesOn;
             }

@@ -3,17 +3,9 @@
 use selvedge_core::{Mode, ObjectId};
 
 use super::loops::Key;
+use crate::caps::Caps;
 use crate::names::mix;
 use crate::world::World;
-
-/// A thread that touches more objects than this in one turn does not stand still.
-const MOST_OBJECTS: usize = 64;
-
-/// A thread that spins at more places than this, by turns, does not stand still.
-const MOST_PLACES: usize = 8;
-
-/// So many turns at one place are a loop, whatever they touch.
-const MOST_FREE_TURNS: u32 = 8;
 
 /// The bits of a lock's value that say who has it. The others stand for what it guards.
 pub(super) const HELD: u64 = 0b11;
@@ -50,7 +42,7 @@ pub(super) struct Turn {
 
 impl Turn {
     /// Keeps what was seen first in this turn: if it changes within the turn, the next one differs.
-    pub(super) fn keep(&mut self, new: Seen) {
+    pub(super) fn keep(&mut self, new: Seen, most: usize) {
         match self.seen.iter_mut().find(|seen| seen.object == new.object) {
             Some(known) => {
                 // It may have seen what a lock guards, and then that another has it.
@@ -59,7 +51,7 @@ impl Turn {
                 known.bits |= more;
             }
             None => {
-                self.too_many |= self.seen.len() >= MOST_OBJECTS;
+                self.too_many |= self.seen.len() >= most;
                 if !self.too_many {
                     self.seen.push(new);
                 }
@@ -68,11 +60,18 @@ impl Turn {
     }
 
     /// Keeps that the thread itself changed something, which is no reason to look again.
-    pub(super) fn keep_change(&mut self, object: ObjectId, look: Mode, before: u64, now: u64) {
+    pub(super) fn keep_change(
+        &mut self,
+        object: ObjectId,
+        look: Mode,
+        before: u64,
+        now: u64,
+        most: usize,
+    ) {
         match self.seen.iter_mut().find(|seen| seen.object == object) {
             Some(seen) if !seen.differs_from(before) => seen.value = now,
             Some(_) => {}
-            None => self.keep(Seen { object, look, value: now, bits: !HELD }),
+            None => self.keep(Seen { object, look, value: now, bits: !HELD }, most),
         }
     }
 
@@ -103,6 +102,7 @@ struct Spinning<W: World> {
 
 /// What a thread touched since it last spun.
 pub(super) struct Touched<W: World> {
+    caps: Caps,
     /// Since it last spun anywhere.
     pub(super) recent: Turn,
     /// Where it spun, the place of the last time at the end.
@@ -123,9 +123,10 @@ pub(super) struct Touched<W: World> {
     pub(super) assumed: bool,
 }
 
-impl<W: World> Default for Touched<W> {
-    fn default() -> Self {
+impl<W: World> Touched<W> {
+    pub(super) fn new(caps: Caps) -> Self {
         Self {
+            caps,
             recent: Turn::default(),
             places: Vec::new(),
             turns: 0,
@@ -137,18 +138,18 @@ impl<W: World> Default for Touched<W> {
             assumed: false,
         }
     }
-}
 
-impl<W: World> Touched<W> {
     pub(super) fn keep(&mut self, new: Seen) {
-        self.recent.keep(new);
-        self.places.iter_mut().for_each(|place| place.turn.keep(new));
+        let most = self.caps.objects;
+        self.recent.keep(new, most);
+        self.places.iter_mut().for_each(|place| place.turn.keep(new, most));
     }
 
     pub(super) fn keep_change(&mut self, object: ObjectId, look: Mode, before: u64, now: u64) {
-        self.recent.keep_change(object, look, before, now);
+        let most = self.caps.objects;
+        self.recent.keep_change(object, look, before, now, most);
         for place in &mut self.places {
-            place.turn.keep_change(object, look, before, now);
+            place.turn.keep_change(object, look, before, now, most);
         }
     }
 
@@ -223,12 +224,12 @@ impl<W: World> Touched<W> {
         place.last = objects;
         place.free += 1;
         self.varies = !touched_same;
-        !place.turn.too_many && (touched_same || place.free > MOST_FREE_TURNS)
+        !place.turn.too_many && (touched_same || place.free > self.caps.free_turns)
     }
 
     /// The thread spins at a place where it was not yet, or not for long.
     fn add_place(&mut self, spot: W::Spot, operations: u64) {
-        if self.places.len() >= MOST_PLACES {
+        if self.places.len() >= self.caps.places {
             self.places.remove(0);
         }
         self.varies = true;

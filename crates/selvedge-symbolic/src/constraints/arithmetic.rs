@@ -1,9 +1,9 @@
 //! Operators of the language on terms.
 
-use selvedge_lang::ir::{BinaryOp, SiteId, Type, UnaryOp};
+use selvedge_lang::ir::{BinaryOp, Domain, Indexed, Operand, Range, SiteId, Type, UnaryOp};
 
 use super::GiveUp;
-use super::path::Path;
+use super::path::{Path, Value};
 use super::run::{Halt, Relation, Runner};
 use super::term::{Opaque, Poly};
 use super::witness::Question;
@@ -18,8 +18,57 @@ pub(super) struct Operation<'o> {
     pub(super) site: SiteId,
 }
 
+/// The values of a path.
+pub(super) struct Terms<'r, 'p, 'a, 'x> {
+    pub(super) runner: &'r mut Runner<'p, 'a>,
+    pub(super) path: &'x mut Path,
+    pub(super) site: SiteId,
+}
+
+impl Domain for Terms<'_, '_, '_, '_> {
+    type Value = Value;
+    type Halt = Halt;
+
+    fn operand(&mut self, operand: Operand) -> Value {
+        self.runner.value(self.path, operand)
+    }
+
+    fn unary(&mut self, op: UnaryOp, value: Value) -> Result<Value, Halt> {
+        let result = self.runner.unary(self.path, op, &value.into_number(), self.site);
+        result.map(Value::Number)
+    }
+
+    fn binary(&mut self, op: BinaryOp, left: Value, right: Value) -> Result<Value, Halt> {
+        let (a, b) = (&left.into_number(), &right.into_number());
+        let operation = Operation { op, a, b, site: self.site };
+        self.runner.binary(self.path, operation).map(Value::Number)
+    }
+
+    fn position(&mut self, index: Value, range: Range) -> Result<Value, Halt> {
+        let position = index.into_number().minus(&Poly::constant(range.lowest));
+        self.runner.require_in_range(self.path, &position, range.size, self.site)?;
+        Ok(match range.of {
+            Indexed::Objects(..) => Value::Index(vec![position]),
+            Indexed::Threads(_) => Value::Number(position),
+        })
+    }
+
+    /// Elements are told apart by both indices.
+    fn flat(&mut self, row: Value, _: u32, column: Value) -> Value {
+        Value::Index(vec![row.into_number(), column.into_number()])
+    }
+
+    fn thread(&mut self, first: u32, position: Value) -> Value {
+        Value::Number(position.into_number().plus(&Poly::constant(first as i32)))
+    }
+
+    fn own(&mut self) -> Value {
+        Value::Number(self.runner.words.opaque(Opaque::Own(self.runner.side), Type::Thread))
+    }
+}
+
 impl Runner<'_, '_> {
-    pub(super) fn require_in_range(
+    fn require_in_range(
         &mut self,
         path: &mut Path,
         value: &Poly,
@@ -35,7 +84,7 @@ impl Runner<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn unary(
+    fn unary(
         &mut self,
         path: &mut Path,
         op: UnaryOp,
@@ -56,11 +105,7 @@ impl Runner<'_, '_> {
         }
     }
 
-    pub(super) fn binary(
-        &mut self,
-        path: &mut Path,
-        operation: Operation<'_>,
-    ) -> Result<Poly, Halt> {
+    fn binary(&mut self, path: &mut Path, operation: Operation<'_>) -> Result<Poly, Halt> {
         let Operation { op, a, b, site } = operation;
         let truth = |value: bool| Poly::constant(i32::from(value));
         match op {

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use selvedge_lang::ir::{
-    AtomicId, BinaryOp, Change, GlobalId, Instruction, Label, Op, Operand, ProcedureId, Program,
-    Query, SiteId, Slot, Type, UnaryOp,
+    AtomicId, BinaryOp, Compute, Container, GlobalId, Instruction, Label, Op, Operand, ProcedureId,
+    Program, Query, SiteId, Slot, Thread, Type,
 };
 
 /// A block: an atomic procedure or a named atomic block.
@@ -27,23 +27,6 @@ impl Block {
         let begin = code.position(|instruction| enters(&instruction.op))?;
         Some(Self { atomic, procedure, begin: Label::new(begin) })
     }
-
-    /// Returns its instructions: all that can be reached before it is left.
-    fn labels(&self, program: &Program) -> BTreeSet<Label> {
-        let code = &program.procedures[self.procedure.index()].code;
-        let mut found = BTreeSet::new();
-        let mut open = vec![self.begin];
-        while let Some(label) = open.pop() {
-            if !found.insert(label) {
-                continue;
-            }
-            let op = &code[label.index()].op;
-            if !matches!(op, Op::AtomicEnd { atomic } if *atomic == self.atomic) {
-                op.for_each_successor(label, |next, _| open.push(next));
-            }
-        }
-        found
-    }
 }
 
 /// What code touches, calls included.
@@ -63,7 +46,10 @@ pub(super) struct Touched {
 
 impl Touched {
     pub(super) fn by_block(program: &Program, block: &Block) -> Self {
-        let labels = block.labels(program);
+        let procedure = &program.procedures[block.procedure.index()];
+        let rest = procedure.rest_of_section(block.begin, block.begin);
+        // In the order of the code, so that the first thing without an encoding is reported.
+        let labels: BTreeSet<Label> = rest.into_iter().collect();
         Self::by_labels(program, block.procedure, labels.into_iter())
     }
 
@@ -73,21 +59,15 @@ impl Touched {
         labels: impl Iterator<Item = Label>,
     ) -> Self {
         let mut touched = Self::default();
-        let mut seen = BTreeSet::new();
-        let mut open = Vec::new();
         let code = &program.procedures[procedure.index()].code;
+        let mut called = Vec::new();
         for label in labels {
             touched.add(code, label);
-            open.extend(called(&code[label.index()].op));
+            called.extend(code[label.index()].op.called());
         }
-        while let Some(procedure) = open.pop() {
-            if seen.insert(procedure) {
-                let code = &program.procedures[procedure.index()].code;
-                for label in (0..code.len()).map(Label::new) {
-                    touched.add(code, label);
-                    open.extend(called(&code[label.index()].op));
-                }
-            }
+        for procedure in program.called_from(called) {
+            let code = &program.procedures[procedure.index()].code;
+            (0..code.len()).for_each(|at| touched.add(code, Label::new(at)));
         }
         touched
     }
@@ -97,14 +77,14 @@ impl Touched {
         let site = *site;
         op.for_each_object(|object| {
             self.globals.insert(object.global);
-            if !matches!(op, Op::Read { .. } | Op::ReadContainer { .. }) {
+            if !op.only_reads() {
                 self.written.insert(object.global);
             }
         });
-        if let Op::ReadContainer { container, query: Query::Length, .. } = op {
+        if let Op::Container(Container::Ask { container, query: Query::Length, .. }) = op {
             self.measured.insert(container.global);
         }
-        self.spawns |= matches!(op, Op::Spawn { .. });
+        self.spawns |= matches!(op, Op::Thread(Thread::Spawn { .. }));
         self.waits |= matches!(op, Op::Await { .. });
         self.may_fail |= may_fail(op) && !counts_rounds(code, at);
         if let Some(what) = strange(op) {
@@ -118,48 +98,31 @@ impl Touched {
     }
 }
 
-fn called(op: &Op) -> Option<ProcedureId> {
-    match op {
-        Op::Call { procedure, .. } => Some(*procedure),
-        _ => None,
-    }
-}
-
+/// Returns whether it fails by itself, in a way that the solver is asked about: not by running out of something.
 fn may_fail(op: &Op) -> bool {
-    use BinaryOp::{Add, Divide, Multiply, Remainder, Subtract};
-    match op {
-        Op::Binary { op, .. } => matches!(op, Add | Subtract | Multiply | Divide | Remainder),
-        Op::Unary { op, .. } => matches!(op, UnaryOp::Negate | UnaryOp::Abs),
-        Op::ReadContainer { query, .. } => matches!(query, Query::Element(_) | Query::Get(_)),
-        Op::ChangeContainer { change, .. } => {
-            matches!(change, Change::Set(..) | Change::Pop(_) | Change::PopFront(_))
-        }
-        Op::Index { .. }
-        | Op::ThreadIndex { .. }
-        | Op::Assert { .. }
-        | Op::FetchAdd { .. }
-        | Op::Up { .. }
-        | Op::Call { .. } => true,
-        _ => false,
-    }
+    op.may_fault() && !matches!(op, Op::AtomicBegin { .. } | Op::Thread(_) | Op::Message(_))
 }
 
 /// Returns whether it raises the index of a `for` loop, which is below a limit then.
 fn counts_rounds(code: &[Instruction], at: Label) -> bool {
-    let Op::Binary { op: BinaryOp::Add, target, left: Operand::Slot(index), right } =
-        &code[at.index()].op
-    else {
+    let computed = |at: Label| match code.get(at.index()).map(|instruction| &instruction.op) {
+        Some(Op::Compute { target, value: Compute::Binary(op, Operand::Slot(left), right) }) => {
+            Some((*target, *op, *left, *right))
+        }
+        _ => None,
+    };
+    let Some((target, BinaryOp::Add, index, Operand::Constant(1))) = computed(at) else {
         return false;
     };
     let Some(Op::Jump { to }) = code.get(at.index() + 1).map(|next| &next.op) else { return false };
-    let Op::Binary { op: BinaryOp::Less, left, .. } = &code[to.index()].op else { return false };
-    target == index && *right == Operand::Constant(1) && *left == Operand::Slot(*index)
+    let Some((_, BinaryOp::Less, compared, _)) = computed(*to) else { return false };
+    target == index && compared == index
 }
 
 /// Returns what has no encoding.
 fn strange(op: &Op) -> Option<&'static str> {
     match op {
-        Op::Send { .. } => Some("sends a message"),
+        Op::Message(_) => Some("sends a message"),
         op if !op.allowed_in_atomic() => Some("has an operation that no block may have"),
         _ => None,
     }
@@ -175,52 +138,10 @@ pub(super) struct Shape {
 
 impl Shape {
     pub(super) fn new(program: &Program, procedure: ProcedureId) -> Self {
-        let code = &program.procedures[procedure.index()].code;
-        let mut loops = BTreeMap::new();
-        for (i, instruction) in code.iter().enumerate() {
-            let at = Label::new(i);
-            instruction.op.for_each_successor(at, |next, _| {
-                if next <= at {
-                    let end = loops.entry(next).or_insert(next);
-                    *end = (*end).max(Label::new(i + 1));
-                }
-            });
-        }
-        Self { live: live(program, procedure), loops }
-    }
-}
-
-fn live(program: &Program, procedure: ProcedureId) -> Vec<BTreeSet<Slot>> {
-    let code = &program.procedures[procedure.index()].code;
-    let mut live = vec![BTreeSet::new(); code.len()];
-    loop {
-        let mut changed = false;
-        for (i, instruction) in code.iter().enumerate().rev() {
-            let mut now: BTreeSet<Slot> = BTreeSet::new();
-            instruction.op.for_each_successor(Label::new(i), |next, written| {
-                if let Some(then) = live.get(next.index()) {
-                    now.extend(then.iter().filter(|slot| !written.contains(slot)));
-                }
-            });
-            instruction.op.for_each_operand(|operand| {
-                if let Operand::Slot(slot) = operand {
-                    now.insert(slot);
-                }
-            });
-            // Messages show what they are told to show.
-            for shown in &program.sites[instruction.site.index()].shown {
-                if let Operand::Slot(slot) = shown.value {
-                    now.insert(slot);
-                }
-            }
-            if now != live[i] {
-                live[i] = now;
-                changed = true;
-            }
-        }
-        if !changed {
-            return live;
-        }
+        let procedure = &program.procedures[procedure.index()];
+        let live = procedure.live_slots(program).into_iter().map(BTreeSet::from_iter).collect();
+        let loops = procedure.loops().into_iter();
+        Self { live, loops: loops.map(|(head, last)| (head, Label(last.0 + 1))).collect() }
     }
 }
 

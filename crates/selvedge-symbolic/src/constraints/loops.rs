@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use selvedge_lang::ir::{Label, Op, Operand, ProcedureId};
+use selvedge_lang::ir::{Compute, Label, Op, Operand, ProcedureId};
 
 use super::GiveUp;
 use super::blocks::{Touched, slot_type};
@@ -107,7 +107,7 @@ impl Runner<'_, '_> {
         for instruction in &code[head.index()..end.index()] {
             let Some(slot) = instruction.op.target() else { continue };
             if live.contains(&slot) {
-                if matches!(instruction.op, Op::Index { .. }) {
+                if matches!(instruction.op, Op::Compute { value: Compute::Index { .. }, .. }) {
                     return Err(
                         GiveUp::TooLarge("an index from inside a loop is used later").into()
                     );

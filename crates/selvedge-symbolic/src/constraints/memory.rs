@@ -1,6 +1,8 @@
 //! What blocks do to shared objects.
 
-use selvedge_lang::ir::{BinaryOp, Change, ObjectRef, Op, Operand, Query, SiteId, Type};
+use selvedge_lang::ir::{
+    BinaryOp, Change, Container, ObjectRef, Op, Operand, Query, Semaphore, SiteId, Type, Variable,
+};
 
 use super::GiveUp;
 use super::arithmetic::Operation;
@@ -21,51 +23,56 @@ impl Runner<'_, '_> {
     /// Runs an operation on shared objects.
     pub(super) fn visible(&mut self, path: &mut Path, op: &Op, site: SiteId) -> Result<(), Halt> {
         // From here on it may know what others have done.
-        path.is_local &= matches!(op, Op::Write { .. });
+        path.is_local &= matches!(op, Op::Variable(Variable::Write { .. }));
         match op {
-            Op::Read { target, variable } => {
-                let value = self.read(path, *variable)?;
-                self.set(path, *target, Value::Number(value));
+            Op::Variable(op) => self.variable(path, op, site)?,
+            Op::Semaphore(Semaphore::Up { semaphore }) => {
+                self.add_to(path, *semaphore, &Poly::constant(1), site)?;
             }
-            Op::Write { variable, value } => {
+            Op::Container(Container::Ask { target, container, query }) => {
+                let answer = self.query(path, *container, query, site)?;
+                self.set(path, *target, Value::Number(answer));
+            }
+            Op::Container(Container::Change { container, change }) => {
+                self.change(path, *container, change, site)?;
+            }
+            _ => return Err(GiveUp::TooLarge("it has an operation without an encoding").into()),
+        }
+        path.has_effects |= !op.only_reads();
+        Ok(())
+    }
+
+    fn variable(&mut self, path: &mut Path, op: &Variable, site: SiteId) -> Result<(), Halt> {
+        let (target, result) = match op {
+            Variable::Read { target, variable } => (target, self.read(path, *variable)?),
+            Variable::Write { variable, value } => {
                 let value = self.number(path, *value);
                 let found = self.find(path, *variable)?;
                 self.put(path, *variable, found, Content::Number(value));
+                return Ok(());
             }
-            Op::CompareExchange { target, variable, expected, new } => {
+            Variable::CompareExchange { target, variable, expected, new } => {
                 let [expected, new] = [*expected, *new].map(|operand| self.number(path, operand));
                 let found = self.find(path, *variable)?;
                 let old = number(&found.content);
                 let same = self.decide(path, Relation::Equal, &old, &expected)?;
                 let now = if same { new } else { old };
                 self.put(path, *variable, found, Content::Number(now));
-                self.set(path, *target, Value::Number(Poly::constant(i32::from(same))));
+                (target, Poly::constant(i32::from(same)))
             }
-            Op::Exchange { target, variable, new } => {
+            Variable::Exchange { target, variable, new } => {
                 let new = self.number(path, *new);
                 let found = self.find(path, *variable)?;
                 let old = number(&found.content);
                 self.put(path, *variable, found, Content::Number(new));
-                self.set(path, *target, Value::Number(old));
+                (target, old)
             }
-            Op::FetchAdd { target, variable, delta } => {
+            Variable::FetchAdd { target, variable, delta } => {
                 let delta = self.number(path, *delta);
-                let old = self.add_to(path, *variable, &delta, site)?;
-                self.set(path, *target, Value::Number(old));
+                (target, self.add_to(path, *variable, &delta, site)?)
             }
-            Op::Up { semaphore } => {
-                self.add_to(path, *semaphore, &Poly::constant(1), site)?;
-            }
-            Op::ReadContainer { target, container, query } => {
-                let answer = self.query(path, *container, *query, site)?;
-                self.set(path, *target, Value::Number(answer));
-            }
-            Op::ChangeContainer { container, change } => {
-                self.change(path, *container, *change, site)?;
-            }
-            _ => return Err(GiveUp::TooLarge("it has an operation without an encoding").into()),
-        }
-        path.has_effects |= !matches!(op, Op::Read { .. } | Op::ReadContainer { .. });
+        };
+        self.set(path, *target, Value::Number(result));
         Ok(())
     }
 
@@ -152,36 +159,36 @@ impl Runner<'_, '_> {
         &mut self,
         path: &mut Path,
         container: ObjectRef,
-        query: Query,
+        query: &Query,
         site: SiteId,
     ) -> Result<Poly, Halt> {
         let mut found = self.find(path, container)?;
         let answer = match (&mut found.content, query) {
             (Content::List(list), Query::Length) => list.length(),
             (Content::List(list), Query::Element(index)) => {
-                let index = self.number(path, index);
+                let index = self.number(path, *index);
                 self.require_element(path, list, &index, site)?;
                 let position = list.low.plus(&index);
                 let (_, item) = self.item(path, list, &position)?;
                 item
             }
             (Content::List(list), Query::Contains(value)) => {
-                let value = self.number(path, value);
+                let value = self.number(path, *value);
                 self.contains(path, list, &value)?
             }
             (Content::Map(map), Query::Length) => self.map_length(map),
             (Content::Map(map), Query::Has(key)) => {
-                let key = self.number(path, key);
+                let key = self.number(path, *key);
                 let entry = self.entry(path, map, &key)?;
                 Poly::constant(i32::from(map.entries[entry].1.is_some()))
             }
             (Content::Map(map), Query::Get(key)) => {
-                let key = self.number(path, key);
+                let key = self.number(path, *key);
                 let entry = self.entry(path, map, &key)?;
                 map.entries[entry].1.clone().ok_or_else(|| Self::failed(site))?
             }
             (Content::Map(map), Query::GetOr(key, default)) => {
-                let [key, default] = [key, default].map(|operand| self.number(path, operand));
+                let [key, default] = [*key, *default].map(|operand| self.number(path, operand));
                 let entry = self.entry(path, map, &key)?;
                 map.entries[entry].1.clone().unwrap_or(default)
             }
@@ -196,7 +203,7 @@ impl Runner<'_, '_> {
         &mut self,
         path: &mut Path,
         container: ObjectRef,
-        change: Change,
+        change: &Change,
         site: SiteId,
     ) -> Result<(), Halt> {
         let mut found = self.find(path, container)?;
@@ -205,13 +212,13 @@ impl Runner<'_, '_> {
         let mut taken = None;
         match (&mut found.content, change) {
             (Content::List(list), Change::Push(value)) => {
-                let value = self.number(path, value);
+                let value = self.number(path, *value);
                 let position = list.high.clone();
                 self.set_item(path, list, &position, value)?;
                 list.high = list.high.plus(&one);
             }
             (Content::List(list), Change::Set(index, value)) => {
-                let [index, value] = [index, value].map(|operand| self.number(path, operand));
+                let [index, value] = [*index, *value].map(|operand| self.number(path, operand));
                 self.require_element(path, list, &index, site)?;
                 let position = list.low.plus(&index);
                 self.set_item(path, list, &position, value)?;
@@ -241,11 +248,11 @@ impl Runner<'_, '_> {
                 *map = Map { origin: None, entries: Vec::new(), length: Some(zero) };
             }
             (Content::Map(map), Change::Insert(key, value)) => {
-                let [key, value] = [key, value].map(|operand| self.number(path, operand));
+                let [key, value] = [*key, *value].map(|operand| self.number(path, operand));
                 self.set_entry(path, map, container, &key, Some(value))?;
             }
             (Content::Map(map), Change::Remove(key)) => {
-                let key = self.number(path, key);
+                let key = self.number(path, *key);
                 self.set_entry(path, map, container, &key, None)?;
             }
             _ => return Err(GiveUp::TooLarge("it changes something that has no encoding").into()),

@@ -18,6 +18,16 @@ pub(super) enum Value {
     Index(Index),
 }
 
+impl Value {
+    pub(super) fn into_number(self) -> Poly {
+        match self {
+            Value::Number(number) => number,
+            // Only object references use these.
+            Value::Index(index) => index.into_iter().next().unwrap_or_default(),
+        }
+    }
+}
+
 /// A frame of a block that runs.
 #[derive(Clone, Debug)]
 pub(super) struct Frame {

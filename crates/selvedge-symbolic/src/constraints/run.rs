@@ -7,10 +7,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use selvedge_lang::ir::{GlobalId, Label, Op, Operand, ProcedureId, Program, SiteId, Slot, Type};
+use selvedge_lang::ir::{
+    Choice, GlobalId, Label, Op, Operand, ProcedureId, Program, Semaphore, SiteId, Slot, Thread,
+    Type, Variable,
+};
 
 use super::GiveUp;
-use super::arithmetic::Operation;
+use super::arithmetic::Terms;
 use super::blocks::{Block, Shape, Touched, slot_type};
 use super::path::{Exit, Frame, Path, Task, Unrolling, Value};
 use super::store::Kind;
@@ -196,7 +199,8 @@ impl<'p, 'a> Runner<'p, 'a> {
         // What a `fetch_add` found belongs to its message.
         let mut values: Vec<Value> =
             operands.into_iter().map(|operand| self.value(path, operand)).collect();
-        if let Op::FetchAdd { variable, .. } | Op::Up { semaphore: variable } = &instruction.op
+        if let Op::Variable(Variable::FetchAdd { variable, .. })
+        | Op::Semaphore(Semaphore::Up { semaphore: variable }) = &instruction.op
             && let Ok(old) = self.read(path, *variable)
         {
             values.push(Value::Number(old));
@@ -300,39 +304,9 @@ impl<'p, 'a> Runner<'p, 'a> {
         let next = Label::new(pc.index() + 1);
         let mut to = next;
         match &instruction.op {
-            Op::Copy { target, value } => {
-                let value = self.value(path, *value);
+            Op::Compute { target, value } => {
+                let value = value.evaluate(program, &mut Terms { runner: self, path, site })?;
                 self.set(path, *target, value);
-            }
-            Op::Unary { op, target, value } => {
-                let value = self.number(path, *value);
-                let result = self.unary(path, *op, &value, site)?;
-                self.set(path, *target, Value::Number(result));
-            }
-            Op::Binary { op, target, left, right } => {
-                let (left, right) = (self.number(path, *left), self.number(path, *right));
-                let result = self.binary(path, Operation { op: *op, a: &left, b: &right, site })?;
-                self.set(path, *target, Value::Number(result));
-            }
-            Op::Index { target, global, first, second } => {
-                let mut index = vec![self.number(path, *first)];
-                index.extend(second.map(|second| self.number(path, second)));
-                let dims = program.globals[global.index()].dims.clone();
-                for (value, size) in index.iter().zip(dims) {
-                    self.require_in_range(path, value, size, site)?;
-                }
-                self.set(path, *target, Value::Index(index));
-            }
-            Op::ThreadIndex { target, first, count, index } => {
-                let lowest = program.threads[*first as usize].index.unwrap_or(0);
-                let offset = self.number(path, *index).minus(&Poly::constant(lowest));
-                self.require_in_range(path, &offset, *count, site)?;
-                let number = offset.plus(&Poly::constant(*first as i32));
-                self.set(path, *target, Value::Number(number));
-            }
-            Op::Own { target } => {
-                let own = self.words.opaque(Opaque::Own(self.side), Type::Thread);
-                self.set(path, *target, Value::Number(own));
             }
             Op::Jump { to: there } => to = *there,
             Op::Branch { condition, then, otherwise } => {
@@ -376,8 +350,8 @@ impl<'p, 'a> Runner<'p, 'a> {
                     return Err(Halt::Left(self.exit(path, next)));
                 }
             }
-            Op::Yield => {}
-            Op::Spawn { procedure, arguments, target } => {
+            Op::Choice(Choice::Yield) => {}
+            Op::Thread(Thread::Spawn { procedure, arguments, target }) => {
                 self.spawn(path, *procedure, arguments, *target);
             }
             op => self.visible(path, op, site)?,
@@ -469,11 +443,7 @@ impl<'p, 'a> Runner<'p, 'a> {
     }
 
     pub(super) fn number(&mut self, path: &mut Path, operand: Operand) -> Poly {
-        match self.value(path, operand) {
-            Value::Number(number) => number,
-            // Only object references use these.
-            Value::Index(index) => index.into_iter().next().unwrap_or_default(),
-        }
+        self.value(path, operand).into_number()
     }
 
     /// Returns whether a boolean is true here.

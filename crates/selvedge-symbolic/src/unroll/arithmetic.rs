@@ -1,23 +1,42 @@
-//! Operators of the language.
+//! What is computed from slots, as circuits. What is wrong ends the thread there.
+
+use std::convert::Infallible;
 
 use selvedge_core::ViolationKind;
-use selvedge_lang::ir::{BinaryOp, Operand, UnaryOp};
+use selvedge_lang::ir::{BinaryOp, Domain, Indexed, Operand, Range, UnaryOp};
 
 use super::Unrolled;
-use super::run::Turn;
+use super::run::{Runner, Turn};
 use crate::circuit::Word;
 use crate::solver::Lit;
 
-impl Unrolled {
-    /// Returns the result of an operator. Overflow and division by zero are faults.
-    pub(super) fn binary(
-        &mut self,
-        turn: &mut Turn<'_>,
-        op: BinaryOp,
-        [left, right]: [Operand; 2],
-    ) -> Word {
-        let (a, b) = (turn.state.operand(left, 32), turn.state.operand(right, 32));
-        let circuit = &mut self.circuit;
+/// The values of a thread that is unrolled.
+pub(super) struct Circuits<'u, 't, 's> {
+    pub(super) unrolled: &'u mut Unrolled,
+    pub(super) turn: &'t mut Turn<'s>,
+}
+
+impl Domain for Circuits<'_, '_, '_> {
+    type Value = Word;
+    type Halt = Infallible;
+
+    fn operand(&mut self, operand: Operand) -> Word {
+        self.turn.state.operand(operand, 32)
+    }
+
+    fn unary(&mut self, op: UnaryOp, value: Word) -> Result<Word, Infallible> {
+        let circuit = &mut self.unrolled.circuit;
+        let (word, fault) = match op {
+            UnaryOp::Negate => circuit.negate(&value),
+            UnaryOp::Abs => circuit.absolute(&value),
+            UnaryOp::Not => (Word::boolean(!value.truth()), Lit::FALSE),
+        };
+        self.unrolled.fault(self.turn, fault, ViolationKind::Arithmetic);
+        Ok(word)
+    }
+
+    fn binary(&mut self, op: BinaryOp, a: Word, b: Word) -> Result<Word, Infallible> {
+        let circuit = &mut self.unrolled.circuit;
         let truth = |lit: Lit| (Word::boolean(lit), Lit::FALSE);
         let (word, fault) = match op {
             BinaryOp::Add => circuit.add(&a, &b),
@@ -44,18 +63,36 @@ impl Unrolled {
             BinaryOp::Greater => truth(circuit.less(&b, &a)),
             BinaryOp::GreaterEqual => truth(circuit.at_most(&b, &a)),
         };
-        self.fault(turn, fault, ViolationKind::Arithmetic);
-        word
+        self.unrolled.fault(self.turn, fault, ViolationKind::Arithmetic);
+        Ok(word)
     }
 
-    /// Returns the result of an operator on one value.
-    pub(super) fn unary(&mut self, turn: &mut Turn<'_>, op: UnaryOp, value: Operand) -> Word {
-        let (word, fault) = match op {
-            UnaryOp::Negate => self.circuit.negate(&turn.state.operand(value, 32)),
-            UnaryOp::Abs => self.circuit.absolute(&turn.state.operand(value, 32)),
-            UnaryOp::Not => (Word::boolean(!turn.state.condition(value)), Lit::FALSE),
+    fn position(&mut self, index: Word, range: Range) -> Result<Word, Infallible> {
+        let circuit = &mut self.unrolled.circuit;
+        let (position, overflow) = match range.of {
+            Indexed::Objects(..) => (index, Lit::FALSE),
+            Indexed::Threads(_) => circuit.subtract(&index, &Word::integer(range.lowest)),
         };
-        self.fault(turn, fault, ViolationKind::Arithmetic);
-        word
+        let inside = circuit.less_unsigned(&position, &Word::integer(range.size as i32));
+        let outside = circuit.or(!inside, overflow);
+        self.unrolled.fault(self.turn, outside, ViolationKind::Bounds);
+        Ok(position)
+    }
+
+    fn flat(&mut self, row: Word, columns: u32, column: Word) -> Word {
+        let circuit = &mut self.unrolled.circuit;
+        let start = circuit.multiply(&row, &Word::integer(columns as i32)).0;
+        circuit.add(&start, &column).0
+    }
+
+    fn thread(&mut self, first: u32, position: Word) -> Word {
+        self.unrolled.circuit.add(&position, &Word::integer(first as i32)).0
+    }
+
+    fn own(&mut self) -> Word {
+        Word::integer(match self.turn.runner {
+            Runner::Thread(thread) => *thread as i32,
+            Runner::Look(_) => 0,
+        })
     }
 }

@@ -1,7 +1,9 @@
 //! Mutexes, reader-writer locks, semaphores, condition variables, barriers: cells like others.
 
 use selvedge_core::ViolationKind;
-use selvedge_lang::ir::{GlobalId, GlobalKind, ObjectRef, Op, SiteId};
+use selvedge_lang::ir::{
+    Cond, GlobalId, GlobalKind, Lock, LockMode, ObjectRef, Op, Semaphore, SiteId, Slot,
+};
 
 use super::cells::{CellId, CellName};
 use super::events::{EventId, Read, Write};
@@ -36,36 +38,35 @@ fn is_positive(unrolled: &mut Unrolled, word: &Word) -> Lit {
 }
 
 impl Unrolled {
-    pub(super) fn lock_op(&mut self, turn: &mut Turn<'_>, op: &Op) -> Result<(), CutReason> {
+    pub(super) fn synchronise(&mut self, turn: &mut Turn<'_>, op: &Op) -> Result<(), CutReason> {
         match op {
-            Op::Lock { mutex: lock }
-            | Op::WriteLock { rwlock: lock }
-            | Op::ReadLock { rwlock: lock } => self.acquire(turn, op, *lock),
-            Op::Unlock { mutex: lock }
-            | Op::WriteUnlock { rwlock: lock }
-            | Op::ReadUnlock { rwlock: lock } => self.release(turn, op, *lock),
-            Op::TryLock { mutex: lock, .. }
-            | Op::TryWriteLock { rwlock: lock, .. }
-            | Op::TryReadLock { rwlock: lock, .. } => self.try_lock(turn, op, *lock),
-            Op::Up { semaphore } | Op::TryDown { semaphore, .. } => {
-                self.change_count(turn, op, *semaphore)
+            Op::Lock(Lock::Acquire { mode, lock }) => self.acquire(turn, *mode, *lock),
+            Op::Lock(Lock::Release { mode, lock }) => self.release(turn, *mode, *lock),
+            Op::Lock(Lock::Try { mode, target, lock }) => {
+                self.try_lock(turn, *mode, *target, *lock)
             }
-            Op::Down { semaphore } => self.down(turn, *semaphore),
-            Op::Arrive { barrier } => self.arrive(turn, *barrier),
-            Op::Wait { cond, mutex } => self.wait(turn, *cond, *mutex),
-            Op::Signal { cond } | Op::Broadcast { cond } => {
-                let conditions = self.elements(turn.state, *cond)?;
-                let conditions =
-                    conditions.into_iter().map(|(lit, element)| (lit, cond.global, element));
-                let conditions = conditions.collect();
-                if let Some(event) = self.here(turn) {
-                    let is_broadcast = matches!(op, Op::Broadcast { .. });
-                    self.wakers.push(Waker { event, conditions, is_broadcast });
-                }
-                Ok(())
-            }
+            Op::Semaphore(Semaphore::Down { semaphore }) => self.down(turn, *semaphore),
+            Op::Semaphore(op) => self.change_count(turn, op),
+            Op::Barrier(op) => self.arrive(turn, op.barrier()),
+            Op::Cond(Cond::Wait { cond, mutex }) => self.wait(turn, *cond, *mutex),
+            Op::Cond(Cond::Signal { cond }) => self.wake(turn, *cond, false),
+            Op::Cond(Cond::Broadcast { cond }) => self.wake(turn, *cond, true),
             op => Err(CutReason::Unsupported(format!("{op:?}"))),
         }
+    }
+
+    fn wake(
+        &mut self,
+        turn: &mut Turn<'_>,
+        cond: ObjectRef,
+        is_broadcast: bool,
+    ) -> Result<(), CutReason> {
+        let elements = self.elements(turn.state, cond)?.into_iter();
+        let conditions = elements.map(|(lit, element)| (lit, cond.global, element)).collect();
+        if let Some(event) = self.here(turn) {
+            self.wakers.push(Waker { event, conditions, is_broadcast });
+        }
+        Ok(())
     }
 
     /// Returns the cells of a lock: held for writing (or at all), and how many read it.
@@ -102,10 +103,15 @@ impl Unrolled {
         event
     }
 
-    fn acquire(&mut self, turn: &mut Turn<'_>, op: &Op, lock: ObjectRef) -> Result<(), CutReason> {
+    fn acquire(
+        &mut self,
+        turn: &mut Turn<'_>,
+        mode: LockMode,
+        lock: ObjectRef,
+    ) -> Result<(), CutReason> {
         let Runner::Thread(me) = *turn.runner else { return Ok(()) };
         let elements = self.elements(turn.state, lock)?;
-        let is_read = matches!(op, Op::ReadLock { .. });
+        let is_read = mode == LockMode::Read;
         let mut wishes = Vec::new();
         let mut misuses = Vec::new();
         for &(condition, element) in &elements {
@@ -167,10 +173,15 @@ impl Unrolled {
         self.circuit.or(state.hold(writer), reading)
     }
 
-    fn release(&mut self, turn: &mut Turn<'_>, op: &Op, lock: ObjectRef) -> Result<(), CutReason> {
+    fn release(
+        &mut self,
+        turn: &mut Turn<'_>,
+        mode: LockMode,
+        lock: ObjectRef,
+    ) -> Result<(), CutReason> {
         let elements = self.elements(turn.state, lock)?;
         let Some(event) = self.here(turn) else { return Ok(()) };
-        let is_read = matches!(op, Op::ReadUnlock { .. });
+        let is_read = mode == LockMode::Read;
         let mut misuses = Vec::new();
         let mut held = Vec::new();
         for &(condition, element) in &elements {
@@ -196,10 +207,16 @@ impl Unrolled {
         Ok(())
     }
 
-    fn try_lock(&mut self, turn: &mut Turn<'_>, op: &Op, lock: ObjectRef) -> Result<(), CutReason> {
+    fn try_lock(
+        &mut self,
+        turn: &mut Turn<'_>,
+        mode: LockMode,
+        target: Slot,
+        lock: ObjectRef,
+    ) -> Result<(), CutReason> {
         let elements = self.elements(turn.state, lock)?;
         let Some(event) = self.here(turn) else { return Ok(()) };
-        let is_read = matches!(op, Op::TryReadLock { .. });
+        let is_read = mode == LockMode::Read;
         let mut results = Vec::new();
         for (condition, element) in elements {
             let (writer, readers) = self.lock_cells(lock.global, element);
@@ -220,29 +237,25 @@ impl Unrolled {
             results.push(taken);
         }
         let result = self.circuit.any(&results);
-        self.store(turn.state, op, Word::boolean(result));
+        self.store(turn.state, target, Word::boolean(result));
         Ok(())
     }
 
     /// `up` and `try_down`.
-    fn change_count(
-        &mut self,
-        turn: &mut Turn<'_>,
-        op: &Op,
-        semaphore: ObjectRef,
-    ) -> Result<(), CutReason> {
+    fn change_count(&mut self, turn: &mut Turn<'_>, op: &Semaphore) -> Result<(), CutReason> {
+        let semaphore = op.semaphore();
         let elements = self.elements(turn.state, semaphore)?;
         let at = self.here(turn);
         let count = self.read(turn.runner, at, turn.state.guard, semaphore.global, &elements);
         let one = Word::integer(1);
-        let (new, changes) = if matches!(op, Op::Up { .. }) {
+        let (new, changes) = if let Semaphore::TryDown { target, .. } = op {
+            let possible = is_positive(self, &count);
+            self.store(turn.state, *target, Word::boolean(possible));
+            (self.circuit.subtract(&count, &one).0, possible)
+        } else {
             let (more, overflow) = self.circuit.add(&count, &one);
             self.fault(turn, overflow, ViolationKind::Arithmetic);
             (more, Lit::TRUE)
-        } else {
-            let possible = is_positive(self, &count);
-            self.store(turn.state, op, Word::boolean(possible));
-            (self.circuit.subtract(&count, &one).0, possible)
         };
         for (condition, element) in elements {
             let cell = self.cell(CellName::Value(semaphore.global, element));

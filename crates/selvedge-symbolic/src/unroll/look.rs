@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use selvedge_lang::ir::{Label, Op};
+use selvedge_lang::ir::Label;
 
 use super::Unrolled;
 use super::run::{Look, Runner};
@@ -14,25 +14,8 @@ impl Unrolled {
     /// Returns whether the section that starts where `state` stands may wait.
     pub(super) fn section_awaits(&self, state: &mut State) -> bool {
         let frame = state.frame();
-        let code = &self.program.procedures[frame.procedure.index()].code;
-        let Op::AtomicBegin { atomic } = code[frame.pc].op else { return false };
-        let mut seen = vec![false; code.len()];
-        let mut work = vec![frame.pc];
-        while let Some(at) = work.pop() {
-            let op = &code[at].op;
-            if op.awaits(&self.may_await) {
-                return true;
-            }
-            if *op == (Op::AtomicEnd { atomic }) {
-                continue;
-            }
-            op.for_each_successor(Label::new(at), |to, _| {
-                if to.index() < seen.len() && !std::mem::replace(&mut seen[to.index()], true) {
-                    work.push(to.index());
-                }
-            });
-        }
-        false
+        let procedure = &self.program.procedures[frame.procedure.index()];
+        procedure.section_awaits(Label::new(frame.pc), &self.may_await)
     }
 
     /// Tries the section before which `state` stands on the final state. The last stop is blocked

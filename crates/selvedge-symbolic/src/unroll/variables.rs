@@ -1,7 +1,9 @@
-//! Visible instructions: variables, choices and threads here, locks in `locks.rs`.
+//! Visible instructions: variables, choices and threads here, what synchronises in `locks.rs`.
 
 use selvedge_core::ViolationKind;
-use selvedge_lang::ir::{GlobalKind, ObjectRef, Op, Operand, ProcedureId, Type};
+use selvedge_lang::ir::{
+    Choice, MOST_ALTERNATIVES, Op, Operand, ProcedureId, Slot, Thread, Variable,
+};
 
 use super::cells::{CellId, CellName, width};
 use super::events::{EventId, Read, Write};
@@ -12,51 +14,28 @@ use crate::solver::Lit;
 
 /// More threads than this are not unrolled: inconclusive.
 const MOST_THREADS: usize = 256;
-/// More alternatives than this are a fault of the program, as in the interpreter.
-const MOST_ALTERNATIVES: i32 = 1_000_000;
 
 impl Unrolled {
     /// Runs one visible instruction: an event of its own, or a part of the section it is in.
     pub(super) fn visible(&mut self, turn: &mut Turn<'_>, op: &Op) -> Result<(), CutReason> {
         match op {
-            Op::Read { variable, .. } => {
-                let elements = self.elements(turn.state, *variable)?;
-                let at = self.here(turn);
-                let word = self.read(turn.runner, at, turn.state.guard, variable.global, &elements);
-                self.store(turn.state, op, word);
+            Op::Variable(op) => self.variable(turn, op),
+            Op::Choice(Choice::Choose { target, low, high }) => {
+                self.choose(turn, *target, [*low, *high]);
+                Ok(())
             }
-            Op::Write { variable, value } => {
-                let elements = self.elements(turn.state, *variable)?;
-                let at = self.here(turn);
-                let word = turn.state.operand(*value, self.variable_width(*variable));
-                for (condition, element) in elements {
-                    let cell = self.cell(CellName::Value(variable.global, element));
-                    let guard = self.circuit.and(turn.state.guard, condition);
-                    self.write_cell(turn.runner, at, cell, guard, &word);
-                }
-            }
-            Op::CompareExchange { variable, .. }
-            | Op::Exchange { variable, .. }
-            | Op::FetchAdd { variable, .. } => {
-                self.read_modify_write(turn, op, *variable)?;
-            }
-            Op::Choose { low, high, .. } => self.choose(turn, op, [*low, *high]),
-            Op::Yield => {
+            Op::Choice(Choice::Yield) => {
                 self.here(turn);
+                Ok(())
             }
-            Op::Spawn { procedure, arguments, .. } => {
-                self.spawn(turn, op, *procedure, arguments)?;
+            Op::Thread(Thread::Spawn { procedure, arguments, target }) => {
+                self.spawn(turn, *target, *procedure, arguments)
             }
-            Op::Join { thread } => self.join(turn, *thread)?,
-            Op::Send { .. } | Op::Receive { .. } => {
-                return Err(CutReason::Unsupported("messages".to_owned()));
-            }
-            Op::ReadContainer { .. } | Op::ChangeContainer { .. } => {
-                return Err(CutReason::Unsupported("lists and maps".to_owned()));
-            }
-            op => self.lock_op(turn, op)?,
+            Op::Thread(Thread::Join { thread }) => self.join(turn, *thread),
+            Op::Message(_) => Err(CutReason::Unsupported("messages".to_owned())),
+            Op::Container(_) => Err(CutReason::Unsupported("lists and maps".to_owned())),
+            op => self.synchronise(turn, op),
         }
-        Ok(())
     }
 
     /// Returns the event that an instruction belongs to; a new one if it is not in a section. `None` in a
@@ -68,13 +47,6 @@ impl Unrolled {
             (None, Runner::Thread(thread)) => {
                 Some(self.new_event(*thread, turn.state, turn.site, false))
             }
-        }
-    }
-
-    fn variable_width(&self, variable: ObjectRef) -> usize {
-        match &self.program.globals[variable.global.index()].kind {
-            GlobalKind::Variable { ty, .. } => width(*ty),
-            _ => width(Type::Int),
         }
     }
 
@@ -178,29 +150,35 @@ impl Unrolled {
         }
     }
 
-    fn read_modify_write(
-        &mut self,
-        turn: &mut Turn<'_>,
-        op: &Op,
-        variable: ObjectRef,
-    ) -> Result<(), CutReason> {
+    fn variable(&mut self, turn: &mut Turn<'_>, op: &Variable) -> Result<(), CutReason> {
+        let variable = op.variable();
         let elements = self.elements(turn.state, variable)?;
         let at = self.here(turn);
-        let width = self.variable_width(variable);
-        let old = self.read(turn.runner, at, turn.state.guard, variable.global, &elements);
+        let width = width(self.program.globals[variable.global.index()].value_type());
+        let old = match op {
+            Variable::Write { .. } => Word::integer(0),
+            _ => self.read(turn.runner, at, turn.state.guard, variable.global, &elements),
+        };
         let (result, new, changes) = match op {
-            Op::CompareExchange { expected, new, .. } => {
+            Variable::Read { target, .. } => {
+                self.store(turn.state, *target, old);
+                return Ok(());
+            }
+            Variable::Write { value, .. } => (None, turn.state.operand(*value, width), Lit::TRUE),
+            Variable::CompareExchange { target, expected, new, .. } => {
                 let expected = turn.state.operand(*expected, width);
                 let same = self.circuit.equal_words(&old, &expected);
-                (Word::boolean(same), turn.state.operand(*new, width), same)
+                let result = Some((*target, Word::boolean(same)));
+                (result, turn.state.operand(*new, width), same)
             }
-            Op::FetchAdd { delta, .. } => {
+            Variable::FetchAdd { target, delta, .. } => {
                 let (sum, overflow) = self.circuit.add(&old, &turn.state.operand(*delta, width));
                 self.fault(turn, overflow, ViolationKind::Arithmetic);
-                (old, sum, Lit::TRUE)
+                (Some((*target, old)), sum, Lit::TRUE)
             }
-            Op::Exchange { new, .. } => (old, turn.state.operand(*new, width), Lit::TRUE),
-            _ => return Ok(()),
+            Variable::Exchange { target, new, .. } => {
+                (Some((*target, old)), turn.state.operand(*new, width), Lit::TRUE)
+            }
         };
         let guard = self.circuit.and(turn.state.guard, changes);
         for (condition, element) in elements {
@@ -208,12 +186,14 @@ impl Unrolled {
             let guard = self.circuit.and(guard, condition);
             self.write_cell(turn.runner, at, cell, guard, &new);
         }
-        self.store(turn.state, op, result);
+        if let Some((target, word)) = result {
+            self.store(turn.state, target, word);
+        }
         Ok(())
     }
 
     /// A value from outside: any in the range.
-    fn choose(&mut self, turn: &mut Turn<'_>, op: &Op, [low, high]: [Operand; 2]) {
+    fn choose(&mut self, turn: &mut Turn<'_>, target: Slot, [low, high]: [Operand; 2]) {
         let (low, high) = (turn.state.operand(low, 32), turn.state.operand(high, 32));
         let Some(event) = self.here(turn) else { return };
         let some = self.circuit.less(&low, &high);
@@ -232,13 +212,13 @@ impl Unrolled {
         self.circuit.imply(&[turn.state.guard], &[least]);
         self.circuit.imply(&[turn.state.guard], &[most]);
         self.events[event.index()].input = Some((value.clone(), low));
-        self.store(turn.state, op, value);
+        self.store(turn.state, target, value);
     }
 
     fn spawn(
         &mut self,
         turn: &mut Turn<'_>,
-        op: &Op,
+        target: Option<Slot>,
         procedure: ProcedureId,
         arguments: &[Operand],
     ) -> Result<(), CutReason> {
@@ -270,7 +250,9 @@ impl Unrolled {
             generation,
         });
         self.events[event.index()].spawns.push((turn.state.guard, child));
-        self.store(turn.state, op, Word::integer(child as i32));
+        if let Some(target) = target {
+            self.store(turn.state, target, Word::integer(child as i32));
+        }
         Ok(())
     }
 

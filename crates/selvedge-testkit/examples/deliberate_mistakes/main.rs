@@ -33,14 +33,17 @@ fn main() -> ExitCode {
         list::all().filter(|mistake| mistake.name.contains(&word)).collect();
     let workshop = Workshop::new(std::env::var_os("SELVEDGE_MUTANTS_FOLDER").map(PathBuf::from));
     make(&workshop, &mistakes);
-    let mut programs: BTreeMap<(&str, &str), Suite> = BTreeMap::new();
+    let mut programs: BTreeMap<(&str, bool), Suite> = BTreeMap::new();
     let mut missed = 0;
     for (number, mistake) in mistakes.iter().enumerate() {
         let (package, suite) = (mistake.home().1, mistake.suite);
-        let program =
-            programs.entry((package, suite)).or_insert_with(|| build(&workshop, package, suite));
+        let is_unit = suite == "lib";
+        let program = programs.entry((package, is_unit)).or_insert_with(|| {
+            build(&workshop, package, if is_unit { "--lib" } else { "--test=it" })
+        });
         let (name, test) = (mistake.name, mistake.test);
-        let noticed = is_noticed(program, test, number);
+        let path = if is_unit { test.to_owned() } else { format!("{suite}::{test}") };
+        let noticed = is_noticed(program, &path, number);
         missed += usize::from(!noticed);
         println!("{}  {name}", if noticed { "noticed" } else { "MISSED " });
         println!("         by {test} in the tests `{suite}`");
@@ -74,12 +77,8 @@ fn make(workshop: &Workshop, mistakes: &[&Mistake]) {
     }
 }
 
-fn build(workshop: &Workshop, package: &str, suite: &str) -> Suite {
-    let target = match suite {
-        "lib" => "--lib".to_owned(),
-        suite => format!("--test={suite}"),
-    };
-    let programs = suites::programs(workshop, &["test", "--no-run", "-p", package, &target], "");
+fn build(workshop: &Workshop, package: &str, target: &str) -> Suite {
+    let programs = suites::programs(workshop, &["test", "--no-run", "-p", package, target], "");
     programs.into_iter().next().expect("cargo builds one program")
 }
 

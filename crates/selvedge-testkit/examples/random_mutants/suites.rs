@@ -2,55 +2,52 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, UNIX_EPOCH};
 
+use crate::workshop::Workshop;
 use crate::workshop::schemata::{CHOSEN, REACHED};
 use crate::workshop::suites::{End, Suite, programs};
-use crate::workshop::{Workshop, original};
 
 /// Builds the tests that CI runs: those of all packages, then the golden programs in a release build.
-/// In parts: others may want to use the machine in between.
 pub(crate) fn build(workshop: &Workshop) -> Vec<Suite> {
-    let all = ["test", "--workspace", "--no-run"];
+    let programs = |arguments: &[&str], how| {
+        programs(workshop, &[&["test", "--no-run"], arguments].concat(), how)
+    };
     let units = ["--lib", "--bins", "--example=ring", "--example=oneshot", "--example=cache"];
-    let mut suites = programs(workshop, &[&all[..], &units].concat(), "");
-    for krate in names(&original("crates")) {
-        let tests = original("crates").join(krate).join("tests");
-        let tests: Vec<String> =
-            names(&tests).iter().map(|name| format!("--test={name}")).collect();
-        if !tests.is_empty() {
-            let tests = tests.iter().map(String::as_str);
-            let arguments: Vec<&str> = all.into_iter().chain(tests).collect();
-            suites.extend(programs(workshop, &arguments, ""));
-        }
-    }
-    let golden = ["test", "--no-run", "--release", "-p", "selvedge-testkit", "--test=golden"];
-    suites.extend(programs(workshop, &golden, " (release)"));
+    let mut suites = programs(&[&["--workspace"], &units[..]].concat(), "");
+    let tests = programs(&["--workspace", "--test=it"], "");
+    let golden = programs(&["--release", "-p", "selvedge-testkit", "--test=it"], " (release)");
+    let is_golden = |suite: &Suite| suite.name.ends_with(" golden");
+    suites.extend(tests.iter().flat_map(Suite::by_file));
+    suites.extend(golden.iter().flat_map(Suite::by_file).filter(is_golden));
     // This one is about the text of the sources.
-    suites.retain(|suite| suite.name != "selvedge-testkit tidy");
+    suites.retain(|suite| suite.name != "selvedge-testkit it tidy");
     suites.sort_by(|a, b| a.name.cmp(&b.name));
-    suites.dedup_by(|a, b| a.name == b.name);
     suites
 }
 
-/// What is in a folder: Rust files without their ending, and folders of a test.
-fn names(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.path())
-        .filter(|path| {
-            path.extension().is_some_and(|end| end == "rs")
-                || path.join("main.rs").exists()
-                || path.join("src").exists()
-        })
-        .filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()))
-        .collect();
-    names.sort();
-    names
-}
-
 impl Suite {
+    /// A program of integration tests, a file at a time: a mistake that one of them does not come by need not be
+    /// tried with it.
+    fn by_file(&self) -> Vec<Self> {
+        let output = Command::new(&self.program)
+            .args(["--list", "--format=terse"])
+            .current_dir(&self.folder)
+            .output()
+            .expect("a test program can list its tests");
+        let text = String::from_utf8_lossy(&output.stdout);
+        let files: BTreeSet<&str> =
+            text.lines().filter_map(|line| Some(line.split_once("::")?.0)).collect();
+        assert!(!files.is_empty(), "{} has no tests", self.name);
+        let part = |file: &str| Self {
+            name: format!("{} {file}", self.name),
+            filter: Some(format!("{file}::")),
+            ..self.clone()
+        };
+        files.into_iter().map(part).collect()
+    }
+
     /// Tells one build of it from another.
     pub(crate) fn stamp(&self) -> String {
         let about = fs::metadata(&self.program).expect("a test program can be looked at");

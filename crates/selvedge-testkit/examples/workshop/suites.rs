@@ -1,4 +1,4 @@
-//! Test programs: built once, run for each mistake.
+//! Test programs: built once, run for each mistake, as a whole or a file of tests at a time.
 
 use std::io::{BufRead, BufReader};
 use std::ops::Range;
@@ -11,13 +11,16 @@ use serde_json::Value;
 
 use super::Workshop;
 
-/// A test program.
+/// A test program, or some of its tests.
+#[derive(Clone)]
 pub(crate) struct Suite {
     /// Package, target, and how it was built.
     pub(crate) name: String,
     /// What is run, and where.
     pub(crate) program: PathBuf,
-    folder: PathBuf,
+    pub(crate) folder: PathBuf,
+    /// Tests without this in their name are left out.
+    pub(crate) filter: Option<String>,
 }
 
 /// How a run of a test program ended.
@@ -108,6 +111,7 @@ pub(crate) fn programs(workshop: &Workshop, arguments: &[&str], how: &str) -> Ve
             name: format!("{package} {target}{how}"),
             program: PathBuf::from(program),
             folder,
+            filter: None,
         });
     }
     suites
@@ -126,6 +130,7 @@ impl Suite {
         words.extend(["timeout", "-k", "5", &longest.as_secs().to_string()].map(str::to_owned));
         let mut child = command(&words)
             .arg(&self.program)
+            .args(&self.filter)
             .args(arguments)
             .current_dir(&self.folder)
             .env(name, value)

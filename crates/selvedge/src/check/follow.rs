@@ -5,8 +5,9 @@ use std::rc::Rc;
 use selvedge_core::{Bound, Inconclusive, Report, Schedule};
 use selvedge_report::TraceView;
 
+use super::search::until_known;
 use super::{Builder, places};
-use crate::failure::{self, Failure, Look};
+use crate::failure::{self, Look};
 use crate::rt::{Program, Shared};
 use crate::turns;
 
@@ -14,30 +15,32 @@ impl Builder {
     /// The one execution that a schedule gives. If nothing is wrong in it, it is printed.
     #[track_caller]
     #[allow(clippy::print_stderr, reason = "who replays an execution wants to see it")]
-    pub(super) fn follow(&self, shared: &Rc<Shared>, schedule: &str) -> (Report, Vec<Failure>) {
+    pub(super) fn follow(&self, shared: &Rc<Shared>, schedule: &str) -> (Report, Vec<TraceView>) {
         let steps: Schedule = match schedule.parse() {
             Ok(steps) => steps,
             Err(error) => panic!("selvedge: `{schedule}` is no schedule: {error}"),
         };
-        let mut replayed = self.follow_once(shared, &steps);
+        let follow = || self.follow_once(shared, &steps);
+        let search_and_follow = || {
+            shared.learned.news.set(false);
+            self.search_until_known(shared);
+            follow()
+        };
+        let mut replayed = follow();
         if shared.learned.rwlocks.get() || shared.reuses {
             // Which steps there are depends on what threads do in other executions, too: the same search learns
             // the same.
-            shared.learned.news.set(false);
-            self.search_until_known(shared);
-            replayed = self.follow_once(shared, &steps);
+            replayed = search_and_follow();
         }
-        while shared.learned.news.replace(false) {
-            replayed = self.follow_once(shared, &steps);
+        if shared.learned.news.replace(false) {
+            replayed = until_known(shared, follow);
         }
         let shows_nothing = |(report, _): &(Report, TraceView)| report.violations.is_empty();
         let has_whims = shared.learned.has_whims();
         let is_hopeless = || shared.hopeless.borrow().is_some();
         if has_whims && !is_hopeless() && replayed.as_ref().map_or(true, shows_nothing) {
             // Where a thread was first tried out may decide what steps it has.
-            shared.learned.news.set(false);
-            self.search_until_known(shared);
-            replayed = self.follow_once(shared, &steps);
+            replayed = search_and_follow();
         }
         if is_hopeless() {
             return (Report::default(), Vec::new());
@@ -48,14 +51,12 @@ impl Builder {
                 panic!("selvedge: the schedule does not fit this code, or not any more: {reason}")
             }
         };
-        let failure = Failure::new(view, shared.backtrace.take());
-        if failure.view.violations.is_empty() {
-            let look = Look::of_terminal();
-            eprintln!("{}", failure::of_failure(shared.checked_at, look, &failure));
+        if view.violations.is_empty() {
+            eprintln!("{}", failure::of_failure(Look::of_terminal(), &view));
             eprintln!("selvedge: nothing is wrong in this execution");
             return (report, Vec::new());
         }
-        (report, vec![failure])
+        (report, vec![view])
     }
 
     fn follow_once(
@@ -77,8 +78,8 @@ impl Builder {
             violations.extend(selvedge_explore::data_races(&system, &replay));
         }
         let replay = turns::without(replay);
-        let view =
-            TraceView::new(&replay, &violations.iter().collect::<Vec<_>>(), &failure::source_line);
+        let found: Vec<_> = violations.iter().collect();
+        let view = failure::view(&replay, &found, shared.checked_at, shared.backtrace.take());
         let mut report = Report {
             steps: replay.steps.len() as u64,
             longest: replay.steps.len(),

@@ -23,6 +23,7 @@ pub(super) fn find(shared: &Rc<Shared>, replay: &mut Replay, violation: &mut Vio
     let root = root(Path::new(shared.checked_at.file()));
     let place_of = |calls: &Option<Backtrace>| backtrace::place(calls.as_ref()?, root.as_deref());
     let places = [
+        (Event::Accessed, place_of(&seen.accessed)),
         (Event::WrongFree, place_of(&seen.wrong_free)),
         (Event::Freed, place_of(&seen.freed)),
         (Event::Allocated, place_of(&seen.allocated)),

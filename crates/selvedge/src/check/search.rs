@@ -9,37 +9,30 @@ use selvedge_report::TraceView;
 
 use super::observer::Watch;
 use super::{Builder, places};
-use crate::failure::{self, Failure};
+use crate::failure;
 use crate::rt::{Program, Shared};
 use crate::turns;
 
 impl Builder {
     /// All executions, and those that show what is wrong.
-    pub(super) fn search_and_confirm(&self, shared: &Rc<Shared>) -> (Report, Vec<Failure>) {
-        loop {
+    pub(super) fn search_and_confirm(&self, shared: &Rc<Shared>) -> (Report, Vec<TraceView>) {
+        // In fewer context switches, a loop may come to a state that it was not in before.
+        until_known(shared, || {
             let report = self.search_until_known(shared);
             shared.pulse.is_confirming.store(true, Relaxed);
             let failures = self.confirm(shared, &report);
             shared.pulse.is_confirming.store(false, Relaxed);
-            // In fewer context switches, a loop may come to a state that it was not in before.
-            if !shared.learned.news.replace(false) {
-                return (report, failures);
-            }
-        }
+            (report, failures)
+        })
     }
 
-    /// All executions. What is learned matters from the first step on: then the search starts again.
+    /// All executions.
     pub(super) fn search_until_known(&self, shared: &Rc<Shared>) -> Report {
-        loop {
-            let report = self.search(shared);
-            if !shared.learned.news.replace(false) {
-                return report;
-            }
-        }
+        until_known(shared, || self.search(shared))
     }
 
     /// The executions that show what is wrong.
-    fn confirm(&self, shared: &Rc<Shared>, report: &Report) -> Vec<Failure> {
+    fn confirm(&self, shared: &Rc<Shared>, report: &Report) -> Vec<TraceView> {
         let mut failures = Vec::new();
         for (violation, schedule) in &report.violations {
             let make = || Program::new(Rc::clone(shared), true);
@@ -50,8 +43,8 @@ impl Builder {
                     places::find(shared, &mut confirmed.replay, &mut confirmed.violation);
                     let (replay, found) =
                         (turns::without(confirmed.replay), [&confirmed.violation]);
-                    let view = TraceView::new(&replay, &found, &failure::source_line);
-                    failures.push(Failure::new(view, shared.backtrace.take()));
+                    let backtrace = shared.backtrace.take();
+                    failures.push(failure::view(&replay, &found, shared.checked_at, backtrace));
                 }
                 Err(_) if shared.learned.news.get() || shared.hopeless.borrow().is_some() => break,
                 Err(error) => {
@@ -83,6 +76,17 @@ impl Builder {
             Some((executions, seed)) => {
                 sample(Sampling::Uniform, executions, seed, &make, &self.options, &mut watch)
             }
+        }
+    }
+}
+
+/// Runs something until it learns nothing new about the code. What is learned matters from the first step on, so it
+/// starts again.
+pub(super) fn until_known<T>(shared: &Shared, mut run: impl FnMut() -> T) -> T {
+    loop {
+        let result = run();
+        if !shared.learned.news.replace(false) {
+            return result;
         }
     }
 }

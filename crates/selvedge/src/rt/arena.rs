@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use selvedge_rt::keep_room;
 
 use super::blocks::{Block, note_free};
+use super::guarded::page_size;
 use super::hooks::running;
 use super::reuse::choose;
 use super::watched::note_allocated;
@@ -110,6 +111,8 @@ pub(crate) struct Arena {
     owner: usize,
     /// Whether each allocation is looked at: it may be a step, or of a block that is watched.
     pub(crate) asks: bool,
+    /// Whether each block lies on pages of its own, which only matters if allocations are looked at; see `guarded.rs`.
+    guards: bool,
 }
 
 /// How far an arena was filled.
@@ -121,8 +124,8 @@ pub(crate) struct Filled {
 }
 
 impl Arena {
-    /// `owner`: the address of what is known about its check.
-    pub(crate) fn new(thread: usize, owner: usize) -> Self {
+    /// `owner`: the address of what is known about its check. `guards`: whether each block lies on pages of its own.
+    pub(crate) fn new(thread: usize, owner: usize, guards: bool) -> Self {
         Self {
             thread: thread as u32,
             bump: 0,
@@ -135,6 +138,7 @@ impl Arena {
             log: Vec::new(),
             owner,
             asks: false,
+            guards,
         }
     }
 
@@ -144,7 +148,10 @@ impl Arena {
         let block = match choose(layout) {
             (_, Some(again)) => again as *mut u8,
             (is_step, None) => {
-                let new = self.allocate(layout);
+                let new = match self.guards {
+                    true => self.allocate_apart(layout),
+                    false => self.allocate(layout),
+                };
                 if let Some(block) = self.log.last_mut().filter(|block| block.start == new as usize)
                 {
                     block.recycles = is_step;
@@ -204,7 +211,14 @@ impl Arena {
             let is_last = index + 1 == self.used;
             (span.start, if is_last { self.bump } else { span.end() })
         };
-        (!self.elsewhere).then(|| self.spans[..self.used].iter().enumerate().map(block))
+        // Most of a span with one block is unused, and what is freed is inaccessible.
+        let apart = |block: &Block| (block.start, block.start + block.size);
+        let (spans, log) = match self.guards {
+            true => (&[][..], &self.log[..]),
+            false => (&self.spans[..self.used], &[][..]),
+        };
+        let log = log.iter().filter(|block| block.free.is_none()).map(apart);
+        (!self.elsewhere).then(|| spans.iter().enumerate().map(block).chain(log))
     }
 
     /// From now on blocks come from spans of their own.
@@ -272,6 +286,19 @@ impl Arena {
         let start = self.bump.next_multiple_of(layout.align());
         self.bump = start + layout.size().max(1);
         self.note_block(start, layout)
+    }
+
+    /// Allocates a block on pages of its own: a span is the smallest part of the memory that begins anywhere.
+    fn allocate_apart(&mut self, layout: Layout) -> *mut u8 {
+        let align = layout.align().max(page_size());
+        let Ok(pages) = Layout::from_size_align(layout.size().max(1), align) else {
+            return ptr::null_mut();
+        };
+        let block = self.allocate_in_next_span(pages.pad_to_align());
+        if let Some(noted) = self.log.last_mut().filter(|noted| noted.start == block as usize) {
+            *noted = Block::new(noted.start, layout, noted.offset);
+        }
+        block
     }
 
     /// Notes a new block in the last span in use.
@@ -454,6 +481,11 @@ fn span_of(address: usize) -> Option<*mut Span> {
     Some((region + first * CHUNK) as *mut Span)
 }
 
+/// Returns whether an address lies in memory for checked code.
+pub(super) fn is_inside(address: usize) -> bool {
+    span_of(address).is_some()
+}
+
 /// The check to whose memory an address belongs.
 pub(crate) fn owner_of(address: usize) -> Option<usize> {
     // SAFETY: spans are never unmapped, and where none begins yet there is a 0.
@@ -580,7 +612,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
 
 /// Whether memory of checked code can be told apart: tries it.
 pub(crate) fn is_installed() -> bool {
-    let mut arena = Arena::new(0, 0);
+    let mut arena = Arena::new(0, 0, false);
     let before = switch(&raw mut arena);
     let probe = Box::new(0_u64);
     switch(before);

@@ -14,6 +14,7 @@ use selvedge_rt::{Way, World};
 
 use super::arena::{self, Lies};
 use super::freed::{Content, Contents};
+use super::guarded::{Guarded, close_guarded, guard};
 use super::hooks::running;
 use super::object::{Touching, address_text};
 use super::reuse::{self, Pool, recycles};
@@ -71,6 +72,7 @@ pub(crate) struct Memory {
     /// Blocks that allocations may give again.
     pub(super) pools: Vec<Pool>,
     pub(super) contents: Contents,
+    pub(super) guarded: Guarded,
     /// Whether a block was freed that objects lie in.
     pub(super) has_freed_objects: bool,
 }
@@ -109,7 +111,7 @@ pub(super) fn block_of(rt: &mut Runtime, address: usize) -> Option<&mut Block> {
 }
 
 /// The same, and the thread that allocated it.
-fn block_around(rt: &Runtime, address: usize) -> Option<(usize, &Block)> {
+pub(super) fn block_around(rt: &Runtime, address: usize) -> Option<(usize, &Block)> {
     let Lies::In { thread, offset } = arena::locate(address) else { return None };
     let log = rt.known.get(thread)?.home.log();
     let after = log.partition_point(|block| block.offset <= offset);
@@ -129,6 +131,7 @@ pub(super) fn note_object(rt: &mut Runtime, address: usize, object: ObjectId) {
 
 /// A block that was freed is allocated again.
 pub(super) fn use_again(rt: &mut Runtime, address: usize) {
+    rt.now.own.memory.guarded.open(address);
     if let Some(block) = block_of(rt, address) {
         (block.free, block.last_object) = (None, None);
     }
@@ -162,8 +165,9 @@ fn free(rt: &mut Runtime, address: usize, layout: Layout) -> Result<(), Violatio
     if allocated != (size, layout.align()) {
         return Err(other_layout(rt, allocated, (size, layout.align()), address));
     }
-    if rt.now.way == Way::Announce {
-        rt.now.own.memory.contents.keep(address, size, next);
+    if rt.now.way == Way::Announce && !guard(rt, address, size) {
+        let most = rt.shared.settings.caps.compared;
+        rt.now.own.memory.contents.keep(address, size, next, most);
     }
     if let Some(position) = position.filter(|_| rt.now.way == Way::Announce) {
         note_freed(rt, last_object, position, address..address + size);
@@ -217,6 +221,24 @@ fn used_after_free(rt: &mut Runtime, touching: Touching, spot: Spot) -> Option<V
     let text = format!("{user} uses it");
     let used = Happened { event: Event::Used, text, spot: Some(spot) };
     Some(about_block(rt, ViolationKind::UseAfterFree, message, used, start, Some(free)))
+}
+
+/// What is wrong with a plain access of the running thread to an address in a freed block, if it lies in one.
+pub(super) fn accessed_after_free(
+    rt: &Runtime,
+    thread: usize,
+    address: usize,
+) -> Option<Violation> {
+    let (_, block) = block_around(rt, address)?;
+    let (free, start) = (block.free?, block.start);
+    let name = rt.thread_name(thread);
+    let message = format!("{name} reads or writes memory that was freed");
+    let spot = Some(rt.threads[thread].spot);
+    let text = format!("{name} reads or writes it");
+    let used = Happened { event: Event::Accessed, text, spot };
+    let mut violation = rt.violation(thread, ViolationKind::UseAfterFree, message, &[]);
+    tell_about(rt, &mut violation, vec![used], start, Some(free));
+    Some(violation)
 }
 
 #[cold]
@@ -340,6 +362,7 @@ pub(super) fn use_of_freed(
     touching: [Option<Touching>; 2],
     spot: Spot,
 ) -> Option<Fault> {
+    close_guarded(rt);
     let mut used = touching.into_iter().flatten();
     used.find_map(|touching| used_after_free(rt, touching, spot)).map(Fault::Violation)
 }

@@ -13,10 +13,6 @@ use super::arena::LARGE;
 use super::blocks::{Memory, freed_size_and_name, tell_about};
 use super::world::Runtime;
 
-/// Of larger blocks only the beginning is compared: each free copies that much. A write beyond it is not seen, as reads of
-/// plain memory are not; the limits of the crate say so.
-const MOST_COMPARED: usize = 1 << 10;
-
 /// What a block had in it when it was freed.
 #[derive(Clone, Copy)]
 pub(super) struct Content {
@@ -36,14 +32,14 @@ pub(crate) struct Contents {
 }
 
 impl Contents {
-    /// Keeps what lies in a block that is freed now.
+    /// Keeps what lies in a block that is freed now, at most so much of it.
     #[inline]
-    pub(super) fn keep(&mut self, address: usize, size: usize, free: u32) {
+    pub(super) fn keep(&mut self, address: usize, size: usize, free: u32, most: usize) {
         // The pages of large ones are given back to the system.
         if size == 0 || size >= LARGE {
             return;
         }
-        let length = size.min(MOST_COMPARED);
+        let length = size.min(most);
         // SAFETY: the block was allocated with this size, and memory of an arena stays mapped.
         let content =
             unsafe { std::slice::from_raw_parts(address as *const MaybeUninit<u8>, length) };

@@ -4,11 +4,11 @@ use std::cell::Cell;
 use std::panic::Location;
 
 use selvedge_core::{Fault, Freed, Violation};
-use selvedge_rt::{AtOnce, Hooks, MOST_DRAINED};
+use selvedge_rt::{AtOnce, Hooks, World};
 
 use super::object::Touching;
 use super::world::{Runtime, Rust, RustThread, Spot};
-use super::{blocks, counted, exit, object, panics, stranger, take_down, watched};
+use super::{arena, blocks, counted, exit, guarded, object, panics, stranger, take_down, watched};
 
 thread_local! {
     /// The runtime whose code runs on this thread of the system.
@@ -91,6 +91,11 @@ impl Hooks for Rust {
     }
 
     #[inline]
+    fn resumes(rt: &Runtime) {
+        guarded::close_guarded(rt);
+    }
+
+    #[inline]
     fn resumed(rt: &mut Runtime) {
         let own = &rt.threads[rt.now.current].own;
         if own.aborting && !own.allocates && !panics::is_unwinding() {
@@ -115,7 +120,7 @@ impl Hooks for Rust {
             take_down::unwind(rt);
         }
         // A destructor may wait for something that never comes.
-        if rt.now.drained > MOST_DRAINED { AtOnce::Never } else { AtOnce::Now }
+        if rt.now.drained > rt.shared.settings.caps.drained { AtOnce::Never } else { AtOnce::Now }
     }
 
     fn take_down(rt: &mut Runtime) -> ! {
@@ -148,8 +153,30 @@ impl Hooks for Rust {
         (!is_result).then(|| panics::panicked(rt, thread))
     }
 
+    fn recognise(rt: &mut Runtime, address: usize) -> Option<&'static str> {
+        let is_freed = rt.shared.guards && arena::is_inside(address);
+        is_freed.then(|| {
+            let me = rt.now.current;
+            rt.threads[me].own.accessed = Some(address);
+            if rt.shared.watches_block() {
+                let code = Self::switch(Self::engine_code());
+                watched::watch_access(rt, address);
+                Self::switch(code);
+            }
+            "reads or writes memory that was freed"
+        })
+    }
+
+    fn open(address: usize) -> bool {
+        guarded::open_for_engine(address)
+    }
+
     fn about_crash(rt: &Runtime, thread: usize, violation: &mut Violation) {
-        panics::about_crash(rt, thread, violation);
+        let accessed = rt.threads[thread].own.accessed;
+        match accessed.and_then(|address| blocks::accessed_after_free(rt, thread, address)) {
+            Some(access) => *violation = access,
+            None => panics::about_crash(rt, thread, violation),
+        }
     }
 
     unsafe fn ends(rt: *mut Runtime) -> Option<Violation> {

@@ -7,6 +7,7 @@ pub(crate) mod body;
 pub(crate) mod counted;
 mod exit;
 mod freed;
+mod guarded;
 mod hooks;
 mod image;
 pub(crate) mod locals;

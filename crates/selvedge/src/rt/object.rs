@@ -10,7 +10,8 @@ use super::blocks::note_object;
 use super::restore::{Refused, Restorer};
 use super::world::{Engine, Runtime, Spot};
 
-/// Bits of a stamp that are the object's number; the others are the execution's.
+/// Bits of a stamp that are the object's number; the others are the execution's. With more objects the verdict is
+/// inconclusive; after 2^40 executions of a process every use of an object looks it up by its place, which is only slower.
 const NUMBER_BITS: u32 = 24;
 
 /// An object that the next operation is about.

@@ -28,6 +28,7 @@ pub(super) fn unwind(rt: &mut Runtime) -> ! {
 pub(super) unsafe fn finish(rt: *mut Runtime) {
     // SAFETY: the caller promises that it is valid. References end before code runs.
     unsafe {
+        open_freed(&mut *rt);
         if (*rt).now.is_broken {
             leave_all(&mut *rt);
         }
@@ -56,6 +57,14 @@ pub(super) unsafe fn ends(rt: *mut Runtime) -> Option<Violation> {
         let written = written_after_free(&*rt);
         close(rt);
         written.or_else(|| leak(&*rt))
+    }
+}
+
+/// Nothing that runs from now on is a result: freed blocks can be used again.
+fn open_freed(rt: &mut Runtime) {
+    rt.now.own.memory.guarded.open_all();
+    if rt.shared.guards && rt.known.iter().any(|known| known.home.elsewhere) {
+        rt.shared.unguarded.set(true);
     }
 }
 
@@ -126,6 +135,7 @@ unsafe fn close(rt: *mut Runtime) {
     // SAFETY: the caller promises that it is valid. References end before code runs.
     let resets = unsafe {
         (*rt).now.way = Way::Close;
+        (*rt).now.own.memory.guarded.open_all();
         (*rt).now.current = 0;
         std::mem::take(&mut (*rt).now.own.resets)
     };

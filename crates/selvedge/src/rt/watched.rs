@@ -11,6 +11,7 @@ use selvedge_core::{Place, Violation};
 use selvedge_rt::World;
 
 use super::arena::{self, Lies};
+use super::blocks::block_around;
 use super::world::{Engine, Runtime, Rust, Spot};
 
 /// A block as all executions name it: the thread that allocates it, and how much it allocated before.
@@ -38,6 +39,8 @@ pub(crate) struct Watched {
     pub(crate) freed: Option<Backtrace>,
     /// The free that is wrong, of whatever block.
     pub(crate) wrong_free: Option<Backtrace>,
+    /// The plain access to the block after it was freed.
+    pub(crate) accessed: Option<Backtrace>,
     /// The step in whose code it is first written to after it was freed.
     pub(crate) written: Option<Written>,
 }
@@ -60,6 +63,8 @@ pub(crate) struct Written {
 pub(crate) enum Event {
     /// An operation on an object in it, of which the place is known.
     Used,
+    /// A plain access.
+    Accessed,
     /// A free that is wrong.
     WrongFree,
     Freed,
@@ -131,6 +136,15 @@ pub(super) fn watch_free(rt: &Runtime, address: usize, is_wrong: bool) {
     }
     if let Some(watched) = &mut *rt.shared.watched.borrow_mut() {
         watched.wrong_free.get_or_insert_with(Backtrace::force_capture);
+    }
+}
+
+/// The running thread accesses the freed block at an address: called in a signal handler, which that access raised, so
+/// that no lock of the allocator is held.
+#[cold]
+pub(super) fn watch_access(rt: &Runtime, address: usize) {
+    if let Some((_, block)) = block_around(rt, address) {
+        capture(rt, block.start, |watched, calls| watched.accessed = Some(calls));
     }
 }
 

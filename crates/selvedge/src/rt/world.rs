@@ -1,7 +1,7 @@
 //! Checked Rust code as a [`World`].
 
 use std::backtrace::Backtrace;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::panic::Location;
 use std::rc::Rc;
@@ -37,6 +37,10 @@ pub(crate) struct Rust {
     pub(crate) panics_are_results: bool,
     /// Whether an allocation may give a block that was freed before.
     pub(crate) reuses: bool,
+    /// Whether freed blocks are made inaccessible.
+    pub(crate) guards: bool,
+    /// Whether one of them could not be.
+    pub(crate) unguarded: Cell<bool>,
     /// Whether blocks that are never freed are reported.
     pub(crate) block_leaks: bool,
     /// What others know about this check.
@@ -73,6 +77,8 @@ impl Rust {
             checked_at,
             panics_are_results: false,
             reuses: false,
+            guards: false,
+            unguarded: Cell::new(false),
             block_leaks: false,
             pulse,
             replay_command,
@@ -115,6 +121,8 @@ pub(crate) struct RustThread {
     pub(super) unwinding: bool,
     /// Whether somebody unparked it.
     pub(crate) token: bool,
+    /// The address of a plain access to memory that was freed.
+    pub(super) accessed: Option<usize>,
     pub(super) panic: Option<Panicked>,
     /// The panic before that one.
     pub(super) panic_before: Option<Panicked>,
@@ -177,11 +185,12 @@ impl World for Rust {
     }
 
     fn home(&self, thread: usize) -> Box<Arena> {
-        Box::new(Arena::new(thread, Arc::as_ptr(&self.pulse) as usize))
+        Box::new(Arena::new(thread, Arc::as_ptr(&self.pulse) as usize, self.guards))
     }
 
     fn settle(&self, home: &mut Box<Arena>, was_used: bool) {
-        home.asks = self.watches_block() || self.reuses && !self.recycled.borrow().is_empty();
+        let reuses = self.reuses && !self.recycled.borrow().is_empty();
+        home.asks = reuses || self.watches_block() || self.guards;
         if was_used {
             home.reset();
         }

@@ -1,8 +1,9 @@
 //! What tests share: how to get all results of a program, and programs.
-#![allow(dead_code, unreachable_pub, unused_imports, reason = "each test file uses some of them")]
+#![allow(unreachable_pub, reason = "benchmarks include a part of it")]
 
 pub mod model;
 pub mod programs;
+pub mod raw;
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -11,7 +12,7 @@ use std::rc::Rc;
 
 pub use programs::*;
 pub use selvedge as library;
-use selvedge::{Builder, Outcome, Verdict};
+use selvedge::{Builder, Verdict};
 
 /// Checks `f`, which must hold, and gives all its results with the number of executions.
 pub fn outcomes<T: Ord + Debug + 'static>(f: impl Fn() -> T + 'static) -> (BTreeSet<T>, u64) {
@@ -37,8 +38,4 @@ pub fn outcomes_with<T: Ord + Debug + 'static>(
 /// How many executions `f`, which must hold, has.
 pub fn executions(f: impl Fn() + 'static) -> u64 {
     outcomes(f).1
-}
-
-pub fn explore(f: impl Fn() + 'static) -> Outcome {
-    Builder::new().explore(f)
 }

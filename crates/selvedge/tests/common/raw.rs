@@ -1,5 +1,4 @@
 //! Pointers as code with mistakes uses them.
-#![allow(unreachable_pub, dead_code, reason = "test files share it")]
 
 use std::hint::black_box;
 use std::ptr;

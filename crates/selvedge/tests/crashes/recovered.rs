@@ -101,7 +101,12 @@ fn in_a_sample_and_in_every_algorithm() {
     for algorithm in selvedge::Algorithm::ALL {
         let builder = Builder::new().algorithm(*algorithm).data_races(false);
         let outcome = builder.explore(|| if_late(touches_null));
-        assert_eq!(outcome.kinds(), [ViolationKind::Crash], "{}", outcome.text());
+        if algorithm.info().equivalence == selvedge::Equivalence::State {
+            // States of Rust code are not known: it does not search by other means instead.
+            assert!(outcome.text().contains("compare states"), "{}", outcome.text());
+        } else {
+            assert_eq!(outcome.kinds(), [ViolationKind::Crash], "{}", outcome.text());
+        }
     }
     let outcome = Builder::new().sample(50, 1).explore(|| if_late(aborts));
     assert_eq!(outcome.kinds(), [ViolationKind::Crash], "{}", outcome.text());
@@ -125,7 +130,7 @@ fn code_that_computes_is_left() {
 fn the_harness_shows_a_crash() {
     let parts = [
         "null: main crashed: it used a null pointer (SIGSEGV); a report follows",
-        "test null ... FAILED",
+        "test crashes::null ... FAILED",
     ];
     let text = fails_again("null", &parts);
     assert!(text.contains("the execution: 3 steps"), "{text}");
@@ -138,7 +143,7 @@ fn time_limits() {
         "never_ends",
         &[limit, "its last operation: crates/selvedge/tests/crashes.rs:"],
     );
-    assert!(text.contains("test never_ends ... FAILED"), "{text}");
+    assert!(text.contains("test crashes::never_ends ... FAILED"), "{text}");
     fails_again("never_gets_it", &[limit, "wait for something of `std`"]);
     fails_again("computes_for_long", &["worker computed for 300ms without an operation"]);
     fails_again("computes_without_end", &["main computed for 100ms without an operation"]);

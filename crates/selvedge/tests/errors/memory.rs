@@ -1,8 +1,5 @@
 //! What reports say about memory.
 
-#[path = "../common/raw.rs"]
-mod raw;
-
 use std::hint::black_box;
 use std::ptr;
 
@@ -12,7 +9,7 @@ use selvedge::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize};
 use selvedge::{Builder, Reuse, thread};
 
 use super::{expect, expect_with};
-use raw::{Raw, takes_from_a_stack};
+use crate::common::raw::{Raw, takes_from_a_stack};
 
 #[test]
 fn an_object_that_is_used_after_it_was_freed() {

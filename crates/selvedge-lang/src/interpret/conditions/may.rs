@@ -11,12 +11,15 @@ use std::sync::Arc;
 
 use selvedge_core::MayAccess;
 
-use crate::ir::{ObjectRef, Op, Operand, ProcedureId, Slot};
+use crate::ir::{
+    BinaryOp, Domain, Indexed, ObjectRef, Op, Operand, ProcedureId, Range, Slot, Thread, UnaryOp,
+};
+use crate::ops::Reach;
 
-use super::super::invisible::{binary, frames, unary};
+use super::super::invisible::frames;
 use super::super::load::Loaded;
 use super::super::machine::{Machine, Phase};
-use super::live::Live;
+use super::Live;
 
 /// How far the rest of a thread's code is followed to find what it may still touch.
 ///
@@ -179,7 +182,7 @@ fn standing(loaded: &Loaded, machine: &Machine, live: &Live, thread: usize) -> S
             let size = loaded.procedures[procedure.index()].frame as usize;
             let mut slots = vec![None; size];
             for &slot in live.at(frame.pc) {
-                slots[slot as usize] = Some(stack[(frame.base + slot) as usize]);
+                slots[slot.index()] = Some(stack[(frame.base + slot.0) as usize]);
             }
             Frame { pc: frame.pc, target: frame.target, slots }
         })
@@ -212,10 +215,8 @@ pub(super) fn is_steady(
         match op {
             Op::AtomicBegin { .. } => sections += 1,
             Op::AtomicEnd { .. } => sections -= 1,
-            Op::Read { .. } | Op::Write { .. } | Op::Exchange { .. } | Op::FetchAdd { .. } => {
-                let mut is_known = true;
-                op.for_each_object(|object| is_known &= known(object.index, frame).is_some());
-                if !is_known {
+            Op::Variable(op) if op.fixed_mode().is_some() => {
+                if known(op.variable().index, frame).is_none() {
                     return false;
                 }
             }
@@ -305,15 +306,9 @@ impl Follow<'_> {
                 }
                 frame.pc += 1;
             }
-            Op::Copy { .. }
-            | Op::Unary { .. }
-            | Op::Binary { .. }
-            | Op::Index { .. }
-            | Op::ThreadIndex { .. }
-            | Op::Own { .. } => {
-                if !compute(loaded, op, frame) {
-                    return Next::End;
-                }
+            Op::Compute { target, value } => {
+                let Ok(result) = value.evaluate(&loaded.program, frame) else { return Next::End };
+                frame.slots[target.index()] = result;
                 frame.pc += 1;
             }
             _ => {
@@ -330,22 +325,26 @@ impl Follow<'_> {
     /// A visible operation.
     fn touch(&mut self, op: &Op, frame: &Frame) {
         match op {
-            Op::Spawn { procedure, arguments, .. } => {
+            Op::Thread(Thread::Spawn { procedure, arguments, .. }) => {
                 self.spawned.push(vec![entered(self.loaded, *procedure, arguments, frame)]);
             }
-            // Whom they reach, and what comes of it, is not followed.
-            Op::Join { .. } | Op::Send { .. } | Op::Receive { .. } => self.found.everything = true,
-            Op::Read { variable: object, .. } | Op::ReadContainer { container: object, .. } => {
-                let (start, end) = objects(self.loaded, *object, known(object.index, frame));
-                self.found.reads.insert(start, end);
-            }
-            _ => op.for_each_object(|object| {
-                let (start, end) = objects(self.loaded, object, known(object.index, frame));
-                self.found.reads.insert(start, end);
-                self.found.writes.insert(start, end);
-            }),
+            op => note(self.loaded, op, &mut self.found, |index| known(index, frame)),
         }
     }
+}
+
+/// Adds what an operation may touch, with what is known of its indices.
+fn note(loaded: &Loaded, op: &Op, found: &mut MayAccess, known: impl Fn(Operand) -> Known) {
+    let Some(operation) = op.operation() else { return };
+    let reach = operation.facts().reach;
+    found.everything |= reach == Reach::Anything;
+    op.for_each_object(|object| {
+        let (start, end) = objects(loaded, object, known(object.index));
+        found.reads.insert(start, end);
+        if reach != Reach::Reads {
+            found.writes.insert(start, end);
+        }
+    });
 }
 
 enum Next {
@@ -370,44 +369,48 @@ fn entered(loaded: &Loaded, procedure: ProcedureId, arguments: &[Operand], by: &
     Frame { pc: entry.pc, target: None, slots }
 }
 
-/// Computes what goes into a slot; false if it fails.
-fn compute(loaded: &Loaded, op: &Op, frame: &mut Frame) -> bool {
-    let (target, result) = match op {
-        Op::Copy { target, value } => (target, Ok(known(*value, frame))),
-        Op::Unary { op, target, value } => {
-            (target, known(*value, frame).map(|value| unary(*op, value).ok_or(())).transpose())
+impl Domain for Frame {
+    type Value = Known;
+    type Halt = Fails;
+
+    fn operand(&mut self, operand: Operand) -> Known {
+        known(operand, self)
+    }
+
+    fn unary(&mut self, op: UnaryOp, value: Known) -> Result<Known, Fails> {
+        value.map(|value| op.apply(value).ok_or(Fails)).transpose()
+    }
+
+    fn binary(&mut self, op: BinaryOp, left: Known, right: Known) -> Result<Known, Fails> {
+        let both = left.zip(right);
+        both.map(|(left, right)| op.apply(left, right).ok_or(Fails)).transpose()
+    }
+
+    fn position(&mut self, index: Known, range: Range) -> Result<Known, Fails> {
+        match (index, range.of) {
+            (Some(index), Indexed::Objects(..)) if index < 0 || index as u32 >= range.size => {
+                Err(Fails)
+            }
+            _ => Ok(index),
         }
-        Op::Binary { op, target, left, right } => {
-            let both = known(*left, frame).zip(known(*right, frame));
-            (target, both.map(|(left, right)| binary(*op, left, right).ok_or(())).transpose())
-        }
-        Op::Index { target, global, first, second } => {
-            let dims = &loaded.program.globals[global.index()].dims;
-            let within = |index: Known, size: u32| {
-                index.is_none_or(|index| index >= 0 && (index as u32) < size)
-            };
-            let first = known(*first, frame);
-            let second = second.map(|second| known(second, frame));
-            let is_within = within(first, dims[0])
-                && second.is_none_or(|second| within(second, dims[dims.len() - 1]));
-            let flat = match (first, second) {
-                (Some(first), None) => Some(first),
-                (Some(first), Some(Some(second))) => Some(first * dims[1] as i32 + second),
-                _ => None,
-            };
-            (target, if is_within { Ok(flat) } else { Err(()) })
-        }
-        Op::ThreadIndex { target, .. } | Op::Own { target } => (target, Ok(None)),
-        _ => return true,
-    };
-    match result {
-        Ok(result) => {
-            frame.slots[target.index()] = result;
-            true
-        }
-        Err(()) => false,
+    }
+
+    fn flat(&mut self, row: Known, columns: u32, column: Known) -> Known {
+        row.zip(column).map(|(row, column)| row * columns as i32 + column)
+    }
+
+    /// Handles are not followed.
+    fn thread(&mut self, _: u32, _: Known) -> Known {
+        None
+    }
+
+    fn own(&mut self) -> Known {
+        None
     }
 }
+
+/// The thread ends here.
+struct Fails;
 
 /// Returns the numbers of the objects that are meant: one, or all of an array.
 fn objects(loaded: &Loaded, object: ObjectRef, index: Known) -> (u32, u32) {
@@ -432,22 +435,14 @@ fn named(loaded: &Loaded) -> Vec<MayAccess> {
             for instruction in &procedure.code {
                 let mut all = std::mem::take(&mut named[index]);
                 match &instruction.op {
-                    Op::Call { procedure, .. } | Op::Spawn { procedure, .. } => {
+                    Op::Call { procedure, .. } | Op::Thread(Thread::Spawn { procedure, .. }) => {
                         if procedure.index() != index {
                             all.extend(&named[procedure.index()]);
                         }
                     }
-                    Op::Join { .. } | Op::Send { .. } | Op::Receive { .. } => all.everything = true,
-                    op => op.for_each_object(|object| {
-                        let constant = match object.index {
-                            Operand::Constant(index) => Some(index),
-                            Operand::Slot(_) => None,
-                        };
-                        let (start, end) = objects(loaded, object, constant);
-                        all.reads.insert(start, end);
-                        if !matches!(op, Op::Read { .. } | Op::ReadContainer { .. }) {
-                            all.writes.insert(start, end);
-                        }
+                    op => note(loaded, op, &mut all, |index| match index {
+                        Operand::Constant(index) => Some(index),
+                        Operand::Slot(_) => None,
                     }),
                 }
                 named[index] = all;

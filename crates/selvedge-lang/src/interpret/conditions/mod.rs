@@ -1,9 +1,8 @@
 //! What the interpreter can tell about its state: [`Conditions`].
 //!
-//! `orders.rs` runs two steps in both orders, `state.rs` names states and threads, for which `live.rs`
-//! says which slots still matter, and `may.rs` says what a thread may still touch.
+//! `orders.rs` runs two steps in both orders, `state.rs` names states and threads, and `may.rs` says what a thread
+//! may still touch.
 
-mod live;
 mod may;
 mod orders;
 mod state;
@@ -18,15 +17,23 @@ use selvedge_core::{
     ViolationKind,
 };
 
-use crate::ir::{AtomicId, ConditionArgument, Independence, Op, Program};
+use crate::ir::{AtomicId, Compute, ConditionArgument, Independence, Op, Program, Slot, Thread};
 
 use super::Interpreter;
 use super::invisible::Pause;
 use super::load::Loaded;
 use super::machine::{Machine, Phase};
-use live::Live;
 pub use may::Caps;
 use may::May;
+
+/// Per instruction, the slots of its frame that still matter before it.
+struct Live(Vec<Vec<Slot>>);
+
+impl Live {
+    fn at(&self, pc: u32) -> &[Slot] {
+        &self.0[pc as usize]
+    }
+}
 
 /// What is found out once about a program, when the first question comes.
 pub(super) struct Analysis {
@@ -40,10 +47,10 @@ pub(super) struct Analysis {
 
 impl Analysis {
     fn new(loaded: &Loaded, caps: Caps) -> Self {
-        let names_matter = loaded
-            .code
-            .iter()
-            .any(|it| matches!(it.op, Op::Spawn { target: Some(_), .. } | Op::Own { .. }));
+        let names_matter = loaded.code.iter().any(|it| match &it.op {
+            Op::Compute { value, .. } => *value == Compute::Own,
+            op => matches!(op, Op::Thread(Thread::Spawn { target: Some(_), .. })),
+        });
         let mut constraints: BTreeMap<_, Vec<usize>> = BTreeMap::new();
         for (number, independence) in loaded.program.independence.iter().enumerate() {
             constraints
@@ -51,7 +58,9 @@ impl Analysis {
                 .or_default()
                 .push(number);
         }
-        Self { live: Live::new(loaded), may: May::new(loaded, caps), names_matter, constraints }
+        let procedures = loaded.program.procedures.iter();
+        let live = Live(procedures.flat_map(|it| it.live_slots(&loaded.program)).collect());
+        Self { live, may: May::new(loaded, caps), names_matter, constraints }
     }
 }
 

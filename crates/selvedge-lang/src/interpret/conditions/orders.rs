@@ -102,7 +102,7 @@ impl Machine {
             Some(status) => status,
             None => self.tried_status(loaded, me),
         };
-        status == Status::Enabled && step.choice < self.choices(loaded, me, &self.threads[me])
+        status == Status::Enabled && step.choice < self.choices(self.at(loaded, me))
     }
 
     /// Takes a step, to be undone, and notes its fault.

@@ -4,7 +4,7 @@ use super::super::invisible::frames;
 use super::super::load::Loaded;
 use super::super::machine::{Machine, Phase};
 use super::Analysis;
-use super::live::Live;
+use super::Live;
 
 impl Machine {
     /// Returns what a thread will do, as far as it depends on the thread alone: where it stands and the slots
@@ -23,8 +23,8 @@ impl Machine {
             for frame in frames(state, stack) {
                 name.extend([frame.pc as i32, frame.target.map_or(-1, |target| target as i32)]);
                 for &slot in live.at(frame.pc) {
-                    if frame.target != Some(slot) {
-                        name.push(stack[(frame.base + slot) as usize]);
+                    if frame.target != Some(slot.0) {
+                        name.push(stack[(frame.base + slot.0) as usize]);
                     }
                 }
             }
@@ -32,7 +32,7 @@ impl Machine {
             let from = state.base as usize;
             name.push(state.pc as i32);
             let slots = live.at(state.pc).iter();
-            name.extend(slots.map(|&slot| self.stacks[thread][from + slot as usize]));
+            name.extend(slots.map(|&slot| self.stacks[thread][from + slot.index()]));
         }
         name
     }

@@ -5,7 +5,7 @@ use selvedge_core::{Ending, Flexibility, Status, System};
 use super::driver::Driver;
 use super::programs;
 use crate::ir::builder::{Builder, constant};
-use crate::ir::{GlobalKind, Op, Type};
+use crate::ir::{Cond, GlobalKind, Lock, LockMode, Semaphore, Type, Variable};
 
 #[test]
 fn reads_and_writes() {
@@ -37,12 +37,12 @@ fn read_modify_writes() {
     b.thread("t", |t| {
         let won = t.slot(Type::Bool);
         let (expected, new) = (constant(0), constant(1));
-        t.emit(Op::CompareExchange { target: won, variable: f, expected, new });
-        t.emit(Op::CompareExchange { target: won, variable: f, expected, new });
-        t.emit(Op::Exchange { target: won, variable: f, new: constant(0) });
+        t.emit(Variable::CompareExchange { target: won, variable: f, expected, new });
+        t.emit(Variable::CompareExchange { target: won, variable: f, expected, new });
+        t.emit(Variable::Exchange { target: won, variable: f, new: constant(0) });
         let old = t.slot(Type::Int);
-        t.emit(Op::FetchAdd { target: old, variable: x, delta: constant(-1) });
-        t.emit(Op::FetchAdd { target: old, variable: x, delta: constant(2) });
+        t.emit(Variable::FetchAdd { target: old, variable: x, delta: constant(-1) });
+        t.emit(Variable::FetchAdd { target: old, variable: x, delta: constant(2) });
     });
     let mut d = Driver::new(&b.finish());
     assert_eq!(d.pending("t"), "Conditional [Update f]");
@@ -87,14 +87,14 @@ fn misuse_of_mutexes() {
     let mut b = Builder::new();
     let m = b.mutex("m");
     b.thread("twice", |t| {
-        t.emit(Op::Lock { mutex: m });
-        t.emit(Op::Lock { mutex: m });
+        t.emit(Lock::Acquire { mode: LockMode::Mutex, lock: m });
+        t.emit(Lock::Acquire { mode: LockMode::Mutex, lock: m });
     });
-    b.thread("thief", |t| t.emit(Op::Unlock { mutex: m }));
+    b.thread("thief", |t| t.emit(Lock::Release { mode: LockMode::Mutex, lock: m }));
     b.thread("waiter", |t| {
         let got = t.slot(Type::Bool);
-        t.emit(Op::TryLock { target: got, mutex: m });
-        t.emit(Op::Unlock { mutex: m });
+        t.emit(Lock::Try { mode: LockMode::Mutex, target: got, lock: m });
+        t.emit(Lock::Release { mode: LockMode::Mutex, lock: m });
     });
     let program = b.finish();
     let mut d = Driver::new(&program);
@@ -120,19 +120,19 @@ fn reader_writer_locks() {
     let rw = b.object("rw", GlobalKind::RwLock);
     for name in ["r1", "r2"] {
         b.thread(name, |t| {
-            t.emit(Op::ReadLock { rwlock: rw });
-            t.emit(Op::ReadUnlock { rwlock: rw });
-            t.emit(Op::ReadUnlock { rwlock: rw });
+            t.emit(Lock::Acquire { mode: LockMode::Read, lock: rw });
+            t.emit(Lock::Release { mode: LockMode::Read, lock: rw });
+            t.emit(Lock::Release { mode: LockMode::Read, lock: rw });
         });
     }
     b.thread("w", |t| {
-        t.emit(Op::WriteLock { rwlock: rw });
-        t.emit(Op::ReadLock { rwlock: rw });
+        t.emit(Lock::Acquire { mode: LockMode::Write, lock: rw });
+        t.emit(Lock::Acquire { mode: LockMode::Read, lock: rw });
     });
     b.thread("try", |t| {
         let got = t.slot(Type::Bool);
-        t.emit(Op::TryWriteLock { target: got, rwlock: rw });
-        t.emit(Op::TryReadLock { target: got, rwlock: rw });
+        t.emit(Lock::Try { mode: LockMode::Write, target: got, lock: rw });
+        t.emit(Lock::Try { mode: LockMode::Read, target: got, lock: rw });
     });
     let mut d = Driver::new(&b.finish());
     assert_eq!(d.pending("w"), "Blocking [Acquire rw]");
@@ -195,8 +195,8 @@ fn waiting_for_a_signal_for_ever() {
     let m = b.mutex("m");
     let c = b.object("c", GlobalKind::Cond);
     b.thread("w", |t| {
-        t.emit(Op::Lock { mutex: m });
-        t.emit(Op::Wait { cond: c, mutex: m });
+        t.emit(Lock::Acquire { mode: LockMode::Mutex, lock: m });
+        t.emit(Cond::Wait { cond: c, mutex: m });
     });
     let mut d = Driver::new(&b.finish());
     d.step("w");
@@ -211,13 +211,13 @@ fn semaphores() {
     let mut b = Builder::new();
     let s = b.semaphore("s", 0);
     let full = b.semaphore("full", i32::MAX);
-    b.thread("up", |t| t.emit(Op::Up { semaphore: s }));
-    b.thread("down", |t| t.emit(Op::Down { semaphore: s }));
+    b.thread("up", |t| t.emit(Semaphore::Up { semaphore: s }));
+    b.thread("down", |t| t.emit(Semaphore::Down { semaphore: s }));
     b.thread("try", |t| {
         let got = t.slot(Type::Bool);
-        t.emit(Op::TryDown { target: got, semaphore: s });
+        t.emit(Semaphore::TryDown { target: got, semaphore: s });
     });
-    b.thread("over", |t| t.emit(Op::Up { semaphore: full }));
+    b.thread("over", |t| t.emit(Semaphore::Up { semaphore: full }));
     let mut d = Driver::new(&b.finish());
     assert_eq!(d.status("down"), Status::Blocked);
     assert_eq!(d.pending("down"), "Blocking [Down s]");
@@ -324,7 +324,7 @@ fn awaiting_for_ever() {
 fn daemons_may_wait() {
     let mut b = Builder::new();
     let s = b.semaphore("s", 0);
-    b.daemon("d", |t| t.emit(Op::Down { semaphore: s }));
+    b.daemon("d", |t| t.emit(Semaphore::Down { semaphore: s }));
     let (ending, violation) = Driver::new(&b.finish()).end();
     assert!(ending == Ending::Complete && violation.is_none());
 }

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use crate::ir::builder::{Body, Builder, constant};
 use crate::ir::{
-    Alternative, AtomicKind, BinaryOp, Change, GlobalKind, Guard, GuardArgument, ObjectRef, Op,
-    Operand, Pattern, Program, Query, Slot, Type, UnaryOp,
+    Alternative, AtomicKind, Barrier, BinaryOp, Change, Choice, Compute, Cond, GlobalKind, Guard,
+    GuardArgument, Lock, LockMode, Message, ObjectRef, Op, Operand, Pattern, Program, Query,
+    Semaphore, Slot, Thread, Type, UnaryOp, Variable,
 };
 
 pub(super) fn all() -> Vec<(&'static str, Arc<Program>)> {
@@ -83,7 +84,10 @@ fn arrays_and_calls() -> Arc<Program> {
         let s = t.call(sum, &[Slot(0).into()]).unwrap();
         let flat = t.slot(Type::Int);
         let first = Some(constant(1));
-        t.emit(Op::Index { target: flat, global: grid, first: Slot(0).into(), second: first });
+        t.emit(Op::Compute {
+            target: flat,
+            value: Compute::Index { global: grid, first: Slot(0).into(), second: first },
+        });
         t.write(ObjectRef { global: grid, index: flat.into() }, s);
         t.call(sum, &[constant(2)]);
     });
@@ -102,17 +106,17 @@ fn read_modify_write() -> Arc<Program> {
         b.thread(name, |t| {
             let won = t.slot(Type::Bool);
             let (expected, new) = (constant(1), constant(0));
-            t.emit(Op::CompareExchange { target: won, variable: free, expected, new });
+            t.emit(Variable::CompareExchange { target: won, variable: free, expected, new });
             let (yes, no) = (t.label(), t.label());
             t.branch(won, yes, no);
             t.place(yes);
             let old = t.slot(Type::Int);
-            t.emit(Op::FetchAdd { target: old, variable: x, delta: constant(1) });
+            t.emit(Variable::FetchAdd { target: old, variable: x, delta: constant(1) });
             let was = t.slot(Type::Bool);
-            t.emit(Op::Exchange { target: was, variable: free, new: constant(1) });
+            t.emit(Variable::Exchange { target: was, variable: free, new: constant(1) });
             t.place(no);
             let old = t.slot(Type::Int);
-            t.emit(Op::FetchAdd { target: old, variable: x, delta: constant(1) });
+            t.emit(Variable::FetchAdd { target: old, variable: x, delta: constant(1) });
         });
     }
     b.finish()
@@ -126,10 +130,10 @@ pub(super) fn philosophers() -> Arc<Program> {
         let next = t.binary(BinaryOp::Add, Slot(0), 1);
         let next = t.binary(BinaryOp::Remainder, next, 2);
         let right = t.index(fork, next);
-        t.emit(Op::Lock { mutex: left });
-        t.emit(Op::Lock { mutex: right });
-        t.emit(Op::Unlock { mutex: right });
-        t.emit(Op::Unlock { mutex: left });
+        t.emit(Lock::Acquire { mode: LockMode::Mutex, lock: left });
+        t.emit(Lock::Acquire { mode: LockMode::Mutex, lock: right });
+        t.emit(Lock::Release { mode: LockMode::Mutex, lock: right });
+        t.emit(Lock::Release { mode: LockMode::Mutex, lock: left });
     });
     b.start("philosopher", Some(0), philosopher, &[0]);
     b.start("philosopher", Some(1), philosopher, &[1]);
@@ -141,20 +145,20 @@ fn lock_misuse() -> Arc<Program> {
     let m = b.mutex("m");
     let rw = b.object("rw", GlobalKind::RwLock);
     b.thread("twice", |t| {
-        t.emit(Op::Lock { mutex: m });
-        t.emit(Op::Lock { mutex: m });
+        t.emit(Lock::Acquire { mode: LockMode::Mutex, lock: m });
+        t.emit(Lock::Acquire { mode: LockMode::Mutex, lock: m });
     });
-    b.thread("thief", |t| t.emit(Op::Unlock { mutex: m }));
+    b.thread("thief", |t| t.emit(Lock::Release { mode: LockMode::Mutex, lock: m }));
     b.thread("trier", |t| {
         let got = t.slot(Type::Bool);
-        t.emit(Op::TryLock { target: got, mutex: m });
-        t.emit(Op::TryReadLock { target: got, rwlock: rw });
-        t.emit(Op::TryWriteLock { target: got, rwlock: rw });
-        t.emit(Op::WriteLock { rwlock: rw });
+        t.emit(Lock::Try { mode: LockMode::Mutex, target: got, lock: m });
+        t.emit(Lock::Try { mode: LockMode::Read, target: got, lock: rw });
+        t.emit(Lock::Try { mode: LockMode::Write, target: got, lock: rw });
+        t.emit(Lock::Acquire { mode: LockMode::Write, lock: rw });
     });
     b.thread("writer", |t| {
-        t.emit(Op::WriteLock { rwlock: rw });
-        t.emit(Op::ReadUnlock { rwlock: rw });
+        t.emit(Lock::Acquire { mode: LockMode::Write, lock: rw });
+        t.emit(Lock::Release { mode: LockMode::Read, lock: rw });
     });
     b.finish()
 }
@@ -165,25 +169,25 @@ fn readers_and_writers() -> Arc<Program> {
     let x = b.int("x", 0);
     for name in ["r1", "r2"] {
         b.thread(name, |t| {
-            t.emit(Op::ReadLock { rwlock: rw });
+            t.emit(Lock::Acquire { mode: LockMode::Read, lock: rw });
             t.read(x);
-            t.emit(Op::ReadUnlock { rwlock: rw });
+            t.emit(Lock::Release { mode: LockMode::Read, lock: rw });
         });
     }
     b.thread("w", |t| {
-        t.emit(Op::WriteLock { rwlock: rw });
+        t.emit(Lock::Acquire { mode: LockMode::Write, lock: rw });
         increment(t, x);
-        t.emit(Op::WriteUnlock { rwlock: rw });
+        t.emit(Lock::Release { mode: LockMode::Write, lock: rw });
     });
     b.thread("try", |t| {
         let got = t.slot(Type::Bool);
-        t.emit(Op::TryWriteLock { target: got, rwlock: rw });
+        t.emit(Lock::Try { mode: LockMode::Write, target: got, lock: rw });
         let (yes, no) = (t.label(), t.label());
         t.branch(got, yes, no);
         t.place(yes);
-        t.emit(Op::WriteUnlock { rwlock: rw });
+        t.emit(Lock::Release { mode: LockMode::Write, lock: rw });
         t.place(no);
-        t.emit(Op::TryReadLock { target: got, rwlock: rw });
+        t.emit(Lock::Try { mode: LockMode::Read, target: got, lock: rw });
     });
     b.finish()
 }
@@ -194,18 +198,18 @@ pub(super) fn conditions() -> Arc<Program> {
     let c = b.object("c", GlobalKind::Cond);
     for name in ["w1", "w2", "w3"] {
         b.thread(name, |t| {
-            t.emit(Op::Lock { mutex: m });
-            t.emit(Op::Wait { cond: c, mutex: m });
-            t.emit(Op::Unlock { mutex: m });
+            t.emit(Lock::Acquire { mode: LockMode::Mutex, lock: m });
+            t.emit(Cond::Wait { cond: c, mutex: m });
+            t.emit(Lock::Release { mode: LockMode::Mutex, lock: m });
         });
     }
     b.thread("s", |t| {
-        t.emit(Op::Signal { cond: c });
-        t.emit(Op::Lock { mutex: m });
-        t.emit(Op::Signal { cond: c });
-        t.emit(Op::Unlock { mutex: m });
-        t.emit(Op::Broadcast { cond: c });
-        t.emit(Op::Wait { cond: c, mutex: m });
+        t.emit(Cond::Signal { cond: c });
+        t.emit(Lock::Acquire { mode: LockMode::Mutex, lock: m });
+        t.emit(Cond::Signal { cond: c });
+        t.emit(Lock::Release { mode: LockMode::Mutex, lock: m });
+        t.emit(Cond::Broadcast { cond: c });
+        t.emit(Cond::Wait { cond: c, mutex: m });
     });
     b.finish()
 }
@@ -214,14 +218,14 @@ fn semaphores() -> Arc<Program> {
     let mut b = Builder::new();
     let items = b.semaphore("items", 0);
     let full = b.semaphore("full", i32::MAX);
-    b.thread("producer", |t| t.repeat(2, |t, _| t.emit(Op::Up { semaphore: items })));
-    b.thread("consumer", |t| t.emit(Op::Down { semaphore: items }));
+    b.thread("producer", |t| t.repeat(2, |t, _| t.emit(Semaphore::Up { semaphore: items })));
+    b.thread("consumer", |t| t.emit(Semaphore::Down { semaphore: items }));
     b.thread("trier", |t| {
         let got = t.slot(Type::Bool);
-        t.emit(Op::TryDown { target: got, semaphore: items });
-        t.emit(Op::Down { semaphore: items });
+        t.emit(Semaphore::TryDown { target: got, semaphore: items });
+        t.emit(Semaphore::Down { semaphore: items });
     });
-    b.thread("over", |t| t.emit(Op::Up { semaphore: full }));
+    b.thread("over", |t| t.emit(Semaphore::Up { semaphore: full }));
     b.finish()
 }
 
@@ -231,9 +235,9 @@ pub(super) fn barrier(users: usize, parties: u32) -> Arc<Program> {
     let x = b.int("x", 0);
     for name in ["a", "b", "c", "d"].iter().take(users) {
         b.thread(name, |t| {
-            t.emit(Op::Arrive { barrier: gate });
+            t.emit(Barrier::Arrive { barrier: gate });
             increment(t, x);
-            t.emit(Op::Arrive { barrier: gate });
+            t.emit(Barrier::Arrive { barrier: gate });
         });
     }
     b.finish()
@@ -250,7 +254,7 @@ pub(super) fn atomic_sections() -> Arc<Program> {
             let new = p.binary(BinaryOp::Add, old, Slot(0));
             p.write(x, new);
             p.read(y);
-            p.emit(Op::Up { semaphore: s });
+            p.emit(Semaphore::Up { semaphore: s });
         });
     });
     b.thread("a", |t| {
@@ -262,7 +266,7 @@ pub(super) fn atomic_sections() -> Arc<Program> {
         t.atomic(|t| {
             t.write(y, 0);
             t.call(deposit, &[constant(1)]);
-            t.emit(Op::Yield);
+            t.emit(Choice::Yield);
         });
         t.atomic(|t| {
             let found = t.read(x);
@@ -282,7 +286,10 @@ pub(super) fn atomic_sections() -> Arc<Program> {
             let right = t.binary(BinaryOp::Equal, found, 1);
             t.emit(Op::Assume { condition: right.into() });
             let sum = t.slot(Type::Int);
-            t.emit(Op::Unary { op: UnaryOp::Negate, target: sum, value: found.into() });
+            t.emit(Op::Compute {
+                target: sum,
+                value: Compute::Unary(UnaryOp::Negate, found.into()),
+            });
         });
     });
     b.finish()
@@ -332,12 +339,12 @@ pub(super) fn spawning() -> Arc<Program> {
     // Faults if it starts with 1, and would not if it started with what is left of it.
     let broken = b.procedure("broken", &[Type::Int], None, |t| {
         let (op, right) = (BinaryOp::Subtract, constant(1));
-        t.emit(Op::Binary { op, target: Slot(0), left: Slot(0).into(), right });
+        t.emit(Op::Compute { target: Slot(0), value: Compute::Binary(op, Slot(0).into(), right) });
         t.binary(BinaryOp::Divide, 1, Slot(0));
     });
     let node = b.procedure("node", &[], None, |t| {
         let child = t.spawn(leaf, &[constant(7)]);
-        t.emit(Op::Join { thread: child.into() });
+        t.emit(Thread::Join { thread: child.into() });
         let found = t.read(x);
         let zero = t.binary(BinaryOp::Equal, found, 0);
         let (stop, more) = (t.label(), t.label());
@@ -358,7 +365,7 @@ pub(super) fn spawning() -> Arc<Program> {
         t.place(right);
         t.spawn(idle, &[constant(3)]);
         t.place(end);
-        t.emit(Op::Join { thread: first.into() });
+        t.emit(Thread::Join { thread: first.into() });
         t.atomic(|t| {
             t.spawn(leaf, &[constant(4)]);
             t.write(x, 9);
@@ -378,7 +385,7 @@ pub(super) fn messages() -> Arc<Program> {
     });
     let server = b.procedure("server", &[], None, |t| {
         let limit = t.slot(Type::Int);
-        t.emit(Op::Copy { target: limit, value: constant(3) });
+        t.emit(Op::Compute { target: limit, value: Compute::Copy(constant(3)) });
         t.repeat(2, |t, _| {
             let v = t.slot(Type::Int);
             let (one, two, done) = (t.label(), t.label(), t.label());
@@ -386,7 +393,7 @@ pub(super) fn messages() -> Arc<Program> {
                 procedure: large,
                 arguments: [GuardArgument::Element(1), GuardArgument::Local(limit.into())].into(),
             };
-            t.emit(Op::Receive {
+            t.emit(Message::Receive {
                 alternatives: [
                     Alternative {
                         patterns: [Pattern::Equal(constant(1)), Pattern::Bind(v)].into(),
@@ -399,7 +406,7 @@ pub(super) fn messages() -> Arc<Program> {
                 after: None,
             });
             t.place(one);
-            t.emit(Op::Copy { target: limit, value: v.into() });
+            t.emit(Op::Compute { target: limit, value: Compute::Copy(v.into()) });
             t.jump(done);
             t.place(two);
             t.place(done);
@@ -415,18 +422,21 @@ pub(super) fn messages() -> Arc<Program> {
         let (got, late) = (t.label(), t.label());
         let alternative =
             Alternative { patterns: [Pattern::Equal(constant(4))].into(), guard: None, to: got };
-        t.emit(Op::Receive { alternatives: [alternative].into(), after: Some(late) });
+        t.emit(Message::Receive { alternatives: [alternative].into(), after: Some(late) });
         t.place(got);
         t.send(0, &[constant(8)]);
         t.place(late);
         let me = t.slot(Type::Thread);
-        t.emit(Op::Own { target: me });
+        t.emit(Op::Compute { target: me, value: Compute::Own });
         t.send(me, &[constant(3)]);
         t.send(0, &[constant(1), constant(0)]);
     });
     b.thread("friend", |t| {
         let to = t.slot(Type::Thread);
-        t.emit(Op::ThreadIndex { target: to, first: 2, count: 1, index: constant(0) });
+        t.emit(Op::Compute {
+            target: to,
+            value: Compute::ThreadIndex { first: 2, count: 1, index: constant(0) },
+        });
         t.send(to, &[constant(4)]);
     });
     b.finish()
@@ -477,13 +487,13 @@ fn choices() -> Arc<Program> {
         let chosen = t.choose(-1, 2);
         t.write(x, chosen);
         let either = t.slot(Type::Bool);
-        t.emit(Op::Choose { target: either, low: constant(0), high: constant(2) });
-        t.emit(Op::Yield);
+        t.emit(Choice::Choose { target: either, low: constant(0), high: constant(2) });
+        t.emit(Choice::Yield);
     });
     b.thread("b", |t| {
         let high: Slot = t.read(x);
         let v = t.slot(Type::Int);
-        t.emit(Op::Choose { target: v, low: constant(0), high: Operand::Slot(high) });
+        t.emit(Choice::Choose { target: v, low: constant(0), high: Operand::Slot(high) });
     });
     b.finish()
 }

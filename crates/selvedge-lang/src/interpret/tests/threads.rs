@@ -5,7 +5,7 @@ use selvedge_core::{Flexibility, Status, System};
 use super::driver::Driver;
 use super::programs;
 use crate::ir::builder::{Builder, constant};
-use crate::ir::{BinaryOp, Op, Operand, Slot, Type};
+use crate::ir::{BinaryOp, Choice, Compute, Message, Op, Operand, Slot, Type};
 
 #[test]
 fn spawning_and_joining() {
@@ -157,7 +157,7 @@ fn waiting_for_a_message_for_ever() {
             guard: None,
             to,
         };
-        t.emit(Op::Receive { alternatives: [alternative].into(), after: None });
+        t.emit(Message::Receive { alternatives: [alternative].into(), after: None });
         t.place(to);
     });
     let violation = Driver::new(&b.finish()).end().1.expect("a deadlock");
@@ -170,8 +170,8 @@ fn choices() {
     b.thread("t", |t| {
         t.choose(-1, 2);
         let either = t.slot(Type::Bool);
-        t.emit(Op::Choose { target: either, low: constant(0), high: constant(2) });
-        t.emit(Op::Yield);
+        t.emit(Choice::Choose { target: either, low: constant(0), high: constant(2) });
+        t.emit(Choice::Yield);
         t.choose(3, 3);
     });
     b.thread("many", |t| {
@@ -197,7 +197,7 @@ fn faults_before_the_first_visible_operation() {
     b.thread("t", |t| {
         t.at(7, "false", &[]);
         t.assert(0);
-        t.emit(Op::Yield);
+        t.emit(Choice::Yield);
     });
     b.thread("idle", |_| {});
     let mut d = Driver::new(&b.finish());
@@ -216,13 +216,13 @@ fn limits() {
     b.define(deep, |p| {
         p.call(deep, &[]);
     });
-    let leaf = b.procedure("leaf", &[], None, |t| t.emit(Op::Yield));
+    let leaf = b.procedure("leaf", &[], None, |t| t.emit(Choice::Yield));
     b.thread("recursive", |t| {
-        t.emit(Op::Yield);
+        t.emit(Choice::Yield);
         t.call(deep, &[]);
     });
     b.thread("endless", |t| {
-        t.emit(Op::Yield);
+        t.emit(Choice::Yield);
         let here = t.here();
         t.jump(here);
     });
@@ -261,7 +261,7 @@ fn limits() {
 fn a_smaller_budget() {
     let mut b = Builder::new();
     b.thread("t", |t| {
-        t.emit(Op::Yield);
+        t.emit(Choice::Yield);
         t.repeat(100, |_, _| {});
     });
     let program = b.finish();
@@ -279,28 +279,34 @@ fn messages_of_arithmetic_and_bounds() {
     let a = b.array("a", &[3]);
     let grid = b.array("grid", &[2, 1]);
     let one = b.procedure("one", &[Type::Int], None, |t| {
-        t.emit(Op::Yield);
+        t.emit(Choice::Yield);
         t.at(1, "a * k", &[("k", Slot(0))]);
         t.binary(BinaryOp::Multiply, i32::MAX, Slot(0));
     });
     b.start("product", None, one, &[2]);
     let two = b.procedure("two", &[Type::Int], None, |t| {
-        t.emit(Op::Yield);
+        t.emit(Choice::Yield);
         t.index(a, Slot(0));
     });
     b.start("index", None, two, &[5]);
     let three = b.procedure("three", &[Type::Int, Type::Int], None, |t| {
-        t.emit(Op::Yield);
+        t.emit(Choice::Yield);
         let target = t.slot(Type::Int);
         let second = Some(Operand::Slot(Slot(1)));
-        t.emit(Op::Index { target, global: grid, first: Slot(0).into(), second });
+        t.emit(Op::Compute {
+            target,
+            value: Compute::Index { global: grid, first: Slot(0).into(), second },
+        });
     });
     b.start("row", None, three, &[-1, 0]);
     b.start("column", None, three, &[1, 1]);
     let four = b.procedure("four", &[Type::Int], None, |t| {
-        t.emit(Op::Yield);
+        t.emit(Choice::Yield);
         let target = t.slot(Type::Thread);
-        t.emit(Op::ThreadIndex { target, first: 0, count: 1, index: Slot(0).into() });
+        t.emit(Op::Compute {
+            target,
+            value: Compute::ThreadIndex { first: 0, count: 1, index: Slot(0).into() },
+        });
     });
     b.start("handle", None, four, &[3]);
     let mut d = Driver::new(&b.finish());
@@ -319,7 +325,7 @@ fn messages_of_arithmetic_and_bounds() {
 #[test]
 fn calls_reuse_the_stack() {
     let mut b = Builder::new();
-    let leaf = b.procedure("leaf", &[Type::Int], None, |t| t.emit(Op::Yield));
+    let leaf = b.procedure("leaf", &[Type::Int], None, |t| t.emit(Choice::Yield));
     b.thread("t", |t| {
         t.repeat(100, |t, i| {
             t.call(leaf, &[i.into()]);

@@ -1,18 +1,14 @@
 //! Invariant 7: what may stand where, also in what is called from there.
 
 use super::Errors;
-use crate::ir::{Label, Op, ProcedureId, Program};
+use crate::ir::{Compute, Label, Op, ProcedureId, Program};
+use crate::ops::Part;
 
 pub(super) fn check(program: &Program, errors: &mut Errors) {
-    let mut atomic = Context::new(program, "an atomic section", Op::allowed_in_atomic);
-    let mut look = Context::new(program, "`finally` or a condition", Op::allowed_in_look);
-    let mut guard = Context::new(program, "a guard", allowed_in_guard);
-    if let Some(finally) = program.finally {
-        look.visit(finally);
-    }
-    for condition in program.independence.iter().filter_map(|rule| rule.condition.as_ref()) {
-        look.visit(condition.procedure);
-    }
+    let (mut atomic, mut guard) = (Vec::new(), Vec::new());
+    let mut look: Vec<ProcedureId> = program.finally.into_iter().collect();
+    let conditions = program.independence.iter().filter_map(|rule| rule.condition.as_ref());
+    look.extend(conditions.map(|condition| condition.procedure));
     for procedure in &program.procedures {
         let inside = super::flow::inside_atomic(procedure);
         for (at, instruction) in procedure.code.iter().enumerate() {
@@ -20,61 +16,37 @@ pub(super) fn check(program: &Program, errors: &mut Errors) {
                 if !instruction.op.allowed_in_atomic() {
                     errors.at(&procedure.name, Label::new(at), "not allowed in an atomic section");
                 }
-                if let Op::Call { procedure, .. } = instruction.op {
-                    atomic.visit(procedure);
+                atomic.extend(instruction.op.called());
+            }
+            instruction.op.for_each_part(|part| {
+                if let Part::Guard(used) = part {
+                    guard.push(used.procedure);
                 }
-            }
-            if let Op::Receive { alternatives, .. } = &instruction.op {
-                let guards =
-                    alternatives.iter().filter_map(|alternative| alternative.guard.as_ref());
-                guards.for_each(|used| guard.visit(used.procedure));
-            }
+            });
         }
     }
-    for context in [atomic, look, guard] {
-        context.check(errors);
+    let contexts: [(Vec<ProcedureId>, fn(&Op) -> bool, &str); 3] = [
+        (atomic, Op::allowed_in_atomic, "an atomic section"),
+        (look, Op::allowed_in_look, "`finally` or a condition"),
+        (guard, allowed_in_guard, "a guard"),
+    ];
+    for (called, allowed, name) in contexts {
+        for id in program.called_from(called) {
+            let procedure = &program.procedures[id.index()];
+            for (at, instruction) in procedure.code.iter().enumerate() {
+                if !allowed(&instruction.op) {
+                    let what = format!("not allowed in {name}, from where it is called");
+                    errors.at(&procedure.name, Label::new(at), what);
+                }
+            }
+        }
     }
 }
 
 fn allowed_in_guard(op: &Op) -> bool {
-    let forbidden =
-        matches!(op, Op::Assume { .. } | Op::Own { .. } | Op::Await { .. } | Op::AtomicEnd { .. });
-    !op.is_visible() && !forbidden
-}
-
-/// The procedures that can run in some context.
-struct Context<'a> {
-    program: &'a Program,
-    name: &'static str,
-    allowed: fn(&Op) -> bool,
-    reached: Vec<bool>,
-    work: Vec<ProcedureId>,
-}
-
-impl<'a> Context<'a> {
-    fn new(program: &'a Program, name: &'static str, allowed: fn(&Op) -> bool) -> Self {
-        let reached = vec![false; program.procedures.len()];
-        Self { program, name, allowed, reached, work: Vec::new() }
-    }
-
-    fn visit(&mut self, procedure: ProcedureId) {
-        if !std::mem::replace(&mut self.reached[procedure.index()], true) {
-            self.work.push(procedure);
-        }
-    }
-
-    fn check(mut self, errors: &mut Errors) {
-        while let Some(id) = self.work.pop() {
-            let procedure = &self.program.procedures[id.index()];
-            for (at, instruction) in procedure.code.iter().enumerate() {
-                if !(self.allowed)(&instruction.op) {
-                    let what = format!("not allowed in {}, from where it is called", self.name);
-                    errors.at(&procedure.name, Label::new(at), what);
-                }
-                if let Op::Call { procedure, .. } = instruction.op {
-                    self.visit(procedure);
-                }
-            }
-        }
-    }
+    let is_forbidden = match op {
+        Op::Compute { value, .. } => *value == Compute::Own,
+        op => matches!(op, Op::Assume { .. } | Op::Await { .. } | Op::AtomicEnd { .. }),
+    };
+    !op.is_visible() && !is_forbidden
 }

@@ -12,7 +12,7 @@
 //! 4. *Assignment.* A slot is written before it is used, on every path; also if only a message
 //!    shows it.
 //! 5. *Indices.* An object reference has a constant index in range, or a slot that only
-//!    [`Op::Index`](super::Op::Index) of the same global writes.
+//!    [`Compute::Index`](super::Compute::Index) of the same global writes.
 //! 6. *Atomic sections.* On every path they are entered and left in the order of a stack, and none
 //!    is open at a `Return`. `Await` stands inside one. The body of an atomic procedure is one.
 //! 7. *Contexts.* Inside an atomic section, and in everything called from there, stands only what
@@ -27,6 +27,7 @@ mod tests;
 mod types;
 
 use super::{Label, Program};
+pub(crate) use types::{Checked, Checker};
 
 /// Checks all invariants of a program.
 ///

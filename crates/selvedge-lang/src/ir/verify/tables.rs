@@ -2,12 +2,10 @@
 
 use super::Errors;
 use crate::ir::{
-    AtomicId, AtomicKind, Global, GlobalKind, GuardArgument, Label, Op, Operand, Procedure,
-    ProcedureId, Program, Slot, Type,
+    AtomicId, AtomicKind, Compute, Global, GlobalKind, Label, Op, Operand, Procedure, ProcedureId,
+    Program, Slot, Type,
 };
-
-/// More values than this do not fit a message. The checker refuses them, and so does this, for programs made otherwise.
-const LONGEST_MESSAGE: usize = 8;
+use crate::ops::Part;
 
 pub(super) fn check(program: &Program, errors: &mut Errors) {
     globals(program, errors);
@@ -138,75 +136,50 @@ impl Ranges<'_> {
                     }
                 }
             }
-            if let Some(wrong) = self.wrong(&instruction.op, at) {
+            if let Some(wrong) = self.wrong(&instruction.op) {
                 errors.at(name, at, wrong);
             }
         }
     }
 
-    fn wrong(&self, op: &Op, at: Label) -> Option<&'static str> {
+    fn wrong(&self, op: &Op) -> Option<&'static str> {
         let mut wrong = None;
-        op.for_each_operand(|operand| {
-            if !self.has_operand(operand) {
+        op.for_each_part(|part| match part {
+            Part::Value(value) if !self.has_operand(value) => wrong = Some("a slot out of range"),
+            Part::Object(object) => {
+                if !self.has_operand(object.index) {
+                    wrong = Some("a slot out of range");
+                }
+                if object.global.index() >= self.program.globals.len() {
+                    wrong = Some("no such object");
+                }
+            }
+            Part::Target(slot) | Part::Local(slot) if !self.has_slot(slot) => {
                 wrong = Some("a slot out of range");
             }
-        });
-        op.for_each_object(|object| {
-            if object.global.index() >= self.program.globals.len() {
-                wrong = Some("no such object");
-            }
-        });
-        // Falling off the end is judged where reachability is known.
-        op.for_each_successor(at, |to, written| {
-            if to.index() > self.procedure.code.len()
-                || (to.index() == self.procedure.code.len() && to.0 != at.0 + 1)
-            {
+            Part::Label(to) if to.index() >= self.procedure.code.len() => {
                 wrong = Some("a label out of range");
             }
-            if !written.iter().all(|&slot| self.has_slot(slot)) {
-                wrong = Some("a slot out of range");
+            Part::Routine(routine) if routine.index() >= self.program.procedures.len() => {
+                wrong = Some("no such procedure");
             }
+            _ => {}
         });
-        let exists = |id: ProcedureId| id.index() < self.program.procedures.len();
         match op {
-            Op::Index { global, second, .. } => {
+            Op::Compute { value: Compute::Index { global, second, .. }, .. } => {
                 let dims = self.program.globals.get(global.index()).map(|global| global.dims.len());
                 if dims != Some(1 + usize::from(second.is_some())) {
                     wrong = Some("not as many indices as dimensions");
                 }
             }
-            Op::ThreadIndex { first, count, .. } => {
+            Op::Compute { value: Compute::ThreadIndex { first, count, .. }, .. } => {
                 let end = (*first as usize).checked_add(*count as usize);
                 if *count == 0 || end.is_none_or(|end| end > self.program.threads.len()) {
                     wrong = Some("no such threads");
                 }
             }
-            Op::Call { procedure, .. } | Op::Spawn { procedure, .. } if !exists(*procedure) => {
-                wrong = Some("no such procedure");
-            }
             Op::AtomicBegin { atomic } | Op::AtomicEnd { atomic } if !self.is_own(*atomic) => {
                 wrong = Some("an atomic section of another procedure, or of none");
-            }
-            Op::Send { values, .. } if !(1..=LONGEST_MESSAGE).contains(&values.len()) => {
-                wrong = Some("a message has 1 to 8 values");
-            }
-            Op::Receive { alternatives, after } => {
-                if alternatives.is_empty() && after.is_none() {
-                    wrong = Some("receives nothing");
-                }
-                for alternative in alternatives {
-                    if !(1..=LONGEST_MESSAGE).contains(&alternative.patterns.len()) {
-                        wrong = Some("a message has 1 to 8 values");
-                    }
-                    let Some(guard) = &alternative.guard else { continue };
-                    let in_range = |argument: &GuardArgument| match argument {
-                        GuardArgument::Element(i) => (*i as usize) < alternative.patterns.len(),
-                        GuardArgument::Local(_) => true,
-                    };
-                    if !exists(guard.procedure) || !guard.arguments.iter().all(in_range) {
-                        wrong = Some("a guard that does not exist");
-                    }
-                }
             }
             _ => {}
         }

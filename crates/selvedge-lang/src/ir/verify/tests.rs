@@ -3,9 +3,9 @@
 use super::verify;
 use crate::ir::builder::{Body, Builder, constant};
 use crate::ir::{
-    Alternative, Atomic, AtomicId, AtomicKind, BinaryOp, Change, Condition, ConditionArgument,
-    GlobalKind, Guard, GuardArgument, Independence, Label, ObjectRef, Op, Operand, Pattern,
-    ProcedureId, Program, Query, SiteId, Slot, Type,
+    Alternative, Atomic, AtomicId, AtomicKind, BinaryOp, Change, Choice, Compute, Condition,
+    ConditionArgument, GlobalKind, Guard, GuardArgument, Independence, Label, Lock, LockMode,
+    Message, ObjectRef, Op, Operand, Pattern, ProcedureId, Program, Query, SiteId, Slot, Type,
 };
 
 /// The first complaint about a program.
@@ -90,7 +90,9 @@ fn ranges() {
     says(&in_thread(|t, _| t.jump(Label(9))), "a label out of range");
     says(&in_thread(|t, o| t.write(o.x, Slot(7))), "a slot out of range");
     says(
-        &in_thread(|t, _| t.emit(Op::Copy { target: Slot(3), value: constant(0) })),
+        &in_thread(|t, _| {
+            t.emit(Op::Compute { target: Slot(3), value: Compute::Copy(constant(0)) })
+        }),
         "a slot out of range",
     );
     says(
@@ -106,21 +108,27 @@ fn ranges() {
     );
     says(&in_thread(|t, _| t.send(0, &[])), "a message has 1 to 8 values");
     says(
-        &in_thread(|t, _| t.emit(Op::Receive { alternatives: [].into(), after: None })),
+        &in_thread(|t, _| t.emit(Message::Receive { alternatives: [].into(), after: None })),
         "receives nothing",
     );
     says(
         &in_thread(|t, o| {
             let target = t.slot(Type::Int);
             let (first, second) = (constant(0), Some(constant(0)));
-            t.emit(Op::Index { target, global: o.array.global, first, second });
+            t.emit(Op::Compute {
+                target,
+                value: Compute::Index { global: o.array.global, first, second },
+            });
         }),
         "not as many indices as dimensions",
     );
     says(
         &in_thread(|t, _| {
             let target = t.slot(Type::Thread);
-            t.emit(Op::ThreadIndex { target, first: 0, count: 2, index: constant(0) });
+            t.emit(Op::Compute {
+                target,
+                value: Compute::ThreadIndex { first: 0, count: 2, index: constant(0) },
+            });
         }),
         "no such threads",
     );
@@ -129,7 +137,7 @@ fn ranges() {
 #[test]
 fn a_site_for_each_instruction() {
     let mut b = Builder::new();
-    b.thread("t", |t| t.emit(Op::Yield));
+    b.thread("t", |t| t.emit(Choice::Yield));
     let mut program = b.unverified();
     program.procedures[0].code[0].site = SiteId(99);
     says(&complaint(&program), "no site");
@@ -138,7 +146,10 @@ fn a_site_for_each_instruction() {
 #[test]
 fn types() {
     says(&in_thread(|t, o| t.write(o.flag, 2)), "2 is no bool");
-    says(&in_thread(|t, o| t.emit(Op::Lock { mutex: o.x })), "`x` is of the wrong kind");
+    says(
+        &in_thread(|t, o| t.emit(Lock::Acquire { mode: LockMode::Mutex, lock: o.x })),
+        "`x` is of the wrong kind",
+    );
     says(&in_thread(|t, o| t.change(o.map, Change::Push(constant(1)))), "wrong kind");
     says(
         &in_thread(|t, o| {
@@ -163,7 +174,7 @@ fn types() {
     says(
         &in_thread(|t, _| {
             let me = t.slot(Type::Thread);
-            t.emit(Op::Own { target: me });
+            t.emit(Op::Compute { target: me, value: Compute::Own });
             t.send(0, &[me.into()]);
         }),
         "is of type thread",
@@ -172,7 +183,7 @@ fn types() {
     says(
         &in_thread(|t, _| {
             let target = t.slot(Type::Bool);
-            t.emit(Op::Choose { target, low: constant(0), high: constant(3) });
+            t.emit(Choice::Choose { target, low: constant(0), high: constant(3) });
         }),
         "is of type bool, not int",
     );
@@ -222,7 +233,7 @@ fn indices_are_checked() {
         &in_thread(|t, o| {
             let place = t.index(o.array.global, 1);
             let Operand::Slot(target) = place.index else { panic!() };
-            t.emit(Op::Copy { target, value: constant(8) });
+            t.emit(Op::Compute { target, value: Compute::Copy(constant(8)) });
             t.write(place, 1);
         }),
         "is not checked",
@@ -237,7 +248,7 @@ fn assignment_on_every_path() {
         let (yes, no) = (t.label(), t.label());
         t.branch(flag, yes, no);
         t.place(yes);
-        t.emit(Op::Copy { target: value, value: constant(1) });
+        t.emit(Op::Compute { target: value, value: Compute::Copy(constant(1)) });
         t.place(no);
         if show {
             t.at(1, "v", &[("v", value)]);
@@ -254,7 +265,7 @@ fn assignment_on_every_path() {
 #[test]
 fn falling_off_the_end() {
     let mut b = Builder::new();
-    b.thread("t", |t| t.emit(Op::Yield));
+    b.thread("t", |t| t.emit(Choice::Yield));
     let mut program = b.unverified();
     program.procedures[0].code.pop();
     says(&complaint(&program), "falls off the end");
@@ -278,7 +289,7 @@ fn atomic_sections_are_balanced() {
             t.place(inside);
             t.atomic(|t| {
                 t.place(outside);
-                t.emit(Op::Yield);
+                t.emit(Choice::Yield);
             });
         }),
         "different open atomic sections",
@@ -289,7 +300,7 @@ fn atomic_sections_are_balanced() {
     );
     let mut b = Builder::new();
     b.thread("t", |t| {
-        t.section(Some("t"), AtomicKind::Procedure, |t| t.emit(Op::Yield));
+        t.section(Some("t"), AtomicKind::Procedure, |t| t.emit(Choice::Yield));
     });
     let mut program = b.unverified();
     program.atomics[0].kind = AtomicKind::Block;
@@ -302,12 +313,16 @@ fn atomic_sections_are_balanced() {
 #[test]
 fn what_may_stand_where() {
     says(
-        &in_thread(|t, o| t.atomic(|t| t.emit(Op::Lock { mutex: o.mutex }))),
+        &in_thread(|t, o| {
+            t.atomic(|t| t.emit(Lock::Acquire { mode: LockMode::Mutex, lock: o.mutex }))
+        }),
         "not allowed in an atomic section",
     );
     let mut b = Builder::new();
     let m = b.mutex("m");
-    let inner = b.procedure("inner", &[], None, |p| p.emit(Op::Lock { mutex: m }));
+    let inner = b.procedure("inner", &[], None, |p| {
+        p.emit(Lock::Acquire { mode: LockMode::Mutex, lock: m })
+    });
     let outer = b.procedure("outer", &[], None, |p| {
         p.call(inner, &[]);
     });
@@ -333,7 +348,7 @@ fn guards() {
             let guard = Guard { procedure: guard, arguments: [argument].into() };
             let patterns = [Pattern::Ignore].into();
             let alternative = Alternative { patterns, guard: Some(guard), to };
-            t.emit(Op::Receive { alternatives: [alternative].into(), after: None });
+            t.emit(Message::Receive { alternatives: [alternative].into(), after: None });
             t.place(to);
         });
         complaint(&b.unverified())
@@ -341,7 +356,7 @@ fn guards() {
     let yes = |g: &mut Body<'_>| g.emit(Op::Return { value: Some(constant(1)) });
     says(&with(GuardArgument::Element(1), yes), "a guard that does not exist");
     let waits: fn(&mut Body<'_>) = |g| {
-        g.emit(Op::Yield);
+        g.emit(Choice::Yield);
         g.emit(Op::Return { value: Some(constant(1)) });
     };
     says(&with(GuardArgument::Element(0), waits), "not allowed in a guard");
@@ -356,7 +371,7 @@ fn conditions_of_independence() {
     b.thread("t", |t| {
         t.slot(Type::Int);
         t.slot(Type::Bool);
-        t.atomic(|t| t.emit(Op::Yield));
+        t.atomic(|t| t.emit(Choice::Yield));
     });
     let mut program = b.unverified();
     let mut with = |argument: ConditionArgument| {

@@ -21,9 +21,9 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "language: raising a semaphore that may overflow commutes",
-        file: "interpret/footprint.rs",
-        right: "(*semaphore, if may_overflow { Mode::Update } else { Mode::Up })",
-        wrong: "(*semaphore, if may_overflow { Mode::Up } else { Mode::Up })",
+        file: "ops/semaphores.rs",
+        right: "true => Mode::Update,",
+        wrong: "true => Mode::Up,",
         suite: "lib",
         test: "interpret::tests::operations::semaphores",
     },

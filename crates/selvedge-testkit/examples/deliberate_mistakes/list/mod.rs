@@ -10,7 +10,7 @@ mod reduction;
 mod symbolic;
 mod unfolding;
 
-/// A mistake: in `file`, `right` becomes `wrong`, and then `test` of the test file `suite` must fail, or of
+/// A mistake: in `file`, `right` becomes `wrong`, and then `test` of the file `suite` in `tests/` must fail, or of
 /// the tests within the crate: `lib`.
 pub(crate) struct Mistake {
     pub(crate) name: &'static str,
@@ -26,6 +26,7 @@ impl Mistake {
     pub(crate) fn home(&self) -> (&'static str, &'static str) {
         match self.name.split_once(": ") {
             Some(("library", _)) => ("crates/selvedge/src", "selvedge"),
+            Some(("runtime", _)) => ("crates/selvedge-rt/src", "selvedge"),
             Some(("core", _)) => ("crates/selvedge-core/src", "selvedge-core"),
             Some(("language", _)) => ("crates/selvedge-lang/src", "selvedge-lang"),
             _ if self.suite == "lib" => ("crates/selvedge-explore/src", "selvedge-explore"),

@@ -1,9 +1,6 @@
 //! Primitives against their specification: all results of small programs, by several explorers and by
 //! brute force, compared with all results of the same program as a model in the language `.sel`.
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod atomics;
 mod barriers;
 mod cells;

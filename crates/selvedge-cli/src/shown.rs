@@ -1,0 +1,125 @@
+//! The result of a check, as the user sees it: as text or as JSON, with the trace saved and the exit code.
+
+use selvedge_core::{Inconclusive, Verdict};
+use selvedge_report::{Method, Outcome, Style, TextOptions, execution, to_text, violation};
+
+use crate::args::CheckArgs;
+use crate::exit::{self, Exit, Failure};
+use crate::saved;
+use crate::screen::Screen;
+use crate::source::Loaded;
+
+/// The result of a check, and everything needed to show it.
+pub(crate) struct Shown<'a> {
+    pub(crate) outcome: Outcome,
+    pub(crate) loaded: &'a Loaded,
+    pub(crate) args: &'a CheckArgs,
+    /// What a proof says in one line.
+    pub(crate) verified: String,
+    /// The lines under the verdict.
+    pub(crate) summary: String,
+    /// Statistics, if requested.
+    pub(crate) statistics: Option<String>,
+    /// Returns what happened, and the next step.
+    pub(crate) advice: fn(&Inconclusive) -> (String, Vec<String>),
+}
+
+impl Shown<'_> {
+    /// Prints the result and saves the trace.
+    pub(crate) fn show(&self, screen: &Screen) -> Result<Exit, Failure> {
+        let text = match (self.args.output.json, self.args.quiet) {
+            (true, _) => to_text(&self.outcome),
+            (false, true) => self.verdict_line(screen),
+            (false, false) => self.text(screen),
+        };
+        let printed = screen.print(&text);
+        let path = self.args.save_trace.as_deref();
+        let saved = saved::save(path, self.loaded, self.outcome.found.first(), screen);
+        exit::after(self.outcome.verdict().into(), [printed, saved])
+    }
+
+    fn verdict_line(&self, screen: &Screen) -> String {
+        let verdict = self.outcome.verdict();
+        let (style, rest) = match verdict {
+            Verdict::Verified => (Style::Good, self.verified.clone()),
+            Verdict::Violated => (Style::Bad, self.violated()),
+            Verdict::Inconclusive => {
+                let first = self.outcome.report.inconclusive.first();
+                (Style::Unsure, first.map_or(String::new(), |reason| (self.advice)(reason).0))
+            }
+        };
+        format!("{}: {rest}\n", screen.paint.style(style, verdict.name()))
+    }
+
+    fn violated(&self) -> String {
+        match self.outcome.found.as_slice() {
+            [one] => one.violations[0].message.clone(),
+            many => format!("{} different violations", many.len()),
+        }
+    }
+
+    fn text(&self, screen: &Screen) -> String {
+        let mut out = self.verdict_line(screen);
+        self.add_violations(&mut out, &screen.text_options(self.args.output.full), screen);
+        self.add_reasons(&mut out);
+        if self.outcome.verdict() != Verdict::Verified {
+            out.push('\n');
+        }
+        out.push_str(&self.summary);
+        self.add_remarks(&mut out, screen);
+        out.push_str(self.statistics.as_deref().unwrap_or_default());
+        out
+    }
+
+    /// Each violation: its execution and the command that replays it.
+    fn add_violations(&self, out: &mut String, options: &TextOptions, screen: &Screen) {
+        let found = &self.outcome.found;
+        let is_symbolic = matches!(self.outcome.method, Method::Symbolic(..));
+        for (i, trace) in found.iter().enumerate() {
+            let first = &trace.violations[0];
+            if found.len() > 1 {
+                let head = format!("{} of {}: {}", i + 1, found.len(), first.message);
+                out.push_str(&format!("\n{}\n", screen.paint.style(Style::Strong, &head)));
+            }
+            out.push_str(&violation(first, options));
+            out.push_str(&format!("\n{}\n", execution(trace, options)));
+            let inputs = if is_symbolic { trace.inputs() } else { Vec::new() };
+            if !inputs.is_empty() {
+                out.push_str(&format!("inputs: {}\n", inputs.join(", ")));
+            }
+            out.push_str(&format!("replay: {}\n", first.replay));
+        }
+    }
+
+    /// Why nothing is proved, or why not everything was seen, each with the next step.
+    fn add_reasons(&self, out: &mut String) {
+        let is_violated = self.outcome.verdict() == Verdict::Violated;
+        if is_violated && !self.args.keep_going {
+            return;
+        }
+        for (i, reason) in self.outcome.report.inconclusive.iter().enumerate() {
+            let (what, lines) = (self.advice)(reason);
+            if is_violated {
+                out.push_str(&format!("\nthere may be more violations: {what}\n"));
+            } else if i > 0 {
+                out.push_str(&format!("also: {what}\n"));
+            }
+            for line in lines {
+                out.push_str(&format!("  {line}\n"));
+            }
+        }
+    }
+
+    /// Warns about a vacuous proof.
+    fn add_remarks(&self, out: &mut String, screen: &Screen) {
+        let counts = self.outcome.report.counts;
+        let is_verified = self.outcome.verdict() == Verdict::Verified;
+        if is_verified && counts.complete == 0 && counts.blocked > 0 {
+            let word = screen.paint.style(Style::Unsure, "note");
+            out.push_str(&format!(
+                "{word}: no execution is complete: each one is blocked by an `assume` that is false, \
+                 so nothing was checked to the end\n"
+            ));
+        }
+    }
+}

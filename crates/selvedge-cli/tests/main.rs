@@ -1,0 +1,15 @@
+//! The tests of this crate, in one program: what they share is compiled once.
+
+mod bench;
+mod check;
+mod common;
+mod compare;
+mod compare_exit;
+mod constraints;
+mod docs;
+mod files;
+mod limits;
+mod mat;
+mod replay;
+mod symbolic;
+mod usage;

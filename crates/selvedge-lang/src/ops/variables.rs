@@ -1,0 +1,250 @@
+//! Shared variables: reads, writes, read-modify-writes.
+
+use std::fmt::{self, Formatter};
+
+use selvedge_core::{Flexibility, Footprint, Mode, ViolationKind};
+
+use super::declare::operations;
+use super::{Facts, Operation, Reach, Stands, Then};
+use crate::interpret::fault::{self, value_text};
+use crate::interpret::{At, Done, Failure, Loaded, Machine, Reads, typed};
+use crate::ir::{Checked, Checker, Names, ObjectRef, Type};
+
+operations! {
+    /// An operation on a shared variable. Values are of its type.
+    pub enum Variable {
+        /// `target = variable`.
+        Read { variable: F::Object, target: F::Target },
+        /// `variable = value`.
+        Write { variable: F::Object, value: F::Value },
+        /// `target` = whether `variable` was `expected`; if so it becomes `new`.
+        CompareExchange {
+            variable: F::Object, expected: F::Value, new: F::Value, target: F::Target,
+        },
+        /// `target` = old value of `variable`, which becomes `new`.
+        Exchange { variable: F::Object, new: F::Value, target: F::Target },
+        /// `target` = old value of `variable`, an integer, which grows by `delta`; faults on overflow.
+        FetchAdd { variable: F::Object, delta: F::Value, target: F::Target },
+    }
+}
+
+impl Variable {
+    /// Returns the variable.
+    #[inline]
+    pub fn variable(&self) -> ObjectRef {
+        match self {
+            Variable::Read { variable, .. }
+            | Variable::Write { variable, .. }
+            | Variable::CompareExchange { variable, .. }
+            | Variable::Exchange { variable, .. }
+            | Variable::FetchAdd { variable, .. } => *variable,
+        }
+    }
+
+    /// Returns how it accesses the variable, if that does not depend on its value.
+    #[inline]
+    pub(crate) fn fixed_mode(&self) -> Option<Mode> {
+        match self {
+            Variable::Read { .. } => Some(Mode::Read),
+            Variable::Write { .. } => Some(Mode::Write),
+            Variable::Exchange { .. } | Variable::FetchAdd { .. } => Some(Mode::Update),
+            Variable::CompareExchange { .. } => None,
+        }
+    }
+
+    fn read_modify_write(&self, machine: &mut Machine, at: At<'_>) -> Result<(), Failure> {
+        let (pc, variable) = (at.thread.pc, self.variable());
+        let element = machine.element(at, variable);
+        let cell = machine.cell(at, variable);
+        let old = machine.cells[cell];
+        let (target, result, new) = match self {
+            Variable::CompareExchange { target, expected, new, .. } => {
+                let (expected, new) = (machine.value(at, *expected), machine.value(at, *new));
+                let same = old == expected;
+                machine.record.add(pc, element, old, Some(i32::from(same)), &[expected, new]);
+                (target, i32::from(same), if same { new } else { old })
+            }
+            Variable::FetchAdd { target, delta, .. } => {
+                let delta = machine.value(at, *delta);
+                let Some(new) = old.checked_add(delta) else {
+                    machine.record.add(pc, element, old, None, &[delta]);
+                    return Err(sum_overflows(at, variable, element, old, delta));
+                };
+                machine.record.add(pc, element, old, Some(old), &[delta]);
+                (target, old, new)
+            }
+            Variable::Exchange { target, new, .. } => {
+                let new = machine.value(at, *new);
+                machine.record.add(pc, element, old, Some(old), &[new]);
+                (target, old, new)
+            }
+            Variable::Read { .. } | Variable::Write { .. } => return Ok(()),
+        };
+        if new != old {
+            machine.set_cell(cell as u32, new);
+        }
+        machine.set_target(at, *target, result);
+        Ok(())
+    }
+}
+
+impl Operation for Variable {
+    fn facts(&self) -> Facts {
+        let stands = Stands::InLooks;
+        match self {
+            Variable::Read { .. } => {
+                Facts { stands, finds: true, reach: Reach::Reads, ..Facts::STEP }
+            }
+            Variable::Write { .. } | Variable::CompareExchange { .. } => {
+                Facts { stands, ..Facts::STEP }
+            }
+            Variable::Exchange { .. } => Facts { stands, finds: true, ..Facts::STEP },
+            Variable::FetchAdd { .. } => {
+                Facts { stands, finds: true, may_fault: true, ..Facts::STEP }
+            }
+        }
+    }
+
+    fn check(&self, checker: &Checker<'_>) -> Checked {
+        let ty = checker.variable(self.variable())?;
+        match *self {
+            Variable::Read { target, .. } => checker.slot(target, ty),
+            Variable::Write { value, .. } => checker.operand(value, ty),
+            Variable::CompareExchange { target, expected, new, .. } => {
+                checker.slot(target, Type::Bool)?;
+                checker.operand(expected, ty)?;
+                checker.operand(new, ty)
+            }
+            Variable::Exchange { target, new, .. } => {
+                checker.slot(target, ty)?;
+                checker.operand(new, ty)
+            }
+            Variable::FetchAdd { target, delta, .. } => {
+                if ty != Type::Int {
+                    return Err("adds to what is no integer".to_owned());
+                }
+                checker.slot(target, Type::Int)?;
+                checker.operand(delta, Type::Int)
+            }
+        }
+    }
+
+    fn write(&self, f: &mut Formatter<'_>, names: &Names<'_>) -> fmt::Result {
+        let variable = names.object(self.variable());
+        match self {
+            Variable::Read { .. } => write!(f, "read {variable}"),
+            Variable::Write { value, .. } => write!(f, "write {variable} {value}"),
+            Variable::CompareExchange { expected, new, .. } => {
+                write!(f, "compare_exchange {variable} {expected} {new}")
+            }
+            Variable::Exchange { new, .. } => write!(f, "exchange {variable} {new}"),
+            Variable::FetchAdd { delta, .. } => write!(f, "fetch_add {variable} {delta}"),
+        }
+    }
+
+    #[inline]
+    fn footprint(&self, machine: &mut Machine, at: At<'_>, _: u32, footprint: &mut Footprint) {
+        let variable = self.variable();
+        let mode = match self {
+            Variable::CompareExchange { expected, .. } => {
+                let same =
+                    machine.cells[machine.cell(at, variable)] == machine.value(at, *expected);
+                if same { Mode::Update } else { Mode::Read }
+            }
+            _ => self.fixed_mode().unwrap_or(Mode::Update),
+        };
+        footprint.add(machine.object(at, variable), mode);
+    }
+
+    fn flexibility(&self, _: &Machine, _: At<'_>) -> Flexibility {
+        match self {
+            Variable::CompareExchange { .. } => Flexibility::Conditional,
+            _ => Flexibility::Fixed,
+        }
+    }
+
+    fn accessed(&self) -> Option<ObjectRef> {
+        match self {
+            Variable::Read { variable, .. } | Variable::Write { variable, .. } => Some(*variable),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    fn execute(&self, machine: &mut Machine, at: At<'_>, _: u32) -> Result<Then, Failure> {
+        match self {
+            Variable::Read { target, variable } => {
+                let element = machine.element(at, *variable);
+                let found = machine.cells[at.loaded.cell(*variable, element)];
+                machine.set_target(at, *target, found);
+                machine.record.add(at.thread.pc, element, 0, Some(found), &[]);
+            }
+            Variable::Write { variable, value } => {
+                let element = machine.element(at, *variable);
+                let cell = at.loaded.cell(*variable, element);
+                let (old, new) = (machine.cells[cell], machine.value(at, *value));
+                machine.set_cell(cell as u32, new);
+                machine.record.add(at.thread.pc, element, old, Some(new), &[]);
+            }
+            _ => self.read_modify_write(machine, at)?,
+        }
+        Ok(Then::Next)
+    }
+
+    fn arguments(&self, machine: &Machine, at: At<'_>) -> Vec<i32> {
+        match self {
+            Variable::Read { .. } => Vec::new(),
+            Variable::Write { value, .. }
+            | Variable::Exchange { new: value, .. }
+            | Variable::FetchAdd { delta: value, .. } => vec![machine.value(at, *value)],
+            Variable::CompareExchange { expected, new, .. } => {
+                machine.values(at, &[*expected, *new])
+            }
+        }
+    }
+
+    fn text(&self, _: &Machine, loaded: &Loaded, done: &Done<'_>) -> String {
+        let variable = self.variable();
+        let ty = loaded.program.globals[variable.global.index()].value_type();
+        let name = loaded.name(variable, done.element);
+        let arguments = typed(done.values, ty);
+        match self {
+            Variable::Read { .. } => done.with_result(format!("read {name}"), ty),
+            Variable::Write { .. } => {
+                let new = done.result.or(done.values.first().copied()).unwrap_or(0);
+                format!("{name} = {}", value_text(new, ty))
+            }
+            Variable::CompareExchange { .. } => {
+                done.with_result(format!("compare_exchange({name}, {arguments})"), Type::Bool)
+            }
+            Variable::Exchange { .. } => {
+                done.with_result(format!("exchange({name}, {arguments})"), ty)
+            }
+            Variable::FetchAdd { .. } => {
+                done.with_result(format!("fetch_add({name}, {arguments})"), ty)
+            }
+        }
+    }
+
+    fn text_inside(&self, machine: &Machine, loaded: &Loaded, done: &Done<'_>) -> String {
+        let (Variable::Write { variable, .. }, Some(new)) = (self, done.result) else {
+            return self.text(machine, loaded, done);
+        };
+        let ty = loaded.program.globals[variable.global.index()].value_type();
+        let name = loaded.name(*variable, done.element);
+        format!("{name} {} → {}", value_text(done.old, ty), value_text(new, ty))
+    }
+
+    fn decides(&self, reads: &mut Reads) {
+        if !matches!(self, Variable::Write { .. }) {
+            reads.places.push(self.variable());
+        }
+    }
+}
+
+#[cold]
+fn sum_overflows(at: At<'_>, variable: ObjectRef, element: u32, old: i32, delta: i32) -> Failure {
+    let name = at.loaded.name(variable, element as usize);
+    let message = format!("`fetch_add({name}, {delta})` overflows 32 bits ({name} = {old})");
+    fault::violation(at.loaded, at.thread.pc, ViolationKind::Arithmetic, message)
+}

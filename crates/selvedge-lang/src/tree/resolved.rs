@@ -1,0 +1,192 @@
+//! What the checker makes: names looked up, types known, constants computed. Lowering it
+//! cannot fail.
+
+use std::rc::Rc;
+
+use super::Stage;
+use crate::ir::{GlobalId, GlobalKind, ProcedureId, Type};
+use crate::ops::{BinaryOp, Form, Op};
+use crate::span::Span;
+
+pub(crate) type Block = super::Block<Resolved>;
+pub(crate) type Stmt = super::Stmt<Resolved>;
+pub(crate) type StmtKind = super::StmtKind<Resolved>;
+pub(crate) type Expr = super::Expr<Resolved>;
+pub(crate) type ExprKind = super::ExprKind<Resolved>;
+
+/// The stage of the checker.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Resolved;
+
+impl Form for Resolved {
+    type Value = Expr;
+    type Object = Element;
+    type Target = ();
+    type Local = LocalId;
+    type Label = Rc<Block>;
+    type Routine = ProcedureId;
+    type Guard = Expr;
+}
+
+impl Stage for Resolved {
+    type Leaf = Leaf;
+    type Known = Type;
+    type Assignment = Assignment;
+    type Section = Option<(SectionId, String)>;
+}
+
+/// A value that no operation computes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Leaf {
+    Constant(i32),
+    Local(LocalId),
+    /// One of the threads that start at the beginning; `group` is an index into the threads.
+    Thread {
+        group: usize,
+        index: Option<Box<Expr>>,
+    },
+}
+
+/// `op`: of `+=` and the like.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Assignment {
+    /// Also the declaration of a local.
+    Local {
+        local: LocalId,
+        value: Expr,
+    },
+    Shared {
+        target: Element,
+        op: Option<BinaryOp>,
+        value: Expr,
+    },
+    /// An element of a list or the value of a key.
+    Entry {
+        container: Element,
+        is_map: bool,
+        key: Expr,
+        op: Option<BinaryOp>,
+        value: Expr,
+    },
+}
+
+/// One shared object.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Element {
+    pub(crate) object: GlobalId,
+    /// As many as the object has dimensions.
+    pub(crate) indices: Vec<Expr>,
+    pub(crate) span: Span,
+}
+
+impl Expr {
+    /// Returns the value of an operation.
+    pub(crate) fn of(op: impl Into<Op<Resolved>>, ty: Type, span: Span) -> Self {
+        Self { kind: ExprKind::Op(Box::new(op.into())), known: ty, span }
+    }
+
+    /// Returns a value that no operation computes.
+    pub(crate) fn leaf(leaf: Leaf, ty: Type, span: Span) -> Self {
+        Self { kind: ExprKind::Leaf(leaf), known: ty, span }
+    }
+
+    pub(crate) fn constant(value: i32, ty: Type, span: Span) -> Self {
+        Self::leaf(Leaf::Constant(value), ty, span)
+    }
+
+    /// Returns its value, if it is a constant.
+    pub(crate) fn as_constant(&self) -> Option<i32> {
+        match self.kind {
+            ExprKind::Leaf(Leaf::Constant(value)) => Some(value),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn ty(&self) -> Type {
+        self.known
+    }
+}
+
+/// A program without errors.
+#[derive(Debug)]
+pub(crate) struct Program {
+    /// By [`GlobalId`].
+    pub(crate) objects: Vec<Object>,
+    /// By [`ProcedureId`].
+    pub(crate) routines: Vec<Routine>,
+    pub(crate) threads: Vec<ThreadGroup>,
+    pub(crate) finally: Option<Body>,
+    pub(crate) independence: Vec<Independence>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Object {
+    pub(crate) name: String,
+    pub(crate) sizes: Vec<u32>,
+    pub(crate) kind: GlobalKind,
+}
+
+#[derive(Debug)]
+pub(crate) struct Routine {
+    pub(crate) name: String,
+    /// Where the name stands.
+    pub(crate) span: Span,
+    pub(crate) params: usize,
+    pub(crate) result: Option<Type>,
+    /// For an `atomic proc`.
+    pub(crate) section: Option<SectionId>,
+    pub(crate) body: Body,
+}
+
+/// The threads of one declaration.
+#[derive(Debug)]
+pub(crate) struct ThreadGroup {
+    pub(crate) name: String,
+    pub(crate) daemon: bool,
+    /// First index and number of threads, if it is replicated. Then local 0 is the index.
+    pub(crate) replicas: Option<(i32, u32)>,
+    pub(crate) body: Body,
+}
+
+/// Code with its local variables. Parameters are the first ones.
+#[derive(Debug)]
+pub(crate) struct Body {
+    pub(crate) locals: Vec<Local>,
+    pub(crate) block: Block,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Local {
+    pub(crate) name: String,
+    pub(crate) ty: Type,
+}
+
+/// A local variable of a [`Body`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct LocalId(pub(crate) usize);
+
+/// An atomic procedure or a named atomic block.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct SectionId(pub(crate) usize);
+
+#[derive(Debug)]
+pub(crate) struct Independence {
+    pub(crate) span: Span,
+    pub(crate) first: SectionId,
+    pub(crate) second: SectionId,
+    pub(crate) condition: Option<Condition>,
+}
+
+/// The locals of the condition stand for locals of the two sections.
+#[derive(Debug)]
+pub(crate) struct Condition {
+    pub(crate) locals: Vec<(Local, SectionLocal)>,
+    pub(crate) value: Expr,
+}
+
+/// A local variable of the body in which one of the two sections stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SectionLocal {
+    First(LocalId),
+    Second(LocalId),
+}

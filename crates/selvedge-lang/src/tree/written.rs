@@ -1,0 +1,220 @@
+//! What the parser makes: what was written, with places, names not yet looked up.
+
+use super::Stage;
+use crate::ir::Type;
+use crate::ops::{BinaryOp, Form};
+use crate::span::Span;
+
+pub(crate) type Block = super::Block<Written>;
+pub(crate) type Stmt = super::Stmt<Written>;
+pub(crate) type StmtKind = super::StmtKind<Written>;
+pub(crate) type Expr = super::Expr<Written>;
+pub(crate) type ExprKind = super::ExprKind<Written>;
+
+/// The stage of the parser.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Written;
+
+impl Form for Written {
+    type Value = Expr;
+    type Object = Place;
+    type Target = ();
+    type Local = Ident;
+    type Label = Block;
+    type Routine = Ident;
+    type Guard = Expr;
+}
+
+impl Stage for Written {
+    type Leaf = Leaf;
+    /// How deep the tree below is. The parser keeps it small, so that walks can be recursive.
+    type Known = u32;
+    type Assignment = Assignment;
+    type Section = Option<Ident>;
+}
+
+/// A value that no operation computes, or of which it is not yet known which operation does.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Leaf {
+    Int(i32),
+    Bool(bool),
+    Place(Place),
+    /// `first.name`: a local of a named atomic block, in an independence constraint.
+    Field {
+        base: Ident,
+        field: Ident,
+    },
+    /// Of a user's routine, or of an operation that is written like one.
+    Call {
+        name: Ident,
+        args: Vec<Expr>,
+    },
+    /// `choose()`: a boolean.
+    Choose,
+    SelfHandle,
+    /// In parentheses: not the name of a constant when it stands in a pattern.
+    Paren(Box<Expr>),
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Assignment {
+    Let {
+        name: Ident,
+        ty: Option<Type>,
+        value: Expr,
+    },
+    /// `op`: of `+=` and the like.
+    Assign {
+        target: Place,
+        op: Option<BinaryOp>,
+        value: Expr,
+    },
+}
+
+/// `x`, `a[i]`, `grid[i][j]`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Place {
+    pub(crate) name: Ident,
+    pub(crate) indices: Vec<Expr>,
+    pub(crate) span: Span,
+}
+
+/// A whole program text.
+#[derive(Debug, Default)]
+pub(crate) struct File {
+    pub(crate) items: Vec<Item>,
+}
+
+/// A name where it stands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Ident {
+    pub(crate) text: String,
+    pub(crate) span: Span,
+}
+
+/// A declaration at the outermost level.
+#[derive(Debug)]
+pub(crate) enum Item {
+    Const(ConstDecl),
+    Object(ObjectDecl),
+    Routine(Routine),
+    Thread(ThreadDecl),
+    Finally(Finally),
+    Independent(Independent),
+}
+
+#[derive(Debug)]
+pub(crate) struct ConstDecl {
+    pub(crate) name: Ident,
+    pub(crate) ty: Option<Type>,
+    pub(crate) value: Expr,
+}
+
+/// Something that threads share.
+#[derive(Debug)]
+pub(crate) struct ObjectDecl {
+    pub(crate) kind: ObjectKind,
+    pub(crate) name: Ident,
+    /// The sizes of an array; none for a single object.
+    pub(crate) sizes: Vec<Expr>,
+    pub(crate) initial: Option<Initial>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ObjectKind {
+    /// `atomic`: an access is synchronisation, never a data race.
+    Shared {
+        atomic: bool,
+        ty: Option<Type>,
+    },
+    Mutex,
+    Rwlock,
+    Cond,
+    Semaphore,
+    /// Its initial value is the number of parties.
+    Barrier,
+    List,
+    Map,
+}
+
+impl ObjectKind {
+    /// Returns how messages call it, with an article.
+    pub(crate) fn describe(self) -> &'static str {
+        match self {
+            ObjectKind::Shared { .. } => "a shared variable",
+            ObjectKind::Mutex => "a mutex",
+            ObjectKind::Rwlock => "a reader-writer lock",
+            ObjectKind::Cond => "a condition variable",
+            ObjectKind::Semaphore => "a semaphore",
+            ObjectKind::Barrier => "a barrier",
+            ObjectKind::List => "a list",
+            ObjectKind::Map => "a map",
+        }
+    }
+}
+
+/// What an object holds at the start.
+#[derive(Debug)]
+pub(crate) enum Initial {
+    /// One value: of every element, if it is an array.
+    Value(Expr),
+    /// `[a, b, …]`: the elements of an array or of a list.
+    Elements { elements: Vec<Initial>, span: Span },
+    /// `{k: v, …}`: the entries of a map.
+    Entries { entries: Vec<(Expr, Expr)>, span: Span },
+}
+
+/// A function or a procedure.
+#[derive(Debug)]
+pub(crate) struct Routine {
+    pub(crate) name: Ident,
+    pub(crate) params: Vec<Param>,
+    /// `None`: a procedure.
+    pub(crate) result: Option<Type>,
+    /// The whole body is one step.
+    pub(crate) atomic: bool,
+    pub(crate) body: Block,
+}
+
+#[derive(Debug)]
+pub(crate) struct Param {
+    pub(crate) name: Ident,
+    pub(crate) ty: Type,
+}
+
+#[derive(Debug)]
+pub(crate) struct ThreadDecl {
+    pub(crate) name: Ident,
+    /// `(i in lo..hi)`: one thread for each `i`.
+    pub(crate) replicas: Option<Replicas>,
+    pub(crate) daemon: bool,
+    pub(crate) body: Block,
+}
+
+#[derive(Debug)]
+pub(crate) struct Replicas {
+    pub(crate) index: Ident,
+    pub(crate) low: Expr,
+    pub(crate) high: Expr,
+}
+
+#[derive(Debug)]
+pub(crate) struct Finally {
+    pub(crate) keyword: Span,
+    pub(crate) body: Block,
+}
+
+/// `independent(a(x), b(y)) if condition;`
+#[derive(Debug)]
+pub(crate) struct Independent {
+    pub(crate) span: Span,
+    pub(crate) sides: [IndependentSide; 2],
+    pub(crate) condition: Option<Expr>,
+}
+
+#[derive(Debug)]
+pub(crate) struct IndependentSide {
+    pub(crate) name: Ident,
+    /// `None` if there are no parentheses.
+    pub(crate) params: Option<Vec<Ident>>,
+}

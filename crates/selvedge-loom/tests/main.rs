@@ -1,0 +1,4 @@
+//! The tests of this crate, in one program: what they share is compiled once.
+
+mod environment;
+mod paths;

@@ -1,0 +1,17 @@
+//! The tests of this crate, in one program: what they share is compiled once.
+
+mod bounds;
+mod constrained;
+mod contract;
+mod golden;
+mod locks_only;
+mod observations;
+mod random_programs;
+mod small_programs;
+mod tidy;
+mod weak_campaign;
+mod weak_counts;
+mod weak_limits;
+mod weak_litmus;
+mod weak_parts;
+mod weak_patterns;

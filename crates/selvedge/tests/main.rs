@@ -1,0 +1,31 @@
+//! The tests of this crate, in one program: what they share is compiled once.
+
+mod bounds;
+mod channels;
+mod common;
+mod counts;
+mod crashes;
+mod endings;
+mod errors;
+mod frees;
+mod futures;
+mod hostile;
+mod identity;
+mod memory;
+mod models;
+mod references;
+mod replay;
+mod running;
+mod same_text;
+mod scopes;
+mod soundness;
+mod specified;
+mod spin;
+mod spin_locks;
+mod spin_patterns;
+mod spurious;
+mod spurious_models;
+mod std_surface;
+mod tricky;
+mod unwinding;
+mod waiting_writers;
