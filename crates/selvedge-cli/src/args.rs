@@ -182,6 +182,10 @@ pub(crate) struct CheckArgs {
     #[arg(long, short, help_heading = "Output")]
     pub(crate) quiet: bool,
 
+    /// With --json: also the tree of all explored executions and how each ended, at most 20,000 of them
+    #[arg(long, help_heading = "Output", conflicts_with = "scheme")]
+    pub(crate) tree: bool,
+
     /// Save the schedule of the first violation, with the constants, for `selvedge replay --trace`
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) save_trace: Option<PathBuf>,

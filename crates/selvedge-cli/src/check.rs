@@ -1,16 +1,17 @@
 //! `selvedge check`: find a violation, or prove that there is none.
 
-use selvedge_core::{Budget, Covers, Inconclusive, Report, Schedule, Violation};
+use selvedge_core::{Budget, Covers, Inconclusive, Report, Schedule, System, Violation};
 use selvedge_explore::{
-    Algorithm, Caps, Confirmed, Independence, Locks, Options, QuasiOptions, Sampling,
+    Algorithm, Caps, Confirmed, Independence, Locks, Observer, Options, QuasiOptions, Sampling,
 };
-use selvedge_report::{Outcome, TraceView, plural};
+use selvedge_report::{Outcome, TraceView, Tree, plural, sources};
 
 use crate::advice::advice;
 use crate::args::{CheckArgs, CyclesArg, SamplingArgs};
 use crate::constraints;
 use crate::exit::{Exit, Failure};
 use crate::progress::Watch;
+use crate::recorded::Recorder;
 use crate::screen::Screen;
 use crate::shown::Shown;
 use crate::source::Loaded;
@@ -71,7 +72,7 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
     }
 
     let mut watch = Watch::start(!args.quiet, method.name());
-    let mut report = method.run(&loaded, &options, &mut watch);
+    let (mut report, tree) = method.run(&loaded, &options, args.tree, &mut watch);
     let time = watch.finish();
     if wanted {
         report.facts.splice(0..0, used.facts());
@@ -91,7 +92,9 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
             method: method.reported(),
             covers: asked_for(covers, args.races),
             report,
+            source: sources(&found, &loaded),
             found,
+            tree,
             time,
         },
         advice,
@@ -254,14 +257,35 @@ impl Method {
         Method::Sample { sampling, executions, seed: args.seed }
     }
 
-    fn run(self, loaded: &Loaded, options: &Options, watch: &mut Watch) -> Report {
+    /// Returns what was found, and if `record` says so, which executions there were.
+    fn run(
+        self,
+        loaded: &Loaded,
+        options: &Options,
+        record: bool,
+        watch: &mut Watch,
+    ) -> (Report, Option<Tree>) {
         let make = || loaded.system();
+        if !record {
+            return (self.run_with(&make, options, watch), None);
+        }
+        let mut recorder = Recorder::new(watch);
+        let report = self.run_with(&recorder.naming(make), options, &mut recorder);
+        (report, Some(recorder.into_tree()))
+    }
+
+    fn run_with<S: System>(
+        self,
+        make: &dyn Fn() -> S,
+        options: &Options,
+        observer: &mut dyn Observer,
+    ) -> Report {
         match self {
             Method::Explore(algorithm, _) => {
-                selvedge_explore::explore(algorithm, &make, options, watch)
+                selvedge_explore::explore(algorithm, make, options, observer)
             }
             Method::Sample { sampling, executions, seed } => {
-                selvedge_explore::sample(sampling, executions, seed, &make, options, watch)
+                selvedge_explore::sample(sampling, executions, seed, make, options, observer)
             }
         }
     }

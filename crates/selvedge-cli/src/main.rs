@@ -13,6 +13,7 @@ mod hash;
 mod mat;
 mod memory;
 mod progress;
+mod recorded;
 mod replay;
 mod saved;
 mod screen;

@@ -7,8 +7,8 @@ use selvedge_core::{
     Describe as _, Effect, Ending, Schedule, Status, System as _, ThreadId, Violation,
 };
 use selvedge_report::{
-    ReplayJson, Style, TraceView, execution, plural, status_text, to_text, violation, visible,
-    width,
+    ReplayJson, Style, TraceView, execution, plural, sources, status_text, to_text, violation,
+    visible, width,
 };
 
 use crate::args::ReplayArgs;
@@ -33,7 +33,9 @@ pub(crate) fn run(args: &ReplayArgs, screen: &Screen) -> Result<Exit, Failure> {
     let trace = TraceView::new(&replay, &violations, &loaded);
     let exit = if violations.is_empty() { Exit::Good } else { Exit::Violated };
     if args.output.json {
-        screen.print(&to_text(&ReplayJson::new(&loaded.file, &loaded.constants, &trace)))?;
+        let source = sources([&trace], &loaded);
+        let json = ReplayJson::new(&loaded.file, &loaded.constants, &trace, &source);
+        screen.print(&to_text(&json))?;
     } else if args.step {
         step_through(&loaded, &trace, screen)?;
     } else {

@@ -49,7 +49,7 @@ pub use execution::{Edges, Event, Execution};
 pub use graph_system::{Answer, Bits, GraphSystem, Label, Order};
 pub use ids::{EventId, Location, ObjectId, Position, ThreadId, ThreadSet};
 pub use op::{Access, Footprint, Mode};
-pub use replay::{Description, Replay, ReplayError, ReplayedStep, replay};
+pub use replay::{Description, Replay, ReplayError, ReplayedStep, Unfinished, ValueChange, replay};
 pub use report::{Bound, Counts, Covers, Fact, FactValue, Inconclusive, Report, Verdict};
 pub use schedule::{ParseScheduleError, Schedule, write_schedule};
 pub use statistics::{Bar, Histogram, Statistics};

@@ -241,6 +241,10 @@ pub trait Describe: System {
     /// Returns the object's name as the user would write it: `x`, `a[3]`, `fork[1]`.
     fn object_name(&self, object: ObjectId) -> String;
 
+    /// Returns the object's value now, as the user would write it: `7`, `held by writer`. `None` if it has none that
+    /// can be shown, or if it is not known.
+    fn value(&self, object: ObjectId) -> Option<String>;
+
     /// Returns what the most recent step did, with values. Only asked after a step.
     fn describe_last(&self) -> Description;
 

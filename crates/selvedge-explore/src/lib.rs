@@ -41,6 +41,7 @@ pub use graph::{
     Unit, Witness, explore_graphs, explore_unit,
 };
 pub use options::{
-    Caps, Cycles, Independence, Limits, Locks, Observer, Options, Progress, QuasiOptions, Silent,
+    Caps, Cycles, Ended, Independence, Limits, Locks, Observer, Options, Progress, QuasiOptions,
+    Silent,
 };
 pub use sampling::{Sampling, sample};

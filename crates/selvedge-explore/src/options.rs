@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use selvedge_core::{Bound, Budget, Conditions, Counts, Ending, Execution};
+use selvedge_core::{Bound, Budget, Conditions, Counts, Ending, Execution, Step};
 
 /// Limits of an exploration. Reaching one makes the verdict inconclusive.
 #[derive(Clone, Debug)]
@@ -164,8 +164,29 @@ pub struct Progress {
     pub fraction: f64,
 }
 
+/// How an execution ended, for observers of the whole search.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ended {
+    /// A step or the end of it showed a violation.
+    Violated,
+    /// It is maximal, and nothing is wrong.
+    Maximal(Ending),
+    /// It was abandoned: every enabled thread sleeps.
+    Redundant,
+    /// It was cut at a bound.
+    Cut,
+}
+
 /// Observes an exploration, and can end it.
 pub trait Observer {
+    /// A search begins, or starts again: what was observed before does not count.
+    fn begins(&mut self) {}
+
+    /// An execution that is counted has ended: these are its steps.
+    fn ended(&mut self, steps: &[Step], how: Ended) {
+        let _ = (steps, how);
+    }
+
     /// A maximal execution has ended. Not called for redundant or cut ones.
     fn execution(&mut self, execution: &Execution, ending: Ending) {
         let _ = (execution, ending);

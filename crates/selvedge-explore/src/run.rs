@@ -9,7 +9,7 @@ use selvedge_core::{
 
 use crate::data_race;
 use crate::frees::Suspects;
-use crate::options::{Observer, Options, Progress};
+use crate::options::{Ended, Observer, Options, Progress};
 
 /// Polling the observer may read the clock, so it is not polled at every step.
 const STEPS_BETWEEN_POLLS: u32 = 512;
@@ -33,6 +33,8 @@ pub(crate) struct Run<'a, S> {
     switches: Vec<Switches>,
     steps_to_poll: u32,
     stopped: bool,
+    /// The length of the execution after its first step that showed a violation.
+    violated_at: Option<usize>,
     suspects: Suspects,
 }
 
@@ -44,6 +46,7 @@ impl<'a, S: System> Run<'a, S> {
     ) -> Self {
         let mut system = make();
         system.restart();
+        observer.begins();
         Self {
             system,
             execution: Execution::new(),
@@ -57,6 +60,7 @@ impl<'a, S: System> Run<'a, S> {
             switches: Vec::new(),
             steps_to_poll: STEPS_BETWEEN_POLLS,
             stopped: false,
+            violated_at: None,
             suspects: Suspects::default(),
         }
     }
@@ -161,6 +165,7 @@ impl<'a, S: System> Run<'a, S> {
     pub(crate) fn backtrack(&mut self, len: usize) {
         self.execution.truncate(len);
         self.switches.truncate(len);
+        self.violated_at = self.violated_at.filter(|&at| at <= len);
         self.sync_to(len);
     }
 
@@ -168,6 +173,7 @@ impl<'a, S: System> Run<'a, S> {
     pub(crate) fn start_again(&mut self) {
         self.backtrack(0);
         self.report.counts = Counts::default();
+        self.observer.begins();
     }
 
     /// Brings the system to the first `len` steps of the execution.
@@ -229,17 +235,21 @@ impl<'a, S: System> Run<'a, S> {
             Ending::Deadlocked => self.report.counts.deadlocked += 1,
             Ending::Blocked => self.report.counts.blocked += 1,
         }
+        let mut is_violated = self.violated_at.is_some() || violation.is_some();
         if let Some(violation) = violation {
             self.note_violation(violation, self.execution.len());
         }
         if self.options.data_races {
             for race in data_race::find(&self.execution) {
+                is_violated = true;
                 self.note_violation(race.violation, race.second.index() + 1);
                 if self.options.budget.is_spent() {
                     break;
                 }
             }
         }
+        let how = if is_violated { Ended::Violated } else { Ended::Maximal(ending) };
+        self.observer.ended(self.execution.steps(), how);
         self.observer.execution(&self.execution, ending);
         if let Some(conditions) = self.system.conditions() {
             self.observer.state(conditions, ending);
@@ -303,12 +313,14 @@ impl<'a, S: System> Run<'a, S> {
     pub(crate) fn finish_redundant(&mut self) {
         self.note_length();
         self.report.counts.redundant += 1;
+        self.observer.ended(self.execution.steps(), Ended::Redundant);
     }
 
     /// Counts an execution that was cut at the limit of steps.
     pub(crate) fn finish_cut(&mut self) {
         self.note_length();
         self.report.counts.cut += 1;
+        self.observer.ended(self.execution.steps(), Ended::Cut);
         self.report.note(Inconclusive::Bound(Bound::Steps(self.options.limits.steps)));
     }
 
@@ -317,6 +329,7 @@ impl<'a, S: System> Run<'a, S> {
     pub(crate) fn finish_preempted(&mut self, exact: bool) {
         self.note_length();
         self.report.counts.cut += 1;
+        self.observer.ended(self.execution.steps(), Ended::Cut);
         self.note_preemption_cut(exact);
     }
 
@@ -387,11 +400,13 @@ impl<'a, S: System> Run<'a, S> {
     fn note_fault(&mut self, fault: Fault) {
         match fault {
             Fault::Violation(violation) => {
+                self.violated_at.get_or_insert(self.execution.len());
                 self.note_violation(violation, self.execution.len());
                 if self.stopped {
                     // It ends here and will not be judged as a maximal one.
                     self.note_length();
                     self.report.counts.complete += 1;
+                    self.observer.ended(self.execution.steps(), Ended::Violated);
                 }
             }
             Fault::GaveUp(reason) => self.report.note(Inconclusive::GaveUp(reason)),

@@ -437,7 +437,9 @@ impl Builder {
             method: self.method(schedule.is_some()),
             covers: Covers { data_races: covers.data_races && self.options.data_races, ..covers },
             report,
+            source: failure::source(&failures, here),
             found: failures,
+            tree: None,
             time: start.elapsed(),
         };
         let weak = shared.weak.get();

@@ -8,7 +8,8 @@ use std::sync::{Mutex, PoisonError};
 
 use selvedge_core::{Inconclusive, Replay, Report, Schedule, Verdict, Violation, ViolationKind};
 use selvedge_report::{
-    Origin, TextOptions, TraceView, execution, grouped, has_room, plural, violation,
+    Origin, SourceView, TextOptions, TraceView, execution, grouped, has_room, plural, sources,
+    violation,
 };
 
 use crate::backtrace::calls;
@@ -59,6 +60,11 @@ pub(crate) fn view(
     let is_panic = view.violations.iter().any(|found| found.kind == ViolationKind::Panic);
     view.calls = backtrace.filter(|_| is_panic).map(|backtrace| calls(&backtrace));
     view
+}
+
+/// The source around what executions show.
+pub(crate) fn source(views: &[TraceView], checked_at: Spot) -> Vec<SourceView> {
+    sources(views, &Sources { checked_at })
 }
 
 /// The text for a check.
