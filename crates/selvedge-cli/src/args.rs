@@ -20,9 +20,11 @@ use crate::source::Constants;
 
 mod help;
 mod limits;
+mod output;
 mod values;
 
 pub(crate) use limits::{LimitArgs, MemoryArgs};
+pub(crate) use output::OutputArgs;
 
 use values::{
     AtMost, Constant, parse_constant, parse_duration, parse_k, parse_schedule, parse_skip_step,
@@ -182,7 +184,7 @@ pub(crate) struct CheckArgs {
     #[arg(long, short, help_heading = "Output")]
     pub(crate) quiet: bool,
 
-    /// With --json: also the tree of all explored executions and how each ended, at most 20,000 of them
+    /// With --json or --html: also the tree of all explored executions and how each ended, at most 20,000 of them
     #[arg(long, help_heading = "Output", conflicts_with = "scheme")]
     pub(crate) tree: bool,
 
@@ -258,18 +260,6 @@ pub(crate) struct SymbolicArgs {
     /// if the name ends in .cnf
     #[arg(long, value_name = "FILE", requires = "scheme", conflicts_with = "json")]
     pub(crate) export_formula: Option<PathBuf>,
-}
-
-/// How to show results.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct OutputArgs {
-    /// Print one JSON object instead of text
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// Show long executions in full
-    #[arg(long)]
-    pub(crate) full: bool,
 }
 
 /// Arguments of `compare`.

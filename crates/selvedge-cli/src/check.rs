@@ -28,6 +28,13 @@ pub(crate) enum Method {
 
 /// Checks a program and shows the result.
 pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
+    args.output.check()?;
+    if args.tree && !args.output.json && args.output.html.is_none() {
+        return Err(Failure::User(
+            "--tree only applies to --json and --html\n  add one of them, or leave out --tree"
+                .to_owned(),
+        ));
+    }
     if let Some(scheme) = args.symbolic.scheme {
         return crate::symbolic::run(args, scheme, screen);
     }

@@ -23,14 +23,19 @@ impl<'a> Recorder<'a> {
     }
 
     /// Returns what makes systems whose threads the tree can name.
-    pub(crate) fn naming<S: Describe>(&self, make: impl Fn() -> S) -> impl Fn() -> Named<S> {
+    pub(crate) fn naming<S, F>(&self, make: F) -> impl Fn() -> Named<S> + use<S, F>
+    where
+        S: Describe,
+        F: Fn() -> S,
+    {
         let names = Rc::clone(&self.names);
         move || Named { system: make(), names: Rc::clone(&names) }
     }
 
     /// Returns the executions of the search, which is over.
-    pub(crate) fn into_tree(self) -> Tree {
-        Tree { threads: self.names.take(), ..self.tree }
+    pub(crate) fn into_tree(mut self) -> Tree {
+        self.tree.threads = self.names.take();
+        self.tree
     }
 }
 

@@ -443,3 +443,55 @@ fn a_saved_trace_has_the_execution() {
     }
     assert_eq!(saved["source"], replayed["source"]);
 }
+
+/// The data of a page is the JSON of the same command.
+#[test]
+fn a_page_to_look_at() {
+    let folder = Folder::with("lost.sel", LOST);
+    let run = folder.run("check lost.sel --tree --html page.html --json").exits(1);
+    let (page, mut json) = (folder.read("page.html"), run.json());
+    let mut data = data_of(&page);
+    // The same run, so also the same time.
+    assert_eq!(data["seconds"].take(), json["seconds"].take());
+    assert_eq!(data, json);
+
+    let printed = folder.run("check lost.sel --html -").exits(1);
+    assert!(printed.out.starts_with("<!doctype html>"), "{}", printed.out);
+    folder
+        .run("check lost.sel --html - --json")
+        .exits(2)
+        .complains("name a file: --html page.html");
+    folder
+        .run("check lost.sel --tree")
+        .exits(2)
+        .complains("--tree only applies to --json and --html");
+    folder.run("check lost.sel --html no/such/folder.html").exits(1).says("violated");
+
+    let replay = folder.run("replay lost.sel --schedule 0@2.1@2 --html replay.html").exits(0);
+    replay.says("the execution: 4 steps");
+    assert_eq!(data_of(&folder.read("replay.html"))["steps"][0]["text"], "read x → 0");
+    folder.run("check lost.sel --symbolic --html symbolic.html").exits(1);
+    assert_eq!(data_of(&folder.read("symbolic.html"))["symbolic"], "order");
+}
+
+/// Everything from a program is text, whatever it looks like.
+#[test]
+fn a_hostile_program_has_a_harmless_page() {
+    const HOSTILE: &str =
+        "// </script><script>alert(1)</script><!-- <script> \u{2028} \" ' ` \u{202e}";
+    let folder = Folder::with("lost.sel", &format!("{LOST}{HOSTILE}\n"));
+    folder.run("check lost.sel --html page.html").exits(1);
+    let page = folder.read("page.html");
+    assert_eq!((page.matches("<script").count(), page.matches("<!--").count()), (2, 0));
+    assert!(!page.contains("alert(1)</"), "it is not escaped");
+    let lines = data_of(&page)["source"][0]["lines"].clone();
+    let last = lines.as_array().and_then(|lines| lines.last()).and_then(|line| line.as_str());
+    assert_eq!(last, Some(HOSTILE.replace('\u{202e}', "\u{fffd}").as_str()));
+}
+
+fn data_of(page: &str) -> serde_json::Value {
+    let mark = "<script type=\"application/json\" id=\"data\">";
+    let (_, rest) = page.split_once(mark).expect("the page has data");
+    let (data, _) = rest.split_once("</script>").expect("it ends");
+    serde_json::from_str(data).expect("it is JSON")
+}

@@ -8,6 +8,7 @@ mod accesses;
 mod columns;
 mod excerpt;
 mod file;
+mod html;
 mod json;
 mod number;
 mod outcome;
@@ -21,6 +22,7 @@ mod why;
 mod width;
 
 pub use file::write_whole;
+pub use html::page;
 pub use json::{
     CompareJson, CompareRowJson, ConstantJson, CoversJson, ExecutionsJson, InconclusiveJson,
     ReplayJson, to_text,

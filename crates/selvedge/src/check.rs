@@ -314,7 +314,8 @@ impl Builder {
     }
 
     /// Also writes the report to a file: as JSON if its name ends in `.json`, with the fields of
-    /// `selvedge check --json`, and else as text.
+    /// `selvedge check --json`, as a page for a browser if it ends in `.html`, and else as text.
+    /// `SELVEDGE_HTML=folder` writes a page for each failing test to a folder, and the failure names it.
     pub fn report_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.report_file = Some(path.into());
         self
@@ -377,7 +378,10 @@ impl Builder {
         if fine && !self.quiet {
             failure::print_not_proved(&outcome);
         }
-        let text = (!fine).then(|| outcome.text_as(Look::of_terminal()));
+        let text = (!fine).then(|| {
+            let page = failure::write_page(&outcome).unwrap_or_default();
+            format!("{}{page}", outcome.text_as(Look::of_terminal()))
+        });
         match (text, unwritten) {
             (None, None) => {}
             (Some(text), None) => panic!("{text}"),
