@@ -6,7 +6,7 @@
 //! - [`Subject`], [`Classes`], [`compare`]: runs explorers on a program and compares what they find
 //!   with what brute force finds.
 //! - [`campaign`]: random programs of every profile, all explorers against one reference.
-//! - [`reference`]: a second semantics of the language, written from its documentation.
+//! - [`mod@reference`]: a second semantics of the language, written from its documentation.
 //! - [`golden`]: the headers of the files in `programs/`.
 //!
 //! Only tests depend on this crate.

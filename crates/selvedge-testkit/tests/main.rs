@@ -7,6 +7,7 @@ mod golden;
 mod locks_only;
 mod observations;
 mod random_programs;
+mod reference;
 mod small_programs;
 mod tidy;
 mod weak_campaign;

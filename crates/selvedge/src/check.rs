@@ -22,7 +22,7 @@ use crate::rt::caps::Caps;
 use crate::rt::runtime::{Learned, RwLockPolicy, Shared, running};
 use crate::rt::signal_stack::SignalStack;
 use crate::rt::whim::Spurious;
-use crate::rt::{Spot, arena};
+use crate::rt::{Spot, allocator, arena};
 use crate::watch::{Pulse, Times, Watched};
 
 /// Checks `f`: runs one execution per class of interleavings.
@@ -511,7 +511,7 @@ impl Builder {
             );
         }
         assert!(
-            arena::is_installed(),
+            allocator::is_installed(),
             "selvedge: this test binary has an allocator of its own, or the feature `allocator` is \
              off; wrap the allocator: #[global_allocator] static A: \
              selvedge::Allocator<Mine> = selvedge::Allocator::new(Mine);"

@@ -472,7 +472,7 @@ pub mod thread;
 pub use alloc::Reuse;
 pub use check::{Builder, check, check_random, replay};
 pub use outcome::Outcome;
-pub use rt::arena::Allocator;
+pub use rt::allocator::Allocator;
 pub use rt::runtime::RwLockPolicy;
 pub use selvedge_core::{Counts, Report, Verdict, ViolationKind};
 pub use selvedge_explore::{Algorithm, Equivalence};

@@ -9,7 +9,7 @@
 //!
 //! | paper | here |
 //! |---|---|
-//! | the deterministic scheduler | [`in_turn`] |
+//! | the deterministic scheduler | `in_turn` |
 //! | the delays spent so far | `Node::spent` |
 //!
 //! **Equivalence:** none; each interleaving is counted.

@@ -12,6 +12,9 @@ use super::program::Program;
 use super::tool;
 use crate::subject::Subject;
 
+/// How a difference begins that is none: the tool rejects the program.
+pub(super) const NOT_COMPILED: &str = "the program does not compile";
+
 /// How much work a comparison can be. Not of time: the same programs are compared on every machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
@@ -47,7 +50,7 @@ pub enum Compared {
 pub fn agree(text: &str, constants: &[(String, i64)], effort: Effort) -> Result<Compared, String> {
     // The reference trusts the checker: it panics on programs that are not of the language.
     Subject::new("reference.sel", text, constants)
-        .map_err(|error| format!("the program does not compile:\n{error}"))?;
+        .map_err(|error| format!("{NOT_COMPILED}:\n{error}"))?;
     let program = Program::new(text, constants)
         .map_err(|error| format!("the reference does not understand it: {error}"))?;
     let Some(mut expected) = explore(&program, effort.states) else {

@@ -1,6 +1,6 @@
 //! Random programs on which the reference and the tool are compared.
 
-use super::agree::{Compared, Effort, agree};
+use super::agree::{Compared, Effort, NOT_COMPILED, agree};
 use super::draw::{draw, shrink as shrink_drawn};
 use crate::generate::generate;
 use crate::profile::Profile;
@@ -10,7 +10,7 @@ use crate::shrink::shrink as shrink_sketch;
 #[derive(Clone, Debug)]
 pub enum Origin {
     /// The generator of programs for explorers.
-    Profile(Profile),
+    Profile(Box<Profile>),
     /// [`draw`](super::draw).
     Drawn,
 }
@@ -18,7 +18,7 @@ pub enum Origin {
 impl Origin {
     /// All of them.
     pub fn all() -> Vec<Self> {
-        let profiles = Profile::all().into_iter().map(Origin::Profile);
+        let profiles = Profile::all().into_iter().map(|profile| Origin::Profile(Box::new(profile)));
         profiles.chain([Origin::Drawn]).collect()
     }
 
@@ -44,6 +44,10 @@ impl Origin {
             Ok(compared) => return Ok(compared),
             Err(difference) => difference,
         };
+        // Nothing is learned from a smaller program that does not compile either: the error would be another one.
+        if difference.starts_with(NOT_COMPILED) {
+            return Err(format!("{}, number {number}: {difference}\n{text}", self.name()));
+        }
         // One program can show several differences; the smallest one shows the first.
         let kind = |difference: &str| difference.split(' ').take(2).collect::<String>();
         let wanted = kind(&difference);

@@ -7,14 +7,14 @@
 //! outlives an execution (a test that collects outcomes) stays where it is; the next execution begins
 //! behind it.
 
-use std::alloc::{GlobalAlloc, Layout, System};
+use std::alloc::Layout;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ptr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-use super::blocks::{Block, note_free};
+use super::blocks::Block;
 use super::engine::keep_room;
 use super::guarded::page_size;
 use super::reuse::choose;
@@ -58,17 +58,17 @@ pub(crate) fn current() -> *mut Arena {
 
 /// The head of a span.
 #[repr(C)]
-struct Span {
+pub(super) struct Span {
     /// Blocks in it that were not freed.
-    live: AtomicU32,
-    thread: u32,
+    pub(super) live: AtomicU32,
+    pub(super) thread: u32,
     /// Of that thread.
-    arena: *const Arena,
+    pub(super) arena: *const Arena,
     /// The check that it belongs to; 0 before its first use.
     owner: AtomicUsize,
     chunks: usize,
     /// Where the blocks of this execution begin; what lies before them is from earlier ones.
-    start: usize,
+    pub(super) start: usize,
     /// How much its thread had allocated before what lies at `start`. It wraps: what is there may be left
     /// out, for the sake of alignment.
     before: u64,
@@ -142,7 +142,7 @@ impl Arena {
 
     /// Allocates, maybe what was freed before.
     #[cold]
-    fn allocate_or_reuse(&mut self, layout: Layout) -> *mut u8 {
+    pub(super) fn allocate_or_reuse(&mut self, layout: Layout) -> *mut u8 {
         let block = match choose(layout) {
             (_, Some(again)) => again as *mut u8,
             (is_step, None) => {
@@ -254,7 +254,7 @@ impl Arena {
     }
 
     #[inline]
-    fn allocate(&mut self, layout: Layout) -> *mut u8 {
+    pub(super) fn allocate(&mut self, layout: Layout) -> *mut u8 {
         if layout.align() <= GRAIN {
             let start = self.bump.next_multiple_of(layout.align());
             // Not even an empty block: it must lie inside its span, and so must the end of a block, where a
@@ -455,7 +455,7 @@ fn map(length: usize) -> Option<usize> {
 }
 
 /// Gives the memory of all whole chunks in a range back, which nobody uses. They can be used again.
-fn release_pages(start: usize, length: usize) {
+pub(super) fn release_pages(start: usize, length: usize) {
     // No system has larger pages.
     let (first, end) = (start.next_multiple_of(CHUNK), (start + length) / CHUNK * CHUNK);
     if first < end {
@@ -466,7 +466,7 @@ fn release_pages(start: usize, length: usize) {
 
 /// The span that an address lies in, if it was given out here.
 #[inline]
-fn span_of(address: usize) -> Option<*mut Span> {
+pub(super) fn span_of(address: usize) -> Option<*mut Span> {
     let region = REGION.load(Ordering::Relaxed);
     let offset = address.wrapping_sub(region);
     if region == 0 || offset >= REGION_LENGTH.load(Ordering::Relaxed) {
@@ -519,105 +519,3 @@ pub(crate) fn locate(address: usize) -> Lies {
     let offset = head.before.wrapping_add((address - head.start) as u64);
     Lies::In { thread: head.thread as usize, offset }
 }
-
-/// Gives checked code memory at the same addresses in every execution, and all other code the
-/// memory of `A`.
-///
-/// With the feature `allocator`, which is on by default, it is installed around the system's
-/// allocator. A test binary with an allocator of its own turns the feature off and wraps it:
-///
-/// ```ignore
-/// #[global_allocator]
-/// static ALLOCATOR: selvedge::Allocator<Mine> = selvedge::Allocator::new(Mine);
-/// ```
-pub struct Allocator<A = System> {
-    inner: A,
-}
-
-impl<A> Allocator<A> {
-    /// Around `inner`.
-    pub const fn new(inner: A) -> Self {
-        Self { inner }
-    }
-}
-
-// SAFETY: blocks of an arena do not overlap, are aligned and stay mapped; all others are `inner`'s,
-// and each block goes back to where it came from.
-unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
-    #[inline]
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let arena = current();
-        if arena.is_null() {
-            // SAFETY: the caller keeps the contract of `GlobalAlloc`.
-            return unsafe { self.inner.alloc(layout) };
-        }
-        // SAFETY: the arena of the running thread lives as long as the thread runs, and nobody else
-        // allocates from it.
-        let block = unsafe {
-            match (*arena).asks {
-                false => (*arena).allocate(layout),
-                true => (*arena).allocate_or_reuse(layout),
-            }
-        };
-        if block.is_null() {
-            // SAFETY: the caller keeps the contract of `GlobalAlloc`.
-            return unsafe { self.inner.alloc(layout) };
-        }
-        block
-    }
-
-    #[inline]
-    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        match span_of(block as usize) {
-            Some(span) => {
-                // SAFETY: spans are never unmapped.
-                let (start, arena, thread) =
-                    unsafe { ((*span).start, (*span).arena, (*span).thread) };
-                // What earlier executions left is not noted any more.
-                if block as usize >= start
-                    && !note_free(block as usize, layout, arena, thread as usize)
-                {
-                    return;
-                }
-                if layout.size() >= LARGE {
-                    release_pages(block as usize, layout.size());
-                }
-                // SAFETY: spans are never unmapped.
-                unsafe { (*span).live.fetch_sub(1, Ordering::Release) };
-            }
-            // SAFETY: the caller keeps the contract of `GlobalAlloc`, and the block is `inner`'s.
-            None => unsafe { self.inner.dealloc(block, layout) },
-        }
-    }
-
-    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        if span_of(block as usize).is_none() {
-            // SAFETY: the caller keeps the contract of `GlobalAlloc`, and the block is `inner`'s.
-            return unsafe { self.inner.realloc(block, layout, size) };
-        }
-        // SAFETY: the caller promises that the new size is valid for this alignment; both blocks
-        // are at least as long as what is copied, and do not overlap.
-        unsafe {
-            let moved = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
-            if !moved.is_null() {
-                ptr::copy_nonoverlapping(block, moved, layout.size().min(size));
-                self.dealloc(block, layout);
-            }
-            moved
-        }
-    }
-}
-
-/// Whether memory of checked code can be told apart: tries it.
-pub(crate) fn is_installed() -> bool {
-    let mut arena = Arena::new(0);
-    let before = switch(&raw mut arena);
-    let probe = Box::new(0_u64);
-    switch(before);
-    let address = &raw const *probe as usize;
-    span_of(address).is_some()
-}
-
-#[cfg(feature = "allocator")]
-#[global_allocator]
-static INSTALLED: Allocator = Allocator::new(System);

@@ -26,9 +26,10 @@ pub(crate) struct Guarded {
 /// Returns the size of a page.
 pub(super) fn page_size() -> usize {
     static SIZE: OnceLock<usize> = OnceLock::new();
-    // SAFETY: it only asks. No system has pages of another size if it does not answer.
     *SIZE.get_or_init(|| {
-        usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
+        // SAFETY: it only asks.
+        let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+        usize::try_from(size).unwrap_or(4096)
     })
 }
 

@@ -1,6 +1,7 @@
 //! The engine: threads of checked code as coroutines, driven as a `System`.
 
 pub(crate) mod ahead;
+pub(crate) mod allocator;
 mod alone;
 pub(crate) mod arena;
 pub(crate) mod blocks;

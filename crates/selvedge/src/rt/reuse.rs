@@ -80,6 +80,11 @@ impl Runtime {
         self.shared.reuses && !self.shared.learned.recycled.borrow().is_empty()
     }
 
+    /// Whether allocations are looked at.
+    pub(super) fn looks_at_allocations(&self) -> bool {
+        self.reuses() || self.watches_block || self.shared.guards
+    }
+
     /// Whether allocations and frees of this layout are steps.
     pub(super) fn recycles(&self, layout: Layout) -> bool {
         self.shared.reuses

@@ -444,11 +444,6 @@ impl Runtime {
         number
     }
 
-    /// Whether allocations are looked at.
-    pub(super) fn looks_at_allocations(&self) -> bool {
-        self.reuses() || self.watches_block || self.shared.guards
-    }
-
     /// The number of the thread that `creator` would spawn next.
     pub(crate) fn next_child(&mut self, creator: usize) -> usize {
         let nth = self.threads[creator].spawned;

@@ -197,7 +197,7 @@ const OTHERS: &[Algorithm] =
 /// Rust code does not report its states, and no other search is done instead.
 #[test]
 fn what_compares_states_is_inconclusive() {
-    let found = run(Algorithm::ContextSensitive, || vec![]);
+    let found = run(Algorithm::ContextSensitive, Vec::new);
     assert!(!found.is_proof() && found.executions == 0);
 }
 

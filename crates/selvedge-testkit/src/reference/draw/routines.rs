@@ -58,7 +58,8 @@ impl Artist {
         };
         let atomic = level == Level::Atomic && returns == Return::Nothing && self.random.one_in(2);
         let recursive = !atomic && self.random.one_in(4);
-        let name = self.name(*self.random.clone().pick(&["f", "r"]));
+        let stem: &str = ["f", "r"][self.random.clone().below(2)];
+        let name = self.name(stem);
         self.locals.clear();
         let mut parameters = Vec::new();
         let count = usize::from(recursive) + self.random.below(3);
@@ -144,7 +145,7 @@ impl Artist {
                 Type::Int => self.int(1),
                 Type::Bool => self.bool(1),
                 Type::Handle => {
-                    self.local(Type::Handle, false).unwrap_or_else(|| "self".to_owned())
+                    self.local(Type::Handle, false).expect("only called where there is a handle")
                 }
             });
         }
@@ -153,7 +154,12 @@ impl Artist {
 
     /// A call of a routine that fits and is allowed here, and what it costs.
     pub(super) fn call_of(&mut self, fits: impl Fn(&Signature) -> bool) -> Option<(String, i32)> {
-        let allowed = |signature: &&Signature| signature.level <= self.level && fits(signature);
+        // A thread has no other value that it could pass as a handle: `self` is only a target of `send`.
+        let has_handle = self.local(Type::Handle, false).is_some();
+        let allowed = |signature: &&Signature| {
+            let fits = signature.level <= self.level && fits(signature);
+            fits && (has_handle || !signature.parameters.contains(&Type::Handle))
+        };
         let found: Vec<Signature> = self.routines.iter().filter(allowed).cloned().collect();
         if found.is_empty() {
             return None;

@@ -2,7 +2,7 @@
 //! what can go wrong and on which line, who waits where in a deadlock, with which values it can end, and how many
 //! interleavings it has.
 //!
-//! `SELVEDGE_FUZZ_SECONDS=600 cargo test --release -p selvedge-testkit --test reference` goes on for longer.
+//! `SELVEDGE_FUZZ_SECONDS=600 cargo test --release -p selvedge-testkit --test it reference` goes on for longer.
 
 mod corners;
 
@@ -45,12 +45,14 @@ fn programs_of_the_corpus() {
 
 /// The page from which the reference was written.
 #[test]
-#[ignore = "it has not been run since it was written"]
 fn examples_of_the_documentation() {
     let page = include_str!("../../../../docs/language.md");
     let mut compared = 0;
     for (number, part) in page.split("```").enumerate() {
-        if let (1, Some(text)) = (number % 2, part.strip_prefix("sel\n")) {
+        // Declared independence changes how a program is explored, and not what it does: the reference does not have it.
+        if let (1, Some(text)) = (number % 2, part.strip_prefix("sel\n"))
+            && !text.contains("independent(")
+        {
             let facts = same("docs/language.md", text);
             compared += usize::from(facts.is_some());
         }
@@ -73,14 +75,13 @@ fn corner_cases() {
 fn programs_of_all_profiles() {
     for profile in Profile::all() {
         let programs = if profile.name == "long" { 10 } else { 30 };
-        campaign(&Origin::Profile(profile), programs, 40);
+        campaign(&Origin::Profile(Box::new(profile)), programs, 40);
     }
 }
 
 #[test]
-#[ignore = "one of the first 400 programs differs, and it is not known yet which side is right"]
 fn drawn_programs() {
-    campaign(&Origin::Drawn, 1_500, 80);
+    campaign(&Origin::Drawn, 400, 80);
 }
 
 /// Compares programs of an origin; so many percent of them must be small enough.
@@ -103,7 +104,6 @@ fn campaign(origin: &Origin, programs: u64, percent: u64) {
 
 /// The comparison is only as good as what is drawn.
 #[test]
-#[ignore = "it has not been run since it was written"]
 fn every_construct_is_drawn_and_every_program_compiles() {
     const CONSTRUCTS: [&str; 58] = [
         "if ",

@@ -1,0 +1,110 @@
+//! The allocator of a test binary: memory of checked code comes from arenas, all other from elsewhere.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::ptr;
+use std::sync::atomic::Ordering;
+
+use super::arena::{Arena, LARGE, current, release_pages, span_of, switch};
+use super::blocks::note_free;
+
+/// Gives checked code memory at the same addresses in every execution, and all other code the
+/// memory of `A`.
+///
+/// With the feature `allocator`, which is on by default, it is installed around the system's
+/// allocator. A test binary with an allocator of its own turns the feature off and wraps it:
+///
+/// ```ignore
+/// #[global_allocator]
+/// static ALLOCATOR: selvedge::Allocator<Mine> = selvedge::Allocator::new(Mine);
+/// ```
+pub struct Allocator<A = System> {
+    inner: A,
+}
+
+impl<A> Allocator<A> {
+    /// Around `inner`.
+    pub const fn new(inner: A) -> Self {
+        Self { inner }
+    }
+}
+
+// SAFETY: blocks of an arena do not overlap, are aligned and stay mapped; all others are `inner`'s,
+// and each block goes back to where it came from.
+unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let arena = current();
+        if arena.is_null() {
+            // SAFETY: the caller keeps the contract of `GlobalAlloc`.
+            return unsafe { self.inner.alloc(layout) };
+        }
+        // SAFETY: the arena of the running thread lives as long as the thread runs, and nobody else
+        // allocates from it.
+        let block = unsafe {
+            match (*arena).asks {
+                false => (*arena).allocate(layout),
+                true => (*arena).allocate_or_reuse(layout),
+            }
+        };
+        if block.is_null() {
+            // SAFETY: the caller keeps the contract of `GlobalAlloc`.
+            return unsafe { self.inner.alloc(layout) };
+        }
+        block
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        match span_of(block as usize) {
+            Some(span) => {
+                // SAFETY: spans are never unmapped.
+                let (start, arena, thread) =
+                    unsafe { ((*span).start, (*span).arena, (*span).thread) };
+                // What earlier executions left is not noted any more.
+                if block as usize >= start
+                    && !note_free(block as usize, layout, arena, thread as usize)
+                {
+                    return;
+                }
+                if layout.size() >= LARGE {
+                    release_pages(block as usize, layout.size());
+                }
+                // SAFETY: spans are never unmapped.
+                unsafe { (*span).live.fetch_sub(1, Ordering::Release) };
+            }
+            // SAFETY: the caller keeps the contract of `GlobalAlloc`, and the block is `inner`'s.
+            None => unsafe { self.inner.dealloc(block, layout) },
+        }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if span_of(block as usize).is_none() {
+            // SAFETY: the caller keeps the contract of `GlobalAlloc`, and the block is `inner`'s.
+            return unsafe { self.inner.realloc(block, layout, size) };
+        }
+        // SAFETY: the caller promises that the new size is valid for this alignment; both blocks
+        // are at least as long as what is copied, and do not overlap.
+        unsafe {
+            let moved = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
+            if !moved.is_null() {
+                ptr::copy_nonoverlapping(block, moved, layout.size().min(size));
+                self.dealloc(block, layout);
+            }
+            moved
+        }
+    }
+}
+
+/// Whether memory of checked code can be told apart: tries it.
+pub(crate) fn is_installed() -> bool {
+    let mut arena = Arena::new(0);
+    let before = switch(&raw mut arena);
+    let probe = Box::new(0_u64);
+    switch(before);
+    let address = &raw const *probe as usize;
+    span_of(address).is_some()
+}
+
+#[cfg(feature = "allocator")]
+#[global_allocator]
+static INSTALLED: Allocator = Allocator::new(System);
