@@ -47,7 +47,7 @@ use crate::search::run::Run;
 use crate::trace::races::NOT_REPRODUCIBLE;
 
 use stages::{Config, Stage, all_accesses, is_varied};
-use unit::{Item, Mark, Unit};
+use unit::{Item, Mark, Reasons, Unit};
 
 pub(crate) const INFO: Info = Info {
     name: "parsimonious",
@@ -173,11 +173,12 @@ impl<'a, S: System> Search<'a, S> {
         self.go_back(items);
         for at in self.run.execution.len()..items.len() {
             let Item { step, mark } = items[at];
-            let known = step.thread.index() < self.run.system.thread_count();
-            if !known
-                || !self.run.is_enabled(step.thread)
-                || step.choice >= self.run.system.choices(step.thread)
-            {
+            let is_known = step.thread.index() < self.run.system.thread_count();
+            let choices = match is_known && self.run.is_enabled(step.thread) {
+                true => self.run.system.choices(step.thread),
+                false => 0,
+            };
+            if step.choice >= choices {
                 self.run.give_up(NOT_REPRODUCIBLE.to_owned());
                 return Ran::Dropped;
             }
@@ -185,16 +186,16 @@ impl<'a, S: System> Search<'a, S> {
                 self.run.finish_cut();
                 return Ran::Dropped;
             }
-            if matches!(mark, Mark::Block | Mark::Head(_))
+            if matches!(mark, Mark::Block | Mark::Head(..))
                 && (at == 0 || self.marks[at - 1] != Mark::Block)
             {
                 self.begin_block(&items[at..]);
             }
-            if at + 1 == items.len() && matches!(mark, Mark::Head(_)) {
+            if at + 1 == items.len() && choices > 1 && matches!(mark, Mark::Head(..)) {
                 self.note_siblings(step);
             }
             debug_assert!(!self.sleeps_now(step), "what sleeps is not run");
-            self.take(step, mark);
+            self.take(step, choices, mark);
         }
         Ran::Ended
     }
@@ -235,15 +236,18 @@ impl<'a, S: System> Search<'a, S> {
     fn begin_block(&mut self, items: &[Item]) {
         let at = self.run.execution.len();
         let ends = |(nth, item): (usize, &Item)| match item.mark {
-            Mark::Head(put_off) => Some((nth, put_off)),
+            Mark::Head(put_off, reasons) => Some((nth, put_off, reasons)),
             _ => None,
         };
-        let Some((nth, thread)) = items.iter().enumerate().find_map(ends) else { return };
+        let Some((nth, thread, reasons)) = items.iter().enumerate().find_map(ends) else { return };
         debug_assert_eq!(
             self.chosen().map(|step| step.thread),
             Some(thread),
             "the chosen thread is put off"
         );
+        if reasons == Reasons::Settled {
+            return;
+        }
         let alternatives = self.alternatives(thread);
         self.open.push(self.stages.len());
         self.stages.push(Stage::new(at, Position::new(at + nth), thread, alternatives));
@@ -261,16 +265,14 @@ impl<'a, S: System> Search<'a, S> {
 
     /// Notes the alternatives of the head of the unit, which is taken next.
     fn note_siblings(&mut self, head: Step) {
-        if self.run.system.choices(head.thread) > 1 {
-            let steps = (0..).map(|choice| Step { choice, ..head });
-            self.siblings = steps.zip(self.alternatives(head.thread)).collect();
-        }
+        let steps = (0..).map(|choice| Step { choice, ..head });
+        self.siblings = steps.zip(self.alternatives(head.thread)).collect();
     }
 
-    /// Takes a step.
-    fn take(&mut self, step: Step, mark: Mark) {
+    /// Takes a step that is one of so many alternatives.
+    fn take(&mut self, step: Step, choices: u32, mark: Mark) {
         let at = Position::new(self.run.execution.len());
-        if self.run.system.choices(step.thread) > 1 {
+        if choices > 1 {
             let alternatives = self.alternatives(step.thread);
             if is_varied(&alternatives) {
                 self.varied.push((at, all_accesses(&alternatives)));
@@ -286,6 +288,9 @@ impl<'a, S: System> Search<'a, S> {
         self.marks.push(mark);
         if mark.departs() {
             self.departures.push(last);
+        }
+        if self.open.is_empty() {
+            return;
         }
         let execution = &self.run.execution;
         self.open.retain(|&number| {
@@ -313,7 +318,8 @@ impl<'a, S: System> Search<'a, S> {
                 self.run.finish_cut();
                 return;
             }
-            self.take(step, Mark::Free);
+            let choices = self.run.system.choices(step.thread);
+            self.take(step, choices, Mark::Free);
             let done = self.done;
             self.run.after_step(&|| done);
         }
@@ -321,7 +327,7 @@ impl<'a, S: System> Search<'a, S> {
 
     /// Takes the step of the first enabled thread, if that is the chosen one and nothing is to be looked at.
     fn take_if_plain(&mut self) -> bool {
-        let after_head = matches!(self.marks.last(), Some(Mark::Head(_)));
+        let after_head = matches!(self.marks.last(), Some(Mark::Head(..)));
         if after_head || self.run.is_at_step_limit() || self.is_open() {
             return false;
         }
@@ -345,7 +351,7 @@ impl<'a, S: System> Search<'a, S> {
     /// enabled, or else of the least thread. Steps that can wait come last: while one of them is put off and cannot
     /// run, others have to sleep.
     fn chosen(&mut self) -> Option<Step> {
-        if let Some(&Mark::Head(put_off)) = self.marks.last()
+        if let Some(&Mark::Head(put_off, _)) = self.marks.last()
             && self.run.is_enabled(put_off)
             && let Some(step) = self.first_awake(put_off)
         {

@@ -7,15 +7,15 @@
 
 use selvedge_core::{
     Access, Effect, Flexibility, Footprint, Mode, Position, Status, Step, System, ThreadId,
-    dependent,
+    commute, dependent,
 };
 use smallvec::SmallVec;
 
 use super::Search;
 use super::elsewhere::Open;
 use super::pasts::{Trial, try_out};
-use super::stages::is_known;
-use super::unit::{Item, Mark, Unit};
+use super::stages::{all_accesses, is_known};
+use super::unit::{Item, Mark, Reasons, Unit};
 use crate::trace::clock::{Clock, join};
 use crate::trace::races::{hard_causes, is_hard, lock_races};
 
@@ -264,9 +264,15 @@ impl<S: System> Search<'_, S> {
     /// as children.
     fn add_siblings(&mut self) {
         let mut siblings = std::mem::take(&mut self.siblings);
-        let Some(stage) = self.stages.last().filter(|_| !siblings.is_empty()) else { return };
-        let (at, head) = (stage.at, stage.head);
-        let put_off = stage.touched();
+        let head = Position::new(self.replayed.saturating_sub(1));
+        let Some(&Mark::Head(thread, _)) = self.marks.get(head.index()) else { return };
+        if siblings.is_empty() {
+            return;
+        }
+        let body = self.marks[..head.index()].iter().rposition(|mark| *mark != Mark::Block);
+        let at = body.map_or(0, |last| last + 1);
+        self.run.sync_to(at);
+        let put_off = all_accesses(&self.alternatives(thread));
         let past: Vec<Position> = (at..head.index()).map(Position::new).collect();
         siblings.retain(|(step, footprint)| {
             self.is_head(at, &put_off, &past, *step, footprint.accesses())
@@ -291,17 +297,25 @@ impl<S: System> Search<'_, S> {
         accesses: &[Access],
     ) {
         if !self.sleeps(e.index(), past, step, accesses) {
-            self.push(e, past, step);
+            let put_off = self.run.execution.accesses(e);
+            let excludes = |own: &Access| {
+                let mut touched = accesses.iter().filter(|a| a.object == own.object);
+                touched.any(|a| !commute(a.mode, a.mode))
+            };
+            let is_settled = !self.is_varied(e)
+                && put_off.iter().filter(|own| !own.mode.is_cause()).all(excludes);
+            let reasons = if is_settled { Reasons::Settled } else { Reasons::Open };
+            self.push(e, past, step, reasons);
         }
     }
 
-    pub(super) fn push(&mut self, e: Position, past: &[Position], step: Step) {
+    pub(super) fn push(&mut self, e: Position, past: &[Position], step: Step, reasons: Reasons) {
         let mut items = self.items(e);
         let execution = &self.run.execution;
         for &x in past {
             items.push(Item { step: execution.event(x).step(), mark: Mark::Block });
         }
-        items.push(Item { step, mark: Mark::Head(execution.event(e).thread()) });
+        items.push(Item { step, mark: Mark::Head(execution.event(e).thread(), reasons) });
         self.pending.push(Unit::new(items));
     }
 

@@ -11,7 +11,7 @@ use super::Search;
 use super::children::Later;
 use super::pasts::{Question, Rest, Trial, try_out};
 use super::stages::{Config, is_known};
-use super::unit::{Mark, Unit};
+use super::unit::{Mark, Reasons, Unit};
 use crate::trace::races::{decided, is_hard};
 
 /// So many children of a race are made at a time: there may be very many, of different pasts.
@@ -272,7 +272,7 @@ impl<S: System> Search<'_, S> {
                 self.is_head(e.index(), &touched, &past, *step, it.accesses())
             };
             if let Some((step, _)) = steps.zip(&alternatives).find(is_head) {
-                self.push(e, &past, step);
+                self.push(e, &past, step, Reasons::Open);
             }
         }
         if !rest.is_empty() {

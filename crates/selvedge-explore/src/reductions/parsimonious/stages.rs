@@ -86,14 +86,11 @@ impl Stage {
         thread: ThreadId,
         alternatives: SmallVec<[Footprint; 1]>,
     ) -> Self {
-        let accesses = all_accesses(&alternatives).into_iter().map(|access| (access, None));
+        // What made the step possible is over: nothing else touches that.
+        let own = all_accesses(&alternatives).into_iter().filter(|access| !access.mode.is_cause());
+        let accesses = own.map(|access| (access, None));
         let (rank, is_varied) = ((0, ThreadId::new(0)), is_varied(&alternatives));
         Self { at, head, thread, accesses: accesses.collect(), alternatives, is_varied, rank }
-    }
-
-    /// Returns all that the put-off step could touch.
-    pub(super) fn touched(&self) -> SmallVec<[Access; 4]> {
-        self.accesses.iter().map(|(access, _)| *access).collect()
     }
 
     /// Notes an event of the block or after it, which is the last of the execution.
