@@ -126,7 +126,7 @@ impl Artist {
         let (head, index) = match indices {
             None => (format!("{daemon}thread {name}"), None),
             Some((low, high)) => {
-                let index = format!("i{number}");
+                let index = format!("ix{number}");
                 let head = format!("{daemon}thread {name}({index} in {low}..{high})");
                 (head, Some(index))
             }
