@@ -66,7 +66,7 @@ fn those_without_effect() {
         prints(&[(variable, value)], "selvedge: environment::victim: verified, 24 executions");
     }
     let (passes, text) = run(&[]);
-    assert!(passes && !text.contains("selvedge: environment::victim"), "nobody asked: {text}");
+    assert!(passes && !text.contains("selvedge: environment::victim"), "not asked for: {text}");
 }
 
 #[test]

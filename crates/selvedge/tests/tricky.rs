@@ -64,7 +64,7 @@ fn waiters_with_timeouts_and_one_notification() {
         pair.1.notify_one();
         waiters.into_iter().map(|waiter| waiter.join().unwrap()).sum()
     };
-    // A notification that nobody waits for is lost, and wakes one at most.
+    // A notification without a waiter is lost; one wakes at most one waiter.
     has(program, &[0, 1], &[]);
 }
 
@@ -86,7 +86,7 @@ fn notify_all_wakes_those_who_wait_at_that_time() {
     has(program, &[0, 1, 2], &[]);
 }
 
-/// With readers first nothing waits for ever, and both reads of the outer section see the same.
+/// If readers go first there is no deadlock, and both reads of the outer section see the same value.
 #[test]
 fn nested_reads_see_one_value() {
     let program = || {

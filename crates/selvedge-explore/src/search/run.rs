@@ -67,7 +67,7 @@ impl<'a, S: System> Run<'a, S> {
         &self.execution
     }
 
-    /// Returns the system, in the state after the execution. Whoever takes steps with it brings it back.
+    /// Returns the system, in the state after the execution. A caller that takes steps with it restores that state.
     pub fn system(&mut self) -> &mut S {
         &mut self.system
     }

@@ -9,10 +9,11 @@ use super::syntax::{Block, Routine};
 /// How many routines can be called and not have returned; the code of a thread counts as one.
 const MOST_CALLS: u32 = 1000;
 
-/// Longer local code is not run to its end: it may have none.
+/// Longer local code is not run to its end, as it may have none. The program is then left out of the comparison, which
+/// fails if too many are.
 const MOST_STATEMENTS: u32 = 20_000;
 
-/// More alternatives are not tried.
+/// A program with a step that has more alternatives is left out of the comparison, as above: each would be a state.
 pub(super) const MOST_ALTERNATIVES: i64 = 1000;
 
 /// What a step did.

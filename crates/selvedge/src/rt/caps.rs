@@ -11,7 +11,7 @@ pub(crate) struct Caps {
     /// Objects that a thread touches in one turn of a loop. With more, the thread does not stand still: its turns are steps
     /// like all others, and end at `turns`.
     pub(crate) objects: usize,
-    /// Places at which a thread spins, by turns. With more, the one of the longest time ago is forgotten: the thread stands
+    /// Places at which a thread spins alternately. With more, the one of the longest time ago is forgotten: the thread stands
     /// still later, or never, as above.
     pub(crate) places: usize,
     /// So many turns at one place are a loop, whatever they touch. Whether a loop waits is found out by its states
