@@ -13,7 +13,7 @@ pub(crate) fn run(screen: &Screen) -> Result<Exit, Failure> {
     for algorithm in registry::all() {
         let info = algorithm.info();
         out.push_str(&screen.paint.style(Style::Strong, info.name));
-        if algorithm.is(Algorithm::DEFAULT) {
+        if algorithm.info().name == Algorithm::DEFAULT.info().name {
             out.push_str("  (the default)");
         }
         out.push('\n');

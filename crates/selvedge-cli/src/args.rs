@@ -10,7 +10,7 @@ use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use selvedge_core::Schedule;
-use selvedge_explore::{Algorithm, Cycles, Independence, Limits, QuasiOptions};
+use selvedge_explore::{Algorithm, Cycles, Independence, Limits, QuasiOptions, Setting};
 use selvedge_symbolic::{Engine, Scheme};
 
 use crate::constraints::Origin;
@@ -454,16 +454,16 @@ impl CompareArgs {
             [] => registry::all().collect(),
             some => some.to_vec(),
         };
-        let is_quasi = |algorithm: &Chosen| algorithm.is(Algorithm::Quasi);
-        if !self.k.is_empty() && !algorithms.iter().any(is_quasi) {
-            return Err(Failure::User(
-                "--k only applies to `quasi`\n  add it to --algorithms, or leave out --k"
-                    .to_owned(),
-            ));
+        let has_k = |algorithm: &Chosen| algorithm.takes(Setting::Alternatives);
+        if !self.k.is_empty() && !algorithms.iter().any(has_k) {
+            return Err(Failure::User(format!(
+                "--k only applies to {}\n  add it to --algorithms, or leave out --k",
+                registry::takers(Setting::Alternatives).join(", ")
+            )));
         }
         let mut searches = Vec::new();
         for algorithm in algorithms {
-            if !is_quasi(&algorithm) || self.k.is_empty() {
+            if !has_k(&algorithm) || self.k.is_empty() {
                 searches.push((algorithm, QuasiOptions::default()));
                 continue;
             }
@@ -487,11 +487,9 @@ impl QuasiArgs {
             (self.skip_step.is_some(), "--skip-step"),
         ];
         if let Some((_, option)) = given.iter().find(|(given, _)| *given)
-            && !algorithm.is(Algorithm::Quasi)
+            && !algorithm.takes(Setting::Alternatives)
         {
-            return Err(Failure::User(format!(
-                "{option} only applies to `quasi`\n  add --algorithm quasi, or leave out {option}"
-            )));
+            return Err(registry::only_applies(option, Setting::Alternatives));
         }
         let defaults = QuasiOptions::default();
         Ok(QuasiOptions {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use selvedge_core::{Budget, Covers, Fact, Inconclusive, Report, Schedule, Violation};
 use selvedge_explore::{
-    Algorithm, Caps, Confirmed, Independence, Locks, Options, QuasiOptions, Sampling,
+    Caps, Confirmed, Independence, Locks, Options, QuasiOptions, Sampling, Setting,
 };
 use selvedge_report::{Outcome, TraceView, plural};
 
@@ -13,7 +13,7 @@ use crate::args::{CheckArgs, CyclesArg, SamplingArgs};
 use crate::constraints;
 use crate::exit::{Exit, Failure};
 use crate::progress::Watch;
-use crate::registry::Chosen;
+use crate::registry::{self, Chosen};
 use crate::screen::Screen;
 use crate::shown::Shown;
 use crate::so_far::{self, shown_in_any_case};
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
     let method = Method::new(args.algorithm, quasi, &args.sampling);
     check_constraint_options(args, &method)?;
     // With `--races` they are of no use.
-    let wanted = method.is_constrained() && !args.races;
+    let wanted = method.takes(Setting::Constraints) && !args.races;
     let loaded = Loaded::new(&args.program, screen)?;
     let guard = args.limits.guard();
     let (loaded, used) =
@@ -55,12 +55,12 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
         check_constraints: args.check_constraints,
         caps: Caps::default(),
     };
-    let tells = [Algorithm::Quasi, Algorithm::DataCentric].map(|algorithm| algorithm.info().name);
-    if args.stats && !tells.contains(&method.name()) {
+    if args.stats && !method.takes(Setting::Statistics) {
         return Err(Failure::User(format!(
-            "--stats does not apply to `{}`, which has no statistics\n  leave it out, or use --algorithm \
-             quasi, --algorithm data-centric or --symbolic",
-            method.name()
+            "--stats does not apply to `{}`, which has no statistics\n  leave it out, or use one of {}, or \
+             --symbolic",
+            method.name(),
+            registry::takers(Setting::Statistics).join(", ")
         )));
     }
     check_switch_bounds(args, &method)?;
@@ -138,19 +138,17 @@ pub(crate) fn asked_for(covers: Covers, races: bool) -> Covers {
     Covers { data_races: covers.data_races && races, ..covers }
 }
 
-/// Only `constrained` has constraints.
+/// Not every algorithm has constraints.
 fn check_constraint_options(args: &CheckArgs, method: &Method) -> Result<(), Failure> {
     let given = match (&args.constraints, args.check_constraints) {
         (_, true) => "--check-constraints",
         (Some(_), false) => "--constraints",
         (None, false) => return Ok(()),
     };
-    if method.is_constrained() {
-        return Ok(());
+    match method.takes(Setting::Constraints) {
+        true => Ok(()),
+        false => Err(registry::only_applies(given, Setting::Constraints)),
     }
-    Err(Failure::User(format!(
-        "{given} only applies to `constrained`\n  add --algorithm constrained, or leave out {given}"
-    )))
 }
 
 /// Executions of one class differ in their switches, and some algorithms do not choose the one with the fewest.
@@ -161,7 +159,7 @@ fn check_switch_bounds(args: &CheckArgs, method: &Method) -> Result<(), Failure>
         (None, Some(_)) => "--context-switches",
         (None, None) => return Ok(()),
     };
-    if method.has_switch_bounds() {
+    if method.takes(Setting::SwitchBounds) {
         return Ok(());
     }
     Err(Failure::User(format!(
@@ -171,7 +169,7 @@ fn check_switch_bounds(args: &CheckArgs, method: &Method) -> Result<(), Failure>
     )))
 }
 
-/// These options only apply to `data-centric`, one at a time.
+/// Not every algorithm has observations; and one of these options at a time.
 fn check_observation_options(args: &CheckArgs, method: &Method) -> Result<(), Failure> {
     let refine = args.cycles == CyclesArg::Refine;
     let given = match (refine, args.unobserved_locks) {
@@ -185,12 +183,10 @@ fn check_observation_options(args: &CheckArgs, method: &Method) -> Result<(), Fa
         (true, false) => "--cycles refine",
         (false, true) => "--unobserved-locks",
     };
-    if method.name() == Algorithm::DataCentric.info().name {
-        return Ok(());
+    match method.takes(Setting::Observations) {
+        true => Ok(()),
+        false => Err(registry::only_applies(given, Setting::Observations)),
     }
-    Err(Failure::User(format!(
-        "{given} only applies to `data-centric`\n  add --algorithm data-centric, or leave out {given}"
-    )))
 }
 
 /// Replays every violation, while the budget lasts. One that is not reproduced is an internal error. Violations that look
@@ -295,14 +291,11 @@ impl Method {
         }
     }
 
-    fn is_constrained(self) -> bool {
-        matches!(self, Method::Explore(algorithm, _) if algorithm.is(Algorithm::Constrained))
-    }
-
-    fn has_switch_bounds(self) -> bool {
+    /// Returns whether it takes this option. A sampled execution keeps to bounds on its switches.
+    fn takes(self, setting: Setting) -> bool {
         match self {
-            Method::Explore(algorithm, _) => algorithm.info().switch_bounds,
-            Method::Sample { .. } => true,
+            Method::Explore(algorithm, _) => algorithm.takes(setting),
+            Method::Sample { .. } => setting == Setting::SwitchBounds,
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use selvedge_core::{Bound, Inconclusive, Report, Verdict};
-use selvedge_explore::{Algorithm, Equivalence, Options, QuasiOptions};
+use selvedge_explore::{Equivalence, Options, QuasiOptions, Setting};
 use selvedge_report::{
     Align, CompareJson, CompareRowJson, Style, Table, bytes, grouped, rate, seconds, to_text,
 };
@@ -25,7 +25,7 @@ use crate::{constraints, guard, memory};
 pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
     let searches = args.searches()?;
     let has_constraints =
-        searches.iter().any(|(algorithm, _)| algorithm.is(Algorithm::Constrained));
+        searches.iter().any(|(algorithm, _)| algorithm.takes(Setting::Constraints));
     let wanted = has_constraints && !args.races;
     let from = args.constraints.as_ref();
     let loaded = Loaded::new(&args.program, screen)?;
@@ -306,6 +306,7 @@ fn json(rows: &[Row], agree: bool, args: &CompareArgs, loaded: &Loaded) -> Compa
 mod tests {
     use super::*;
     use selvedge_core::{Schedule, Violation, ViolationKind};
+    use selvedge_explore::Algorithm;
 
     fn row(algorithm: Algorithm, verdict: Verdict) -> Row {
         let mut report = Report::default();

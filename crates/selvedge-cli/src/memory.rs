@@ -1,6 +1,6 @@
 //! How much memory is in use, and a limit on it: an allocator that counts.
 
-#![allow(unsafe_code, reason = "GlobalAlloc is an unsafe trait; every call goes on to the system")]
+#![allow(unsafe_code, reason = "GlobalAlloc is an unsafe trait; every call moves on to the system")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

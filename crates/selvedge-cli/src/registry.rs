@@ -4,8 +4,10 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use selvedge_core::Report;
-use selvedge_explore::{Algorithm, ExplorerOf, Info, Observer, Options};
+use selvedge_explore::{ExplorerOf, Info, Observer, Options, Setting};
 use selvedge_lang::Interpreter;
+
+use crate::exit::Failure;
 
 /// Explorers of programs in the modelling language.
 pub type Registry = selvedge_explore::Registry<Interpreter>;
@@ -30,6 +32,26 @@ pub(crate) fn named(name: &str) -> Option<Chosen> {
     all().find(|explorer| explorer.info().name == name)
 }
 
+/// Returns the names of those that take this option, quoted.
+pub(crate) fn takers(setting: Setting) -> Vec<String> {
+    all()
+        .filter(|explorer| explorer.takes(setting))
+        .map(|it| format!("`{}`", it.info().name))
+        .collect()
+}
+
+/// Returns the complaint about an option of the command line that the chosen algorithm does not take.
+pub(crate) fn only_applies(option: &str, setting: Setting) -> Failure {
+    let takers = takers(setting);
+    let how = match takers.as_slice() {
+        [] => format!("leave out {option}"),
+        [first, ..] => {
+            format!("add --algorithm {}, or leave out {option}", first.trim_matches('`'))
+        }
+    };
+    Failure::User(format!("{option} only applies to {}\n  {how}", takers.join(", ")))
+}
+
 /// An explorer of the registry.
 #[derive(Clone, Copy)]
 pub(crate) struct Chosen(&'static dyn ExplorerOf<Interpreter>);
@@ -48,9 +70,8 @@ impl Chosen {
         self.0.explore(make, options, observer)
     }
 
-    /// Returns whether it is the one for which an option of the command line is.
-    pub(crate) fn is(self, algorithm: Algorithm) -> bool {
-        self.info().name == algorithm.info().name
+    pub(crate) fn takes(self, setting: Setting) -> bool {
+        self.info().takes(setting)
     }
 }
 
@@ -69,8 +90,8 @@ impl fmt::Debug for Chosen {
 }
 
 #[cfg(test)]
-impl From<Algorithm> for Chosen {
-    fn from(algorithm: Algorithm) -> Self {
+impl From<selvedge_explore::Algorithm> for Chosen {
+    fn from(algorithm: selvedge_explore::Algorithm) -> Self {
         named(algorithm.info().name).expect("every algorithm is in the registry")
     }
 }

@@ -142,7 +142,7 @@ fn export(
 fn verified(stats: &Stats) -> String {
     match stats.depths.last() {
         Some(depth) if stats.depths.len() > 1 => format!(
-            "no violation in any execution; no loop goes on after {}",
+            "no violation in any execution; no loop continues after {}",
             plural(u64::from(depth.depth), "repetition", "repetitions")
         ),
         _ => "no violation in any execution".to_owned(),

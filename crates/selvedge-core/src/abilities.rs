@@ -2,7 +2,7 @@
 //!
 //! A [`System`](crate::System) says for each of them whether it has it. An explorer that needs one for its
 //! verdict and does not get it ends inconclusive with a sentence that names it; one that is only quicker with
-//! it goes on without. Whether steps commute in a state is in [`Conditions`](crate::Conditions).
+//! it continues without. Whether steps commute in a state is in [`Conditions`](crate::Conditions).
 
 use crate::ids::{ObjectId, ThreadId};
 use crate::op::{Footprint, Mode};

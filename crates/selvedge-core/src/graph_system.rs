@@ -118,7 +118,7 @@ pub enum Label {
     /// Takes a mutex, which is free while its value is 0. Only [`Label::Lock`], [`Label::TryLock`] and
     /// [`Label::Unlock`] touch its location.
     Lock(Location),
-    /// Takes a mutex if it sees it free, and else goes on without it.
+    /// Takes a mutex if it sees it free, and else continues without it.
     TryLock(Location),
     /// Gives up a mutex that the thread holds.
     Unlock(Location),

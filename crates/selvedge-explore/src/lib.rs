@@ -36,5 +36,7 @@ pub use options::{
     Caps, Cycles, Independence, Limits, Locks, Observer, Options, Progress, QuasiOptions, Silent,
 };
 pub use outcome::confirm::{Confirmed, NotConfirmed, confirm, confirm_within, data_races};
-pub use registry::{Algorithm, Covers, Equivalence, Explorer, ExplorerOf, Info, Registry, explore};
+pub use registry::{
+    Algorithm, Covers, Equivalence, Explorer, ExplorerOf, Info, Registry, Setting, explore,
+};
 pub use search::sampling::{Sampling, sample};

@@ -171,11 +171,31 @@ pub struct Info {
     pub covers: Covers,
     /// Whether it promises to visit every class once, with no redundant execution.
     pub optimal: bool,
-    /// Whether it can keep to a bound on preemptions and context switches.
-    pub switch_bounds: bool,
+    /// The options of its own that it takes.
+    pub settings: &'static [Setting],
+}
+
+/// An option that not every algorithm takes. The command line refuses one that would have no effect.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Setting {
+    /// Bounds on preemptions and context switches: it runs an execution of each class with the fewest of them.
+    SwitchBounds,
+    /// How many conflicts an alternative resolves, which races matter, how densely skip pointers are set.
+    Alternatives,
+    /// What to do with cycles of observations, and whether the order of critical sections is observed.
+    Observations,
+    /// Conditions under which blocks commute.
+    Constraints,
+    /// Figures about its data structures.
+    Statistics,
 }
 
 impl Info {
+    /// Returns whether it takes this option.
+    pub fn takes(&self, setting: Setting) -> bool {
+        self.settings.contains(&setting)
+    }
+
     /// Returns what its "verified" covers with these options.
     pub fn covers_with(&self, options: &Options) -> Covers {
         let covers = self.covers;

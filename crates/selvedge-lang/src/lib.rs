@@ -1,7 +1,7 @@
 //! The modelling language `.sel`: text to a program that can be run.
 //!
 //! [`compile`] goes from text to the intermediate representation in [`ir`]: lexer, parser, checker,
-//! lowering. Each phase goes on after errors, so that all of them are reported at once; each error
+//! lowering. Each phase continues after errors, so that all of them are reported at once; each error
 //! is a [`Diagnostic`], and [`render`] makes text of them. No input makes it panic, and its time
 //! grows with the length of the text, not with the numbers in it.
 

@@ -1,6 +1,6 @@
 //! No input makes the compiler or the interpreter panic, hang or need much memory.
 //!
-//! `SELVEDGE_FUZZ_SECONDS=600 cargo test --release -p selvedge-lang --test it robustness` goes on with new
+//! `SELVEDGE_FUZZ_SECONDS=600 cargo test --release -p selvedge-lang --test it robustness` continues with new
 //! mutants for that long.
 
 use std::path::{Path, PathBuf};

@@ -64,5 +64,5 @@ pub fn explore() {}
 /// See [`explore`].
 pub fn stop_exploring() {}
 
-/// loom gives up the current execution; here it goes on.
+/// loom abandons the current execution; here it continues.
 pub fn skip_branch() {}

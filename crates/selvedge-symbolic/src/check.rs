@@ -114,7 +114,7 @@ struct Search<'a> {
 
 /// How a depth ended.
 enum Ended {
-    /// No loop goes on: what was seen is all.
+    /// No loop continues: what was seen is all.
     Complete,
     /// A loop may go on.
     GoesOn(Inconclusive),

@@ -4,7 +4,7 @@
 //! ([`unroll`]), encode their interleavings ([`encode`]), ask the embedded solver ([`solver`]) for a
 //! model in which something is wrong, and make an execution of it that the interpreter confirms
 //! ([`witness`]). Loops are unrolled deeper and deeper, until there is a violation, until no loop
-//! goes on, or up to a limit.
+//! continues, or up to a limit.
 
 pub mod check;
 pub mod circuit;

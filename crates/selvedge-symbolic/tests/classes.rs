@@ -78,7 +78,7 @@ fn models(program: &Arc<Program>, scheme: Scheme) -> Vec<Execution> {
     let options = selvedge_symbolic::Options { scheme, ..Default::default() };
     let budget = &Budget::unlimited();
     let Ok(mut encoded) = encoded(program, &options, 2, Solver::new(), budget) else {
-        panic!("nobody stopped it");
+        panic!("the callback did not stop it");
     };
     let choices = encoded.encoding.choices();
     let mut executions = Vec::new();

@@ -18,7 +18,7 @@ use selvedge_testkit::{Construct, Profile, Sketch, Subject, corpus, generate, sh
 
 const TOKENS: [Scheme; 2] = [Scheme::Token, Scheme::Mat];
 
-/// What is wrong and where. Deadlocks are one thing, whoever waits.
+/// What is wrong and where. Deadlocks are one violation, whichever threads wait.
 type Found = BTreeSet<(ViolationKind, Option<(u32, u32)>)>;
 
 fn found(violations: &[(Violation, Schedule)]) -> Found {
@@ -139,7 +139,7 @@ fn locks() {
     campaign(&small(Profile::locks()), 40);
 }
 
-/// Tasks, and steps that nobody else can notice: they take a turn of their own.
+/// Tasks, and steps that no other thread can observe: they take a turn of their own.
 #[test]
 fn tasks_and_choices() {
     use Construct::*;

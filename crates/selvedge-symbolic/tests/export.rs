@@ -131,7 +131,7 @@ fn in_both_formats(name: &str, text: &str, scheme: Scheme) -> Option<bool> {
     };
     let budget = &Budget::unlimited();
     let Ok(encoded) = encoded(&program, &options, 4, Solver::recording(), budget) else {
-        panic!("nobody stopped it");
+        panic!("the callback did not stop it");
     };
     let goal = [encoded.goals.violated];
     let solver = &encoded.unrolled.circuit.solver;

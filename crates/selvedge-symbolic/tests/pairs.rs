@@ -45,7 +45,7 @@ fn pairs(text: &str, rounds: i64) -> [usize; 3] {
         let options = Options { scheme, ..Options::default() };
         let budget = &Budget::unlimited();
         let Ok(encoded) = encoded(&compiled.program, &options, 2, Solver::new(), budget) else {
-            panic!("nobody stopped it");
+            panic!("the callback did not stop it");
         };
         let passes = encoded.encoding.passes().expect("there is a token");
         (passes.pairs, passes.kept.len())

@@ -86,7 +86,7 @@ fn all_kinds() -> impl Iterator<Item = (Scheme, Engine)> {
     usual.into_iter().chain(others.map(|engine| (Scheme::Order, engine)))
 }
 
-/// What is wrong and where. Deadlocks are one thing, whoever waits.
+/// What is wrong and where. Deadlocks are one violation, whichever threads wait.
 type Found = BTreeSet<(ViolationKind, Option<(u32, u32)>)>;
 
 fn found<'a>(violations: impl Iterator<Item = &'a Violation>) -> Found {

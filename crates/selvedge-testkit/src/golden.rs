@@ -44,7 +44,7 @@ pub struct Setting {
 pub struct ClassCounts {
     /// All classes.
     pub all: u64,
-    /// Those in which a thread waits for ever.
+    /// Those in which a thread stays blocked.
     pub deadlocked: u64,
     /// Those in which a thread stands at an `assume`.
     pub blocked: u64,
@@ -398,8 +398,8 @@ fn explore(
 ) -> Result<(Report, Option<Classes>), String> {
     let options = variant.options(&golden.options);
     if setting.slow {
-        let mut nobody = selvedge_explore::Silent;
-        Ok((subject.explore(variant.algorithm, &options, &mut nobody)?, None))
+        let mut silent = selvedge_explore::Silent;
+        Ok((subject.explore(variant.algorithm, &options, &mut silent)?, None))
     } else {
         let findings = subject.classes(variant.algorithm, &options)?;
         Ok((findings.report, Some(findings.classes)))

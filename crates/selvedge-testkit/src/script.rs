@@ -21,7 +21,7 @@ pub enum Op {
     Add(usize),
     /// Replaces the first value by the second if the variable has it.
     CompareExchange(usize, i32, i32),
-    /// Goes on with the next operation only if the variable has the value, and else skips it.
+    /// Continues with the next operation only if the variable has the value, and else skips it.
     OnlyIf(usize, i32),
     /// Waits until all these variables have the value.
     Await(&'static [usize], i32),
@@ -43,7 +43,7 @@ pub enum Op {
     Up(usize),
     /// Lowers it, or waits.
     Down(usize),
-    /// Chooses one of so many alternatives and adds it to a number that nobody else sees.
+    /// Chooses one of so many alternatives and adds it to a number that no other thread sees.
     Choose(u32),
     /// Atomically: looks at these variables one by one, as long as they have these values, and if all have them
     /// writes a value to a variable.
@@ -286,7 +286,7 @@ impl System for ScriptSystem {
             count => {
                 let violation = Violation {
                     kind: ViolationKind::Deadlock,
-                    message: format!("{count} threads wait for ever"),
+                    message: format!("{count} threads are blocked"),
                     places: Vec::new(),
                     notes: Vec::new(),
                     thread: None,

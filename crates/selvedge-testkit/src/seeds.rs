@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 /// The seeds of a test's random programs: always the same, as many as `programs`. With
-/// `SELVEDGE_FUZZ_SECONDS` it goes on for that long; `SELVEDGE_FUZZ_SEED` says where to begin.
+/// `SELVEDGE_FUZZ_SECONDS` it continues for that long; `SELVEDGE_FUZZ_SEED` says where to begin.
 ///
 /// # Panics
 /// If one of these variables is not a number.

@@ -18,7 +18,7 @@ pub fn shrink(sketch: Sketch, fails: &mut dyn FnMut(&Sketch) -> bool) -> Sketch 
 }
 
 impl Sketch {
-    /// Takes thread `number` away. Messages to it are not sent, nobody waits for its end; later threads move up.
+    /// Takes thread `number` away. Messages to it are not sent, no thread waits for its end; later threads move up.
     pub fn remove_thread(&mut self, number: usize) {
         self.threads.remove(number);
         for body in self.bodies_mut() {

@@ -22,7 +22,7 @@ pub struct Sketch {
 /// One thread.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ThreadSketch {
-    /// May it wait for ever?
+    /// May it block permanently?
     pub daemon: bool,
     /// What it does.
     pub body: Vec<Op>,

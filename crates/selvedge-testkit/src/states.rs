@@ -1,7 +1,7 @@
 //! The states in which a program can end, by a search of its state graph; and a system that knows exactly
 //! when steps commute.
 //!
-//! The search knows nothing of traces or dependence: it takes every step in every state, and goes on from
+//! The search knows nothing of traces or dependence: it takes every step in every state, and continues from
 //! a state once.
 
 use std::collections::BTreeSet;

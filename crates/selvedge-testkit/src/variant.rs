@@ -14,7 +14,7 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// An explorer as it is if nobody says otherwise.
+    /// An explorer with its default options.
     pub fn of(algorithm: Algorithm) -> Self {
         Self { algorithm, quasi: QuasiOptions::default() }
     }

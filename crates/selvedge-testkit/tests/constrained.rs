@@ -1,7 +1,7 @@
 //! `constrained` and `context-sensitive` on random programs of atomic blocks: the final states, failing steps and
 //! deadlocks are those that a search of the state graph finds.
 //!
-//! `SELVEDGE_FUZZ_SECONDS=100 cargo test --release -p selvedge-testkit --test it constrained` goes on with new
+//! `SELVEDGE_FUZZ_SECONDS=100 cargo test --release -p selvedge-testkit --test it constrained` continues with new
 //! programs for that long, for each kind of program; with `SELVEDGE_FUZZ_SEED=1000000` it begins with others.
 
 use std::fmt::Write;

@@ -3,7 +3,7 @@
 //!
 //! Brute force finds a footprint that tells too little only if the classes come out wrong. Here two
 //! independent steps are taken in both orders, and a step that waits is watched while others run.
-//! `SELVEDGE_FUZZ_SECONDS=600` goes on with new programs for that long, for each profile.
+//! `SELVEDGE_FUZZ_SECONDS=600` continues with new programs for that long, for each profile.
 
 use std::time::{Duration, Instant};
 

@@ -136,7 +136,7 @@ fn no_program_is_verified_wrongly() {
     for seed in seeds(3000) {
         let mut random = Random::new(seed);
         let mut script = random_program(&mut random);
-        // Somebody forgets a lock.
+        // One thread forgets a lock.
         let thread = random.below(script.len());
         let is_lock = |op: &Op| matches!(op, Op::Lock(_) | Op::Unlock(_));
         script[thread].retain(|op| !is_lock(op));

@@ -1,6 +1,6 @@
 //! Observation classes: data-centric exploration against brute force.
 //!
-//! `SELVEDGE_FUZZ_SECONDS=600 cargo test --release -p selvedge-testkit --test it observations` goes on with
+//! `SELVEDGE_FUZZ_SECONDS=600 cargo test --release -p selvedge-testkit --test it observations` continues with
 //! new programs for that long, for each test.
 
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Random programs: every explorer against brute force, or `sleep` where that does not end.
 //!
 //! The seeds are fixed, so that every run checks the same programs. `SELVEDGE_FUZZ_SECONDS=600 cargo
-//! test --release -p selvedge-testkit --test it random_programs` goes on with new ones for that
+//! test --release -p selvedge-testkit --test it random_programs` continues with new ones for that
 //! long, for each profile; `SELVEDGE_FUZZ_SEED=1000000` begins elsewhere, and
 //! `SELVEDGE_FUZZ_ALGORITHM=quasi` compares only that.
 

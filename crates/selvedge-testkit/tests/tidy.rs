@@ -1,6 +1,6 @@
 //! House rules that no other tool checks.
 
-#[path = "../examples/deliberate_mistakes/list/mod.rs"]
+#[path = "../../selvedge-campaigns/src/bin/deliberate_mistakes/list/mod.rs"]
 mod mistakes;
 
 use std::fs;
@@ -113,7 +113,7 @@ fn every_file_of_tests_is_run() {
     assert!(found > 50, "the tests were found");
 }
 
-/// `cargo run --example deliberate_mistakes` makes them; that takes long.
+/// `cargo run -p selvedge-campaigns --bin deliberate_mistakes` makes them; that takes long.
 #[test]
 fn deliberate_mistakes_can_be_made_and_are_listed() {
     let page = read(&root().join("CONTRIBUTING.md"));

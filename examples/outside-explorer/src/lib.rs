@@ -21,7 +21,7 @@
 
 use selvedge_core::{Report, Step, System, ThreadId};
 use selvedge_explore::search::{Halt, Reduction, Run, depth_first, share_done};
-use selvedge_explore::{Covers, Equivalence, Explorer, Info, Observer, Options};
+use selvedge_explore::{Covers, Equivalence, Explorer, Info, Observer, Options, Setting};
 
 /// Explores every execution with at most so many delays.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +42,7 @@ impl Explorer for DelayBounded {
             equivalence: Equivalence::Interleaving,
             covers: Covers::EVERYTHING,
             optimal: false,
-            switch_bounds: true,
+            settings: &[Setting::SwitchBounds],
         }
     }
 

@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(measure(0.1, None, Some(0.5)), (Some(false), "5 times".to_owned()));
         let neither = "over 100 times: neither ends within 10.0 s".to_owned();
         assert_eq!(measure(0.1, None, None), (Some(true), neither));
-        assert_eq!(measure(5.0, None, None).0, Some(false), "nobody knows");
+        assert_eq!(measure(5.0, None, None).0, Some(false), "unknown");
         assert_eq!(ahead("p", None, [None, None], limit).met, None);
     }
 

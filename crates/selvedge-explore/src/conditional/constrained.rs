@@ -31,7 +31,7 @@ use selvedge_core::{Report, System};
 
 use crate::conditional::{self, Means};
 use crate::options::{Observer, Options};
-use crate::registry::{Covers, Equivalence, Info};
+use crate::registry::{Covers, Equivalence, Info, Setting};
 
 pub(crate) const INFO: Info = Info {
     name: "constrained",
@@ -42,7 +42,7 @@ pub(crate) const INFO: Info = Info {
     equivalence: Equivalence::State,
     covers: Covers::EVERYTHING,
     optimal: false,
-    switch_bounds: true,
+    settings: &[Setting::SwitchBounds, Setting::Constraints],
 };
 
 pub(crate) fn explore<S: System>(

@@ -23,7 +23,7 @@ use selvedge_core::{Report, System};
 
 use crate::conditional::{self, Means};
 use crate::options::{Observer, Options};
-use crate::registry::{Covers, Equivalence, Info};
+use crate::registry::{Covers, Equivalence, Info, Setting};
 
 pub(crate) const INFO: Info = Info {
     name: "context-sensitive",
@@ -34,7 +34,7 @@ pub(crate) const INFO: Info = Info {
     equivalence: Equivalence::State,
     covers: Covers::EVERYTHING,
     optimal: false,
-    switch_bounds: true,
+    settings: &[Setting::SwitchBounds],
 };
 
 pub(crate) fn explore<S: System>(

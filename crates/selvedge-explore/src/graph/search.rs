@@ -20,7 +20,7 @@ use super::report::{GraphObserver, GraphReport};
 /// Something that can be done in a graph.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Task {
-    /// Goes on from the graph as it is.
+    /// Continues from the graph as it is.
     Begin,
     /// The thread, which stands at an operation that reads, reads this write.
     Read { thread: ThreadId, from: Source, reading: Reading },
@@ -54,7 +54,7 @@ pub(super) struct Pending {
     pub(super) updates: Option<Source>,
 }
 
-/// After how many events somebody is asked whether to go on.
+/// After how many events the observer is asked whether to continue.
 const EVENTS_BETWEEN_POLLS: u32 = 1024;
 
 pub(super) struct Search<'a, 's, S> {
@@ -533,7 +533,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
         self.stopped |= self.options.budget.is_spent();
     }
 
-    /// Looks at the limit of executions, and whether somebody else has nothing to do.
+    /// Looks at the limit of executions, and whether another worker is idle.
     pub(super) fn after_execution(&mut self) {
         while self.observer.is_hungry()
             && let Some(unit) = self.give_away()

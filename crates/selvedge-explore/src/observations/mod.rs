@@ -61,7 +61,7 @@ use selvedge_core::{
 };
 
 use crate::options::{Cycles, Locks, Observer, Options};
-use crate::registry::{Covers, Equivalence, Info};
+use crate::registry::{Covers, Equivalence, Info, Setting};
 use crate::search::run::{Run, share_done};
 
 use architecture::Architecture;
@@ -79,7 +79,7 @@ pub(crate) const INFO: Info = Info {
     equivalence: Equivalence::Observation,
     covers: Covers { assertions: true, deadlocks: true, data_races: false },
     optimal: false,
-    switch_bounds: false,
+    settings: &[Setting::Observations, Setting::Statistics],
 };
 
 const NO_SWITCHES: &str = "bounds on preemptions and context switches do not apply to `data-centric`: \

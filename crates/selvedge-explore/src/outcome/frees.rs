@@ -10,7 +10,7 @@
 //! races, and an access that is found here is not taken for wrong before the other order was run.
 //!
 //! References whose count is no object ([`Freed::after`]) keep the memory alive: the last of them to be
-//! given up frees it, whoever that is. The free comes after all of them, in any order they come in. An
+//! given up frees it, whichever that is. The free comes after all of them, in any order they come in. An
 //! access that happens before one of them happens before the free.
 
 use selvedge_core::{Execution, Freed, Position, Step};

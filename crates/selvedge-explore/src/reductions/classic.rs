@@ -33,7 +33,7 @@ use selvedge_core::{
 
 use crate::options::{Observer, Options};
 use crate::reductions::backtrack::{self, BacktrackSets, Rule};
-use crate::registry::{Covers, Equivalence, Info};
+use crate::registry::{Covers, Equivalence, Info, Setting};
 use crate::search::run::Run;
 use crate::trace::frontier::Frontier;
 use crate::trace::sleep_set::SleepSets;
@@ -46,7 +46,7 @@ pub(crate) const INFO: Info = Info {
     equivalence: Equivalence::Mazurkiewicz,
     covers: Covers::EVERYTHING,
     optimal: false,
-    switch_bounds: true,
+    settings: &[Setting::SwitchBounds],
 };
 
 pub(crate) fn explore<S: System>(

@@ -11,7 +11,7 @@
 use selvedge_core::{Report, Step, System};
 
 use crate::options::{Observer, Options};
-use crate::registry::{Covers, Equivalence, Info};
+use crate::registry::{Covers, Equivalence, Info, Setting};
 use crate::search::run::{Run, share_done};
 
 pub(crate) const INFO: Info = Info {
@@ -22,7 +22,7 @@ pub(crate) const INFO: Info = Info {
     equivalence: Equivalence::Interleaving,
     covers: Covers::EVERYTHING,
     optimal: false,
-    switch_bounds: true,
+    settings: &[Setting::SwitchBounds],
 };
 
 pub(crate) fn explore<S: System>(

@@ -58,7 +58,7 @@ pub(crate) const INFO: Info = Info {
     equivalence: Equivalence::Mazurkiewicz,
     covers: Covers::EVERYTHING,
     optimal: false,
-    switch_bounds: false,
+    settings: &[],
 };
 
 const NO_SWITCHES: &str = "`parsimonious` has no bound on preemptions or context switches, as the execution that \
@@ -295,7 +295,7 @@ impl<'a, S: System> Search<'a, S> {
         });
     }
 
-    /// Goes on freely to the end of the execution.
+    /// Continues freely to the end of the execution.
     fn go_on(&mut self) {
         while !self.run.is_stopped() {
             if self.take_if_plain() {

@@ -96,7 +96,7 @@ impl<'a, S: System> Run<'a, S> {
     /// Returns the enabled threads in the order in which a search that is free to choose tries them: the
     /// lowest number first. But a thread that has run for very long without a switch comes last,
     /// since it may wait in a loop for the others; and with a bound on switches the thread that runs
-    /// goes on.
+    /// continues.
     pub fn enabled_in_order(&self) -> impl Iterator<Item = ThreadId> + '_ {
         let count = self.system.thread_count();
         let first = match self.execution.steps().last() {

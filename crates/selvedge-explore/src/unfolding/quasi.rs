@@ -51,7 +51,7 @@ use selvedge_core::{
 };
 
 use crate::options::{Independence, Observer, Options};
-use crate::registry::{Covers, Equivalence, Info};
+use crate::registry::{Covers, Equivalence, Info, Setting};
 use crate::search::depth_first::{Halt, Reduction, depth_first};
 use crate::search::run::{Run, share_done};
 use crate::trace::races::{Later, NOT_REPRODUCIBLE, Reversal, is_stable, plain_races, reversals};
@@ -82,7 +82,7 @@ pub(crate) const INFO: Info = Info {
     equivalence: Equivalence::Mazurkiewicz,
     covers: Covers::EVERYTHING,
     optimal: true,
-    switch_bounds: true,
+    settings: &[Setting::SwitchBounds, Setting::Alternatives, Setting::Statistics],
 };
 
 pub(crate) fn explore<S: System>(

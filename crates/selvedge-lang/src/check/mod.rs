@@ -3,7 +3,7 @@
 //! The phases, each over the whole file: names of items ([`names`]); constants and sizes of
 //! arrays, in the order of their dependence ([`constants`]); initial values ([`objects`]); bodies
 //! ([`body`] and the files beside it); what called routines do ([`effects`]); independence
-//! constraints ([`independence`]). Every phase goes on after errors.
+//! constraints ([`independence`]). Every phase continues after errors.
 
 mod body;
 mod builtins;

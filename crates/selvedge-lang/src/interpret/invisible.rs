@@ -108,7 +108,7 @@ pub(crate) fn run(
 
 /// A frame of a thread.
 pub(crate) struct Frame {
-    /// Where it stands; below the top, where it goes on when the call returns.
+    /// Where it stands; below the top, where it continues when the call returns.
     pub(crate) pc: u32,
     /// Where its slots start.
     pub(crate) base: u32,

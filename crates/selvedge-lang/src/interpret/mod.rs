@@ -51,7 +51,7 @@ pub struct Interpreter {
     /// question that changes the state for a moment.
     machine: RefCell<Machine>,
     caps: Caps,
-    /// Made when somebody first asks about conditions.
+    /// Made when conditions are first asked for.
     analysis: Option<Box<Analysis>>,
 }
 

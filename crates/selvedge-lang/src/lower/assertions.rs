@@ -14,7 +14,7 @@ impl Lowerer<'_> {
         self.code.shown = None;
     }
 
-    /// Asserts a part of the condition under `whole`. Control goes on if it holds.
+    /// Asserts a part of the condition under `whole`. Control continues if it holds.
     fn assert_part(&mut self, part: &Expr, message: Option<&str>, whole: Span) {
         match &part.kind {
             ExprKind::And(left, right) => {

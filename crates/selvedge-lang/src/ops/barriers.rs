@@ -1,6 +1,6 @@
 //! Cyclic barriers.
 //!
-//! Passing one is two steps: the thread arrives; it goes on once the generation in which it arrived is over. A
+//! Passing one is two steps: the thread arrives; it continues once the generation in which it arrived is over. A
 //! barrier has two objects, one per parity of its generation, and two cells with the same numbers: how many have
 //! arrived, and the generation.
 

@@ -214,7 +214,7 @@ pub(crate) struct Facts {
     pub(crate) finds: bool,
     /// It notices whether another thread has ended.
     pub(crate) observes_ends: bool,
-    /// What follows it belongs to a step of its own, in which it goes on.
+    /// What follows it belongs to a step of its own, in which it continues.
     pub(crate) has_second_half: bool,
 }
 
@@ -257,7 +257,7 @@ pub(crate) enum Reach {
 pub(crate) enum Then {
     /// The next instruction.
     Next,
-    /// It has moved the thread itself, or goes on later.
+    /// It has moved the thread itself, or continues later.
     Placed,
 }
 

@@ -1,4 +1,4 @@
-//! Tokens to tree: recursive descent that goes on after an error.
+//! Tokens to tree: recursive descent that continues after an error.
 //!
 //! After an error inside a statement the parser skips to the next statement; inside an item, to
 //! the next item. A second error at the same token is not reported. Nesting is limited, so that

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use selvedge_core::{Describe, Effect, Status, Step, System, ThreadId};
 use selvedge_lang::{Interpreter, ir};
 
-/// Instructions in one step: few, since a mutant may loop for ever.
+/// Instructions in one step: few, since a mutant may loop without end.
 const BUDGET: u64 = 2_000;
 const STEPS: usize = 200;
 /// A program with more threads is looked at in part: every look asks all of them.

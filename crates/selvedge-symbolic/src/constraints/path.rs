@@ -52,7 +52,7 @@ pub(super) enum Task {
 pub(super) enum Exit {
     /// Its procedure returns nothing and ends with it.
     Returned,
-    /// Its thread goes on there, with these local variables.
+    /// Its thread continues there, with these local variables.
     At(Label, Vec<(Slot, Value)>),
     /// An `assume` stopped its thread.
     Assumed(SiteId),

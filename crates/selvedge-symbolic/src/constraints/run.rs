@@ -208,7 +208,7 @@ impl<'p, 'a> Runner<'p, 'a> {
         values
     }
 
-    /// Returns whether the instruction at hand decides if the innermost loop goes on.
+    /// Returns whether the instruction at hand decides if the innermost loop continues.
     fn is_exit_test(&self, path: &Path) -> bool {
         let (Some(unrolling), Some(frame)) = (path.unrolling.last(), path.frames.last()) else {
             return false;
@@ -405,7 +405,7 @@ impl<'p, 'a> Runner<'p, 'a> {
         path.tasks.push(Task::One { procedure, arguments, handle });
     }
 
-    /// Returns where the thread goes on, and with what.
+    /// Returns where the thread continues, and with what.
     fn exit(&mut self, path: &mut Path, mut label: Label) -> Exit {
         let procedure = path.frame().procedure;
         let code = &self.program.procedures[procedure.index()].code;

@@ -260,7 +260,7 @@ impl Encoder<'_> {
         // The first clause is there for the solver alone: it follows from the others. Each step that is
         // executed has the token from one place, all but the one at the beginning; stays keep the clock and
         // passes raise it, so these places make a tree, with at most one pass out of each step. A step from
-        // which nothing goes on has passed nothing, so the next one of its thread, if there is any, has
+        // which nothing continues has passed nothing, so the next one of its thread, if there is any, has
         // received nothing (second clause) and stays: it is the last of its thread, an end. There is at most one
         // end (`Self::end`), so the tree is a path, and what is passed on does not stay as well.
         self.unrolled.circuit.imply(&[guard, condition, passed], &[received]);

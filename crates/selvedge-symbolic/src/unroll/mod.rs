@@ -10,7 +10,7 @@
 //! writes 1 in one event. So the encodings know nothing but reads and writes.
 //!
 //! A step that can wait may also stay undone (a [`Stop`]): permanently, if a condition on the final
-//! values of cells holds. So every execution has a model in which each thread goes on until it
+//! values of cells holds. So every execution has a model in which each thread continues until it
 //! ends, fails, waits, stands at a false `assume`, or comes to a [`Cut`].
 
 mod arithmetic;
@@ -94,7 +94,7 @@ pub struct Stop {
     pub blocked: Lit,
 }
 
-/// A place where the unrolling ends although the thread goes on.
+/// A place where the unrolling ends although the thread would continue.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cut {
     /// Whether it is reached.
@@ -108,7 +108,7 @@ pub struct Cut {
 /// Why the unrolling ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CutReason {
-    /// A loop or a recursion goes on.
+    /// A loop or a recursion continues.
     Bound,
     /// Something has no encoding: what.
     Unsupported(String),

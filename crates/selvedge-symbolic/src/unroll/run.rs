@@ -277,7 +277,7 @@ impl Unrolled {
         self.cuts.push(Cut { lit: state.guard, reason, place });
     }
 
-    /// Something is wrong if `condition` holds; else the thread goes on.
+    /// Something is wrong if `condition` holds; else the thread continues.
     pub(super) fn fault(&mut self, turn: &mut Turn<'_>, condition: Lit, kind: ViolationKind) {
         let lit = self.circuit.and(turn.state.guard, condition);
         if lit == Lit::FALSE {
@@ -312,7 +312,7 @@ impl Unrolled {
     }
 
     /// Adds a step of `thread`, which comes to it with `state`. If it may stay undone, a stop is noted,
-    /// and the state goes on only if it is done.
+    /// and the state continues only if it is done.
     pub(super) fn new_event(
         &mut self,
         thread: usize,

@@ -107,7 +107,7 @@ impl Configuration {
         let registers = &self.threads[thread].registers;
         let is_drained = self.buffers[thread].is_empty();
         let mutex = |mutex: usize| program.variables() + mutex;
-        // Goes on with this value in its register, and memory changed at once or through the buffer.
+        // Continues with this value in its register, and memory changed at once or through the buffer.
         let mut go = |value: i64, stores: Option<(usize, i64)>, at_once: bool| {
             let mut next = self.clone();
             match stores {

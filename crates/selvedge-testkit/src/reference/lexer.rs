@@ -59,7 +59,7 @@ impl Lexer<'_> {
         &self.text[self.at..]
     }
 
-    /// Goes on by so many bytes.
+    /// Continues by so many bytes.
     fn advance(&mut self, bytes: usize) {
         self.line += self.rest()[..bytes].matches('\n').count() as u32;
         self.at += bytes;

@@ -2,7 +2,7 @@
 //! what can go wrong and on which line, who waits where in a deadlock, with which values it can end, and how many
 //! interleavings it has.
 //!
-//! `SELVEDGE_FUZZ_SECONDS=600 cargo test --release -p selvedge-testkit --test it reference` goes on for longer.
+//! `SELVEDGE_FUZZ_SECONDS=600 cargo test --release -p selvedge-testkit --test it reference` continues for longer.
 
 mod corners;
 

@@ -40,7 +40,7 @@ use selvedge_core::{Effect, Position, Report, Status, Step, System, ThreadId};
 
 use crate::options::{Observer, Options};
 use crate::reductions::optimal_dpor::wakeup_tree::{Absent, BranchId, WakeupTrees};
-use crate::registry::{Covers, Equivalence, Info};
+use crate::registry::{Covers, Equivalence, Info, Setting};
 use crate::search::depth_first::{Halt, Reduction, depth_first};
 use crate::search::run::{Run, share_done};
 use crate::trace::races::{Later, NOT_REPRODUCIBLE, Reversal, reversals};
@@ -56,7 +56,7 @@ pub(crate) const INFO: Info = Info {
     equivalence: Equivalence::Mazurkiewicz,
     covers: Covers::EVERYTHING,
     optimal: true,
-    switch_bounds: true,
+    settings: &[Setting::SwitchBounds],
 };
 
 pub(crate) fn explore<S: System>(

@@ -33,7 +33,7 @@ use selvedge_core::{Position, Report, Status, System, ThreadId, dependent};
 
 use crate::options::{Observer, Options};
 use crate::reductions::backtrack::{self, BacktrackSets, Rule};
-use crate::registry::{Covers, Equivalence, Info};
+use crate::registry::{Covers, Equivalence, Info, Setting};
 use crate::search::run::Run;
 use crate::trace::frontier::Frontier;
 use crate::trace::races::{Later, Reversal, reversals};
@@ -48,7 +48,7 @@ pub(crate) const INFO: Info = Info {
     equivalence: Equivalence::Mazurkiewicz,
     covers: Covers::EVERYTHING,
     optimal: false,
-    switch_bounds: true,
+    settings: &[Setting::SwitchBounds],
 };
 
 pub(crate) fn explore<S: System>(

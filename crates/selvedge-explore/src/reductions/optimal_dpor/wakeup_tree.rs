@@ -64,7 +64,7 @@ pub(crate) enum Absent {
     Nothing,
 }
 
-/// Where a sequence goes on among the branches of a node.
+/// Where a sequence continues among the branches of a node.
 enum Fit {
     /// Nowhere: it becomes a branch of its own.
     None,

@@ -37,7 +37,7 @@ fn both_orders_are_compared() {
     assert!(!two("atomic { x += 1; }", "atomic { x *= 2; }"));
     assert!(two("x = 3;", "x = 3;"));
     assert!(!two("let v = x; b[0] = v;", "x = 3;"), "it keeps what it read");
-    assert!(two("let v = x;", "x = 3;"), "nobody wants to know what it read");
+    assert!(two("let v = x;", "x = 3;"), "the value read is not used");
     assert!(!two("atomic { push(l, 1); }", "atomic { push(l, 2); }"));
     assert!(two("atomic { push(l, 1); }", "atomic { push(l, 1); }"));
     assert!(two("atomic { m[1] = 1; }", "atomic { m[2] = 2; }"));
@@ -47,10 +47,10 @@ fn both_orders_are_compared() {
     assert!(!two("atomic { await x == 2; }", "atomic { x = 2; }"), "it waits");
     assert!(two("atomic { spawn task(x); }", "atomic { x = x; }"));
     assert!(!two("atomic { spawn task(x); }", "atomic { x = 2; }"));
-    // Whoever comes second spawns: the same task, under another name.
+    // The second one spawns: the same task, under another name.
     let meet = "atomic { if x == 1 { x = 0; } else { spawn task(1); } }";
     assert!(two(meet, meet));
-    // But not if somebody keeps its handle.
+    // But not if its handle is kept.
     let keep = "atomic { if x == 1 { x = 0; } else { let h = spawn task(1); send h(1); } }";
     assert!(!two(keep, keep));
 }

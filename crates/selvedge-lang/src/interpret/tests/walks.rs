@@ -109,7 +109,7 @@ fn replay_fresh(name: &str, program: &Arc<Program>, seed: u64, trail: &[Taken], 
 }
 
 /// What the contract of a system promises: steps with independent footprints can be swapped, and
-/// a step that waits goes on waiting unless a step that touches what it waits for is taken.
+/// a step that waits keeps waiting unless a step that touches what it waits for is taken.
 #[test]
 fn independent_steps_commute() {
     for (name, program) in programs::all() {

@@ -52,18 +52,18 @@ fn conditions(program: &Program, errors: &mut Errors) {
 /// Who writes a slot, as far as indices are concerned.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Writer {
-    Nobody,
+    None,
     IndexOf(GlobalId),
     Others,
 }
 
 fn index_slots(procedure: &Procedure) -> Vec<Writer> {
-    let mut writers = vec![Writer::Nobody; procedure.slots.len()];
+    let mut writers = vec![Writer::None; procedure.slots.len()];
     writers[..procedure.parameters as usize].fill(Writer::Others);
     let mut write = |slot: Slot, writer: Writer| {
         let known = &mut writers[slot.index()];
         *known = match *known {
-            Writer::Nobody => writer,
+            Writer::None => writer,
             same if same == writer => writer,
             _ => Writer::Others,
         };

@@ -1,5 +1,5 @@
 //! How many executions of litmus tests `graph` explores per second (of wall-clock time: run it on an idle machine):
-//! `cargo run --release -p selvedge-testkit --example graph_rate`.
+//! `cargo run --release -p selvedge-campaigns --bin graph_rate`.
 
 #![expect(clippy::print_stdout, reason = "an example for people")]
 

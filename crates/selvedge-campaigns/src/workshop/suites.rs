@@ -16,8 +16,9 @@ use super::Workshop;
 pub(crate) struct Suite {
     /// Package, target, and how it was built.
     pub(crate) name: String,
-    /// What is run, and where.
+    /// What is run.
     pub(crate) program: PathBuf,
+    /// The folder in which it runs.
     pub(crate) folder: PathBuf,
     /// Tests without this in their name are left out.
     pub(crate) filter: Option<String>,
@@ -26,15 +27,19 @@ pub(crate) struct Suite {
 /// How a run of a test program ended.
 #[derive(Clone)]
 pub(crate) enum End {
+    /// All tests passed.
     Passed,
     /// The test that failed, or how the process ended.
     Failed(String),
+    /// It took much longer than without a mistake.
     TooLong,
 }
 
 /// An error of the compiler: what it says, and the places that it names.
 pub(crate) struct Complaint {
+    /// What it says.
     pub(crate) message: String,
+    /// Files, and lines in them.
     pub(crate) places: Vec<(PathBuf, Range<usize>)>,
 }
 

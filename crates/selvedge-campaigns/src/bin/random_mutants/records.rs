@@ -1,4 +1,4 @@
-//! What is known about the test programs, kept in the folder of the copy: so a run that was interrupted goes on,
+//! What is known about the test programs, kept in the folder of the copy: so a run that was interrupted continues,
 //! and after a change only the programs that were built anew are run again.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 pub(crate) struct Site {
     /// From the root of the sources.
     pub(crate) file: PathBuf,
+    /// Its line in that file.
     pub(crate) line: usize,
     /// What is replaced in the text of the file. Empty: the mistake comes first.
     pub(crate) range: Range<usize>,
@@ -15,6 +16,7 @@ pub(crate) struct Site {
     pub(crate) wrong: String,
     /// For people.
     pub(crate) right: String,
+    /// How the mistake stands in the code.
     pub(crate) shape: Shape,
 }
 

@@ -1,6 +1,6 @@
 //! Makes mistakes in a copy of the sources, one at a time, and expects a test to fail for each.
 //!
-//! `cargo run --release -p selvedge-testkit --example deliberate_mistakes [-- WORD]` tries those whose
+//! `cargo run --release -p selvedge-campaigns --bin deliberate_mistakes [-- WORD]` tries those whose
 //! name contains WORD, or all. A test suite that stays green here would not notice the mistake.
 //!
 //! All are built into one copy, and one is chosen for each run of its test. With `SELVEDGE_MUTANTS_FOLDER` that
@@ -13,7 +13,7 @@
 
 mod list;
 mod places;
-#[path = "../workshop/mod.rs"]
+#[path = "../../workshop/mod.rs"]
 mod workshop;
 
 use std::collections::BTreeMap;

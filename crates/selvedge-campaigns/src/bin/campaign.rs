@@ -1,6 +1,6 @@
 //! Goes through random programs of every profile with every explorer, and says how many were compared and how fast.
 //!
-//! `cargo run --release -p selvedge-testkit --example campaign -- FIRST COUNT [--profile NAME]… [--explorer NAME]…`
+//! `cargo run --release -p selvedge-campaigns --bin campaign -- FIRST COUNT [--profile NAME]… [--explorer NAME]…`
 //!
 //! Program number N is always the same: its profile, whether the caps are as they are or tiny, and its seed, which is N. So
 //! runs with other ranges add up to one large run. Ctrl-C ends it with the summary so far. The exit code is 1 if explorers

@@ -21,7 +21,7 @@ pub(crate) fn is_source(file: &Path) -> bool {
     let parts: Vec<&str> = file.iter().filter_map(|part| part.to_str()).collect();
     match parts.as_slice() {
         ["crates", krate, "src", .., name] => {
-            *krate != "selvedge-testkit"
+            !matches!(*krate, "selvedge-testkit" | "selvedge-campaigns")
                 && name.ends_with(".rs")
                 && !parts.iter().any(|part| matches!(*part, "tests" | "tests.rs"))
         }
@@ -153,12 +153,12 @@ fn selection(most: usize) -> String {
         r#"
 #[doc(hidden)]
 #[allow(unsafe_code, missing_docs, unreachable_pub, clippy::all, reason = "only in this copy")]
-pub mod chosen_mutant {{
+pub(crate) mod chosen_mutant {{
     use std::sync::atomic::{{AtomicBool, AtomicUsize, Ordering::Relaxed}};
     static CHOSEN: AtomicUsize = AtomicUsize::new(usize::MAX);
     static REACHED: [AtomicBool; {most}] = [const {{ AtomicBool::new(false) }}; {most}];
     #[inline]
-    pub fn is(number: usize) -> bool {{
+    pub(crate) fn is(number: usize) -> bool {{
         REACHED[number].store(true, Relaxed);
         CHOSEN.load(Relaxed) == number
     }}

@@ -4,7 +4,7 @@ use super::Mistake;
 
 pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
-        name: "symbolic: nobody asks whether a loop goes on",
+        name: "symbolic: whether a loop continues is not asked",
         file: "check.rs",
         right: "match self.ask(encoded, &[beyond]) {",
         wrong: "match self.ask(encoded, &[beyond, Lit::FALSE]) {",
@@ -76,7 +76,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "joins_that_vary",
     },
     Mistake {
-        name: "symbolic: whoever has the token from another finds nothing new",
+        name: "symbolic: a thread that has the token from another finds nothing new",
         file: "encode/token.rs",
         right: "[(_, before)] if !entered.contains(&event) => *before,",
         wrong: "[(_, before)] => *before,",
@@ -100,7 +100,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "the_family_rounds_needs_three_switches",
     },
     Mistake {
-        name: "symbolic: with a context bound steps that nobody notices take no turn",
+        name: "symbolic: with a context bound steps without an effect on others take no turn",
         file: "encode/mod.rs",
         right: "(Which::All, Keep::FewestSwitches)",
         wrong: "(Which::Noticed, Keep::FewestSwitches)",

@@ -1,13 +1,13 @@
 //! Makes small mistakes at random places of a copy of the sources, and runs the tests that CI runs.
 //!
-//! `cargo run --release -p selvedge-testkit --example random_mutants -- SEED COUNT [WORD]` tries COUNT of them,
+//! `cargo run --release -p selvedge-campaigns --bin random_mutants -- SEED COUNT [WORD]` tries COUNT of them,
 //! in files whose path contains WORD. The same seed draws the same places of the same sources.
 //! `… -- again LISTING` tries those that an earlier run printed, though the sources have changed since. Those
 //! that no test notices are listed at the end: each needs a test, or an argument that it changes nothing.
 //!
 //! All are built into one copy, and one is chosen for each run of a test program; a program that does not come
 //! by a mistake is not run for it. With `SELVEDGE_MUTANTS_FOLDER` that copy stays, and what was found out about a
-//! test program that has not changed since: an interrupted run goes on where it was.
+//! test program that has not changed since: an interrupted run continues where it was.
 //! `SELVEDGE_MUTANTS_ONLY=3,14` tries only those, by number.
 #![allow(
     clippy::print_stdout,
@@ -19,7 +19,7 @@ mod listing;
 mod records;
 mod sites;
 mod suites;
-#[path = "../workshop/mod.rs"]
+#[path = "../../workshop/mod.rs"]
 mod workshop;
 
 use std::collections::{BTreeMap, BTreeSet};

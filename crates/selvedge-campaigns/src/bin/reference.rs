@@ -1,6 +1,6 @@
 //! Compares the reference semantics with the tool on random programs, and says how many were compared.
 //!
-//! `cargo run --release -p selvedge-testkit --example reference -- FIRST COUNT [ORIGIN]…`
+//! `cargo run --release -p selvedge-campaigns --bin reference -- FIRST COUNT [ORIGIN]…`
 //!
 //! An origin is a profile, or `drawn`; without one, all of them. Program number N of an origin is always the same, so runs
 //! with other ranges add up. `reference FILE…` compares on files, and prints what both find if they differ.

@@ -13,7 +13,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "atomics",
     },
     Mistake {
-        name: "library: a notification wakes nobody",
+        name: "library: a notification wakes no thread",
         file: "sync/condvar.rs",
         right: "for &waiter in &woken {",
         wrong: "for &waiter in woken.iter().take(0) {",
@@ -213,7 +213,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "loops_that_count_elsewhere_are_not",
     },
     Mistake {
-        name: "library: a thread that goes on by itself takes the first of several ways",
+        name: "library: a thread that runs ahead takes the first of several alternatives",
         file: "rt/ahead.rs",
         right: "operation.is_enabled(rt, me) && operation.choices(rt, me) == 1,",
         wrong: "operation.is_enabled(rt, me),",
@@ -261,7 +261,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "a_box_that_is_freed_while_another_may_read_it",
     },
     Mistake {
-        name: "library: nobody looks whether memory is still there",
+        name: "library: whether memory was freed is not checked",
         file: "rt/engine.rs",
         right: "if self.rt().memory.has_freed_objects {",
         wrong: "if self.rt().memory.has_freed_objects && false {",
