@@ -17,6 +17,7 @@
 use crate::dependence::{commute, dependent};
 use crate::ids::{EventId, ObjectId, Position, ThreadId, narrow};
 use crate::op::{Access, Footprint};
+use crate::order::Order;
 use crate::system::{Effect, Flexibility, Step};
 
 /// A step that was taken.
@@ -30,8 +31,8 @@ pub struct Event {
     pub choices: u32,
     /// What must be determined again if it runs in another state.
     pub flexibility: Flexibility,
-    /// Whether its reads and writes can be part of a data race.
-    pub plain: bool,
+    /// The memory ordering of its reads and writes, or of a fence: see [`Effect::order`].
+    pub order: Option<Order>,
     /// Where its accesses begin; they end where the next event's begin.
     first_access: u32,
     /// Where its immediate predecessors begin.
@@ -352,7 +353,7 @@ impl Execution {
             choice: step.choice,
             choices: effect.choices,
             flexibility: effect.flexibility,
-            plain: effect.plain,
+            order: effect.order,
             first_access: narrow(self.accesses.len()),
             first_predecessor: narrow(self.predecessors.len()),
         });

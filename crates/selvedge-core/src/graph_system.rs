@@ -5,63 +5,11 @@
 //! only what its threads do with the values they are given.
 
 use crate::ids::{Location, ThreadId};
+use crate::order::Order;
 use crate::violation::Fault;
 
 /// A value in memory, as its bits.
 pub type Bits = u64;
-
-/// The memory ordering of an operation, as in C++ and Rust.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Order {
-    /// Not atomic: it can be part of a data race.
-    NonAtomic,
-    /// Atomic, and orders nothing else.
-    Relaxed,
-    /// What it reads from is seen with all that was before it.
-    Acquire,
-    /// A read that takes its value from it sees everything that happened before it.
-    Release,
-    /// Both.
-    AcqRel,
-    /// Both, and in one order with all others of its kind.
-    SeqCst,
-}
-
-impl Order {
-    /// Whether a read or fence with it acquires.
-    #[inline]
-    pub fn acquires(self) -> bool {
-        matches!(self, Order::Acquire | Order::AcqRel | Order::SeqCst)
-    }
-
-    /// Whether a write or fence with it releases.
-    #[inline]
-    pub fn releases(self) -> bool {
-        matches!(self, Order::Release | Order::AcqRel | Order::SeqCst)
-    }
-
-    /// Of the read part of a read-modify-write with this ordering.
-    #[inline]
-    pub fn of_read_part(self) -> Self {
-        match self {
-            Order::NonAtomic => Order::NonAtomic,
-            Order::Relaxed | Order::Release => Order::Relaxed,
-            Order::Acquire | Order::AcqRel => Order::Acquire,
-            Order::SeqCst => Order::SeqCst,
-        }
-    }
-
-    /// Of the write part of a read-modify-write with this ordering.
-    #[inline]
-    pub fn of_write_part(self) -> Self {
-        match self {
-            Order::NonAtomic => Order::NonAtomic,
-            Order::Relaxed | Order::Acquire => Order::Relaxed,
-            Order::Release | Order::AcqRel => Order::Release,
-            Order::SeqCst => Order::SeqCst,
-        }
-    }
-}
 
 /// What a thread stands at: its next operation, not yet answered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,6 +4,7 @@ use crate::abilities::{Ahead, Foresight, Judging, Values};
 use crate::conditions::Conditions;
 use crate::ids::{ObjectId, ThreadId};
 use crate::op::Footprint;
+use crate::order::Order;
 use crate::replay::Description;
 use crate::violation::{Fault, Violation};
 
@@ -83,9 +84,11 @@ pub struct Effect {
     pub flexibility: Flexibility,
     /// How many alternatives it had in the state in which it ran: at least 1.
     pub choices: u32,
-    /// Whether its reads and writes are ordinary ones that synchronise nothing, so that they can
-    /// be part of a data race: not an atomic operation, an atomic block or an atomic variable.
-    pub plain: bool,
+    /// The memory ordering of its reads and writes, which decides what they synchronise with. Those that are
+    /// [`Order::NonAtomic`] can be part of a data race. `None`: each is ordered with all that depend on it, as
+    /// a lock is; so are atomic operations, blocks and variables of the modelling language. A step that
+    /// accesses nothing and has an ordering is a fence.
+    pub order: Option<Order>,
     /// Whether the step stopped its thread.
     pub fault: Option<Fault>,
 }
@@ -97,7 +100,7 @@ impl Effect {
         self.footprint.clear();
         self.flexibility = Flexibility::Fixed;
         self.choices = 1;
-        self.plain = false;
+        self.order = None;
         self.fault = None;
     }
 }

@@ -14,9 +14,9 @@
 //!       --config 'patch.crates-io.loom.path="…/selvedge/crates/selvedge-loom"'
 //! ```
 //!
-//! What differs: every class of interleavings is run once, and none is left out; memory is
-//! sequentially consistent, so that mistakes in the choice of orderings, which loom finds, are not found
-//! (a model that passes and uses weaker ones says so on the terminal); there is no limit on threads or branches. The fields of
+//! What differs: every class of interleavings is run once, and none is left out; data
+//! races follow the orderings, but a load sees the last store, so that a failure which needs an older value is not
+//! found (a model that passes and uses weaker orderings says so on the terminal); there is no limit on threads or branches. The fields of
 //! [`model::Builder`] and the variables of the environment:
 //!
 //! | variable | here |

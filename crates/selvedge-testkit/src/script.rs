@@ -4,8 +4,8 @@
 //! *all* programs of a given size.
 
 use selvedge_core::{
-    Ahead, Effect, Ending, Flexibility, Footprint, Foresight, Judging, Mode, ObjectId, Status,
-    Step, System, ThreadId, Violation, ViolationKind, without,
+    Ahead, Effect, Ending, Flexibility, Footprint, Foresight, Judging, Mode, ObjectId, Order,
+    Status, Step, System, ThreadId, Violation, ViolationKind, without,
 };
 
 /// One operation. Variables, mutexes, reader-writer locks and semaphores are numbered separately.
@@ -193,7 +193,8 @@ impl ScriptSystem {
             }
         };
         effect.flexibility = flexibility;
-        effect.plain = matches!(op, Op::Read(_) | Op::OnlyIf(..) | Op::Write(_) | Op::Store(..));
+        let is_plain = matches!(op, Op::Read(_) | Op::OnlyIf(..) | Op::Write(_) | Op::Store(..));
+        effect.order = is_plain.then_some(Order::NonAtomic);
         effect.choices = choices(op);
     }
 

@@ -83,7 +83,7 @@ pub unsafe fn realloc(block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
 
 fn untrack(block: *mut u8, spot: Spot) {
     if let Some(engine) = Engine::try_enter()
-        && !engine.rt().leaks.remove(block as usize)
+        && !engine.rt().now.leaks.remove(block as usize)
         && !crate::rt::is_unwinding()
     {
         let message = "this memory was freed before, or is not from `selvedge::alloc`".to_owned();
@@ -95,7 +95,7 @@ fn track(block: *mut u8, spot: Spot) {
     if let Some(engine) = Engine::try_enter()
         && !block.is_null()
     {
-        engine.rt().leaks.add(block as usize, "memory from `alloc`", spot);
+        engine.rt().now.leaks.add(block as usize, "memory from `alloc`", spot);
     }
 }
 
@@ -113,7 +113,7 @@ impl<T> Track<T> {
         let key = Box::new(0);
         if let Some(engine) = Engine::try_enter() {
             let address = &raw const *key as usize;
-            engine.rt().leaks.add(address, "a tracked value", Location::caller());
+            engine.rt().now.leaks.add(address, "a tracked value", Location::caller());
         }
         Self { value, key }
     }
@@ -141,7 +141,7 @@ impl<T> Track<T> {
 
     fn untrack(&self) {
         if let Some(engine) = Engine::try_enter() {
-            engine.rt().leaks.remove(&raw const *self.key as usize);
+            engine.rt().now.leaks.remove(&raw const *self.key as usize);
         }
     }
 }

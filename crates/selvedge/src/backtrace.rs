@@ -53,12 +53,12 @@ const PANIC: [&str; 9] = [
 ];
 
 /// What runs the code of a thread.
-const THREAD: [&str; 2] = ["selvedge::rt::fiber", "/src/rt/fiber.rs:"];
+const THREAD: [&str; 2] = ["selvedge::rt::body", "/src/rt/body.rs:"];
 
 /// What it calls it with.
 const CATCH: [&str; 7] = [
-    "selvedge::rt::system",
-    "/src/rt/system.rs:",
+    "selvedge::rt::world",
+    "/src/rt/world.rs:",
     "AssertUnwindSafe",
     "unwind_safe.rs:",
     "std/src/panicking.rs:",
@@ -79,7 +79,11 @@ pub(crate) fn place(backtrace: &Backtrace, root: Option<&Path>) -> Option<Place>
         let (column, line, file) = (parts.next()?, parts.next()?, parts.next()?);
         let file = here.join(file.strip_prefix("./").unwrap_or(file));
         let is_library = LIBRARY.iter().any(|mark| file.to_string_lossy().contains(mark));
-        if is_library || file.starts_with(concat!(env!("CARGO_MANIFEST_DIR"), "/src")) {
+        let own = [
+            concat!(env!("CARGO_MANIFEST_DIR"), "/src"),
+            concat!(env!("CARGO_MANIFEST_DIR"), "-rt/src"),
+        ];
+        if is_library || own.iter().any(|own| file.starts_with(own)) {
             return None;
         }
         let named = root.and_then(|root| file.strip_prefix(root).ok()).unwrap_or(&file);

@@ -23,10 +23,10 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::panic::Location;
 
-use selvedge_core::{Mode, ObjectId};
+use selvedge_core::{Mode, ObjectId, Order};
 
 use crate::rt::object::Touching;
-use crate::rt::{Engine, Header, Restorer, Spot, Touch};
+use crate::rt::{Engine, Header, Observed, Restorer, Spot, Touch};
 
 /// A cell that can be changed through a shared reference, as [`std::cell::UnsafeCell`], but with
 /// accesses that begin and end.
@@ -145,11 +145,11 @@ impl Access {
 /// An access to a cell as a step of its own.
 fn touch(engine: &Engine, object: ObjectId, mode: Mode, spot: Spot) {
     let verb = if mode == Mode::Read { "read" } else { "write" };
-    engine.visible(&Touch { object, mode, plain: true, verb, order: None }, spot);
+    engine.visible(&Touch { object, mode, verb, order: Some(Order::NonAtomic) }, spot);
     // A spin loop looks at it without reading it: that is no race.
     match mode {
-        Mode::Read => engine.looked(object, Mode::Probe),
-        _ => engine.changed(object, Mode::Probe),
+        Mode::Read => engine.observed(object, Observed::Looked(Mode::Probe)),
+        _ => engine.observed(object, Observed::Changed(Mode::Probe)),
     }
 }
 
@@ -157,7 +157,7 @@ fn touch(engine: &Engine, object: ObjectId, mode: Mode, spot: Spot) {
 fn operations() -> u64 {
     Engine::try_enter().map_or(0, |engine| {
         let rt = engine.rt();
-        rt.threads[rt.current].operations
+        rt.threads[rt.now.current].operations
     })
 }
 
@@ -169,7 +169,7 @@ impl Drop for Access {
             && !crate::rt::is_unwinding()
             && let Some(engine) = Engine::try_enter()
         {
-            engine.rt().touching[0] = Some(self.touching);
+            engine.rt().now.own.touching[0] = Some(self.touching);
             touch(&engine, self.object, self.mode, self.spot);
         }
     }

@@ -1,10 +1,10 @@
 //! The entry: checks a closure, and says what came out.
 
 mod follow;
+mod observer;
 mod places;
 mod search;
 
-use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::panic::Location;
 use std::path::PathBuf;
@@ -14,15 +14,13 @@ use std::time::{Duration, Instant};
 use selvedge_core::{Bound, Budget, Covers, Inconclusive, Report, Verdict};
 use selvedge_explore::{Algorithm, Limits, Options};
 use selvedge_report::Method;
+use selvedge_rt::{Caps, Settings, SignalStack, Spurious};
 
 use crate::alloc::Reuse;
 use crate::failure::{self, Look, ReplayCommand};
 use crate::outcome::Outcome;
-use crate::rt::caps::Caps;
-use crate::rt::runtime::{Learned, RwLockPolicy, Shared, running};
-use crate::rt::signal_stack::SignalStack;
-use crate::rt::whim::Spurious;
-use crate::rt::{Spot, allocator, arena};
+use crate::rt::world::{RwLockPolicy, bounded, left_out};
+use crate::rt::{Rust, Shared, Spot, allocator, arena, running};
 use crate::watch::{Pulse, Times, Watched};
 
 /// Checks `f`: runs one execution per class of interleavings.
@@ -449,7 +447,7 @@ impl Builder {
                     "not every freed block could be guarded (`Builder::guard_freed`), so that plain uses of the others \
                      are not seen: at most {} at a time can be, and none of more than {} MiB; let the test free \
                      fewer, or leave the option out",
-                    shared.caps.guarded,
+                    shared.settings.caps.guarded,
                     arena::LARGEST >> 20
                 ),
             ));
@@ -457,7 +455,7 @@ impl Builder {
         if shared.weak.get() {
             report.fact("memory", failure::WEAK.to_owned());
         }
-        let (bounded, left_out) = (shared.spurious.bounded(), shared.spurious.left_out());
+        let (bounded, left_out) = (bounded(&shared), left_out(&shared));
         let spurious: Vec<String> = bounded.iter().chain(&left_out).cloned().collect();
         if !spurious.is_empty() {
             report.fact("spurious", spurious.join("; "));
@@ -516,35 +514,22 @@ impl Builder {
              off; wrap the allocator: #[global_allocator] static A: \
              selvedge::Allocator<Mine> = selvedge::Allocator::new(Mine);"
         );
-        Rc::new(Shared {
-            program,
-            checked_at,
+        let pulse = Pulse::new(checked_at, self.times, &self.options.budget);
+        let ReplayCommand { before, after } = ReplayCommand::new(checked_at);
+        let mut world = Rust::new(program, checked_at, pulse, (before, after));
+        world.panics_are_results = self.panics_are_results;
+        world.reuses = self.reuse == Reuse::Choice;
+        world.guards = self.guard_freed;
+        world.block_leaks = self.leaks;
+        let settings = Settings {
             stack_size: self.stack_size,
-            panics_are_results: self.panics_are_results,
             spin_turns: self.spin_turns,
             ends_loops: self.options.limits.steps == Self::default().options.limits.steps,
-            rwlock_policy: self.rwlock_policy,
+            writers_may_be_first: self.rwlock_policy == RwLockPolicy::Any,
             spurious: Spurious::new(self.spurious, self.spurious_everywhere),
-            learned: Learned::default(),
-            weak: Cell::new(false),
-            assumed: Cell::new(None),
-            statics: RefCell::new(None),
-            firsts: RefCell::default(),
-            pulse: Pulse::new(checked_at, self.times, &self.options.budget),
-            replay_command: ReplayCommand::new(checked_at),
-            has_crashed: Cell::new(false),
-            hopeless: RefCell::new(None),
-            backtrace: RefCell::new(None),
-            is_unsteady: Cell::new(false),
-            about_block: RefCell::new(None),
-            watched: RefCell::new(None),
-            guards: self.guard_freed,
-            unguarded: Cell::new(false),
             caps: Caps::default(),
-            block_leaks: self.leaks,
-            reuses: self.reuse == Reuse::Choice,
-            unsteady: RefCell::new(None),
-        })
+        };
+        Rc::new(Shared::new(world, settings))
     }
 
     /// Whether the user asked for what is the reason.

@@ -184,8 +184,8 @@ pub(crate) fn schedule_of(variable: &str, checked_at: Spot) -> Option<String> {
 }
 
 /// What a verdict says nothing about.
-pub(crate) const WEAK: &str = "orderings weaker than SeqCst are used; behaviours that only weak \
-                               memory shows were not explored";
+pub(crate) const WEAK: &str = "orderings weaker than SeqCst are used: data races follow them, but \
+                               loads of older values, which only weak memory shows, were not explored";
 
 /// What a check that passed does not prove. Test harnesses keep what passing tests print, so this goes to
 /// the terminal itself; once for each check of a process, however often it runs.

@@ -21,8 +21,8 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use selvedge_core::Mode;
 
-use crate::rt::fiber::Abort;
-use crate::rt::{Engine, Header, Restorer, Spot, Touch};
+use crate::rt::body::Abort;
+use crate::rt::{Engine, Header, Observed, Restorer, Spot, Touch};
 use crate::sync::Notify;
 use crate::thread;
 
@@ -95,10 +95,10 @@ impl<T> Shared<T> {
         let (engine, spot) = (Engine::enter(), spot.unwrap_or(self.header.created));
         // A task belongs to the execution that spawned it.
         let object = self.header.object(&engine, "task", || Restorer::With(Box::new(|| ())));
-        engine.visible(&Touch { object, mode, plain: false, verb, order: None }, spot);
+        engine.visible(&Touch { object, mode, verb, order: None }, spot);
         match mode {
-            Mode::Read => engine.looked(object, Mode::Read),
-            _ => engine.changed(object, Mode::Read),
+            Mode::Read => engine.observed(object, Observed::Looked(Mode::Read)),
+            _ => engine.observed(object, Observed::Changed(Mode::Read)),
         }
         drop(engine);
         f(&mut self.state.borrow_mut())
@@ -320,9 +320,9 @@ impl AtomicWaker {
             // SAFETY: what outlives an execution is not freed before the check is over.
             Restorer::With(Box::new(move || drop(unsafe { (*waker).take() })))
         });
-        let touch = Touch { object, mode: Mode::Update, plain: false, verb, order: None };
+        let touch = Touch { object, mode: Mode::Update, verb, order: None };
         engine.visible(&touch, spot);
-        engine.changed(object, Mode::Read);
+        engine.observed(object, Observed::Changed(Mode::Read));
         self.waker.replace(new)
     }
 }

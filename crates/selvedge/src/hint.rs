@@ -50,9 +50,8 @@ pub const fn cold_path() {}
 ///     setter.join().unwrap();
 /// });
 /// ```
-#[inline(always)]
 #[track_caller]
 pub fn spin_loop() {
     let spot = Location::caller();
-    Engine::enter().spin("spin", spot);
+    Engine::enter().pause("spin", spot);
 }

@@ -337,7 +337,7 @@
 //! |---|---|
 //! | misses executions, and repeats others | each class once |
 //! | `SeqCst` is taken for acquire and release: false alarms | exact |
-//! | weaker orderings have their own behaviours | they are taken for `SeqCst`; a check that passes says so |
+//! | weaker orderings have their own behaviours | data races follow them; loads see the last store, which a check that passes says |
 //! | at most 5 threads and 1,000 branches | no limit |
 //! | no `const fn new`, `Weak`, `scope`, `OnceLock`, `sync_channel` … | all there |
 //! | a lock is never poisoned | it is, as in `std` |
@@ -376,10 +376,11 @@
 //!
 //! # Limits
 //!
-//! * Memory is sequentially consistent. Weaker orderings are accepted, shown in reports, and taken for
-//!   `SeqCst`: no mistake in the choice of an ordering is found, and no data race that is there only
-//!   because of one. A check that passes says so in a line on the terminal, and so do its report, its JSON
-//!   (`facts.memory`) and [`Outcome::uses_weak_orderings`].
+//! * A load sees the last store, as with sequential consistency; older values, which weaker orderings allow, are not
+//!   explored. Data races do follow the orderings, with fences and release sequences as in C++20: a flag that is stored
+//!   with `Relaxed` orders nothing. A check that passes and uses orderings weaker than `SeqCst` says in a line
+//!   on the terminal what it did not explore, and so do its report, its JSON (`facts.memory`) and
+//!   [`Outcome::uses_weak_orderings`].
 //! * The closure must be deterministic: no clocks, no random numbers, no threads of `std`. If it
 //!   is not, the report says where two executions differ.
 //! * What waits in `std` stops the whole check: all checked threads run on one thread of the system, by
@@ -462,6 +463,9 @@ mod short_names;
 mod turns;
 mod watch;
 
+#[cfg(test)]
+mod tests;
+
 pub mod alloc;
 pub mod cell;
 pub mod future;
@@ -473,6 +477,6 @@ pub use alloc::Reuse;
 pub use check::{Builder, check, check_random, replay};
 pub use outcome::Outcome;
 pub use rt::allocator::Allocator;
-pub use rt::runtime::RwLockPolicy;
+pub use rt::world::RwLockPolicy;
 pub use selvedge_core::{Counts, Report, Verdict, ViolationKind};
 pub use selvedge_explore::{Algorithm, Equivalence};

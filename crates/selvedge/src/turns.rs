@@ -7,8 +7,9 @@
 
 use selvedge_core::{Replay, Schedule, Status, Step, System};
 
-use crate::rt::spin::SPIN_STEP;
-use crate::rt::system::Program;
+use selvedge_rt::SPIN_STEP;
+
+use crate::rt::Program;
 
 /// An execution without such steps.
 pub(crate) fn without(replay: Replay) -> Replay {

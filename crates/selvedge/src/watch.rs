@@ -5,48 +5,20 @@
 mod limits;
 mod progress;
 
+use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError};
 use std::time::{Duration, Instant};
 
-use selvedge_core::{Bound, Budget, Ending, Execution};
-use selvedge_explore::{Observer, Progress};
+use selvedge_core::Budget;
 
-pub(crate) use limits::WAKE_UP;
+pub(crate) use limits::Overdue;
 
-use crate::rt::Spot;
-use crate::rt::runtime::Shared;
 use limits::Limited;
 use progress::Told;
 
-/// Ends a search that makes no sense any more.
-pub(crate) struct Watch<'a> {
-    shared: &'a Shared,
-}
-
-impl<'a> Watch<'a> {
-    pub(crate) fn new(shared: &'a Shared) -> Self {
-        Self { shared }
-    }
-}
-
-impl Observer for Watch<'_> {
-    fn execution(&mut self, _execution: &Execution, _ending: Ending) {
-        let executions = &self.shared.pulse.executions;
-        executions.store(executions.load(Relaxed) + 1, Relaxed);
-    }
-
-    fn poll(&mut self, _progress: &dyn Fn() -> Progress) -> Option<Bound> {
-        let pulse = &self.shared.pulse;
-        pulse.beats.store(pulse.beats.load(Relaxed) + 1, Relaxed);
-        // The thread that looks on may be late, or not be there.
-        pulse.end_in_time();
-        let is_over = self.shared.learned.news.get()
-            || self.shared.is_unsteady.get()
-            || pulse.stranger().is_some();
-        is_over.then_some(Bound::Interrupted)
-    }
-}
+/// A place in checked code.
+type Spot = &'static Location<'static>;
 
 /// How long a check, and what lies between two operations of its code, may take.
 #[derive(Clone, Copy, Debug)]
@@ -104,6 +76,17 @@ impl Pulse {
     /// The name of the test.
     pub(crate) fn test(&self) -> &str {
         &self.test
+    }
+
+    /// An execution is over.
+    pub(crate) fn count_execution(&self) {
+        self.executions.store(self.executions.load(Relaxed) + 1, Relaxed);
+    }
+
+    /// The search goes on. Ends its budget if the time is up: the thread that looks on may be late, or not be there.
+    pub(crate) fn count_search(&self) {
+        self.beats.store(self.beats.load(Relaxed) + 1, Relaxed);
+        self.end_in_time();
     }
 
     /// Checked code came to an operation.

@@ -489,7 +489,7 @@ fn a_report_that_cannot_be_written_hides_no_failure() {
 #[test]
 fn weak_orderings_are_mentioned_in_json() {
     let load = |order| Builder::new().explore(move || _ = AtomicUsize::new(0).load(order)).json();
-    assert!(load(Acquire).contains("only weak memory shows were not explored"));
+    assert!(load(Acquire).contains("only weak memory shows, were not explored"));
     assert!(!load(SeqCst).contains("weak memory"));
 }
 

@@ -13,6 +13,7 @@ mod hostile;
 mod identity;
 mod memory;
 mod models;
+mod orderings;
 mod references;
 mod replay;
 mod running;

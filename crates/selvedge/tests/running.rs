@@ -158,8 +158,8 @@ fn a_test_that_passes_with_weak_orderings_says_so_once() {
     let output = run("passes_with_weak_orderings", &[], most);
     let text = stderr(&output);
     assert!(output.status.success(), "{text}");
-    let line = "passed, but orderings weaker than SeqCst are used; behaviours that only weak memory \
-                shows were not explored";
+    let line = "passed, but orderings weaker than SeqCst are used: data races follow them, but loads of \
+                older values, which only weak memory shows, were not explored";
     assert!(
         text.starts_with("selvedge: running::passes_with_weak_orderings (running.rs:"),
         "{text}"

@@ -4,11 +4,11 @@
 //! replays it on a fresh system, and checks that it fails in the same way.
 
 use selvedge_core::{
-    Budget, Describe, Effect, Execution, Replay, Schedule, Status, System, ThreadId, Violation,
-    ViolationKind, replay,
+    Budget, Describe, Effect, Execution, Position, Replay, Schedule, Status, System, ThreadId,
+    Violation, ViolationKind, replay,
 };
 
-use crate::outcome::data_race::{self, DataRace};
+use crate::outcome::data_race::{self, DataRace, Missing};
 use crate::outcome::shorten::{Goal, context_switches, shorten};
 
 /// A violation that was seen again.
@@ -158,16 +158,24 @@ fn describe_data_race<S: Describe>(system: &S, replay: &Replay) -> Option<Violat
     let race = data_race::find(&execution)
         .into_iter()
         .find(|race| race.second.index() + 1 == execution.len())?;
-    Some(in_words(system, replay, race))
+    Some(in_words(system, replay, &execution, race))
 }
 
 /// Returns all data races of a replay, in words. `system` is the one that replayed it.
 pub fn data_races<S: Describe>(system: &S, replay: &Replay) -> Vec<Violation> {
-    let races = data_race::find(&replay.execution());
-    races.into_iter().map(|race| in_words(system, replay, race)).collect()
+    let execution = replay.execution();
+    let races = data_race::find(&execution);
+    races.into_iter().map(|race| in_words(system, replay, &execution, race)).collect()
 }
 
-fn in_words<S: Describe>(system: &S, replay: &Replay, race: DataRace) -> Violation {
+fn in_words<S: Describe>(
+    system: &S,
+    replay: &Replay,
+    execution: &Execution,
+    race: DataRace,
+) -> Violation {
+    let missing =
+        data_race::missing(execution, &race).map(|missing| advice(system, replay, &missing));
     let object = system.object_name(race.object);
     let sides = [race.first, race.second].map(|position| &replay.steps[position.index()]);
     let name = |index: usize| replay.thread_names[sides[index].step.thread.index()].clone();
@@ -185,6 +193,31 @@ fn in_words<S: Describe>(system: &S, replay: &Replay, race: DataRace) -> Violati
             let place = place.unwrap_or_default();
             format!("({}) {}: {}{place}", index + 1, name(index), description.text)
         })
+        .chain(missing)
         .collect();
     violation
+}
+
+/// Returns which memory orderings would order the two accesses.
+fn advice<S: Describe>(system: &S, replay: &Replay, missing: &Missing) -> String {
+    let object = system.object_name(missing.object);
+    let at = |position: Position| {
+        let place = replay.steps[position.index()].description.place.as_ref();
+        place.map(|place| format!(" at {place}")).unwrap_or_default()
+    };
+    let (written, read) = (at(missing.write), at(missing.read));
+    match (missing.not_released, missing.not_acquired) {
+        (Some(order), None) => format!(
+            "`{object}` was written with {order}{written}, so reading it{read} did not make what came before visible: \
+             use Release"
+        ),
+        (None, Some(order)) => format!(
+            "`{object}` was read with {order}{read}, so what came before the write of it{written} did not become \
+             visible: use Acquire"
+        ),
+        _ => format!(
+            "`{object}` was written{written} and read{read} with orderings that make nothing else visible: use \
+             Release for the write and Acquire for the read"
+        ),
+    }
 }

@@ -1,20 +1,34 @@
 //! Data races: two conflicting accesses that no synchronisation orders.
 //!
-//! Synchronisation order is happens-before without the edges that ordinary reads and writes make:
-//! program order, locks, semaphores, wake-ups, messages, starts and ends of threads, and atomic
-//! operations on the same variable. Two accesses to one variable are a data race if at least one of
-//! them writes, at least one is ordinary, and neither is before the other in that order. Both orders
-//! depend only on the trace, so that one execution per trace finds all data races.
+//! Happens-before, here, is program order, locks, semaphores, wake-ups, messages, starts and ends of threads, and
+//! what atomic operations and fences synchronise by their memory orderings, as in C++20:
 //!
-//! One pass over the execution with vector clocks. For each object it keeps, per mode, a clock of all
-//! synchronising accesses, and the last access of each thread: if that one is ordered, so are those
-//! before it.
+//! ```text
+//! rs  = [W ⊒ Relaxed] ; (rf ; rmw)*
+//! sw  = [⊒ Release] ; ([F] ; po)? ; rs ; rf ; [R ⊒ Relaxed] ; (po ; [F])? ; [⊒ Acquire]
+//! ```
+//!
+//! An operation without an ordering is ordered with all that depend on it ([`Effect::order`]). Two accesses to one
+//! variable are a data race if at least one of them writes, at least one is not atomic, and neither happens before
+//! the other. Which write a read reads from depends only on the trace, so that one execution per trace finds all
+//! data races of the executions that interleave.
+//!
+//! One pass over the execution with vector clocks. Each thread has, besides its clock, the one of its last
+//! release fence, and what its relaxed reads would have acquired, for an acquire fence to come. Each object has, per mode,
+//! a clock of all accesses without an ordering; the clock that a read of it acquires; and the last access of each
+//! thread: if that one is ordered, so are those before it.
+//!
+//! [`Effect::order`]: selvedge_core::Effect::order
+
+mod missing;
 
 use rustc_hash::FxHashSet;
 use selvedge_core::{
-    Access, EventId, Execution, Mode, ObjectId, Position, ThreadId, Violation, ViolationKind,
-    commute,
+    Access, EventId, Execution, Mode, ObjectId, Order, Position, ThreadId, Violation,
+    ViolationKind, commute,
 };
+
+pub(crate) use missing::{Missing, missing};
 
 /// A data race in an execution.
 pub(crate) struct DataRace {
@@ -30,13 +44,13 @@ pub(crate) struct DataRace {
 
 /// Returns all data races of `execution`, one per pair of threads and object.
 pub(crate) fn find(execution: &Execution) -> Vec<DataRace> {
-    if !execution.events().iter().any(|event| event.plain) {
+    if !execution.events().iter().any(|event| event.order == Some(Order::NonAtomic)) {
         return Vec::new();
     }
     let mut pass = Pass {
         execution,
         objects: Vec::new(),
-        last: Vec::new(),
+        threads: Vec::new(),
         races: Vec::new(),
         known: FxHashSet::default(),
     };
@@ -49,8 +63,7 @@ pub(crate) fn find(execution: &Execution) -> Vec<DataRace> {
 struct Pass<'a> {
     execution: &'a Execution,
     objects: Vec<Object>,
-    /// The clock of the last event of each thread.
-    last: Vec<Clock>,
+    threads: Vec<Thread>,
     races: Vec<DataRace>,
     /// The object and the two threads of each of them.
     known: FxHashSet<(ObjectId, [ThreadId; 2])>,
@@ -59,59 +72,102 @@ struct Pass<'a> {
 /// How many events of each thread are before something in synchronisation order.
 type Clock = Vec<u32>;
 
+/// What happens before the next event of a thread.
+#[derive(Clone, Default)]
+struct Thread {
+    /// The clock of its last event.
+    clock: Clock,
+    /// The clock of its last release fence: what its relaxed writes carry.
+    released: Clock,
+    /// What its reads without Acquire have read from: an acquire fence acquires it.
+    acquirable: Clock,
+}
+
 /// What happened to an object so far.
 #[derive(Clone, Default)]
 struct Object {
-    /// Per mode, what is before a synchronising access or is one.
-    synchronised: Vec<(Mode, Clock)>,
-    /// The last read and write of each thread, ordinary and synchronising ones apart.
+    /// Per mode, what is before an access without an ordering or is one.
+    ordered: Vec<(Mode, Clock)>,
+    /// What a read that acquires gets from the last write: its release sequence.
+    carried: Clock,
+    /// The last read and write of each thread, those that can race and others apart.
     accessed: Vec<(Mode, bool, EventId, Position)>,
 }
 
 impl Pass<'_> {
     fn take(&mut self, position: Position) {
         let (event, accesses) = (self.execution.event(position), self.execution.accesses(position));
-        let thread = event.thread().index();
-        if self.last.len() <= thread {
-            self.last.resize(thread + 1, Clock::new());
+        let index = event.thread().index();
+        if self.threads.len() <= index {
+            self.threads.resize(index + 1, Thread::default());
         }
-        let mut clock = std::mem::take(&mut self.last[thread]);
+        let mut thread = std::mem::take(&mut self.threads[index]);
         for access in accesses {
             if self.objects.len() <= access.object.index() {
                 self.objects.resize(access.object.index() + 1, Object::default());
             }
-            if !is_ordinary(event.plain, *access) {
-                for (mode, before) in &self.objects[access.object.index()].synchronised {
+            let object = &self.objects[access.object.index()];
+            if is_ordered_with_dependent(event.order, *access) {
+                for (mode, before) in &object.ordered {
                     if !commute(*mode, access.mode) {
-                        join(&mut clock, before);
+                        join(&mut thread.clock, before);
                     }
                 }
             }
+            if access.mode.reads()
+                && let Some(order) = atomic(event.order)
+            {
+                let acquires = order.acquires();
+                join(
+                    if acquires { &mut thread.clock } else { &mut thread.acquirable },
+                    &object.carried,
+                );
+            }
         }
-        clock.resize(clock.len().max(thread + 1), 0);
-        clock[thread] = event.id.nth + 1;
+        let fence = event.order.filter(|_| accesses.is_empty());
+        if fence.is_some_and(Order::acquires) {
+            join(&mut thread.clock, &thread.acquirable);
+        }
+        let clock = &mut thread.clock;
+        clock.resize(clock.len().max(index + 1), 0);
+        clock[index] = event.id.nth + 1;
+        if fence.is_some_and(Order::releases) {
+            thread.released.clone_from(&thread.clock);
+        }
         for access in accesses {
             if access.mode.is_memory() {
-                self.look_for_races(position, *access, &clock);
+                self.look_for_races(position, *access, &thread.clock);
             }
-            if !is_ordinary(event.plain, *access) {
-                let synchronised = &mut self.objects[access.object.index()].synchronised;
-                match synchronised.iter_mut().find(|(mode, _)| *mode == access.mode) {
-                    Some((_, before)) => join(before, &clock),
-                    None => synchronised.push((access.mode, clock.clone())),
+            let object = &mut self.objects[access.object.index()];
+            if is_ordered_with_dependent(event.order, *access) {
+                match object.ordered.iter_mut().find(|(mode, _)| *mode == access.mode) {
+                    Some((_, before)) => join(before, &thread.clock),
+                    None => object.ordered.push((access.mode, thread.clock.clone())),
+                }
+            }
+            if access.mode.writes() {
+                let order = atomic(event.order);
+                // Only a read-modify-write continues the release sequence of the write that it reads.
+                if access.mode == Mode::Write || order.is_none() {
+                    object.carried.clear();
+                }
+                if let Some(order) = order {
+                    let carries = if order.releases() { &thread.clock } else { &thread.released };
+                    join(&mut object.carried, carries);
                 }
             }
         }
-        self.last[thread] = clock;
+        self.threads[index] = thread;
     }
 
     /// Compares an access with those before it, and keeps it for those after it.
     fn look_for_races(&mut self, second: Position, access: Access, clock: &Clock) {
         let event = self.execution.event(second);
+        let is_plain = event.order == Some(Order::NonAtomic);
         let accessed = &mut self.objects[access.object.index()].accessed;
         for &(mode, plain, id, first) in accessed.iter() {
             let is_before = clock.get(id.thread.index()).is_some_and(|&count| count > id.nth);
-            if commute(mode, access.mode) || !(plain || event.plain) || is_before {
+            if commute(mode, access.mode) || !(plain || is_plain) || is_before {
                 continue;
             }
             let mut threads = [id.thread, event.thread()];
@@ -122,9 +178,9 @@ impl Pass<'_> {
             }
         }
         let known = accessed.iter_mut().find(|(mode, plain, id, _)| {
-            (*mode, *plain, id.thread) == (access.mode, event.plain, event.thread())
+            (*mode, *plain, id.thread) == (access.mode, is_plain, event.thread())
         });
-        let new = (access.mode, event.plain, event.id, second);
+        let new = (access.mode, is_plain, event.id, second);
         match known {
             Some(known) => *known = new,
             None => accessed.push(new),
@@ -143,9 +199,18 @@ fn violation(object: ObjectId, threads: [ThreadId; 2], second: ThreadId) -> Viol
     }
 }
 
-/// Returns whether the access synchronises nothing.
-fn is_ordinary(plain: bool, access: Access) -> bool {
-    plain && access.mode.is_memory()
+/// Returns whether an access is ordered with all that depend on it: one without a memory ordering.
+fn is_ordered_with_dependent(order: Option<Order>, access: Access) -> bool {
+    order.is_none() || !access.mode.is_memory()
+}
+
+/// Returns the ordering of reads and writes, if they are atomic. One that is ordered with all that depend on it
+/// synchronises at least as much as the strongest.
+fn atomic(order: Option<Order>) -> Option<Order> {
+    match order {
+        Some(Order::NonAtomic) => None,
+        order => Some(order.unwrap_or(Order::SeqCst)),
+    }
 }
 
 fn join(clock: &mut Clock, other: &[u32]) {

@@ -1,6 +1,6 @@
 //! Takes steps, and tries them.
 
-use selvedge_core::{Effect, Fault, Flexibility, Footprint, Mode, ObjectId, Status};
+use selvedge_core::{Effect, Fault, Flexibility, Footprint, Mode, ObjectId, Order, Status};
 
 use crate::ir::Op;
 use crate::ops::{Operation, Then};
@@ -225,7 +225,7 @@ impl Machine {
         if at.thread.phase != Phase::Ready {
             return false;
         }
-        effect.plain = is_plain(at.loaded, op);
+        effect.order = order(at.loaded, op);
         effect.footprint.add(self.object(at, op.variable()), mode);
         true
     }
@@ -236,7 +236,7 @@ impl Machine {
         let (true, Some(op)) = (at.thread.phase.is_at_operation(), operation) else { return };
         effect.choices = self.choices(at);
         effect.flexibility = op.flexibility(self, at);
-        effect.plain = is_plain(at.loaded, op);
+        effect.order = order(at.loaded, op);
         op.footprint(self, at, choice, &mut effect.footprint);
     }
 
@@ -413,8 +413,9 @@ fn raise_flexibility(loaded: &Loaded, thread: &Thread, effect: &mut Effect) {
     }
 }
 
-/// Returns whether an operation reads or writes without synchronising anything: what can race.
+/// Returns the memory ordering of an operation: what reads or writes without synchronising anything can race.
 #[inline]
-fn is_plain<O: Operation + ?Sized>(loaded: &Loaded, op: &O) -> bool {
-    op.accessed().is_some_and(|object| loaded.globals[object.global.index()].plain)
+fn order<O: Operation + ?Sized>(loaded: &Loaded, op: &O) -> Option<Order> {
+    let is_plain = op.accessed().is_some_and(|object| loaded.globals[object.global.index()].plain);
+    is_plain.then_some(Order::NonAtomic)
 }

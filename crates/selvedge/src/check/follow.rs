@@ -8,8 +8,7 @@ use selvedge_report::TraceView;
 use super::search::until_known;
 use super::{Builder, places};
 use crate::failure::{self, Look};
-use crate::rt::runtime::Shared;
-use crate::rt::system::Program;
+use crate::rt::{Program, Shared};
 use crate::turns;
 
 impl Builder {
@@ -37,7 +36,7 @@ impl Builder {
             replayed = until_known(shared, follow);
         }
         let shows_nothing = |(report, _): &(Report, TraceView)| report.violations.is_empty();
-        let has_whims = !shared.learned.whims.borrow().is_empty();
+        let has_whims = shared.learned.has_whims();
         let is_hopeless = || shared.hopeless.borrow().is_some();
         if has_whims && !is_hopeless() && replayed.as_ref().map_or(true, shows_nothing) {
             // Where a thread was first tried out may decide what steps it has.

@@ -7,9 +7,8 @@ use std::rc::Rc;
 use selvedge_core::{Replay, Schedule, ThreadId, Violation};
 
 use crate::backtrace;
-use crate::rt::runtime::Shared;
-use crate::rt::system::Program;
 use crate::rt::watched::{AboutBlock, Event, Happened, Watched};
+use crate::rt::{Program, Shared};
 use crate::turns;
 
 /// Adds to a violation that is about a block of memory, and to the steps that show it, where all that

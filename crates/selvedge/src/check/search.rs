@@ -7,12 +7,11 @@ use selvedge_core::{Inconclusive, Report};
 use selvedge_explore::{Sampling, confirm_within, explore, sample};
 use selvedge_report::TraceView;
 
+use super::observer::Watch;
 use super::{Builder, places};
 use crate::failure;
-use crate::rt::runtime::Shared;
-use crate::rt::system::Program;
+use crate::rt::{Program, Shared};
 use crate::turns;
-use crate::watch::Watch;
 
 impl Builder {
     /// All executions, and those that show what is wrong.

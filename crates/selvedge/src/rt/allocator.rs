@@ -97,7 +97,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
 
 /// Whether memory of checked code can be told apart: tries it.
 pub(crate) fn is_installed() -> bool {
-    let mut arena = Arena::new(0);
+    let mut arena = Arena::new(0, 0, false);
     let before = switch(&raw mut arena);
     let probe = Box::new(0_u64);
     switch(before);

@@ -14,11 +14,12 @@ use std::ptr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
+use selvedge_rt::keep_room;
+
 use super::blocks::Block;
-use super::engine::keep_room;
 use super::guarded::page_size;
+use super::hooks::running;
 use super::reuse::choose;
-use super::runtime::running;
 use super::watched::note_allocated;
 
 /// Spans are multiples of this.
@@ -107,11 +108,11 @@ pub(crate) struct Arena {
     /// The blocks of this execution, in the order of their offsets.
     log: Vec<Block>,
     /// The address of what is known about its check.
-    pub(crate) owner: usize,
+    owner: usize,
     /// Whether each allocation is looked at: it may be a step, or of a block that is watched.
     pub(crate) asks: bool,
     /// Whether each block lies on pages of its own, which only matters if allocations are looked at; see `guarded.rs`.
-    pub(crate) guards: bool,
+    guards: bool,
 }
 
 /// How far an arena was filled.
@@ -123,7 +124,8 @@ pub(crate) struct Filled {
 }
 
 impl Arena {
-    pub(crate) fn new(thread: usize) -> Self {
+    /// `owner`: the address of what is known about its check. `guards`: whether each block lies on pages of its own.
+    pub(crate) fn new(thread: usize, owner: usize, guards: bool) -> Self {
         Self {
             thread: thread as u32,
             bump: 0,
@@ -134,9 +136,9 @@ impl Arena {
             most_kept: 16,
             elsewhere: false,
             log: Vec::new(),
-            owner: 0,
+            owner,
             asks: false,
-            guards: false,
+            guards,
         }
     }
 

@@ -10,17 +10,16 @@ use std::alloc::Layout;
 
 use selvedge_core::{Fault, Freed, ObjectId, Violation, ViolationKind};
 use selvedge_report::plural;
+use selvedge_rt::{Way, World};
 
 use super::arena::{self, Lies};
-use super::engine::Engine;
 use super::freed::{Content, Contents};
-use super::guarded::Guarded;
-use super::names::Names;
-use super::object::Touching;
-use super::operation::Spot;
-use super::reuse::Pool;
-use super::runtime::{Runtime, Way, running};
-use super::watched::{AboutBlock, BlockName, Event, Happened};
+use super::guarded::{Guarded, close_guarded, guard};
+use super::hooks::running;
+use super::object::{Touching, address_text};
+use super::reuse::{self, Pool, recycles};
+use super::watched::{AboutBlock, BlockName, Event, Happened, watch_free};
+use super::world::{Engine, Runtime, Rust, Spot};
 
 /// A block that a thread allocated in this execution.
 #[derive(Clone, Copy)]
@@ -78,287 +77,294 @@ pub(crate) struct Memory {
     pub(super) has_freed_objects: bool,
 }
 
+/// How much is kept about blocks.
+#[derive(Clone, Copy)]
+pub(crate) struct Remembered {
+    objects: usize,
+    frees: usize,
+}
+
 impl Memory {
-    pub(crate) fn clear(&mut self) {
-        self.objects.clear();
-        self.frees.clear();
-        self.freed.clear();
-        self.given_up.clear();
-        self.pools.clear();
-        self.contents.clear();
-        self.guarded.open_all();
-        self.has_freed_objects = false;
+    pub(super) fn remembered(&self) -> Remembered {
+        Remembered { objects: self.objects.len(), frees: self.frees.len() }
+    }
+
+    /// Forgets what was kept since: the blocks that it is about are taken back.
+    pub(super) fn forget_since(&mut self, remembered: Remembered) {
+        self.objects.truncate(remembered.objects);
+        self.frees.truncate(remembered.frees);
     }
 }
 
-impl Runtime {
-    /// The step in whose code the running thread is. The code before a thread's first step is part of the step
-    /// that spawned it.
-    fn position(&self) -> Option<usize> {
-        let thread = &self.threads[self.current];
-        thread.last_step.or_else(|| self.threads[thread.creator?.0].last_step)
-    }
+/// The step in whose code the running thread is. The code before a thread's first step is part of the step
+/// that spawned it.
+fn position(rt: &Runtime) -> Option<usize> {
+    let thread = &rt.threads[rt.now.current];
+    thread.last_step.or_else(|| rt.threads[rt.known[rt.now.current].creator?.0].last_step)
+}
 
-    /// The block that an address lies in.
-    pub(super) fn block_of(&mut self, address: usize) -> Option<&mut Block> {
-        let Lies::In { thread, offset } = arena::locate(address) else { return None };
-        let arena = &mut self.threads.get_mut(thread)?.arena;
-        arena.block_at(offset).filter(|block| address - block.start <= block.size)
-    }
+/// The block that an address lies in.
+pub(super) fn block_of(rt: &mut Runtime, address: usize) -> Option<&mut Block> {
+    let Lies::In { thread, offset } = arena::locate(address) else { return None };
+    let arena = &mut rt.known.get_mut(thread)?.home;
+    arena.block_at(offset).filter(|block| address - block.start <= block.size)
+}
 
-    /// The same, and the thread that allocated it.
-    pub(super) fn block_around(&self, address: usize) -> Option<(usize, &Block)> {
-        let Lies::In { thread, offset } = arena::locate(address) else { return None };
-        let log = self.threads.get(thread)?.arena.log();
-        let after = log.partition_point(|block| block.offset <= offset);
-        let block = log.get(after.checked_sub(1)?)?;
-        (address - block.start <= block.size).then_some((thread, block))
-    }
+/// The same, and the thread that allocated it.
+pub(super) fn block_around(rt: &Runtime, address: usize) -> Option<(usize, &Block)> {
+    let Lies::In { thread, offset } = arena::locate(address) else { return None };
+    let log = rt.known.get(thread)?.home.log();
+    let after = log.partition_point(|block| block.offset <= offset);
+    let block = log.get(after.checked_sub(1)?)?;
+    (address - block.start <= block.size).then_some((thread, block))
+}
 
-    /// An object at an address is used for the first time in this execution.
-    pub(super) fn note_object(&mut self, address: usize, object: ObjectId) {
-        let next = self.memory.objects.len() as u32;
-        let Some(block) = self.block_of(address) else { return };
-        let before = block.last_object.replace(next);
-        let is_free = block.free.is_some();
-        self.memory.objects.push((object, before));
-        self.memory.has_freed_objects |= is_free;
-    }
+/// An object at an address is used for the first time in this execution.
+pub(super) fn note_object(rt: &mut Runtime, address: usize, object: ObjectId) {
+    let next = rt.now.own.memory.objects.len() as u32;
+    let Some(block) = block_of(rt, address) else { return };
+    let before = block.last_object.replace(next);
+    let is_free = block.free.is_some();
+    rt.now.own.memory.objects.push((object, before));
+    rt.now.own.memory.has_freed_objects |= is_free;
+}
 
-    /// A block that was freed is allocated again.
-    pub(super) fn use_again(&mut self, address: usize) {
-        self.memory.guarded.open(address);
-        if let Some(block) = self.block_of(address) {
-            (block.free, block.last_object) = (None, None);
-        }
-    }
-
-    /// A reference to what lies at an address is given up without a step.
-    pub(crate) fn give_up_reference(&mut self, address: usize) {
-        if self.way == Way::Announce
-            && let Some(position) = self.position()
-        {
-            self.memory.given_up.push((address, position));
-        }
-    }
-
-    /// The running thread frees the block at an address.
-    fn free(&mut self, address: usize, layout: Layout) -> Result<(), Violation> {
-        let size = layout.size();
-        let next = self.memory.frees.len() as u32;
-        let Some(block) = self.block_of(address).filter(|block| block.start == address) else {
-            return Err(self.invalid_free(address));
-        };
-        let (allocated, last_object, recycles) =
-            ((block.size, block.align()), block.last_object, block.recycles);
-        if let Some(free) = block.free {
-            return Err(self.double_free(free, address));
-        }
-        block.free = Some(next);
-        let thread = self.current;
-        let (position, spot) = (self.position(), self.freeing_at());
-        self.memory.frees.push(Free { thread, spot, position });
-        if allocated != (size, layout.align()) {
-            return Err(self.other_layout(allocated, (size, layout.align()), address));
-        }
-        if self.way == Way::Announce && !self.guard(address, size) {
-            self.memory.contents.keep(address, size, next, self.shared.caps.compared);
-        }
-        if let Some(position) = position.filter(|_| self.way == Way::Announce) {
-            self.note_freed(last_object, position, address..address + size);
-        }
-        if recycles {
-            self.memory.add_free_block(layout, address);
-        }
-        Ok(())
-    }
-
-    fn note_freed(
-        &mut self,
-        last_object: Option<u32>,
-        by: usize,
-        addresses: std::ops::Range<usize>,
-    ) {
-        let memory = &mut self.memory;
-        let mut objects = Vec::new();
-        let mut at = last_object;
-        while let Some((object, before)) = at.map(|at| memory.objects[at as usize]) {
-            objects.push(object);
-            objects.extend_from_slice(self.names.parts(object));
-            at = before;
-        }
-        let mut after = Vec::new();
-        memory.given_up.retain(|&(address, position)| {
-            let is_here = addresses.contains(&address);
-            if is_here {
-                after.push(position);
-            }
-            !is_here
-        });
-        if !objects.is_empty() {
-            memory.has_freed_objects = true;
-            memory.freed.push(Freed { objects, by, after });
-        }
-    }
-
-    /// The last operation of the running thread: where it is now is not known.
-    fn freeing_at(&self) -> Spot {
-        self.threads[self.current].spot
-    }
-
-    /// What is wrong with using the object at an address, if its block was freed.
-    fn used_after_free(&mut self, touching: Touching, spot: Spot) -> Option<Violation> {
-        let block = self.block_of(touching.address)?;
-        let (free, start) = (block.free?, block.start);
-        let name = Names::name_of(touching.kind, touching.created);
-        let user = self.thread_name(self.current);
-        let message = format!("{user} uses {name}, but its memory was freed");
-        let text = format!("{user} uses it");
-        let used = Happened { event: Event::Used, text, spot: Some(spot) };
-        Some(self.about_block(ViolationKind::UseAfterFree, message, used, start, Some(free)))
-    }
-
-    /// What is wrong with a plain access of the running thread to an address in a freed block, if it lies in one.
-    pub(super) fn accessed_after_free(&self, thread: usize, address: usize) -> Option<Violation> {
-        let (_, block) = self.block_around(address)?;
-        let (free, start) = (block.free?, block.start);
-        let name = self.thread_name(thread);
-        let message = format!("{name} reads or writes memory that was freed");
-        let spot = Some(self.threads[thread].spot);
-        let text = format!("{name} reads or writes it");
-        let used = Happened { event: Event::Accessed, text, spot };
-        let mut violation = self.violation(thread, ViolationKind::UseAfterFree, message, &[]);
-        self.tell_about(&mut violation, vec![used], start, Some(free));
-        Some(violation)
-    }
-
-    #[cold]
-    fn double_free(&mut self, free: u32, address: usize) -> Violation {
-        let name = self.thread_name(self.current);
-        let message = format!("{name} frees memory that was freed before");
-        let wrong = self.wrong_free(format!("{name} frees it again"));
-        self.about_block(ViolationKind::DoubleFree, message, wrong, address, Some(free))
-    }
-
-    #[cold]
-    fn invalid_free(&self, address: usize) -> Violation {
-        let name = self.thread_name(self.current);
-        let place = self.address_text(address);
-        let message = format!("{name} frees {place}, where no block begins");
-        let wrong = self.wrong_free(format!("{name} frees it"));
-        self.about_block(ViolationKind::InvalidFree, message, wrong, address, None)
-    }
-
-    #[cold]
-    fn other_layout(
-        &self,
-        allocated: (usize, usize),
-        freed: (usize, usize),
-        address: usize,
-    ) -> Violation {
-        let name = self.thread_name(self.current);
-        let text = |(size, align): (usize, usize)| match allocated.1 == freed.1 {
-            true => plural(size as u64, "byte", "bytes"),
-            false => format!("{} aligned to {align}", plural(size as u64, "byte", "bytes")),
-        };
-        let (freed, allocated) = (text(freed), text(allocated));
-        let message =
-            format!("{name} frees a block of {freed}, but it was allocated as {allocated}");
-        let wrong = self.wrong_free(format!("{name} frees it"));
-        self.about_block(ViolationKind::InvalidFree, message, wrong, address, None)
-    }
-
-    fn wrong_free(&self, text: String) -> Happened {
-        Happened { event: Event::WrongFree, text, spot: Some(self.freeing_at()) }
-    }
-
-    fn about_block(
-        &self,
-        kind: ViolationKind,
-        message: String,
-        wrong: Happened,
-        address: usize,
-        free: Option<u32>,
-    ) -> Violation {
-        let mut violation = self.violation(self.current, kind, message, &[]);
-        self.tell_about(&mut violation, vec![wrong], address, free);
-        violation
-    }
-
-    /// Adds to a violation what happened to the block at an address before.
-    pub(super) fn tell_about(
-        &self,
-        violation: &mut Violation,
-        mut happened: Vec<Happened>,
-        address: usize,
-        free: Option<u32>,
-    ) {
-        let free = free.map(|free| &self.memory.frees[free as usize]);
-        if let Some(free) = free {
-            let text = format!("{} freed it", self.thread_name(free.thread));
-            happened.push(Happened { event: Event::Freed, text, spot: Some(free.spot) });
-        }
-        let block = self.block_around(address);
-        if let Some((thread, block)) = block {
-            let it = if block.start == address { "it" } else { "the block around it" };
-            let text = format!("{} allocated {it}", self.thread_name(thread));
-            happened.push(Happened { event: Event::Allocated, text, spot: None });
-        }
-        let block = block.map(|(thread, block)| BlockName { thread, offset: block.offset });
-        let about = AboutBlock {
-            message: violation.message.clone(),
-            block,
-            happened,
-            freed_by: free.and_then(|free| free.position),
-        };
-        about.tell(violation, &|_| None);
-        if self.tracing {
-            self.shared.about_block.replace(Some(about));
-        }
-    }
-
-    /// How large a block is that was freed, and by whom.
-    pub(super) fn freed_size_and_name(&self, content: Content) -> (String, String) {
-        let size = self.block_around(content.address).map_or(0, |(_, block)| block.size as u64);
-        let free = &self.memory.frees[content.free as usize];
-        (plural(size, "byte", "bytes"), self.thread_name(free.thread))
-    }
-
-    /// A block that is never freed, if there is one.
-    #[cold]
-    pub(super) fn leaked_block(&self) -> Option<Violation> {
-        let mut left = Vec::new();
-        for (number, thread) in self.threads.iter().enumerate() {
-            let blocks = thread.arena.log().iter().filter(|block| block.free.is_none());
-            left.extend(blocks.map(|block| (number, block)));
-        }
-        let &(thread, block) = left.first()?;
-        let more = match left.len() {
-            1 => String::new(),
-            more => format!(", and {} more", plural(more as u64 - 1, "block", "blocks")),
-        };
-        let (name, bytes) = (self.thread_name(thread), plural(block.size as u64, "byte", "bytes"));
-        let message = format!("a block of {bytes} that {name} allocated is never freed{more}");
-        let mut violation = self.violation(thread, ViolationKind::Leak, message, &[]);
-        violation.thread = None;
-        self.tell_about(&mut violation, Vec::new(), block.start, None);
-        Some(violation)
+/// A block that was freed is allocated again.
+pub(super) fn use_again(rt: &mut Runtime, address: usize) {
+    rt.now.own.memory.guarded.open(address);
+    if let Some(block) = block_of(rt, address) {
+        (block.free, block.last_object) = (None, None);
     }
 }
 
-impl Engine {
-    /// The operation at `spot` runs now, on objects at these addresses: their blocks must not be free.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn check_alive(&self, touching: [Option<Touching>; 2], spot: Spot) {
-        let rt = self.rt();
-        rt.close_guarded();
-        for touching in touching.into_iter().flatten() {
-            if let Some(violation) = rt.used_after_free(touching, spot) {
-                self.stop(Fault::Violation(violation));
-            }
-        }
+/// A reference to what lies at an address is given up without a step.
+pub(crate) fn give_up_reference(rt: &mut Runtime, address: usize) {
+    if rt.now.way == Way::Announce
+        && let Some(position) = position(rt)
+    {
+        rt.now.own.memory.given_up.push((address, position));
     }
+}
+
+/// The running thread frees the block at an address.
+fn free(rt: &mut Runtime, address: usize, layout: Layout) -> Result<(), Violation> {
+    let size = layout.size();
+    let next = rt.now.own.memory.frees.len() as u32;
+    let Some(block) = block_of(rt, address).filter(|block| block.start == address) else {
+        return Err(invalid_free(rt, address));
+    };
+    let (allocated, last_object, recycles) =
+        ((block.size, block.align()), block.last_object, block.recycles);
+    if let Some(free) = block.free {
+        return Err(double_free(rt, free, address));
+    }
+    block.free = Some(next);
+    let thread = rt.now.current;
+    let (position, spot) = (position(rt), freeing_at(rt));
+    rt.now.own.memory.frees.push(Free { thread, spot, position });
+    if allocated != (size, layout.align()) {
+        return Err(other_layout(rt, allocated, (size, layout.align()), address));
+    }
+    if rt.now.way == Way::Announce && !guard(rt, address, size) {
+        let most = rt.shared.settings.caps.compared;
+        rt.now.own.memory.contents.keep(address, size, next, most);
+    }
+    if let Some(position) = position.filter(|_| rt.now.way == Way::Announce) {
+        note_freed(rt, last_object, position, address..address + size);
+    }
+    if recycles {
+        rt.now.own.memory.add_free_block(layout, address);
+    }
+    Ok(())
+}
+
+fn note_freed(
+    rt: &mut Runtime,
+    last_object: Option<u32>,
+    by: usize,
+    addresses: std::ops::Range<usize>,
+) {
+    let memory = &mut rt.now.own.memory;
+    let mut objects = Vec::new();
+    let mut at = last_object;
+    while let Some((object, before)) = at.map(|at| memory.objects[at as usize]) {
+        objects.push(object);
+        objects.extend_from_slice(rt.names.parts(object));
+        at = before;
+    }
+    let mut after = Vec::new();
+    memory.given_up.retain(|&(address, position)| {
+        let is_here = addresses.contains(&address);
+        if is_here {
+            after.push(position);
+        }
+        !is_here
+    });
+    if !objects.is_empty() {
+        memory.has_freed_objects = true;
+        memory.freed.push(Freed { objects, by, after });
+    }
+}
+
+/// The last operation of the running thread: where it is now is not known.
+fn freeing_at(rt: &Runtime) -> Spot {
+    rt.threads[rt.now.current].spot
+}
+
+/// What is wrong with using the object at an address, if its block was freed.
+fn used_after_free(rt: &mut Runtime, touching: Touching, spot: Spot) -> Option<Violation> {
+    let block = block_of(rt, touching.address)?;
+    let (free, start) = (block.free?, block.start);
+    let name = Rust::object_name(touching.kind, touching.created);
+    let user = rt.thread_name(rt.now.current);
+    let message = format!("{user} uses {name}, but its memory was freed");
+    let text = format!("{user} uses it");
+    let used = Happened { event: Event::Used, text, spot: Some(spot) };
+    Some(about_block(rt, ViolationKind::UseAfterFree, message, used, start, Some(free)))
+}
+
+/// What is wrong with a plain access of the running thread to an address in a freed block, if it lies in one.
+pub(super) fn accessed_after_free(
+    rt: &Runtime,
+    thread: usize,
+    address: usize,
+) -> Option<Violation> {
+    let (_, block) = block_around(rt, address)?;
+    let (free, start) = (block.free?, block.start);
+    let name = rt.thread_name(thread);
+    let message = format!("{name} reads or writes memory that was freed");
+    let spot = Some(rt.threads[thread].spot);
+    let text = format!("{name} reads or writes it");
+    let used = Happened { event: Event::Accessed, text, spot };
+    let mut violation = rt.violation(thread, ViolationKind::UseAfterFree, message, &[]);
+    tell_about(rt, &mut violation, vec![used], start, Some(free));
+    Some(violation)
+}
+
+#[cold]
+fn double_free(rt: &mut Runtime, free: u32, address: usize) -> Violation {
+    let name = rt.thread_name(rt.now.current);
+    let message = format!("{name} frees memory that was freed before");
+    let wrong = wrong_free(rt, format!("{name} frees it again"));
+    about_block(rt, ViolationKind::DoubleFree, message, wrong, address, Some(free))
+}
+
+#[cold]
+fn invalid_free(rt: &Runtime, address: usize) -> Violation {
+    let name = rt.thread_name(rt.now.current);
+    let place = address_text(rt, address);
+    let message = format!("{name} frees {place}, where no block begins");
+    let wrong = wrong_free(rt, format!("{name} frees it"));
+    about_block(rt, ViolationKind::InvalidFree, message, wrong, address, None)
+}
+
+#[cold]
+fn other_layout(
+    rt: &Runtime,
+    allocated: (usize, usize),
+    freed: (usize, usize),
+    address: usize,
+) -> Violation {
+    let name = rt.thread_name(rt.now.current);
+    let text = |(size, align): (usize, usize)| match allocated.1 == freed.1 {
+        true => plural(size as u64, "byte", "bytes"),
+        false => format!("{} aligned to {align}", plural(size as u64, "byte", "bytes")),
+    };
+    let (freed, allocated) = (text(freed), text(allocated));
+    let message = format!("{name} frees a block of {freed}, but it was allocated as {allocated}");
+    let wrong = wrong_free(rt, format!("{name} frees it"));
+    about_block(rt, ViolationKind::InvalidFree, message, wrong, address, None)
+}
+
+fn wrong_free(rt: &Runtime, text: String) -> Happened {
+    Happened { event: Event::WrongFree, text, spot: Some(freeing_at(rt)) }
+}
+
+fn about_block(
+    rt: &Runtime,
+    kind: ViolationKind,
+    message: String,
+    wrong: Happened,
+    address: usize,
+    free: Option<u32>,
+) -> Violation {
+    let mut violation = rt.violation(rt.now.current, kind, message, &[]);
+    tell_about(rt, &mut violation, vec![wrong], address, free);
+    violation
+}
+
+/// Adds to a violation what happened to the block at an address before.
+pub(super) fn tell_about(
+    rt: &Runtime,
+    violation: &mut Violation,
+    mut happened: Vec<Happened>,
+    address: usize,
+    free: Option<u32>,
+) {
+    let free = free.map(|free| &rt.now.own.memory.frees[free as usize]);
+    if let Some(free) = free {
+        let text = format!("{} freed it", rt.thread_name(free.thread));
+        happened.push(Happened { event: Event::Freed, text, spot: Some(free.spot) });
+    }
+    let block = block_around(rt, address);
+    if let Some((thread, block)) = block {
+        let it = if block.start == address { "it" } else { "the block around it" };
+        let text = format!("{} allocated {it}", rt.thread_name(thread));
+        happened.push(Happened { event: Event::Allocated, text, spot: None });
+    }
+    let block = block.map(|(thread, block)| BlockName { thread, offset: block.offset });
+    let about = AboutBlock {
+        message: violation.message.clone(),
+        block,
+        happened,
+        freed_by: free.and_then(|free| free.position),
+    };
+    about.tell(violation, &|_| None);
+    if rt.tracing {
+        rt.shared.about_block.replace(Some(about));
+    }
+}
+
+/// How large a block is that was freed, and by whom.
+pub(super) fn freed_size_and_name(rt: &Runtime, content: Content) -> (String, String) {
+    let size = block_around(rt, content.address).map_or(0, |(_, block)| block.size as u64);
+    let free = &rt.now.own.memory.frees[content.free as usize];
+    (plural(size, "byte", "bytes"), rt.thread_name(free.thread))
+}
+
+/// A block that is never freed, if there is one.
+#[cold]
+pub(super) fn leaked_block(rt: &Runtime) -> Option<Violation> {
+    let mut left = Vec::new();
+    for (number, known) in rt.known.iter().enumerate() {
+        let blocks = known.home.log().iter().filter(|block| block.free.is_none());
+        left.extend(blocks.map(|block| (number, block)));
+    }
+    let &(thread, block) = left.first()?;
+    let more = match left.len() {
+        1 => String::new(),
+        more => format!(", and {} more", plural(more as u64 - 1, "block", "blocks")),
+    };
+    let (name, bytes) = (rt.thread_name(thread), plural(block.size as u64, "byte", "bytes"));
+    let message = format!("a block of {bytes} that {name} allocated is never freed{more}");
+    let mut violation = rt.violation(thread, ViolationKind::Leak, message, &[]);
+    violation.thread = None;
+    tell_about(rt, &mut violation, Vec::new(), block.start, None);
+    Some(violation)
+}
+
+/// The operation at `spot` runs now, on objects at these addresses: their blocks must not be free. Returns what is
+/// wrong if one is.
+#[cold]
+#[inline(never)]
+pub(super) fn use_of_freed(
+    rt: &mut Runtime,
+    touching: [Option<Touching>; 2],
+    spot: Spot,
+) -> Option<Fault> {
+    close_guarded(rt);
+    let mut used = touching.into_iter().flatten();
+    used.find_map(|touching| used_after_free(rt, touching, spot)).map(Fault::Violation)
 }
 
 /// Notes that the block at an address is freed, which the arena `of` of a thread has. False if that is wrong,
@@ -375,21 +381,21 @@ pub(super) fn note_free(
     }
     let engine = Engine::enter();
     let rt = engine.rt();
-    if !rt.threads.get(thread).is_some_and(|it| std::ptr::eq(&raw const *it.arena, of)) {
+    if !rt.known.get(thread).is_some_and(|it| std::ptr::eq(&raw const *it.home, of)) {
         return true;
     }
-    if rt.recycles(layout) && rt.block_of(address).is_some_and(|block| block.recycles) {
-        engine.release(layout, address);
+    if recycles(rt, layout) && block_of(rt, address).is_some_and(|block| block.recycles) {
+        reuse::release(&engine, layout, address);
     }
     let rt = engine.rt();
-    let freed = rt.free(address, layout);
-    if rt.watches_block {
-        rt.watch_free(address, freed.is_err());
+    let freed = free(rt, address, layout);
+    if rt.shared.watches_block() {
+        watch_free(rt, address, freed.is_err());
     }
     let Err(violation) = freed else { return true };
-    let me = &rt.threads[rt.current];
-    if rt.way == Way::Announce && me.runs && !me.aborting {
-        engine.stop_in_allocator(Fault::Violation(violation));
+    let me = &rt.threads[rt.now.current];
+    if rt.now.way == Way::Announce && me.runs && !me.own.aborting {
+        reuse::stop_in_allocator(&engine, Fault::Violation(violation));
     }
     false
 }

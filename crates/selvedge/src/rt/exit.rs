@@ -2,12 +2,11 @@
 
 use std::sync::Once;
 
-use super::last_words;
-use super::runtime::running;
-use crate::watch;
+use selvedge_rt::{World, last_words};
 
-/// The exit code of a process that is ended here: that of a test binary whose tests failed.
-pub(crate) const FAILED: i32 = 101;
+use super::hooks::running;
+use super::world::Rust;
+use crate::watch;
 
 /// Sees to it that a call of `exit` is told.
 pub(crate) fn install() {
@@ -31,5 +30,5 @@ extern "C" fn at_exit() {
         return;
     }
     // SAFETY: nothing runs after it.
-    unsafe { libc::_exit(FAILED) }
+    unsafe { libc::_exit(Rust::FAILED) }
 }

@@ -10,8 +10,8 @@ use std::mem::MaybeUninit;
 use selvedge_core::{Violation, ViolationKind};
 
 use super::arena::LARGE;
-use super::blocks::Memory;
-use super::runtime::Runtime;
+use super::blocks::{Memory, freed_size_and_name, tell_about};
+use super::world::Runtime;
 
 /// What a block had in it when it was freed.
 #[derive(Clone, Copy)]
@@ -32,11 +32,6 @@ pub(crate) struct Contents {
 }
 
 impl Contents {
-    pub(super) fn clear(&mut self) {
-        self.blocks.clear();
-        self.copies.clear();
-    }
-
     /// Keeps what lies in a block that is freed now, at most so much of it.
     #[inline]
     pub(super) fn keep(&mut self, address: usize, size: usize, free: u32, most: usize) {
@@ -79,26 +74,24 @@ impl Memory {
     }
 }
 
-impl Runtime {
-    /// What is wrong at the end of an execution, if a freed block was written to.
-    pub(super) fn written_after_free(&self) -> Option<Violation> {
-        let &changed = self.memory.changed()?;
-        Some(self.written(changed))
-    }
+/// What is wrong at the end of an execution, if a freed block was written to.
+pub(super) fn written_after_free(rt: &Runtime) -> Option<Violation> {
+    let &changed = rt.now.own.memory.changed()?;
+    Some(written(rt, changed))
+}
 
-    /// What is wrong if the block at an address is used again.
-    pub(super) fn written_before_use(&mut self, address: usize) -> Option<Violation> {
-        let changed = self.memory.contents.use_again(address)?;
-        Some(self.written(changed))
-    }
+/// What is wrong if the block at an address is used again.
+pub(super) fn written_before_use(rt: &mut Runtime, address: usize) -> Option<Violation> {
+    let changed = rt.now.own.memory.contents.use_again(address)?;
+    Some(written(rt, changed))
+}
 
-    #[cold]
-    fn written(&self, changed: Content) -> Violation {
-        let (size, name) = self.freed_size_and_name(changed);
-        let message = format!("a block of {size} is written to after {name} freed it");
-        let mut violation = self.violation(0, ViolationKind::UseAfterFree, message, &[]);
-        violation.thread = None;
-        self.tell_about(&mut violation, Vec::new(), changed.address, Some(changed.free));
-        violation
-    }
+#[cold]
+fn written(rt: &Runtime, changed: Content) -> Violation {
+    let (size, name) = freed_size_and_name(rt, changed);
+    let message = format!("a block of {size} is written to after {name} freed it");
+    let mut violation = rt.violation(0, ViolationKind::UseAfterFree, message, &[]);
+    violation.thread = None;
+    tell_about(rt, &mut violation, Vec::new(), changed.address, Some(changed.free));
+    violation
 }

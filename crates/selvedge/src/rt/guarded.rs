@@ -1,15 +1,17 @@
 //! Freed blocks that cannot be used: [`Builder::guard_freed`](crate::Builder::guard_freed).
 //!
 //! Each block of checked code then lies on pages of its own, which are made inaccessible when it is freed: a plain read
-//! or write of it raises a signal, and `crash.rs` ends the thread with a violation. The engine itself still looks into
+//! or write of it raises a signal, and the handler ends the thread with a violation. The engine itself still looks into
 //! freed blocks, at the object that a thread stands at for example, whose use is found in another way (see
 //! `blocks.rs`): then the signal handler opens the page, and it is closed before checked code runs again.
 
 use std::cell::Cell;
 use std::sync::OnceLock;
 
+use selvedge_rt::Way;
+
 use super::arena;
-use super::runtime::{Runtime, Way};
+use super::world::Runtime;
 
 thread_local! {
     /// Whether a page of a freed block was opened for the engine.
@@ -69,33 +71,31 @@ impl Guarded {
     }
 }
 
-impl Runtime {
-    /// The block at an address was freed. Returns whether it cannot be used any more.
-    #[inline]
-    pub(super) fn guard(&mut self, address: usize, size: usize) -> bool {
-        self.shared.guards && self.way == Way::Announce && self.guard_pages(address, size)
-    }
+/// The block at an address was freed. Returns whether it cannot be used any more.
+#[inline]
+pub(super) fn guard(rt: &mut Runtime, address: usize, size: usize) -> bool {
+    rt.shared.guards && rt.now.way == Way::Announce && guard_pages(rt, address, size)
+}
 
-    #[cold]
-    fn guard_pages(&mut self, address: usize, size: usize) -> bool {
-        let page = page_size();
-        debug_assert!(address.is_multiple_of(page), "each block lies on pages of its own");
-        let pages = (address, size.max(1).next_multiple_of(page));
-        let is_guarded =
-            self.memory.guarded.pages.len() < self.shared.caps.guarded && protect(pages, false);
-        match is_guarded {
-            true => self.memory.guarded.pages.push(pages),
-            false => self.shared.unguarded.set(true),
-        }
-        is_guarded
+#[cold]
+fn guard_pages(rt: &mut Runtime, address: usize, size: usize) -> bool {
+    let page = page_size();
+    debug_assert!(address.is_multiple_of(page), "each block lies on pages of its own");
+    let pages = (address, size.max(1).next_multiple_of(page));
+    let guarded = &mut rt.now.own.memory.guarded.pages;
+    let is_guarded = guarded.len() < rt.shared.settings.caps.guarded && protect(pages, false);
+    match is_guarded {
+        true => guarded.push(pages),
+        false => rt.shared.unguarded.set(true),
     }
+    is_guarded
+}
 
-    /// Checked code is about to run.
-    #[inline]
-    pub(super) fn close_guarded(&self) {
-        if !self.memory.guarded.pages.is_empty() {
-            self.memory.guarded.close();
-        }
+/// Checked code is about to run.
+#[inline]
+pub(super) fn close_guarded(rt: &Runtime) {
+    if !rt.now.own.memory.guarded.pages.is_empty() {
+        rt.now.own.memory.guarded.close();
     }
 }
 

@@ -1,43 +1,32 @@
-//! The engine: threads of checked code as coroutines, driven as a `System`.
+//! What checked Rust code adds to the runtime of native code (`selvedge-rt`): the closure, panics, the memory that
+//! Rust's global allocator hands out, and objects that know where they are.
 
-pub(crate) mod ahead;
 pub(crate) mod allocator;
-mod alone;
 pub(crate) mod arena;
 pub(crate) mod blocks;
-pub(crate) mod caps;
-pub(crate) mod crash;
-mod deadlock;
-pub(crate) mod engine;
+pub(crate) mod body;
+pub(crate) mod counted;
 mod exit;
-pub(crate) mod fiber;
 mod freed;
 mod guarded;
+mod hooks;
 mod image;
-mod last_words;
-pub(crate) mod leaks;
-mod lock_order;
-mod names;
+pub(crate) mod locals;
 pub(crate) mod object;
-pub(crate) mod operation;
 mod panics;
 mod restore;
-mod reuse;
-pub(crate) mod runtime;
-pub(crate) mod signal_stack;
-pub(crate) mod spin;
-mod state;
+pub(crate) mod reuse;
 mod stranger;
-pub(crate) mod system;
-mod unhinted;
+mod take_down;
 pub(crate) mod watched;
-pub(crate) mod whim;
+pub(crate) mod world;
 
-#[cfg(test)]
-mod tests;
-
-pub(crate) use engine::{Engine, is_unwinding, may_step_to_show};
-pub(crate) use lock_order::Waits;
+pub(crate) use hooks::running;
 pub(crate) use object::Header;
-pub(crate) use operation::{Await, Compare, Operation, Spot, Subject, Touch};
+pub(crate) use panics::{is_unwinding, may_step_to_show};
 pub(crate) use restore::Restorer;
+pub(crate) use selvedge_rt::{
+    Await, Compare, Content, Fence, Found, Observed, Operation, State, Subject, Touch, Waits,
+    Wants, ordering,
+};
+pub(crate) use world::{Engine, Program, Runtime, Rust, Shared, Spot};

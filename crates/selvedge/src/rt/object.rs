@@ -3,13 +3,12 @@
 use std::cell::Cell;
 
 use selvedge_core::{ObjectId, ViolationKind};
+use selvedge_rt::{Region, Where};
 
 use super::arena::{self, LARGEST, Lies};
-use super::engine::Engine;
-use super::names::{Region, Where};
-use super::operation::Spot;
+use super::blocks::note_object;
 use super::restore::{Refused, Restorer};
-use super::runtime::Runtime;
+use super::world::{Engine, Runtime, Spot};
 
 /// Bits of a stamp that are the object's number; the others are the execution's. With more objects the verdict is
 /// inconclusive; after 2^40 executions of a process every use of an object looks it up by its place, which is only slower.
@@ -46,7 +45,7 @@ impl Header {
     ) -> ObjectId {
         self.touch(engine, kind);
         let stamp = self.stamp.get();
-        if stamp >> NUMBER_BITS == engine.rt().epoch {
+        if stamp >> NUMBER_BITS == engine.rt().now.epoch {
             return ObjectId::new((stamp & ((1 << NUMBER_BITS) - 1)) as usize);
         }
         self.register(engine, kind, &restorer)
@@ -55,7 +54,7 @@ impl Header {
     /// The next operation is about this object.
     #[inline]
     fn touch(&self, engine: &Engine, kind: &'static str) {
-        let touching = &mut engine.rt().touching;
+        let touching = &mut engine.rt().now.own.touching;
         touching[1] = touching[0].replace(self.touching(kind));
     }
 
@@ -91,9 +90,9 @@ impl Header {
         if object.index() >> NUMBER_BITS != 0 {
             engine.give_up(format!("there are more than {} shared objects", 1 << NUMBER_BITS));
         }
-        self.stamp.set((rt.epoch << NUMBER_BITS) | object.index() as u64);
+        self.stamp.set((rt.now.epoch << NUMBER_BITS) | object.index() as u64);
         if matches!(place.region, Region::Heap(_)) {
-            rt.note_object(&raw const *self as usize, object);
+            note_object(rt, &raw const *self as usize, object);
         }
         object
     }
@@ -103,11 +102,11 @@ impl Header {
     fn outlives(&self, engine: &Engine, kind: &'static str, restorer: Restorer) {
         let rt = engine.rt();
         let address = &raw const *self as usize;
-        if rt.resets.iter().any(|reset| reset.covers(address)) {
+        if rt.now.own.resets.iter().any(|reset| reset.covers(address)) {
             return;
         }
         let is_static = super::image::is_static(address);
-        if !is_static && rt.threads.iter().any(|thread| thread.arena.elsewhere) {
+        if !is_static && rt.known.iter().any(|known| known.home.elsewhere) {
             // It may lie there, and be freed before the execution is over.
             engine.give_up(format!(
                 "this {kind} may be part of a block of more than {} MiB, or there is no memory for more \
@@ -119,7 +118,7 @@ impl Header {
         rt.shared.claim_statics();
         let mut firsts = rt.shared.firsts.borrow_mut();
         match restorer.reset(self.stamp.get() == 0, address, is_static, &mut firsts) {
-            Ok(reset) => rt.resets.push(reset),
+            Ok(reset) => rt.now.own.resets.push(reset),
             Err(why) => {
                 drop(firsts);
                 self.refuse(engine, kind, why);
@@ -162,35 +161,41 @@ pub(crate) fn content_object(
     rt.names.at(place, kind, spot)
 }
 
-impl Runtime {
-    /// An address as the same text in every execution and every run: whose memory, and where in it.
-    pub(crate) fn address_text(&self, address: usize) -> String {
-        if address == 0 {
-            return "null".to_owned();
-        }
-        let place = lies(self, address).0;
-        let (thread, memory) = match place.region {
-            Region::Heap(thread) => (thread, ""),
-            Region::Stack(thread) => (thread, "'s stack"),
-            Region::Messages(_) | Region::PartOf(_) | Region::Pool | Region::Outside => {
-                return format!("{address:#x}");
-            }
-        };
-        format!("{}{memory}+{:#x}", self.thread_name(thread as usize), place.offset)
+/// An address as the same text in every execution and every run: whose memory, and where in it.
+pub(crate) fn address_text(rt: &Runtime, address: usize) -> String {
+    if address == 0 {
+        return "null".to_owned();
     }
+    let place = lies(rt, address).0;
+    let (thread, memory) = match place.region {
+        Region::Heap(thread) => (thread, ""),
+        Region::Stack(thread) => (thread, "'s stack"),
+        Region::Thread(_)
+        | Region::Messages(_)
+        | Region::PartOf(_)
+        | Region::Pool
+        | Region::Outside => {
+            return format!("{address:#x}");
+        }
+    };
+    format!("{}{memory}+{:#x}", rt.thread_name(thread as usize), place.offset)
+}
 
-    /// A value as the same number in every execution of every system of a check, also if it is an address: what an execution leaves
-    /// behind moves what the next one allocates, and stacks are used in any order.
-    pub(crate) fn steady(&self, value: u64) -> u64 {
-        const FIRST_PAGE: u64 = 4096;
-        if value < FIRST_PAGE {
-            return value;
-        }
-        let place = lies(self, value as usize).0;
-        match place.region {
-            Region::Heap(_) | Region::Stack(_) => self.names.stable_place(place),
-            Region::Messages(_) | Region::PartOf(_) | Region::Pool | Region::Outside => value,
-        }
+/// A value as the same number in every execution of every system of a check, also if it is an address: what an execution leaves
+/// behind moves what the next one allocates, and stacks are used in any order.
+pub(crate) fn steady(rt: &Runtime, value: u64) -> u64 {
+    const FIRST_PAGE: u64 = 4096;
+    if value < FIRST_PAGE {
+        return value;
+    }
+    let place = lies(rt, value as usize).0;
+    match place.region {
+        Region::Heap(_) | Region::Stack(_) => rt.names.stable_place(place),
+        Region::Thread(_)
+        | Region::Messages(_)
+        | Region::PartOf(_)
+        | Region::Pool
+        | Region::Outside => value,
     }
 }
 
@@ -207,9 +212,9 @@ fn lies(rt: &Runtime, address: usize) -> (Where, bool) {
     }
     for (number, thread) in rt.threads.iter().enumerate() {
         if let Some(fiber) = &thread.fiber
-            && (fiber.limit..fiber.base).contains(&address)
+            && fiber.contains(address)
         {
-            let offset = (fiber.base - address) as u64;
+            let offset = (fiber.base() - address) as u64;
             return (Where { region: Region::Stack(number as u32), offset, part: 0 }, false);
         }
     }

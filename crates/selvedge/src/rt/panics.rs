@@ -8,13 +8,86 @@ use std::sync::Once;
 use corosensei::Coroutine;
 use corosensei::stack::DefaultStack;
 
-use selvedge_core::Place;
+use selvedge_core::{Fault, Place, Violation, ViolationKind};
+use selvedge_rt::{Crash, Yielder, keep_room};
 
 use super::arena;
-use super::crash::Crash;
-use super::engine::{Engine, keep_room};
-use super::fiber::Yielder;
-use super::runtime::{Panicked, Runtime, running};
+use super::hooks::running;
+use super::world::{Engine, Runtime};
+
+/// A panic, as the hook saw it.
+#[derive(Clone)]
+pub(super) struct Panicked {
+    message: String,
+    place: Option<Place>,
+}
+
+/// A panic in a destructor while its thread was unwinding.
+const DOUBLE_PANIC: Crash =
+    Crash::Known("panicked while it was unwinding, which aborts the process");
+
+/// Whether the running thread unwinds. Others may have been stopped while they did, and the system counts
+/// all of them as one thread.
+#[inline]
+pub(crate) fn is_unwinding() -> bool {
+    std::thread::panicking() && unwinds_itself()
+}
+
+#[cold]
+fn unwinds_itself() -> bool {
+    let rt = running();
+    if rt.is_null() {
+        return true;
+    }
+    // SAFETY: the runtime is alive while its code runs.
+    let rt = unsafe { &*rt };
+    rt.now.own.unwinding == 0 || rt.threads[rt.now.current].own.unwinding
+}
+
+/// Whether showing a value may take a step. Not when the check is over, and not when a panic is about to
+/// be told: whoever is stopped there holds up the panics of all others.
+pub(crate) fn may_step_to_show() -> bool {
+    Engine::try_enter().is_some() && !std::thread::panicking()
+}
+
+/// What is wrong if a thread panicked.
+pub(super) fn panicked(rt: &Runtime, number: usize) -> Fault {
+    let name = rt.thread_name(number);
+    let mut violation = rt.violation(number, ViolationKind::Panic, String::new(), &[]);
+    match &rt.threads[number].own.panic {
+        Some(panic) => {
+            violation.message = format!("{name} panicked: {}", panic.message);
+            match &panic.place {
+                Some(place) => violation.places.push(place.clone()),
+                None => violation.notes.push("nobody knows where: `resume_unwind`".to_owned()),
+            }
+        }
+        None => violation.message = format!("{name} panicked"),
+    }
+    if number != 0 {
+        let hint = "if it is meant to, and `join` gives it: Builder::panics_are_results(true)";
+        violation.notes.push(hint.to_owned());
+    }
+    Fault::Violation(violation)
+}
+
+/// Adds the panics of a thread that crashed.
+pub(super) fn about_crash(rt: &Runtime, number: usize, violation: &mut Violation) {
+    let thread = &rt.threads[number];
+    let panics = match thread.crash {
+        Some(DOUBLE_PANIC) => {
+            [("first it panicked", &thread.own.panic_before), ("then", &thread.own.panic)]
+        }
+        // It may be one that does not unwind.
+        _ => [("it panicked before", &thread.own.panic), ("", &None)],
+    };
+    for (when, panic) in panics.into_iter().filter(|_| thread.own.unwinding) {
+        if let Some(panic) = panic {
+            let at = panic.place.as_ref().map_or(String::new(), |place| format!(" at {place}"));
+            violation.notes.push(format!("{when}: {}{at}", panic.message));
+        }
+    }
+}
 
 /// Keeps the message of a panic in checked code; all others go to the hook that was there.
 pub(crate) fn install() {
@@ -95,15 +168,17 @@ fn note(rt: &mut Runtime, info: &PanicHookInfo<'_>) {
     });
     if is_last_word(&message) {
         // The process is about to be aborted.
-        rt.threads[rt.current].crash = Some(Crash::DoublePanic);
+        let me = rt.now.current;
+        rt.threads[me].crash = Some(DOUBLE_PANIC);
         return;
     }
     if rt.tracing {
         note_backtrace(rt);
     }
-    let thread = &mut rt.threads[rt.current];
-    thread.unwinding = true;
-    thread.panic_before = thread.panic.replace(Panicked { message, place });
+    let me = rt.now.current;
+    let own = &mut rt.threads[me].own;
+    own.unwinding = true;
+    own.panic_before = own.panic.replace(Panicked { message, place });
 }
 
 fn note_backtrace(rt: &Runtime) {
@@ -117,7 +192,7 @@ fn note_backtrace(rt: &Runtime) {
 pub(crate) fn note_end(payload: &dyn Any) {
     let Some(engine) = Engine::try_enter() else { return };
     let message = text_of(payload);
-    let panic = &mut engine.rt().threads[engine.me()].panic;
+    let panic = &mut engine.rt().threads[engine.me()].own.panic;
     if panic.as_ref().is_none_or(|known| known.message != message) {
         *panic = Some(Panicked { message, place: None });
     }

@@ -7,11 +7,13 @@
 use std::alloc::Layout;
 
 use selvedge_core::{Effect, Fault, Mode, ObjectId};
+use selvedge_rt::{Operation, Subject, Way};
 
 use super::arena;
-use super::engine::Engine;
-use super::operation::{Operation, Subject};
-use super::runtime::{Runtime, Way};
+use super::blocks::{block_of, use_again};
+use super::freed::written_before_use;
+use super::object::address_text;
+use super::world::{Engine, Runtime, Spot};
 
 /// Blocks of a layout that are free, in the order in which they were freed.
 pub(crate) struct Pool {
@@ -25,9 +27,9 @@ struct Allocate {
     pool: ObjectId,
 }
 
-impl Operation for Allocate {
+impl Operation<Runtime> for Allocate {
     fn choices(&self, rt: &Runtime, _me: usize) -> u32 {
-        1 + rt.memory.free_blocks(self.layout).len() as u32
+        1 + rt.now.own.memory.free_blocks(self.layout).len() as u32
     }
 
     fn effect(&self, _rt: &mut Runtime, _me: usize, _choice: u32, effect: &mut Effect) {
@@ -46,7 +48,7 @@ struct Release {
     address: usize,
 }
 
-impl Operation for Release {
+impl Operation<Runtime> for Release {
     fn is_subject_to(&self) -> Subject {
         Subject::Nothing
     }
@@ -56,7 +58,7 @@ impl Operation for Release {
     }
 
     fn text(&self, rt: &Runtime, _me: usize) -> String {
-        format!("free {} bytes at {}", self.layout.size(), rt.address_text(self.address))
+        format!("free {} bytes at {}", self.layout.size(), address_text(rt, self.address))
     }
 }
 
@@ -74,79 +76,83 @@ impl super::blocks::Memory {
     }
 }
 
-impl Runtime {
-    /// Whether allocations may be steps.
-    pub(super) fn reuses(&self) -> bool {
-        self.shared.reuses && !self.shared.learned.recycled.borrow().is_empty()
-    }
+/// Whether allocations and frees of this layout are steps.
+pub(super) fn recycles(rt: &Runtime, layout: Layout) -> bool {
+    rt.shared.reuses
+        && rt.takes_steps()
+        && !rt.threads[rt.now.current].own.aborting
+        && rt.shared.recycled.borrow().contains(&(layout.size(), layout.align()))
+}
 
-    /// Whether allocations are looked at.
-    pub(super) fn looks_at_allocations(&self) -> bool {
-        self.reuses() || self.watches_block || self.shared.guards
-    }
-
-    /// Whether allocations and frees of this layout are steps.
-    pub(super) fn recycles(&self, layout: Layout) -> bool {
-        self.shared.reuses
-            && self.way == Way::Announce
-            && !self.threads[self.current].aborting
-            && self.shared.learned.recycled.borrow().contains(&(layout.size(), layout.align()))
-    }
-
-    /// A value was put into an atomic. If it is the address of a block, its layout matters.
-    #[cold]
-    fn note_published(&mut self, value: usize) {
-        let Some(block) = self.block_of(value).filter(|block| block.start == value) else { return };
-        let layout = (block.size, block.align());
-        if self.way == Way::Announce && self.shared.learned.recycled.borrow_mut().insert(layout) {
-            self.learn();
-        }
+/// A value was put into an atomic. If it is the address of a block, its layout matters.
+#[cold]
+fn note_published(rt: &mut Runtime, value: usize) {
+    let Some(block) = block_of(rt, value).filter(|block| block.start == value) else { return };
+    let layout = (block.size, block.align());
+    if rt.now.way == Way::Announce && rt.shared.recycled.borrow_mut().insert(layout) {
+        rt.learn();
     }
 }
 
-impl Engine {
-    /// A value was put into an atomic.
-    #[inline]
-    pub(crate) fn published(&self, value: u64) {
-        if self.rt().shared.reuses {
-            self.rt().note_published(value as usize);
-        }
+/// A value was put into an atomic.
+#[inline]
+pub(crate) fn published(engine: &Engine, value: u64) {
+    if engine.rt().shared.reuses {
+        note_published(engine.rt(), value as usize);
     }
+}
 
-    /// The step that a free of this block is, if it is one.
-    pub(super) fn release(&self, layout: Layout, address: usize) {
-        let rt = self.rt();
-        let pool = rt.names.pool(layout);
-        let spot = rt.threads[rt.current].spot;
-        self.visible_in_allocator(&Release { layout, pool, address }, spot);
-    }
+/// The step that a free of this block is, if it is one.
+pub(super) fn release(engine: &Engine, layout: Layout, address: usize) {
+    let rt = engine.rt();
+    let pool = rt.names.pool(layout.size(), layout.align());
+    let spot = rt.threads[rt.now.current].spot;
+    visible_in_allocator(engine, &Release { layout, pool, address }, spot);
+}
+
+/// As [`Engine::visible`], in the allocator, through which nothing may unwind: a thread that is taken down
+/// goes on to its next operation.
+fn visible_in_allocator(engine: &Engine, operation: &impl Operation<Runtime>, spot: Spot) -> u32 {
+    let me = engine.me();
+    engine.rt().threads[me].own.allocates = true;
+    let choice = engine.visible(operation, spot);
+    engine.rt().threads[me].own.allocates = false;
+    choice
+}
+
+/// Stops the running thread in the allocator, through which nothing may unwind: comes back when the thread is taken
+/// down, which then happens at its next operation.
+#[cold]
+pub(super) fn stop_in_allocator(engine: &Engine, fault: Fault) {
+    let me = engine.me();
+    engine.stop_until(fault, |rt| rt.threads[me].own.aborting);
 }
 
 /// Chooses what an allocation of checked code gives. Returns whether it is a step, and the block that was free.
 pub(super) fn choose(layout: Layout) -> (bool, Option<usize>) {
     let Some(engine) = Engine::try_enter() else { return (false, None) };
     let rt = engine.rt();
-    if !rt.recycles(layout) {
+    if !recycles(rt, layout) {
         return (false, None);
     }
-    let pool = rt.names.pool(layout);
-    let spot = rt.threads[rt.current].spot;
-    let choice = engine.visible_in_allocator(&Allocate { layout, pool }, spot) as usize;
+    let pool = rt.names.pool(layout.size(), layout.align());
+    let spot = rt.threads[rt.now.current].spot;
+    let choice = visible_in_allocator(&engine, &Allocate { layout, pool }, spot) as usize;
     let rt = engine.rt();
     let chosen = choice.checked_sub(1).and_then(|index| {
-        let pool = rt.memory.pools.iter_mut().find(|pool| pool.layout == layout)?;
+        let pool = rt.now.own.memory.pools.iter_mut().find(|pool| pool.layout == layout)?;
         (index < pool.free.len()).then(|| pool.free.remove(index))
     });
     if let Some(address) = chosen {
-        if let Some(violation) = rt.written_before_use(address) {
-            engine.stop_in_allocator(Fault::Violation(violation));
+        if let Some(violation) = written_before_use(rt, address) {
+            stop_in_allocator(&engine, Fault::Violation(violation));
         }
-        engine.rt().use_again(address);
+        use_again(engine.rt(), address);
         arena::use_again(address);
     }
     engine.note(|rt| match chosen {
         Some(address) => {
-            let place = rt.address_text(address);
+            let place = address_text(rt, address);
             format!("allocate {} bytes: {place} again", layout.size())
         }
         None => format!("allocate {} bytes", layout.size()),

@@ -8,11 +8,11 @@
 use std::backtrace::Backtrace;
 
 use selvedge_core::{Place, Violation};
+use selvedge_rt::World;
 
 use super::arena::{self, Lies};
-use super::engine::Engine;
-use super::operation::Spot;
-use super::runtime::{Runtime, place};
+use super::blocks::block_around;
+use super::world::{Engine, Runtime, Rust, Spot};
 
 /// A block as all executions name it: the thread that allocates it, and how much it allocated before.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -101,7 +101,7 @@ impl AboutBlock {
             if known.is_none() && happened.spot.is_some() && happened.event != Event::Used {
                 text.push_str(", after this operation");
             }
-            match known.or_else(|| happened.spot.map(place)) {
+            match known.or_else(|| happened.spot.map(Rust::place)) {
                 Some(place) => {
                     violation.places.push(place);
                     let number = violation.places.len();
@@ -116,52 +116,50 @@ impl AboutBlock {
     }
 }
 
-impl Runtime {
-    /// Captures the calls to the allocator, if they are about the block that is watched.
-    #[cold]
-    fn capture(&self, address: usize, into: impl FnOnce(&mut Watched, Backtrace)) {
-        let mut watched = self.shared.watched.borrow_mut();
-        if let Some(watched) = &mut *watched
-            && watched.block.is_some()
-            && watched.block == BlockName::of(address)
-        {
-            into(watched, Backtrace::force_capture());
-        }
+/// Captures the calls to the allocator, if they are about the block that is watched.
+#[cold]
+fn capture(rt: &Runtime, address: usize, into: impl FnOnce(&mut Watched, Backtrace)) {
+    let mut watched = rt.shared.watched.borrow_mut();
+    if let Some(watched) = &mut *watched
+        && watched.block.is_some()
+        && watched.block == BlockName::of(address)
+    {
+        into(watched, Backtrace::force_capture());
     }
+}
 
-    /// The running thread frees what lies at an address, or would if that were not wrong.
-    #[cold]
-    pub(super) fn watch_free(&self, address: usize, is_wrong: bool) {
-        if !is_wrong {
-            return self.capture(address, |watched, calls| watched.freed = Some(calls));
-        }
-        if let Some(watched) = &mut *self.shared.watched.borrow_mut() {
-            watched.wrong_free.get_or_insert_with(Backtrace::force_capture);
-        }
+/// The running thread frees what lies at an address, or would if that were not wrong.
+#[cold]
+pub(super) fn watch_free(rt: &Runtime, address: usize, is_wrong: bool) {
+    if !is_wrong {
+        return capture(rt, address, |watched, calls| watched.freed = Some(calls));
     }
-
-    /// The running thread accesses the freed block at an address: called in a signal handler, which that access raised, so
-    /// that no lock of the allocator is held.
-    #[cold]
-    pub(super) fn watch_access(&self, address: usize) {
-        if let Some((_, block)) = self.block_around(address) {
-            self.capture(block.start, |watched, calls| watched.accessed = Some(calls));
-        }
+    if let Some(watched) = &mut *rt.shared.watched.borrow_mut() {
+        watched.wrong_free.get_or_insert_with(Backtrace::force_capture);
     }
+}
 
-    /// A step was taken: looks whether its code wrote to the block that is watched.
-    #[cold]
-    pub(super) fn watch_step(&self, number: usize) {
-        let Some(position) = self.log.len().checked_sub(1) else { return };
-        let mut watched = self.shared.watched.borrow_mut();
-        if let Some(watched) = &mut *watched
-            && watched.written.is_none()
-            && let Some(changed) = self.memory.changed()
-            && BlockName::of(changed.address) == watched.block
-        {
-            let (thread, spot) = (self.thread_name(number), self.log[position].spot);
-            watched.written = Some(Written { position, thread, spot });
-        }
+/// The running thread accesses the freed block at an address: called in a signal handler, which that access raised, so
+/// that no lock of the allocator is held.
+#[cold]
+pub(super) fn watch_access(rt: &Runtime, address: usize) {
+    if let Some((_, block)) = block_around(rt, address) {
+        capture(rt, block.start, |watched, calls| watched.accessed = Some(calls));
+    }
+}
+
+/// A step was taken: looks whether its code wrote to the block that is watched.
+#[cold]
+pub(super) fn watch_step(rt: &Runtime, number: usize) {
+    let Some(position) = rt.log.len().checked_sub(1) else { return };
+    let mut watched = rt.shared.watched.borrow_mut();
+    if let Some(watched) = &mut *watched
+        && watched.written.is_none()
+        && let Some(changed) = rt.now.own.memory.changed()
+        && BlockName::of(changed.address) == watched.block
+    {
+        let (thread, spot) = (rt.thread_name(number), rt.log[position].spot);
+        watched.written = Some(Written { position, thread, spot });
     }
 }
 
@@ -169,8 +167,8 @@ impl Runtime {
 #[cold]
 pub(super) fn note_allocated(address: usize) {
     if let Some(engine) = Engine::try_enter()
-        && engine.rt().watches_block
+        && engine.rt().shared.watches_block()
     {
-        engine.rt().capture(address, |watched, calls| watched.allocated = Some(calls));
+        capture(engine.rt(), address, |watched, calls| watched.allocated = Some(calls));
     }
 }

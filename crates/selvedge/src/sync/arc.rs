@@ -20,9 +20,10 @@ use std::sync::Arc as Std;
 
 use selvedge_core::{Mode, ObjectId};
 
+use crate::rt::blocks::give_up_reference;
+use crate::rt::counted::{is_counted, last_drop, learn};
 use crate::rt::object::content_object;
-use crate::rt::runtime::{Runtime, Way};
-use crate::rt::{Engine, Spot, Touch};
+use crate::rt::{Engine, Observed, Spot, Touch};
 
 pub use weak::Weak;
 
@@ -38,34 +39,11 @@ pub struct Arc<T: ?Sized> {
     made: Spot,
 }
 
-/// Dropping a content did something visible.
-pub(crate) fn note_visible_drop(rt: &mut Runtime) {
-    let me = rt.current;
-    let dropped = std::mem::take(&mut rt.threads[me].dropping);
-    for &content in &dropped {
-        learn(rt, content);
-    }
-    rt.threads[me].dropping = dropped;
-}
-
-/// What is left of an execution that is over teaches nothing: the search would find itself in another one.
-fn learn(rt: &Runtime, content: &'static str) {
-    if rt.way == Way::Announce && rt.shared.learned.counted.borrow_mut().insert(content) {
-        rt.learn();
-    }
-}
-
 /// From now on the count of this content matters.
 fn learn_of<T: ?Sized>() {
     if let Some(engine) = Engine::try_enter() {
         learn(engine.rt(), std::any::type_name::<T>());
     }
-}
-
-/// Whether the count of this content is part of the search.
-pub(crate) fn is_counted<T: ?Sized>(rt: &Runtime) -> bool {
-    let counted = rt.shared.learned.counted.borrow();
-    !counted.is_empty() && counted.contains(std::any::type_name::<T>())
 }
 
 /// Both counts as one number. Once nothing keeps the content, nobody can tell its weak references.
@@ -119,7 +97,7 @@ impl<T: ?Sized> Counted<'_, T> {
 
     fn touch(&self, engine: &Engine, mode: Mode, verb: &'static str, spot: Spot) -> ObjectId {
         let object = self.object(engine);
-        engine.visible(&Touch { object, mode, plain: false, verb, order: None }, spot);
+        engine.visible(&Touch { object, mode, verb, order: None }, spot);
         object
     }
 
@@ -132,7 +110,7 @@ impl<T: ?Sized> Counted<'_, T> {
         let found = (self.counts)();
         let now = found.saturating_add_signed(by);
         let now = if now >> 32 == 0 { 0 } else { now };
-        engine.saw(object, Mode::Read, found, now);
+        engine.observed(object, Observed::Value { look: Mode::Read, found, left: now });
     }
 }
 
@@ -349,7 +327,7 @@ impl<T: ?Sized> Arc<T> {
 
 fn track(address: usize, spot: Spot) {
     if let Some(engine) = Engine::try_enter() {
-        engine.rt().leaks.add(address, "an Arc", spot);
+        engine.rt().now.leaks.add(address, "an Arc", spot);
     }
 }
 
@@ -359,7 +337,7 @@ fn counts_of<T: ?Sized>(inner: &Std<T>) -> u64 {
 
 /// Where the first reference to the content at an address was made.
 fn made_at(address: usize) -> Option<Spot> {
-    Engine::try_enter()?.rt().leaks.made_at(address)
+    Engine::try_enter()?.rt().now.leaks.made_at(address)
 }
 
 /// A reference goes, maybe without a step: what it refers to is not freed before.
@@ -367,13 +345,13 @@ fn give_up<T: ?Sized>(address: usize) {
     if let Some(engine) = Engine::try_enter()
         && !is_counted::<T>(engine.rt())
     {
-        engine.rt().give_up_reference(address);
+        give_up_reference(engine.rt(), address);
     }
 }
 
 fn freed(address: usize) {
     if let Some(engine) = Engine::try_enter() {
-        engine.rt().leaks.remove(address);
+        engine.rt().now.leaks.remove(address);
     }
 }
 
@@ -402,35 +380,6 @@ impl<T: ?Sized> Drop for Arc<T> {
         }
         freed(pointer.cast::<u8>() as usize);
         last_drop::<T>(|| drop(inner));
-    }
-}
-
-/// Runs `drops`, which drops a content that several could. If that does something visible, it matters from
-/// now on who does it.
-pub(crate) fn last_drop<T: ?Sized>(drops: impl FnOnce()) {
-    let content = std::any::type_name::<T>();
-    let mark = |on: bool| {
-        let engine = Engine::try_enter()?;
-        let rt = engine.rt();
-        if is_counted::<T>(rt) {
-            return None;
-        }
-        let thread = &mut rt.threads[rt.current];
-        match on {
-            true => thread.dropping.push(content),
-            false => _ = thread.dropping.pop(),
-        }
-        Some(thread.arena.filled())
-    };
-    // While it is dropped, something may turn out to be visible: then nothing is taken back.
-    let before = mark(true);
-    drops();
-    // Whoever allocated something has its next blocks elsewhere.
-    if let Some(after) = mark(false)
-        && before != Some(after)
-        && let Some(engine) = Engine::try_enter()
-    {
-        learn(engine.rt(), content);
     }
 }
 

@@ -6,8 +6,7 @@ use std::panic::Location;
 
 use selvedge_core::{Effect, Flexibility, Mode, ObjectId};
 
-use crate::rt::runtime::Runtime;
-use crate::rt::{Engine, Header, Operation, Restorer};
+use crate::rt::{Engine, Header, Observed, Operation, Restorer, Runtime};
 
 /// Lets several threads wait for each other, as [`std::sync::Barrier`]. The last to come leads.
 pub struct Barrier {
@@ -83,7 +82,7 @@ impl Barrier {
             engine.visible(&Pass { barrier: arrivals, end, state, round }, spot);
             engine.note(|rt| format!("pass {}", rt.object_name(arrivals)));
         }
-        engine.heard(arrivals, u64::from(leads));
+        engine.observed(arrivals, Observed::Heard(u64::from(leads)));
         BarrierWaitResult(leads)
     }
 }
@@ -103,7 +102,7 @@ struct Arrive<'a> {
     state: &'a Cell<Arrivals>,
 }
 
-impl Operation for Arrive<'_> {
+impl Operation<Runtime> for Arrive<'_> {
     fn effect(&self, _rt: &mut Runtime, _me: usize, _choice: u32, effect: &mut Effect) {
         let Arrivals { arrived, round } = self.state.get();
         effect.footprint.add(self.arrivals, Mode::Update);
@@ -126,7 +125,7 @@ struct Pass<'a> {
     round: u32,
 }
 
-impl Operation for Pass<'_> {
+impl Operation<Runtime> for Pass<'_> {
     fn is_enabled(&self, _rt: &Runtime, _me: usize) -> bool {
         self.state.get().round != self.round
     }

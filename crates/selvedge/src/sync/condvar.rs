@@ -11,8 +11,7 @@ use smallvec::SmallVec;
 use super::lock::{Acquire, Hold, Lock};
 use super::mutex::{Mutex, MutexGuard};
 use super::{LockResult, PoisonError};
-use crate::rt::runtime::{Runtime, State};
-use crate::rt::{Engine, Header, Operation, Restorer, Spot};
+use crate::rt::{Engine, Header, Observed, Operation, Restorer, Runtime, Spot, State};
 
 /// A condition variable, as [`std::sync::Condvar`]. Waits may end without reason, as there: see
 /// [`Builder::spurious`](crate::Builder::spurious).
@@ -102,7 +101,6 @@ impl Condvar {
     ///
     /// # Errors
     /// With the guard, if the mutex is poisoned.
-    #[inline(always)]
     #[track_caller]
     pub fn wait_timeout<'a, T: ?Sized>(
         &self,
@@ -126,7 +124,6 @@ impl Condvar {
     ///
     /// # Errors
     /// With the guard, if the mutex is poisoned.
-    #[inline(always)]
     #[track_caller]
     pub fn wait_timeout_while<'a, T: ?Sized>(
         &self,
@@ -156,7 +153,6 @@ impl Condvar {
     }
 
     /// Waits until it is woken, or its time is up; gives the mutex, which is held, and whether it is.
-    #[inline(always)]
     fn wait_timed<'a, T: ?Sized>(
         &self,
         guard: MutexGuard<'a, T>,
@@ -166,14 +162,13 @@ impl Condvar {
         let timed_out = end == End::TimeIsUp;
         if timed_out {
             // Whoever waits in a loop, and whose time is up each time, need not go round for nothing.
-            Engine::enter().spin("wait with a timeout", spot);
+            Engine::enter().pause("wait with a timeout", spot);
             mutex.acquire_again(spot);
         }
         (mutex, timed_out)
     }
 
     /// Waits; gives the mutex, which is not held if the time was up.
-    #[inline(never)]
     fn wait_at<'a, T: ?Sized>(
         &self,
         guard: MutexGuard<'a, T>,
@@ -187,8 +182,7 @@ impl Condvar {
         let condition = self.object(&engine);
         let choice = engine.visible(&Wait { condition, mutex: object, timed }, spot);
         self.check_mutex(&engine, condition, object, spot);
-        let changed = engine.may_have_changed(object, mutex.data());
-        lock.released(&engine, object, Hold::Alone, changed);
+        lock.released(&engine, object, Hold::Alone, Observed::Gave(mutex.content()));
         let end = if choice == 1 { End::TimeIsUp } else { End::Woken };
         if end == End::TimeIsUp {
             engine.note(|rt| format!("wait {}: the time will be up", rt.object_name(condition)));
@@ -197,12 +191,12 @@ impl Condvar {
             self.waiters.borrow_mut().push((me, object));
             self.waiters.borrow_mut().sort_unstable();
             // For those who notify in a loop.
-            engine.changed(condition, Mode::Probe);
+            engine.observed(condition, Observed::Changed(Mode::Probe));
             engine.note(|rt| format!("wait {}", rt.object_name(condition)));
             engine.park(&Woken { condition, mutex: object, lock, timed }, spot);
             self.waiters.borrow_mut().retain(|&mut (waiter, _)| waiter != me);
             lock.acquired(&engine, object, Hold::Alone, spot);
-            engine.took(object, mutex.data());
+            engine.observed(object, Observed::Took(mutex.content()));
             engine.note(|rt| {
                 let (condition, mutex) = (rt.object_name(condition), rt.object_name(object));
                 format!("woken by {condition}, lock {mutex}")
@@ -240,8 +234,8 @@ impl Condvar {
         let woken = chosen(&self.waiters, all, choice);
         self.waiters.borrow_mut().retain(|(waiter, _)| !woken.contains(waiter));
         match woken.is_empty() {
-            true => engine.looked(condition, Mode::Probe),
-            false => engine.changed(condition, Mode::Probe),
+            true => engine.observed(condition, Observed::Looked(Mode::Probe)),
+            false => engine.observed(condition, Observed::Changed(Mode::Probe)),
         }
         for &waiter in &woken {
             engine.rt().threads[waiter].state = State::Ready;
@@ -255,17 +249,14 @@ impl Condvar {
     }
 }
 
-/// How a wait ended. As wide as a register: the frame of a loop must have nothing in it that the engine left
-/// beside the answer.
+/// How a wait ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(u32)]
 enum End {
     Woken,
     TimeIsUp,
 }
 
 /// A wait may end without a notification: the mutex is given up and taken again. `Err`: it does not.
-#[inline(never)]
 fn wakes_without_reason<'a, T: ?Sized>(
     guard: MutexGuard<'a, T>,
     spot: Spot,
@@ -310,7 +301,7 @@ struct Wait {
     timed: bool,
 }
 
-impl Operation for Wait {
+impl Operation<Runtime> for Wait {
     fn choices(&self, _rt: &Runtime, _me: usize) -> u32 {
         if self.timed { 2 } else { 1 }
     }
@@ -339,14 +330,14 @@ struct Woken<'a> {
     timed: bool,
 }
 
-impl Operation for Woken<'_> {
+impl Operation<Runtime> for Woken<'_> {
     fn is_enabled(&self, rt: &Runtime, me: usize) -> bool {
         Acquire { object: self.mutex, lock: self.lock, hold: Hold::Alone }.is_enabled(rt, me)
     }
 
     fn effect(&self, rt: &mut Runtime, me: usize, _choice: u32, effect: &mut Effect) {
         effect.footprint.add(self.mutex, Mode::Acquire);
-        effect.footprint.add(rt.threads[me].wake, Mode::Woken);
+        effect.footprint.add(rt.known[me].wake, Mode::Woken);
         effect.flexibility = Flexibility::Lock;
     }
 
@@ -373,7 +364,7 @@ struct Notify<'a> {
     all: bool,
 }
 
-impl Operation for Notify<'_> {
+impl Operation<Runtime> for Notify<'_> {
     fn choices(&self, _rt: &Runtime, _me: usize) -> u32 {
         match self.all {
             true => 1,
@@ -384,7 +375,7 @@ impl Operation for Notify<'_> {
     fn effect(&self, rt: &mut Runtime, _me: usize, choice: u32, effect: &mut Effect) {
         effect.footprint.add(self.condition, Mode::Signal);
         for waiter in chosen(self.waiters, self.all, choice) {
-            effect.footprint.add(rt.threads[waiter].wake, Mode::Wake);
+            effect.footprint.add(rt.known[waiter].wake, Mode::Wake);
         }
         effect.flexibility = Flexibility::Conditional;
     }

@@ -8,7 +8,7 @@ use selvedge_core::{Mode, ObjectId};
 
 use super::lock::{Hold, Lock, Poison, TouchPoison};
 use super::{LockResult, PoisonError, TryLockError, TryLockResult};
-use crate::rt::{Engine, Header, Restorer, Spot, is_unwinding};
+use crate::rt::{Content, Engine, Header, Observed, Restorer, Spot, is_unwinding};
 
 /// Data behind a lock.
 pub(super) struct Guarded<T: ?Sized> {
@@ -19,27 +19,18 @@ pub(super) struct Guarded<T: ?Sized> {
     data: UnsafeCell<T>,
 }
 
-/// What a guard knows about how it was taken. All bytes of it are written: what the engine left in others
-/// would be in the frame of a loop, and would differ from turn to turn.
+/// What a guard knows about how it was taken.
 #[derive(Clone, Copy)]
 pub(super) struct Taken {
     hold: Hold,
-    thread: Thread,
+    /// Whether the thread was unwinding.
+    unwound: bool,
     spot: Spot,
-}
-
-/// What a thread did when it took a lock.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(u32)]
-enum Thread {
-    Ran,
-    Unwound,
 }
 
 impl Taken {
     pub(super) fn new(hold: Hold, spot: Spot) -> Self {
-        let thread = if is_unwinding() { Thread::Unwound } else { Thread::Ran };
-        Self { hold, thread, spot }
+        Self { hold, unwound: is_unwinding(), spot }
     }
 
     pub(super) fn spot(self) -> Spot {
@@ -75,55 +66,58 @@ impl<T: ?Sized> Guarded<T> {
         self.data.get()
     }
 
-    // As the functions in `rt/spin.rs`: what differs from turn to turn of a loop must not be left in the
-    // frame of its function.
+    /// The data, as memory.
+    pub(super) fn content(&self) -> Content {
+        let data = self.data.get();
+        // SAFETY: the data lies in the lock; only its length is asked for.
+        Content { address: data.cast::<u8>() as usize, length: unsafe { size_of_val(&*data) } }
+    }
 
     /// Waits for the lock and takes it.
-    #[inline(never)]
     pub(super) fn acquire(&self, hold: Hold, spot: Spot) -> Taken {
         let engine = Engine::enter();
         let object = self.object(&engine);
         self.lock.acquire(&engine, object, hold, spot);
-        engine.took(object, self.data.get());
+        engine.observed(object, Observed::Took(self.content()));
         Taken::new(hold, spot)
     }
 
     /// Takes the lock if it is free.
-    #[inline(never)]
     pub(super) fn try_acquire(&self, hold: Hold, spot: Spot) -> Option<Taken> {
         let engine = Engine::enter();
         let object = self.object(&engine);
         let is_free = self.lock.try_acquire(&engine, object, hold, spot);
         is_free.then(|| {
-            engine.took(object, self.data.get());
+            engine.observed(object, Observed::Took(self.content()));
             Taken::new(hold, spot)
         })
     }
 
     /// Gives the lock up. A thread that panicked while it had it alone leaves poison, and others can see
     /// that before the lock is free.
-    #[inline(never)]
     pub(super) fn release(&self, taken: Taken) {
-        let poisons = taken.hold != Hold::Read && taken.thread == Thread::Ran && is_unwinding();
+        let poisons = taken.hold != Hold::Read && !taken.unwound && is_unwinding();
         let Some(engine) = Engine::try_enter() else { return };
         let object = self.object(&engine);
         // A thread that is taken down did not panic: destructors that come next find no poison.
-        let poisons = poisons && !engine.rt().threads[engine.me()].aborting;
+        let poisons = poisons && !engine.rt().threads[engine.me()].own.aborting;
         if poisons {
             self.touch_poison(Poison::Leave, taken.spot);
             self.lock.poison();
         }
-        let may_have_changed = || engine.may_have_changed(object, self.data.get());
-        let changed = taken.hold != Hold::Read && (poisons || may_have_changed());
-        self.lock.release(&engine, object, taken.hold, changed, taken.spot);
+        let left = match taken.hold {
+            Hold::Read => Observed::Inside,
+            Hold::Alone | Hold::Write if poisons => Observed::Changed(Mode::Probe),
+            Hold::Alone | Hold::Write => Observed::Gave(self.content()),
+        };
+        self.lock.release(&engine, object, taken.hold, left, taken.spot);
     }
 
     /// Goes on reading; no writer comes in between.
     pub(super) fn downgrade(&self, spot: Spot) -> Taken {
         if let Some(engine) = Engine::try_enter() {
             let object = self.object(&engine);
-            let changed = engine.may_have_changed(object, self.data.get());
-            self.lock.downgrade(&engine, object, changed, spot);
+            self.lock.downgrade(&engine, object, Observed::Gave(self.content()), spot);
         }
         Taken::new(Hold::Read, spot)
     }
@@ -155,8 +149,10 @@ impl<T: ?Sized> Guarded<T> {
             let poison = self.header.part(&engine, lock, "poison", 1);
             engine.visible(&TouchPoison { lock, poison, what }, spot);
             match what {
-                Poison::Look => engine.looked(poison, Mode::Read),
-                Poison::Leave | Poison::Clear => engine.changed(poison, Mode::Read),
+                Poison::Look => engine.observed(poison, Observed::Looked(Mode::Read)),
+                Poison::Leave | Poison::Clear => {
+                    engine.observed(poison, Observed::Changed(Mode::Read))
+                }
             }
         }
     }

@@ -1,33 +1,41 @@
 //! Taking and giving up locks: the operations behind mutexes and reader-writer locks.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::num::NonZero;
 
 use selvedge_core::{Effect, Flexibility, Mode, ObjectId, ViolationKind};
-use smallvec::SmallVec;
 
-use crate::rt::runtime::{Found, Runtime, Wants};
-use crate::rt::{Engine, Operation, Spot, Subject, Touch, Waits, is_unwinding};
+use crate::rt::{
+    Engine, Found, Observed, Operation, Runtime, Spot, Subject, Touch, Waits, Wants, is_unwinding,
+};
 
 /// The state of a lock. It lives in the lock itself.
 pub(crate) struct Lock {
-    /// Who holds it for writing, counted from 1: nothing is left of who held it before.
-    owner: Cell<Option<NonZero<u32>>>,
-    /// Who holds it for reading, as often as they do, and how many these are.
-    readers: RefCell<SmallVec<[u32; 4]>>,
+    /// Who holds it for writing.
+    owner: Cell<Option<Holder>>,
+    /// How often it is held for reading.
     reading: Cell<u32>,
     poisoned: Cell<bool>,
     /// How many writers said that they wait; see `waiting_writers.rs`.
     pub(super) waiting: Cell<u32>,
 }
 
-fn owner(thread: usize) -> Option<NonZero<u32>> {
-    NonZero::new(thread as u32 + 1)
+/// A thread that holds a lock, by its number counted from 1.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Holder(NonZero<u32>);
+
+impl Holder {
+    fn new(thread: usize) -> Self {
+        Self(NonZero::<u32>::MIN.saturating_add(thread as u32))
+    }
+
+    fn thread(self) -> usize {
+        self.0.get() as usize - 1
+    }
 }
 
 /// How a lock is taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u32)]
 pub(crate) enum Hold {
     /// A mutex.
     Alone,
@@ -58,7 +66,6 @@ impl Lock {
     pub(crate) const fn new() -> Self {
         Self {
             owner: Cell::new(None),
-            readers: RefCell::new(SmallVec::new_const()),
             reading: Cell::new(0),
             poisoned: Cell::new(false),
             waiting: Cell::new(0),
@@ -68,7 +75,6 @@ impl Lock {
     /// As it was made: for static locks.
     pub(crate) fn reset(&self) {
         self.owner.set(None);
-        *self.readers.borrow_mut() = SmallVec::new();
         self.reading.set(0);
         self.poisoned.set(false);
         self.waiting.set(0);
@@ -98,13 +104,9 @@ impl Lock {
 
     /// Whether taking it would wait for the thread itself.
     #[inline]
-    pub(super) fn is_own(&self, hold: Hold, me: usize) -> bool {
-        self.owner.get() == owner(me)
-            || (hold == Hold::Write && self.reading.get() > 0 && self.is_reader(me))
-    }
-
-    fn is_reader(&self, me: usize) -> bool {
-        self.readers.borrow().contains(&(me as u32))
+    pub(super) fn is_own(&self, rt: &Runtime, object: ObjectId, hold: Hold, me: usize) -> bool {
+        self.owner.get() == Some(Holder::new(me))
+            || (hold == Hold::Write && self.is_read() && rt.now.leaks.is_held_by(object, me))
     }
 
     /// Whether somebody holds it for reading.
@@ -112,52 +114,26 @@ impl Lock {
         self.reading.get() > 0
     }
 
-    pub(super) fn holders(&self) -> Vec<usize> {
-        let mut holders: Vec<usize> = self
-            .owner
-            .get()
-            .map(|owner| owner.get() - 1)
-            .into_iter()
-            .chain(self.readers.borrow().iter().copied())
-            .map(|holder| holder as usize)
-            .collect();
-        holders.sort_unstable();
-        holders.dedup();
-        holders
+    pub(super) fn holders(&self, rt: &Runtime, object: ObjectId) -> Vec<usize> {
+        match self.owner.get() {
+            Some(owner) => vec![owner.thread()],
+            None => rt.now.leaks.holders(object),
+        }
     }
 
     #[inline]
     fn take(&self, hold: Hold, me: usize) {
         match hold {
-            Hold::Alone | Hold::Write => self.owner.set(owner(me)),
-            Hold::Read => self.add_reader(me),
+            Hold::Alone | Hold::Write => self.owner.set(Some(Holder::new(me))),
+            Hold::Read => self.reading.set(self.reading.get() + 1),
         }
     }
 
     #[inline]
-    fn give_up(&self, hold: Hold, me: usize) {
+    fn give_up(&self, hold: Hold) {
         match hold {
             Hold::Alone | Hold::Write => self.owner.set(None),
-            Hold::Read => self.remove_reader(me),
-        }
-    }
-
-    fn add_reader(&self, me: usize) {
-        let mut readers = self.readers.borrow_mut();
-        readers.push(me as u32);
-        self.reading.set(readers.len() as u32);
-    }
-
-    fn remove_reader(&self, me: usize) {
-        let mut readers = self.readers.borrow_mut();
-        // A guard may end in another thread than it began.
-        let mine = readers.iter().position(|&reader| reader == me as u32).unwrap_or(0);
-        if let Some(last) = readers.len().checked_sub(1) {
-            readers.swap(mine, last);
-            // Nothing is left of it.
-            readers[last] = 0;
-            readers.pop();
-            self.reading.set(last as u32);
+            Hold::Read => self.reading.set(self.reading.get().saturating_sub(1)),
         }
     }
 
@@ -192,7 +168,7 @@ impl Lock {
     #[inline]
     pub(crate) fn acquired(&self, engine: &Engine, object: ObjectId, hold: Hold, spot: Spot) {
         let me = engine.me();
-        if self.is_own(hold, me) && !is_unwinding() {
+        if self.is_own(engine.rt(), object, hold, me) && !is_unwinding() {
             self.refuse(engine, object, hold, spot);
         }
         // One that says that it waits would do so elsewhere.
@@ -200,26 +176,19 @@ impl Lock {
             engine.found(object, self.found(Wants::Lock(hold.mode())));
         }
         self.take(hold, me);
-        engine.rt().leaks.hold(object, me, spot);
-        if engine.watches() {
-            self.note_acquired(engine, object);
-        }
-    }
-
-    #[inline(never)]
-    fn note_acquired(&self, engine: &Engine, object: ObjectId) {
+        engine.rt().now.leaks.hold(object, me, spot);
         self.note_state(engine, object);
-        engine.looked_inside(object);
+        engine.observed(object, Observed::Inside);
         if self.is_poisoned() {
-            engine.heard(object, 1);
+            engine.observed(object, Observed::Heard(1));
         }
     }
 
     #[cold]
     fn refuse(&self, engine: &Engine, object: ObjectId, hold: Hold, spot: Spot) -> ! {
         let rt = engine.rt();
-        let (me, name) = (rt.thread_name(rt.current), rt.object_name(object));
-        let held = rt.leaks.held_at(object, rt.current);
+        let (me, name) = (rt.thread_name(rt.now.current), rt.object_name(object));
+        let held = rt.now.leaks.held_at(object, rt.now.current);
         let message = format!(
             "{me} takes {name} again ({}), which it holds already: it would wait for itself",
             hold.verb()
@@ -251,16 +220,17 @@ impl Lock {
         if free {
             self.take(hold, me);
             self.note_state(engine, object);
-            engine.rt().leaks.hold(object, me, spot);
+            engine.rt().now.leaks.hold(object, me, spot);
         }
-        match free || self.is_own(hold, me) {
-            true => engine.looked_inside(object),
-            false => engine.looked(object, Mode::Probe),
+        match free || self.is_own(engine.rt(), object, hold, me) {
+            true => engine.observed(object, Observed::Inside),
+            false => engine.observed(object, Observed::Looked(Mode::Probe)),
         }
         if !free {
             engine.only_looked(object, spot);
         }
-        engine.heard(object, u64::from(free) + 2 * u64::from(self.is_poisoned()));
+        engine
+            .observed(object, Observed::Heard(u64::from(free) + 2 * u64::from(self.is_poisoned())));
         engine.note(|rt| {
             let result = match free {
                 true => "taken",
@@ -272,57 +242,50 @@ impl Lock {
         free
     }
 
-    /// Gives it up. `changed`: whether what it guards may have been changed, or it was poisoned.
+    /// Gives it up. `left`: what became of what it guards.
     #[inline]
     pub(crate) fn release(
         &self,
         engine: &Engine,
         object: ObjectId,
         hold: Hold,
-        changed: bool,
+        left: Observed,
         spot: Spot,
     ) {
         let (mode, verb) = match hold {
             Hold::Alone | Hold::Write => (Mode::Release, "unlock"),
             Hold::Read => (Mode::ShareRelease, "unlock (read)"),
         };
-        engine.visible(&Touch { object, mode, plain: false, verb, order: None }, spot);
-        self.released(engine, object, hold, changed);
+        engine.visible(&Touch { object, mode, verb, order: None }, spot);
+        self.released(engine, object, hold, left);
     }
 
     /// Goes on with it for reading, in one step.
-    pub(crate) fn downgrade(&self, engine: &Engine, object: ObjectId, changed: bool, spot: Spot) {
+    pub(crate) fn downgrade(&self, engine: &Engine, object: ObjectId, left: Observed, spot: Spot) {
         let (mode, verb) = (Mode::Update, "downgrade");
-        engine.visible(&Touch { object, mode, plain: false, verb, order: None }, spot);
-        self.released(engine, object, Hold::Write, changed);
+        engine.visible(&Touch { object, mode, verb, order: None }, spot);
+        self.released(engine, object, Hold::Write, left);
         self.take(Hold::Read, engine.me());
         self.note_state(engine, object);
-        engine.rt().leaks.hold(object, engine.me(), spot);
+        engine.rt().now.leaks.hold(object, engine.me(), spot);
     }
 
     #[inline]
-    pub(crate) fn released(&self, engine: &Engine, object: ObjectId, hold: Hold, changed: bool) {
+    pub(crate) fn released(&self, engine: &Engine, object: ObjectId, hold: Hold, left: Observed) {
         let me = engine.me();
         engine.found(object, self.found(Wants::Nothing));
-        self.give_up(hold, me);
-        engine.rt().leaks.let_go(object, me);
-        if engine.watches() {
-            self.note_released(engine, object, changed);
-        }
-    }
-
-    #[inline(never)]
-    fn note_released(&self, engine: &Engine, object: ObjectId, changed: bool) {
+        self.give_up(hold);
+        engine.rt().now.leaks.let_go(object, me);
         self.note_state(engine, object);
-        match changed {
-            true => engine.changed(object, Mode::Probe),
-            false => engine.looked_inside(object),
-        }
+        engine.observed(object, left);
     }
 
     /// For those who tried to take it in vain, in a loop.
     fn note_state(&self, engine: &Engine, object: ObjectId) {
-        engine.is_held(object, self.owner.get().is_some(), self.reading.get() > 0);
+        engine.observed(
+            object,
+            Observed::Held { written: self.owner.get().is_some(), read: self.reading.get() > 0 },
+        );
     }
 }
 
@@ -333,21 +296,21 @@ pub(crate) struct Acquire<'a> {
     pub(crate) hold: Hold,
 }
 
-impl Operation for Acquire<'_> {
+impl Operation<Runtime> for Acquire<'_> {
     #[inline]
     fn is_subject_to(&self) -> Subject {
         Subject::Waiting
     }
 
     #[inline]
-    fn is_enabled(&self, _rt: &Runtime, me: usize) -> bool {
+    fn is_enabled(&self, rt: &Runtime, me: usize) -> bool {
         // Taking it twice shows at once.
-        self.lock.is_free(self.hold) || self.lock.is_own(self.hold, me)
+        self.lock.is_free(self.hold) || self.lock.is_own(rt, self.object, self.hold, me)
     }
 
     #[inline]
-    fn effect(&self, _rt: &mut Runtime, me: usize, _choice: u32, effect: &mut Effect) {
-        if self.lock.is_own(self.hold, me) {
+    fn effect(&self, rt: &mut Runtime, me: usize, _choice: u32, effect: &mut Effect) {
+        if self.lock.is_own(rt, self.object, self.hold, me) {
             effect.footprint.add(self.object, Mode::Probe);
             return;
         }
@@ -363,7 +326,10 @@ impl Operation for Acquire<'_> {
     }
 
     fn waits_for(&self, rt: &Runtime, _me: usize) -> Option<(String, Vec<usize>)> {
-        Some((format!("waits for {}", rt.object_name(self.object)), self.lock.holders()))
+        Some((
+            format!("waits for {}", rt.object_name(self.object)),
+            self.lock.holders(rt, self.object),
+        ))
     }
 
     fn waits(&self) -> Waits {
@@ -384,7 +350,7 @@ impl TryAcquire<'_> {
     }
 }
 
-impl Operation for TryAcquire<'_> {
+impl Operation<Runtime> for TryAcquire<'_> {
     fn choices(&self, _rt: &Runtime, _me: usize) -> u32 {
         if self.is_open() { 2 } else { 1 }
     }
@@ -431,7 +397,7 @@ pub(super) enum Poison {
     Clear,
 }
 
-impl Operation for TouchPoison {
+impl Operation<Runtime> for TouchPoison {
     fn effect(&self, _rt: &mut Runtime, _me: usize, _choice: u32, effect: &mut Effect) {
         let mode = if self.what == Poison::Look { Mode::Read } else { Mode::Write };
         effect.footprint.add(self.poison, mode);

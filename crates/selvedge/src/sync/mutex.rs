@@ -10,7 +10,7 @@ use selvedge_core::ObjectId;
 use super::guarded::{Guarded, Taken, changes_data, shows_data};
 use super::lock::{Hold, Lock};
 use super::{LockResult, TryLockError, TryLockResult};
-use crate::rt::{Engine, Spot};
+use crate::rt::{Content, Engine, Spot};
 
 /// A mutual exclusion lock, as [`std::sync::Mutex`].
 pub struct Mutex<T: ?Sized> {
@@ -79,9 +79,9 @@ impl<T: ?Sized> Mutex<T> {
         self.inner.result(MutexGuard { lock: self, taken, not_send: PhantomData }, spot)
     }
 
-    /// The data, as the engine looks at it.
-    pub(super) fn data(&self) -> *mut T {
-        self.inner.data()
+    /// The data, as memory.
+    pub(super) fn content(&self) -> Content {
+        self.inner.content()
     }
 
     /// Takes the lock, which the caller had before.

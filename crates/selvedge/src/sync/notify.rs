@@ -6,8 +6,7 @@ use std::panic::Location;
 
 use selvedge_core::{Effect, Flexibility, Mode, ObjectId};
 
-use crate::rt::runtime::Runtime;
-use crate::rt::{Engine, Header, Operation, Restorer, Spot, Touch};
+use crate::rt::{Engine, Header, Operation, Restorer, Runtime, Spot, Touch};
 
 /// A flag that is raised by some and waited for by others, who take it down.
 pub struct Notify {
@@ -50,7 +49,7 @@ impl Notify {
     pub(crate) fn notify_at(&self, verb: &'static str, spot: Spot) {
         let engine = Engine::enter();
         let object = self.object(&engine);
-        let touch = Touch { object, mode: Mode::Up, plain: false, verb, order: None };
+        let touch = Touch { object, mode: Mode::Up, verb, order: None };
         engine.visible(&touch, spot);
         self.raised.set(true);
     }
@@ -87,7 +86,7 @@ struct Wait<'a> {
     raised: &'a Cell<bool>,
 }
 
-impl Operation for Wait<'_> {
+impl Operation<Runtime> for Wait<'_> {
     fn is_enabled(&self, _rt: &Runtime, _me: usize) -> bool {
         self.raised.get()
     }

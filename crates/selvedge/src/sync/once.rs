@@ -7,7 +7,7 @@ use std::panic::Location;
 
 use selvedge_core::{Mode, ObjectId, ViolationKind};
 
-use crate::rt::{Await, Engine, Header, Restorer, Spot, Touch};
+use crate::rt::{Await, Engine, Header, Observed, Restorer, Spot, Touch};
 
 /// How far an initialisation is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -84,8 +84,8 @@ impl Once {
         let engine = Engine::enter();
         let object = self.object(&engine);
         let verb = "is_completed";
-        engine.visible(&Touch { object, mode: Mode::Read, plain: false, verb, order: None }, spot);
-        engine.looked(object, Mode::Read);
+        engine.visible(&Touch { object, mode: Mode::Read, verb, order: None }, spot);
+        engine.observed(object, Observed::Looked(Mode::Read));
         let complete = self.progress.get() == Progress::Complete;
         engine.note(|rt| format!("is_completed {} → {complete}", rt.object_name(object)));
         complete
@@ -148,7 +148,7 @@ impl Once {
         let (verb, waits) = ("call_once", "to be complete");
         engine.visible(&Await { object, ready: &ready, writes: &writes, verb, waits }, spot);
         let before = self.progress.get();
-        engine.looked(object, Mode::Read);
+        engine.observed(object, Observed::Looked(Mode::Read));
         match before {
             Progress::Running(by) if by == me && !crate::rt::is_unwinding() => {
                 let name = engine.rt().object_name(object);
@@ -181,10 +181,10 @@ impl Drop for Completion<'_> {
         let Some(engine) = Engine::try_enter() else { return };
         let object = self.once.object(&engine);
         let verb = "complete";
-        let touch = Touch { object, mode: Mode::Update, plain: false, verb, order: None };
+        let touch = Touch { object, mode: Mode::Update, verb, order: None };
         engine.visible(&touch, self.spot);
         self.once.progress.set(self.to);
-        engine.changed(object, Mode::Read);
+        engine.observed(object, Observed::Changed(Mode::Read));
     }
 }
 

@@ -11,8 +11,7 @@
 use selvedge_core::{Effect, Flexibility, Mode, ObjectId};
 
 use super::lock::{Hold, Lock};
-use crate::rt::runtime::{Runtime, State};
-use crate::rt::{Engine, Operation, Spot, Subject, Waits};
+use crate::rt::{Engine, Observed, Operation, Runtime, Spot, State, Subject, Waits};
 
 impl Lock {
     /// Tries what happens if the reader waits for a writer that waits.
@@ -33,12 +32,12 @@ impl Lock {
     #[cold]
     pub(super) fn take_or_announce(&self, engine: &Engine, object: ObjectId, spot: Spot) -> bool {
         engine.visible(&Announce { object, lock: self }, spot);
-        if self.is_free(Hold::Write) || self.is_own(Hold::Write, engine.me()) {
+        if self.is_free(Hold::Write) || self.is_own(engine.rt(), object, Hold::Write, engine.me()) {
             return true;
         }
         self.waiting.set(self.waiting.get() + 1);
         // For those who try to read in a loop.
-        engine.changed(object, Mode::Probe);
+        engine.observed(object, Observed::Changed(Mode::Probe));
         engine.note(|rt| format!("write {}: begins to wait", rt.object_name(object)));
         false
     }
@@ -49,7 +48,7 @@ struct Queue {
     object: ObjectId,
 }
 
-impl Operation for Queue {
+impl Operation<Runtime> for Queue {
     fn choices(&self, _rt: &Runtime, _me: usize) -> u32 {
         2
     }
@@ -75,7 +74,7 @@ struct Queued<'a> {
     lock: &'a Lock,
 }
 
-impl Operation for Queued<'_> {
+impl Operation<Runtime> for Queued<'_> {
     fn is_enabled(&self, _rt: &Runtime, _me: usize) -> bool {
         false
     }
@@ -92,7 +91,7 @@ impl Operation for Queued<'_> {
         let lock = rt.object_name(self.object);
         let writer = self.writer(rt).map_or_else(String::new, |writer| rt.thread_name(writer));
         let what = format!("waits to read {lock} while {writer} waits to write it");
-        Some((what, self.lock.holders()))
+        Some((what, self.lock.holders(rt, self.object)))
     }
 
     fn depends_on(&self) -> Option<&'static str> {
@@ -124,7 +123,7 @@ struct Announce<'a> {
     lock: &'a Lock,
 }
 
-impl Operation for Announce<'_> {
+impl Operation<Runtime> for Announce<'_> {
     fn is_subject_to(&self) -> Subject {
         Subject::Nothing
     }
@@ -134,8 +133,8 @@ impl Operation for Announce<'_> {
         Waits::Never
     }
 
-    fn effect(&self, _rt: &mut Runtime, me: usize, _choice: u32, effect: &mut Effect) {
-        let mode = match self.lock.is_own(Hold::Write, me) {
+    fn effect(&self, rt: &mut Runtime, me: usize, _choice: u32, effect: &mut Effect) {
+        let mode = match self.lock.is_own(rt, self.object, Hold::Write, me) {
             true => Mode::Probe,
             false if self.lock.is_free(Hold::Write) => Mode::Acquire,
             false => Mode::Update,

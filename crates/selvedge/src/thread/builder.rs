@@ -7,9 +7,10 @@ use std::rc::Rc;
 use selvedge_core::{Effect, Mode};
 
 use super::handle::{JoinHandle, Packet};
-use crate::rt::fiber::{Body, Outcome, body, start};
-use crate::rt::runtime::Runtime;
-use crate::rt::{Engine, Operation, Spot};
+use selvedge_rt::{Body, Outcome, start};
+
+use crate::rt::body::body;
+use crate::rt::{Engine, Operation, Runtime, Spot};
 
 /// Spawns a thread.
 #[track_caller]
@@ -134,7 +135,7 @@ pub(super) unsafe fn start_thread<'a, T: 'a>(
     let engine = Engine::enter();
     engine.visible(&Spawn, spot);
     let rt = engine.rt();
-    let me = rt.current;
+    let me = rt.now.current;
     let child = rt.next_child(me);
     rt.threads[me].spawned += 1;
     rt.threads[child].name = name.clone();
@@ -148,11 +149,11 @@ pub(super) unsafe fn start_thread<'a, T: 'a>(
 
 struct Spawn;
 
-impl Operation for Spawn {
+impl Operation<Runtime> for Spawn {
     fn effect(&self, rt: &mut Runtime, me: usize, _choice: u32, effect: &mut Effect) {
         let child = rt.next_child(me);
-        effect.footprint.add(rt.threads[child].life, Mode::Spawn);
-        effect.footprint.add(rt.threads[child].wake, Mode::Spawn);
+        effect.footprint.add(rt.known[child].life, Mode::Spawn);
+        effect.footprint.add(rt.known[child].wake, Mode::Spawn);
     }
 
     fn text(&self, _rt: &Runtime, _me: usize) -> String {

@@ -8,9 +8,9 @@ use std::rc::Rc;
 use selvedge_core::{Effect, Flexibility, Mode};
 
 use super::builder::Started;
-use crate::rt::runtime::{Runtime, State};
-use crate::rt::{Engine, Operation, Spot, Touch};
-use crate::sync::arc::{is_counted, last_drop};
+use super::parking::token_object;
+use crate::rt::counted::{is_counted, last_drop, note_self};
+use crate::rt::{Engine, Observed, Operation, Runtime, Spot, State, Touch};
 
 /// Where a thread leaves its result.
 pub(super) struct Packet<T> {
@@ -32,7 +32,7 @@ impl<T> Packet<T> {
         let engine = Engine::enter();
         let rt = engine.rt();
         let goes_on = result.is_ok() || rt.shared.panics_are_results;
-        let drops_locals = goes_on && rt.threads[engine.me()].drops_locals;
+        let drops_locals = goes_on && rt.threads[engine.me()].own.locals.have_destructors;
         let mut is_step = drops_locals || (goes_on && is_counted::<Self>(rt));
         if is_step {
             step_at_end(&engine);
@@ -50,18 +50,18 @@ impl<T> Packet<T> {
         // Otherwise that comes with its end.
         if is_step {
             let engine = Engine::enter();
-            engine.rt().threads[engine.me()].is_done = true;
+            engine.rt().threads[engine.me()].own.is_done = true;
         }
     }
 }
 
 /// A step of a thread whose code came to its end, before it ends itself.
 fn step_at_end(engine: &Engine) {
-    let thread = &engine.rt().threads[engine.me()];
-    let (object, spot) = (thread.life, thread.spawned_at);
+    let (rt, me) = (engine.rt(), engine.me());
+    let (object, spot) = (rt.known[me].life, rt.threads[me].spawned_at);
     let (mode, verb) = (Mode::Update, "leave the result of");
-    engine.visible(&Touch { object, mode, plain: false, verb, order: None }, spot);
-    engine.changed(object, Mode::Alive);
+    engine.visible(&Touch { object, mode, verb, order: None }, spot);
+    engine.observed(object, Observed::Changed(Mode::Alive));
     engine.note(|_| "leave the result".to_owned());
 }
 
@@ -117,10 +117,10 @@ impl<T> Drop for JoinHandle<T> {
         let Some(engine) = Engine::try_enter() else { return };
         let rt = engine.rt();
         if is_counted::<Packet<T>>(rt) {
-            let thread = &rt.threads[self.thread.number];
-            let (object, spot) = (thread.life, thread.spawned_at);
+            let number = self.thread.number;
+            let (object, spot) = (rt.known[number].life, rt.threads[number].spawned_at);
             let (mode, verb) = (Mode::Alive, "drop the handle of");
-            engine.visible(&Touch { object, mode, plain: false, verb, order: None }, spot);
+            engine.visible(&Touch { object, mode, verb, order: None }, spot);
             let name = |rt: &Runtime| rt.thread_name(self.thread.number);
             engine.note(|rt| format!("drop the handle of {}", name(rt)));
         }
@@ -152,11 +152,11 @@ enum Until {
     Ended,
 }
 
-impl Operation for Join {
+impl Operation<Runtime> for Join {
     fn is_enabled(&self, rt: &Runtime, _me: usize) -> bool {
         let thread = &rt.threads[self.number];
         match self.until {
-            Until::Done => thread.is_done,
+            Until::Done => thread.own.is_done,
             Until::Ended => thread.state == State::Finished,
         }
     }
@@ -166,7 +166,7 @@ impl Operation for Join {
             Until::Done => Mode::Alive,
             Until::Ended => Mode::Join,
         };
-        effect.footprint.add(rt.threads[self.number].life, mode);
+        effect.footprint.add(rt.known[self.number].life, mode);
         effect.flexibility = Flexibility::Blocking;
     }
 
@@ -200,19 +200,19 @@ impl Thread {
     fn wait(&self, until: Until, spot: Spot) {
         let (engine, number) = (Engine::enter(), self.number);
         engine.visible(&Join { number, until }, spot);
-        engine.heard(engine.rt().threads[number].life, 0);
+        engine.observed(engine.rt().known[number].life, Observed::Heard(0));
         engine.note(|rt| format!("join {}", rt.thread_name(number)));
     }
 
     /// Whether it has left its result; its thread-local values may not be dropped yet.
     fn is_finished(&self, spot: Spot) -> bool {
         let (engine, number) = (Engine::enter(), self.number);
-        let object = engine.rt().threads[number].life;
+        let object = engine.rt().known[number].life;
         let verb = "is it finished:";
-        let touch = Touch { object, mode: Mode::Alive, plain: false, verb, order: None };
+        let touch = Touch { object, mode: Mode::Alive, verb, order: None };
         engine.visible(&touch, spot);
-        let finished = engine.rt().threads[number].is_done;
-        engine.looked(object, Mode::Alive);
+        let finished = engine.rt().threads[number].own.is_done;
+        engine.observed(object, Observed::Looked(Mode::Alive));
         engine.only_looked(object, spot);
         engine.note(|rt| format!("is {} finished → {finished}", rt.thread_name(number)));
         finished
@@ -237,11 +237,14 @@ impl Thread {
         let spot = Location::caller();
         let engine = Engine::enter();
         let number = self.number;
-        let object = engine.rt().token_object(number);
-        let touch = Touch { object, mode: Mode::Up, plain: false, verb: "unpark", order: None };
+        let object = token_object(engine.rt(), number);
+        let touch = Touch { object, mode: Mode::Up, verb: "unpark", order: None };
         engine.visible(&touch, spot);
-        let before = std::mem::replace(&mut engine.rt().threads[number].token, true);
-        engine.saw(object, Mode::Probe, u64::from(before), 1);
+        let before = std::mem::replace(&mut engine.rt().threads[number].own.token, true);
+        engine.observed(
+            object,
+            Observed::Value { look: Mode::Probe, found: u64::from(before), left: 1 },
+        );
         engine.note(|rt| format!("unpark {}", rt.thread_name(number)));
     }
 }
@@ -254,7 +257,7 @@ pub struct ThreadId(usize);
 #[track_caller]
 pub fn current() -> Thread {
     let engine = Engine::enter();
-    engine.note_self();
+    note_self(engine.rt());
     let number = engine.me();
     let name = engine.rt().threads[number].name.clone();
     Thread { number, name }

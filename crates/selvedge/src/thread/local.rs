@@ -3,11 +3,10 @@
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::cell::Cell as CheckedCell;
 use crate::rt::Engine;
-use crate::rt::runtime::Runtime;
+use crate::rt::counted::note_self;
 
 /// A thread-local key, declared with [`thread_local!`](crate::thread_local).
 pub struct LocalKey<T: 'static> {
@@ -81,21 +80,21 @@ impl<T: 'static> LocalKey<T> {
 
     fn find(&'static self) -> Option<Result<*const T, AccessError>> {
         let engine = Engine::enter();
-        engine.note_self();
+        note_self(engine.rt());
         let me = engine.me();
         let rt = engine.rt();
-        let (_, value) = rt.threads[me].locals.iter().find(|(key, _)| *key == self.key())?;
-        let Some(value) = value else { return Some(Err(AccessError)) };
+        let Some(value) = rt.threads[me].own.locals.get(self.key())? else {
+            return Some(Err(AccessError));
+        };
         Some(value.downcast_ref::<T>().map(|value| &raw const *value).ok_or(AccessError))
     }
 
     fn insert(&'static self, value: Box<dyn Any>) -> *const T {
         let engine = Engine::enter();
         let me = engine.me();
-        let thread = &mut engine.rt().threads[me];
-        thread.drops_locals |= std::mem::needs_drop::<T>();
+        let locals = &mut engine.rt().threads[me].own.locals;
         let pointer = value.downcast_ref::<T>().map_or(std::ptr::null(), |value| &raw const *value);
-        thread.locals.push((self.key(), Some(value)));
+        locals.insert(self.key(), value, std::mem::needs_drop::<T>());
         pointer
     }
 }
@@ -178,19 +177,6 @@ impl<T: 'static> LocalKey<RefCell<T>> {
 impl<T: 'static> fmt::Debug for LocalKey<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LocalKey").finish_non_exhaustive()
-    }
-}
-
-/// Drops all thread-local values of a thread that ends, the last made first; false if one panicked.
-pub(crate) fn drop_all(rt: *mut Runtime, number: usize) -> bool {
-    let mut fine = true;
-    loop {
-        // SAFETY: the runtime is alive, and no reference into it is held while a value is dropped.
-        let locals = unsafe { &mut (&mut (*rt).threads)[number].locals };
-        let Some(value) = locals.iter_mut().rev().find_map(|(_, value)| value.take()) else {
-            return fine;
-        };
-        fine &= catch_unwind(AssertUnwindSafe(|| drop(value))).is_ok();
     }
 }
 

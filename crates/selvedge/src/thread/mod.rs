@@ -17,7 +17,7 @@
 
 mod builder;
 mod handle;
-pub(crate) mod local;
+mod local;
 mod parking;
 mod scoped;
 
@@ -26,6 +26,7 @@ use std::num::NonZero;
 use std::panic::Location;
 
 use crate::rt::Engine;
+use crate::rt::counted::note_self;
 
 pub use builder::{Builder, spawn};
 pub use handle::{JoinHandle, Thread, ThreadId, current};
@@ -36,19 +37,17 @@ pub use std::thread::Result;
 
 /// Lets other threads run, as in a loop that waits for something: the thread goes on when something
 /// that it read since it last came here has changed.
-#[inline(always)]
 #[track_caller]
 pub fn yield_now() {
     let spot = Location::caller();
-    Engine::enter().spin("yield", spot);
+    Engine::enter().pause("yield", spot);
 }
 
 /// Like [`yield_now`]: time does not pass in checked code.
-#[inline(always)]
 #[track_caller]
 pub fn sleep(_duration: std::time::Duration) {
     let spot = Location::caller();
-    Engine::enter().spin("sleep", spot);
+    Engine::enter().pause("sleep", spot);
 }
 
 /// How many threads make sense: two, on every machine, so that what is checked does not depend on
@@ -66,7 +65,7 @@ pub fn panicking() -> bool {
     if let Some(engine) = Engine::try_enter()
         && engine.rt().shared.panics_are_results
     {
-        engine.note_self();
+        note_self(engine.rt());
     }
     crate::rt::is_unwinding()
 }

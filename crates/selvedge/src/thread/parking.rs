@@ -3,10 +3,9 @@
 use std::panic::Location;
 use std::time::Duration;
 
-use selvedge_core::{Effect, Flexibility, Mode};
+use selvedge_core::{Effect, Flexibility, Mode, ObjectId};
 
-use crate::rt::runtime::Runtime;
-use crate::rt::{Engine, Operation};
+use crate::rt::{Engine, Observed, Operation, Runtime};
 
 /// Waits until the thread's token is there, and takes it. It may return without reason, as in `std`: see
 /// [`Builder::spurious`](crate::Builder::spurious).
@@ -31,17 +30,15 @@ pub fn park() {
 
 /// Waits until the thread's token is there or the time is up; both are tried. It may return without reason, as
 /// [`park`].
-#[inline(always)]
 #[track_caller]
 pub fn park_timeout(_duration: Duration) {
     let spot = Location::caller();
     if is_time_up(spot) {
         // Whoever waits in a loop, and whose time is up each time, need not go round for nothing.
-        Engine::enter().spin("park with a timeout", spot);
+        Engine::enter().pause("park with a timeout", spot);
     }
 }
 
-#[inline(never)]
 fn is_time_up(spot: crate::rt::Spot) -> bool {
     let engine = Engine::enter();
     // Then the token stays, also if it is there.
@@ -52,8 +49,8 @@ fn is_time_up(spot: crate::rt::Spot) -> bool {
     match timed_out {
         true => {
             let rt = engine.rt();
-            let token = rt.token_object(rt.current);
-            engine.saw(token, Mode::Probe, 0, 0);
+            let token = token_object(rt, rt.now.current);
+            engine.observed(token, Observed::Value { look: Mode::Probe, found: 0, left: 0 });
             engine.note(|_| "park: time is up".to_owned());
         }
         false => take_token(&engine, true, spot),
@@ -61,14 +58,19 @@ fn is_time_up(spot: crate::rt::Spot) -> bool {
     timed_out
 }
 
+/// The object that a thread's `park` waits for.
+pub(super) fn token_object(rt: &mut Runtime, thread: usize) -> ObjectId {
+    rt.names.of_thread(thread, 3, "park token")
+}
+
 fn take_token(engine: &Engine, timed: bool, spot: crate::rt::Spot) {
     engine.visible(&Park { timed }, spot);
     let rt = engine.rt();
-    let me = rt.current;
-    rt.threads[me].token = false;
+    let me = rt.now.current;
+    rt.threads[me].own.token = false;
     // For those who unpark it in a loop.
-    let token = rt.token_object(me);
-    engine.saw(token, Mode::Probe, 1, 0);
+    let token = token_object(rt, me);
+    engine.observed(token, Observed::Value { look: Mode::Probe, found: 1, left: 0 });
     engine.note(|_| "park: unparked".to_owned());
 }
 
@@ -76,13 +78,13 @@ struct Park {
     timed: bool,
 }
 
-impl Operation for Park {
+impl Operation<Runtime> for Park {
     fn is_enabled(&self, rt: &Runtime, me: usize) -> bool {
-        rt.threads[me].token
+        rt.threads[me].own.token
     }
 
     fn effect(&self, rt: &mut Runtime, me: usize, _choice: u32, effect: &mut Effect) {
-        let token = rt.token_object(me);
+        let token = token_object(rt, me);
         effect.footprint.add(token, Mode::Down);
         effect.flexibility = Flexibility::Blocking;
     }
@@ -103,9 +105,9 @@ impl Operation for Park {
 /// Decides whether the time will be up first. If the token is there, it cannot be.
 struct Begin;
 
-impl Operation for Begin {
+impl Operation<Runtime> for Begin {
     fn choices(&self, rt: &Runtime, me: usize) -> u32 {
-        if rt.threads[me].token { 1 } else { 2 }
+        if rt.threads[me].own.token { 1 } else { 2 }
     }
 
     fn left_alone(&self) -> Option<u32> {
@@ -113,7 +115,7 @@ impl Operation for Begin {
     }
 
     fn effect(&self, rt: &mut Runtime, me: usize, _choice: u32, effect: &mut Effect) {
-        let token = rt.token_object(me);
+        let token = token_object(rt, me);
         effect.footprint.add(token, Mode::Probe);
         effect.flexibility = Flexibility::Conditional;
     }

@@ -1,5 +1,5 @@
 //! Limits of time. The budget of a check ends when its time is up, and every phase asks it. Code that takes long
-//! between two operations does not: its thread gets a signal, whose handler (`rt/crash.rs`) leaves the code.
+//! between two operations does not: its thread gets a signal, whose handler (`selvedge-rt/src/crash.rs`) leaves the code.
 //!
 //! A step that is under way when the time is up is let go on for a moment, so that a step which is merely the last one
 //! is never taken for one without an end, however busy the machine is.
@@ -9,11 +9,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use selvedge_core::Spent;
+use selvedge_rt::WAKE_UP;
 
 use super::{Pulse, Times, USUAL_PAUSE};
-
-/// The signal that asks to leave code: one that does nothing to a process without a handler.
-pub(crate) const WAKE_UP: i32 = libc::SIGURG;
 
 /// When the time is up, a step may compute for so long, or wait for something of the system.
 const MORE_COMPUTING: Duration = Duration::from_millis(500);

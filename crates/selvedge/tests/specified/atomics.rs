@@ -210,7 +210,7 @@ fn pointers() {
     }
 }
 
-/// Fences are no steps: executions are sequentially consistent with and without them.
+/// Fences order no accesses to atomics: executions are sequentially consistent with and without them.
 #[test]
 fn fences() {
     let model = "

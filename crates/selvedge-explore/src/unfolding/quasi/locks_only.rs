@@ -8,8 +8,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use selvedge_core::{
-    Ahead, Conditions, Effect, Ending, Execution, Footprint, Mode, Schedule, Step, System, Values,
-    Violation, forward_system,
+    Ahead, Conditions, Effect, Ending, Execution, Footprint, Mode, Order, Schedule, Step, System,
+    Values, Violation, forward_system,
 };
 
 use crate::outcome::data_race;
@@ -50,7 +50,9 @@ impl<S: System> LocksOnly<S> {
 
 /// Takes out the accesses that do not count.
 fn leave_locks(effect: &mut Effect) {
-    let is_ordinary = |mode| effect.plain && matches!(mode, Mode::Read | Mode::Write);
+    let order = effect.order;
+    let is_ordinary =
+        |mode| order == Some(Order::NonAtomic) && matches!(mode, Mode::Read | Mode::Write);
     let accesses = effect.footprint.accesses();
     if accesses.iter().any(|access| is_ordinary(access.mode)) {
         let rest: Footprint =

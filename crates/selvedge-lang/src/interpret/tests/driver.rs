@@ -108,8 +108,8 @@ impl Driver {
     }
 
     pub(super) fn show_effect(&self) -> String {
-        let Effect { flexibility, choices, plain, .. } = &self.effect;
-        format!("{flexibility:?} {choices} {plain} {}", self.footprint())
+        let Effect { flexibility, choices, order, .. } = &self.effect;
+        format!("{flexibility:?} {choices} {order:?} {}", self.footprint())
     }
 
     pub(super) fn enabled(&self) -> Vec<ThreadId> {

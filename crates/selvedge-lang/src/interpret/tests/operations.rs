@@ -1,6 +1,6 @@
 //! Each visible operation: what it says, what it touches, when it can run, how it fails.
 
-use selvedge_core::{Ending, Flexibility, Status, System};
+use selvedge_core::{Ending, Flexibility, Order, Status, System};
 
 use super::driver::Driver;
 use super::programs;
@@ -12,7 +12,7 @@ fn reads_and_writes() {
     let mut d = Driver::new(&programs::counters());
     assert_eq!(d.pending("a"), "Fixed [Read x]");
     assert_eq!(d.step("a"), "read x → 0 [Read x]");
-    assert!(d.effect.plain);
+    assert_eq!(d.effect.order, Some(Order::NonAtomic));
     assert_eq!(d.step("b"), "read x → 0 [Read x]");
     assert_eq!(d.pending("a"), "Fixed [Write x]");
     assert_eq!(d.step("a"), "x = 1 [Write x]");
@@ -47,7 +47,7 @@ fn read_modify_writes() {
     let mut d = Driver::new(&b.finish());
     assert_eq!(d.pending("t"), "Conditional [Update f]");
     assert_eq!(d.step("t"), "compare_exchange(f, false, true) → true [Update f]");
-    assert!(!d.effect.plain);
+    assert_eq!(d.effect.order, None);
     assert_eq!(d.step("t"), "compare_exchange(f, false, true) → false [Read f]");
     assert_eq!(d.flexibility(), Flexibility::Conditional);
     assert_eq!(d.step("t"), "exchange(f, false) → true [Update f]");
@@ -280,7 +280,7 @@ fn atomic_sections() {
     let expected = "atomic deposit: read x → 3, x 3 → 5, read y → 1, up(s) \
                     [Update x, Read y, Up s]";
     assert_eq!(text, expected);
-    assert!(!d.effect.plain);
+    assert_eq!(d.effect.order, None);
     assert_eq!(d.status("a"), Status::Blocked, "awaits y == 0");
     assert_eq!(d.pending("a"), "Blocking [Read y]");
     let text = d.step("b");

@@ -45,7 +45,8 @@ impl<T: ?Sized> Weak<T> {
             let object = counted.object(&engine);
             let alive = || self.inner.strong_count() > 0;
             let verb = "Weak::upgrade";
-            engine.visible(&Compare { object, writes: &alive, verb, order: None }, spot);
+            let upgrade = Compare { object, writes: &alive, verb, order: None, failure: None };
+            engine.visible(&upgrade, spot);
             counted.saw(&engine, object, if alive() { STRONG } else { 0 });
         }
         self.inner.upgrade().map(|inner| Arc::of(inner, spot, self.made))

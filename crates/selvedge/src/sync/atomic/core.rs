@@ -4,12 +4,14 @@ use std::cell::Cell;
 use std::fmt::Debug;
 use std::panic::Location;
 
-use selvedge_core::{Mode, ObjectId};
+use selvedge_core::{Mode, ObjectId, Order};
 
 use super::Ordering;
-use crate::rt::operation::ordering;
-use crate::rt::runtime::{Found, Runtime};
-use crate::rt::{Compare, Engine, Header, Restorer, Spot, Touch};
+use crate::rt::counted::is_dropping;
+use crate::rt::reuse::published;
+use crate::rt::{
+    Compare, Engine, Found, Header, Observed, Restorer, Runtime, Spot, Touch, ordering,
+};
 
 /// A value as bits, to see whether it has changed.
 pub(super) trait Value: Copy + PartialEq + Debug {
@@ -54,18 +56,20 @@ impl<T: Value> Core<T> {
         let spot = Location::caller();
         let engine = Engine::enter();
         let object = self.object(&engine);
-        note_order(&engine, order);
-        let touch =
-            Touch { object, mode: Mode::Read, plain: false, verb: "load", order: Some(order) };
+        note_order(&engine, order.into());
+        let touch = Touch { object, mode: Mode::Read, verb: "load", order: Some(order.into()) };
         engine.visible(&touch, spot);
         let value = self.value.get();
         engine.found(object, found(value, None));
-        engine.saw(object, Mode::Read, value.bits(), value.bits());
-        engine.published(value.bits());
+        engine.observed(
+            object,
+            Observed::Value { look: Mode::Read, found: value.bits(), left: value.bits() },
+        );
+        published(&engine, value.bits());
         engine.only_looked(object, spot);
         engine.note(|rt| {
             let (name, value) = (rt.object_name(object), value.text(rt));
-            format!("load {name}{} → {value}", ordering(Some(order)))
+            format!("load {name}{} → {value}", ordering(Some(order.into())))
         });
         value
     }
@@ -79,19 +83,21 @@ impl<T: Value> Core<T> {
         let spot = Location::caller();
         let engine = Engine::enter();
         let object = self.object(&engine);
-        note_order(&engine, order);
+        note_order(&engine, order.into());
         if engine.is_tried() && self.value.get() == value {
             return;
         }
-        let touch =
-            Touch { object, mode: Mode::Write, plain: false, verb: "store", order: Some(order) };
+        let touch = Touch { object, mode: Mode::Write, verb: "store", order: Some(order.into()) };
         engine.visible(&touch, spot);
         engine.found(object, found(self.value.replace(value), None));
-        engine.saw(object, Mode::Read, value.bits(), value.bits());
-        engine.published(value.bits());
+        engine.observed(
+            object,
+            Observed::Value { look: Mode::Read, found: value.bits(), left: value.bits() },
+        );
+        published(&engine, value.bits());
         engine.note(|rt| {
             let (name, value) = (rt.object_name(object), value.text(rt));
-            format!("store {name}{} ← {value}", ordering(Some(order)))
+            format!("store {name}{} ← {value}", ordering(Some(order.into())))
         });
     }
 
@@ -107,8 +113,8 @@ impl<T: Value> Core<T> {
         let spot = Location::caller();
         let engine = Engine::enter();
         let object = self.object(&engine);
-        note_order(&engine, order);
-        let touch = Touch { object, mode: Mode::Update, plain: false, verb, order: Some(order) };
+        note_order(&engine, order.into());
+        let touch = Touch { object, mode: Mode::Update, verb, order: Some(order.into()) };
         engine.visible(&touch, spot);
         let old = self.value.get();
         let new = change(old);
@@ -117,11 +123,14 @@ impl<T: Value> Core<T> {
             engine.only_looked(object, spot);
         }
         engine.found(object, found(old, None));
-        engine.saw(object, Mode::Read, old.bits(), new.bits());
-        engine.published(new.bits());
+        engine.observed(
+            object,
+            Observed::Value { look: Mode::Read, found: old.bits(), left: new.bits() },
+        );
+        published(&engine, new.bits());
         engine.note(|rt| {
             let (name, old, new) = (rt.object_name(object), old.text(rt), new.text(rt));
-            format!("{verb} {name}{}: {old} → {new}", ordering(Some(order)))
+            format!("{verb} {name}{}: {old} → {new}", ordering(Some(order.into())))
         });
         old
     }
@@ -141,10 +150,11 @@ impl<T: Value> Core<T> {
         let spot = Location::caller();
         let engine = Engine::enter();
         let object = self.object(&engine);
-        note_order(&engine, success);
-        note_order(&engine, failure);
+        note_order(&engine, success.into());
+        note_order(&engine, failure.into());
         let writes = || self.value.get() == expected;
-        let compare = Compare { object, writes: &writes, verb, order: Some(success) };
+        let (order, failed) = (Some(success.into()), Some(failure.into()));
+        let compare = Compare { object, writes: &writes, verb, order, failure: failed };
         engine.visible(&compare, spot);
         let old = self.value.get();
         let succeeds = old == expected;
@@ -153,10 +163,13 @@ impl<T: Value> Core<T> {
             false => engine.only_looked(object, spot),
         }
         engine.found(object, found(old, Some(expected)));
-        engine.saw(object, Mode::Read, old.bits(), self.value.get().bits());
-        engine.published(self.value.get().bits());
+        engine.observed(
+            object,
+            Observed::Value { look: Mode::Read, found: old.bits(), left: self.value.get().bits() },
+        );
+        published(&engine, self.value.get().bits());
         engine.note(|rt| {
-            let (name, order) = (rt.object_name(object), ordering(Some(success)));
+            let (name, order) = (rt.object_name(object), ordering(Some(success.into())));
             let (old, new, expected) = (old.text(rt), new.text(rt), expected.text(rt));
             match succeeds {
                 true => format!("{verb} {name}{order}: {old} → {new}"),
@@ -212,13 +225,13 @@ impl<T: Value> Core<T> {
     fn own(&self, verb: &'static str, spot: Spot) {
         let Some(engine) = Engine::try_enter() else { return };
         // Whoever drops the last reference is alone: that is no reason to count them.
-        if engine.is_dropping() {
+        if is_dropping(engine.rt()) {
             return;
         }
         let object = self.object(&engine);
-        let touch = Touch { object, mode: Mode::Update, plain: true, verb, order: None };
+        let touch = Touch { object, mode: Mode::Update, verb, order: Some(Order::NonAtomic) };
         engine.visible(&touch, spot);
-        engine.changed(object, Mode::Probe);
+        engine.observed(object, Observed::Changed(Mode::Probe));
     }
 
     pub(super) const fn into_inner(self) -> T {
@@ -236,11 +249,14 @@ impl<T: Value> Core<T> {
         let engine = Engine::enter();
         let object = self.object(&engine);
         let touch =
-            Touch { object, mode: Mode::Read, plain: true, verb: "unsync_load", order: None };
+            Touch { object, mode: Mode::Read, verb: "unsync_load", order: Some(Order::NonAtomic) };
         engine.visible(&touch, spot);
         let value = self.value.get();
-        engine.saw(object, Mode::Probe, value.bits(), value.bits());
-        engine.published(value.bits());
+        engine.observed(
+            object,
+            Observed::Value { look: Mode::Probe, found: value.bits(), left: value.bits() },
+        );
+        published(&engine, value.bits());
         engine.note(|rt| format!("unsync_load {} → {}", rt.object_name(object), value.text(rt)));
         value
     }
@@ -259,8 +275,8 @@ fn found<T: Value>(value: T, expected: Option<T>) -> Found {
 
 /// Remembers that behaviours which only weak memory shows may exist.
 #[inline]
-fn note_order(engine: &Engine, order: Ordering) {
-    if order != Ordering::SeqCst {
+pub(super) fn note_order(engine: &Engine, order: Order) {
+    if order != Order::SeqCst {
         engine.rt().shared.weak.set(true);
     }
 }

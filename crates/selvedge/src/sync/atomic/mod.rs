@@ -1,5 +1,5 @@
-//! Atomics, as in [`std::sync::atomic`], with sequential consistency. Weaker orderings are accepted
-//! and shown; behaviours that only they allow are not explored, and the report says so.
+//! Atomics, as in [`std::sync::atomic`]. Data races follow the orderings, as in C++20; loads see the last store, as
+//! with sequential consistency. Older values, which weaker orderings allow, are not explored, and the report says so.
 
 mod core;
 mod integers;
@@ -12,7 +12,14 @@ pub use integers::{
 pub use others::{AtomicBool, AtomicPtr};
 pub use std::sync::atomic::{Ordering, compiler_fence};
 
-/// A fence. Under sequential consistency it does nothing.
+use std::panic::Location;
+
+use selvedge_core::Order;
+
+use self::core::note_order;
+use crate::rt::{Engine, Fence};
+
+/// A fence: a step that orders what its thread does around it, for data races.
 ///
 /// # Panics
 /// If `order` is `Relaxed`, as in `std`.
@@ -21,10 +28,11 @@ pub fn fence(order: Ordering) {
     if order == Ordering::Relaxed {
         panic!("there is no such thing as a relaxed fence");
     }
-    if order != Ordering::SeqCst
-        && let Some(engine) = crate::rt::Engine::try_enter()
-    {
-        engine.rt().shared.weak.set(true);
+    if let Some(engine) = Engine::try_enter() {
+        let order = Order::from(order);
+        note_order(&engine, order);
+        engine.visible(&Fence { order }, Location::caller());
+        engine.note(|_| format!("fence ({order})"));
     }
 }
 

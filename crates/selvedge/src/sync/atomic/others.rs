@@ -4,7 +4,8 @@ use std::fmt;
 
 use super::Ordering;
 use super::core::{Core, Value};
-use crate::rt::runtime::Runtime;
+use crate::rt::Runtime;
+use crate::rt::object::address_text;
 
 macro_rules! atomic_common {
     ($name:ident $(<$parameter:ident>)?, $type:ty) => {
@@ -237,7 +238,7 @@ impl<T> Value for *mut T {
     }
 
     fn text(self, rt: &Runtime) -> String {
-        rt.address_text(self as usize)
+        address_text(rt, self as usize)
     }
 }
 

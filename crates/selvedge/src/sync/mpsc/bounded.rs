@@ -7,8 +7,7 @@ use std::collections::VecDeque;
 use selvedge_core::{Effect, Flexibility, Mode, ObjectId};
 
 use super::{RecvTimeoutError, TryRecvError, TrySendError, refuse};
-use crate::rt::runtime::Runtime;
-use crate::rt::{Engine, Header, Operation, Spot, Touch};
+use crate::rt::{Engine, Header, Observed, Operation, Runtime, Spot, Touch};
 
 pub(super) struct Bounded<T> {
     header: Header,
@@ -78,7 +77,7 @@ impl<T> Bounded<T> {
         let meet = Put { channel, ready: &over, writes: &takes_back, verb: "meet at", waits };
         engine.visible(&meet, spot);
         if self.taken.get() > ticket {
-            engine.looked(channel, Mode::Read);
+            engine.observed(channel, Observed::Looked(Mode::Read));
             return Ok(());
         }
         self.refused(&engine, channel, "meet at", "the receiver is gone");
@@ -107,13 +106,13 @@ impl<T> Bounded<T> {
     /// Puts a message in; gives its number.
     fn put(&self, engine: &Engine, channel: ObjectId, verb: &str, message: T) -> u64 {
         self.queue.borrow_mut().push_back(message);
-        engine.changed(channel, Mode::Read);
+        engine.observed(channel, Observed::Changed(Mode::Read));
         engine.note(|rt| format!("{verb} {}", rt.object_name(channel)));
         self.sent.replace(self.sent.get() + 1)
     }
 
     fn refused(&self, engine: &Engine, channel: ObjectId, verb: &str, why: &str) {
-        engine.looked(channel, Mode::Read);
+        engine.observed(channel, Observed::Looked(Mode::Read));
         engine.note(|rt| format!("{verb} {}: {why}", rt.object_name(channel)));
     }
 
@@ -126,9 +125,9 @@ impl<T> Bounded<T> {
         if let Some(engine) = Engine::try_enter() {
             let Objects { channel, senders: object } = self.objects(&engine);
             let (mode, verb) = (Mode::Arrive, "drop one of");
-            engine.visible(&Touch { object, mode, plain: false, verb, order: None }, spot);
+            engine.visible(&Touch { object, mode, verb, order: None }, spot);
             engine.note(|rt| format!("drop a sender of {}", rt.object_name(channel)));
-            engine.changed(object, Mode::Pass);
+            engine.observed(object, Observed::Changed(Mode::Pass));
         }
         self.senders.set(self.senders.get() - 1);
     }
@@ -137,8 +136,8 @@ impl<T> Bounded<T> {
         if let Some(engine) = Engine::try_enter() {
             let object = self.objects(&engine).channel;
             let (mode, verb) = (Mode::Update, "drop the receiver of");
-            engine.visible(&Touch { object, mode, plain: false, verb, order: None }, spot);
-            engine.changed(object, Mode::Read);
+            engine.visible(&Touch { object, mode, verb, order: None }, spot);
+            engine.observed(object, Observed::Changed(Mode::Read));
         }
         self.receiver.set(false);
         // Those who wait for their message to be taken get it back.
@@ -157,8 +156,8 @@ impl<T> Bounded<T> {
         if timed || self.bound == 0 {
             let kind = Kind::Begins { timed, meets: self.bound == 0 };
             if engine.visible(&Take { kind, ..take }, spot) == 1 {
-                engine.looked(objects.channel, Mode::Read);
-                engine.looked(objects.senders, Mode::Pass);
+                engine.observed(objects.channel, Observed::Looked(Mode::Read));
+                engine.observed(objects.senders, Observed::Looked(Mode::Pass));
                 engine.note(|rt| {
                     format!("recv_timeout {}: time is up", rt.object_name(objects.channel))
                 });
@@ -170,7 +169,7 @@ impl<T> Bounded<T> {
                 return self.take(&engine, objects, "recv").ok_or(RecvTimeoutError::Disconnected);
             }
             self.meets.set(true);
-            engine.changed(objects.channel, Mode::Read);
+            engine.observed(objects.channel, Observed::Changed(Mode::Read));
         }
         engine.visible(&take, spot);
         self.meets.set(false);
@@ -191,11 +190,11 @@ impl<T> Bounded<T> {
         match message {
             Some(_) => {
                 self.taken.set(self.taken.get() + 1);
-                engine.changed(objects.channel, Mode::Read);
+                engine.observed(objects.channel, Observed::Changed(Mode::Read));
             }
             None => {
-                engine.looked(objects.channel, Mode::Read);
-                engine.looked(objects.senders, Mode::Pass);
+                engine.observed(objects.channel, Observed::Looked(Mode::Read));
+                engine.observed(objects.senders, Observed::Looked(Mode::Pass));
             }
         }
         engine.note(|rt| {
@@ -220,7 +219,7 @@ struct Put<'a> {
     waits: Option<&'static str>,
 }
 
-impl Operation for Put<'_> {
+impl Operation<Runtime> for Put<'_> {
     fn is_enabled(&self, _rt: &Runtime, _me: usize) -> bool {
         (self.ready)()
     }
@@ -266,7 +265,7 @@ enum Kind {
     },
 }
 
-impl Operation for Take<'_> {
+impl Operation<Runtime> for Take<'_> {
     fn is_enabled(&self, _rt: &Runtime, _me: usize) -> bool {
         !matches!(self.kind, Kind::Waits { .. }) || (self.has)() || (self.gone)()
     }

@@ -196,21 +196,19 @@ impl<T> Receiver<T> {
     ///
     /// # Errors
     /// If the time was up, or all senders are gone.
-    #[inline(always)]
     #[track_caller]
     pub fn recv_timeout(&self, _timeout: Duration) -> Result<T, RecvTimeoutError> {
         let spot = Location::caller();
         match self.receive_timed(spot) {
             Err(RecvTimeoutError::Timeout) => {
                 // Whoever waits in a loop, and whose time is up each time, need not go round for nothing.
-                Engine::enter().spin("recv_timeout", spot);
+                Engine::enter().pause("recv_timeout", spot);
                 Err(RecvTimeoutError::Timeout)
             }
             received => received,
         }
     }
 
-    #[inline(never)]
     fn receive_timed(&self, spot: Spot) -> Result<T, RecvTimeoutError> {
         match &self.flavour {
             Flavour::Unbounded(channel) => channel.receive_timed(spot),

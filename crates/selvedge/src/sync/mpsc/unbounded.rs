@@ -7,8 +7,7 @@ use std::collections::VecDeque;
 use selvedge_core::{Effect, Flexibility, Mode, ObjectId};
 
 use super::{RecvTimeoutError, TryRecvError, refuse};
-use crate::rt::runtime::Runtime;
-use crate::rt::{Engine, Header, Operation, Spot, Touch};
+use crate::rt::{Engine, Header, Observed, Operation, Runtime, Spot, Touch};
 
 pub(super) struct Unbounded<T> {
     header: Header,
@@ -41,7 +40,7 @@ impl<T> Unbounded<T> {
     }
 
     fn objects(&self, engine: &Engine) -> Objects {
-        let epoch = engine.rt().epoch;
+        let epoch = engine.rt().now.epoch;
         if let Some((when, known)) = self.objects.get()
             && when == epoch
         {
@@ -62,10 +61,10 @@ impl<T> Unbounded<T> {
         let objects = self.objects(&engine);
         engine.visible(&Send { objects }, spot);
         let rt = engine.rt();
-        let me = rt.current;
-        let object = rt.names.message(me, rt.threads[me].sent);
-        rt.threads[me].sent += 1;
-        engine.looked(objects.receiver, Mode::Alive);
+        let me = rt.now.current;
+        let object = rt.names.message(me, rt.threads[me].own.sent);
+        rt.threads[me].own.sent += 1;
+        engine.observed(objects.receiver, Observed::Looked(Mode::Alive));
         if !self.receiver.get() {
             engine.note(|rt| {
                 format!("send {}: the receiver is gone", rt.object_name(objects.mailbox))
@@ -73,7 +72,7 @@ impl<T> Unbounded<T> {
             return Err(message);
         }
         self.queue.borrow_mut().push_back((object, message));
-        engine.changed(objects.mailbox, Mode::Timeout);
+        engine.observed(objects.mailbox, Observed::Changed(Mode::Timeout));
         engine.note(|rt| format!("send {}", rt.object_name(objects.mailbox)));
         Ok(())
     }
@@ -86,9 +85,9 @@ impl<T> Unbounded<T> {
         if let Some(engine) = Engine::try_enter() {
             let Objects { mailbox, senders: object, .. } = self.objects(&engine);
             let verb = "drop one of";
-            let touch = Touch { object, mode: Mode::Arrive, plain: false, verb, order: None };
+            let touch = Touch { object, mode: Mode::Arrive, verb, order: None };
             engine.visible(&touch, spot);
-            engine.changed(object, Mode::Pass);
+            engine.observed(object, Observed::Changed(Mode::Pass));
             engine.note(|rt| format!("drop a sender of {}", rt.object_name(mailbox)));
         }
         self.senders.set(self.senders.get() - 1);
@@ -98,9 +97,9 @@ impl<T> Unbounded<T> {
         if let Some(engine) = Engine::try_enter() {
             let Objects { mailbox, receiver: object, .. } = self.objects(&engine);
             let verb = "drop";
-            let touch = Touch { object, mode: Mode::End, plain: false, verb, order: None };
+            let touch = Touch { object, mode: Mode::End, verb, order: None };
             engine.visible(&touch, spot);
-            engine.changed(object, Mode::Alive);
+            engine.observed(object, Observed::Changed(Mode::Alive));
             engine.note(|rt| format!("drop the receiver of {}", rt.object_name(mailbox)));
         }
         self.receiver.set(false);
@@ -124,7 +123,7 @@ impl<T> Unbounded<T> {
     fn take(&self, engine: &Engine, objects: Objects, verb: &str) -> Option<T> {
         let message = self.queue.borrow_mut().pop_front();
         if let Some((sent, _)) = &message {
-            engine.heard(objects.mailbox, engine.rt().names.stable(*sent));
+            engine.observed(objects.mailbox, Observed::Heard(engine.rt().names.stable(*sent)));
         }
         engine.note(|rt| {
             let name = rt.object_name(objects.mailbox);
@@ -154,8 +153,8 @@ impl<T> Unbounded<T> {
             Some(message) => Ok(message),
             None if self.senders.get() == 0 => Err(TryRecvError::Disconnected),
             None => {
-                engine.looked(objects.mailbox, Mode::Timeout);
-                engine.looked(objects.senders, Mode::Pass);
+                engine.observed(objects.mailbox, Observed::Looked(Mode::Timeout));
+                engine.observed(objects.senders, Observed::Looked(Mode::Pass));
                 Err(TryRecvError::Empty)
             }
         }
@@ -167,8 +166,8 @@ impl<T> Unbounded<T> {
         let (front, gone) = (|| self.front(), || self.senders.get() == 0);
         let begin = BeginTimed { objects, front: &front, gone: &gone };
         if engine.visible(&begin, spot) == 1 {
-            engine.looked(objects.mailbox, Mode::Timeout);
-            engine.looked(objects.senders, Mode::Pass);
+            engine.observed(objects.mailbox, Observed::Looked(Mode::Timeout));
+            engine.observed(objects.senders, Observed::Looked(Mode::Pass));
             engine
                 .note(|rt| format!("recv_timeout {}: time is up", rt.object_name(objects.mailbox)));
             return Err(RecvTimeoutError::Timeout);
@@ -184,9 +183,9 @@ struct Send {
     objects: Objects,
 }
 
-impl Operation for Send {
+impl Operation<Runtime> for Send {
     fn effect(&self, rt: &mut Runtime, me: usize, _choice: u32, effect: &mut Effect) {
-        let message = rt.names.message(me, rt.threads[me].sent);
+        let message = rt.names.message(me, rt.threads[me].own.sent);
         effect.footprint.add(self.objects.mailbox, Mode::Send);
         effect.footprint.add(message, Mode::Post);
         effect.footprint.add(self.objects.receiver, Mode::Alive);
@@ -205,7 +204,7 @@ struct Receive<'a> {
     timed: bool,
 }
 
-impl Operation for Receive<'_> {
+impl Operation<Runtime> for Receive<'_> {
     fn is_enabled(&self, _rt: &Runtime, _me: usize) -> bool {
         !self.waits || (self.front)().is_some() || (self.gone)()
     }
@@ -244,7 +243,7 @@ struct BeginTimed<'a> {
     gone: &'a dyn Fn() -> bool,
 }
 
-impl Operation for BeginTimed<'_> {
+impl Operation<Runtime> for BeginTimed<'_> {
     fn choices(&self, _rt: &Runtime, _me: usize) -> u32 {
         if (self.front)().is_some() || (self.gone)() { 1 } else { 2 }
     }

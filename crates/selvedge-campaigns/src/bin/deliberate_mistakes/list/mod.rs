@@ -27,6 +27,7 @@ impl Mistake {
     pub(crate) fn home(&self) -> (&'static str, &'static str) {
         match self.name.split_once(": ") {
             Some(("library", _)) => ("crates/selvedge/src", "selvedge"),
+            Some(("runtime", _)) => ("crates/selvedge-rt/src", "selvedge"),
             Some(("core", _)) => ("crates/selvedge-core/src", "selvedge-core"),
             Some(("language", _)) => ("crates/selvedge-lang/src", "selvedge-lang"),
             _ if self.suite == "lib" => ("crates/selvedge-explore/src", "selvedge-explore"),

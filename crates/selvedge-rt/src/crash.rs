@@ -8,52 +8,17 @@
 //! Outside of checked code, and where a thread cannot be left, a signal does what it did before.
 
 use std::cell::UnsafeCell;
-use std::fmt;
 use std::mem::MaybeUninit;
 use std::sync::Once;
 
-use super::arena;
-use super::fiber::{Fiber, Outcome};
-use super::guarded;
-use super::last_words;
-use super::runtime::{Runtime, Way, running};
-use crate::watch::WAKE_UP;
+use crate::context;
+use crate::fiber::{Crash, Fiber, Outcome};
+use crate::hooks::Hooks;
+use crate::last_words;
+use crate::runtime::{Runtime, Way};
 
-/// What ended a thread.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Crash {
-    /// A signal. If it is about memory: whether that is near address 0.
-    Signal { number: i32, null: bool },
-    /// A panic while it was unwinding.
-    DoublePanic,
-    /// A plain access to memory that was freed and cannot be used; see `guarded.rs`.
-    Freed { address: usize },
-}
-
-impl fmt::Display for Crash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match *self {
-            Crash::DoublePanic => "panicked while it was unwinding, which aborts the process",
-            Crash::Freed { .. } => "reads or writes memory that was freed",
-            Crash::Signal { number: libc::SIGSEGV | libc::SIGBUS, null: true } => {
-                "crashed: it used a null pointer (SIGSEGV)"
-            }
-            Crash::Signal { number: libc::SIGSEGV, .. } => {
-                "crashed: it used memory that is not there, or not for this (SIGSEGV)"
-            }
-            Crash::Signal { number: libc::SIGBUS, .. } => {
-                "crashed: it used memory in a way that is not possible (SIGBUS)"
-            }
-            Crash::Signal { number: libc::SIGFPE, .. } => {
-                "crashed: an arithmetic operation is not possible (SIGFPE)"
-            }
-            Crash::Signal { number: libc::SIGILL, .. } => {
-                "crashed: it aborts, or came to an instruction that is none (SIGILL)"
-            }
-            Crash::Signal { .. } => "aborts the process (SIGABRT)",
-        })
-    }
-}
+/// The signal that asks to leave code that takes too long: one that does nothing to a process without a handler.
+pub const WAKE_UP: i32 = libc::SIGURG;
 
 const SIGNALS: [i32; 6] =
     [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGABRT, WAKE_UP];
@@ -70,8 +35,8 @@ struct Before(UnsafeCell<[MaybeUninit<libc::sigaction>; SIGNALS.len()]>);
 unsafe impl Sync for Before {}
 static BEFORE: Before = Before(UnsafeCell::new([MaybeUninit::uninit(); SIGNALS.len()]));
 
-/// Sees to it that crashes of checked code are told.
-pub(crate) fn install() {
+/// Sees to it that crashes of checked code are told. One front end of a process can do so.
+pub(crate) fn install<W: Hooks>() {
     static INSTALL: Once = Once::new();
     INSTALL.call_once(|| {
         for (index, signal) in SIGNALS.into_iter().enumerate() {
@@ -81,7 +46,8 @@ pub(crate) fn install() {
                 libc::sigaction(signal, std::ptr::null(), before);
                 let mut action: libc::sigaction = std::mem::zeroed();
                 action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
-                let handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) = handle;
+                let handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) =
+                    handle::<W>;
                 action.sa_sigaction = handler as usize;
                 libc::sigaction(signal, &raw const action, std::ptr::null_mut());
             }
@@ -89,13 +55,17 @@ pub(crate) fn install() {
     });
 }
 
-extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    let rt = running();
+extern "C" fn handle<W: Hooks>(
+    signal: i32,
+    info: *mut libc::siginfo_t,
+    context: *mut libc::c_void,
+) {
+    let rt = W::running();
     // SAFETY: the system calls this with valid pointers. If checked code runs, its runtime is alive; the thread of
     // the system that runs it is this one, and does nothing else now.
     unsafe {
         let is_told = match signal {
-            libc::SIGSEGV | libc::SIGBUS if arena::current().is_null() && is_opened(&*info) => true,
+            libc::SIGSEGV | libc::SIGBUS if W::is_engine() && is_opened::<W>(&*info) => true,
             _ if rt.is_null() => signal == WAKE_UP,
             WAKE_UP => {
                 interrupted(&mut *rt, context);
@@ -109,18 +79,18 @@ extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *mut libc
     }
 }
 
-/// The engine looks into a freed block. Returns whether it can, now.
-fn is_opened(info: &libc::siginfo_t) -> bool {
+/// The engine looks at something that is inaccessible. Returns whether it can, now.
+fn is_opened<W: Hooks>(info: &libc::siginfo_t) -> bool {
     // SAFETY: such a signal has an address, if the system raised it.
-    info.si_code > 0 && guarded::open_for_engine(unsafe { info.si_addr() } as usize)
+    info.si_code > 0 && W::open(unsafe { info.si_addr() } as usize)
 }
 
 /// Checked code crashed. Returns whether the thread was left.
 ///
 /// # Safety
 /// In the handler of a signal that the running thread of `rt` caused.
-unsafe fn crashed(
-    rt: &mut Runtime,
+unsafe fn crashed<W: Hooks>(
+    rt: &mut Runtime<W>,
     number: i32,
     info: &libc::siginfo_t,
     context: *mut libc::c_void,
@@ -130,29 +100,24 @@ unsafe fn crashed(
     let is_memory = matches!(number, libc::SIGSEGV | libc::SIGBUS);
     // A signal that was sent, or an address that cannot be one, comes without it.
     let is_exact = (1..=2).contains(&info.si_code);
-    let thread = &mut rt.threads[rt.current];
-    let guard =
-        thread.fiber.as_ref().map_or(0..0, |it| it.limit.saturating_sub(GUARD)..it.limit + GUARD);
+    let thread = &mut rt.threads[rt.now.current];
+    let guard = thread
+        .fiber
+        .as_ref()
+        .map_or(0..0, |it| it.limit().saturating_sub(GUARD)..it.limit() + GUARD);
     if is_memory && guard.contains(&address) {
         // SAFETY: the caller's promise.
         return unsafe { leave(rt, context, Outcome::Overflowed) };
     }
-    let is_freed = is_memory && is_exact && rt.shared.guards && arena::is_inside(address);
-    let crash = thread.crash.unwrap_or(match is_freed {
-        true => Crash::Freed { address },
-        false => Crash::Signal { number, null: is_memory && is_exact && address < NULL },
-    });
-    thread.crash = Some(crash);
-    if is_freed && rt.watches_block {
-        let code = arena::switch(std::ptr::null_mut());
-        rt.watch_access(address);
-        arena::switch(code);
-    }
-    // What is left of an execution that is over is no result.
-    let is_result = rt.way == Way::Announce;
+    let before = thread.crash;
+    let known = if is_memory && is_exact { W::recognise(rt, address) } else { None };
+    let signal = Crash::Signal { number, null: is_memory && is_exact && address < NULL };
+    let crash = before.unwrap_or(known.map_or(signal, Crash::Known));
+    let me = rt.now.current;
+    rt.threads[me].crash = Some(crash);
+    // What is left of an execution that is over is no result; and the report of what does no harm is enough.
+    let is_result = rt.now.way == Way::Announce && known.is_none();
     let can_leave = rt.fiber_of(context).is_some();
-    // An access to a freed block does no harm: the report is enough.
-    let is_result = is_result && !is_freed;
     if (is_result || !can_leave) && !rt.shared.has_crashed.replace(true) {
         let and =
             if can_leave { "; a report follows, if the crash did not break more" } else { "" };
@@ -166,18 +131,18 @@ unsafe fn crashed(
 ///
 /// # Safety
 /// In the handler of the signal.
-unsafe fn interrupted(rt: &mut Runtime, context: *mut libc::c_void) {
-    let Some(overdue) = rt.shared.pulse.overdue() else { return };
+unsafe fn interrupted<W: Hooks>(rt: &mut Runtime<W>, context: *mut libc::c_void) {
+    let Some((overdue, must_end)) = rt.shared.overdue() else { return };
     // In the engine it holds what others need: then again in a moment. In its own code it holds nothing of ours.
-    let is_in_code = !arena::current().is_null();
+    let is_in_code = !W::is_engine();
     // SAFETY: the caller's promise.
     if is_in_code && unsafe { leave(rt, context, Outcome::Interrupted) } {
         return;
     }
-    if overdue.must_end || (is_in_code && rt.fiber_of(context).is_none()) {
+    if must_end || (is_in_code && rt.fiber_of(context).is_none()) {
         last_words::say(rt, &overdue, "; the process ends, since the thread cannot be left there");
         // SAFETY: nothing runs after it.
-        unsafe { libc::_exit(super::exit::FAILED) }
+        unsafe { libc::_exit(W::FAILED) }
     }
 }
 
@@ -213,12 +178,12 @@ unsafe fn hand_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c
     }
 }
 
-impl Runtime {
+impl<W: Hooks> Runtime<W> {
     /// The stack that was interrupted, if it is that of the running thread and can be left.
     fn fiber_of(&self, context: *mut libc::c_void) -> Option<&Fiber> {
-        let fiber = self.threads.get(self.current)?.fiber.as_ref()?;
-        let stack = registers::stack_pointer(context)?;
-        (fiber.limit - GUARD..fiber.base).contains(&stack).then_some(fiber)
+        let fiber = self.threads.get(self.now.current)?.fiber.as_ref()?;
+        let stack = context::stack_pointer(context)?;
+        (fiber.limit() - GUARD..fiber.base()).contains(&stack).then_some(fiber)
     }
 }
 
@@ -226,51 +191,11 @@ impl Runtime {
 ///
 /// # Safety
 /// In the handler of a signal, with its context.
-unsafe fn leave(rt: &Runtime, context: *mut libc::c_void, outcome: Outcome) -> bool {
+unsafe fn leave<W: Hooks>(rt: &Runtime<W>, context: *mut libc::c_void, outcome: Outcome) -> bool {
     let fiber = rt.fiber_of(context);
     if let Some(fiber) = fiber {
         // SAFETY: the stack that was interrupted is this thread's, and nothing of it is used again.
-        unsafe { registers::leave(fiber, context, outcome) };
+        unsafe { context::leave(fiber, context, outcome) };
     }
     fiber.is_some()
-}
-
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod registers {
-    use super::{Fiber, Outcome};
-
-    pub(super) fn stack_pointer(context: *mut libc::c_void) -> Option<usize> {
-        // SAFETY: the system gave it to the handler.
-        let context = unsafe { &*context.cast::<libc::ucontext_t>() };
-        Some(context.uc_mcontext.gregs[libc::REG_RSP as usize] as usize)
-    }
-
-    /// # Safety
-    /// The context is that of a signal which interrupted code on this stack.
-    pub(super) unsafe fn leave(fiber: &Fiber, context: *mut libc::c_void, outcome: Outcome) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let registers = fiber.trap_handler().setup_trap_handler(move || outcome);
-            let context = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext;
-            context.gregs[libc::REG_RIP as usize] = registers.rip as i64;
-            context.gregs[libc::REG_RSP as usize] = registers.rsp as i64;
-            context.gregs[libc::REG_RBP as usize] = registers.rbp as i64;
-            context.gregs[libc::REG_RDI as usize] = registers.rdi as i64;
-            context.gregs[libc::REG_RSI as usize] = registers.rsi as i64;
-        }
-    }
-}
-
-/// On other systems no thread is left: the signal does what it did before, when the schedule was printed.
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-mod registers {
-    use super::{Fiber, Outcome};
-
-    pub(super) fn stack_pointer(_context: *mut libc::c_void) -> Option<usize> {
-        None
-    }
-
-    /// # Safety
-    /// Never called: there is no stack pointer.
-    pub(super) unsafe fn leave(_fiber: &Fiber, _context: *mut libc::c_void, _outcome: Outcome) {}
 }

@@ -2,7 +2,7 @@
 
 mod program;
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
@@ -12,11 +12,9 @@ use selvedge_explore::{Algorithm, Limits, Observer, Options, Progress, explore};
 
 use program::{Random, Step, program};
 
-use super::caps::Caps;
-use super::runtime::{Learned, Shared};
-use super::system::Program;
-use super::whim::{Patience, Spurious};
-use crate::failure::ReplayCommand;
+use selvedge_rt::{Caps, Patience, Settings, Spurious};
+
+use crate::rt::{Program, Rust, Shared};
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering::SeqCst;
 use crate::sync::atomic::{AtomicBool, AtomicUsize};
@@ -81,42 +79,24 @@ fn run_as(
 ) -> Found {
     let outcomes = Rc::new(RefCell::new(BTreeSet::new()));
     let log = Rc::clone(&outcomes);
-    let shared = Rc::new(Shared {
-        program: Rc::new(move || {
-            let outcome = program();
-            log.borrow_mut().insert(outcome);
-        }),
-        checked_at: std::panic::Location::caller(),
+    let here = std::panic::Location::caller();
+    let closure = Rc::new(move || {
+        let outcome = program();
+        log.borrow_mut().insert(outcome);
+    });
+    let times = Times { all: None, between: Duration::MAX };
+    let pulse = Pulse::new(here, times, &Budget::unlimited());
+    let mut world = Rust::new(closure, here, pulse, Default::default());
+    world.guards = guards;
+    let settings = Settings {
         stack_size: 64 << 10,
-        panics_are_results: false,
         spin_turns: 10,
         ends_loops: true,
-        learned: Learned::default(),
-        weak: Cell::new(false),
-        assumed: Cell::new(None),
-        rwlock_policy: Default::default(),
+        writers_may_be_first: true,
         spurious: Spurious::new(1, false),
-        unsteady: RefCell::new(None),
-        statics: RefCell::new(None),
-        firsts: Default::default(),
-        pulse: Pulse::new(
-            std::panic::Location::caller(),
-            Times { all: None, between: Duration::MAX },
-            &Budget::unlimited(),
-        ),
-        replay_command: ReplayCommand::new(std::panic::Location::caller()),
-        has_crashed: Cell::new(false),
-        hopeless: RefCell::new(None),
-        backtrace: RefCell::new(None),
-        is_unsteady: Cell::new(false),
-        about_block: RefCell::new(None),
-        watched: RefCell::new(None),
-        block_leaks: false,
-        reuses: false,
-        guards,
-        unguarded: Cell::new(false),
         caps,
-    });
+    };
+    let shared = Rc::new(Shared::new(world, settings));
     let limits = Limits { executions: Some(MOST_EXECUTIONS), ..Limits::default() };
     let options = Options { keep_going: true, limits, ..Options::default() };
     let make = || Program::new(Rc::clone(&shared), false);

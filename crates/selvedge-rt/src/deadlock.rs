@@ -2,9 +2,10 @@
 
 use selvedge_core::{Description, Violation, ViolationKind};
 
-use super::runtime::{Runtime, State, place};
+use crate::runtime::{Runtime, State};
+use crate::world::World;
 
-impl Runtime {
+impl<W: World> Runtime<W> {
     /// Whether a thread waits for something that time alone would end: then the execution in which
     /// its time is up covers this one. Or it is only taken to wait: then the verdict says so, or another
     /// execution covers this one.
@@ -13,7 +14,9 @@ impl Runtime {
             let thread = &self.threads[number];
             // SAFETY: a thread that waits stands at its operation, which is on its stack.
             let operation = unsafe { &*thread.pending };
-            thread.touched.assumed || operation.is_timed() || operation.is_without_reason(self)
+            self.now.spins.is_assumed(number)
+                || operation.is_timed()
+                || operation.is_without_reason(self)
         })
     }
 
@@ -39,20 +42,21 @@ impl Runtime {
                 }
             }
         };
-        Description { text, place: Some(place(thread.spot)) }
+        Description { text, place: Some(W::place(thread.spot)) }
     }
 
     pub(crate) fn deadlock(&self) -> Violation {
         let waiting: Vec<usize> = self.waiting().collect();
         let main_is_over = self.threads[0].state == State::Finished;
         let names: Vec<String> = waiting.iter().map(|&number| self.thread_name(number)).collect();
+        let main = W::MAIN;
         let message = match names.as_slice() {
             [one] if main_is_over => {
-                format!("deadlock: {one} outlives the closure and waits for ever")
+                format!("deadlock: {one} outlives {main} and waits for ever")
             }
             [one] => format!("deadlock: {one} waits for ever"),
             many if main_is_over => {
-                format!("deadlock: {} outlive the closure and wait for ever", listed(many))
+                format!("deadlock: {} outlive {main} and wait for ever", listed(many))
             }
             many => format!("deadlock: {} wait for ever", listed(many)),
         };
@@ -63,7 +67,7 @@ impl Runtime {
         Violation {
             kind: ViolationKind::Deadlock,
             message,
-            places: waiting.iter().map(|&number| place(self.threads[number].spot)).collect(),
+            places: waiting.iter().map(|&number| W::place(self.threads[number].spot)).collect(),
             notes,
             thread: None,
         }

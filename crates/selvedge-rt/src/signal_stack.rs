@@ -11,7 +11,7 @@ thread_local! {
 }
 
 /// As long as this lives, signal handlers of this thread run on a larger stack.
-pub(crate) struct SignalStack {
+pub struct SignalStack {
     /// What they ran on before, and what they run on now.
     before: libc::stack_t,
     stack: Box<[u8]>,
@@ -20,7 +20,9 @@ pub(crate) struct SignalStack {
 }
 
 impl SignalStack {
-    pub(crate) fn new() -> Self {
+    /// From now on.
+    #[allow(clippy::new_without_default, reason = "it is made for what it does")]
+    pub fn new() -> Self {
         // At the end of a thread of the system nothing is spared any more.
         let spare = STACK.try_with(|stack| stack.borrow_mut().take()).ok().flatten();
         let mut stack = spare.unwrap_or_else(|| vec![0; SIZE].into_boxed_slice());

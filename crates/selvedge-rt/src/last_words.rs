@@ -8,20 +8,22 @@ use std::fmt::{self, Write};
 
 use selvedge_core::{Step, ThreadId};
 
-use super::runtime::{Logged, Runtime};
+use crate::log::Logged;
+use crate::runtime::Runtime;
+use crate::world::World;
 
 /// Says what the running thread did, `and` what follows from it, and how to see it again.
-pub(super) fn say(rt: &Runtime, did: &dyn fmt::Display, and: &str) {
-    let (name, spot) = (rt.name_of(rt.current), rt.threads[rt.current].spot);
+pub fn say<W: World>(rt: &Runtime<W>, did: &dyn fmt::Display, and: &str) {
+    let (name, spot) = (rt.name_of(rt.now.current), rt.threads[rt.now.current].spot);
     let mut words = Words::new();
     // If standard error is closed, there is nothing else to tell it to.
-    let _ = writeln!(words, "selvedge: {}: {name} {did}{and}", rt.shared.pulse.test());
+    let _ = writeln!(words, "selvedge: {}: {name} {did}{and}", rt.shared.check_name());
     let _ = writeln!(words, "  its last operation: {spot}");
     let _ = writeln!(words, "  to see it again: {}", Again(rt));
 }
 
 /// The last steps of the execution, one per line.
-pub(super) fn list_steps(rt: &Runtime) {
+pub fn list_steps<W: World>(rt: &Runtime<W>) {
     const MOST: usize = 40;
     let mut words = Words::new();
     let taken = taken(rt);
@@ -38,25 +40,25 @@ pub(super) fn list_steps(rt: &Runtime) {
 }
 
 /// The command that shows the execution again, as far as it has come.
-pub(super) struct Again<'a>(pub(super) &'a Runtime);
+pub(crate) struct Again<'a, W: World>(pub(crate) &'a Runtime<W>);
 
-impl fmt::Display for Again<'_> {
+impl<W: World> fmt::Display for Again<'_, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let command = &self.0.shared.replay_command;
-        f.write_str(&command.before)?;
+        let (before, after) = self.0.shared.replay_command();
+        f.write_str(before)?;
         // Numbered as a fresh system numbers threads.
-        let step = |logged: &Logged| Step {
+        let step = |logged: &Logged<W>| Step {
             thread: ThreadId::new(self.0.threads[logged.thread as usize].rank),
             choice: logged.choice,
         };
         let steps = taken(self.0).iter().filter(|logged| !logged.spins);
         selvedge_core::write_schedule(steps.map(step), f)?;
-        f.write_str(&command.after)
+        f.write_str(after)
     }
 }
 
 /// The steps taken so far.
-fn taken(rt: &Runtime) -> &[Logged] {
+fn taken<W: World>(rt: &Runtime<W>) -> &[Logged<W>] {
     let taken = if rt.scripted < rt.script.len() { rt.scripted } else { rt.log.len() };
     &rt.log[..taken]
 }

@@ -3,8 +3,10 @@
 
 use selvedge_core::Effect;
 
-use super::engine::Engine;
-use super::operation::{Operation, Spot, Subject};
+use crate::engine::Engine;
+use crate::hooks::Hooks;
+use crate::operation::{Operation, Subject};
+use crate::runtime::Runtime;
 
 /// How far a thread may go on, and what it did.
 #[derive(Default)]
@@ -18,13 +20,13 @@ pub(crate) struct Ahead {
 
 impl Ahead {
     /// Lets a thread that takes a step go on behind it, up to `most` steps in all.
-    pub(super) fn allow(&mut self, thread: usize, most: usize, effects: &mut Vec<Effect>) {
+    pub(crate) fn allow(&mut self, thread: usize, most: usize, effects: &mut Vec<Effect>) {
         (self.thread, self.most, self.taken) = (thread, most, 1);
         std::mem::swap(&mut self.effects, effects);
     }
 
     /// Gives the effects of the steps that were taken, and how many these are.
-    pub(super) fn finish(&mut self, effects: &mut Vec<Effect>) -> usize {
+    pub(crate) fn finish(&mut self, effects: &mut Vec<Effect>) -> usize {
         std::mem::swap(&mut self.effects, effects);
         self.most = 0;
         self.taken
@@ -32,17 +34,22 @@ impl Ahead {
 
     /// Whether a thread may take one more step. Not one that the thread has just spawned.
     #[inline]
-    pub(super) fn is_allowed(&self, thread: usize) -> bool {
+    pub(crate) fn is_allowed(&self, thread: usize) -> bool {
         self.taken < self.most && self.thread == thread
     }
 }
 
-impl Engine {
+impl<W: Hooks> Engine<W> {
     /// Takes the running thread's next step if a search that is free to choose would do so.
     #[inline(never)]
-    pub(super) fn goes_on(&self, operation: &dyn Operation, subject: Subject, spot: Spot) -> bool {
+    pub(crate) fn goes_on(
+        &self,
+        operation: &dyn Operation<Runtime<W>>,
+        subject: Subject,
+        spot: W::Spot,
+    ) -> bool {
         let rt = self.rt();
-        let me = rt.current;
+        let me = rt.now.current;
         let can_run = match subject {
             Subject::Nothing => true,
             Subject::Waiting => operation.is_enabled(rt, me),
@@ -50,7 +57,7 @@ impl Engine {
         };
         // What another thread that it has just spawned does depends on what it finds now.
         if !can_run
-            || rt.has_whims
+            || rt.now.has_whims
             || rt.shared.is_unsteady.get()
             || (0..me).any(|other| rt.is_enabled(other))
         {

@@ -16,22 +16,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use selvedge_core::ObjectId;
 
-use super::engine::Engine;
-use super::operation::Operation;
-use super::runtime::{RwLockPolicy, Way};
-
-/// What an operation may wait for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Waits {
-    Never,
-    /// For a lock; `reads`: beside other readers.
-    Lock {
-        object: ObjectId,
-        reads: bool,
-    },
-    /// For something that any thread may do.
-    Other,
-}
+use crate::engine::Engine;
+use crate::hooks::Hooks;
+use crate::operation::{Operation, Waits};
+use crate::runtime::{Runtime, Way};
 
 /// What threads wait for while they hold locks, by numbers that are the same for all systems of a check.
 #[derive(Default)]
@@ -81,19 +69,19 @@ impl LockOrder {
     }
 }
 
-impl Engine {
+impl<W: Hooks> Engine<W> {
     /// The running thread comes to an operation. Once there are reader-writer locks, it is kept what it holds then.
     #[inline(never)]
-    pub(super) fn note_lock_order(&self, operation: &dyn Operation) {
+    pub(crate) fn note_lock_order(&self, operation: &dyn Operation<Runtime<W>>) {
         let rt = self.rt();
         let waits = operation.waits();
-        if rt.way != Way::Announce || waits == Waits::Never {
+        if rt.now.way != Way::Announce || waits == Waits::Never {
             return;
         }
-        let me = rt.current;
+        let me = rt.now.current;
         let order = &mut *rt.shared.learned.lock_order.borrow_mut();
         let mut is_new = false;
-        for held in rt.leaks.held_by(me) {
+        for held in rt.now.leaks.held_by(me) {
             // Who writes what it reads is told in any case.
             if waits == (Waits::Lock { object: held, reads: false }) {
                 continue;
@@ -117,12 +105,12 @@ impl Engine {
 
     /// A reader-writer lock is used: from now on what threads hold matters.
     #[inline]
-    pub(crate) fn uses_rwlock(&self) {
+    pub fn uses_rwlock(&self) {
         let rt = self.rt();
         let learned = &rt.shared.learned;
         if !learned.rwlocks.get()
-            && rt.way == Way::Announce
-            && rt.shared.rwlock_policy == RwLockPolicy::Any
+            && rt.now.way == Way::Announce
+            && rt.shared.settings.writers_may_be_first
         {
             learned.rwlocks.set(true);
             rt.learn();
@@ -130,9 +118,9 @@ impl Engine {
     }
 
     /// The running thread tries to read.
-    pub(crate) fn tries_to_read(&self, lock: ObjectId) {
+    pub fn tries_to_read(&self, lock: ObjectId) {
         let rt = self.rt();
-        if rt.way == Way::Announce && rt.shared.learned.rwlocks.get() {
+        if rt.now.way == Way::Announce && rt.shared.learned.rwlocks.get() {
             let order = &mut *rt.shared.learned.lock_order.borrow_mut();
             if order.tried.insert(rt.names.stable(lock)) && order.decide() {
                 rt.learn();
@@ -141,7 +129,7 @@ impl Engine {
     }
 
     /// Whether a reader of this lock may have to wait for a writer that waits.
-    pub(crate) fn may_queue(&self, lock: ObjectId) -> bool {
+    pub fn may_queue(&self, lock: ObjectId) -> bool {
         let rt = self.rt();
         let learned = &rt.shared.learned;
         learned.rwlocks.get() && {
@@ -150,7 +138,7 @@ impl Engine {
     }
 
     /// Whether it matters that a writer waits for this lock.
-    pub(crate) fn is_announced(&self, lock: ObjectId) -> bool {
+    pub fn is_announced(&self, lock: ObjectId) -> bool {
         let rt = self.rt();
         let learned = &rt.shared.learned;
         learned.rwlocks.get() && {

@@ -1,28 +1,30 @@
 //! Objects have the same number in every execution: they are known by where they lie.
 
-use std::alloc::Layout;
-
 use rustc_hash::FxHashMap;
 use selvedge_core::ObjectId;
 
-use super::operation::Spot;
+use crate::world::World;
 
 /// Where an object lies, as a number that is the same in every execution.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Where {
-    pub(crate) region: Region,
-    pub(crate) offset: u64,
+pub struct Where {
+    /// Whose memory it is.
+    pub region: Region,
+    /// Where in it.
+    pub offset: u64,
     /// Which of several objects that make up one thing at that place.
-    pub(crate) part: u32,
+    pub part: u32,
 }
 
 /// Whose memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Region {
+pub enum Region {
     /// Allocated by a thread.
     Heap(u32),
     /// On the stack of a thread.
     Stack(u32),
+    /// What belongs to a thread itself.
+    Thread(u32),
     /// The messages that a thread sends; the offset counts them.
     Messages(u32),
     /// Free memory of a size, which is the offset; the part is its alignment.
@@ -34,10 +36,10 @@ pub(crate) enum Region {
 }
 
 /// What is known about an object.
-struct About {
+struct About<W: World> {
     kind: &'static str,
     /// Where it was created; of a thread's own objects, nowhere.
-    created: Option<Spot>,
+    created: Option<W::Spot>,
     /// The line that is, as an index of lines.
     line: Option<usize>,
     /// How many that were created in that line were used before it, in this execution.
@@ -54,7 +56,7 @@ struct About {
     stable: u64,
 }
 
-impl About {
+impl<W: World> About<W> {
     fn new(id: ObjectId, kind: &'static str, stable: u64) -> Self {
         Self {
             kind,
@@ -83,48 +85,61 @@ struct Line {
 
 /// Numbers of objects. Once given they are kept. What they are called depends on the execution alone, so that it
 /// is the same whatever ran before.
-#[derive(Default)]
-pub(crate) struct Names {
+pub struct Names<W: World> {
     epoch: u64,
     numbers: FxHashMap<Where, ObjectId>,
-    about: Vec<About>,
+    about: Vec<About<W>>,
     lines: Vec<Line>,
-    line_of: FxHashMap<(&'static str, &'static str, u32), usize>,
+    line_of: FxHashMap<(&'static str, W::Line), usize>,
     /// Per thread, a number for who spawned it, and how many before it.
     threads: Vec<u64>,
 }
 
 /// One number for two, such that others give others: for one that is fixed, each other one has its own. Two long histories have
 /// the same number with a probability of 2^-64, as for any hash of that size; that is the only way in which they are confused.
-pub(super) fn mix(a: u64, b: u64) -> u64 {
+pub fn mix(a: u64, b: u64) -> u64 {
     const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
     let mixed = (a.rotate_left(23) ^ b).wrapping_mul(ODD);
     mixed ^ (mixed >> 29)
 }
 
-impl Names {
+impl<W: World> Default for Names<W> {
+    fn default() -> Self {
+        Self {
+            epoch: 0,
+            numbers: FxHashMap::default(),
+            about: Vec::new(),
+            lines: Vec::new(),
+            line_of: FxHashMap::default(),
+            threads: Vec::new(),
+        }
+    }
+}
+
+impl<W: World> Names<W> {
     /// One more thread, which that thread spawned after so many others.
-    pub(crate) fn add_thread(&mut self, creator: Option<(usize, u32)>) {
+    pub fn add_thread(&mut self, creator: Option<(usize, u32)>) {
         let new =
             creator.map_or(1, |(creator, nth)| mix(self.threads[creator], u64::from(nth) + 1));
         self.threads.push(new);
     }
 
     /// A number for a thread that is the same for all systems of a check.
-    pub(crate) fn stable_thread(&self, thread: usize) -> u64 {
+    pub fn stable_thread(&self, thread: usize) -> u64 {
         self.threads[thread]
     }
 
     /// A number for an object that is the same for all systems of a check.
-    pub(crate) fn stable(&self, object: ObjectId) -> u64 {
+    pub fn stable(&self, object: ObjectId) -> u64 {
         self.about[object.index()].stable
     }
 
     /// The same for what lies at a place.
-    pub(crate) fn stable_place(&self, place: Where) -> u64 {
+    pub fn stable_place(&self, place: Where) -> u64 {
         let (code, of) = match place.region {
             Region::Heap(thread) => (1, self.threads[thread as usize]),
             Region::Stack(thread) => (2, self.threads[thread as usize]),
+            Region::Thread(thread) => (7, self.threads[thread as usize]),
             Region::Messages(thread) => (3, self.threads[thread as usize]),
             Region::PartOf(owner) => (4, self.about[owner as usize].stable),
             Region::Outside => (5, 0),
@@ -134,12 +149,12 @@ impl Names {
     }
 
     /// Another execution begins.
-    pub(crate) fn start(&mut self, epoch: u64) {
+    pub fn start(&mut self, epoch: u64) {
         self.epoch = epoch;
     }
 
     /// The object at a place.
-    pub(crate) fn at(&mut self, place: Where, kind: &'static str, created: Spot) -> ObjectId {
+    pub fn at(&mut self, place: Where, kind: &'static str, created: W::Spot) -> ObjectId {
         let object = match self.numbers.get(&place) {
             Some(&known) => known,
             None => self.add_at(place, kind),
@@ -152,7 +167,7 @@ impl Names {
 
     /// An object that was not seen in this execution yet. Others may have been at its place before it, and
     /// may live on elsewhere: how many is the same in every execution, too.
-    pub(crate) fn enter(&mut self, place: Where, kind: &'static str, created: Spot) -> ObjectId {
+    pub fn enter(&mut self, place: Where, kind: &'static str, created: W::Spot) -> ObjectId {
         let object = match self.numbers.get(&place) {
             Some(&first) if self.about[first.index()].epoch == self.epoch => {
                 self.next_at_place(first, kind)
@@ -184,10 +199,10 @@ impl Names {
     }
 
     /// An object is used for the first time in this execution.
-    fn see(&mut self, object: ObjectId, kind: &'static str, created: Spot) {
+    fn see(&mut self, object: ObjectId, kind: &'static str, created: W::Spot) {
         let about = &mut self.about[object.index()];
         about.epoch = self.epoch;
-        let is_same = about.created.is_some_and(|known| std::ptr::eq(known, created));
+        let is_same = about.created.is_some_and(|known| W::is_same(known, created));
         let line = match about.line {
             Some(line) if is_same && about.kind == kind => line,
             _ => self.note_line(object, kind, created),
@@ -203,8 +218,8 @@ impl Names {
     }
 
     #[cold]
-    fn note_line(&mut self, object: ObjectId, kind: &'static str, created: Spot) -> usize {
-        let key = (kind, created.file(), created.line());
+    fn note_line(&mut self, object: ObjectId, kind: &'static str, created: W::Spot) -> usize {
+        let key = (kind, W::line(created));
         let next = self.lines.len();
         let number = *self.line_of.entry(key).or_insert(next);
         match self.lines.get_mut(number) {
@@ -227,12 +242,12 @@ impl Names {
     }
 
     /// What belongs to another object.
-    pub(crate) fn part(
+    pub fn part(
         &mut self,
         owner: ObjectId,
         part: u32,
         kind: &'static str,
-        created: Spot,
+        created: W::Spot,
     ) -> ObjectId {
         let region = Region::PartOf(owner.index() as u32);
         let place = Where { region, offset: u64::from(part), part };
@@ -247,12 +262,12 @@ impl Names {
     }
 
     /// What belongs to an object.
-    pub(crate) fn parts(&self, owner: ObjectId) -> &[ObjectId] {
+    pub fn parts(&self, owner: ObjectId) -> &[ObjectId] {
         &self.about[owner.index()].parts
     }
 
     /// The `nth` message that a thread sends.
-    pub(crate) fn message(&mut self, thread: usize, nth: u64) -> ObjectId {
+    pub fn message(&mut self, thread: usize, nth: u64) -> ObjectId {
         let place = Where { region: Region::Messages(thread as u32), offset: nth, part: 0 };
         match self.numbers.get(&place) {
             Some(&known) => known,
@@ -260,9 +275,9 @@ impl Names {
         }
     }
 
-    /// Free memory of this layout.
-    pub(crate) fn pool(&mut self, layout: Layout) -> ObjectId {
-        let (offset, part) = (layout.size() as u64, layout.align() as u32);
+    /// Free memory of this size and alignment.
+    pub fn pool(&mut self, size: usize, align: usize) -> ObjectId {
+        let (offset, part) = (size as u64, align as u32);
         let place = Where { region: Region::Pool, offset, part };
         match self.numbers.get(&place) {
             Some(&known) => known,
@@ -276,9 +291,19 @@ impl Names {
         new
     }
 
-    /// One more object, of a thread.
+    /// An object that a thread has from its beginning.
     pub(crate) fn add_of(&mut self, thread: usize, which: u64, kind: &'static str) -> ObjectId {
         self.add(kind, mix(mix(7, self.threads[thread]), which))
+    }
+
+    /// An object of a thread, such as what it waits for when it parks. `which` tells several apart, and is at
+    /// least 3: others have the numbers below.
+    pub fn of_thread(&mut self, thread: usize, which: u64, kind: &'static str) -> ObjectId {
+        let place = Where { region: Region::Thread(thread as u32), offset: which, part: 0 };
+        match self.numbers.get(&place) {
+            Some(&known) => known,
+            None => self.add_at(place, kind),
+        }
     }
 
     fn add(&mut self, kind: &'static str, stable: u64) -> ObjectId {
@@ -287,21 +312,20 @@ impl Names {
         id
     }
 
-    pub(crate) fn len(&self) -> usize {
+    /// How many there are.
+    #[allow(
+        clippy::len_without_is_empty,
+        reason = "a thread has objects, so that there are always some"
+    )]
+    pub fn len(&self) -> usize {
         self.about.len()
     }
 
-    /// What all of this kind that are created there are called.
-    pub(crate) fn name_of(kind: &str, created: Spot) -> String {
-        let file = created.file().rsplit(['/', '\\']).next().unwrap_or(created.file());
-        format!("{kind}@{file}:{}", created.line())
-    }
-
     /// As a person would call it: `Mutex@queue.rs:12`, and `#2` for the second one of that line.
-    pub(crate) fn name(&self, object: ObjectId) -> String {
+    pub fn name(&self, object: ObjectId) -> String {
         let Some(about) = self.about.get(object.index()) else { return format!("{object:?}") };
         let Some(spot) = about.created else { return about.kind.to_owned() };
-        let mut name = Self::name_of(about.kind, spot);
+        let mut name = W::object_name(about.kind, spot);
         // What belongs to another object is called as that is.
         let nth = about.owner.map_or(about.nth, |owner| self.about[owner.index()].nth);
         if nth > 0 {

@@ -1,0 +1,13 @@
+//! How a system hands the registers of interrupted code to a signal handler: one file for each.
+//!
+//! [`stack_pointer`] says where code was interrupted, [`leave`] ends it.
+
+#[cfg_attr(all(target_os = "linux", target_arch = "x86_64"), path = "context/linux_x86_64.rs")]
+#[cfg_attr(all(target_os = "linux", target_arch = "aarch64"), path = "context/linux_aarch64.rs")]
+#[cfg_attr(
+    not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))),
+    path = "context/other.rs"
+)]
+mod signal;
+
+pub(crate) use signal::{leave, stack_pointer};

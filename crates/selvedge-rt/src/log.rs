@@ -1,0 +1,85 @@
+//! What was done at each step: to notice code that does not do the same every time, and to tell what a step would
+//! have done if it had come earlier.
+
+use selvedge_core::{Mode, ObjectId, Step, ThreadId};
+
+use crate::world::World;
+
+/// A step that was taken.
+pub struct Logged<W: World> {
+    /// Whose it is.
+    pub thread: u32,
+    /// The alternative that was taken.
+    pub choice: u32,
+    /// Where it is.
+    pub spot: W::Spot,
+    /// Where the thread came to after it.
+    pub next: Option<W::Spot>,
+    /// The object that it touched, and how it found it, if that is known.
+    pub found: Option<(ObjectId, Found)>,
+    /// Whether it is the end of a turn of a spin loop, and nothing else.
+    pub spins: bool,
+}
+
+impl<W: World> Logged<W> {
+    pub(crate) fn new(thread: usize, choice: u32, spot: W::Spot) -> Self {
+        Self { thread: thread as u32, choice, spot, next: None, found: None, spins: false }
+    }
+
+    /// The step, as explorers name it.
+    pub fn step(&self) -> Step {
+        Step { thread: ThreadId::new(self.thread as usize), choice: self.choice }
+    }
+}
+
+/// How an operation found its object: enough to tell what another would do that finds it so.
+#[derive(Clone, Copy)]
+pub enum Found {
+    /// The value of an atomic. A compare-exchange: also the value with which it succeeds.
+    Value {
+        /// What it is.
+        value: u64,
+        /// What it must be.
+        expected: Option<u64>,
+    },
+    /// A lock that somebody holds for writing or for reading, or nobody.
+    Lock {
+        /// Whether it is held for writing.
+        written: bool,
+        /// Whether it is held for reading.
+        read: bool,
+        /// What is done with it.
+        wants: Wants,
+    },
+}
+
+impl Found {
+    /// How the operation would touch its object if it found it like `before`. `None`: it would wait.
+    pub fn instead(self, before: Found) -> Option<Mode> {
+        match (self, before) {
+            (Found::Value { expected, .. }, Found::Value { value, .. }) => {
+                Some(if expected? == value { Mode::Update } else { Mode::Read })
+            }
+            (Found::Lock { wants, .. }, Found::Lock { written, read, .. }) => {
+                let is_free = |mode| !written && (mode == Mode::ShareAcquire || !read);
+                match wants {
+                    Wants::Lock(mode) => is_free(mode).then_some(mode),
+                    Wants::Try(mode) => Some(if is_free(mode) { mode } else { Mode::Probe }),
+                    Wants::Nothing => None,
+                }
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What is done with a lock.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Wants {
+    /// It is given up.
+    Nothing,
+    /// It is waited for.
+    Lock(Mode),
+    /// It is taken if it is free.
+    Try(Mode),
+}

@@ -1,0 +1,134 @@
+//! What is known about loops: which of them give up by themselves.
+
+use rustc_hash::FxHashMap;
+
+use super::alone::{Alone, End};
+use crate::world::World;
+
+/// A thread in a loop, in one state.
+pub(crate) struct Key<W: World> {
+    /// Who, as a number that is the same for all systems of a check.
+    pub(crate) thread: u64,
+    pub(crate) spot: W::Spot,
+    /// All that it came to know so far: with the same it is in the same state.
+    pub(crate) history: u64,
+}
+
+impl<W: World> Clone for Key<W> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<W: World> Copy for Key<W> {}
+
+impl<W: World> PartialEq for Key<W> {
+    fn eq(&self, other: &Self) -> bool {
+        (self.thread, self.spot, self.history) == (other.thread, other.spot, other.history)
+    }
+}
+
+impl<W: World> Eq for Key<W> {}
+
+impl<W: World> std::hash::Hash for Key<W> {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        (self.thread, self.spot, self.history).hash(state);
+    }
+}
+
+/// What a thread does in a loop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Decided {
+    /// If nothing changes, it is in this state, or in one that it was in before, for ever.
+    Waits,
+    /// Nobody knows, but it was followed for long.
+    Assumed,
+    /// It will wait, but there are states that it was not in. The history after the next turn, if
+    /// nothing changes.
+    GoesOn(u64),
+    GivesUp,
+}
+
+/// What a turn does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum TurnDoes {
+    Nothing,
+    Something,
+}
+
+/// What is known about loops.
+pub(crate) struct Loops<W: World> {
+    /// Of threads that saw other values of what locks guard: their state, and a number for the values.
+    turns: FxHashMap<(Key<W>, u64), TurnDoes>,
+    /// `None`: the loop went on before anybody knew, since something had changed.
+    known: FxHashMap<Key<W>, Option<Decided>>,
+}
+
+impl<W: World> Default for Loops<W> {
+    fn default() -> Self {
+        Self { turns: FxHashMap::default(), known: FxHashMap::default() }
+    }
+}
+
+impl<W: World> Loops<W> {
+    /// What is known. `goes_on`: something has changed, so that the loop goes on in any case.
+    pub(crate) fn decided(&mut self, key: Key<W>, goes_on: bool) -> Option<Decided> {
+        match goes_on {
+            true => *self.known.entry(key).or_insert(None),
+            false => self.known.get(&key).copied().flatten(),
+        }
+    }
+
+    /// What is known about the next turn, with these values of what locks guard.
+    pub(crate) fn turn(&self, key: Key<W>, inside: u64) -> Option<TurnDoes> {
+        self.turns.get(&(key, inside)).copied()
+    }
+
+    /// Gives whether executions so far took it for something else.
+    fn decide(&mut self, key: Key<W>, decided: Decided) -> bool {
+        let before = self.known.insert(key, Some(decided));
+        let stands_still = matches!(decided, Decided::Waits | Decided::Assumed);
+        before == Some(None) && !stands_still
+    }
+
+    /// Keeps what came out about a turn. Executions so far made it, which was not wrong.
+    pub(crate) fn decide_turn(
+        &mut self,
+        key: Key<W>,
+        inside: u64,
+        alone: &Option<Alone<W>>,
+    ) -> bool {
+        let is_back = alone.as_ref().is_some_and(|alone| alone.end == Some(End::Returned));
+        let turn = if is_back { TurnDoes::Nothing } else { TurnDoes::Something };
+        self.turns.insert((key, inside), turn);
+        false
+    }
+
+    /// Keeps what came out about a loop. Gives whether executions so far took it for something else.
+    pub(crate) fn decide_loop(&mut self, key: Key<W>, alone: &Option<Alone<W>>) -> bool {
+        match alone.as_ref().map(|alone| (alone, alone.end)) {
+            Some((alone, Some(End::Returned))) => {
+                let keys: Vec<Key<W>> = alone.path.iter().map(|&(key, _)| key).collect();
+                // The last turn touched what the ones before it did, or it must be made, too.
+                let passed = if alone.varies { keys.len() } else { keys.len() - 1 };
+                self.decide_all(&keys[..passed])
+            }
+            Some((_, Some(End::Lasted))) => self.decide(key, Decided::Assumed),
+            _ => self.decide(key, Decided::GivesUp),
+        }
+    }
+
+    /// The states up to which a thread goes on, and the last one, in which it waits.
+    fn decide_all(&mut self, keys: &[Key<W>]) -> bool {
+        let mut is_news = false;
+        for (index, &key) in keys.iter().enumerate() {
+            if index > 0 && self.decided(key, false).is_some() {
+                break;
+            }
+            let next = keys.get(index + 1);
+            let decided = next.map_or(Decided::Waits, |next| Decided::GoesOn(next.history));
+            is_news |= self.decide(key, decided);
+        }
+        is_news
+    }
+}

@@ -1,0 +1,32 @@
+//! What a search is asked now and then: whether it makes sense to go on.
+
+use selvedge_core::{Bound, Ending, Execution};
+use selvedge_explore::{Observer, Progress};
+
+use crate::rt::Shared;
+
+/// Ends a search that makes no sense any more.
+pub(super) struct Watch<'a> {
+    shared: &'a Shared,
+}
+
+impl<'a> Watch<'a> {
+    pub(super) fn new(shared: &'a Shared) -> Self {
+        Self { shared }
+    }
+}
+
+impl Observer for Watch<'_> {
+    fn execution(&mut self, _execution: &Execution, _ending: Ending) {
+        self.shared.pulse.count_execution();
+    }
+
+    fn poll(&mut self, _progress: &dyn Fn() -> Progress) -> Option<Bound> {
+        let pulse = &self.shared.pulse;
+        pulse.count_search();
+        let is_over = self.shared.learned.news.get()
+            || self.shared.is_unsteady.get()
+            || pulse.stranger().is_some();
+        is_over.then_some(Bound::Interrupted)
+    }
+}

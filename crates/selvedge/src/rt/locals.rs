@@ -1,0 +1,46 @@
+//! The thread-local values of a thread.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::world::Runtime;
+
+/// The values that a thread made, each by its key.
+#[derive(Default)]
+pub(crate) struct Locals {
+    /// Each until it is dropped.
+    values: Vec<(usize, Option<Box<dyn Any>>)>,
+    /// Whether one of them has a destructor.
+    pub(crate) have_destructors: bool,
+}
+
+impl Locals {
+    /// The value of a key: `None` before it is made, `Some(None)` after it was dropped.
+    pub(crate) fn get(&self, key: usize) -> Option<Option<&dyn Any>> {
+        let (_, value) = self.values.iter().find(|(known, _)| *known == key)?;
+        Some(value.as_deref())
+    }
+
+    pub(crate) fn insert(&mut self, key: usize, value: Box<dyn Any>, has_destructor: bool) {
+        self.have_destructors |= has_destructor;
+        self.values.push((key, Some(value)));
+    }
+
+    /// Leaves all values as they are, for good.
+    pub(super) fn forget(&mut self) {
+        self.values.drain(..).for_each(|(_, value)| std::mem::forget(value));
+    }
+}
+
+/// Drops all thread-local values of a thread that ends, the last made first; false if one panicked.
+pub(super) fn drop_all(rt: *mut Runtime, number: usize) -> bool {
+    let mut fine = true;
+    loop {
+        // SAFETY: the runtime is alive, and no reference into it is held while a value is dropped.
+        let locals = unsafe { &mut (&mut (*rt).threads)[number].own.locals };
+        let Some(value) = locals.values.iter_mut().rev().find_map(|(_, value)| value.take()) else {
+            return fine;
+        };
+        fine &= catch_unwind(AssertUnwindSafe(|| drop(value))).is_ok();
+    }
+}
