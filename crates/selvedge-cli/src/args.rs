@@ -21,9 +21,11 @@ use crate::source::Constants;
 
 mod help;
 mod limits;
+mod output;
 mod values;
 
 pub(crate) use limits::{LimitArgs, MemoryArgs};
+pub(crate) use output::OutputArgs;
 
 use values::{
     AtMost, Constant, parse_constant, parse_duration, parse_k, parse_schedule, parse_skip_step,
@@ -183,6 +185,10 @@ pub(crate) struct CheckArgs {
     #[arg(long, short, help_heading = "Output")]
     pub(crate) quiet: bool,
 
+    /// With --json: also the tree of explored executions and how each ended, at most 20,000 of them. Pages always have it
+    #[arg(long, help_heading = "Output", conflicts_with = "scheme")]
+    pub(crate) tree: bool,
+
     /// Save the schedule of the first violation, with the constants, for `selvedge replay --trace`
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) save_trace: Option<PathBuf>,
@@ -255,18 +261,6 @@ pub(crate) struct SymbolicArgs {
     /// if the name ends in .cnf
     #[arg(long, value_name = "FILE", requires = "scheme", conflicts_with = "json")]
     pub(crate) export_formula: Option<PathBuf>,
-}
-
-/// How to show results.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct OutputArgs {
-    /// Print one JSON object instead of text
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// Show long executions in full
-    #[arg(long)]
-    pub(crate) full: bool,
 }
 
 /// Arguments of `compare`.

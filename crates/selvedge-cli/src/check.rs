@@ -4,20 +4,22 @@ use std::time::{Duration, Instant};
 
 use selvedge_core::{Budget, Covers, Fact, Inconclusive, Report, Schedule, Violation};
 use selvedge_explore::{
-    Caps, Confirmed, Independence, Locks, Options, QuasiOptions, Sampling, Setting,
+    Caps, Confirmed, Independence, Locks, Observer, Options, QuasiOptions, Sampling, Setting,
 };
-use selvedge_report::{Outcome, TraceView, plural};
+use selvedge_report::{Outcome, TraceView, Tree, plural, sources};
 
 use crate::advice::advice;
 use crate::args::{CheckArgs, CyclesArg, SamplingArgs};
 use crate::constraints;
 use crate::exit::{Exit, Failure};
 use crate::progress::Watch;
+use crate::recorded::Recorder;
 use crate::registry::{self, Chosen};
 use crate::screen::Screen;
 use crate::shown::Shown;
 use crate::so_far::{self, shown_in_any_case};
 use crate::source::Loaded;
+use crate::subject::{Names, Subject};
 use crate::{statistics, summary};
 
 /// How executions are chosen.
@@ -31,6 +33,13 @@ pub(crate) enum Method {
 
 /// Checks a program and shows the result.
 pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
+    args.output.check()?;
+    if args.tree && !args.output.json && args.output.html.is_none() {
+        return Err(Failure::User(
+            "--tree only applies to --json and --html\n  add one of them, or leave out --tree"
+                .to_owned(),
+        ));
+    }
     if let Some(scheme) = args.symbolic.scheme {
         return crate::symbolic::run(args, scheme, screen);
     }
@@ -77,13 +86,14 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
     let facts = if wanted { used.facts() } else { Vec::new() };
     let search = Search { loaded: &loaded, method, covers, args, facts, budget: guard.budget() };
     let started = Instant::now();
-    let conclude = |report| search.conclude(report, started.elapsed(), screen);
+    let conclude = |report| search.conclude(report, None, started.elapsed(), screen);
     shown_in_any_case(&conclude, || {
         let mut watch = Watch::start(!args.quiet, method.name());
-        let report = method.run(&loaded, &options, &mut watch);
+        let (report, tree) =
+            method.run(&loaded, &options, args.tree || args.output.html.is_some(), &mut watch);
         let time = watch.finish();
         so_far::publish(&report);
-        search.conclude(report, time, screen)
+        search.conclude(report, tree, time, screen)
     })
 }
 
@@ -103,6 +113,7 @@ impl Search<'_> {
     fn conclude(
         &self,
         mut report: Report,
+        tree: Option<Tree>,
         time: Duration,
         screen: &Screen,
     ) -> Result<Exit, Failure> {
@@ -122,7 +133,9 @@ impl Search<'_> {
                 method: method.reported(),
                 covers: asked_for(covers, args.races),
                 report,
+                source: sources(&found, loaded),
                 found,
+                tree,
                 time,
             },
             advice,
@@ -281,12 +294,34 @@ impl Method {
         Method::Sample { sampling, executions, seed: args.seed }
     }
 
-    fn run(self, loaded: &Loaded, options: &Options, watch: &mut Watch) -> Report {
-        let make = || loaded.system();
+    /// Returns what was found, and if `record` says so, which executions there were.
+    fn run(
+        self,
+        loaded: &Loaded,
+        options: &Options,
+        record: bool,
+        watch: &mut Watch,
+    ) -> (Report, Option<Tree>) {
+        if !record {
+            return (self.run_with(&|| Subject::new(loaded.system()), options, watch), None);
+        }
+        let mut recorder = Recorder::new(watch);
+        let names = recorder.names();
+        let make = || Subject::naming(loaded.system(), Names::clone(&names));
+        let report = self.run_with(&make, options, &mut recorder);
+        (report, Some(recorder.into_tree()))
+    }
+
+    fn run_with(
+        self,
+        make: &dyn Fn() -> Subject,
+        options: &Options,
+        observer: &mut dyn Observer,
+    ) -> Report {
         match self {
-            Method::Explore(algorithm, _) => algorithm.explore(&make, options, watch),
+            Method::Explore(algorithm, _) => algorithm.explore(make, options, observer),
             Method::Sample { sampling, executions, seed } => {
-                selvedge_explore::sample(sampling, executions, seed, &make, options, watch)
+                selvedge_explore::sample(sampling, executions, seed, make, options, observer)
             }
         }
     }

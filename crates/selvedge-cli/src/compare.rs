@@ -19,6 +19,7 @@ use crate::registry::Chosen;
 use crate::screen::Screen;
 use crate::so_far::shown_in_any_case;
 use crate::source::Loaded;
+use crate::subject::Subject;
 use crate::{constraints, guard, memory};
 
 /// Runs the algorithms one after the other and shows a table.
@@ -127,7 +128,7 @@ fn measure(
         ..Options::default()
     };
     let mut watch = Watch::start(true, info.name);
-    let make = || loaded.system();
+    let make = || Subject::new(loaded.system());
     let (mut report, peak) = memory::peak_of(|| algorithm.explore(&make, &options, &mut watch));
     let time = watch.finish();
     let found = confirm_all(loaded, &mut report, guard.budget())?;

@@ -46,6 +46,7 @@ mod hash;
 mod mat;
 mod memory;
 mod progress;
+mod recorded;
 mod registry;
 mod replay;
 mod saved;
@@ -54,6 +55,7 @@ mod shown;
 mod so_far;
 mod source;
 mod statistics;
+mod subject;
 mod summary;
 mod symbolic;
 

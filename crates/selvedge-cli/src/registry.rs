@@ -5,12 +5,12 @@ use std::sync::OnceLock;
 
 use selvedge_core::Report;
 use selvedge_explore::{ExplorerOf, Info, Observer, Options, Setting};
-use selvedge_lang::Interpreter;
 
 use crate::exit::Failure;
+use crate::subject::Subject;
 
 /// Explorers of programs in the modelling language.
-pub type Registry = selvedge_explore::Registry<Interpreter>;
+pub type Registry = selvedge_explore::Registry<Subject>;
 
 /// Set once, before the arguments are parsed: they name explorers.
 static REGISTRY: OnceLock<Registry> = OnceLock::new();
@@ -54,7 +54,7 @@ pub(crate) fn only_applies(option: &str, setting: Setting) -> Failure {
 
 /// An explorer of the registry.
 #[derive(Clone, Copy)]
-pub(crate) struct Chosen(&'static dyn ExplorerOf<Interpreter>);
+pub(crate) struct Chosen(&'static dyn ExplorerOf<Subject>);
 
 impl Chosen {
     pub(crate) fn info(self) -> Info {
@@ -63,7 +63,7 @@ impl Chosen {
 
     pub(crate) fn explore(
         self,
-        make: &dyn Fn() -> Interpreter,
+        make: &dyn Fn() -> Subject,
         options: &Options,
         observer: &mut dyn Observer,
     ) -> Report {

@@ -7,18 +7,19 @@ use selvedge_core::{
     Describe as _, Effect, Ending, Schedule, Status, System as _, ThreadId, Violation,
 };
 use selvedge_report::{
-    ReplayJson, Style, TraceView, execution, plural, status_text, to_text, violation, visible,
-    width,
+    ReplayJson, Style, TraceView, execution, page, plural, sources, status_text, to_text,
+    violation, visible, width,
 };
 
 use crate::args::ReplayArgs;
-use crate::exit::{Exit, Failure, complain};
+use crate::exit::{self, Exit, Failure, complain};
 use crate::saved::Saved;
 use crate::screen::Screen;
 use crate::source::{self, Constants, Loaded};
 
 /// Follows a schedule and shows what happens.
 pub(crate) fn run(args: &ReplayArgs, screen: &Screen) -> Result<Exit, Failure> {
+    args.output.check()?;
     let Wanted { loaded, schedule, races } = load(args, screen)?;
     let mut system = loaded.system();
     let replay = selvedge_core::replay(&mut system, &schedule).map_err(|error| {
@@ -32,8 +33,13 @@ pub(crate) fn run(args: &ReplayArgs, screen: &Screen) -> Result<Exit, Failure> {
     let violations: Vec<&Violation> = replay.violations().chain(&races).collect();
     let trace = TraceView::new(&replay, &violations, &loaded);
     let exit = if violations.is_empty() { Exit::Good } else { Exit::Violated };
-    if args.output.json {
-        screen.print(&to_text(&ReplayJson::new(&loaded.file, &loaded.constants, &trace)))?;
+    let source = sources([&trace], &loaded);
+    let json = ReplayJson::new(&loaded.file, &loaded.constants, &trace, &source);
+    let written = args.output.write_page(|| page(&json));
+    if args.output.page_is_printed() {
+        screen.print(&page(&json))?;
+    } else if args.output.json {
+        screen.print(&to_text(&json))?;
     } else if args.step {
         step_through(&loaded, &trace, screen)?;
     } else {
@@ -41,7 +47,7 @@ pub(crate) fn run(args: &ReplayArgs, screen: &Screen) -> Result<Exit, Failure> {
         let text = format!("{}\n{}", execution(&trace, &options), ending(&trace, screen));
         screen.print(&text)?;
     }
-    Ok(exit)
+    exit::after(exit, [written])
 }
 
 /// What to show.

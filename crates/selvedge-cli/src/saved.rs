@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use selvedge_core::{Schedule, ViolationKind};
-use selvedge_report::{TraceView, ViolationView};
+use selvedge_report::{SourceView, TraceView, ViolationView, sources, to_text};
 use serde::{Deserialize, Serialize};
 
 use crate::exit::{self, Failure};
@@ -33,6 +33,15 @@ pub(crate) struct Saved {
     message: String,
 }
 
+/// A saved trace as it is written: the schedule says all, the rest is for programs that read it.
+#[derive(Serialize)]
+struct WithExecution<'a> {
+    #[serde(flatten)]
+    saved: Saved,
+    execution: &'a TraceView,
+    source: &'a [SourceView],
+}
+
 /// Saves the first violation, if the user wants that and there is one.
 pub(crate) fn save(
     path: Option<&Path>,
@@ -43,7 +52,10 @@ pub(crate) fn save(
     match (path, found) {
         (None, _) => Ok(()),
         (Some(path), Some(trace)) => {
-            Saved::new(loaded, &trace.schedule, &trace.violations[0]).write(path)
+            let saved = Saved::new(loaded, &trace.schedule, &trace.violations[0]);
+            let source = sources([trace], loaded);
+            let with_execution = WithExecution { saved, execution: trace, source: &source };
+            exit::write_file(path, "the trace", &to_text(&with_execution))
         }
         (Some(_), None) => {
             screen.warn("no violation was found, so no trace is saved");
@@ -63,10 +75,6 @@ impl Saved {
             races: violation.kind == ViolationKind::DataRace,
             message: violation.message.clone(),
         }
-    }
-
-    fn write(&self, path: &Path) -> Result<(), Failure> {
-        exit::write_file(path, "the trace", &selvedge_report::to_text(self))
     }
 
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {

@@ -1,7 +1,7 @@
 //! The result of a check, as the user sees it: as text or as JSON, with the trace saved and the exit code.
 
 use selvedge_core::{Inconclusive, Verdict};
-use selvedge_report::{Method, Outcome, Style, TextOptions, execution, to_text, violation};
+use selvedge_report::{Method, Outcome, Style, TextOptions, execution, page, to_text, violation};
 
 use crate::args::CheckArgs;
 use crate::exit::{self, Exit, Failure};
@@ -27,15 +27,18 @@ pub(crate) struct Shown<'a> {
 impl Shown<'_> {
     /// Prints the result and saves the trace.
     pub(crate) fn show(&self, screen: &Screen) -> Result<Exit, Failure> {
-        let text = match (self.args.output.json, self.args.quiet) {
+        let output = &self.args.output;
+        let text = match (output.json, self.args.quiet) {
+            _ if output.page_is_printed() => page(&self.outcome),
             (true, _) => to_text(&self.outcome),
             (false, true) => self.verdict_line(screen),
             (false, false) => self.text(screen),
         };
         let printed = screen.print(&text);
+        let written = output.write_page(|| page(&self.outcome));
         let path = self.args.save_trace.as_deref();
         let saved = saved::save(path, self.loaded, self.outcome.found.first(), screen);
-        exit::after(self.outcome.verdict().into(), [printed, saved])
+        exit::after(self.outcome.verdict().into(), [printed, saved, written])
     }
 
     fn verdict_line(&self, screen: &Screen) -> String {

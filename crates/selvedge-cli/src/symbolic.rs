@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use selvedge_core::{Bound, Budget, Covers, Inconclusive, Report, Verdict};
 use selvedge_report::{
     Align, DepthSizes, Encoding, Method, Outcome, Sizes, Style, Table, TraceView, grouped, plural,
-    seconds,
+    seconds, sources,
 };
 use selvedge_symbolic::check::encoded;
 use selvedge_symbolic::encode::NoFormula;
@@ -87,7 +87,9 @@ fn show(
             method: reported(&options, &stats),
             covers: COVERS,
             report,
+            source: sources(&found, loaded),
             found,
+            tree: None,
             time,
         },
         advice: advice_on,

@@ -1,5 +1,7 @@
 //! `selvedge check`: verdicts, exit codes, JSON.
 
+use serde_json::json;
+
 use crate::common::{ASSUME, DEADLOCK, Folder, LARGE, LOCKED, LOST, SPIN, finish, normalised};
 
 #[test]
@@ -340,4 +342,153 @@ fn what_cannot_be_treated_with_unobserved_locks_is_refused() {
         "{}",
         run.out
     );
+}
+
+/// What a page draws: accesses with values, the order between threads and its reasons, alternatives.
+#[test]
+fn json_of_steps() {
+    let folder = Folder::with("lost.sel", LOST);
+    let json = folder.run("check lost.sel --json --races").exits(1).json();
+    let violation = &json["violations"][0];
+    let (trace, race) = (&violation["trace"], &violation["race"]);
+    let access = |step: usize| trace[step]["accesses"][0].clone();
+    assert_eq!(access(0), json!({"object": "x", "mode": "read", "read": "0"}));
+    assert_eq!(access(1), json!({"object": "x", "mode": "write", "wrote": "1"}));
+    assert_eq!(trace[0]["after"], json!([]));
+    assert_eq!(violation["initial"], json!([{"object": "x", "value": "0"}]));
+    let last = trace.as_array().expect("a list").len();
+    assert_eq!(race[1], last, "the last step completes the race: {race}");
+    let others = json!([{"thread": 1, "name": "inc[1]", "text": "read x"}]);
+    assert_eq!(trace[0]["others"], others);
+    assert_eq!(json["source"][0]["first"], 1);
+    assert_eq!(json["source"][0]["lines"][1], "shared x = 0;");
+
+    let replay = folder.run("replay lost.sel --schedule 0@2.1@2 --json").exits(0).json();
+    let why = "reads what it wrote";
+    assert_eq!(replay["steps"][2]["after"], json!([{"step": 2, "object": "x", "why": why}]));
+    assert_eq!(replay["steps"][3]["others"], json!([]));
+    assert_eq!(replay["steps"][3]["accesses"][0]["wrote"], "2");
+}
+
+#[test]
+fn json_of_a_deadlock_says_who_holds_what() {
+    let folder = Folder::with("deadlock.sel", DEADLOCK);
+    let json = folder.run("check deadlock.sel --json").exits(1).json();
+    let violation = &json["violations"][0];
+    let takes = |object: &str| {
+        let steps = violation["trace"].as_array().expect("a list").iter();
+        let mut found =
+            steps.enumerate().filter(|(_, step)| step["text"] == format!("lock {object}"));
+        found.next().map(|(index, _)| index + 1).expect("it was taken")
+    };
+    for (waiting, object) in [(0, "b"), (1, "a")] {
+        assert_eq!(violation["waiting"][waiting]["object"], object);
+        assert_eq!(violation["waiting"][waiting]["holder"], takes(object));
+    }
+    assert_eq!(violation["race"], serde_json::Value::Null);
+    let step = &violation["trace"][0]["accesses"][0];
+    assert_eq!((&step["mode"], &step["wrote"]), (&json!("acquire"), &json!("held by first")));
+}
+
+/// The leaves are the executions that were counted, by kind.
+#[test]
+fn the_tree_has_every_execution() {
+    let folder = Folder::with("lost.sel", LOST);
+    folder.write("deadlock.sel", DEADLOCK.as_bytes());
+    folder.write("assume.sel", ASSUME.as_bytes());
+    for program in ["lost.sel --const N=3", "deadlock.sel", "assume.sel"] {
+        for algorithm in selvedge_explore::Algorithm::ALL {
+            for more in ["--keep-going", "--keep-going --max-steps 3", "--max-executions 2", ""] {
+                let name = algorithm.info().name;
+                let command = format!("check {program} --algorithm {name} --json --tree {more}");
+                let json = folder.run(&command).json();
+                let counts = &json["executions"];
+                let endings = json["tree"]["ending"].as_array().expect("a list");
+                let ended = |kinds: &[&str]| {
+                    let is_one = |kind: &str| kinds.contains(&kind);
+                    endings
+                        .iter()
+                        .filter_map(|kind| kind.as_str())
+                        .filter(|kind| is_one(kind))
+                        .count()
+                };
+                for kind in ["redundant", "cut", "blocked"] {
+                    assert_eq!(counts[kind], ended(&[kind]), "{kind}: {command}");
+                }
+                let maximal =
+                    ["complete", "deadlocked"].iter().filter_map(|kind| counts[kind].as_u64());
+                let shown = ended(&["complete", "deadlocked", "violated"]);
+                assert_eq!(maximal.sum::<u64>(), shown as u64, "{command}");
+                let is_violated = json["verdict"] == "violated";
+                let first = json["tree"]["first_violation"].as_u64();
+                assert_eq!(first.is_some(), is_violated, "{command}");
+                assert_eq!(json["tree"]["truncated"], false, "{command}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_saved_trace_has_the_execution() {
+    let folder = Folder::with("lost.sel", LOST);
+    folder.run("check lost.sel --save-trace t.json").exits(1);
+    let saved: serde_json::Value =
+        serde_json::from_str(&folder.read("t.json")).expect("a trace is JSON");
+    let replayed = folder.run("replay --trace t.json --json").exits(1).json();
+    for field in ["steps", "waiting", "initial", "threads", "schedule"] {
+        assert_eq!(saved["execution"][field], replayed[field], "{field}");
+    }
+    assert_eq!(saved["source"], replayed["source"]);
+}
+
+/// The data of a page is the JSON of the same command.
+#[test]
+fn a_page_to_look_at() {
+    let folder = Folder::with("lost.sel", LOST);
+    let run = folder.run("check lost.sel --tree --html page.html --json").exits(1);
+    let (page, mut json) = (folder.read("page.html"), run.json());
+    let mut data = data_of(&page);
+    // The same run, so also the same time.
+    assert_eq!(data["seconds"].take(), json["seconds"].take());
+    assert_eq!(data, json);
+
+    let printed = folder.run("check lost.sel --html -").exits(1);
+    assert!(printed.out.starts_with("<!doctype html>"), "{}", printed.out);
+    folder
+        .run("check lost.sel --html - --json")
+        .exits(2)
+        .complains("name a file: --html page.html");
+    folder
+        .run("check lost.sel --tree")
+        .exits(2)
+        .complains("--tree only applies to --json and --html");
+    folder.run("check lost.sel --html no/such/folder.html").exits(1).says("violated");
+
+    let replay = folder.run("replay lost.sel --schedule 0@2.1@2 --html replay.html").exits(0);
+    replay.says("the execution: 4 steps");
+    assert_eq!(data_of(&folder.read("replay.html"))["steps"][0]["text"], "read x → 0");
+    folder.run("check lost.sel --symbolic --html symbolic.html").exits(1);
+    assert_eq!(data_of(&folder.read("symbolic.html"))["symbolic"], "order");
+}
+
+/// Everything from a program is text, whatever it looks like.
+#[test]
+fn a_hostile_program_has_a_harmless_page() {
+    const HOSTILE: &str =
+        "// </script><script>alert(1)</script><!-- <script> \u{2028} \" ' ` \u{202e}";
+    let folder = Folder::with("lost.sel", &format!("{LOST}{HOSTILE}\n"));
+    folder.run("check lost.sel --html page.html").exits(1);
+    let page = folder.read("page.html");
+    assert_eq!((page.matches("<script").count(), page.matches("<!--").count()), (2, 0));
+    assert!(!page.contains("alert(1)</"), "it is not escaped");
+    let lines = data_of(&page)["source"][0]["lines"].clone();
+    let last = lines.as_array().and_then(|lines| lines.last()).and_then(|line| line.as_str());
+    assert_eq!(last, Some(HOSTILE.replace('\u{202e}', "\u{fffd}").as_str()));
+}
+
+fn data_of(page: &str) -> serde_json::Value {
+    let mark = "<script type=\"application/json\" id=\"data\">";
+    let (_, rest) = page.split_once(mark).expect("the page has data");
+    let (data, _) = rest.split_once("</script>").expect("it ends");
+    serde_json::from_str(data).expect("it is JSON")
 }

@@ -59,6 +59,18 @@ fn the_page_on_synthesis_shows_real_output() {
     assert!(page.matches("```console").count() >= 4, "the page shows commands");
 }
 
+#[test]
+fn the_page_on_json_shows_real_output() {
+    let folder = Folder::new();
+    let page = shows_real_output("docs/json.md", &folder);
+    // The program is there now.
+    let json = folder.run("check lost.sel --json --tree --keep-going").exits(0).json();
+    let (_, rest) = page.split_once("```json tree\n").expect("the page shows a tree");
+    let (shown, _) = rest.split_once("```").expect("it ends");
+    let shown: serde_json::Value = serde_json::from_str(shown).expect("it is JSON");
+    assert_eq!(json["tree"], shown, "{:#}", json["tree"]);
+}
+
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -106,10 +118,14 @@ fn every_field_of_the_json_is_documented() {
     let folder = Folder::with("d.sel", crate::common::DEADLOCK);
     folder
         .write("b.sel", b"shared x = 0; atomic proc add(v: int) { x += v; } thread t { add(1); }");
+    folder.write("s.sel", b"shared x = 0; thread t(i in 0..2) { x = x + 1; assert x < 2; }");
     let commands = [
         "check d.sel --json",
         "check d.sel --json --sample 1",
         "check d.sel --json --algorithm quasi --stats",
+        "check d.sel --json --tree",
+        "check b.sel --json --races",
+        "check s.sel --json",
         "compare d.sel --json",
         "replay d.sel --schedule 0.1 --json",
         "constraints b.sel --json",

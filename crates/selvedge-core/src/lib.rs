@@ -51,12 +51,12 @@ pub use graph_system::{Answer, Bits, GraphSystem, Label};
 pub use ids::{EventId, Location, ObjectId, Position, ThreadId, ThreadSet, narrow};
 pub use op::{Access, Footprint, Mode};
 pub use order::Order;
-pub use replay::{Description, Replay, ReplayError, ReplayedStep, replay};
+pub use replay::{Description, Replay, ReplayError, ReplayedStep, Unfinished, ValueChange, replay};
 pub use report::{Bound, Counts, Covers, Fact, FactValue, Inconclusive, Report, Verdict};
 pub use schedule::{ParseScheduleError, Schedule, write_schedule};
 pub use statistics::{Bar, Histogram, Statistics};
 pub use system::{
-    Describe, Effect, Ending, Flexibility, Freed, Status, Step, System, obstacles_by_footprint,
-    rewind_by_replay,
+    Describe, Effect, Ended, Ending, Flexibility, Freed, Status, Step, System,
+    obstacles_by_footprint, rewind_by_replay,
 };
 pub use violation::{Fault, Place, Violation, ViolationKind};

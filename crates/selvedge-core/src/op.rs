@@ -74,6 +74,37 @@ pub enum Mode {
 }
 
 impl Mode {
+    /// Returns its name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Read => "read",
+            Mode::Write => "write",
+            Mode::Update => "update",
+            Mode::Acquire => "acquire",
+            Mode::Release => "release",
+            Mode::ShareAcquire => "share-acquire",
+            Mode::ShareRelease => "share-release",
+            Mode::Probe => "probe",
+            Mode::Up => "up",
+            Mode::Down => "down",
+            Mode::Wait => "wait",
+            Mode::Signal => "signal",
+            Mode::Wake => "wake",
+            Mode::Woken => "woken",
+            Mode::Arrive => "arrive",
+            Mode::Pass => "pass",
+            Mode::Send => "send",
+            Mode::Timeout => "timeout",
+            Mode::Post => "post",
+            Mode::Take => "take",
+            Mode::Spawn => "spawn",
+            Mode::Begin => "begin",
+            Mode::End => "end",
+            Mode::Join => "join",
+            Mode::Alive => "alive",
+        }
+    }
+
     /// Returns whether it reads or writes a variable.
     #[inline]
     pub fn is_memory(self) -> bool {

@@ -1,9 +1,11 @@
 //! Replays a schedule and records what happens. Shares nothing with the explorers.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::execution::Execution;
-use crate::ids::ThreadId;
+use crate::ids::{ObjectId, ThreadId};
+use crate::op::Access;
 use crate::schedule::Schedule;
 use crate::system::{Describe, Effect, Ending, Status, Step};
 use crate::violation::{Fault, Place, Violation};
@@ -26,6 +28,32 @@ pub struct ReplayedStep {
     pub description: Description,
     /// What it did.
     pub effect: Effect,
+    /// The values of what it accessed: one for each access of the footprint.
+    pub values: Vec<ValueChange>,
+    /// The other threads that could have run instead, and what each would have done.
+    pub others: Vec<(ThreadId, Description)>,
+}
+
+/// The value of an object before and after a step, if it is known.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct ValueChange {
+    /// Before it.
+    pub before: Option<String>,
+    /// After it.
+    pub after: Option<String>,
+}
+
+/// A thread that did not finish.
+#[derive(Clone, Debug)]
+pub struct Unfinished {
+    /// Which.
+    pub thread: ThreadId,
+    /// What it can do.
+    pub status: Status,
+    /// What it would do next, or what it waits for.
+    pub description: Description,
+    /// The objects for which it waits, if it is blocked.
+    pub obstacles: Vec<ObjectId>,
 }
 
 /// A recorded execution.
@@ -37,8 +65,10 @@ pub struct Replay {
     pub steps: Vec<ReplayedStep>,
     /// Names of the threads, by their numbers.
     pub thread_names: Vec<String>,
-    /// Threads that did not finish, and what each would do next or waits for.
-    pub unfinished: Vec<(ThreadId, Status, Description)>,
+    /// Names of the objects that were accessed or waited for.
+    pub object_names: BTreeMap<ObjectId, String>,
+    /// Threads that did not finish.
+    pub unfinished: Vec<Unfinished>,
     /// How it ended, if it is maximal.
     pub ending: Option<Ending>,
     /// What the end showed to be wrong: a deadlock, a `finally` that is false.
@@ -89,18 +119,39 @@ impl std::error::Error for ReplayError {}
 pub fn replay<S: Describe>(system: &mut S, schedule: &Schedule) -> Result<Replay, ReplayError> {
     system.restart();
     let mut steps = Vec::with_capacity(schedule.steps.len());
+    let mut object_names = BTreeMap::new();
     for (at, &step) in schedule.steps.iter().enumerate() {
         check_possible(system, step).map_err(|reason| ReplayError { at, reason })?;
+        let others = others(system, step.thread);
+        let before = values(system, step);
         let mut effect = Effect::default();
         system.step(step, &mut effect);
-        steps.push(ReplayedStep { step, description: system.describe_last(), effect });
+        let value = |access: &Access| ValueChange {
+            before: before
+                .iter()
+                .find(|(object, _)| *object == access.object)
+                .and_then(|(_, value)| value.clone()),
+            after: system.value(access.object),
+        };
+        let values = effect.footprint.accesses().iter().map(value).collect();
+        note_names(
+            system,
+            effect.footprint.accesses().iter().map(|access| access.object),
+            &mut object_names,
+        );
+        steps.push(ReplayedStep {
+            step,
+            description: system.describe_last(),
+            effect,
+            values,
+            others,
+        });
     }
+    let unfinished = unfinished(system);
+    let obstacles = unfinished.iter().flat_map(|thread| thread.obstacles.iter().copied());
+    note_names(system, obstacles, &mut object_names);
     let all = || (0..system.thread_count()).map(ThreadId::new);
     let maximal = all().all(|thread| system.status(thread) != Status::Enabled);
-    let unfinished = all()
-        .filter(|&thread| !matches!(system.status(thread), Status::Absent | Status::Finished))
-        .map(|thread| (thread, system.status(thread), system.describe_pending(thread)))
-        .collect();
     let thread_names = all().map(|thread| system.thread_name(thread)).collect();
     let (ending, end_violation) = if maximal {
         let (ending, violation) = system.end();
@@ -112,10 +163,55 @@ pub fn replay<S: Describe>(system: &mut S, schedule: &Schedule) -> Result<Replay
         schedule: Schedule { steps: steps.iter().map(|step| step.step).collect() },
         steps,
         thread_names,
+        object_names,
         unfinished,
         ending,
         end_violation,
     })
+}
+
+/// Returns the threads other than `thread` that can run, and what each would do.
+fn others<S: Describe>(system: &S, thread: ThreadId) -> Vec<(ThreadId, Description)> {
+    (0..system.thread_count())
+        .map(ThreadId::new)
+        .filter(|&other| other != thread && system.status(other) == Status::Enabled)
+        .map(|other| (other, system.describe_pending(other)))
+        .collect()
+}
+
+/// Returns the values of what a step will access.
+fn values<S: Describe>(system: &mut S, step: Step) -> Vec<(ObjectId, Option<String>)> {
+    let mut effect = Effect::default();
+    system.pending(step, &mut effect);
+    let objects = effect.footprint.accesses().iter().map(|access| access.object);
+    objects.map(|object| (object, system.value(object))).collect()
+}
+
+fn note_names<S: Describe>(
+    system: &S,
+    objects: impl Iterator<Item = ObjectId>,
+    names: &mut BTreeMap<ObjectId, String>,
+) {
+    for object in objects {
+        names.entry(object).or_insert_with(|| system.object_name(object));
+    }
+}
+
+fn unfinished<S: Describe>(system: &mut S) -> Vec<Unfinished> {
+    let mut all = Vec::new();
+    for thread in (0..system.thread_count()).map(ThreadId::new) {
+        let status = system.status(thread);
+        if matches!(status, Status::Absent | Status::Finished) {
+            continue;
+        }
+        let mut obstacles = Vec::new();
+        if status == Status::Blocked {
+            system.obstacles(thread, &mut obstacles);
+        }
+        let description = system.describe_pending(thread);
+        all.push(Unfinished { thread, status, description, obstacles });
+    }
+    all
 }
 
 fn check_possible<S: Describe>(system: &S, step: Step) -> Result<(), String> {

@@ -128,6 +128,19 @@ pub enum Ending {
     Blocked,
 }
 
+/// How an execution ended that a search counts, maximal or not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ended {
+    /// A step or the end of it showed a violation.
+    Violated,
+    /// It is maximal, and nothing is wrong.
+    Maximal(Ending),
+    /// It was abandoned: every enabled thread sleeps.
+    Redundant,
+    /// It was cut at a bound.
+    Cut,
+}
+
 /// A program under test that can be driven one visible operation at a time.
 ///
 /// Front ends implement it; explorers only use it. A thread's step is one *visible* operation (it
@@ -243,6 +256,10 @@ pub trait Describe: System {
 
     /// Returns the object's name as the user would write it: `x`, `a[3]`, `fork[1]`.
     fn object_name(&self, object: ObjectId) -> String;
+
+    /// Returns the object's value now, as the user would write it: `7`, `held by writer`. `None` if it has none that
+    /// can be shown, or if it is not known.
+    fn value(&self, object: ObjectId) -> Option<String>;
 
     /// Returns what the most recent step did, with values. Only asked after a step.
     fn describe_last(&self) -> Description;

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use selvedge_core::{Bound, Budget, Conditions, Counts, Ending, Execution, Report};
+use selvedge_core::{Bound, Budget, Conditions, Counts, Ended, Ending, Execution, Report, Step};
 
 /// Limits of an exploration. Reaching one makes the verdict inconclusive.
 #[derive(Clone, Debug)]
@@ -166,6 +166,14 @@ pub struct Progress {
 
 /// Observes an exploration, and can end it.
 pub trait Observer {
+    /// A search begins, or starts again: what was observed before does not count.
+    fn begins(&mut self) {}
+
+    /// An execution that is counted has ended: these are its steps.
+    fn ended(&mut self, steps: &[Step], how: Ended) {
+        let _ = (steps, how);
+    }
+
     /// A maximal execution has ended. Not called for redundant or cut ones.
     fn execution(&mut self, execution: &Execution, ending: Ending) {
         let _ = (execution, ending);

@@ -13,7 +13,9 @@ use selvedge_core::{
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::outcome::{Encoding, Method, Outcome, Sizes};
-use crate::view::{StepView, TraceView, ViolationView, WaitingView};
+use crate::source::SourceView;
+use crate::tree::Tree;
+use crate::view::{StepView, TraceView, ValueView, ViolationView, WaitingView};
 
 /// The version of the tool: all crates have the same one.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -41,6 +43,9 @@ struct CheckJson<'a> {
     facts: Option<BTreeMap<&'static str, FactJson<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     statistics: Option<StatisticsJson>,
+    source: &'a [SourceView],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tree: Option<&'a Tree>,
 }
 
 #[derive(Serialize)]
@@ -112,6 +117,8 @@ impl Serialize for Outcome {
                 report.facts.iter().map(|fact| (fact.name, FactJson::from(&fact.value))).collect()
             }),
             statistics: report.statistics.as_deref().map(Into::into),
+            source: &self.source,
+            tree: self.tree.as_ref(),
         }
         .serialize(serializer)
     }
@@ -224,13 +231,10 @@ pub struct ReplayJson<'a> {
     command: &'static str,
     file: &'a str,
     constants: &'a BTreeMap<String, ConstantJson>,
-    schedule: String,
-    ending: Option<&'static str>,
-    threads: &'a [String],
-    context_switches: usize,
-    steps: &'a [StepView],
-    waiting: &'a [WaitingView],
+    #[serde(flatten)]
+    execution: &'a TraceView,
     violations: Vec<ViolationJson<'a>>,
+    source: &'a [SourceView],
 }
 
 impl<'a> ReplayJson<'a> {
@@ -239,24 +243,46 @@ impl<'a> ReplayJson<'a> {
         file: &'a str,
         constants: &'a BTreeMap<String, ConstantJson>,
         trace: &'a TraceView,
+        source: &'a [SourceView],
     ) -> Self {
         Self {
             version: VERSION,
             command: "replay",
             file,
             constants,
-            schedule: trace.schedule.to_string(),
-            ending: trace.ending.map(ending_name),
-            threads: &trace.threads,
-            context_switches: trace.context_switches(),
-            steps: &trace.steps,
-            waiting: &trace.waiting,
+            execution: trace,
+            source,
             violations: trace
                 .violations
                 .iter()
                 .map(|found| ViolationJson::new(found, trace))
                 .collect(),
         }
+    }
+}
+
+impl Serialize for TraceView {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct ExecutionJson<'a> {
+            schedule: String,
+            ending: Option<&'static str>,
+            threads: &'a [String],
+            context_switches: usize,
+            steps: &'a [StepView],
+            waiting: &'a [WaitingView],
+            initial: &'a [ValueView],
+        }
+        ExecutionJson {
+            schedule: self.schedule.to_string(),
+            ending: self.ending.map(ending_name),
+            threads: &self.threads,
+            context_switches: self.context_switches(),
+            steps: &self.steps,
+            waiting: &self.waiting,
+            initial: &self.initial,
+        }
+        .serialize(serializer)
     }
 }
 
@@ -274,6 +300,8 @@ struct ViolationJson<'a> {
     context_switches: usize,
     trace: &'a [StepView],
     waiting: &'a [WaitingView],
+    initial: &'a [ValueView],
+    race: Option<[usize; 2]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     inputs: Option<Vec<String>>,
 }
@@ -294,6 +322,8 @@ impl<'a> ViolationJson<'a> {
             context_switches: trace.context_switches(),
             trace: &trace.steps,
             waiting: &trace.waiting,
+            initial: &trace.initial,
+            race: violation.race,
             inputs: None,
         }
     }
@@ -440,7 +470,8 @@ pub(crate) fn status<S: Serializer>(status: &Status, serializer: S) -> Result<S:
     })
 }
 
-fn ending_name(ending: Ending) -> &'static str {
+/// The name of an ending.
+pub(crate) fn ending_name(ending: Ending) -> &'static str {
     match ending {
         Ending::Complete => "complete",
         Ending::Deadlocked => "deadlocked",

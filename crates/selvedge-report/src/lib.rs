@@ -4,19 +4,25 @@
 //! the terminal. So the command line and a failing test show the same thing. The one exception is
 //! [`write_whole`], so that both write files the same way.
 
+mod accesses;
 mod columns;
 mod excerpt;
 mod file;
+mod html;
 mod json;
 mod number;
 mod outcome;
 mod paint;
+mod source;
 mod table;
 mod text;
+mod tree;
 mod view;
+mod why;
 mod width;
 
 pub use file::write_whole;
+pub use html::page;
 pub use json::{
     CompareJson, CompareRowJson, ConstantJson, CoversJson, ExecutionsJson, InconclusiveJson,
     ReplayJson, to_text,
@@ -24,7 +30,12 @@ pub use json::{
 pub use number::{bytes, grouped, plural, rate, seconds};
 pub use outcome::{DepthSizes, Encoding, Method, Outcome, Sizes};
 pub use paint::{Paint, Style};
+pub use source::{SourceView, sources};
 pub use table::{Align, Table};
 pub use text::{TextOptions, execution, has_room, violation};
-pub use view::{Origin, PlaceView, StepView, TraceView, ViolationView, WaitingView, status_text};
+pub use tree::Tree;
+pub use view::{
+    AccessView, EdgeView, Origin, OtherView, PlaceView, StepView, TraceView, ValueView,
+    ViolationView, WaitingView, status_text,
+};
 pub use width::{visible, width};

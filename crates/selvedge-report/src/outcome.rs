@@ -8,6 +8,8 @@ use selvedge_core::{Covers, Report, Verdict};
 use serde::Serialize;
 
 use crate::json::{self, ConstantJson};
+use crate::source::SourceView;
+use crate::tree::Tree;
 use crate::view::TraceView;
 
 /// What a check found out, and how.
@@ -25,6 +27,10 @@ pub struct Outcome {
     pub report: Report,
     /// The distinct violations of the report, replayed: each the first one of its execution.
     pub found: Vec<TraceView>,
+    /// The source around the places of `found`.
+    pub source: Vec<SourceView>,
+    /// The explored executions, if they were requested.
+    pub tree: Option<Tree>,
     /// How long the search took.
     pub time: Duration,
 }

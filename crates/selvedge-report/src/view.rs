@@ -7,6 +7,7 @@ use selvedge_core::{
 };
 use serde::Serialize;
 
+use crate::accesses::Accesses;
 use crate::json;
 use crate::width::{visible, visible_lines};
 
@@ -26,6 +27,8 @@ pub struct TraceView {
     pub threads: Vec<String>,
     /// What happened, in order.
     pub steps: Vec<StepView>,
+    /// The values that shared objects had at the beginning.
+    pub initial: Vec<ValueView>,
     /// The threads that did not finish.
     pub waiting: Vec<WaitingView>,
     /// How it ended, if it is maximal.
@@ -58,6 +61,61 @@ pub struct StepView {
     pub switch: bool,
     /// Why its thread stopped, if it did.
     pub stopped: Option<String>,
+    /// How many alternatives it had.
+    pub choices: u32,
+    /// What it accessed.
+    pub accesses: Vec<AccessView>,
+    /// The steps of other threads that it comes immediately after in happens-before.
+    pub after: Vec<EdgeView>,
+    /// The other threads that could have run instead.
+    pub others: Vec<OtherView>,
+}
+
+/// An access to a shared object.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct AccessView {
+    /// Its name.
+    pub object: String,
+    /// The name of the [mode](selvedge_core::Mode).
+    pub mode: &'static str,
+    /// The value that was read, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read: Option<String>,
+    /// The value that was written, if it is known; of a lock: its new state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wrote: Option<String>,
+}
+
+/// An edge of happens-before, from an earlier step.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct EdgeView {
+    /// The number of that step, from 1.
+    pub step: usize,
+    /// The object that both access.
+    pub object: String,
+    /// Why the order matters, seen from the later step.
+    pub why: &'static str,
+}
+
+/// A thread that could have run instead.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct OtherView {
+    /// Which.
+    #[serde(serialize_with = "json::number")]
+    pub thread: ThreadId,
+    /// Its name.
+    pub name: String,
+    /// What it would have done.
+    pub text: String,
+}
+
+/// A shared object and its value.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct ValueView {
+    /// Its name.
+    pub object: String,
+    /// Its value.
+    pub value: String,
 }
 
 /// A thread that did not finish.
@@ -76,6 +134,10 @@ pub struct WaitingView {
     /// Where in the source it stands.
     #[serde(serialize_with = "json::place")]
     pub place: Option<Place>,
+    /// What it waits for, if it is blocked by an object.
+    pub object: Option<String>,
+    /// The number of the step that took what it waits for, from 1, if there is one.
+    pub holder: Option<usize>,
 }
 
 /// Something that is wrong.
@@ -93,6 +155,8 @@ pub struct ViolationView {
     pub thread: Option<ThreadId>,
     /// The command that replays it.
     pub replay: String,
+    /// The numbers of the two steps of a data race, from 1.
+    pub race: Option<[usize; 2]>,
 }
 
 /// A place, with its source line.
@@ -110,11 +174,17 @@ impl TraceView {
     /// Lays out `replay` in which `violations` were found.
     pub fn new(replay: &Replay, violations: &[&Violation], origin: &dyn Origin) -> Self {
         let threads: Vec<String> = replay.thread_names.iter().map(|name| visible(name)).collect();
+        let accesses = Accesses::new(replay);
         let mut before = None;
         let mut steps = Vec::with_capacity(replay.steps.len());
-        for step in &replay.steps {
+        for (at, step) in replay.steps.iter().enumerate() {
             let thread = step.step.thread;
             let last = before.replace(thread);
+            let others = step.others.iter().map(|(other, description)| OtherView {
+                thread: *other,
+                name: name(&threads, *other),
+                text: visible(&description.text),
+            });
             steps.push(StepView {
                 thread,
                 name: name(&threads, thread),
@@ -123,17 +193,25 @@ impl TraceView {
                 place: step.description.place.clone(),
                 switch: last.is_some_and(|last| last != thread),
                 stopped: step.effect.fault.as_ref().map(why_stopped),
+                choices: step.effect.choices,
+                accesses: accesses.of(step),
+                after: accesses.edges(at),
+                // What has no text is no operation of the program: the end of a turn of a spin loop.
+                others: others.filter(|other| !other.text.is_empty()).collect(),
             });
         }
-        let waiting = replay.unfinished.iter().map(|(thread, status, description)| WaitingView {
-            thread: *thread,
-            name: name(&threads, *thread),
-            status: *status,
-            text: visible(&description.text),
-            place: description.place.clone(),
+        let waiting = replay.unfinished.iter().map(|waiting| WaitingView {
+            thread: waiting.thread,
+            name: name(&threads, waiting.thread),
+            status: waiting.status,
+            text: visible(&waiting.description.text),
+            place: waiting.description.place.clone(),
+            object: waiting.obstacles.first().map(|object| accesses.name(*object)),
+            holder: waiting.obstacles.first().and_then(|object| accesses.holder(*object)),
         });
         let mut view = Self {
             waiting: waiting.collect(),
+            initial: accesses.initial(),
             threads,
             steps,
             ending: replay.ending,
@@ -141,8 +219,22 @@ impl TraceView {
             schedule: replay.schedule.clone(),
             calls: None,
         };
-        view.violations = violations.iter().map(|found| view.violation(found, origin)).collect();
+        view.violations = violations
+            .iter()
+            .map(|found| ViolationView {
+                race: accesses.race(found),
+                ..view.violation(found, origin)
+            })
+            .collect();
         view
+    }
+
+    /// Returns all places that it names.
+    pub fn places(&self) -> impl Iterator<Item = &Place> {
+        let steps = self.steps.iter().filter_map(|step| step.place.as_ref());
+        let waiting = self.waiting.iter().filter_map(|waiting| waiting.place.as_ref());
+        let wrong = self.violations.iter().flat_map(|found| &found.places);
+        steps.chain(waiting).chain(wrong.map(|view| &view.place))
     }
 
     /// Returns how often control passes from one thread to another.
@@ -182,6 +274,7 @@ impl TraceView {
             notes: violation.notes.iter().map(|note| visible(note)).collect(),
             thread: violation.thread,
             replay: origin.replay_command(&self.schedule, violation.kind),
+            race: None,
         }
     }
 

@@ -1,10 +1,11 @@
 //! Executions as text, compared as a whole.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use selvedge_core::{
     Description, Effect, Ending, Fault, Place, Replay, ReplayedStep, Schedule, Status, Step,
-    ThreadId, Violation, ViolationKind,
+    ThreadId, Unfinished, Violation, ViolationKind,
 };
 use selvedge_report::{Origin, TextOptions, TraceView, execution, violation, width};
 
@@ -45,16 +46,23 @@ fn replay(names: &[&str], steps: &[(usize, u32, &str)]) -> Replay {
             step: Step::of(ThreadId::new(thread)),
             description: description(text, Some(place(line, 1, 1))),
             effect: Effect::default(),
+            values: Vec::new(),
+            others: Vec::new(),
         })
         .collect();
     Replay {
         schedule: Schedule { steps: steps.iter().map(|step| step.step).collect() },
         steps,
         thread_names: names.iter().map(|&name| name.to_owned()).collect(),
+        object_names: BTreeMap::new(),
         unfinished: Vec::new(),
         ending: Some(Ending::Complete),
         end_violation: None,
     }
+}
+
+fn unfinished(thread: usize, status: Status, description: Description) -> Unfinished {
+    Unfinished { thread: ThreadId::new(thread), status, description, obstacles: Vec::new() }
 }
 
 fn options(width: usize) -> TextOptions {
@@ -152,7 +160,7 @@ fn a_fault_stands_below_its_step() {
 fn a_deadlock_shows_everyone_who_waits() {
     let mut replay = replay(&["p[0]", "p[1]"], &[(0, 3, "lock a"), (1, 3, "lock b")]);
     let wait = |thread, text: &str| {
-        (ThreadId::new(thread), Status::Blocked, description(text, Some(place(4, 5, 1))))
+        unfinished(thread, Status::Blocked, description(text, Some(place(4, 5, 1))))
     };
     replay.unfinished = vec![wait(0, "lock b: waits for b, held by p[1]"), wait(1, "lock a")];
     replay.ending = Some(Ending::Deadlocked);
@@ -204,8 +212,7 @@ fn every_width_is_kept_and_nothing_panics() {
         &["écrivain", "読者[0]", "a_very_long_thread_name_that_nobody_would_like_to_read"],
         &[(0, 1, "write 変数 = 12345"), (1, 22, "read 変数 → 12345"), (2, 333, "yield\u{7}")],
     );
-    replay.unfinished =
-        vec![(ThreadId::new(7), Status::Parked, description("a signal on c", None))];
+    replay.unfinished = vec![unfinished(7, Status::Parked, description("a signal on c", None))];
     for columns in 0..120 {
         let text = execution(&view(&replay), &options(columns));
         assert!(!text.contains('\u{7}'));

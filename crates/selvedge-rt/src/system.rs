@@ -341,6 +341,11 @@ impl<W: Hooks> Describe for Program<W> {
         self.rt().object_name(object)
     }
 
+    /// Values lie in the memory of the checked code, which knows their types: texts of steps have them.
+    fn value(&self, _: ObjectId) -> Option<String> {
+        None
+    }
+
     fn describe_last(&self) -> Description {
         match &self.rt().now.last {
             Some((text, spot)) => Description { text: text.clone(), place: Some(W::place(*spot)) },

@@ -340,7 +340,8 @@ impl Builder {
     }
 
     /// Also writes the report to a file: as JSON if its name ends in `.json`, with the fields of
-    /// `selvedge check --json`, and else as text.
+    /// `selvedge check --json`, as a page for a browser if it ends in `.html`, and else as text.
+    /// `SELVEDGE_HTML=folder` writes a page for each failing test to a folder, and the failure names it.
     pub fn report_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.report_file = Some(path.into());
         self
@@ -403,7 +404,10 @@ impl Builder {
         if fine && !self.quiet {
             failure::print_not_proved(&outcome);
         }
-        let text = (!fine).then(|| outcome.text_as(Look::of_terminal()));
+        let text = (!fine).then(|| {
+            let page = failure::write_page(&outcome).unwrap_or_default();
+            format!("{}{page}", outcome.text_as(Look::of_terminal()))
+        });
         match (text, unwritten) {
             (None, None) => {}
             (Some(text), None) => panic!("{text}"),
@@ -474,7 +478,9 @@ impl Builder {
             method: self.method(schedule.is_some()),
             covers: Covers { data_races: covers.data_races && self.options.data_races, ..covers },
             report,
+            source: failure::source(&failures, here),
             found: failures,
+            tree: None,
             time: start.elapsed(),
         };
         let weak = shared.weak.get();

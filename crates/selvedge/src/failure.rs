@@ -4,11 +4,13 @@ use std::backtrace::Backtrace;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io::Write as _;
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use selvedge_core::{Inconclusive, Replay, Report, Schedule, Verdict, Violation, ViolationKind};
 use selvedge_report::{
-    Origin, TextOptions, TraceView, execution, grouped, has_room, plural, violation,
+    Origin, SourceView, TextOptions, TraceView, execution, grouped, has_room, plural, sources,
+    violation,
 };
 
 use crate::backtrace::calls;
@@ -59,6 +61,11 @@ pub(crate) fn view(
     let is_panic = view.violations.iter().any(|found| found.kind == ViolationKind::Panic);
     view.calls = backtrace.filter(|_| is_panic).map(|backtrace| calls(&backtrace));
     view
+}
+
+/// The source around what executions show.
+pub(crate) fn source(views: &[TraceView], checked_at: Spot) -> Vec<SourceView> {
+    sources(views, &Sources { checked_at })
 }
 
 /// The text for a check.
@@ -224,6 +231,23 @@ pub(crate) fn summary(report: &Report, how: &str, not_covered: &[String]) -> Str
         text.push_str(&format!("selvedge: {line}\n"));
     }
     text
+}
+
+/// Writes the page of a failing test to the folder that `SELVEDGE_HTML` names. Returns a line that says so.
+pub(crate) fn write_page(outcome: &Outcome) -> Option<String> {
+    let folder = PathBuf::from(std::env::var_os("SELVEDGE_HTML").filter(|name| !name.is_empty())?);
+    let current = std::thread::current();
+    let name = format!("{}-{}.html", current.name().unwrap_or("check"), short(outcome.checked_at));
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let name: String = name.chars().map(|c| if is_plain(c) { c } else { '-' }).collect();
+    let path = folder.join(name);
+    let written = std::fs::create_dir_all(&folder)
+        .map_err(|error| format!("cannot make the folder {}: {error}", folder.display()))
+        .and_then(|()| outcome.write_to(&path));
+    Some(match written {
+        Ok(()) => format!("selvedge: to look at it: {}\n", path.display()),
+        Err(error) => format!("selvedge: {error}\n"),
+    })
 }
 
 /// What was found out in short, for who asks for it with `SELVEDGE_STATISTICS`.

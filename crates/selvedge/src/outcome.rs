@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use selvedge_core::{Report, Verdict};
-use selvedge_report::{Method, TraceView, ViolationView, to_text};
+use selvedge_report::{Method, TraceView, ViolationView, page, to_text};
 
 use crate::failure::{self, Look};
 use crate::rt::Spot;
@@ -105,11 +105,17 @@ impl Outcome {
         to_text(&self.found_out)
     }
 
-    /// Writes the report to a file: as JSON if its name says so.
+    /// The report as one HTML page, with the executions that show what is wrong.
+    pub fn html(&self) -> String {
+        page(&self.found_out)
+    }
+
+    /// Writes the report to a file: as JSON or as a page if its name says so.
     pub(crate) fn write_to(&self, path: &Path) -> Result<(), String> {
-        let text = match path.extension().is_some_and(|extension| extension == "json") {
-            true => self.json(),
-            false => self.text(),
+        let text = match path.extension().and_then(|extension| extension.to_str()) {
+            Some("json") => self.json(),
+            Some("html") => self.html(),
+            _ => self.text(),
         };
         selvedge_report::write_whole(path, &text)
             .map_err(|error| format!("cannot write the report to {}: {error}", path.display()))

@@ -258,7 +258,7 @@ fn types_work_only_in_a_check() {
 }
 
 #[test]
-fn a_report_file_is_text_or_json() {
+fn a_report_file_is_text_json_or_a_page() {
     let folder = std::env::temp_dir().join(format!("selvedge-report-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let run = |name: &str| {
@@ -276,7 +276,18 @@ fn a_report_file_is_text_or_json() {
     };
     assert!(run("report.txt").starts_with("selvedge: main takes Mutex@errors.rs"));
     let json: serde_json::Value = serde_json::from_str(&run("report.json")).unwrap();
+    let page = run("report.html");
+    assert!(page.starts_with("<!doctype html>") && page.contains("main takes Mutex@errors.rs"));
     std::fs::remove_dir_all(&folder).unwrap();
+    let step = &json["violations"][0]["trace"][0];
+    assert_eq!(step["accesses"][0]["mode"], "acquire");
+    assert_eq!((&step["choices"], &step["others"]), (&1.into(), &serde_json::json!([])));
+    let source = &json["source"][0];
+    let line = |number: u64| {
+        source["lines"][(number - source["first"].as_u64().unwrap()) as usize].clone()
+    };
+    let text = line(step["place"]["line"].as_u64().unwrap());
+    assert!(text.as_str().unwrap().contains("let _once = lock.lock()"), "{text}");
     assert_eq!((&json["command"], &json["verdict"]), (&"check".into(), &"violated".into()));
     assert_eq!(json["file"], file!());
     assert_eq!(json["executions"]["complete"], 1);
@@ -287,7 +298,10 @@ fn a_report_file_is_text_or_json() {
     let replay = violation["replay"].as_str().unwrap();
     let (before, after) = replay.split_once(".rs:").unwrap();
     assert_eq!(before, "SELVEDGE_REPLAY=errors");
-    assert!(after.ends_with("/0@2 cargo test errors::a_report_file_is_text_or_json"), "{replay}");
+    assert!(
+        after.ends_with("/0@2 cargo test errors::a_report_file_is_text_json_or_a_page"),
+        "{replay}"
+    );
 }
 
 #[test]

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use selvedge_core::{
-    Bound, Counts, Edges, Effect, Ending, Execution, Fault, Inconclusive, Position, Report,
+    Bound, Counts, Edges, Effect, Ended, Ending, Execution, Fault, Inconclusive, Position, Report,
     Schedule, Status, Step, System, ThreadId, Violation,
 };
 
@@ -37,6 +37,8 @@ pub struct Run<'a, S> {
     switches: Vec<Switches>,
     steps_to_poll: u32,
     stopped: bool,
+    /// The length of the execution after its first step that showed a violation.
+    violated_at: Option<usize>,
     suspects: Suspects,
 }
 
@@ -45,6 +47,7 @@ impl<'a, S: System> Run<'a, S> {
     pub fn new(make: &dyn Fn() -> S, options: &'a Options, observer: &'a mut dyn Observer) -> Self {
         let mut system = make();
         system.restart();
+        observer.begins();
         Self {
             system,
             execution: Execution::new(),
@@ -58,6 +61,7 @@ impl<'a, S: System> Run<'a, S> {
             switches: Vec::new(),
             steps_to_poll: STEPS_BETWEEN_POLLS,
             stopped: false,
+            violated_at: None,
             suspects: Suspects::default(),
         }
     }
@@ -191,6 +195,7 @@ impl<'a, S: System> Run<'a, S> {
     pub fn backtrack(&mut self, len: usize) {
         self.execution.truncate(len);
         self.switches.truncate(len);
+        self.violated_at = self.violated_at.filter(|&at| at <= len);
         self.sync_to(len);
     }
 
@@ -198,6 +203,7 @@ impl<'a, S: System> Run<'a, S> {
     pub(crate) fn start_again(&mut self) {
         self.backtrack(0);
         self.report.counts = Counts::default();
+        self.observer.begins();
     }
 
     /// Brings the system to the first `len` steps of the execution.
@@ -259,17 +265,21 @@ impl<'a, S: System> Run<'a, S> {
             Ending::Deadlocked => self.report.counts.deadlocked += 1,
             Ending::Blocked => self.report.counts.blocked += 1,
         }
+        let mut is_violated = self.violated_at.is_some() || violation.is_some();
         if let Some(violation) = violation {
             self.note_violation(violation, self.execution.len());
         }
         if self.options.data_races {
             for race in data_race::find(&self.execution) {
+                is_violated = true;
                 self.note_violation(race.violation, race.second.index() + 1);
                 if self.options.budget.is_spent() {
                     break;
                 }
             }
         }
+        let how = if is_violated { Ended::Violated } else { Ended::Maximal(ending) };
+        self.observer.ended(self.execution.steps(), how);
         self.observer.execution(&self.execution, ending);
         if let Some(conditions) = self.system.conditions() {
             self.observer.state(conditions, ending);
@@ -333,12 +343,14 @@ impl<'a, S: System> Run<'a, S> {
     pub fn finish_redundant(&mut self) {
         self.note_length();
         self.report.counts.redundant += 1;
+        self.observer.ended(self.execution.steps(), Ended::Redundant);
     }
 
     /// Counts an execution that was cut at the limit of steps.
     pub fn finish_cut(&mut self) {
         self.note_length();
         self.report.counts.cut += 1;
+        self.observer.ended(self.execution.steps(), Ended::Cut);
         self.report.note(Inconclusive::Bound(Bound::Steps(self.options.limits.steps)));
     }
 
@@ -347,6 +359,7 @@ impl<'a, S: System> Run<'a, S> {
     pub fn finish_preempted(&mut self, exact: bool) {
         self.note_length();
         self.report.counts.cut += 1;
+        self.observer.ended(self.execution.steps(), Ended::Cut);
         self.note_preemption_cut(exact);
     }
 
@@ -419,11 +432,13 @@ impl<'a, S: System> Run<'a, S> {
     fn note_fault(&mut self, fault: Fault) {
         match fault {
             Fault::Violation(violation) => {
+                self.violated_at.get_or_insert(self.execution.len());
                 self.note_violation(violation, self.execution.len());
                 if self.stopped {
                     // It ends here and will not be judged as a maximal one.
                     self.note_length();
                     self.report.counts.complete += 1;
+                    self.observer.ended(self.execution.steps(), Ended::Violated);
                 }
             }
             Fault::GaveUp(reason) => self.report.note(Inconclusive::GaveUp(reason)),

@@ -20,6 +20,7 @@ mod step;
 #[cfg(test)]
 mod tests;
 mod threads;
+mod values;
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -179,6 +180,10 @@ impl Describe for Interpreter {
 
     fn object_name(&self, object: ObjectId) -> String {
         self.machine.borrow().object_name(&self.loaded, object)
+    }
+
+    fn value(&self, object: ObjectId) -> Option<String> {
+        self.machine.borrow().object_value(&self.loaded, object)
     }
 
     fn describe_last(&self) -> Description {

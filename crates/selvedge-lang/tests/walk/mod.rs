@@ -127,6 +127,6 @@ impl Walk<'_> {
 
 /// All but the fault, which is not told of a pending step.
 fn show(effect: &Effect) -> String {
-    let Effect { footprint, flexibility, choices, plain, .. } = effect;
-    format!("{flexibility:?} {choices} {plain} {footprint:?}")
+    let Effect { footprint, flexibility, choices, order, .. } = effect;
+    format!("{flexibility:?} {choices} {order:?} {footprint:?}")
 }
