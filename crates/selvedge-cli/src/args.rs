@@ -23,9 +23,11 @@ mod help;
 mod limits;
 mod output;
 mod values;
+mod work;
 
 pub(crate) use limits::{LimitArgs, MemoryArgs};
 pub(crate) use output::OutputArgs;
+pub(crate) use work::{ResumeArgs, WorkArgs};
 
 use values::{
     AtMost, Constant, parse_constant, parse_duration, parse_k, parse_schedule, parse_skip_step,
@@ -49,6 +51,9 @@ pub(crate) enum Command {
     /// Check a program: find a violation, or prove that there is none
     #[command(long_about = help::CHECK, after_long_help = help::CHECK_EXAMPLES)]
     Check(Box<CheckArgs>),
+    /// Go on with a check that was interrupted, from its checkpoint
+    #[command(long_about = help::RESUME, after_long_help = help::RESUME_EXAMPLES)]
+    Resume(Box<ResumeArgs>),
     /// Run all algorithms on a program, side by side
     #[command(long_about = help::COMPARE, after_long_help = help::COMPARE_EXAMPLES)]
     Compare(CompareArgs),
@@ -169,6 +174,9 @@ pub(crate) struct CheckArgs {
     #[command(flatten, next_help_heading = "Limits")]
     pub(crate) limits: LimitArgs,
 
+    #[command(flatten, next_help_heading = "Several threads, and checkpoints")]
+    pub(crate) work: WorkArgs,
+
     #[command(flatten, next_help_heading = "Algorithm quasi")]
     pub(crate) quasi: QuasiArgs,
 
@@ -238,7 +246,7 @@ pub(crate) struct SymbolicArgs {
           default_missing_value = "order", value_parser = values::parse_scheme,
           conflicts_with_all = ["algorithm", "sample", "pct", "seed", "races", "max_executions",
                                 "max_steps", "preemptions", "context_switches", "k", "locks_only",
-                                "skip_step", "cycles"])]
+                                "skip_step", "cycles", "jobs", "checkpoint"])]
     pub(crate) scheme: Option<Scheme>,
 
     /// Unroll loops at most N times; loops whose bounds are constant are unrolled fully

@@ -9,7 +9,8 @@ use selvedge_explore::{
 use selvedge_report::{Outcome, TraceView, Tree, plural, sources};
 
 use crate::advice::advice;
-use crate::args::{CheckArgs, CyclesArg, SamplingArgs};
+use crate::args::{CheckArgs, CyclesArg, ResumeArgs, SamplingArgs};
+use crate::checkpoint::Checkpoint;
 use crate::constraints;
 use crate::exit::{Exit, Failure};
 use crate::progress::Watch;
@@ -20,6 +21,7 @@ use crate::shown::Shown;
 use crate::so_far::{self, shown_in_any_case};
 use crate::source::Loaded;
 use crate::subject::{Names, Subject};
+use crate::work::Work;
 use crate::{statistics, summary};
 
 /// How executions are chosen.
@@ -33,6 +35,17 @@ pub(crate) enum Method {
 
 /// Checks a program and shows the result.
 pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
+    run_from(None, args, screen)
+}
+
+/// Goes on with a check that was interrupted.
+pub(crate) fn resume(args: &ResumeArgs, screen: &Screen) -> Result<Exit, Failure> {
+    let kept = Checkpoint::read(&args.checkpoint)?;
+    let check = kept.check(args)?;
+    run_from(Some(kept), &check, screen)
+}
+
+fn run_from(kept: Option<Checkpoint>, args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
     args.output.check()?;
     if args.tree && !args.output.json && args.output.html.is_none() {
         return Err(Failure::User(
@@ -83,17 +96,40 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
         )));
     }
 
+    let work = Work::new(kept, args, method, &loaded, screen)?;
+    if args.tree && matches!(work, Work::Divided(_)) {
+        return Err(Failure::User(
+            "--tree does not apply to --jobs and --checkpoint: several workers meet executions in no fixed order\n  \
+             leave out --tree, or the others"
+                .to_owned(),
+        ));
+    }
     let facts = if wanted { used.facts() } else { Vec::new() };
     let search = Search { loaded: &loaded, method, covers, args, facts, budget: guard.budget() };
     let started = Instant::now();
     let conclude = |report| search.conclude(report, None, started.elapsed(), screen);
     shown_in_any_case(&conclude, || {
         let mut watch = Watch::start(!args.quiet, method.name());
-        let (report, tree) =
-            method.run(&loaded, &options, args.tree || args.output.html.is_some(), &mut watch);
+        let wants_tree = args.tree || args.output.html.is_some();
+        let done = match &work {
+            Work::Sequential => {
+                let (report, tree) = method.run(&loaded, &options, wants_tree, &mut watch);
+                Ok((report, tree, None))
+            }
+            Work::Divided(work) => {
+                let done = work.run(&loaded, &options, &mut watch);
+                done.map(|(report, checkpoint)| (report, None, checkpoint))
+            }
+        };
         let time = watch.finish();
+        let (report, tree, checkpoint) = done?;
         so_far::publish(&report);
-        search.conclude(report, tree, time, screen)
+        let exit = search.conclude(report, tree, time, screen);
+        match checkpoint {
+            // It is not needed any more. If it stays, it can be resumed once more.
+            Some(finished) => finished.remove(exit),
+            None => exit,
+        }
     })
 }
 

@@ -38,6 +38,7 @@ mod algorithms;
 mod args;
 mod bench;
 mod check;
+mod checkpoint;
 mod compare;
 mod constraints;
 mod exit;
@@ -58,6 +59,7 @@ mod statistics;
 mod subject;
 mod summary;
 mod symbolic;
+mod work;
 
 use std::process::ExitCode;
 
@@ -85,6 +87,7 @@ pub fn main_with(registry: Registry) -> ExitCode {
     let screen = screen::Screen::new(colour);
     let result = match command {
         args::Command::Check(args) => check::run(&args, &screen),
+        args::Command::Resume(args) => check::resume(&args, &screen),
         args::Command::Compare(args) => compare::run(&args, &screen),
         args::Command::Replay(args) => replay::run(&args, &screen),
         args::Command::Bench(args) => bench::run(&args, &screen),

@@ -41,7 +41,7 @@ impl Drop for Subject {
 
 impl System for Subject {
     forward_system! { self => self.program;
-        restart rewind thread_count status choices pending obstacles step end freed
+        restart rewind thread_count thread_key object_key status choices pending obstacles step end freed
         ahead values judging foresight conditions
     }
 }

@@ -54,6 +54,14 @@ fn the_page_on_algorithms_shows_real_output() {
 }
 
 #[test]
+fn the_page_on_long_searches_shows_real_output() {
+    let folder = Folder::new();
+    copy_tree(&root().join("programs"), &folder.path().join("programs"));
+    let page = shows_real_output("docs/scale.md", &folder);
+    assert!(page.matches("```console").count() >= 3, "the page shows commands");
+}
+
+#[test]
 fn the_page_on_synthesis_shows_real_output() {
     let page = shows_real_output("docs/constraints.md", &Folder::new());
     assert!(page.matches("```console").count() >= 4, "the page shows commands");

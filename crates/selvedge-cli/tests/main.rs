@@ -13,3 +13,4 @@ mod mat;
 mod replay;
 mod symbolic;
 mod usage;
+mod work;

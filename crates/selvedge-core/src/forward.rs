@@ -17,7 +17,7 @@
 ///     }
 ///
 ///     forward_system! { self => self.inner;
-///         restart rewind thread_count status choices pending obstacles end freed
+///         restart rewind thread_count thread_key object_key status choices pending obstacles end freed
 ///         ahead values judging foresight conditions
 ///     }
 /// }
@@ -40,6 +40,16 @@ macro_rules! forward_system {
     (@ thread_count, $this:ident, $inner:expr) => {
         fn thread_count(&$this) -> usize {
             $inner.thread_count()
+        }
+    };
+    (@ thread_key, $this:ident, $inner:expr) => {
+        fn thread_key(&$this, thread: $crate::ThreadId) -> $crate::ThreadKey {
+            $inner.thread_key(thread)
+        }
+    };
+    (@ object_key, $this:ident, $inner:expr) => {
+        fn object_key(&$this, object: $crate::ObjectId) -> $crate::ObjectKey {
+            $inner.object_key(object)
         }
     };
     (@ status, $this:ident, $inner:expr) => {
@@ -104,7 +114,8 @@ macro_rules! forward_system {
     };
 }
 
-/// Writes the methods of [`System`](crate::System) for what a front end does not have, by name: `rewind` by replay,
+/// Writes the methods of [`System`](crate::System) for what a front end does not have, by name: threads that are created
+/// and objects that come into being as it runs (the numbers of the others are their names), `rewind` by replay,
 /// `obstacles` by footprints, no memory to free, and abilities that are absent. What is not named has to be written
 /// out, so nothing is answered that the front end did not ask for.
 ///
@@ -133,13 +144,23 @@ macro_rules! forward_system {
 ///         (Ending::Complete, None)
 ///     }
 ///
-///     without! { rewind obstacles freed ahead values judging foresight conditions }
+///     without! { thread_key object_key rewind obstacles freed ahead values judging foresight conditions }
 /// }
 /// ```
 #[macro_export]
 macro_rules! without {
     ($($method:ident)*) => {
         $($crate::without!(@ $method);)*
+    };
+    (@ thread_key) => {
+        fn thread_key(&self, thread: $crate::ThreadId) -> $crate::ThreadKey {
+            $crate::ThreadKey::root(thread.number())
+        }
+    };
+    (@ object_key) => {
+        fn object_key(&self, object: $crate::ObjectId) -> $crate::ObjectKey {
+            $crate::ObjectKey::declared(object.number())
+        }
     };
     (@ rewind) => {
         fn rewind(&mut self, kept: &[$crate::Step]) {

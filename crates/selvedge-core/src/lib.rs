@@ -11,6 +11,7 @@
 //! |---|---|---|
 //! | thread | a thread of the program under test; the same id in every execution | [`ThreadId`] |
 //! | object | something shared that steps access: a variable, a mutex, a mailbox, … | [`ObjectId`] |
+//! | key | the name of a thread or object that is the same in every process | [`ThreadKey`], [`ObjectKey`] |
 //! | access | how a step accesses an object | [`Access`], [`Mode`] |
 //! | footprint | all accesses of one step | [`Footprint`] |
 //! | step | one visible operation and the invisible code after it, as a choice of the scheduler | [`Step`] |
@@ -32,6 +33,7 @@ mod execution;
 mod forward;
 mod graph_system;
 mod ids;
+mod names;
 mod op;
 mod order;
 mod replay;
@@ -49,6 +51,7 @@ pub use equivalence::{ObservationKey, TraceKey};
 pub use execution::{Edges, Event, Execution};
 pub use graph_system::{Answer, Bits, GraphSystem, Label};
 pub use ids::{EventId, Location, ObjectId, Position, ThreadId, ThreadSet, narrow};
+pub use names::{ObjectKey, ThreadKey};
 pub use op::{Access, Footprint, Mode};
 pub use order::Order;
 pub use replay::{Description, Replay, ReplayError, ReplayedStep, Unfinished, ValueChange, replay};
@@ -57,6 +60,6 @@ pub use schedule::{ParseScheduleError, Schedule, write_schedule};
 pub use statistics::{Bar, Histogram, Statistics};
 pub use system::{
     Describe, Effect, Ended, Ending, Flexibility, Freed, Status, Step, System,
-    obstacles_by_footprint, rewind_by_replay,
+    obstacles_by_footprint, rewind_by_replay, thread_named,
 };
 pub use violation::{Fault, Place, Violation, ViolationKind};

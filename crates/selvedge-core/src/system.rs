@@ -3,6 +3,7 @@
 use crate::abilities::{Ahead, Foresight, Judging, Values};
 use crate::conditions::Conditions;
 use crate::ids::{ObjectId, ThreadId};
+use crate::names::{ObjectKey, ThreadKey};
 use crate::op::Footprint;
 use crate::order::Order;
 use crate::replay::Description;
@@ -182,6 +183,12 @@ pub trait System {
     /// Returns how many thread ids are known so far: all of them are below this number.
     fn thread_count(&self) -> usize;
 
+    /// Returns the name of a thread that is known: the same in every process that runs this program.
+    fn thread_key(&self, thread: ThreadId) -> ThreadKey;
+
+    /// Returns the name of an object that a step has touched: the same in every process that runs this program.
+    fn object_key(&self, object: ObjectId) -> ObjectKey;
+
     /// Returns what `thread` can do now.
     fn status(&self, thread: ThreadId) -> Status;
 
@@ -234,6 +241,12 @@ pub fn rewind_by_replay<S: System + ?Sized>(system: &mut S, kept: &[Step]) {
     for &step in kept {
         system.step(step, &mut effect);
     }
+}
+
+/// Returns the thread with this name, if the system knows it.
+pub fn thread_named<S: System + ?Sized>(system: &S, key: &ThreadKey) -> Option<ThreadId> {
+    let mut threads = (0..system.thread_count()).map(ThreadId::new);
+    threads.find(|&thread| system.thread_key(thread) == *key)
 }
 
 /// [`System::obstacles`] for a system that knows no better: by point 4 of the contract the footprint of a blocked

@@ -59,6 +59,30 @@ pub enum ViolationKind {
 }
 
 impl ViolationKind {
+    /// Every kind.
+    pub const ALL: &[ViolationKind] = &[
+        ViolationKind::Assertion,
+        ViolationKind::Finally,
+        ViolationKind::Deadlock,
+        ViolationKind::Misuse,
+        ViolationKind::Arithmetic,
+        ViolationKind::Bounds,
+        ViolationKind::DataRace,
+        ViolationKind::Resources,
+        ViolationKind::Panic,
+        ViolationKind::Crash,
+        ViolationKind::Leak,
+        ViolationKind::UseAfterFree,
+        ViolationKind::DoubleFree,
+        ViolationKind::InvalidFree,
+        ViolationKind::Constraint,
+    ];
+
+    /// Returns the kind with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| kind.name() == name)
+    }
+
     /// Returns its name in reports and in JSON.
     pub fn name(self) -> &'static str {
         match self {

@@ -12,12 +12,14 @@
 //! | `unfolding/` | unfoldings: quasi |
 //! | `observations/` | reads-from classes: data-centric |
 //! | `graph/` | execution graphs under weak memory |
+//! | `division/` | a search in parts: several workers, checkpoints |
 //! | `trace/` | data structures over traces: races, sequences, sleep sets, backtrack sets |
 //! | `outcome/` | what becomes of executions: data races, frees, replay, shortening |
 //!
 //! An explorer can also live in a crate of its own: see [`Explorer`] and [`search`].
 
 mod conditional;
+mod division;
 mod graph;
 mod observations;
 mod options;
@@ -28,6 +30,10 @@ pub mod search;
 pub mod trace;
 mod unfolding;
 
+pub use division::{
+    Divided, Divisible, Division, Frontier, Keeper, Part, Pending, Tally, explore_divided,
+    run_unit, sequential,
+};
 pub use graph::{
     Act, Event as GraphEvent, Finding, Graph, GraphObserver, GraphReport, Memory, Reading, Source,
     Unit, Witness, explore_graphs, explore_unit,

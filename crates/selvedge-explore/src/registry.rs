@@ -188,6 +188,8 @@ pub enum Setting {
     Constraints,
     /// Figures about its data structures.
     Statistics,
+    /// Several workers, and checkpoints: its work can be divided ([`explore_divided`](crate::explore_divided)).
+    Division,
 }
 
 impl Info {

@@ -15,7 +15,7 @@ struct LastWriter {
 }
 
 impl System for LastWriter {
-    without! { rewind obstacles freed ahead values judging foresight conditions }
+    without! { thread_key object_key rewind obstacles freed ahead values judging foresight conditions }
 
     fn restart(&mut self) {
         *self = Self::default();

@@ -1,7 +1,7 @@
 //! Objects have the same number in every execution: they are known by where they lie.
 
 use rustc_hash::FxHashMap;
-use selvedge_core::ObjectId;
+use selvedge_core::{ObjectId, ObjectKey, ThreadKey};
 
 use crate::world::World;
 
@@ -93,6 +93,8 @@ pub struct Names<W: World> {
     line_of: FxHashMap<(&'static str, W::Line), usize>,
     /// Per thread, a number for who spawned it, and how many before it.
     threads: Vec<u64>,
+    /// The same, as names.
+    lineages: Vec<ThreadKey>,
 }
 
 /// One number for two, such that others give others: for one that is fixed, each other one has its own. Two long histories have
@@ -112,6 +114,7 @@ impl<W: World> Default for Names<W> {
             lines: Vec::new(),
             line_of: FxHashMap::default(),
             threads: Vec::new(),
+            lineages: Vec::new(),
         }
     }
 }
@@ -122,6 +125,21 @@ impl<W: World> Names<W> {
         let new =
             creator.map_or(1, |(creator, nth)| mix(self.threads[creator], u64::from(nth) + 1));
         self.threads.push(new);
+        let lineage = match creator {
+            Some((creator, nth)) => self.lineages[creator].child(nth),
+            None => ThreadKey::root(0),
+        };
+        self.lineages.push(lineage);
+    }
+
+    /// The name of a thread that is the same in every process.
+    pub(crate) fn thread_key(&self, thread: usize) -> ThreadKey {
+        self.lineages[thread].clone()
+    }
+
+    /// The name of an object that is the same in every process.
+    pub(crate) fn object_key(&self, object: ObjectId) -> ObjectKey {
+        ObjectKey::hashed(self.stable(object))
     }
 
     /// A number for a thread that is the same for all systems of a check.
@@ -145,7 +163,13 @@ impl<W: World> Names<W> {
             Region::Outside => (5, 0),
             Region::Pool => (8, 0),
         };
-        mix(mix(mix(code, of), place.offset), u64::from(place.part))
+        // Statics lie at the same distance from each other in every process, wherever the system has put them.
+        static ANCHOR: u8 = 0;
+        let offset = match place.region {
+            Region::Outside => place.offset.wrapping_sub(&raw const ANCHOR as u64),
+            _ => place.offset,
+        };
+        mix(mix(mix(code, of), offset), u64::from(place.part))
     }
 
     /// Another execution begins.

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use selvedge_core::{
     Ahead, Conditions, Describe, Description, Effect, Ending, Fault, Footprint, Foresight, Freed,
-    Judging, Mode, ObjectId, Status, Step, System, ThreadId, Values, Violation,
-    obstacles_by_footprint,
+    Judging, Mode, ObjectId, ObjectKey, Status, Step, System, ThreadId, ThreadKey, Values,
+    Violation, obstacles_by_footprint,
 };
 
 use crate::crash;
@@ -206,6 +206,14 @@ impl<W: Hooks> System for Program<W> {
 
     fn thread_count(&self) -> usize {
         self.rt().threads.len()
+    }
+
+    fn thread_key(&self, thread: ThreadId) -> ThreadKey {
+        self.rt().names.thread_key(thread.index())
+    }
+
+    fn object_key(&self, object: ObjectId) -> ObjectKey {
+        self.rt().names.object_key(object)
     }
 
     #[inline]

@@ -5,6 +5,7 @@ mod constrained;
 mod contract;
 mod golden;
 mod locks_only;
+mod names;
 mod observations;
 mod random_programs;
 mod reference;

@@ -49,6 +49,8 @@ Examples:
   selvedge check queue.sel --algorithm quasi --k 2   unfoldings, 2-partial alternatives
   selvedge check queue.sel --algorithm quasi --locks-only --stats   for programs without data races
   selvedge check queue.sel --algorithm constrained   for atomic tasks that commute
+  selvedge check queue.sel -a parsimonious --jobs 4   with four threads: the same result, sooner
+  selvedge check queue.sel -a parsimonious --checkpoint queue.ckpt   may be ended and resumed
   selvedge check queue.sel --sample 10000 --pct 3   sample a program that is too large to explore
   selvedge check queue.sel --symbolic           all executions as one formula, loops unrolled
   selvedge check queue.sel --symbolic mat --stats   another encoding, with its sizes
@@ -64,6 +66,22 @@ The kinds of executions:
 Ctrl-C ends the search and shows what was found so far; a second Ctrl-C ends the process.
 
 Exit codes: 0 verified, 1 violated, 2 wrong usage or an internal error, 3 inconclusive.";
+
+pub(crate) const RESUME: &str = "\
+Go on with a check that was interrupted, from its checkpoint.
+
+The result is that of a check that was not interrupted, but for the time. The program, the algorithm and
+what is checked come from the checkpoint; a program that has changed since then is refused. How many threads
+there are, limits on time and memory, and how the result is shown may be different. The checkpoint is
+written again from time to time, and removed when the result has been shown.";
+
+pub(crate) const RESUME_EXAMPLES: &str = "\
+Examples:
+  selvedge check queue.sel -a parsimonious --checkpoint queue.ckpt --time 1h
+  selvedge resume queue.ckpt --time 1h
+  selvedge resume queue.ckpt --jobs 8
+
+Exit codes: those of `selvedge check`.";
 
 pub(crate) const COMPARE: &str = "\
 Run all algorithms on a program, side by side.

@@ -65,6 +65,11 @@ impl LimitArgs {
     pub(crate) fn guard(&self) -> Guard {
         self.memory.guard(self.time)
     }
+
+    /// Sets what may be different when a search goes on.
+    pub(super) fn set_resources(&mut self, time: Option<Duration>, memory: MemoryArgs) {
+        (self.time, self.memory) = (time, memory);
+    }
 }
 
 impl CompareArgs {

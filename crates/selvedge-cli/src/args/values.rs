@@ -1,6 +1,6 @@
 //! Values of options.
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::time::Duration;
 
 use selvedge_core::Schedule;
@@ -56,6 +56,16 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
         return Err("a time limit is more than 0 and at most 30 years".to_owned());
     }
     Ok(Duration::from_secs_f64(seconds))
+}
+
+/// More threads than any machine has cores for is a typing error.
+const MOST_JOBS: usize = 512;
+
+/// A number of threads.
+pub(crate) fn parse_jobs(text: &str) -> Result<NonZeroUsize, String> {
+    let number = text.trim().parse::<usize>().ok().filter(|&number| number <= MOST_JOBS);
+    let wrong = || format!("a number of threads is between 1 and {MOST_JOBS}");
+    number.and_then(NonZeroUsize::new).ok_or_else(wrong)
 }
 
 /// `500M`, `2GiB`, `0.5G`, or bytes without a unit.

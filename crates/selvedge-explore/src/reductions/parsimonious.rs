@@ -10,6 +10,8 @@
 //! | a unit: that sequence up to its last departure from the first choice | [`Unit`] |
 //! | a step that is put off, the reasons for it, and what sleeps because of it | `stages.rs` |
 //! | the children of a unit | `children.rs`, `elsewhere.rs`, `pasts.rs` |
+//! | a unit as text, for other processes | `portable.rs` |
+//! | one of several workers | `worker.rs` |
 //!
 //! **Equivalence:** Mazurkiewicz traces.
 //! **Guarantee:** exactly one maximal execution per trace; `docs/papers.md` has the proof. **Not guaranteed:** no wasted work. A
@@ -31,10 +33,14 @@
 mod children;
 mod elsewhere;
 mod pasts;
+mod portable;
 mod stages;
 #[cfg(test)]
 mod tests;
 mod unit;
+mod worker;
+
+pub(crate) use worker::begin;
 
 use selvedge_core::{
     Access, Effect, Flexibility, Footprint, Position, Report, Step, System, ThreadId,
@@ -42,12 +48,13 @@ use selvedge_core::{
 use smallvec::SmallVec;
 
 use crate::options::{Observer, Options};
-use crate::registry::{Covers, Equivalence, Info};
+use crate::registry::{Covers, Equivalence, Info, Setting};
+use crate::search::order::Order;
 use crate::search::run::Run;
 use crate::trace::races::NOT_REPRODUCIBLE;
 
 use stages::{Config, Stage, all_accesses, is_varied};
-use unit::{Item, Mark, Unit};
+use unit::{Item, Mark, Reasons, Unit};
 
 pub(crate) const INFO: Info = Info {
     name: "parsimonious",
@@ -58,7 +65,7 @@ pub(crate) const INFO: Info = Info {
     equivalence: Equivalence::Mazurkiewicz,
     covers: Covers::EVERYTHING,
     optimal: false,
-    settings: &[],
+    settings: &[Setting::Division],
 };
 
 const NO_SWITCHES: &str = "`parsimonious` has no bound on preemptions or context switches, as the execution that \
@@ -78,17 +85,21 @@ pub(crate) fn explore<S: System>(
     while !search.run.is_stopped()
         && let Some(unit) = search.pending.pop()
     {
-        search.perform(unit);
+        // What was interrupted is not run again.
+        let _ = search.perform(unit);
     }
     search.run.into_report()
 }
 
 struct Search<'a, S> {
     run: Run<'a, S>,
+    order: Order,
     /// What each event of the execution is to its canonical sequence.
     marks: Vec<Mark>,
     /// The events that depart from the first choice, in order.
     departures: Vec<Position>,
+    /// The events that may wait, or act differently in another state, in order.
+    flexible: Vec<Position>,
     /// The blocks of the execution, in order.
     stages: Vec<Stage>,
     /// The numbers of those that steps may sleep because of, now or when the block has ended.
@@ -119,12 +130,27 @@ enum Ran {
     Dropped,
 }
 
+/// What came of taking the next step without looking at anything.
+enum Plain {
+    /// It was taken.
+    Taken,
+    /// No thread is enabled.
+    Maximal,
+    /// There is something to look at.
+    Unknown,
+}
+
 impl<'a, S: System> Search<'a, S> {
     fn new(make: &dyn Fn() -> S, options: &'a Options, observer: &'a mut dyn Observer) -> Self {
+        let run = Run::new(make, options, observer);
+        let mut order = Order::default();
+        order.update(&run.system);
         Self {
-            run: Run::new(make, options, observer),
+            run,
+            order,
             marks: Vec::new(),
             departures: Vec::new(),
+            flexible: Vec::new(),
             stages: Vec::new(),
             open: Vec::new(),
             sleepy: Vec::new(),
@@ -138,15 +164,20 @@ impl<'a, S: System> Search<'a, S> {
         }
     }
 
-    /// Runs a unit and adds its children to those that are pending.
-    fn perform(&mut self, unit: Unit) {
+    /// Runs a unit and adds its children to those that are pending. Returns it if the budget was exhausted meanwhile.
+    fn perform(&mut self, unit: Unit) -> Option<Unit> {
         self.replayed = unit.items.len();
         self.siblings.clear();
         let known = self.pending.len();
+        let steps = self.run.report.steps;
+        let ran = self.replay(&unit.items);
+        // Steps that the unit shares with its parent only restore a state.
         let is_run = unit.rest.is_none();
-        if self.replay(&unit.items) == Ran::Ended {
-            match unit.rest {
-                Some(rest) => self.go_on_with(*rest),
+        let new = if is_run { unit.items.len() - unit.shared() } else { 0 };
+        self.run.report.steps = steps + new as u64;
+        if ran == Ran::Ended {
+            match &unit.rest {
+                Some(rest) => self.go_on_with((**rest).clone()),
                 None => {
                     self.go_on();
                     if !self.run.is_stopped() {
@@ -155,7 +186,9 @@ impl<'a, S: System> Search<'a, S> {
                 }
             }
         }
-        self.spare.push(unit.items);
+        if self.run.options.budget.is_spent() && !self.is_violated() {
+            return Some(unit);
+        }
         let parts = self.pending.len() - known + usize::from(is_run);
         let share = unit.share / parts.max(1) as f64;
         for child in &mut self.pending[known..] {
@@ -164,8 +197,15 @@ impl<'a, S: System> Search<'a, S> {
         if is_run || parts == 0 {
             self.done += share;
         }
+        self.spare.push(unit.items);
         let done = self.done;
         self.run.after_execution(&|| done);
+        None
+    }
+
+    /// Returns whether a violation ends the search.
+    fn is_violated(&self) -> bool {
+        !self.run.options.keep_going && !self.run.report.violations.is_empty()
     }
 
     /// Takes the steps of a unit.
@@ -173,11 +213,12 @@ impl<'a, S: System> Search<'a, S> {
         self.go_back(items);
         for at in self.run.execution.len()..items.len() {
             let Item { step, mark } = items[at];
-            let known = step.thread.index() < self.run.system.thread_count();
-            if !known
-                || !self.run.is_enabled(step.thread)
-                || step.choice >= self.run.system.choices(step.thread)
-            {
+            let is_known = step.thread.index() < self.run.system.thread_count();
+            let choices = match is_known && self.run.is_enabled(step.thread) {
+                true => self.run.system.choices(step.thread),
+                false => 0,
+            };
+            if step.choice >= choices {
                 self.run.give_up(NOT_REPRODUCIBLE.to_owned());
                 return Ran::Dropped;
             }
@@ -185,16 +226,16 @@ impl<'a, S: System> Search<'a, S> {
                 self.run.finish_cut();
                 return Ran::Dropped;
             }
-            if matches!(mark, Mark::Block | Mark::Head(_))
+            if matches!(mark, Mark::Block | Mark::Head(..))
                 && (at == 0 || self.marks[at - 1] != Mark::Block)
             {
                 self.begin_block(&items[at..]);
             }
-            if at + 1 == items.len() && matches!(mark, Mark::Head(_)) {
+            if at + 1 == items.len() && choices > 1 && matches!(mark, Mark::Head(..)) {
                 self.note_siblings(step);
             }
             debug_assert!(!self.sleeps_now(step), "what sleeps is not run");
-            self.take(step, mark);
+            self.take(step, choices, mark);
         }
         Ran::Ended
     }
@@ -213,8 +254,10 @@ impl<'a, S: System> Search<'a, S> {
         }
         self.run.backtrack(common);
         self.marks.truncate(common);
-        while self.departures.last().is_some_and(|last| last.index() >= common) {
-            self.departures.pop();
+        for list in [&mut self.departures, &mut self.flexible] {
+            while list.last().is_some_and(|last| last.index() >= common) {
+                list.pop();
+            }
         }
         while self.varied.last().is_some_and(|(last, _)| last.index() >= common) {
             self.varied.pop();
@@ -235,15 +278,18 @@ impl<'a, S: System> Search<'a, S> {
     fn begin_block(&mut self, items: &[Item]) {
         let at = self.run.execution.len();
         let ends = |(nth, item): (usize, &Item)| match item.mark {
-            Mark::Head(put_off) => Some((nth, put_off)),
+            Mark::Head(put_off, reasons) => Some((nth, put_off, reasons)),
             _ => None,
         };
-        let Some((nth, thread)) = items.iter().enumerate().find_map(ends) else { return };
+        let Some((nth, thread, reasons)) = items.iter().enumerate().find_map(ends) else { return };
         debug_assert_eq!(
             self.chosen().map(|step| step.thread),
             Some(thread),
             "the chosen thread is put off"
         );
+        if reasons == Reasons::Settled {
+            return;
+        }
         let alternatives = self.alternatives(thread);
         self.open.push(self.stages.len());
         self.stages.push(Stage::new(at, Position::new(at + nth), thread, alternatives));
@@ -261,16 +307,14 @@ impl<'a, S: System> Search<'a, S> {
 
     /// Notes the alternatives of the head of the unit, which is taken next.
     fn note_siblings(&mut self, head: Step) {
-        if self.run.system.choices(head.thread) > 1 {
-            let steps = (0..).map(|choice| Step { choice, ..head });
-            self.siblings = steps.zip(self.alternatives(head.thread)).collect();
-        }
+        let steps = (0..).map(|choice| Step { choice, ..head });
+        self.siblings = steps.zip(self.alternatives(head.thread)).collect();
     }
 
-    /// Takes a step.
-    fn take(&mut self, step: Step, mark: Mark) {
+    /// Takes a step that is one of so many alternatives.
+    fn take(&mut self, step: Step, choices: u32, mark: Mark) {
         let at = Position::new(self.run.execution.len());
-        if self.run.system.choices(step.thread) > 1 {
+        if choices > 1 {
             let alternatives = self.alternatives(step.thread);
             if is_varied(&alternatives) {
                 self.varied.push((at, all_accesses(&alternatives)));
@@ -283,9 +327,16 @@ impl<'a, S: System> Search<'a, S> {
     /// Notes what the last event is to the canonical sequence.
     fn note_taken(&mut self, mark: Mark) {
         let last = Position::new(self.run.execution.len() - 1);
+        self.order.update(&self.run.system);
         self.marks.push(mark);
         if mark.departs() {
             self.departures.push(last);
+        }
+        if self.run.execution.event(last).flexibility != Flexibility::Fixed {
+            self.flexible.push(last);
+        }
+        if self.open.is_empty() {
+            return;
         }
         let execution = &self.run.execution;
         self.open.retain(|&number| {
@@ -298,8 +349,10 @@ impl<'a, S: System> Search<'a, S> {
     /// Continues freely to the end of the execution.
     fn go_on(&mut self) {
         while !self.run.is_stopped() {
-            if self.take_if_plain() {
-                continue;
+            match self.take_if_plain() {
+                Plain::Taken => continue,
+                Plain::Maximal => return self.run.finish(),
+                Plain::Unknown => {}
             }
             let Some(step) = self.chosen() else {
                 if self.run.threads().any(|thread| self.run.is_enabled(thread)) {
@@ -313,39 +366,46 @@ impl<'a, S: System> Search<'a, S> {
                 self.run.finish_cut();
                 return;
             }
-            self.take(step, Mark::Free);
+            let choices = self.run.system.choices(step.thread);
+            self.take(step, choices, Mark::Free);
             let done = self.done;
             self.run.after_step(&|| done);
         }
     }
 
-    /// Takes the step of the first enabled thread, if that is the chosen one and nothing is to be looked at.
-    fn take_if_plain(&mut self) -> bool {
-        let after_head = matches!(self.marks.last(), Some(Mark::Head(_)));
-        if after_head || self.run.is_at_step_limit() || self.is_open() {
-            return false;
+    /// Takes the chosen step, if nothing sleeps and the step has no alternatives: the common case, in which nothing is
+    /// to be looked at.
+    fn take_if_plain(&mut self) -> Plain {
+        if self.run.is_at_step_limit() || self.is_open() {
+            return Plain::Unknown;
         }
-        let Some(thread) = self.in_order().next() else { return false };
+        let put_off = match self.marks.last() {
+            Some(&Mark::Head(put_off, _)) if self.run.is_enabled(put_off) => Some(put_off),
+            _ => None,
+        };
+        let Some(thread) = put_off.or_else(|| self.in_order().next()) else {
+            return Plain::Maximal;
+        };
         if self.run.system.choices(thread) > 1 {
-            return false;
+            return Plain::Unknown;
         }
         let at = Position::new(self.run.execution.len());
         self.run.step(Step::of(thread));
-        if self.run.execution.event(at).flexibility == Flexibility::Blocking {
+        if put_off.is_none() && self.run.execution.event(at).flexibility == Flexibility::Blocking {
             self.run.backtrack(at.index());
-            return false;
+            return Plain::Unknown;
         }
         self.note_taken(Mark::Free);
         let done = self.done;
         self.run.after_step(&|| done);
-        true
+        Plain::Taken
     }
 
     /// Returns the step that is taken if nothing speaks against it: of the thread that was just put off, if that is
     /// enabled, or else of the least thread. Steps that can wait come last: while one of them is put off and cannot
     /// run, others have to sleep.
     fn chosen(&mut self) -> Option<Step> {
-        if let Some(&Mark::Head(put_off)) = self.marks.last()
+        if let Some(&Mark::Head(put_off, _)) = self.marks.last()
             && self.run.is_enabled(put_off)
             && let Some(step) = self.first_awake(put_off)
         {
@@ -363,14 +423,14 @@ impl<'a, S: System> Search<'a, S> {
         waiting.into_iter().find_map(|thread| self.first_awake(thread))
     }
 
-    /// Returns the enabled threads, that with the lowest number first. But a thread that has run freely for very long
+    /// Returns the enabled threads, that with the least name first. But a thread that has run freely for very long
     /// comes last, since it may wait in a loop for the others. (How the steps of a block are ordered must not matter.)
     fn in_order(&self) -> impl Iterator<Item = ThreadId> + '_ {
-        let count = self.run.system.thread_count();
-        let first = self.tired().map_or(0, |thread| thread.index() + 1);
-        let around = move |index| if index < count { index } else { index - count };
+        let count = self.order.len();
+        let first = self.tired().map_or(0, |thread| self.order.place(thread) + 1);
+        let around = move |place| if place < count { place } else { place - count };
         (first..first + count)
-            .map(move |index| ThreadId::new(around(index)))
+            .map(move |place| self.order.at(around(place)))
             .filter(|&thread| self.run.is_enabled(thread))
     }
 
@@ -420,7 +480,7 @@ impl<'a, S: System> Search<'a, S> {
     /// Returns whether a step, which can run after the first `len` events and `more`, sleeps because of what was put off
     /// in these first events.
     fn sleeps(&self, len: usize, more: &[Position], step: Step, accesses: &[Access]) -> bool {
-        let config = Config { execution: &self.run.execution, len, more };
+        let config = Config { execution: &self.run.execution, order: &self.order, len, more };
         let mut open = self.stages.iter().filter(|stage| stage.is_open(len));
         open.any(|stage| stage.sleeps(&config, step, accesses))
     }

@@ -10,6 +10,12 @@ impl Random {
         Self { state: seed }
     }
 
+    /// Returns a generator for one of many things: what it gives depends on the seed and on that number alone.
+    pub(crate) fn nth(seed: u64, number: u64) -> Self {
+        let base = Self::new(seed).next();
+        Self::new(Self::new(base ^ number).next())
+    }
+
     pub(crate) fn next(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.state;

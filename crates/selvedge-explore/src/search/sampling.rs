@@ -12,6 +12,7 @@
 use selvedge_core::{Bound, Inconclusive, Report, Status, Step, System, ThreadId};
 
 use crate::options::{Observer, Options};
+use crate::search::order::Order;
 use crate::search::random::Random;
 use crate::search::run::Run;
 
@@ -37,6 +38,7 @@ pub fn sample<S: System>(
     observer: &mut dyn Observer,
 ) -> Report {
     let mut run = Run::new(make, options, observer);
+    let mut order = Order::default();
     let mut random = Random::new(seed);
     let mut longest = 1;
     for taken in 0..executions {
@@ -45,29 +47,40 @@ pub fn sample<S: System>(
         }
         run.backtrack(0);
         let mut scheduler = match sampling {
-            Sampling::Uniform => Scheduler::Uniform,
+            Sampling::Uniform => {
+                random = Random::nth(seed, taken);
+                Scheduler::Uniform
+            }
             Sampling::Pct { depth } => Scheduler::pct(depth, longest, &mut random),
         };
         let share = || taken as f64 / executions as f64;
-        one(&mut run, &mut scheduler, &mut random, &share);
+        one(&mut run, &mut order, &mut scheduler, &mut random, &share);
         longest = longest.max(run.execution.len());
         run.after_execution(&share);
     }
     let mut report = run.into_report();
-    report.note(Inconclusive::Bound(Bound::Sampling(report.counts.total())));
+    note_sampled(&mut report);
     report
 }
 
+/// Says that executions are missing.
+pub(crate) fn note_sampled(report: &mut Report) {
+    report.note(Inconclusive::Bound(Bound::Sampling(report.counts.total())));
+}
+
 /// Runs one execution to its end.
-fn one<S: System>(
+pub(crate) fn one<S: System>(
     run: &mut Run<'_, S>,
+    order: &mut Order,
     scheduler: &mut Scheduler,
     random: &mut Random,
     share: &dyn Fn() -> f64,
 ) {
     loop {
+        // By their names, as their numbers depend on what the system has run before.
+        order.update(&run.system);
         let mut enabled: Vec<ThreadId> =
-            run.threads().filter(|&thread| run.is_enabled(thread)).collect();
+            order.threads().filter(|&thread| run.is_enabled(thread)).collect();
         if enabled.is_empty() {
             return run.finish();
         }
@@ -88,7 +101,7 @@ fn one<S: System>(
     }
 }
 
-enum Scheduler {
+pub(crate) enum Scheduler {
     Uniform,
     Pct {
         /// Priority of each thread, by its number; the highest enabled one runs.
@@ -111,7 +124,7 @@ impl Scheduler {
 
     /// Returns the thread that runs next; `None` if there is none.
     fn pick(&mut self, enabled: &[ThreadId], at: usize, random: &mut Random) -> Option<ThreadId> {
-        let last = enabled.last()?;
+        let last = enabled.iter().max()?;
         match self {
             Scheduler::Uniform => Some(enabled[random.below(enabled.len())]),
             Scheduler::Pct { priorities, change_points, low } => {

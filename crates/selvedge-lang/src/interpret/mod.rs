@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use selvedge_core::{
     Ahead, Conditions, Describe, Description, Effect, Ending, Footprint, Foresight, Freed, Judging,
-    ObjectId, Status, Step, System, ThreadId, Values, Violation,
+    ObjectId, ObjectKey, Status, Step, System, ThreadId, ThreadKey, Values, Violation,
 };
 
 use crate::ir::Program;
@@ -104,6 +104,14 @@ impl System for Interpreter {
 
     fn thread_count(&self) -> usize {
         self.machine.borrow().threads.len()
+    }
+
+    fn thread_key(&self, thread: ThreadId) -> ThreadKey {
+        self.machine.borrow().names.thread_key(thread.index())
+    }
+
+    fn object_key(&self, object: ObjectId) -> ObjectKey {
+        self.machine.borrow().names.object_key(object)
     }
 
     #[inline]

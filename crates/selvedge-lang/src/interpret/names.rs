@@ -1,6 +1,6 @@
 //! Numbers of threads and objects that come into being while the program runs.
 
-use selvedge_core::{ObjectId, ThreadId};
+use selvedge_core::{ObjectId, ObjectKey, ThreadId, ThreadKey};
 
 use crate::ir::ProcedureId;
 
@@ -80,24 +80,33 @@ impl Names {
     pub(crate) fn sort(&self, threads: &mut [usize]) {
         let is_spawned = |&thread: &usize| self.threads[thread].creator.is_some();
         if threads.iter().filter(|thread| is_spawned(thread)).nth(1).is_some() {
-            threads.sort_by_cached_key(|&thread| self.lineage(thread));
+            threads.sort_by_cached_key(|&thread| self.thread_key(thread));
         } else {
             threads.sort_unstable();
         }
     }
 
-    /// Returns the thread of the beginning that it comes from, and which child of each it descends from.
-    fn lineage(&self, thread: usize) -> (bool, Vec<u32>) {
-        let mut path = Vec::new();
+    /// Returns the name of a thread that is the same in every system.
+    pub(crate) fn thread_key(&self, thread: usize) -> ThreadKey {
+        let mut path: Vec<u32> = Vec::new();
         let mut at = thread;
         while let Some((creator, nth)) = self.threads[at].creator {
             path.push(nth);
             at = creator.index();
         }
-        let is_spawned = !path.is_empty();
-        path.push(at as u32);
-        path.reverse();
-        (is_spawned, path)
+        path.iter().rev().fold(ThreadKey::root(at as u32), |creator, &nth| creator.child(nth))
+    }
+
+    /// Returns the name of an object that is the same in every system.
+    pub(crate) fn object_key(&self, object: ObjectId) -> ObjectKey {
+        let (kind, thread, nth) = match self.object(object) {
+            None => return ObjectKey::declared(object.number()),
+            Some(Named::Mailbox(thread)) => (0, thread, 0),
+            Some(Named::Life(thread)) => (1, thread, 0),
+            Some(Named::Wake(thread)) => (2, thread, 0),
+            Some(Named::Message(thread, nth)) => (3, thread, nth),
+        };
+        ObjectKey::of_thread(&self.thread_key(thread.index()), kind, nth)
     }
 
     pub(crate) fn child(&self, creator: usize, nth: u32) -> Option<usize> {

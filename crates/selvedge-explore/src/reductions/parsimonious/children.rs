@@ -7,15 +7,15 @@
 
 use selvedge_core::{
     Access, Effect, Flexibility, Footprint, Mode, Position, Status, Step, System, ThreadId,
-    dependent,
+    commute, dependent,
 };
 use smallvec::SmallVec;
 
 use super::Search;
 use super::elsewhere::Open;
 use super::pasts::{Trial, try_out};
-use super::stages::is_known;
-use super::unit::{Item, Mark, Unit};
+use super::stages::{all_accesses, is_known};
+use super::unit::{Item, Mark, Reasons, Unit};
 use crate::trace::clock::{Clock, join};
 use crate::trace::races::{hard_causes, is_hard, lock_races};
 
@@ -40,28 +40,27 @@ impl<S: System> Search<'_, S> {
         let known = self.pending.len();
         self.note_sleepy();
         let mut open: Vec<Open> = Vec::new();
-        for at in (0..end).rev() {
-            let event = *self.run.execution.event(Position::new(at));
+        for at in (head..end).rev().map(Position::new) {
+            let event = *self.run.execution.event(at);
             match event.flexibility {
-                _ if self.is_varied(Position::new(at)) => {}
-                Flexibility::Fixed if at >= head => self.reverse_fixed(Position::new(at)),
-                Flexibility::Fixed => {}
-                _ => {
-                    let later = self.executed(Position::new(at));
-                    self.reverse(later, at >= head, &mut open);
-                }
+                _ if self.is_varied(at) => {}
+                Flexibility::Fixed => self.reverse_fixed(at),
+                _ => self.reverse(self.executed(at), true, &mut open),
             }
-            if at >= self.replayed && event.choices > 1 {
-                self.add_alternatives(Position::new(at));
+            if at.index() >= self.replayed && event.choices > 1 {
+                self.add_alternatives(at);
+            }
+        }
+        // Of what was there in the parent, only steps whose past or effect may be another one now.
+        for nth in (0..self.flexible.partition_point(|at| at.index() < head)).rev() {
+            let at = self.flexible[nth];
+            if !self.is_varied(at) {
+                self.reverse(self.executed(at), false, &mut open);
             }
         }
         self.add_siblings();
         self.run.sync_to(end);
-        let is_pending = |&thread: &ThreadId| {
-            matches!(self.run.system.status(thread), Status::Blocked | Status::Enabled)
-        };
-        let pending: Vec<ThreadId> = self.run.threads().filter(is_pending).collect();
-        for thread in pending {
+        for thread in self.not_over() {
             let later = self.pending_at_end(thread);
             if later.flexibility != Flexibility::Fixed {
                 self.reverse(later, true, &mut open);
@@ -74,6 +73,14 @@ impl<S: System> Search<'_, S> {
             self.reverse_varied();
         }
         self.pending[known..].sort_by_key(Unit::shared);
+    }
+
+    /// Returns the threads that have a step left at the end of the execution, in order.
+    pub(super) fn not_over(&self) -> SmallVec<[ThreadId; 8]> {
+        let is_pending = |thread: &ThreadId| {
+            matches!(self.run.system.status(*thread), Status::Blocked | Status::Enabled)
+        };
+        self.order.threads().filter(is_pending).collect()
     }
 
     pub(super) fn executed(&self, at: Position) -> Later {
@@ -264,9 +271,15 @@ impl<S: System> Search<'_, S> {
     /// as children.
     fn add_siblings(&mut self) {
         let mut siblings = std::mem::take(&mut self.siblings);
-        let Some(stage) = self.stages.last().filter(|_| !siblings.is_empty()) else { return };
-        let (at, head) = (stage.at, stage.head);
-        let put_off = stage.touched();
+        let head = Position::new(self.replayed.saturating_sub(1));
+        let Some(&Mark::Head(thread, _)) = self.marks.get(head.index()) else { return };
+        if siblings.is_empty() {
+            return;
+        }
+        let body = self.marks[..head.index()].iter().rposition(|mark| *mark != Mark::Block);
+        let at = body.map_or(0, |last| last + 1);
+        self.run.sync_to(at);
+        let put_off = all_accesses(&self.alternatives(thread));
         let past: Vec<Position> = (at..head.index()).map(Position::new).collect();
         siblings.retain(|(step, footprint)| {
             self.is_head(at, &put_off, &past, *step, footprint.accesses())
@@ -277,7 +290,7 @@ impl<S: System> Search<'_, S> {
         }
         for (step, _) in siblings.drain(1..) {
             let mut items = self.items(head);
-            items.push(Item { step, mark: self.marks[head.index()] });
+            items.push(Item { step, mark: Mark::Head(thread, Reasons::Open) });
             self.pending.push(Unit::new(items));
         }
     }
@@ -291,17 +304,25 @@ impl<S: System> Search<'_, S> {
         accesses: &[Access],
     ) {
         if !self.sleeps(e.index(), past, step, accesses) {
-            self.push(e, past, step);
+            let put_off = self.run.execution.accesses(e);
+            let excludes = |own: &Access| {
+                let mut touched = accesses.iter().filter(|a| a.object == own.object);
+                touched.any(|a| !commute(a.mode, a.mode))
+            };
+            let is_settled = !self.is_varied(e)
+                && put_off.iter().filter(|own| !own.mode.is_cause()).all(excludes);
+            let reasons = if is_settled { Reasons::Settled } else { Reasons::Open };
+            self.push(e, past, step, reasons);
         }
     }
 
-    pub(super) fn push(&mut self, e: Position, past: &[Position], step: Step) {
+    pub(super) fn push(&mut self, e: Position, past: &[Position], step: Step, reasons: Reasons) {
         let mut items = self.items(e);
         let execution = &self.run.execution;
         for &x in past {
             items.push(Item { step: execution.event(x).step(), mark: Mark::Block });
         }
-        items.push(Item { step, mark: Mark::Head(execution.event(e).thread()) });
+        items.push(Item { step, mark: Mark::Head(execution.event(e).thread(), reasons) });
         self.pending.push(Unit::new(items));
     }
 

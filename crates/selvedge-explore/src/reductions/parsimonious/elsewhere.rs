@@ -2,8 +2,8 @@
 //! the execution.
 
 use selvedge_core::{
-    Access, Flexibility, Footprint, Mode, Position, Status, Step, System, ThreadId, commute,
-    dependent, may_enable_only, never_disables,
+    Access, Flexibility, Footprint, Mode, Position, Step, System, ThreadId, commute, dependent,
+    may_enable_only, never_disables,
 };
 use smallvec::SmallVec;
 
@@ -11,7 +11,7 @@ use super::Search;
 use super::children::Later;
 use super::pasts::{Question, Rest, Trial, try_out};
 use super::stages::{Config, is_known};
-use super::unit::{Mark, Unit};
+use super::unit::{Mark, Reasons, Unit};
 use crate::trace::races::{decided, is_hard};
 
 /// So many children of a race are made at a time: there may be very many, of different pasts.
@@ -164,10 +164,7 @@ impl<S: System> Search<'_, S> {
     pub(super) fn reverse_varied(&mut self) {
         let end = self.run.execution.len();
         self.run.sync_to(end);
-        let is_pending = |&thread: &ThreadId| {
-            matches!(self.run.system.status(thread), Status::Blocked | Status::Enabled)
-        };
-        let pending: Vec<ThreadId> = self.run.threads().filter(is_pending).collect();
+        let pending = self.not_over();
         let mut all: Vec<Later> = pending.into_iter().map(|it| self.pending_at_end(it)).collect();
         all.extend(self.run.execution.positions().map(|at| self.executed(at)));
         for later in all {
@@ -259,7 +256,7 @@ impl<S: System> Search<'_, S> {
         let known = self.pending.len();
         let touched = self.touched(rest.question.e);
         while self.pending.len() < known + CHILDREN_AT_A_TIME {
-            let Some((past, alternatives)) = rest.next(&mut self.run) else { return };
+            let Some((past, alternatives)) = rest.next(&mut self.run, &self.order) else { return };
             let Question { e, later, contains } = &rest.question;
             let (e, contains) = (*e, *contains);
             if !self.is_apart(e, &|x| past.contains(&x) || contains && x == later.at)
@@ -272,7 +269,7 @@ impl<S: System> Search<'_, S> {
                 self.is_head(e.index(), &touched, &past, *step, it.accesses())
             };
             if let Some((step, _)) = steps.zip(&alternatives).find(is_head) {
-                self.push(e, &past, step);
+                self.push(e, &past, step, Reasons::Open);
             }
         }
         if !rest.is_empty() {
@@ -288,7 +285,8 @@ impl<S: System> Search<'_, S> {
         match try_out(&mut self.run, e.index(), &with, thread) {
             Trial::Enabled(alternatives) => {
                 let step = Step::of(thread);
-                let config = Config { execution: &self.run.execution, len: e.index(), more: &with };
+                let (execution, order) = (&self.run.execution, &self.order);
+                let config = Config { execution, order, len: e.index(), more: &with };
                 let mut open = self.stages.iter().filter(|stage| stage.is_open(e.index()));
                 !open.any(|stage| stage.sleeps(&config, step, alternatives[0].accesses()))
             }
@@ -307,7 +305,7 @@ impl<S: System> Search<'_, S> {
         accesses: &[Access],
     ) -> bool {
         let execution = &self.run.execution;
-        let config = Config { execution, len, more: past };
+        let config = Config { execution, order: &self.order, len, more: past };
         dependent(put_off, accesses)
             && (past.is_empty() || {
                 let clock = config.clock_of(step.thread, accesses);

@@ -13,6 +13,7 @@ use selvedge_core::{
 use smallvec::SmallVec;
 
 use super::children::Later;
+use crate::search::order::Order;
 use crate::search::run::Run;
 
 /// What a thread can do after some steps.
@@ -86,6 +87,16 @@ impl Rest {
         Self { question, todo: vec![(base, allowed)] }
     }
 
+    /// Goes on with a question that was answered in part.
+    pub(super) fn with(question: Question, todo: Vec<(Vec<Position>, Vec<Position>)>) -> Self {
+        Self { question, todo }
+    }
+
+    /// Returns the sets that are still to be tried, each with what it may be enlarged by.
+    pub(super) fn todo(&self) -> impl Iterator<Item = (&[Position], &[Position])> {
+        self.todo.iter().map(|(past, more)| (past.as_slice(), more.as_slice()))
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.todo.is_empty()
     }
@@ -95,6 +106,7 @@ impl Rest {
     pub(super) fn next<S: System>(
         &mut self,
         run: &mut Run<'_, S>,
+        order: &Order,
     ) -> Option<(Vec<Position>, SmallVec<[Footprint; 1]>)> {
         let (e, thread) = (self.question.e, self.question.later.thread);
         while !run.is_stopped() {
@@ -109,7 +121,13 @@ impl Rest {
                     let touches = |&x: &Position| matters(execution.accesses(x));
                     allowed.iter().copied().filter(touches).collect()
                 }
-                Trial::Blocked(obstacles) => removing(execution, e, &past, &allowed, obstacles),
+                Trial::Blocked(obstacles) => {
+                    let holder = match obstacles.as_slice() {
+                        &[object] => reader(execution, order, e, &past, object),
+                        _ => None,
+                    };
+                    removing(execution, holder, &allowed, obstacles)
+                }
                 Trial::Nothing => continue,
             };
             self.enlarge(execution, &past, &allowed, &candidates);
@@ -152,21 +170,18 @@ impl Rest {
 }
 
 /// The events that may remove an obstacle. If readers hold a lock all of them must give it up, so that one
-/// is as good to begin with as another.
+/// is as good to begin with as another: `holder`.
 fn removing(
     execution: &Execution,
-    e: Position,
-    past: &[Position],
+    holder: Option<ThreadId>,
     allowed: &[Position],
     obstacles: &[ObjectId],
 ) -> Vec<Position> {
-    if let &[object] = obstacles
-        && let Some(reader) = reader(execution, e, past, object)
-    {
+    if let Some(reader) = holder {
         let gives_up = |&&x: &&Position| {
             let mut accesses = execution.accesses(x).iter();
             execution.event(x).thread() == reader
-                && accesses.any(|a| a.object == object && a.mode == Mode::ShareRelease)
+                && accesses.any(|a| obstacles.contains(&a.object) && a.mode == Mode::ShareRelease)
         };
         return allowed.iter().find(gives_up).copied().into_iter().collect();
     }
@@ -177,14 +192,15 @@ fn removing(
     allowed.iter().copied().filter(changes).collect()
 }
 
-/// A thread that holds the lock for reading after the prefix up to `e` and `past`.
+/// Returns the least thread that holds the lock for reading after the prefix up to `e` and `past`.
 fn reader(
     execution: &Execution,
+    order: &Order,
     e: Position,
     past: &[Position],
     object: ObjectId,
 ) -> Option<ThreadId> {
-    let mut holds: Vec<i32> = Vec::new();
+    let mut holds: Vec<i32> = vec![0; order.len()];
     for position in (0..e.index()).map(Position::new).chain(past.iter().copied()) {
         for access in execution.accesses(position).iter().filter(|a| a.object == object) {
             let change = match access.mode {
@@ -192,12 +208,8 @@ fn reader(
                 Mode::ShareRelease => -1,
                 _ => continue,
             };
-            let thread = execution.event(position).thread().index();
-            if holds.len() <= thread {
-                holds.resize(thread + 1, 0);
-            }
-            holds[thread] += change;
+            holds[order.place(execution.event(position).thread())] += change;
         }
     }
-    holds.iter().position(|&times| times > 0).map(ThreadId::new)
+    holds.iter().position(|&times| times > 0).map(|place| order.at(place))
 }

@@ -9,6 +9,7 @@ use selvedge_core::{
 };
 use smallvec::SmallVec;
 
+use crate::search::order::Order;
 use crate::trace::clock::{Clock, join};
 
 /// The order of reasons: the first access of the put-off step that one conflicts with, and then its thread.
@@ -37,6 +38,7 @@ pub(super) struct Stage {
 #[derive(Clone, Copy)]
 pub(super) struct Config<'a> {
     pub(super) execution: &'a Execution,
+    pub(super) order: &'a Order,
     pub(super) len: usize,
     pub(super) more: &'a [Position],
 }
@@ -86,14 +88,11 @@ impl Stage {
         thread: ThreadId,
         alternatives: SmallVec<[Footprint; 1]>,
     ) -> Self {
-        let accesses = all_accesses(&alternatives).into_iter().map(|access| (access, None));
+        // What made the step possible is over: nothing else touches that.
+        let own = all_accesses(&alternatives).into_iter().filter(|access| !access.mode.is_cause());
+        let accesses = own.map(|access| (access, None));
         let (rank, is_varied) = ((0, ThreadId::new(0)), is_varied(&alternatives));
         Self { at, head, thread, accesses: accesses.collect(), alternatives, is_varied, rank }
-    }
-
-    /// Returns all that the put-off step could touch.
-    pub(super) fn touched(&self) -> SmallVec<[Access; 4]> {
-        self.accesses.iter().map(|(access, _)| *access).collect()
     }
 
     /// Notes an event of the block or after it, which is the last of the execution.
@@ -144,7 +143,8 @@ impl Stage {
         }
         let touched = self.accesses.iter().map(|(access, _)| access);
         let Some(first) = first_conflict(touched, accesses) else { return false };
-        if (first, step.thread) >= self.rank {
+        let place = |(first, thread): Rank| (first, config.order.place(thread));
+        if place((first, step.thread)) >= place(self.rank) {
             return false;
         }
         let clock = config.clock_of(step.thread, accesses);

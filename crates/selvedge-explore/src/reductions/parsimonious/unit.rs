@@ -14,14 +14,23 @@ pub(super) enum Mark {
     /// Needed by the head of its block.
     Block,
     /// The last step of a block: it conflicts with the chosen step, that of this thread, which is put off.
-    Head(ThreadId),
+    Head(ThreadId, Reasons),
+}
+
+/// What is known about the reasons for putting a step off when its block is made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Reasons {
+    /// The head excludes all others from what the step touches: no later event can be a reason, and none sleeps.
+    Settled,
+    /// There may be others.
+    Open,
 }
 
 impl Mark {
     /// Returns whether it was not the first choice: what the test of a parent looks at.
     #[inline]
     pub(super) fn departs(self) -> bool {
-        matches!(self, Mark::Head(_) | Mark::Other)
+        matches!(self, Mark::Head(..) | Mark::Other)
     }
 }
 

@@ -63,7 +63,7 @@ fn leave_locks(effect: &mut Effect) {
 
 impl<S: System> System for LocksOnly<S> {
     forward_system! { self => self.system;
-        thread_count status choices freed judging foresight
+        thread_count thread_key object_key status choices freed judging foresight
         // What keeps a step waiting synchronises, so it is never an ordinary access.
         obstacles
     }

@@ -4,6 +4,14 @@ use super::Mistake;
 
 pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
+        name: "units: threads are ordered by their numbers",
+        file: "search/order.rs",
+        right: "self.sorted.push((system.thread_key(thread), thread));",
+        wrong: "self.sorted.push((ThreadKey::root(thread.number()), thread));",
+        suite: "names",
+        test: "workers_explore_what_one_alone_explores",
+    },
+    Mistake {
         name: "units: a step in a block may be put off",
         file: "reductions/parsimonious/children.rs",
         right: "self.marks[e.index()] == Mark::Free\n            && after.all(",
@@ -30,8 +38,8 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "units: heads that commute come in any order",
         file: "reductions/parsimonious/stages.rs",
-        right: "if (first, step.thread) >= self.rank {",
-        wrong: "if true || (first, step.thread) >= self.rank {",
+        right: "if place((first, step.thread)) >= place(self.rank) {",
+        wrong: "if true || place((first, step.thread)) >= place(self.rank) {",
         suite: "small_programs",
         test: "every_program_of_three_threads_with_two_operations",
     },

@@ -1,0 +1,247 @@
+//! A check with several threads, and one that is interrupted and resumed, shows what one thread shows that runs from the
+//! beginning to the end.
+
+use std::path::Path;
+use std::process::{Child, Command};
+use std::time::Duration;
+
+use crate::common::{DEADLOCK, Folder, LARGE, LOST, Run, finish, normalised};
+
+/// Ten programs with constants: locks, choices, spawned threads, messages, atomic blocks, violations.
+const PROGRAMS: &[(&str, &str)] = &[
+    ("optimal-dpor/lastzero.sel", "--const N=9"),
+    ("optimal-dpor/readers.sel", "--const N=9"),
+    ("optimal-dpor/indexer.sel", "--const N=13"),
+    ("optimal-dpor/alternate.sel", "--const N=4"),
+    ("locks/philosophers.sel", ""),
+    ("locks/reader-writer.sel", ""),
+    ("locks/condition-buffer.sel", ""),
+    ("features/choose.sel", ""),
+    ("features/fork-join.sel", ""),
+    ("message-passing/server.sel", ""),
+    ("features/atomic-blocks.sel", ""),
+    ("bank.sel", "--keep-going"),
+    ("bugs/two-kinds.sel", "--keep-going"),
+    ("regressions/signal-to-tasks.sel", "--keep-going"),
+];
+
+/// One violation, in the last of very many executions: the writers run in the opposite order.
+const LATE: &str = "\
+const N = 6;
+shared x = 0;
+shared ordered = true;
+thread writer(i in 0..N) { if x != N - 1 - i { ordered = false; } x = i; }
+finally { assert !(ordered && x == 0 && N > 1) || N == 99; }
+";
+
+fn programs() -> Folder {
+    let folder = Folder::new();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../programs");
+    for (name, _) in PROGRAMS {
+        let text = std::fs::read(source.join(name)).expect("a program can be read");
+        folder.write(&file(name), &text);
+    }
+    folder.write("late.sel", LATE.as_bytes());
+    folder
+}
+
+/// The name of a program without its folder.
+fn file(name: &str) -> String {
+    name.replace('/', "-")
+}
+
+/// The result, without what depends on the time.
+fn result(run: &Run) -> (Option<i32>, String) {
+    (run.code, normalised(&run.out))
+}
+
+#[test]
+fn the_number_of_threads_does_not_show() {
+    let folder = programs();
+    let late = [("late.sel", ""), ("late.sel", "--keep-going")];
+    for (name, options) in PROGRAMS.iter().chain(&late) {
+        let check = format!("check {} {options} -a parsimonious", file(name));
+        let alone = folder.run(&check);
+        assert_eq!(alone.err, "", "{name}");
+        for jobs in [1, 2, 3, 8] {
+            let several = folder.run(&format!("{check} --jobs {jobs}"));
+            assert_eq!(result(&several), result(&alone), "{name}: {jobs}");
+        }
+    }
+}
+
+#[test]
+fn the_number_of_threads_does_not_show_at_a_limit() {
+    let folder = programs();
+    for most in [1, 7, 100, 719, 720, 721] {
+        let check = format!("check late.sel -a parsimonious --keep-going --max-executions {most}");
+        let alone = folder.run(&check);
+        for jobs in [2, 8] {
+            let several = folder.run(&format!("{check} --jobs {jobs}"));
+            assert_eq!(result(&several), result(&alone), "{most}: {jobs}");
+        }
+    }
+    for check in
+        ["check late.sel --sample 200", "check bank.sel --sample 500 --seed 3 --keep-going"]
+    {
+        let alone = folder.run(check);
+        for jobs in [2, 8] {
+            let several = folder.run(&format!("{check} --jobs {jobs}"));
+            assert_eq!(result(&several), result(&alone), "{check}: {jobs}");
+        }
+    }
+    let cut = "check locks-philosophers.sel -a parsimonious --max-steps 9 --keep-going";
+    let alone = folder.run(cut).exits(1);
+    assert_eq!(result(&folder.run(&format!("{cut} --jobs 3"))), result(&alone));
+}
+
+#[test]
+fn limits_end_several_threads() {
+    let folder = Folder::with("large.sel", LARGE);
+    let timed = folder.run("check large.sel -a parsimonious --jobs 3 --time 500ms").exits(3);
+    timed.says("inconclusive: the time limit was reached").says(" complete");
+    let small = folder.run("check large.sel -a parsimonious --jobs 3 --max-memory 1M").exits(3);
+    small.says("inconclusive: the memory limit was reached");
+}
+
+#[test]
+fn wrong_numbers_of_threads_are_refused() {
+    let folder = Folder::with("lost.sel", LOST);
+    for wrong in ["0", "10000", "-1", "x", "1.5"] {
+        let run = folder.run(&format!("check lost.sel -a parsimonious --jobs={wrong}")).exits(2);
+        run.complains("a number of threads is between 1 and 512");
+    }
+    let run = |jobs: &str, arguments: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_selvedge"));
+        command.args(arguments.split_whitespace()).env("SELVEDGE_JOBS", jobs);
+        finish(folder.start(command))
+    };
+    run("0", "check lost.sel -a parsimonious").exits(2).complains("SELVEDGE_JOBS is `0`");
+    let alone = folder.run("check lost.sel -a parsimonious").exits(1);
+    let several = run("2", "check lost.sel -a parsimonious");
+    assert_eq!(result(&several), result(&alone));
+    // An option is more than the environment.
+    run("0", "check lost.sel -a parsimonious --jobs 2").exits(1);
+}
+
+#[test]
+fn a_sequential_algorithm_says_so() {
+    let folder = Folder::with("lost.sel", LOST);
+    let alone = folder.run("check lost.sel -a optimal").exits(1);
+    let several = folder.run("check lost.sel -a optimal --jobs 2").exits(1);
+    assert_eq!(result(&several), result(&alone));
+    several.complains("`optimal` is sequential").complains("--algorithm parsimonious");
+    folder.run("check lost.sel --sample 10 --pct 2 --jobs 2").complains("--pct is sequential");
+    let run = folder.run("check lost.sel -a source --checkpoint lost.ckpt").exits(2);
+    run.complains("--checkpoint does not apply here: `source` is sequential");
+    folder.run("check lost.sel --symbolic --jobs 2").exits(2);
+}
+
+fn kill(process: &Child, signal: &str) {
+    let status = Command::new("kill").args([signal, &process.id().to_string()]).status();
+    assert!(status.expect("kill can be run").success());
+}
+
+/// Checks, is killed after a while, goes on, is killed again, and comes to its end.
+fn killed_and_resumed(folder: &Folder, check: &str, mut wait: u64) -> Run {
+    let name = "search.ckpt";
+    let mut child =
+        folder.spawn(&format!("{check} --checkpoint {name} --checkpoint-every 20ms --jobs 2"));
+    let mut kills = 0;
+    loop {
+        std::thread::sleep(Duration::from_millis(wait));
+        if child.try_wait().expect("it can be asked").is_none() {
+            kill(&child, "-KILL");
+            kills += 1;
+        }
+        let run = finish(child);
+        if run.code.is_some() {
+            return run;
+        }
+        // Killed before it had anything to lose: from the beginning.
+        let exists = folder.path().join(name).exists();
+        let jobs = 1 + kills % 3;
+        child = folder.spawn(&match exists {
+            true => format!("resume {name} --checkpoint-every 20ms --jobs {jobs}"),
+            false => format!("{check} --checkpoint {name} --checkpoint-every 20ms"),
+        });
+        wait = wait * 5 / 4 + 3;
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_check_that_is_killed_goes_on() {
+    let folder = programs();
+    let large = [
+        ("optimal-dpor/lastzero.sel", "--const N=11"),
+        ("late.sel", ""),
+        ("late.sel", "--keep-going"),
+    ];
+    for (nth, (name, options)) in PROGRAMS.iter().chain(&large).enumerate() {
+        let check = format!("check {} {options} -a parsimonious", file(name));
+        let alone = folder.run(&check);
+        for wait in [10, 35 + 7 * nth as u64] {
+            let resumed = killed_and_resumed(&folder, &check, wait);
+            assert_eq!(result(&resumed), result(&alone), "{name} {options}");
+            assert!(!folder.path().join("search.ckpt").exists(), "it is not needed any more");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_check_that_is_interrupted_goes_on() {
+    let folder = programs();
+    let check = "check optimal-dpor-lastzero.sel --const N=13 -a parsimonious";
+    let alone = folder.run(check).exits(0);
+    let child = folder.spawn(&format!("{check} --jobs 2 --checkpoint a.ckpt"));
+    std::thread::sleep(Duration::from_millis(400));
+    kill(&child, "-INT");
+    let run = finish(child);
+    // On a fast machine it may have come to its end.
+    if run.code != Some(0) {
+        run.exits(3).says("inconclusive: interrupted").says("selvedge resume a.ckpt");
+        let again = folder.run("resume a.ckpt --time 1ms").exits(3);
+        again.says("inconclusive: the time limit was reached").says("selvedge resume a.ckpt");
+        assert_eq!(result(&folder.run("resume a.ckpt --jobs 2").exits(0)), result(&alone));
+    }
+    let timed =
+        folder.run("check late.sel --const N=9 -a parsimonious --checkpoint b.ckpt --time 1s");
+    timed.exits(3).says("selvedge resume b.ckpt");
+    let small = "check late.sel --const N=9 -a parsimonious --checkpoint c.ckpt --max-memory 1M";
+    folder.run(small).exits(3).says("selvedge resume c.ckpt");
+}
+
+#[test]
+fn what_is_no_checkpoint_is_refused() {
+    let folder = Folder::with("large.sel", LARGE);
+    folder.write("lost.sel", LOST.as_bytes());
+    folder.write("deadlock.sel", DEADLOCK.as_bytes());
+    let check = "check large.sel -a parsimonious --checkpoint a.ckpt --time 300ms";
+    folder.run(check).exits(3);
+    let kept = folder.read("a.ckpt");
+    // Nothing is overwritten.
+    folder.run(check).exits(2).complains("a.ckpt exists").complains("selvedge resume a.ckpt");
+    folder.run("check large.sel -a parsimonious --checkpoint lost.sel").exits(2);
+    assert_eq!((folder.read("a.ckpt"), folder.read("lost.sel")), (kept.clone(), LOST.to_owned()));
+    folder.run("resume none.ckpt").exits(2).complains("none.ckpt");
+    folder.run("resume lost.sel").exits(2).complains("is not a checkpoint");
+    let half = kept.len() / 2;
+    folder.write("half.ckpt", &kept.as_bytes()[..half]);
+    folder.run("resume half.ckpt").exits(2).complains("half.ckpt is not a checkpoint");
+    let version = format!("\"version\": \"{}\"", env!("CARGO_PKG_VERSION"));
+    assert!(kept.contains(&version));
+    folder.write("old.ckpt", kept.replace(&version, "\"version\": \"0.0.1\"").as_bytes());
+    folder.run("resume old.ckpt").exits(2).complains("was written by version 0.0.1");
+    folder.write("unit.ckpt", kept.replacen("\"unit\": \"0", "\"unit\": \"77", 1).as_bytes());
+    folder.run("resume unit.ckpt").exits(2);
+    // Another program, other constants.
+    folder.write("large.sel", LARGE.replace("N = 9", "N = 8").as_bytes());
+    folder.run("resume a.ckpt").exits(2).complains("large.sel has changed");
+    std::fs::remove_file(folder.path().join("large.sel")).expect("it can be removed");
+    folder.run("resume a.ckpt").exits(2).complains("large.sel is not here");
+    assert_eq!(folder.read("a.ckpt"), kept, "nothing is overwritten");
+    let piped = folder.run_with("check - -a parsimonious --checkpoint b.ckpt", LOST.as_bytes());
+    piped.exits(2).complains("--checkpoint needs a program in a file");
+}

@@ -1,0 +1,512 @@
+//! Threads that work on one frontier.
+//!
+//! Each worker runs the units on its own stack, the newest first. It takes the lock only to hand over its oldest unit while
+//! another worker has nothing to do, at the end of its stack, and when the frontier is kept: then all of them pause
+//! between two units. The calling thread watches.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use selvedge_core::{Bound, Counts, Report, Schedule, System, Violation};
+
+use super::frontier::{Frontier, Part, Pending, Tally};
+use super::worker::{Advance, Begin, Worker};
+use super::{Divided, Division, Keeper};
+use crate::options::{Observer, Options, Progress, Silent};
+
+/// How often the calling thread looks.
+const LOOK: Duration = Duration::from_millis(20);
+/// A worker tells the others so often how far it is: after so many units.
+const UNITS_BETWEEN_NEWS: u32 = 64;
+
+/// A part of the frontier, while it is worked on.
+struct Slot {
+    number: u64,
+    /// The unit that it began with, if it may have to be run again.
+    start: Option<Pending>,
+    what: What,
+}
+
+enum What {
+    ToDo(Pending),
+    Running(Arc<Live>),
+    /// Its worker pauses: what it has done, and what is left.
+    Paused(Tally, Vec<Pending>),
+    Done(Tally),
+}
+
+/// What a worker tells the others from time to time.
+#[derive(Default)]
+struct Live {
+    news: Mutex<News>,
+    /// Whether what it does is of no use any more.
+    is_needless: AtomicBool,
+}
+
+#[derive(Clone, Copy, Default)]
+struct News {
+    counts: Counts,
+    steps: u64,
+    share: f64,
+}
+
+struct State {
+    slots: Vec<Slot>,
+    next_number: u64,
+    /// Why the search cannot go on.
+    failed: Option<String>,
+    /// Violations of units that were interrupted.
+    besides: Vec<(Violation, Schedule)>,
+    is_over: bool,
+}
+
+struct Crew<'a> {
+    options: &'a Options,
+    state: Mutex<State>,
+    /// A slot was added or ended, or workers may go on.
+    changed: Condvar,
+    /// How many workers have nothing to do.
+    idle: AtomicUsize,
+    /// Whether workers are to pause.
+    is_pausing: AtomicBool,
+}
+
+/// Works on the frontier until nothing is left, or a limit or a violation ends the search.
+pub(super) fn explore<S: System + 'static>(
+    begin: Begin<S>,
+    make: &(dyn Fn() -> S + Sync),
+    options: &Options,
+    observer: &mut dyn Observer,
+    division: Division<'_>,
+) -> Result<Divided, String> {
+    let Division { jobs, start, mut keeper } = division;
+    // Which execution is the last one is decided when the parts are put together.
+    let mut own = options.clone();
+    own.limits.executions = None;
+    let crew = Crew::new(options, start);
+    let mut ended = None;
+    thread::scope(|scope| {
+        for number in 0..jobs.get() {
+            let work = || crew.work(begin, make, &own);
+            let named = thread::Builder::new().name(format!("worker {number}"));
+            if let Err(error) = named.spawn_scoped(scope, work) {
+                crew.fail(format!("worker {number} of {jobs} cannot be started: {error}"));
+                break;
+            }
+        }
+        ended = crew.watch(observer, &mut keeper);
+    });
+    crew.conclude(begin, make, &own, ended)
+}
+
+impl<'a> Crew<'a> {
+    fn new(options: &'a Options, start: Frontier) -> Self {
+        let mut state = State {
+            slots: Vec::new(),
+            next_number: 0,
+            failed: None,
+            besides: Vec::new(),
+            is_over: false,
+        };
+        for part in start.parts {
+            let (start, what) = match part {
+                Part::Done(tally, start) => (start, What::Done(tally)),
+                Part::ToDo(unit) => (None, What::ToDo(unit)),
+            };
+            state.add(state.slots.len(), start, what);
+        }
+        Self {
+            options,
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            idle: AtomicUsize::new(0),
+            is_pausing: AtomicBool::new(false),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'s>(&self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn fail(&self, why: String) {
+        let mut state = self.state();
+        state.failed.get_or_insert(why);
+        state.is_over = true;
+        self.changed.notify_all();
+    }
+
+    /// What a worker does: unit after unit.
+    fn work<S: System>(&self, begin: Begin<S>, make: &dyn Fn() -> S, options: &Options) {
+        let _watched = Watched(self);
+        while let Some((number, unit, live)) = self.take() {
+            let mut observer = Silent;
+            match begin(make, options, &mut observer, &unit) {
+                Ok(mut worker) => self.run(number, &live, worker.as_mut()),
+                Err(why) => self.fail(why),
+            }
+        }
+    }
+
+    /// Waits for a unit. Returns the number of its slot; nothing if the search is over.
+    fn take(&self) -> Option<(u64, Pending, Arc<Live>)> {
+        let mut state = self.state();
+        self.idle.fetch_add(1, Relaxed);
+        let taken = loop {
+            if state.is_over || self.options.budget.is_spent() {
+                break None;
+            }
+            if !self.is_pausing.load(Relaxed) {
+                let needed = state.needed(self.options);
+                let is_to_do = |slot: &Slot| matches!(slot.what, What::ToDo(_));
+                if let Some(slot) = state.slots[..needed].iter_mut().find(|slot| is_to_do(slot)) {
+                    let live = Arc::<Live>::default();
+                    let what = std::mem::replace(&mut slot.what, What::Running(Arc::clone(&live)));
+                    let What::ToDo(unit) = what else { unreachable!("it is to be done") };
+                    // A part of it is run again if the limit is inside.
+                    slot.start = self.options.limits.executions.map(|_| unit.clone());
+                    break Some((slot.number, unit, live));
+                }
+                if state.is_finished(needed) {
+                    state.is_over = true;
+                    self.changed.notify_all();
+                    break None;
+                }
+            }
+            state = self.wait(state);
+        };
+        self.idle.fetch_sub(1, Relaxed);
+        taken
+    }
+
+    /// Runs the units of one slot.
+    fn run(&self, number: u64, live: &Live, worker: &mut dyn Worker) {
+        let mut units_to_news = UNITS_BETWEEN_NEWS;
+        loop {
+            if worker.advance() != Advance::Ran || live.is_needless.load(Relaxed) {
+                break;
+            }
+            if self.idle.load(Relaxed) > 0 && worker.left() > 1 {
+                self.hand_over(number, worker);
+            }
+            if self.is_pausing.load(Relaxed) {
+                self.pause(number, live, worker);
+            }
+            units_to_news -= 1;
+            if units_to_news == 0 {
+                units_to_news = UNITS_BETWEEN_NEWS;
+                *live.news.lock().unwrap_or_else(PoisonError::into_inner) = News::of(worker);
+                if self.options.limits.executions.is_some() {
+                    self.state().tell_needless(self.options);
+                }
+            }
+        }
+        let mut state = self.state();
+        let at = state.index(number);
+        state.slots[at].what = What::Done(tally(worker));
+        for (nth, unit) in worker.all_left().into_iter().enumerate() {
+            state.add(at + 1 + nth, None, What::ToDo(unit));
+        }
+        state.besides.extend_from_slice(worker.seen_besides());
+        state.tell_needless(self.options);
+        self.changed.notify_all();
+    }
+
+    /// Puts the oldest unit right behind the slot: that is where one worker alone would come to it.
+    fn hand_over(&self, number: u64, worker: &mut dyn Worker) {
+        let mut state = self.state();
+        let is_waiting = |slot: &Slot| matches!(slot.what, What::ToDo(_));
+        let waiting = state.slots.iter().filter(|slot| is_waiting(slot)).count();
+        if waiting < self.idle.load(Relaxed)
+            && let Some(unit) = worker.give_away()
+        {
+            let at = state.index(number);
+            state.add(at + 1, None, What::ToDo(unit));
+            self.changed.notify_all();
+        }
+    }
+
+    /// Says what was done and what is left, and waits until that is kept.
+    fn pause(&self, number: u64, live: &Live, worker: &dyn Worker) {
+        let mut state = self.state();
+        let at = state.index(number);
+        let running = What::Paused(tally(worker), worker.all_left());
+        let running = std::mem::replace(&mut state.slots[at].what, running);
+        self.changed.notify_all();
+        while self.is_pausing.load(Relaxed) {
+            state = self.wait(state);
+        }
+        let at = state.index(number);
+        state.slots[at].what = running;
+        // It was not told while it paused.
+        state.tell_needless(self.options);
+        drop(state);
+        *live.news.lock().unwrap_or_else(PoisonError::into_inner) = News::of(worker);
+    }
+
+    /// Watches the workers until the search is over. Returns the limit that the observer found to be reached, if any.
+    fn watch(
+        &self,
+        observer: &mut dyn Observer,
+        keeper: &mut Option<&mut dyn Keeper>,
+    ) -> Option<Bound> {
+        let mut ended = None;
+        let mut state = self.state();
+        while !state.is_over {
+            let waited = self.changed.wait_timeout(state, LOOK);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            let (found, share) = state.so_far();
+            if self.options.budget.is_spent() {
+                state.is_over = true;
+            }
+            drop(state);
+            observer.found(&found);
+            let progress = || Progress {
+                counts: found.counts,
+                steps: found.steps,
+                depth: found.longest,
+                fraction: share,
+            };
+            ended = observer.poll(&progress);
+            if let Some(keeper) = keeper.as_deref_mut()
+                && keeper.is_due()
+            {
+                self.keep(keeper);
+            }
+            state = self.state();
+            if ended.is_some() {
+                state.is_over = true;
+                state.slots.iter().for_each(Slot::stop);
+            }
+        }
+        self.changed.notify_all();
+        ended
+    }
+
+    /// Has all workers pause, and the frontier kept.
+    fn keep(&self, keeper: &mut dyn Keeper) {
+        let mut state = self.state();
+        self.is_pausing.store(true, Relaxed);
+        let is_running = |slot: &Slot| matches!(slot.what, What::Running(_));
+        while !state.is_over && state.slots.iter().any(is_running) {
+            state = self.wait(state);
+        }
+        if !state.slots.iter().any(is_running) {
+            keeper.keep(&state.frontier());
+        }
+        self.is_pausing.store(false, Relaxed);
+        self.changed.notify_all();
+    }
+
+    /// Puts the parts together.
+    fn conclude<S: System>(
+        self,
+        begin: Begin<S>,
+        make: &dyn Fn() -> S,
+        options: &Options,
+        ended: Option<Bound>,
+    ) -> Result<Divided, String> {
+        let most = self.options.limits.executions;
+        let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if let Some(why) = state.failed {
+            return Err(why);
+        }
+        let mut sum = Tally::default();
+        let mut is_cut = false;
+        for slot in &state.slots {
+            let What::Done(tally) = &slot.what else { continue };
+            let before = sum.counts.total();
+            let room = most.map_or(u64::MAX, |most| most.saturating_sub(before));
+            match &slot.start {
+                Some(start) if tally.counts.total() > room => {
+                    sum.add(&run_again(begin, make, options, start, room)?);
+                }
+                _ => sum.add(tally),
+            }
+            is_cut = most.is_some_and(|most| sum.counts.total() >= most);
+            if is_cut || !self.options.keep_going && !sum.violations.is_empty() {
+                break;
+            }
+        }
+        if self.options.keep_going || sum.violations.is_empty() {
+            for (violation, schedule) in &state.besides {
+                sum.add_violation(violation, schedule);
+            }
+        }
+        if let Some(most) = most.filter(|_| is_cut) {
+            sum.note(Bound::Executions(most));
+        }
+        if let Some(bound) = ended.or(self.options.budget.spent().map(Bound::from)) {
+            sum.note(bound);
+        }
+        Ok(Divided { report: sum.into_report(), left: state.frontier() })
+    }
+}
+
+/// Runs at most so many units, beginning with `unit`.
+pub(super) fn run_unit<S: System>(
+    begin: Begin<S>,
+    make: &dyn Fn() -> S,
+    options: &Options,
+    unit: &Pending,
+    most: u64,
+) -> Result<Vec<Part>, String> {
+    let mut own = options.clone();
+    own.limits.executions = None;
+    let mut observer = Silent;
+    let mut worker = begin(make, &own, &mut observer, unit)?;
+    let mut units = 0;
+    while units < most && worker.advance() == Advance::Ran {
+        units += 1;
+    }
+    let start = options.limits.executions.map(|_| unit.clone());
+    let mut parts = vec![Part::Done(tally(worker.as_ref()), start)];
+    parts.extend(worker.all_left().into_iter().map(Part::ToDo));
+    Ok(parts)
+}
+
+/// Runs a unit up to a number of executions, in the order in which one worker alone runs them.
+fn run_again<S: System>(
+    begin: Begin<S>,
+    make: &dyn Fn() -> S,
+    options: &Options,
+    start: &Pending,
+    executions: u64,
+) -> Result<Tally, String> {
+    let mut observer = Silent;
+    let mut worker = begin(make, options, &mut observer, start)?;
+    while worker.report().counts.total() < executions && worker.advance() == Advance::Ran {}
+    Ok(tally(worker.as_ref()))
+}
+
+fn tally(worker: &dyn Worker) -> Tally {
+    Tally::of(worker.report(), worker.threads(), worker.share())
+}
+
+impl News {
+    fn of(worker: &dyn Worker) -> Self {
+        let report = worker.report();
+        Self { counts: report.counts, steps: report.steps, share: worker.share() }
+    }
+}
+
+impl Slot {
+    /// Tells its worker to stop, if it has one.
+    fn stop(&self) {
+        if let What::Running(live) = &self.what {
+            live.is_needless.store(true, Relaxed);
+        }
+    }
+
+    /// Returns how many executions it has at least.
+    fn executions(&self) -> u64 {
+        match &self.what {
+            What::ToDo(_) => 0,
+            What::Running(live) => live.news().counts.total(),
+            What::Paused(tally, _) | What::Done(tally) => tally.counts.total(),
+        }
+    }
+}
+
+impl Live {
+    fn news(&self) -> News {
+        *self.news.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn add(&mut self, at: usize, start: Option<Pending>, what: What) {
+        let number = self.next_number;
+        self.next_number += 1;
+        self.slots.insert(at, Slot { number, start, what });
+    }
+
+    fn index(&self, number: u64) -> usize {
+        let found = self.slots.iter().position(|slot| slot.number == number);
+        found.expect("internal error: a slot stays in the list")
+    }
+
+    /// Returns the slot in which the search ends: by a violation, or since the limit is in it or before its end.
+    fn end(&self, options: &Options) -> Option<usize> {
+        let mut executions = 0;
+        for (index, slot) in self.slots.iter().enumerate() {
+            executions += slot.executions();
+            let is_violated =
+                matches!(&slot.what, What::Done(tally) if !tally.violations.is_empty());
+            if is_violated && !options.keep_going
+                || options.limits.executions.is_some_and(|most| executions >= most)
+            {
+                return Some(index);
+            }
+        }
+        None
+    }
+
+    /// Returns how many slots matter: what comes after the end does not.
+    fn needed(&self, options: &Options) -> usize {
+        self.end(options).map_or(self.slots.len(), |end| end + 1)
+    }
+
+    fn is_finished(&self, needed: usize) -> bool {
+        self.slots[..needed].iter().all(|slot| matches!(slot.what, What::Done(_)))
+    }
+
+    /// Stops the workers whose work does not matter any more.
+    fn tell_needless(&self, options: &Options) {
+        if let Some(end) = self.end(options) {
+            self.slots[end..].iter().for_each(Slot::stop);
+        }
+    }
+
+    /// Returns what was found so far, and the share of the search that was done.
+    fn so_far(&self) -> (Report, f64) {
+        let mut sum = Tally::default();
+        for slot in &self.slots {
+            match &slot.what {
+                What::ToDo(_) => {}
+                What::Paused(tally, _) | What::Done(tally) => sum.add(tally),
+                What::Running(live) => {
+                    let News { counts, steps, share } = live.news();
+                    sum.add(&Tally { counts, steps, share, ..Tally::default() });
+                }
+            }
+        }
+        let share = sum.share;
+        (sum.into_report(), share)
+    }
+
+    /// Returns the frontier. No worker runs.
+    fn frontier(&self) -> Frontier {
+        let mut frontier = Frontier { parts: Vec::new() };
+        for slot in &self.slots {
+            match &slot.what {
+                What::ToDo(unit) => frontier.push(Part::ToDo(unit.clone())),
+                What::Done(tally) => {
+                    frontier.push(Part::Done(tally.clone(), slot.start.clone()));
+                }
+                What::Paused(tally, left) => {
+                    frontier.push(Part::Done(tally.clone(), slot.start.clone()));
+                    left.iter().for_each(|unit| frontier.push(Part::ToDo(unit.clone())));
+                }
+                What::Running(_) => unreachable!("no worker runs"),
+            }
+        }
+        frontier
+    }
+}
+
+/// If a worker panics, the others end too.
+struct Watched<'a>(&'a Crew<'a>);
+
+impl Drop for Watched<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.fail("internal error: a worker panicked".to_owned());
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! The report of a search that is divided is that of one worker alone, whatever the number of workers, and wherever it
+//! was ended and begun again.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use selvedge_core::{
+    Budget, Effect, Ending, Report, Spent, Step, System, ThreadId, Violation, ViolationKind,
+    forward_system,
+};
+use selvedge_testkit::Random;
+use selvedge_testkit::script::{Op, Script, ScriptSystem};
+
+use super::{Divisible, Division, Frontier, Keeper, explore_divided};
+use crate::options::{Observer, Options, Silent};
+use crate::registry::{Algorithm, Setting, explore};
+use crate::search::sampling::{Sampling, sample};
+
+const PARSIMONIOUS: Divisible = Divisible::Exploration(Algorithm::Parsimonious);
+
+const PIECES: &[&[Op]] = &[
+    &[Op::Read(0)],
+    &[Op::Write(0)],
+    &[Op::Read(1)],
+    &[Op::Write(1)],
+    &[Op::Add(0)],
+    &[Op::CompareExchange(0, 0, 1)],
+    &[Op::OnlyIf(1, 0), Op::Write(0)],
+    &[Op::Lock(0), Op::Write(1), Op::Unlock(0)],
+    &[Op::TryLock(0, 1), Op::Unlock(0)],
+    &[Op::ReadLock(0), Op::ReadUnlock(0)],
+    &[Op::WriteLock(0), Op::WriteUnlock(0)],
+    &[Op::Up(0)],
+    &[Op::Down(0)],
+    &[Op::Await(&[0, 1], 0)],
+    &[Op::Choose(2)],
+    &[Op::Either(0, 1)],
+];
+
+fn random_script(random: &mut Random) -> Script {
+    let thread = |random: &mut Random| {
+        (0..1 + random.below(4)).flat_map(|_| PIECES[random.below(PIECES.len())].to_vec()).collect()
+    };
+    (0..2 + random.below(3)).map(|_| thread(random)).collect()
+}
+
+/// A script whose executions violate something if the sum of their threads' last steps says so: some do, some do not.
+struct Judged {
+    inner: ScriptSystem,
+    trail: u64,
+    bad: u64,
+    fuse: Option<Arc<Fuse>>,
+}
+
+/// Exhausts a budget after so many steps of all workers.
+struct Fuse {
+    steps: AtomicU64,
+    budget: Budget,
+}
+
+impl Judged {
+    fn new(script: &Script, bad: u64) -> Self {
+        Self { inner: ScriptSystem::new(script.clone()), trail: 0, bad, fuse: None }
+    }
+}
+
+impl System for Judged {
+    forward_system! { self => self.inner;
+        thread_count thread_key object_key status choices pending obstacles freed
+        ahead values judging foresight conditions
+    }
+
+    fn restart(&mut self) {
+        self.trail = 0;
+        self.inner.restart();
+    }
+
+    fn rewind(&mut self, kept: &[Step]) {
+        selvedge_core::rewind_by_replay(self, kept);
+    }
+
+    fn step(&mut self, step: Step, effect: &mut Effect) {
+        // What is judged must be the same for all executions of a trace: only the length is.
+        self.trail += 1;
+        if let Some(fuse) = &self.fuse
+            && fuse.steps.fetch_add(1, Relaxed) == 400
+        {
+            fuse.budget.end(Spent::Interrupted);
+        }
+        self.inner.step(step, effect);
+    }
+
+    fn end(&mut self) -> (Ending, Option<Violation>) {
+        let (ending, _) = self.inner.end();
+        let is_bad = self.bad > 0 && self.trail % self.bad == 0;
+        let violation = is_bad.then(|| Violation {
+            kind: ViolationKind::Finally,
+            message: format!("{} steps, {ending:?}", self.trail),
+            places: Vec::new(),
+            notes: Vec::new(),
+            thread: None::<ThreadId>,
+        });
+        (ending, violation)
+    }
+}
+
+/// All of a report that users see.
+fn seen(report: &Report) -> String {
+    let Report { counts, steps, longest, threads, violations, inconclusive, .. } = report;
+    format!("{counts:?} {steps} {longest} {threads} {violations:?} {inconclusive:?}")
+}
+
+fn jobs(number: usize) -> NonZeroUsize {
+    NonZeroUsize::new(number).expect("at least one")
+}
+
+fn divided(
+    script: &Script,
+    bad: u64,
+    options: &Options,
+    observer: &mut dyn Observer,
+    division: Division<'_>,
+) -> super::Divided {
+    let make = || Judged::new(script, bad);
+    explore_divided(PARSIMONIOUS, &make, options, observer, division)
+        .expect("its work can be divided")
+}
+
+#[test]
+fn the_number_of_workers_does_not_show() {
+    let mut random = Random::new(11);
+    let mut violated = 0;
+    for nth in 0..200 {
+        let (script, bad) = (random_script(&mut random), nth % 4 * 3);
+        let mut options = Options { keep_going: nth % 3 == 0, ..Options::default() };
+        if nth % 5 == 0 {
+            options.limits.executions = Some(1 + random.below(30) as u64);
+        }
+        if nth % 11 == 0 {
+            options.limits.steps = 4;
+        }
+        let make = || Judged::new(&script, bad);
+        let expected = explore(Algorithm::Parsimonious, &make, &options, &mut Silent);
+        violated += usize::from(!expected.violations.is_empty());
+        for number in [1, 2, 3, 8] {
+            let start = Frontier::root();
+            let division = Division { jobs: jobs(number), start, keeper: None };
+            let found = divided(&script, bad, &options, &mut Silent, division);
+            assert_eq!(seen(&found.report), seen(&expected), "{number}: {script:?}");
+        }
+    }
+    assert!(violated > 25, "some are violated: {violated}");
+}
+
+/// Keeps every frontier that it can.
+#[derive(Default)]
+struct All(Vec<Frontier>);
+
+impl Keeper for All {
+    fn is_due(&mut self) -> bool {
+        self.0.len() < 200
+    }
+
+    fn keep(&mut self, frontier: &Frontier) {
+        self.0.push(frontier.clone());
+    }
+}
+
+/// Four threads with enough to do for several looks.
+fn long_script() -> Script {
+    let body: Vec<Op> = vec![Op::Read(0), Op::Write(0), Op::Lock(0), Op::Write(1), Op::Unlock(0)];
+    vec![body.clone(), body.clone(), vec![Op::Read(1), Op::Add(0)], vec![Op::Either(0, 1)]]
+}
+
+#[test]
+fn a_search_goes_on_where_it_was_interrupted() {
+    for bad in [0, 13] {
+        let script = long_script();
+        let options = Options { keep_going: true, ..Options::default() };
+        let make = || Judged::new(&script, bad);
+        let expected = explore(Algorithm::Parsimonious, &make, &options, &mut Silent);
+        let (mut start, mut times) = (Frontier::root(), 0);
+        let last = loop {
+            let options = Options { keep_going: true, ..Options::default() };
+            let fuse = Fuse { steps: AtomicU64::new(0), budget: options.budget.clone() };
+            let fuse = Arc::new(fuse);
+            let make = || Judged { fuse: Some(Arc::clone(&fuse)), ..Judged::new(&script, bad) };
+            let division = Division { jobs: jobs(1 + times % 3), start, keeper: None };
+            let found =
+                explore_divided(PARSIMONIOUS, &make, &options, &mut Silent, division).unwrap();
+            if options.budget.spent().is_none() {
+                break found.report;
+            }
+            (start, times) = (found.left, times + 1);
+            assert!(times < 100_000, "it comes to an end");
+        };
+        assert_eq!(seen(&last), seen(&expected), "after {times} interruptions");
+        assert!(times > 10, "it was interrupted {times} times");
+    }
+}
+
+#[test]
+fn every_frontier_that_is_kept_leads_to_the_same_report() {
+    for (bad, keep_going) in [(0, true), (13, true), (13, false)] {
+        let script = long_script();
+        let options = Options { keep_going, ..Options::default() };
+        let make = || Judged::new(&script, bad);
+        let expected = explore(Algorithm::Parsimonious, &make, &options, &mut Silent);
+        let mut kept = All::default();
+        let division = Division { jobs: jobs(3), start: Frontier::root(), keeper: Some(&mut kept) };
+        let found = divided(&script, bad, &options, &mut Silent, division);
+        assert_eq!(seen(&found.report), seen(&expected));
+        for start in kept.0 {
+            let division = Division { jobs: jobs(2), start, keeper: None };
+            let found = divided(&script, bad, &options, &mut Silent, division);
+            assert_eq!(seen(&found.report), seen(&expected));
+        }
+    }
+}
+
+#[test]
+fn a_unit_of_another_program_is_refused() {
+    use super::{Part, Pending};
+    let script = long_script();
+    for unit in ["9", "0@50", "0/1", "x", "0?0,9,1", "0.1h7"] {
+        let part = Part::ToDo(Pending { unit: unit.to_owned(), share: 1.0 });
+        let division =
+            Division { jobs: jobs(2), start: Frontier { parts: vec![part] }, keeper: None };
+        let make = || Judged::new(&script, 0);
+        let options = Options::default();
+        let found = explore_divided(PARSIMONIOUS, &make, &options, &mut Silent, division);
+        assert!(found.is_err(), "{unit}");
+    }
+}
+
+#[test]
+fn what_is_sequential_says_so() {
+    let make = || Judged::new(&long_script(), 0);
+    let options = Options::default();
+    for &algorithm in Algorithm::ALL {
+        let division = Division { jobs: jobs(2), start: Frontier::root(), keeper: None };
+        let found = explore_divided(
+            Divisible::Exploration(algorithm),
+            &make,
+            &options,
+            &mut Silent,
+            division,
+        );
+        let is_divisible = algorithm.info().takes(Setting::Division);
+        assert_eq!(found.is_ok(), is_divisible, "{algorithm:?}");
+    }
+}
+
+#[test]
+fn a_sample_is_the_same_for_every_number_of_workers() {
+    let mut random = Random::new(5);
+    for nth in 0..60 {
+        let (script, bad) = (random_script(&mut random), nth % 4 * 3);
+        let mut options = Options { keep_going: nth % 3 == 0, ..Options::default() };
+        if nth % 5 == 0 {
+            options.limits.executions = Some(1 + random.below(60) as u64);
+        }
+        let make = || Judged::new(&script, bad);
+        let expected = sample(Sampling::Uniform, 100, nth, &make, &options, &mut Silent);
+        for number in [1, 2, 3, 8] {
+            let start = Frontier::of_sample(100, nth);
+            let division = Division { jobs: jobs(number), start, keeper: None };
+            let found =
+                explore_divided(Divisible::Sample, &make, &options, &mut Silent, division).unwrap();
+            assert_eq!(seen(&found.report), seen(&expected), "{number}: {script:?}");
+        }
+    }
+}

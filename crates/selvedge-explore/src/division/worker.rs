@@ -1,0 +1,59 @@
+//! What an explorer can do whose work can be divided.
+
+use std::collections::BTreeSet;
+
+use selvedge_core::{Report, Schedule, ThreadKey, Violation};
+
+use super::frontier::Pending;
+use crate::options::{Observer, Options};
+
+/// How it went with a unit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Advance {
+    /// It was run.
+    Ran,
+    /// None is left.
+    Nothing,
+    /// A violation ends the search.
+    Violated,
+    /// The budget was exhausted before it ended: it is still to be run, and nothing of it is counted.
+    Interrupted,
+}
+
+/// Begins to work on one unit.
+///
+/// # Errors
+/// If it does not belong to this program: why.
+pub(crate) type Begin<S> = for<'a> fn(
+    make: &dyn Fn() -> S,
+    options: &'a Options,
+    observer: &'a mut dyn Observer,
+    unit: &Pending,
+) -> Result<Box<dyn Worker + 'a>, String>;
+
+/// A worker: a stack of units, and a system to run them on. What a unit leads to depends on the unit alone.
+pub(crate) trait Worker {
+    /// Runs the next unit.
+    fn advance(&mut self) -> Advance;
+
+    /// Returns how many units are left.
+    fn left(&self) -> usize;
+
+    /// Returns the units that are left, the next one first.
+    fn all_left(&self) -> Vec<Pending>;
+
+    /// Removes the unit that would be run last.
+    fn give_away(&mut self) -> Option<Pending>;
+
+    /// Returns what the units that were run have led to.
+    fn report(&self) -> &Report;
+
+    /// Returns violations of the unit that was interrupted.
+    fn seen_besides(&self) -> &[(Violation, Schedule)];
+
+    /// Returns the threads that were seen.
+    fn threads(&self) -> BTreeSet<ThreadKey>;
+
+    /// Returns the estimated share of the search that was done.
+    fn share(&self) -> f64;
+}

@@ -1,0 +1,98 @@
+//! Work that is divided: a search that begins with any unit, and whose units can be handed over.
+
+use std::collections::BTreeSet;
+
+use selvedge_core::{Report, Schedule, System, ThreadKey, Violation};
+
+use super::portable::Text;
+use super::unit::Unit;
+use super::{NO_SWITCHES, Search};
+use crate::division::Pending;
+use crate::division::worker::{Advance, Worker};
+use crate::options::{Observer, Options};
+
+/// Begins with one unit.
+pub(crate) fn begin<'a, S: System + 'static>(
+    make: &dyn Fn() -> S,
+    options: &'a Options,
+    observer: &'a mut dyn Observer,
+    start: &Pending,
+) -> Result<Box<dyn Worker + 'a>, String> {
+    if options.limits.preemptions.is_some() || options.limits.context_switches.is_some() {
+        return Err(NO_SWITCHES.to_owned());
+    }
+    let mut search = Search::new(make, options, observer);
+    search.pending.clear();
+    let text = start.unit.parse::<Text>()?;
+    let unit = search.local(&text)?;
+    search.pending.push(Unit { share: start.share, ..unit });
+    Ok(Box::new(Divided { search, besides: Vec::new() }))
+}
+
+struct Divided<'a, S> {
+    search: Search<'a, S>,
+    /// Violations of a unit that was interrupted.
+    besides: Vec<(Violation, Schedule)>,
+}
+
+impl<S: System> Divided<'_, S> {
+    fn pending(&self, unit: &Unit) -> Pending {
+        Pending { unit: self.search.portable(unit).to_string(), share: unit.share }
+    }
+}
+
+impl<S: System> Worker for Divided<'_, S> {
+    fn advance(&mut self) -> Advance {
+        let search = &mut self.search;
+        if search.is_violated() {
+            return Advance::Violated;
+        }
+        if search.run.is_stopped() {
+            return Advance::Interrupted;
+        }
+        let Some(unit) = search.pending.pop() else { return Advance::Nothing };
+        let known = search.pending.len();
+        let report = &search.run.report;
+        let (counts, steps, longest) = (report.counts, report.steps, report.longest);
+        let (violations, doubts) = (report.violations.len(), report.inconclusive.len());
+        let Some(unit) = search.perform(unit) else {
+            return if search.is_violated() { Advance::Violated } else { Advance::Ran };
+        };
+        search.pending.truncate(known);
+        search.pending.push(unit);
+        let report = &mut search.run.report;
+        (report.counts, report.steps, report.longest) = (counts, steps, longest);
+        self.besides.extend(report.violations.drain(violations..));
+        report.inconclusive.truncate(doubts);
+        Advance::Interrupted
+    }
+
+    fn left(&self) -> usize {
+        self.search.pending.len()
+    }
+
+    fn all_left(&self) -> Vec<Pending> {
+        self.search.pending.iter().rev().map(|unit| self.pending(unit)).collect()
+    }
+
+    fn give_away(&mut self) -> Option<Pending> {
+        let oldest = (!self.search.pending.is_empty()).then(|| self.search.pending.remove(0))?;
+        Some(self.pending(&oldest))
+    }
+
+    fn report(&self) -> &Report {
+        &self.search.run.report
+    }
+
+    fn seen_besides(&self) -> &[(Violation, Schedule)] {
+        &self.besides
+    }
+
+    fn threads(&self) -> BTreeSet<ThreadKey> {
+        self.search.order.names().cloned().collect()
+    }
+
+    fn share(&self) -> f64 {
+        self.search.done
+    }
+}

@@ -1,0 +1,61 @@
+//! The order of threads: by their names, so that it is the same in every process. Their numbers depend on what a system
+//! has run before.
+
+use selvedge_core::{System, ThreadId, ThreadKey};
+
+/// The threads that a system knows, in order.
+#[derive(Default)]
+pub(crate) struct Order {
+    /// In order.
+    sorted: Vec<(ThreadKey, ThreadId)>,
+    /// Which of them each thread is, by its number.
+    places: Vec<usize>,
+}
+
+impl Order {
+    /// Adds the threads that the system has met since the last time. The others keep their order.
+    #[inline]
+    pub(crate) fn update<S: System>(&mut self, system: &S) {
+        if system.thread_count() > self.places.len() {
+            self.add_new(system);
+        }
+    }
+
+    #[cold]
+    fn add_new<S: System>(&mut self, system: &S) {
+        for thread in (self.places.len()..system.thread_count()).map(ThreadId::new) {
+            self.sorted.push((system.thread_key(thread), thread));
+        }
+        self.sorted.sort();
+        self.places.resize(self.sorted.len(), 0);
+        for (place, (_, thread)) in self.sorted.iter().enumerate() {
+            self.places[thread.index()] = place;
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.sorted.len()
+    }
+
+    /// Returns the threads in order.
+    pub(crate) fn threads(&self) -> impl Iterator<Item = ThreadId> {
+        self.sorted.iter().map(|(_, thread)| *thread)
+    }
+
+    /// Returns the thread at a place.
+    #[inline]
+    pub(crate) fn at(&self, place: usize) -> ThreadId {
+        self.sorted[place].1
+    }
+
+    /// Returns the place of a thread.
+    #[inline]
+    pub(crate) fn place(&self, thread: ThreadId) -> usize {
+        self.places[thread.index()]
+    }
+
+    /// Returns the names of all threads.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &ThreadKey> {
+        self.sorted.iter().map(|(name, _)| name)
+    }
+}
