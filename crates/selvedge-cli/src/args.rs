@@ -19,12 +19,14 @@ use crate::registry::{self, Chosen};
 use crate::screen::Screen;
 use crate::source::Constants;
 
+mod compiled;
 mod help;
 mod limits;
 mod output;
 mod values;
 mod work;
 
+pub(crate) use compiled::CompilerArgs;
 pub(crate) use limits::{LimitArgs, MemoryArgs};
 pub(crate) use output::OutputArgs;
 pub(crate) use work::{ResumeArgs, WorkArgs};
@@ -112,7 +114,7 @@ impl From<CyclesArg> for Cycles {
 /// Which program.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ProgramArgs {
-    /// The program (.sel); `-` reads standard input
+    /// The program (.sel, or .c); `-` reads standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
@@ -133,6 +135,9 @@ pub(crate) struct ConstantArgs {
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) program: ProgramArgs,
+
+    #[command(flatten)]
+    pub(crate) compiler: CompilerArgs,
 
     /// The search algorithm; `selvedge algorithms` lists them
     #[arg(long, short, value_name = "NAME", value_parser = AlgorithmParser,
@@ -167,9 +172,13 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     pub(crate) keep_going: bool,
 
-    /// Check for data races as well
-    #[arg(long)]
+    /// Check for data races as well; always so for C programs
+    #[arg(long, conflicts_with = "no_races")]
     pub(crate) races: bool,
+
+    /// Do not check a C program for data races
+    #[arg(long, help_heading = "C programs")]
+    pub(crate) no_races: bool,
 
     #[command(flatten, next_help_heading = "Limits")]
     pub(crate) limits: LimitArgs,
@@ -390,9 +399,12 @@ pub(crate) struct ConstraintsArgs {
 /// Arguments of `replay`.
 #[derive(Args, Debug)]
 pub(crate) struct ReplayArgs {
-    /// The program (.sel); not needed with --trace
+    /// The program (.sel, or .c); not needed with --trace
     #[arg(value_name = "FILE", required_unless_present = "trace")]
     pub(crate) file: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) compiler: CompilerArgs,
 
     #[command(flatten)]
     pub(crate) given: ConstantArgs,
@@ -405,6 +417,10 @@ pub(crate) struct ReplayArgs {
     /// A trace that `check --save-trace` wrote
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
+
+    /// Variables on stacks that threads share, as `check` prints them
+    #[arg(long, value_name = "WORDS", help_heading = "C programs")]
+    pub(crate) locals: Option<String>,
 
     /// Check for data races as well
     #[arg(long)]

@@ -13,16 +13,16 @@ use crate::args::{CheckArgs, CyclesArg, ResumeArgs, SamplingArgs};
 use crate::checkpoint::Checkpoint;
 use crate::constraints;
 use crate::exit::{Exit, Failure};
+use crate::named::Names;
 use crate::progress::Watch;
 use crate::recorded::Recorder;
 use crate::registry::{self, Chosen};
 use crate::screen::Screen;
 use crate::shown::Shown;
 use crate::so_far::{self, shown_in_any_case};
-use crate::source::Loaded;
-use crate::subject::{Names, Subject};
-use crate::work::Work;
-use crate::{statistics, summary};
+use crate::source::{Loaded, Sample, Subject};
+use crate::work::{InParts, Work};
+use crate::{native, statistics, summary};
 
 /// How executions are chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,10 +35,14 @@ pub(crate) enum Method {
 
 /// Checks a program and shows the result.
 pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
+    if native::is_compiled(&args.program.file) {
+        return native::check(args, screen);
+    }
+    args.refuse_compiled_options()?;
     run_from(None, args, screen)
 }
 
-/// Goes on with a check that was interrupted.
+/// Continues a check that was interrupted.
 pub(crate) fn resume(args: &ResumeArgs, screen: &Screen) -> Result<Exit, Failure> {
     let kept = Checkpoint::read(&args.checkpoint)?;
     let check = kept.check(args)?;
@@ -46,13 +50,7 @@ pub(crate) fn resume(args: &ResumeArgs, screen: &Screen) -> Result<Exit, Failure
 }
 
 fn run_from(kept: Option<Checkpoint>, args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
-    args.output.check()?;
-    if args.tree && !args.output.json && args.output.html.is_none() {
-        return Err(Failure::User(
-            "--tree only applies to --json and --html\n  add one of them, or leave out --tree"
-                .to_owned(),
-        ));
-    }
+    check_output_options(args)?;
     if let Some(scheme) = args.symbolic.scheme {
         return crate::symbolic::run(args, scheme, screen);
     }
@@ -65,10 +63,55 @@ fn run_from(kept: Option<Checkpoint>, args: &CheckArgs, screen: &Screen) -> Resu
     let guard = args.limits.guard();
     let (loaded, used) =
         constraints::loaded(loaded, args.constraints.as_ref(), wanted, guard.budget(), screen)?;
+    let options = options(args, &method, quasi, args.races, guard.budget())?;
+    let covers = method.covers(&options);
+    let facts = if wanted { used.facts() } else { Vec::new() };
+    let races = args.races;
+    let search =
+        Search { loaded: &loaded, method, covers, args, races, facts, budget: guard.budget() };
+    let work = Work::new(kept, args, method, &loaded, screen)?;
+    if args.tree && matches!(work, Work::Divided(_)) {
+        return Err(Failure::User(
+            "--tree does not apply to --jobs and --checkpoint: several workers meet executions in no fixed order\n  \
+             leave out --tree, or the others"
+                .to_owned(),
+        ));
+    }
+    let started = Instant::now();
+    let conclude = |report| search.conclude(report, None, started.elapsed(), screen);
+    shown_in_any_case(&conclude, || match &work {
+        Work::Sequential => search.run(&options, screen),
+        Work::Divided(work) => search.run_divided(work, &options, screen),
+    })
+}
+
+/// A tree is shown in JSON and on a page.
+pub(crate) fn check_output_options(args: &CheckArgs) -> Result<(), Failure> {
+    args.output.check()?;
+    if args.tree && !args.output.json && args.output.html.is_none() {
+        return Err(Failure::User(
+            "--tree only applies to --json and --html\n  add one of them, or leave out --tree"
+                .to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+/// Returns the options of a search.
+///
+/// # Errors
+/// If some do not apply to the method.
+pub(crate) fn options(
+    args: &CheckArgs,
+    method: &Method,
+    quasi: QuasiOptions,
+    races: bool,
+    budget: &Budget,
+) -> Result<Options, Failure> {
     let options = Options {
-        budget: guard.budget().clone(),
+        budget: budget.clone(),
         keep_going: args.keep_going,
-        data_races: args.races,
+        data_races: races,
         limits: args.limits.limits(),
         cycles: args.cycles.into(),
         locks: if args.unobserved_locks { Locks::Unobserved } else { Locks::Observed },
@@ -85,66 +128,65 @@ fn run_from(kept: Option<Checkpoint>, args: &CheckArgs, screen: &Screen) -> Resu
             registry::takers(Setting::Statistics).join(", ")
         )));
     }
-    check_switch_bounds(args, &method)?;
-    check_observation_options(args, &method)?;
-    let covers = method.covers(&options);
-    if args.races && !covers.data_races {
+    check_switch_bounds(args, method)?;
+    check_observation_options(args, method)?;
+    if races && !method.covers(&options).data_races {
         let name = method.name();
+        let instead = if args.races { "leave it out" } else { "add --no-races" };
         return Err(Failure::User(format!(
             "--races does not apply to `{name}`, which does not detect data races\n  \
-             leave it out, or use another algorithm: selvedge algorithms"
+             {instead}, or use another algorithm: selvedge algorithms"
         )));
     }
+    Ok(options)
+}
 
-    let work = Work::new(kept, args, method, &loaded, screen)?;
-    if args.tree && matches!(work, Work::Divided(_)) {
-        return Err(Failure::User(
-            "--tree does not apply to --jobs and --checkpoint: several workers meet executions in no fixed order\n  \
-             leave out --tree, or the others"
-                .to_owned(),
-        ));
-    }
-    let facts = if wanted { used.facts() } else { Vec::new() };
-    let search = Search { loaded: &loaded, method, covers, args, facts, budget: guard.budget() };
-    let started = Instant::now();
-    let conclude = |report| search.conclude(report, None, started.elapsed(), screen);
-    shown_in_any_case(&conclude, || {
-        let mut watch = Watch::start(!args.quiet, method.name());
-        let wants_tree = args.tree || args.output.html.is_some();
-        let done = match &work {
-            Work::Sequential => {
-                let (report, tree) = method.run(&loaded, &options, wants_tree, &mut watch);
-                Ok((report, tree, None))
-            }
-            Work::Divided(work) => {
-                let done = work.run(&loaded, &options, &mut watch);
-                done.map(|(report, checkpoint)| (report, None, checkpoint))
-            }
-        };
+impl Search<'_, Loaded> {
+    /// Searches in parts, and shows the result.
+    fn run_divided(
+        &self,
+        work: &InParts,
+        options: &Options,
+        screen: &Screen,
+    ) -> Result<Exit, Failure> {
+        let mut watch = Watch::start(!self.args.quiet, self.method.name());
+        let done = work.run(self.loaded, options, &mut watch);
         let time = watch.finish();
-        let (report, tree, checkpoint) = done?;
+        let (report, checkpoint) = done?;
         so_far::publish(&report);
-        let exit = search.conclude(report, tree, time, screen);
+        let exit = self.conclude(report, None, time, screen);
         match checkpoint {
             // It is not needed any more. If it stays, it can be resumed once more.
             Some(finished) => finished.remove(exit),
             None => exit,
         }
-    })
+    }
 }
 
 /// What was searched, and how.
-struct Search<'a> {
-    loaded: &'a Loaded,
-    args: &'a CheckArgs,
-    method: Method,
-    covers: Covers,
+pub(crate) struct Search<'a, L> {
+    pub(crate) loaded: &'a L,
+    pub(crate) args: &'a CheckArgs,
+    pub(crate) method: Method,
+    pub(crate) covers: Covers,
+    /// Whether data races are looked for.
+    pub(crate) races: bool,
     /// What else is to be said about it.
-    facts: Vec<Fact>,
-    budget: &'a Budget,
+    pub(crate) facts: Vec<Fact>,
+    pub(crate) budget: &'a Budget,
 }
 
-impl Search<'_> {
+impl<L: Subject> Search<'_, L> {
+    /// Searches, and shows the result.
+    pub(crate) fn run(&self, options: &Options, screen: &Screen) -> Result<Exit, Failure> {
+        let mut watch = Watch::start(!self.args.quiet, self.method.name());
+        let wants_tree = self.args.tree || self.args.output.html.is_some();
+        let (report, tree) = self.method.run(self.loaded, options, wants_tree, &mut watch);
+        let time = watch.finish();
+        so_far::publish(&report);
+        self.conclude(report, tree, time, screen)
+    }
+
     /// Confirms what the search found, and shows it.
     fn conclude(
         &self,
@@ -153,7 +195,8 @@ impl Search<'_> {
         time: Duration,
         screen: &Screen,
     ) -> Result<Exit, Failure> {
-        let &Self { loaded, args, method, covers, budget, .. } = self;
+        let &Self { loaded, args, method, covers, races, budget, .. } = self;
+        let source = loaded.origin();
         report.facts.splice(0..0, self.facts.iter().cloned());
         explain_disregarded_races(loaded, &mut report, budget)?;
         let found = confirm_all(loaded, &mut report, budget)?;
@@ -161,13 +204,13 @@ impl Search<'_> {
         let executions = plural(report.counts.maximal(), "execution", "executions");
         let shown = Shown {
             verified: format!("no violation in {executions}"),
-            summary: summary::summary(&report, &method, covers, args.races, time),
+            summary: summary::summary(&report, &method, covers, races, time),
             statistics: report.statistics.as_deref().map(statistics::text),
             outcome: Outcome {
-                file: loaded.file.clone(),
-                constants: loaded.constants.clone(),
+                file: source.file.to_owned(),
+                constants: source.constants.clone(),
                 method: method.reported(),
-                covers: asked_for(covers, args.races),
+                covers: asked_for(covers, races),
                 report,
                 source: sources(&found, loaded),
                 found,
@@ -175,7 +218,8 @@ impl Search<'_> {
                 time,
             },
             advice,
-            loaded,
+            source,
+            locals: loaded.locals(),
             args,
         };
         shown.show(screen)
@@ -240,8 +284,8 @@ fn check_observation_options(args: &CheckArgs, method: &Method) -> Result<(), Fa
 
 /// Replays every violation, while the budget lasts. One that is not reproduced is an internal error. Violations that look
 /// the same to the user are shown once.
-pub(crate) fn confirm_all(
-    loaded: &Loaded,
+pub(crate) fn confirm_all<L: Subject>(
+    loaded: &L,
     report: &mut Report,
     budget: &Budget,
 ) -> Result<Vec<TraceView>, Failure> {
@@ -276,8 +320,8 @@ pub(crate) fn note_unshortened(report: &mut Report, found: &[TraceView], budget:
 }
 
 /// Says which accesses race, if a search disregarded that.
-fn explain_disregarded_races(
-    loaded: &Loaded,
+fn explain_disregarded_races<L: Subject>(
+    loaded: &L,
     report: &mut Report,
     budget: &Budget,
 ) -> Result<(), Failure> {
@@ -301,8 +345,8 @@ fn explain_disregarded_races(
     Ok(())
 }
 
-fn confirm(
-    loaded: &Loaded,
+fn confirm<L: Subject>(
+    loaded: &L,
     violation: &Violation,
     schedule: &Schedule,
     budget: &Budget,
@@ -319,7 +363,7 @@ fn confirm(
 }
 
 impl Method {
-    fn new(algorithm: Chosen, quasi: QuasiOptions, args: &SamplingArgs) -> Self {
+    pub(crate) fn new(algorithm: Chosen, quasi: QuasiOptions, args: &SamplingArgs) -> Self {
         let Some(executions) = args.sample else {
             return Method::Explore(algorithm, quasi);
         };
@@ -331,33 +375,34 @@ impl Method {
     }
 
     /// Returns what was found, and if `record` says so, which executions there were.
-    fn run(
+    fn run<L: Subject>(
         self,
-        loaded: &Loaded,
+        loaded: &L,
         options: &Options,
         record: bool,
         watch: &mut Watch,
     ) -> (Report, Option<Tree>) {
         if !record {
-            return (self.run_with(&|| Subject::new(loaded.system()), options, watch), None);
+            return (self.run_with(loaded, options, None, watch), None);
         }
         let mut recorder = Recorder::new(watch);
         let names = recorder.names();
-        let make = || Subject::naming(loaded.system(), Names::clone(&names));
-        let report = self.run_with(&make, options, &mut recorder);
+        let report = self.run_with(loaded, options, Some(&names), &mut recorder);
         (report, Some(recorder.into_tree()))
     }
 
-    fn run_with(
+    fn run_with<L: Subject>(
         self,
-        make: &dyn Fn() -> Subject,
+        loaded: &L,
         options: &Options,
+        names: Option<&Names>,
         observer: &mut dyn Observer,
     ) -> Report {
         match self {
-            Method::Explore(algorithm, _) => algorithm.explore(make, options, observer),
+            Method::Explore(algorithm, _) => loaded.explore(algorithm, options, names, observer),
             Method::Sample { sampling, executions, seed } => {
-                selvedge_explore::sample(sampling, executions, seed, make, options, observer)
+                let sample = Sample { sampling, executions, seed };
+                loaded.sample(sample, options, names, observer)
             }
         }
     }
@@ -379,7 +424,7 @@ impl Method {
     }
 
     /// Returns how it is reported.
-    fn reported(self) -> selvedge_report::Method {
+    pub(crate) fn reported(self) -> selvedge_report::Method {
         let (equivalence, seed) = match self {
             Method::Explore(algorithm, _) => (Some(algorithm.info().equivalence.name()), None),
             Method::Sample { seed, .. } => (None, Some(seed)),
@@ -409,7 +454,7 @@ impl Method {
     }
 
     /// Returns what its "verified" would cover; of a sample: what it looks at.
-    fn covers(self, options: &Options) -> Covers {
+    pub(crate) fn covers(self, options: &Options) -> Covers {
         match self {
             Method::Explore(algorithm, _) => algorithm.info().covers_with(options),
             Method::Sample { .. } => Covers::EVERYTHING,

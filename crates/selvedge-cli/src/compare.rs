@@ -14,12 +14,12 @@ use crate::args::CompareArgs;
 use crate::check::{asked_for, confirm_all};
 use crate::exit::{self, Exit, Failure};
 use crate::guard::Guard;
+use crate::named::Named;
 use crate::progress::Watch;
 use crate::registry::Chosen;
 use crate::screen::Screen;
 use crate::so_far::shown_in_any_case;
 use crate::source::Loaded;
-use crate::subject::Subject;
 use crate::{constraints, guard, memory};
 
 /// Runs the algorithms one after the other and shows a table.
@@ -128,7 +128,7 @@ fn measure(
         ..Options::default()
     };
     let mut watch = Watch::start(true, info.name);
-    let make = || Subject::new(loaded.system());
+    let make = || Named::new(loaded.system(), None);
     let (mut report, peak) = memory::peak_of(|| algorithm.explore(&make, &options, &mut watch));
     let time = watch.finish();
     let found = confirm_all(loaded, &mut report, guard.budget())?;

@@ -6,8 +6,8 @@ use selvedge_core::{Bound, Conditions, Ended, Ending, Execution, Report, Step};
 use selvedge_explore::{Observer, Progress};
 use selvedge_report::Tree;
 
+use crate::named::Names;
 use crate::progress::Watch;
-use crate::subject::Names;
 
 /// Observes a search and records its executions.
 pub(crate) struct Recorder<'a> {

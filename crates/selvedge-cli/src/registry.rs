@@ -1,16 +1,37 @@
 //! The explorers that the command line chooses from.
 
 use std::fmt;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use selvedge_core::Report;
-use selvedge_explore::{ExplorerOf, Info, Observer, Options, Setting};
+use selvedge_explore::{Explorer, ExplorerOf, Info, Observer, Options, Setting};
+use selvedge_lang::Interpreter;
+use selvedge_native::Program;
 
 use crate::exit::Failure;
-use crate::subject::Subject;
+use crate::named::Named;
 
-/// Explorers of programs in the modelling language.
-pub type Registry = selvedge_explore::Registry<Subject>;
+/// Explorers, of programs in the modelling language and of compiled ones.
+#[derive(Default)]
+pub struct Registry {
+    models: selvedge_explore::Registry<Named<Interpreter>>,
+    compiled: selvedge_explore::Registry<Named<Program>>,
+}
+
+impl Registry {
+    /// Adds an explorer.
+    ///
+    /// # Panics
+    /// If there is one with the same name.
+    #[must_use]
+    pub fn with(self, explorer: impl Explorer) -> Self {
+        let explorer = Arc::new(explorer);
+        Self {
+            models: self.models.with(Arc::clone(&explorer)),
+            compiled: self.compiled.with(explorer),
+        }
+    }
+}
 
 /// Set once, before the arguments are parsed: they name explorers.
 static REGISTRY: OnceLock<Registry> = OnceLock::new();
@@ -24,7 +45,9 @@ pub(crate) fn set(registry: Registry) {
 
 /// Returns all explorers, in the order in which they are listed.
 pub(crate) fn all() -> impl Iterator<Item = Chosen> {
-    REGISTRY.get_or_init(Registry::default).iter().map(Chosen)
+    let registry = REGISTRY.get_or_init(Registry::default);
+    let both = registry.models.iter().zip(registry.compiled.iter());
+    both.map(|(of_models, of_compiled)| Chosen { of_models, of_compiled })
 }
 
 /// Returns the explorer with this name.
@@ -54,20 +77,32 @@ pub(crate) fn only_applies(option: &str, setting: Setting) -> Failure {
 
 /// An explorer of the registry.
 #[derive(Clone, Copy)]
-pub(crate) struct Chosen(&'static dyn ExplorerOf<Subject>);
+pub(crate) struct Chosen {
+    of_models: &'static dyn ExplorerOf<Named<Interpreter>>,
+    of_compiled: &'static dyn ExplorerOf<Named<Program>>,
+}
 
 impl Chosen {
     pub(crate) fn info(self) -> Info {
-        self.0.info()
+        self.of_models.info()
     }
 
     pub(crate) fn explore(
         self,
-        make: &dyn Fn() -> Subject,
+        make: &dyn Fn() -> Named<Interpreter>,
         options: &Options,
         observer: &mut dyn Observer,
     ) -> Report {
-        self.0.explore(make, options, observer)
+        self.of_models.explore(make, options, observer)
+    }
+
+    pub(crate) fn explore_compiled(
+        self,
+        make: &dyn Fn() -> Named<Program>,
+        options: &Options,
+        observer: &mut dyn Observer,
+    ) -> Report {
+        self.of_compiled.explore(make, options, observer)
     }
 
     pub(crate) fn takes(self, setting: Setting) -> bool {

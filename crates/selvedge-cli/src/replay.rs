@@ -3,9 +3,7 @@
 use std::io::{BufRead as _, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
-use selvedge_core::{
-    Describe as _, Effect, Ending, Schedule, Status, System as _, ThreadId, Violation,
-};
+use selvedge_core::{Describe, Effect, Ending, Schedule, Status, System as _, ThreadId, Violation};
 use selvedge_report::{
     ReplayJson, Style, TraceView, execution, page, plural, sources, status_text, to_text,
     violation, visible, width,
@@ -13,35 +11,53 @@ use selvedge_report::{
 
 use crate::args::ReplayArgs;
 use crate::exit::{self, Exit, Failure, complain};
+use crate::native;
 use crate::saved::Saved;
 use crate::screen::Screen;
-use crate::source::{self, Constants, Loaded};
+use crate::source::{self, Constants, Loaded, Source, Subject};
 
 /// Follows a schedule and shows what happens.
 pub(crate) fn run(args: &ReplayArgs, screen: &Screen) -> Result<Exit, Failure> {
     args.output.check()?;
+    if let Some(compiled) = native::Replayed::of(args)? {
+        return compiled.run(args, screen);
+    }
+    args.compiler.refuse()?;
     let Wanted { loaded, schedule, races } = load(args, screen)?;
+    let check = loaded.command("check");
+    show(&loaded, &schedule, races, &check, args, screen)
+}
+
+/// Follows a schedule, and shows what happens. `check` is the command that finds schedules.
+pub(crate) fn show<L: Subject>(
+    loaded: &L,
+    schedule: &Schedule,
+    races: bool,
+    check: &str,
+    args: &ReplayArgs,
+    screen: &Screen,
+) -> Result<Exit, Failure> {
     let mut system = loaded.system();
-    let replay = selvedge_core::replay(&mut system, &schedule).map_err(|error| {
+    let replay = selvedge_core::replay(&mut system, schedule).map_err(|error| {
         Failure::User(format!(
             "{error}\n  \
-             a schedule belongs to one program and its constants; find one: {}",
-            loaded.command("check")
+             a schedule belongs to one program and its constants; find one: {check}"
         ))
     })?;
     let races = if races { selvedge_explore::data_races(&system, &replay) } else { Vec::new() };
     let violations: Vec<&Violation> = replay.violations().chain(&races).collect();
-    let trace = TraceView::new(&replay, &violations, &loaded);
+    let trace = TraceView::new(&replay, &violations, loaded);
     let exit = if violations.is_empty() { Exit::Good } else { Exit::Violated };
-    let source = sources([&trace], &loaded);
-    let json = ReplayJson::new(&loaded.file, &loaded.constants, &trace, &source);
+    let source = sources([&trace], loaded);
+    let Source { file, constants, .. } = loaded.origin();
+    let json = ReplayJson::new(file, constants, &trace, &source);
     let written = args.output.write_page(|| page(&json));
     if args.output.page_is_printed() {
         screen.print(&page(&json))?;
     } else if args.output.json {
         screen.print(&to_text(&json))?;
     } else if args.step {
-        step_through(&loaded, &trace, screen)?;
+        step_through(loaded, &trace, screen)?;
     } else {
         let options = screen.text_options(args.output.full);
         let text = format!("{}\n{}", execution(&trace, &options), ending(&trace, screen));
@@ -123,7 +139,7 @@ fn ending(trace: &TraceView, screen: &Screen) -> String {
 }
 
 /// Shows one step at a time.
-fn step_through(loaded: &Loaded, trace: &TraceView, screen: &Screen) -> Result<(), Failure> {
+fn step_through<L: Subject>(loaded: &L, trace: &TraceView, screen: &Screen) -> Result<(), Failure> {
     let mut system = loaded.system();
     system.restart();
     let mut effect = Effect::default();
@@ -155,7 +171,7 @@ fn step_through(loaded: &Loaded, trace: &TraceView, screen: &Screen) -> Result<(
 }
 
 /// Returns a line for each existing thread: its next step.
-fn states(system: &selvedge_lang::Interpreter, screen: &Screen) -> String {
+fn states(system: &dyn Describe, screen: &Screen) -> String {
     let all = (0..system.thread_count()).map(ThreadId::new);
     let present: Vec<ThreadId> =
         all.filter(|&thread| system.status(thread) != Status::Absent).collect();
@@ -170,7 +186,7 @@ fn states(system: &selvedge_lang::Interpreter, screen: &Screen) -> String {
     out
 }
 
-fn state(system: &selvedge_lang::Interpreter, thread: ThreadId) -> String {
+fn state(system: &dyn Describe, thread: ThreadId) -> String {
     let status = system.status(thread);
     if matches!(status, Status::Finished | Status::Failed) {
         return status_text(status, "");

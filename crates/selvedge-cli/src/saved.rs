@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use selvedge_core::{Schedule, ViolationKind};
-use selvedge_report::{SourceView, TraceView, ViolationView, sources, to_text};
+use selvedge_report::{SourceView, TraceView, ViolationView, to_text};
 use serde::{Deserialize, Serialize};
 
 use crate::exit::{self, Failure};
 use crate::hash::hash;
 use crate::screen::Screen;
-use crate::source::{Constants, Loaded};
+use crate::source::{Constants, Source};
 
 /// What makes a file a saved trace.
 const FORMAT: &str = "selvedge-trace-1";
@@ -21,12 +21,20 @@ pub(crate) struct Saved {
     format: String,
     /// The program's file, as the user named it.
     pub(crate) file: String,
+    /// Further files of a compiled program, and flags for the compiler.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) more: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) flags: Vec<String>,
     /// A hash of its text.
     text_hash: String,
     /// The constants that the user set.
     pub(crate) constants: Constants,
     /// The schedule as text.
     schedule: String,
+    /// Variables on stacks that threads of a compiled program share.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) locals: String,
     /// Whether it leads to a data race, which is shown only with `--races`.
     pub(crate) races: bool,
     /// What it leads to.
@@ -45,16 +53,17 @@ struct WithExecution<'a> {
 /// Saves the first violation, if the user wants that and there is one.
 pub(crate) fn save(
     path: Option<&Path>,
-    loaded: &Loaded,
+    source: Source<'_>,
+    locals: &str,
     found: Option<&TraceView>,
+    texts: &[SourceView],
     screen: &Screen,
 ) -> Result<(), Failure> {
     match (path, found) {
         (None, _) => Ok(()),
         (Some(path), Some(trace)) => {
-            let saved = Saved::new(loaded, &trace.schedule, &trace.violations[0]);
-            let source = sources([trace], loaded);
-            let with_execution = WithExecution { saved, execution: trace, source: &source };
+            let saved = Saved::new(source, locals, &trace.schedule, &trace.violations[0]);
+            let with_execution = WithExecution { saved, execution: trace, source: texts };
             exit::write_file(path, "the trace", &to_text(&with_execution))
         }
         (Some(_), None) => {
@@ -65,13 +74,21 @@ pub(crate) fn save(
 }
 
 impl Saved {
-    fn new(loaded: &Loaded, schedule: &Schedule, violation: &ViolationView) -> Self {
+    fn new(
+        source: Source<'_>,
+        locals: &str,
+        schedule: &Schedule,
+        violation: &ViolationView,
+    ) -> Self {
         Self {
             format: FORMAT.to_owned(),
-            file: loaded.file.clone(),
-            text_hash: hash(&loaded.text),
-            constants: loaded.given.clone(),
+            file: source.file.to_owned(),
+            more: source.more.to_vec(),
+            flags: source.flags.to_vec(),
+            text_hash: hash(&source.text),
+            constants: source.given.clone(),
             schedule: schedule.to_string(),
+            locals: locals.to_owned(),
             races: violation.kind == ViolationKind::DataRace,
             message: violation.message.clone(),
         }

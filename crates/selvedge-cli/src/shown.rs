@@ -7,12 +7,15 @@ use crate::args::CheckArgs;
 use crate::exit::{self, Exit, Failure};
 use crate::saved;
 use crate::screen::Screen;
-use crate::source::Loaded;
+use crate::source::Source;
 
 /// The result of a check, and everything needed to show it.
 pub(crate) struct Shown<'a> {
     pub(crate) outcome: Outcome,
-    pub(crate) loaded: &'a Loaded,
+    /// What the program was loaded from.
+    pub(crate) source: Source<'a>,
+    /// What its schedules depend on besides.
+    pub(crate) locals: String,
     pub(crate) args: &'a CheckArgs,
     /// What a proof says in one line.
     pub(crate) verified: String,
@@ -37,7 +40,9 @@ impl Shown<'_> {
         let printed = screen.print(&text);
         let written = output.write_page(|| page(&self.outcome));
         let path = self.args.save_trace.as_deref();
-        let saved = saved::save(path, self.loaded, self.outcome.found.first(), screen);
+        let first = self.outcome.found.first();
+        let texts = &self.outcome.source;
+        let saved = saved::save(path, self.source, &self.locals, first, texts, screen);
         exit::after(self.outcome.verdict().into(), [printed, saved, written])
     }
 

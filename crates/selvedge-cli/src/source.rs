@@ -6,13 +6,16 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use selvedge_core::{Schedule, ViolationKind};
+use selvedge_core::{Describe, Report, Schedule, System, ViolationKind};
+use selvedge_explore::{Observer, Options, Sampling};
 use selvedge_lang::{Interpreter, ir};
 use selvedge_report::{ConstantJson, Origin};
 
 use crate::args::ProgramArgs;
 use crate::exit::{Failure, complain};
 use crate::hash::hash;
+use crate::named::{Named, Names};
+use crate::registry::Chosen;
 use crate::screen::Screen;
 
 /// A larger file is no program: a device, an archive.
@@ -20,6 +23,78 @@ const MOST_BYTES: u64 = 16 << 20;
 
 /// Values of constants, by name.
 pub(crate) type Constants = BTreeMap<String, ConstantJson>;
+
+/// A program that can be checked, whatever it is written in.
+pub(crate) trait Subject: Origin {
+    /// What runs it.
+    type System: Describe;
+
+    /// Returns a fresh system whose steps have texts.
+    fn system(&self) -> Self::System;
+
+    /// Explores it with an algorithm of the registry. The names of its threads go to `names`.
+    fn explore(
+        &self,
+        chosen: Chosen,
+        options: &Options,
+        names: Option<&Names>,
+        observer: &mut dyn Observer,
+    ) -> Report;
+
+    /// Runs some executions that are chosen at random.
+    fn sample(
+        &self,
+        sample: Sample,
+        options: &Options,
+        names: Option<&Names>,
+        observer: &mut dyn Observer,
+    ) -> Report;
+
+    /// Returns what is needed to load it again.
+    fn origin(&self) -> Source<'_>;
+
+    /// Returns what a schedule depends on besides the program.
+    fn locals(&self) -> String {
+        String::new()
+    }
+}
+
+/// Executions that are chosen at random.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Sample {
+    pub(crate) sampling: Sampling,
+    pub(crate) executions: u64,
+    pub(crate) seed: u64,
+}
+
+impl Sample {
+    /// Runs them on systems that `make` makes.
+    pub(crate) fn run<S: System>(
+        self,
+        make: &dyn Fn() -> S,
+        options: &Options,
+        observer: &mut dyn Observer,
+    ) -> Report {
+        let Self { sampling, executions, seed } = self;
+        selvedge_explore::sample(sampling, executions, seed, make, options, observer)
+    }
+}
+
+/// What a program is loaded from.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'a> {
+    /// The file as the user named it.
+    pub(crate) file: &'a str,
+    /// Its text; of several files one after the other.
+    pub(crate) text: &'a str,
+    /// The constants that the user set.
+    pub(crate) given: &'a Constants,
+    /// All constants, with the values that they have.
+    pub(crate) constants: &'a Constants,
+    /// Further files, and flags for the compiler.
+    pub(crate) more: &'a [String],
+    pub(crate) flags: &'a [String],
+}
 
 /// A program that can be run.
 pub(crate) struct Loaded {
@@ -40,6 +115,13 @@ impl Loaded {
     /// Reads and compiles. Warnings go to standard error.
     pub(crate) fn new(args: &ProgramArgs, screen: &Screen) -> Result<Self, Failure> {
         let file = args.file.to_string_lossy().into_owned();
+        if crate::native::is_compiled(&args.file) {
+            return Err(Failure::User(format!(
+                "{file} is not a model: this command does not apply to C programs\n  \
+                 check it: selvedge check {}",
+                shell_word(&file)
+            )));
+        }
         let text = read(&args.file)?;
         Self::compile(file, text, args.constants()?, screen)
     }
@@ -136,6 +218,39 @@ impl Loaded {
             command.push_str(&format!(" --const {name}={}", text(*value)));
         }
         command
+    }
+}
+
+impl Subject for Loaded {
+    type System = Interpreter;
+
+    fn system(&self) -> Interpreter {
+        self.system()
+    }
+
+    fn explore(
+        &self,
+        chosen: Chosen,
+        options: &Options,
+        names: Option<&Names>,
+        observer: &mut dyn Observer,
+    ) -> Report {
+        chosen.explore(&|| Named::new(self.system(), names), options, observer)
+    }
+
+    fn sample(
+        &self,
+        sample: Sample,
+        options: &Options,
+        names: Option<&Names>,
+        observer: &mut dyn Observer,
+    ) -> Report {
+        sample.run(&|| Named::new(self.system(), names), options, observer)
+    }
+
+    fn origin(&self) -> Source<'_> {
+        let Self { file, text, given, constants, .. } = self;
+        Source { file, text, given, constants, more: &[], flags: &[] }
     }
 }
 

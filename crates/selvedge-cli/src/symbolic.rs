@@ -21,7 +21,7 @@ use crate::exit::{self, Exit, Failure};
 use crate::screen::Screen;
 use crate::shown::Shown;
 use crate::so_far::{self, shown_in_any_case};
-use crate::source::Loaded;
+use crate::source::{Loaded, Subject as _};
 use crate::summary::scope;
 
 /// Checks a program symbolically and shows the result.
@@ -93,7 +93,8 @@ fn show(
             time,
         },
         advice: advice_on,
-        loaded,
+        source: loaded.origin(),
+        locals: String::new(),
         args,
     };
     shown.show(screen)

@@ -79,6 +79,14 @@ fn the_page_on_json_shows_real_output() {
     assert_eq!(json["tree"], shown, "{:#}", json["tree"]);
 }
 
+#[test]
+fn the_page_on_c_shows_real_output() {
+    let folder = Folder::new();
+    copy_tree(&root().join("programs"), &folder.path().join("programs"));
+    let page = shows_real_output("docs/c.md", &folder);
+    assert!(page.matches("```console").count() >= 3, "the page shows commands");
+}
+
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }

@@ -1,6 +1,7 @@
 //! The tests of this crate, in one program: what they share is compiled once.
 
 mod bench;
+mod c;
 mod check;
 mod common;
 mod compare;

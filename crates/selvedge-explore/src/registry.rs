@@ -3,6 +3,8 @@
 //! [`Algorithm`] names those of this crate. Others come from elsewhere: whatever implements [`Explorer`] can be added to a
 //! [`Registry`], which is what the command line chooses from. `examples/outside-explorer` is one.
 
+use std::sync::Arc;
+
 pub use selvedge_core::Covers;
 use selvedge_core::{Report, System};
 
@@ -64,6 +66,22 @@ impl<S: System, E: Explorer> ExplorerOf<S> for E {
         observer: &mut dyn Observer,
     ) -> Report {
         Explorer::explore(self, make, options, observer)
+    }
+}
+
+/// One explorer can be in several registries.
+impl<E: Explorer> Explorer for Arc<E> {
+    fn info(&self) -> Info {
+        Explorer::info(&**self)
+    }
+
+    fn explore<S: System>(
+        &self,
+        make: &dyn Fn() -> S,
+        options: &Options,
+        observer: &mut dyn Observer,
+    ) -> Report {
+        Explorer::explore(&**self, make, options, observer)
     }
 }
 

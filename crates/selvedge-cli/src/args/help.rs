@@ -52,6 +52,8 @@ Examples:
   selvedge check queue.sel -a parsimonious --jobs 4   with four threads: the same result, sooner
   selvedge check queue.sel -a parsimonious --checkpoint queue.ckpt   may be ended and resumed
   selvedge check queue.sel --sample 10000 --pct 3   sample a program that is too large to explore
+  selvedge check queue.c                        a C program, compiled by cc
+  selvedge check main.c queue.c -- -DN=3 -lm    several files, and flags for the compiler
   selvedge check queue.sel --symbolic           all executions as one formula, loops unrolled
   selvedge check queue.sel --symbolic mat --stats   another encoding, with its sizes
   selvedge check queue.sel --json               for machines; see docs/json.md

@@ -1,0 +1,49 @@
+//! Options for programs that are compiled.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::CheckArgs;
+use crate::exit::Failure;
+
+/// How a C program is compiled.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct CompilerArgs {
+    /// Further files of a C program
+    #[arg(value_name = "MORE")]
+    pub(crate) more: Vec<PathBuf>,
+
+    /// The C compiler [default: CC in the environment, or cc]
+    #[arg(long, value_name = "COMMAND", help_heading = "C programs")]
+    pub(crate) cc: Option<String>,
+
+    /// Flags for the C compiler, such as -Iinclude -DN=3 -lm; behind a second `--` the arguments of the program
+    #[arg(last = true, value_name = "FLAGS")]
+    pub(crate) flags: Vec<String>,
+}
+
+impl CompilerArgs {
+    /// Returns an error if an option for C programs is used with another program.
+    pub(crate) fn refuse(&self) -> Result<(), Failure> {
+        let given = match (self.more.first(), &self.cc, self.flags.first()) {
+            (Some(file), ..) => format!("a second file ({})", file.display()),
+            (None, Some(_), _) => "--cc".to_owned(),
+            (None, None, Some(flag)) => format!("the flag {flag}"),
+            (None, None, None) => return Ok(()),
+        };
+        Err(Failure::User(format!("{given} only applies to C programs\n  leave it out")))
+    }
+}
+
+impl CheckArgs {
+    /// Returns an error if an option for C programs is used with another program.
+    pub(crate) fn refuse_compiled_options(&self) -> Result<(), Failure> {
+        if self.no_races {
+            return Err(Failure::User(
+                "--no-races only applies to C programs\n  leave it out".to_owned(),
+            ));
+        }
+        self.compiler.refuse()
+    }
+}

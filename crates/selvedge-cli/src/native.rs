@@ -1,0 +1,396 @@
+//! C programs: compiled, and run in a process of their own.
+//!
+//! This process compiles and then waits. Another one, the *worker*, is the same command again; it finds the module in a
+//! folder that the environment names, searches, and shows the result. If the program ends the worker, this process says
+//! so, with the schedule that led there.
+
+mod program;
+
+use std::ffi::OsStr;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use selvedge_core::{Covers, Inconclusive, Report, Schedule, Violation, ViolationKind};
+use selvedge_explore::Equivalence;
+use selvedge_native::{Built, Sources, Unbuilt};
+use selvedge_report::{Outcome, TraceView, ViolationView};
+
+use crate::advice::advice;
+use crate::args::{CheckArgs, CompilerArgs, ReplayArgs};
+use crate::check::{self, Method, Search};
+use crate::exit::{Exit, Failure, complain};
+use crate::replay;
+use crate::saved::Saved;
+use crate::screen::Screen;
+use crate::shown::Shown;
+use crate::source::shell_word;
+
+use program::{Compiled, Files};
+
+/// Names the folder of the module to a worker.
+const FOLDER: &str = "SELVEDGE_MODULE";
+
+/// Returns whether a file is one for a compiler.
+pub(crate) fn is_compiled(file: &Path) -> bool {
+    let is_one = |extension: &OsStr| {
+        ["c", "i", "cc", "cpp", "cxx", "C", "so"].iter().any(|known| *known == extension)
+    };
+    file.extension().is_some_and(is_one)
+}
+
+/// Checks a C program.
+pub(crate) fn check(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
+    check::check_output_options(args)?;
+    refuse_options(args)?;
+    let files = Files::new(&args.program.file, &args.compiler)?;
+    let quasi = args.quasi.options(args.algorithm)?;
+    let method = Method::new(args.algorithm, quasi, &args.sampling);
+    let Some(folder) = std::env::var_os(FOLDER) else {
+        let supervisor = Supervisor { files: &files, compiler: &args.compiler };
+        return supervisor.check(args, method, screen);
+    };
+    let guard = args.limits.guard();
+    // Races are undefined behaviour in C, so they are looked for wherever that is possible.
+    let probe = check::options(args, &method, quasi, args.races, guard.budget())?;
+    let races = args.races || (!args.no_races && method.covers(&probe).data_races);
+    let options = check::options(args, &method, quasi, races, guard.budget())?;
+    let covers = method.covers(&options);
+    let loaded = Compiled::load(files, Path::new(&folder))?;
+    let facts = loaded.facts();
+    let search =
+        Search { loaded: &loaded, args, method, covers, races, facts, budget: guard.budget() };
+    search.run(&options, screen)
+}
+
+/// What needs the text of a model does not apply.
+fn refuse_options(args: &CheckArgs) -> Result<(), Failure> {
+    let refuse = |option: &str, why: &str| {
+        Err(Failure::User(format!("{option} does not apply to C programs: {why}\n  leave it out")))
+    };
+    if args.symbolic.scheme.is_some() {
+        return refuse("--symbolic", "there is no formula for compiled code");
+    }
+    if args.work.checkpoint.is_some() {
+        return refuse("--checkpoint", "what is left of their search cannot be kept yet");
+    }
+    if args.work.jobs.jobs()?.get() > 1 {
+        return refuse("--jobs", "they are explored by one process");
+    }
+    if !args.program.constants()?.is_empty() {
+        return refuse("--const", "constants of C are set by the compiler: -- -DN=3");
+    }
+    if args.constraints.is_some() || args.check_constraints {
+        return refuse(
+            "--constraints",
+            "independence constraints are about atomic blocks of models",
+        );
+    }
+    let needs_states = args.algorithm.info().equivalence == Equivalence::State;
+    if args.sampling.sample.is_none() && needs_states {
+        let name = args.algorithm.info().name;
+        return Err(Failure::User(format!(
+            "--algorithm {name} does not apply to C programs: it asks whether steps commute in a state, which \
+             compiled code cannot tell\n  use another one: optimal, parsimonious, source, data-centric"
+        )));
+    }
+    Ok(())
+}
+
+/// A schedule of a C program, to be replayed.
+pub(crate) struct Replayed {
+    files: Files,
+    schedule: Schedule,
+    races: bool,
+    /// Variables on stacks that threads share.
+    locals: Vec<(usize, usize)>,
+}
+
+impl Replayed {
+    /// Returns what the arguments ask for, if it is a C program.
+    pub(crate) fn of(args: &ReplayArgs) -> Result<Option<Self>, Failure> {
+        if let Some(path) = &args.trace {
+            let saved = Saved::read(path)?;
+            let file = args.file.clone().unwrap_or_else(|| PathBuf::from(&saved.file));
+            if !is_compiled(&file) {
+                return Ok(None);
+            }
+            let mut compiler = args.compiler.clone();
+            compiler.more.extend(saved.more.iter().map(PathBuf::from));
+            compiler.flags.extend(saved.flags.iter().cloned());
+            let files = Files::new(&file, &compiler)?;
+            if !saved.belongs_to(&files.text) && std::env::var_os(FOLDER).is_none() {
+                complain(&format!(
+                    "warning: {} has changed since the trace was saved: the schedule may lead to another execution\n",
+                    file.display()
+                ));
+            }
+            let races = args.races || saved.races;
+            let locals = program::locals(&saved.locals)?;
+            return Ok(Some(Self { files, schedule: saved.schedule()?, races, locals }));
+        }
+        match (&args.file, &args.schedule) {
+            (Some(file), Some(schedule)) if is_compiled(file) => {
+                let files = Files::new(file, &args.compiler)?;
+                let locals = program::locals(args.locals.as_deref().unwrap_or_default())?;
+                let (schedule, races) = (schedule.clone(), args.races);
+                Ok(Some(Self { files, schedule, races, locals }))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Shows the execution, and what the program wrote.
+    pub(crate) fn run(self, args: &ReplayArgs, screen: &Screen) -> Result<Exit, Failure> {
+        let Some(folder) = std::env::var_os(FOLDER) else {
+            let supervisor = Supervisor { files: &self.files, compiler: &args.compiler };
+            return supervisor.replay(screen);
+        };
+        let check = self.files.command("check");
+        let loaded = Compiled::load(self.files, Path::new(&folder))?;
+        loaded.warm_up(&self.schedule, &self.locals);
+        let exit = replay::show(&loaded, &self.schedule, self.races, &check, args, screen)?;
+        let output = loaded.output(&self.schedule);
+        if !args.output.json && !output.is_empty() {
+            let end = if output.ends_with('\n') { "" } else { "\n" };
+            screen.print(&format!("\noutput of the program:\n{output}{end}"))?;
+        }
+        Ok(exit)
+    }
+}
+
+/// The process that compiles and waits.
+struct Supervisor<'a> {
+    files: &'a Files,
+    compiler: &'a CompilerArgs,
+}
+
+/// A folder that is removed in the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Result<Self, Failure> {
+        let name = format!("selvedge-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).map_err(|error| {
+            Failure::User(format!(
+                "{} cannot be written: {error}\n  choose another folder for temporary files: TMPDIR",
+                path.display()
+            ))
+        })?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Supervisor<'_> {
+    fn build(&self, folder: &Folder) -> Result<Built, Failure> {
+        let compiler = self.compiler.cc.clone().or_else(|| std::env::var("CC").ok());
+        let sources = Sources {
+            compiler: compiler.filter(|name| !name.is_empty()).unwrap_or_else(|| "cc".to_owned()),
+            files: self.files.paths(),
+            flags: self.files.flags().to_vec(),
+            folder: folder.0.clone(),
+            cache: cache(),
+        };
+        let built = sources.build().map_err(|error| match error {
+            Unbuilt::Refused(reason) => Failure::User(reason),
+            Unbuilt::Rejected(said) => Failure::Rendered(said),
+        })?;
+        complain(&built.warnings);
+        program::write(&folder.0, &built)?;
+        Ok(built)
+    }
+
+    /// Runs the same command again, as a worker.
+    fn work(&self, folder: &Folder) -> Result<ExitStatus, Failure> {
+        self.run(folder, Command::new(own_name()?).args(std::env::args_os().skip(1)))
+    }
+
+    fn run(&self, folder: &Folder, command: &mut Command) -> Result<ExitStatus, Failure> {
+        selvedge_native::supervise(command.env(FOLDER, &folder.0))
+            .map_err(|error| Failure::User(format!("a second process cannot be started: {error}")))
+    }
+
+    fn check(&self, args: &CheckArgs, method: Method, screen: &Screen) -> Result<Exit, Failure> {
+        let folder = Folder::new()?;
+        self.build(&folder)?;
+        let status = self.work(&folder)?;
+        let Some(signal) = status.signal() else { return exit_of(status) };
+        let schedule = program::recorded(&folder.0);
+        let again = match &schedule {
+            Some(schedule) if signal != libc_kill() => {
+                self.is_ended_again(&folder, schedule, signal)?
+            }
+            _ => false,
+        };
+        let mut report = Report::default();
+        let mut found = Vec::new();
+        match (again, schedule) {
+            (true, Some(schedule)) => {
+                let message =
+                    format!("the program crashed the process that runs it ({})", name_of(signal));
+                let violation = Violation {
+                    kind: ViolationKind::Crash,
+                    message: message.clone(),
+                    places: Vec::new(),
+                    notes: vec!["the last step of the schedule leads there".to_owned()],
+                    thread: None,
+                };
+                found.push(self.crash(&violation, &schedule));
+                report.violations.push((violation, schedule));
+            }
+            (_, schedule) => {
+                let schedule = schedule.map_or(String::new(), |schedule| {
+                    format!("; it ran this schedule: {schedule}")
+                });
+                report.note(Inconclusive::GaveUp(format!(
+                    "the process that runs the program was ended by {}{schedule}",
+                    name_of(signal)
+                )));
+            }
+        }
+        let shown = Shown {
+            verified: String::new(),
+            summary: String::new(),
+            statistics: None,
+            outcome: Outcome {
+                file: self.files.name().to_owned(),
+                constants: Default::default(),
+                method: method.reported(),
+                covers: Covers { assertions: true, deadlocks: true, data_races: !args.no_races },
+                report,
+                found,
+                source: Vec::new(),
+                tree: None,
+                time: Duration::ZERO,
+            },
+            source: self.files.source(),
+            locals: String::new(),
+            args,
+            advice,
+        };
+        shown.show(screen)
+    }
+
+    /// Whether a schedule ends a second worker by the same signal.
+    fn is_ended_again(
+        &self,
+        folder: &Folder,
+        schedule: &Schedule,
+        signal: i32,
+    ) -> Result<bool, Failure> {
+        let mut command = Command::new(own_name()?);
+        command.arg("replay").args(self.files.paths());
+        command.arg("--schedule").arg(schedule.to_string()).arg("--").args(self.files.all_flags());
+        command.stdout(Stdio::null()).stderr(Stdio::null()).stdin(Stdio::null());
+        Ok(self.run(folder, &mut command)?.signal() == Some(signal))
+    }
+
+    fn crash(&self, violation: &Violation, schedule: &Schedule) -> TraceView {
+        let command = self.files.command("replay");
+        TraceView {
+            threads: Vec::new(),
+            steps: Vec::new(),
+            initial: Vec::new(),
+            waiting: Vec::new(),
+            ending: None,
+            violations: vec![ViolationView {
+                kind: violation.kind,
+                message: violation.message.clone(),
+                places: Vec::new(),
+                notes: violation.notes.clone(),
+                thread: None,
+                race: None,
+                replay: program::with_schedule(&command, schedule, violation.kind, &[]),
+            }],
+            schedule: schedule.clone(),
+            calls: None,
+        }
+    }
+
+    fn replay(&self, screen: &Screen) -> Result<Exit, Failure> {
+        let folder = Folder::new()?;
+        self.build(&folder)?;
+        let status = self.work(&folder)?;
+        match status.signal() {
+            None => exit_of(status),
+            Some(signal) => {
+                screen.print(&format!(
+                    "violated: the program crashed the process that runs it ({})\n",
+                    name_of(signal)
+                ))?;
+                Ok(Exit::Violated)
+            }
+        }
+    }
+}
+
+/// Returns this program.
+fn own_name() -> Result<PathBuf, Failure> {
+    std::env::current_exe()
+        .map_err(|error| Failure::Internal(format!("this program is not known by name: {error}")))
+}
+
+/// A worker has shown everything.
+fn exit_of(status: ExitStatus) -> Result<Exit, Failure> {
+    match status.code() {
+        Some(0) => Ok(Exit::Good),
+        Some(1) => Ok(Exit::Violated),
+        Some(3) => Ok(Exit::Inconclusive),
+        // It said why.
+        _ => Err(Failure::Rendered(String::new())),
+    }
+}
+
+/// The signal that no process handles.
+fn libc_kill() -> i32 {
+    9
+}
+
+fn name_of(signal: i32) -> String {
+    let name = match signal {
+        4 => "SIGILL",
+        6 => "SIGABRT",
+        7 => "SIGBUS",
+        8 => "SIGFPE",
+        9 => "SIGKILL",
+        11 => "SIGSEGV",
+        15 => "SIGTERM",
+        _ => return format!("signal {signal}"),
+    };
+    format!("signal {signal}, {name}")
+}
+
+/// Returns a folder for what can be made again.
+fn cache() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let home = || Some(PathBuf::from(set("HOME")?).join(".cache"));
+    let base = set("XDG_CACHE_HOME").map(PathBuf::from).or_else(home);
+    Some(base.unwrap_or_else(std::env::temp_dir).join("selvedge"))
+}
+
+/// Returns flags as they are typed behind `--`.
+fn typed(flags: &[String]) -> String {
+    let words: Vec<String> = flags
+        .iter()
+        .map(|flag| if flag == "--" { flag.clone() } else { shell_flag(flag) })
+        .collect();
+    words.join(" ")
+}
+
+fn shell_flag(flag: &str) -> String {
+    // A flag may begin with a hyphen, unlike the name of a file.
+    match flag.strip_prefix('-') {
+        Some(rest) if shell_word(&format!("x{rest}")) == format!("x{rest}") => flag.to_owned(),
+        Some(_) => format!("'{}'", flag.replace('\'', r"'\''")),
+        None => shell_word(flag),
+    }
+}

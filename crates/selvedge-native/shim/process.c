@@ -1,0 +1,195 @@
+/* The process: ends, output, time and chance, and what cannot be checked. */
+
+#include "shim.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/time.h>
+#include <time.h>
+
+/* Ends. What a program calls to say that it failed. */
+
+enum { FAIL_ASSERT = 0, FAIL_ABORT = 1, FAIL_ERROR = 2 };
+
+void __wrap___assert_fail(const char *text, const char *file, unsigned line, const char *function) {
+    (void)function;
+    OP(OP_FAIL, FAIL_ASSERT, text, file, line);
+    __builtin_trap();
+}
+void __wrap_abort(void) { OP(OP_FAIL, FAIL_ABORT, 0, 0, 0); __builtin_trap(); }
+__attribute__((weak)) void reach_error(void) { OP(OP_FAIL, FAIL_ERROR, "reach_error", 0, 0); }
+__attribute__((weak)) void __VERIFIER_error(void) { OP(OP_FAIL, FAIL_ERROR, "__VERIFIER_error", 0, 0); }
+
+void __wrap_exit(int code) { OP(OP_EXIT, code, 0, 0, 0); __builtin_trap(); }
+void __wrap__exit(int code) { OP(OP_EXIT, code, 0, 0, 0); __builtin_trap(); }
+void __wrap__Exit(int code) { OP(OP_EXIT, code, 0, 0, 0); __builtin_trap(); }
+void __wrap_quick_exit(int code) { OP(OP_EXIT, code, 0, 0, 0); __builtin_trap(); }
+int __wrap_atexit(void (*function)(void)) { (void)function; return 0; }
+
+/* What verification tasks call. */
+
+__attribute__((weak)) void __VERIFIER_assume(int holds) { if (!holds) OP(OP_ASSUME, 0, 0, 0, 0); }
+__attribute__((weak)) void assume_abort_if_not(int holds) { if (!holds) OP(OP_ASSUME, 0, 0, 0, 0); }
+
+static char atomic_section[40];
+__attribute__((weak)) void __VERIFIER_atomic_begin(void) { OP(OP_MUTEX_LOCK, atomic_section, sizeof atomic_section, 1, 0); }
+__attribute__((weak)) void __VERIFIER_atomic_end(void) { OP(OP_MUTEX_UNLOCK, atomic_section, sizeof atomic_section, 1, 0); }
+
+__attribute__((weak)) _Bool __VERIFIER_nondet_bool(void) { return OP(OP_CHOOSE, 2, 0, 0, 0); }
+#define NONDET(name, type) \
+    __attribute__((weak)) type __VERIFIER_nondet_##name(void) { return (type)(int64_t)OP(OP_NONDET, #name, 0, 0, 0); }
+NONDET(char, char)
+NONDET(uchar, unsigned char)
+NONDET(short, short)
+NONDET(ushort, unsigned short)
+NONDET(int, int)
+NONDET(uint, unsigned)
+NONDET(unsigned, unsigned)
+NONDET(long, long)
+NONDET(ulong, unsigned long)
+NONDET(longlong, long long)
+NONDET(ulonglong, unsigned long long)
+NONDET(size_t, size_t)
+
+/* Output is shown by replays alone. */
+
+int __real_vsnprintf(char *to, size_t size, const char *format, va_list arguments);
+size_t __real_strlen(const char *text);
+
+#define OUTPUT(text, size) OP(OP_OUTPUT, text, size, 0, 0)
+
+static int shown(const char *format, va_list arguments) {
+    char text[1024];
+    int size = __real_vsnprintf(text, sizeof text, format, arguments);
+    if (size > 0) OUTPUT(text, (size_t)size < sizeof text ? (size_t)size : sizeof text - 1);
+    return size;
+}
+int __wrap_printf(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int size = shown(format, arguments);
+    va_end(arguments);
+    return size;
+}
+int __wrap_fprintf(FILE *file, const char *format, ...) {
+    (void)file;
+    va_list arguments;
+    va_start(arguments, format);
+    int size = shown(format, arguments);
+    va_end(arguments);
+    return size;
+}
+int __wrap_vprintf(const char *format, va_list arguments) { return shown(format, arguments); }
+int __wrap_vfprintf(FILE *file, const char *format, va_list arguments) { (void)file; return shown(format, arguments); }
+int __wrap_puts(const char *text) {
+    OUTPUT(text, __real_strlen(text));
+    OUTPUT("\n", 1);
+    return 1;
+}
+int __wrap_fputs(const char *text, FILE *file) { (void)file; OUTPUT(text, __real_strlen(text)); return 1; }
+int __wrap_putchar(int letter) { char text = letter; OUTPUT(&text, 1); return letter; }
+int __wrap_fputc(int letter, FILE *file) { (void)file; char text = letter; OUTPUT(&text, 1); return letter; }
+int __wrap_putc(int letter, FILE *file) { (void)file; char text = letter; OUTPUT(&text, 1); return letter; }
+size_t __wrap_fwrite(const void *from, size_t size, size_t count, FILE *file) {
+    (void)file;
+    OUTPUT(from, size * count);
+    return count;
+}
+long __wrap_write(int file, const void *from, size_t size) {
+    if (file != 1 && file != 2) OP(OP_REFUSE, "write", 0, 0, 0);
+    OUTPUT(from, size);
+    return (long)size;
+}
+void __wrap_perror(const char *text) { OUTPUT(text, __real_strlen(text)); OUTPUT("\n", 1); }
+int __wrap_fflush(FILE *file) { (void)file; return 0; }
+int __wrap_setvbuf(FILE *file, char *buffer, int mode, size_t size) { (void)file, (void)buffer, (void)mode, (void)size; return 0; }
+void __wrap_setbuf(FILE *file, char *buffer) { (void)file, (void)buffer; }
+
+/* Time and chance: the same in every execution, and independent for each thread. */
+
+time_t __wrap_time(time_t *result) {
+    time_t now = 1000000000 + (time_t)(OP(OP_CLOCK, 0, 0, 0, 0) / 1000000);
+    if (result) *result = now;
+    return now;
+}
+int __wrap_clock_gettime(clockid_t clock, struct timespec *time) {
+    (void)clock;
+    u64 now = OP(OP_CLOCK, 0, 0, 0, 0);
+    time->tv_sec = 1000000000 + (time_t)(now / 1000000);
+    time->tv_nsec = (long)(now % 1000000) * 1000;
+    return 0;
+}
+int __wrap_gettimeofday(struct timeval *time, void *zone) {
+    (void)zone;
+    u64 now = OP(OP_CLOCK, 0, 0, 0, 0);
+    time->tv_sec = 1000000000 + (time_t)(now / 1000000);
+    time->tv_usec = (long)(now % 1000000);
+    return 0;
+}
+int __wrap_timespec_get(struct timespec *time, int base) { __wrap_clock_gettime(0, time); return base; }
+clock_t __wrap_clock(void) { return (clock_t)OP(OP_CLOCK, 0, 0, 0, 0); }
+int __wrap_rand(void) { return (int)(OP(OP_RANDOM, 0, 0, 0, 0) & 0x7fffffff); }
+int __wrap_rand_r(unsigned *seed) { (void)seed; return (int)(OP(OP_RANDOM, 0, 0, 0, 0) & 0x7fffffff); }
+long __wrap_random(void) { return (long)(OP(OP_RANDOM, 0, 0, 0, 0) & 0x7fffffff); }
+void __wrap_srand(unsigned seed) { (void)seed; }
+void __wrap_srandom(unsigned seed) { (void)seed; }
+int __wrap_getpid(void) { return 4242; }
+long __wrap_gettid(void) { return 4242 + (long)OP(OP_SELF, 0, 0, 0, 0); }
+
+/* What would wait for the world outside, start processes, or change what a thread does behind the checker's back. */
+
+#define REFUSED(name) \
+    long __wrap_##name(void) { OP(OP_REFUSE, #name, 0, 0, 0); __builtin_trap(); }
+
+REFUSED(read)
+REFUSED(recv)
+REFUSED(send)
+REFUSED(socket)
+REFUSED(accept)
+REFUSED(connect)
+REFUSED(poll)
+REFUSED(select)
+REFUSED(epoll_wait)
+REFUSED(pause)
+REFUSED(fork)
+REFUSED(vfork)
+REFUSED(execve)
+REFUSED(execv)
+REFUSED(execvp)
+REFUSED(execl)
+REFUSED(execlp)
+REFUSED(system)
+REFUSED(popen)
+REFUSED(wait)
+REFUSED(waitpid)
+REFUSED(sigaction)
+REFUSED(signal)
+REFUSED(sigwait)
+REFUSED(kill)
+REFUSED(raise)
+REFUSED(pthread_kill)
+REFUSED(pthread_cancel)
+REFUSED(__pthread_register_cancel)
+REFUSED(pthread_atfork)
+REFUSED(mmap)
+REFUSED(munmap)
+REFUSED(brk)
+REFUSED(sbrk)
+REFUSED(shm_open)
+REFUSED(sem_open)
+REFUSED(dlopen)
+REFUSED(syscall)
+REFUSED(fopen)
+REFUSED(open)
+REFUSED(creat)
+REFUSED(unlink)
+REFUSED(rename)
+REFUSED(flock)
+REFUSED(msgrcv)
+REFUSED(scanf)
+REFUSED(fgets)
+REFUSED(getchar)
+REFUSED(getline)
+REFUSED(alarm)
+REFUSED(setitimer)

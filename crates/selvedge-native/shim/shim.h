@@ -1,0 +1,114 @@
+/* What the parts of the shim share: the table that the checker fills, and the codes of operations.
+
+   The shim is linked into every module. It has no state of its own but for what lies in the module's image, which the
+   checker restores, and it touches nothing shared outside of an announced operation. */
+
+#ifndef SELVEDGE_SHIM_H
+#define SELVEDGE_SHIM_H
+
+#define _GNU_SOURCE
+#include <stddef.h>
+#include <stdint.h>
+
+typedef uint64_t u64;
+
+/* The checker's functions. They are null while static constructors run, which are sequential. */
+struct selvedge_table {
+    /* An operation other than an access to memory: its code, where it is, the frame that calls it, its arguments. */
+    u64 (*op)(u64 code, void *pc, void *frame, u64 a, u64 b, u64 c, u64 d);
+    /* An access to `size` bytes: how is one of the ACCESS codes. */
+    void (*access)(u64 address, u64 size, u64 how, void *pc, void *frame);
+};
+
+extern struct selvedge_table selvedge_table;
+
+/* How memory is accessed. The checker has the same numbers, and a test compares them. */
+enum {
+    ACCESS_READ = 0,
+    ACCESS_WRITE = 1,
+    ACCESS_VOLATILE_READ = 2,
+    ACCESS_VOLATILE_WRITE = 3,
+    ACCESS_LOAD = 4,
+    ACCESS_STORE = 5,
+    ACCESS_UPDATE = 6,
+    ACCESS_WEAK_LOAD = 7,
+    ACCESS_WEAK_STORE = 8,
+    ACCESS_WEAK_UPDATE = 9,
+};
+
+/* Operations. */
+enum {
+    OP_COMPARE = 1,
+    OP_CREATE = 2,
+    OP_JOIN = 3,
+    OP_TRY_JOIN = 4,
+    OP_TIMED_JOIN = 5,
+    OP_DETACH = 6,
+    OP_EXIT_THREAD = 7,
+    OP_SELF = 8,
+    OP_NAME = 9,
+    OP_MUTEX_INIT = 10,
+    OP_MUTEX_DESTROY = 11,
+    OP_MUTEX_LOCK = 12,
+    OP_MUTEX_TRY = 13,
+    OP_MUTEX_TIMED = 14,
+    OP_MUTEX_UNLOCK = 15,
+    OP_COND_INIT = 16,
+    OP_COND_DESTROY = 17,
+    OP_COND_WAIT = 18,
+    OP_COND_TIMED = 19,
+    OP_COND_SIGNAL = 20,
+    OP_COND_BROADCAST = 21,
+    OP_RW_INIT = 22,
+    OP_RW_DESTROY = 23,
+    OP_RW_READ = 24,
+    OP_RW_WRITE = 25,
+    OP_RW_TRY_READ = 26,
+    OP_RW_TRY_WRITE = 27,
+    OP_RW_TIMED_READ = 28,
+    OP_RW_TIMED_WRITE = 29,
+    OP_RW_UNLOCK = 30,
+    OP_SEM_INIT = 31,
+    OP_SEM_DESTROY = 32,
+    OP_SEM_WAIT = 33,
+    OP_SEM_TRY = 34,
+    OP_SEM_TIMED = 35,
+    OP_SEM_POST = 36,
+    OP_SEM_VALUE = 37,
+    OP_BARRIER_INIT = 38,
+    OP_BARRIER_DESTROY = 39,
+    OP_BARRIER_WAIT = 40,
+    OP_ONCE = 41,
+    OP_KEY_CREATE = 42,
+    OP_KEY_DELETE = 43,
+    OP_KEY_SET = 44,
+    OP_KEY_GET = 45,
+    OP_MALLOC = 46,
+    OP_FREE = 47,
+    OP_REALLOC = 48,
+    OP_USABLE = 49,
+    OP_FAIL = 50,
+    OP_EXIT = 51,
+    OP_ASSUME = 52,
+    OP_CHOOSE = 53,
+    OP_NONDET = 54,
+    OP_OUTPUT = 55,
+    OP_REFUSE = 56,
+    OP_TLS = 57,
+    OP_CLOCK = 58,
+    OP_RANDOM = 59,
+};
+
+/* Callee-saved registers are pushed right below the frame: the checker compares them to see whether a loop
+   comes back to the same state. */
+#define FRAME (__builtin_unwind_init(), __builtin_frame_address(0))
+#define PC __builtin_return_address(0)
+#define IS_CHECKED (selvedge_table.op != 0)
+#define OP(code, a, b, c, d) \
+    (IS_CHECKED ? selvedge_table.op((code), PC, FRAME, (u64)(a), (u64)(b), (u64)(c), (u64)(d)) : 0)
+#define ACCESS(address, size, how) \
+    do { \
+        if (IS_CHECKED) selvedge_table.access((u64)(address), (u64)(size), (how), PC, FRAME); \
+    } while (0)
+
+#endif

@@ -1,0 +1,246 @@
+//! What an operation touches, when it can run, and in how many ways. Nothing here changes the state.
+
+use selvedge_core::{Effect, Flexibility, Mode, Order};
+
+use crate::machine::{Machine, Mutex, Once, State};
+use crate::objects::Object;
+use crate::op::{Kind, Op};
+use crate::spin::{Look, Looks, content};
+
+impl Machine {
+    pub(crate) fn mutex(&self, address: usize) -> Mutex {
+        self.synchronisation.mutexes.get(&address).copied().unwrap_or_default()
+    }
+
+    fn waiters(&self, cond: usize) -> &[usize] {
+        self.synchronisation.conds.get(&cond).map_or(&[], Vec::as_slice)
+    }
+
+    pub(crate) fn count(&self, semaphore: usize) -> u64 {
+        self.synchronisation.semaphores.get(&semaphore).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn once(&self, address: usize) -> Once {
+        self.synchronisation.onces.get(&address).copied().unwrap_or_default()
+    }
+
+    /// Returns whether a thread can take a reader-writer lock now.
+    pub(crate) fn is_takeable(&self, lock: usize, write: bool) -> bool {
+        let Some(lock) = self.synchronisation.rwlocks.get(&lock) else { return true };
+        lock.writer.is_none() && (!write || lock.readers.is_empty())
+    }
+
+    /// Returns the threads that a signal wakes.
+    pub(crate) fn woken(&self, cond: usize, all: bool, choice: u32) -> Vec<usize> {
+        let waiters = self.waiters(cond);
+        match all {
+            true => waiters.to_vec(),
+            false => waiters.get(choice as usize).copied().into_iter().collect(),
+        }
+    }
+
+    /// Returns whether something that a thread saw differs now.
+    fn has_changed(&self, look: &Look) -> bool {
+        self.value(look.what) != look.value
+    }
+
+    /// Returns what a look finds now.
+    pub(crate) fn value(&self, what: Looks) -> u64 {
+        match what {
+            Looks::Memory { address, size } => content(address, size),
+            Looks::Mutex(address) => self.mutex(address).owner.map_or(0, |owner| owner as u64 + 1),
+        }
+    }
+
+    /// Returns whether a compare-exchange finds what it wants.
+    pub(crate) fn finds(address: usize, size: usize, wanted: usize) -> bool {
+        // SAFETY: the address was touched when it was announced, and `wanted` is on the stack of the thread.
+        unsafe {
+            let at = |address: usize| std::slice::from_raw_parts(address as *const u8, size);
+            at(address) == at(wanted)
+        }
+    }
+
+    /// Returns whether a thread that is ready can take its next step.
+    #[inline]
+    pub(crate) fn is_enabled(&self, me: usize) -> bool {
+        let thread = &self.threads[me];
+        match thread.op {
+            Op::Join { target, .. } => self.threads[target].state == State::Finished,
+            Op::Lock { address, kind, .. } => match self.mutex(address).owner {
+                None => true,
+                Some(owner) => owner == me && kind != Kind::Normal,
+            },
+            Op::Reacquire { mutex, .. } => self.mutex(mutex).owner.is_none(),
+            Op::RwLock { address, write, .. } => self.is_takeable(address, write),
+            Op::Down { address, .. } => self.count(address) > 0,
+            Op::Pass { address, round, .. } => {
+                let barrier = self.synchronisation.barriers.get(&address);
+                barrier.is_none_or(|barrier| barrier.round != round)
+            }
+            Op::Once { address } => self.once(address) != Once::Running,
+            Op::Spin => thread.turn.iter().any(|look| self.has_changed(look)),
+            _ => true,
+        }
+    }
+
+    /// Returns in how many ways a thread that can run can do so.
+    #[inline]
+    pub(crate) fn choices(&self, me: usize) -> u32 {
+        match self.threads[me].op {
+            Op::Signal { cond, all: false } => self.waiters(cond).len().max(1) as u32,
+            Op::Choose { most } => most,
+            _ => 1,
+        }
+    }
+
+    /// Says what the pending step of a thread would do.
+    pub(crate) fn effect(&self, me: usize, choice: u32, effect: &mut Effect) {
+        effect.clear();
+        let thread = &self.threads[me];
+        let (mode, flexibility) = self.mode(me);
+        if thread.op == Op::Spin {
+            for (object, look) in thread.turn.iter().flat_map(|look| &look.objects) {
+                effect.footprint.add(*object, *look);
+            }
+        } else if let Op::Wait { mutex, .. } = thread.op {
+            // The condition variable, and then the mutex.
+            let [cond, lock] = thread.objects.as_slice() else {
+                unreachable!("a wait has two objects")
+            };
+            match self.mutex(mutex).owner == Some(me) {
+                true => {
+                    effect.footprint.add(*cond, Mode::Wait);
+                    effect.footprint.add(*lock, Mode::Release);
+                }
+                false => effect.footprint.add(*lock, Mode::Probe),
+            }
+        } else if let Some((&first, others)) = thread.objects.split_first() {
+            effect.footprint.add(first, mode);
+            // Memory is touched in one way; of another object there is one, unless something strange lies on it.
+            let rest = if mode.is_memory() { mode } else { Mode::Update };
+            others.iter().for_each(|&object| effect.footprint.add(object, rest));
+        }
+        for &block in &thread.blocks {
+            let frees = matches!(thread.op, Op::Free { .. });
+            effect.footprint.add(block, if frees { Mode::Write } else { Mode::Read });
+        }
+        match thread.op {
+            Op::Access { how, .. } => {
+                effect.order = how.is_plain().then_some(Order::NonAtomic);
+            }
+            Op::Spawn { child } => {
+                effect.footprint.add(self.known[child].life, Mode::Spawn);
+                effect.footprint.add(self.known[child].wake, Mode::Spawn);
+            }
+            Op::Join { target, .. } => effect.footprint.add(self.known[target].life, Mode::Join),
+            Op::TryJoin { target, .. } => {
+                effect.footprint.add(self.known[target].life, Mode::Alive);
+            }
+            Op::End => effect.footprint.add(self.known[me].life, Mode::End),
+            Op::Reacquire { .. } => effect.footprint.add(self.known[me].wake, Mode::Woken),
+            Op::Signal { cond, all } => {
+                for woken in self.woken(cond, all, choice) {
+                    effect.footprint.add(self.known[woken].wake, Mode::Wake);
+                }
+            }
+            Op::Arrive { address } => {
+                let barrier = self.synchronisation.barriers.get(&address);
+                let round = barrier.map_or(0, |barrier| barrier.round);
+                let is_crowded = barrier.is_none() || self.shared.learned.is_crowded(address);
+                let objects = &mut self.shared.objects.borrow_mut();
+                let mut half = |half| objects.other(Object::Barrier { address, half });
+                if is_crowded {
+                    effect.footprint.add(half(false), Mode::Update);
+                    effect.footprint.add(half(true), Mode::Update);
+                } else {
+                    effect.footprint.add(half(round % 2 == 1), Mode::Arrive);
+                }
+            }
+            Op::Pass { address, round, .. } => {
+                let object = Object::Barrier { address, half: round % 2 == 1 };
+                let object = self.shared.objects.borrow_mut().other(object);
+                effect.footprint.add(object, Mode::Pass);
+            }
+            _ => {}
+        }
+        effect.flexibility = flexibility;
+        effect.choices = self.choices(me);
+        if me != 0 && !thread.begun {
+            effect.footprint.add(self.known[me].wake, Mode::Begin);
+        }
+    }
+
+    /// Returns how an operation touches its object, and what may differ in another state.
+    fn mode(&self, me: usize) -> (Mode, Flexibility) {
+        match self.threads[me].op {
+            Op::Access { how, .. } => (how.mode(), Flexibility::Fixed),
+            Op::Compare { address, size, wanted } => {
+                let mode = match Self::finds(address, size, wanted) {
+                    true => Mode::Update,
+                    false => Mode::Read,
+                };
+                (mode, Flexibility::Conditional)
+            }
+            Op::Lock { address, kind, .. } => match self.mutex(address).owner == Some(me) {
+                // That it holds the mutex depends on what the thread itself did.
+                true if kind != Kind::Normal => (Mode::Probe, Flexibility::Fixed),
+                _ => (Mode::Acquire, Flexibility::Lock),
+            },
+            Op::TryLock { address, kind, .. } => match self.mutex(address).owner {
+                None => (Mode::Acquire, Flexibility::Conditional),
+                Some(owner) if owner == me && kind == Kind::Recursive => {
+                    (Mode::Probe, Flexibility::Fixed)
+                }
+                Some(_) => (Mode::Probe, Flexibility::Conditional),
+            },
+            Op::Unlock { address, .. } => match self.mutex(address) {
+                Mutex { owner: Some(owner), depth: 1, .. } if owner == me => {
+                    (Mode::Release, Flexibility::Fixed)
+                }
+                _ => (Mode::Probe, Flexibility::Fixed),
+            },
+            Op::Reacquire { .. } => (Mode::Acquire, Flexibility::Lock),
+            Op::Signal { .. } => (Mode::Signal, Flexibility::Conditional),
+            Op::RwLock { write, .. } => (acquires(write), Flexibility::Blocking),
+            Op::RwTry { address, write, .. } => match self.is_takeable(address, write) {
+                true => (acquires(write), Flexibility::Conditional),
+                false => (Mode::Probe, Flexibility::Conditional),
+            },
+            Op::RwUnlock { address } => {
+                let lock = self.synchronisation.rwlocks.get(&address);
+                let mode = match lock {
+                    Some(lock) if lock.writer == Some(me) => Mode::Release,
+                    Some(lock) if lock.readers.contains(&me) => Mode::ShareRelease,
+                    _ => Mode::Probe,
+                };
+                (mode, Flexibility::Fixed)
+            }
+            Op::Down { .. } => (Mode::Down, Flexibility::Blocking),
+            Op::TryDown { address, .. } => match self.count(address) {
+                0 => (Mode::Probe, Flexibility::Conditional),
+                _ => (Mode::Down, Flexibility::Conditional),
+            },
+            Op::Up { .. } => (Mode::Up, Flexibility::Fixed),
+            Op::Value { .. } => (Mode::Probe, Flexibility::Fixed),
+            Op::Once { address } => match self.once(address) {
+                Once::Done => (Mode::Read, Flexibility::Blocking),
+                Once::New | Once::Running => (Mode::Update, Flexibility::Blocking),
+            },
+            Op::Join { .. } | Op::Pass { .. } | Op::Spin => (Mode::Read, Flexibility::Blocking),
+            Op::TryJoin { .. } => (Mode::Read, Flexibility::Conditional),
+            Op::OnceDone { .. } | Op::Make { .. } => (Mode::Update, Flexibility::Fixed),
+            Op::Wait { .. }
+            | Op::Arrive { .. }
+            | Op::Spawn { .. }
+            | Op::End
+            | Op::Choose { .. }
+            | Op::Free { .. }
+            | Op::Doomed => (Mode::Update, Flexibility::Fixed),
+        }
+    }
+}
+
+fn acquires(write: bool) -> Mode {
+    if write { Mode::Acquire } else { Mode::ShareAcquire }
+}

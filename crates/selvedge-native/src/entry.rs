@@ -1,0 +1,491 @@
+//! The way from checked code into the checker: what the shim calls, on the stack of a checked thread.
+//!
+//! Nothing here may be dropped after a switch: a thread that is left behind is never unwound.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use selvedge_core::ViolationKind;
+
+use crate::crash::BEATS;
+use crate::layout;
+use crate::machine::{Machine, State, running};
+use crate::op::{EAGAIN, EBUSY, EINVAL, ESRCH, ETIMEDOUT, How, Kind, Op, What};
+
+/// An operation other than an access: its code, where it is, the frame that calls it, its arguments.
+pub(crate) type Operate = unsafe extern "C" fn(u64, usize, usize, u64, u64, u64, u64) -> u64;
+/// An access to memory.
+pub(crate) type Access = unsafe extern "C" fn(usize, usize, u64, usize, usize);
+
+/// The size of a mutex.
+pub(crate) const MUTEX: usize = 40;
+/// The size of a condition variable.
+const CONDITION: usize = 48;
+
+/// Where a thread calls the shim.
+#[derive(Clone, Copy)]
+struct At {
+    machine: *mut Machine,
+    me: usize,
+    pc: usize,
+    frame: usize,
+}
+
+pub(crate) unsafe extern "C" fn access(
+    address: usize,
+    size: usize,
+    how: u64,
+    pc: usize,
+    frame: usize,
+) {
+    let machine = running();
+    if machine.is_null() {
+        return;
+    }
+    // SAFETY: the machine lives while its code runs.
+    let at = At { machine, me: unsafe { (*machine).current }, pc, frame };
+    let how = How(how);
+    // SAFETY: as above, and no reference into it is held.
+    let is_shared = size > 0 && unsafe { (*machine).is_shared(at.me, address, size) };
+    if !is_shared {
+        return;
+    }
+    if how.is_weak() {
+        at.with(Machine::note_weak);
+    }
+    at.announce(Op::Access { address, size, how }, &[(address, size)]);
+}
+
+pub(crate) unsafe extern "C" fn op(
+    code: u64,
+    pc: usize,
+    frame: usize,
+    a: u64,
+    b: u64,
+    c: u64,
+    d: u64,
+) -> u64 {
+    let machine = running();
+    if machine.is_null() {
+        return 0;
+    }
+    // SAFETY: the machine lives while its code runs.
+    let at = At { machine, me: unsafe { (*machine).current }, pc, frame };
+    let (address, size) = (a as usize, b as usize);
+    let object = [(address, size)];
+    match code {
+        1 => {
+            // SAFETY: as above.
+            let is_shared = unsafe { (*machine).is_shared(at.me, address, size) };
+            if is_shared {
+                if d == 0 {
+                    at.with(Machine::note_weak);
+                }
+                at.announce(Op::Compare { address, size, wanted: c as usize }, &object);
+            }
+            0
+        }
+        2 => at.create(address, b, c as usize, d != 0),
+        3 => at.join(a, b as usize, c as usize, Joins::Waits),
+        4 => at.join(a, b as usize, c as usize, Joins::Tries),
+        5 => at.join(a, b as usize, c as usize, Joins::Timed),
+        6 => at.detach(a),
+        7 => at.end(a),
+        8 => at.me as u64 + 1,
+        9 => at.name(a, b as usize),
+        10 => at.announce(Op::Make { address, what: What::Mutex }, &object),
+        11 => at.announce(Op::Make { address, what: What::NoMutex }, &object),
+        12 => at.announce(Op::Lock { address, kind: Kind::new(c), timed: false }, &object),
+        13 => at.announce(Op::TryLock { address, kind: Kind::new(c), otherwise: EBUSY }, &object),
+        14 => match at.expires() {
+            true => {
+                let kind = Kind::new(c);
+                at.announce(Op::TryLock { address, kind, otherwise: ETIMEDOUT }, &object)
+            }
+            false => at.announce(Op::Lock { address, kind: Kind::new(c), timed: true }, &object),
+        },
+        15 => at.announce(Op::Unlock { address, kind: Kind::new(c) }, &object),
+        16 => at.announce(Op::Make { address, what: What::Cond }, &object),
+        17 => at.announce(Op::Make { address, what: What::NoCond }, &object),
+        18 | 19 => {
+            let (timed, mutex) = (code == 19, b as usize);
+            let expires = timed && at.expires();
+            let op = Op::Wait { cond: address, mutex, timed, expires };
+            at.announce(op, &[(address, CONDITION), (mutex, MUTEX)])
+        }
+        20 => at.announce(Op::Signal { cond: address, all: false }, &object),
+        21 => at.announce(Op::Signal { cond: address, all: true }, &object),
+        22 => at.announce(Op::Make { address, what: What::RwLock }, &object),
+        23 => at.announce(Op::Make { address, what: What::NoRwLock }, &object),
+        24 | 25 => at.announce(Op::RwLock { address, write: code == 25, timed: false }, &object),
+        26 | 27 => at.announce(Op::RwTry { address, write: code == 27, otherwise: EBUSY }, &object),
+        28 | 29 => {
+            let write = code == 29;
+            match at.expires() {
+                true => at.announce(Op::RwTry { address, write, otherwise: ETIMEDOUT }, &object),
+                false => at.announce(Op::RwLock { address, write, timed: true }, &object),
+            }
+        }
+        30 => at.announce(Op::RwUnlock { address }, &object),
+        31 => at.announce(Op::Make { address, what: What::Semaphore(c) }, &object),
+        32 => at.announce(Op::Make { address, what: What::NoSemaphore }, &object),
+        33 => at.announce(Op::Down { address, timed: false }, &object),
+        34 => at.announce(Op::TryDown { address, otherwise: EAGAIN }, &object),
+        35 => match at.expires() {
+            true => at.announce(Op::TryDown { address, otherwise: ETIMEDOUT }, &object),
+            false => at.announce(Op::Down { address, timed: true }, &object),
+        },
+        36 => at.announce(Op::Up { address }, &object),
+        37 => at.announce(Op::Value { address }, &object),
+        38 => at.announce(Op::Make { address, what: What::Barrier(c) }, &object),
+        39 => at.announce(Op::Make { address, what: What::NoBarrier }, &object),
+        40 => at.announce(Op::Arrive { address }, &[]),
+        41 if c == 0 => at.announce(Op::Once { address }, &object),
+        41 => at.announce(Op::OnceDone { address }, &object),
+        42 => at.with(|machine| {
+            machine.synchronisation.keys.push(Some(a));
+            machine.synchronisation.keys.len() as u64 - 1
+        }),
+        43 => at.with(|machine| match machine.synchronisation.keys.get_mut(address) {
+            Some(key) => {
+                *key = None;
+                0
+            }
+            None => EINVAL,
+        }),
+        44 => at.changes(|machine| {
+            let keys = &mut machine.threads[at.me].keys;
+            match keys.iter_mut().find(|(key, _)| *key == a) {
+                Some((_, value)) => *value = b,
+                None => keys.push((a, b)),
+            }
+            0
+        }),
+        45 => at.with(|machine| {
+            let keys = &machine.threads[at.me].keys;
+            keys.iter().find(|(key, _)| *key == a).map_or(0, |(_, value)| *value)
+        }),
+        46 => at.allocate(a as usize, b as usize, c != 0),
+        47 => at.free(address, "frees"),
+        48 => at.reallocate(address, size),
+        49 => at.with(|machine| machine.heap.at(address).map_or(0, |block| block.size as u64)),
+        50 => at.fail(a, b as usize),
+        51 => {
+            exit(machine, a);
+            0
+        }
+        52 => {
+            at.with(|machine| machine.threads[at.me].state = State::Assumed);
+            at.stand_still()
+        }
+        53 => at.announce(Op::Choose { most: (a as u32).max(1) }, &[]),
+        54 => {
+            // SAFETY: the shim passes a text that it has.
+            let name = unsafe { text(address) };
+            at.with(|machine| {
+                let inputs = &mut machine.shared.doubts.borrow_mut().inputs;
+                inputs.get_or_insert_with(|| format!("__VERIFIER_nondet_{name}"));
+            });
+            0
+        }
+        55 => at.output(address, size),
+        56 => {
+            // SAFETY: the shim passes a text that it has.
+            let name = unsafe { text(address) };
+            let name =
+                if name == "__pthread_register_cancel" { "pthread_cleanup_push" } else { &name };
+            at.give_up(format!("it calls {name}, which cannot be checked"))
+        }
+        57 => (layout::tls(at.me).0 + address) as u64,
+        58 => at.changes(|machine| {
+            machine.threads[at.me].clock += 1;
+            machine.threads[at.me].clock
+        }),
+        59 => at.changes(|machine| {
+            let random = &mut machine.threads[at.me].random;
+            *random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            *random >> 33
+        }),
+        _ => at.give_up(format!("its shim asks for operation {code}, which is not known")),
+    }
+}
+
+/// How a thread waits for the end of another.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Joins {
+    Waits,
+    Tries,
+    Timed,
+}
+
+/// The process ends: the thread stands for good, and what the others still do they could have done before.
+pub(crate) fn exit(machine: *mut Machine, _code: u64) {
+    // SAFETY: the machine lives while its code runs.
+    let at = At { machine, me: unsafe { (*machine).current }, pc: 0, frame: 0 };
+    at.with(|machine| {
+        machine.has_exited = true;
+        machine.threads[at.me].state = State::Exited;
+    });
+    at.stand_still();
+}
+
+impl At {
+    /// Looks at the machine. No reference into it is held while others run.
+    fn with<R>(self, look: impl FnOnce(&mut Machine) -> R) -> R {
+        BEATS.store(BEATS.load(Relaxed) + 1, Relaxed);
+        // SAFETY: the machine lives while its code runs; only the thread that runs uses it, and `look` does not switch.
+        look(unsafe { &mut *self.machine })
+    }
+
+    /// The same, where a turn of a loop that does this is not one that changes nothing.
+    fn changes<R>(self, change: impl FnOnce(&mut Machine) -> R) -> R {
+        self.with(|machine| {
+            machine.threads[self.me].turn.clear();
+            change(machine)
+        })
+    }
+
+    /// Back to the scheduler; returns when this thread is chosen.
+    fn switch_away(self) {
+        // SAFETY: the yielder lives at the bottom of the stack that runs, and no reference into the machine is held.
+        // The variable belongs to the thread of the system, and checked threads take turns on it.
+        unsafe {
+            let error = *libc::__errno_location();
+            let yielder = (&(*self.machine).threads)[self.me].yielder;
+            (*yielder).suspend(());
+            *libc::__errno_location() = error;
+        }
+    }
+
+    fn stand_still(self) -> u64 {
+        loop {
+            self.switch_away();
+        }
+    }
+
+    /// Stands at an operation until it is chosen. Returns its result.
+    fn announce(self, op: Op, ranges: &[(usize, usize)]) -> u64 {
+        let spins = self.with(|machine| machine.comes_to(self.me, op, self.pc, self.frame));
+        if spins {
+            self.with(|machine| machine.stands_at(self.me, Op::Spin, self.pc, &[]));
+            self.switch_away();
+            self.with(|machine| {
+                machine.threads[self.me].turn.clear();
+                machine.comes_to(self.me, op, self.pc, self.frame)
+            });
+        }
+        self.with(|machine| machine.stands_at(self.me, op, self.pc, ranges));
+        self.switch_away();
+        self.with(|machine| machine.threads[self.me].result)
+    }
+
+    /// Whether an operation with a time limit ends when its time is up.
+    fn expires(self) -> bool {
+        self.announce(Op::Choose { most: 2 }, &[]) == 1
+    }
+
+    fn give_up(self, reason: String) -> u64 {
+        self.with(|machine| {
+            let place = machine.place(self.pc).map_or(String::new(), |place| format!(" ({place})"));
+            let name = machine.thread_name(self.me);
+            machine.give_up(self.me, format!("{name} cannot go on: {reason}{place}"));
+            drop(reason);
+        });
+        self.stand_still()
+    }
+
+    fn create(self, start: usize, argument: u64, thread: usize, is_detached: bool) -> u64 {
+        let Some(child) = self.with(|machine| machine.next_child(self.me)) else {
+            return self.give_up(format!("an execution can have {} threads", layout::THREADS));
+        };
+        // SAFETY: the machine lives while its code runs. The program passes a place for the number; if it does not,
+        // this crashes as it would itself.
+        unsafe {
+            access(thread, 8, How::WRITE.0, self.pc, self.frame);
+            (thread as *mut u64).write_unaligned(child as u64 + 1);
+        }
+        self.announce(Op::Spawn { child }, &[]);
+        self.with(|machine| {
+            machine.threads[self.me].created += 1;
+            let new = &mut machine.threads[child];
+            (new.start, new.is_detached) = (start, is_detached);
+            machine.start(child, move |machine| {
+                type Start = extern "C" fn(u64) -> u64;
+                // SAFETY: the program passes a function of this form.
+                let function = unsafe { std::mem::transmute::<usize, Start>(start) };
+                let result = function(argument);
+                // Its last step has the place of the function.
+                let at = At { machine, me: child, pc: start + 1, frame: 0 };
+                at.end(result);
+            });
+        });
+        0
+    }
+
+    /// The end of the running thread: destructors of its keys, and its last step.
+    fn end(self, result: u64) -> u64 {
+        loop {
+            let next = self.with(|machine| {
+                let keys = &mut machine.threads[self.me].keys;
+                let made = &machine.synchronisation.keys;
+                let destructor = |key: u64| made.get(key as usize).copied().flatten();
+                let found = keys.iter_mut().find(|(key, value)| {
+                    *value != 0 && destructor(*key).is_some_and(|function| function != 0)
+                });
+                found.map(|(key, value)| (destructor(*key), std::mem::take(value)))
+            });
+            let Some((Some(function), value)) = next else { break };
+            type Destructor = extern "C" fn(u64);
+            // SAFETY: the program passed a function of this form.
+            let function = unsafe { std::mem::transmute::<usize, Destructor>(function as usize) };
+            function(value);
+        }
+        self.with(|machine| machine.threads[self.me].returned = result);
+        self.announce(Op::End, &[]);
+        self.with(|machine| machine.threads[self.me].state = State::Finished);
+        self.stand_still()
+    }
+
+    fn join(self, thread: u64, result: usize, size: usize, joins: Joins) -> u64 {
+        let target = (thread as usize).wrapping_sub(1);
+        let exists = self.with(|machine| {
+            machine.threads.get(target).is_some_and(|thread| thread.state != State::Absent)
+        });
+        if !exists {
+            return ESRCH;
+        }
+        if target == self.me {
+            return self.misuse("joins itself".to_owned());
+        }
+        let returned = match joins {
+            Joins::Waits => self.announce(Op::Join { target, timed: false }, &[]),
+            Joins::Tries => self.announce(Op::TryJoin { target, otherwise: EBUSY }, &[]),
+            Joins::Timed => match self.expires() {
+                true => self.announce(Op::TryJoin { target, otherwise: ETIMEDOUT }, &[]),
+                false => self.announce(Op::Join { target, timed: true }, &[]),
+            },
+        };
+        if returned == 0 && result != 0 {
+            // SAFETY: the caller lives while its code runs.
+            unsafe { access(result, size, How::WRITE.0, self.pc, self.frame) };
+            let value = self.with(|machine| machine.threads[target].returned);
+            // SAFETY: the program passes a place for it; if it does not, this crashes as it would itself.
+            unsafe {
+                match size {
+                    4 => (result as *mut u32).write_unaligned(value as u32),
+                    _ => (result as *mut u64).write_unaligned(value),
+                }
+            }
+        }
+        returned
+    }
+
+    fn detach(self, thread: u64) -> u64 {
+        let target = (thread as usize).wrapping_sub(1);
+        let again = self.with(|machine| match machine.threads.get_mut(target) {
+            Some(thread) if thread.state != State::Absent => {
+                let was = std::mem::replace(&mut thread.is_detached, true);
+                Some(was || thread.is_joined)
+            }
+            _ => None,
+        });
+        match again {
+            None => ESRCH,
+            Some(false) => 0,
+            Some(true) => {
+                let other = self.with(|machine| machine.thread_name(target));
+                self.misuse(format!("detaches {other}, which was joined or detached before"))
+            }
+        }
+    }
+
+    fn misuse(self, what: String) -> u64 {
+        self.with(|machine| {
+            let message = format!("{} {what}", machine.thread_name(self.me));
+            drop(what);
+            let fault =
+                machine.violation(self.me, ViolationKind::Misuse, message, &[self.pc], Vec::new());
+            machine.fail(self.me, fault);
+        });
+        self.stand_still()
+    }
+
+    fn name(self, thread: u64, name: usize) -> u64 {
+        // SAFETY: the program passes a text; if it does not, this crashes as it would itself.
+        let name = unsafe { text(name) };
+        self.with(|machine| {
+            if let Some(thread) = machine.threads.get_mut((thread as usize).wrapping_sub(1)) {
+                thread.name = Some(name);
+            }
+        });
+        0
+    }
+
+    fn allocate(self, size: usize, alignment: usize, zeroed: bool) -> u64 {
+        let made = self.changes(|machine| {
+            machine.heap.allocate(self.me, size, alignment.max(16), zeroed, self.pc)
+        });
+        match made {
+            Some(address) => address as u64,
+            None => self.give_up(format!(
+                "it allocates more than the {} MiB that a thread can have",
+                layout::HEAP >> 20
+            )),
+        }
+    }
+
+    fn free(self, block: usize, verb: &'static str) -> u64 {
+        self.announce(Op::Free { block, verb }, &[(block, 0)])
+    }
+
+    fn reallocate(self, block: usize, size: usize) -> u64 {
+        self.free(block, "reallocates");
+        let before = self.with(|machine| machine.heap.at(block).map_or(0, |block| block.size));
+        let new = self.allocate(size, 16, false);
+        // SAFETY: both blocks lie in slots, which stay mapped, and do not overlap.
+        unsafe {
+            std::ptr::copy_nonoverlapping(block as *const u8, new as *mut u8, before.min(size));
+        }
+        new
+    }
+
+    fn fail(self, why: u64, what: usize) -> u64 {
+        // SAFETY: the program passes a text of its own.
+        let what = unsafe { text(what) };
+        self.with(|machine| {
+            let name = machine.thread_name(self.me);
+            let (kind, message) = match why {
+                0 => (ViolationKind::Assertion, format!("assertion `{what}` is false")),
+                1 => (ViolationKind::Crash, format!("{name} aborts the process")),
+                _ => (ViolationKind::Assertion, format!("{name} reached {what}()")),
+            };
+            let fault = machine.violation(self.me, kind, message, &[self.pc], Vec::new());
+            machine.fail(self.me, fault);
+            drop(what);
+        });
+        self.stand_still()
+    }
+
+    fn output(self, from: usize, size: usize) -> u64 {
+        self.with(|machine| {
+            if machine.is_tracing && machine.output.len() < 1 << 20 {
+                // SAFETY: the program passes its text, which lies in mapped memory.
+                let bytes = unsafe { std::slice::from_raw_parts(from as *const u8, size) };
+                machine.output.extend_from_slice(bytes);
+            }
+        });
+        0
+    }
+}
+
+/// Returns a copy of a text of C; empty if there is none.
+///
+/// # Safety
+/// The address is 0 or that of a text.
+unsafe fn text(address: usize) -> String {
+    if address == 0 {
+        return String::new();
+    }
+    // SAFETY: the caller's promise.
+    let text = unsafe { std::ffi::CStr::from_ptr(address as *const libc::c_char) };
+    text.to_string_lossy().into_owned()
+}

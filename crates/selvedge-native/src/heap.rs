@@ -1,0 +1,98 @@
+//! The heap of checked code: blocks at addresses that depend only on what their thread allocated before.
+//!
+//! Nothing is reused within an execution, so an access to freed memory is always recognised; between blocks lies a gap
+//! that belongs to none, so an access beyond a block is recognised as well.
+
+use crate::layout;
+
+/// What fresh memory holds, so that programs that rely on zeros show it.
+const FRESH: u8 = 0xCB;
+/// At least so many bytes lie between two blocks.
+const GAP: usize = 16;
+
+/// An allocated block.
+#[derive(Clone, Debug)]
+pub(crate) struct Block {
+    pub(crate) start: usize,
+    pub(crate) size: usize,
+    /// Where it was allocated.
+    pub(crate) made: usize,
+    /// Which thread freed it, and where.
+    pub(crate) freed: Option<(usize, usize)>,
+}
+
+/// What is wrong with an access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Wrong {
+    /// The block was freed before.
+    Freed,
+    /// It is not wholly inside of a block.
+    Outside,
+}
+
+/// The blocks of all threads in an execution.
+#[derive(Default)]
+pub(crate) struct Heap {
+    arenas: Vec<Vec<Block>>,
+}
+
+impl Heap {
+    /// Forgets all blocks: another execution begins.
+    pub(crate) fn clear(&mut self) {
+        self.arenas.iter_mut().for_each(Vec::clear);
+    }
+
+    /// Allocates for a thread. `None` if its heap is full.
+    pub(crate) fn allocate(
+        &mut self,
+        thread: usize,
+        size: usize,
+        alignment: usize,
+        zeroed: bool,
+        made: usize,
+    ) -> Option<usize> {
+        if self.arenas.len() <= thread {
+            self.arenas.resize_with(thread + 1, Vec::new);
+        }
+        let base = layout::heap(thread);
+        let blocks = &mut self.arenas[thread];
+        let behind = blocks.last().map_or(base, |block| block.start + block.size);
+        let start = behind.checked_add(GAP)?.checked_next_multiple_of(alignment)?;
+        let end = start.checked_add(size)?.checked_add(GAP)?;
+        if end > base + layout::HEAP {
+            return None;
+        }
+        let fill = if zeroed { 0 } else { FRESH };
+        // SAFETY: the block lies in the slot of the thread, where nothing else is.
+        unsafe { std::ptr::write_bytes(start as *mut u8, fill, size) };
+        blocks.push(Block { start, size, made, freed: None });
+        Some(start)
+    }
+
+    /// Returns the block that begins at or before an address of the heap of `thread`.
+    pub(crate) fn before(&self, thread: usize, address: usize) -> Option<&Block> {
+        let blocks = self.arenas.get(thread)?;
+        let behind = blocks.partition_point(|block| block.start <= address);
+        blocks[..behind].last()
+    }
+
+    /// Returns the block that begins at an address.
+    pub(crate) fn at(&mut self, address: usize) -> Option<&mut Block> {
+        let (thread, region) = layout::region(address)?;
+        if region != layout::Region::Heap {
+            return None;
+        }
+        let blocks = self.arenas.get_mut(thread)?;
+        let index = blocks.binary_search_by_key(&address, |block| block.start).ok()?;
+        Some(&mut blocks[index])
+    }
+
+    /// Returns what is wrong with an access to the heap of `thread`.
+    pub(crate) fn check(&self, thread: usize, address: usize, size: usize) -> Option<Wrong> {
+        let Some(block) = self.before(thread, address) else { return Some(Wrong::Outside) };
+        if address + size > block.start + block.size {
+            return Some(Wrong::Outside);
+        }
+        block.freed.map(|_| Wrong::Freed)
+    }
+}

@@ -1,0 +1,50 @@
+//! The front end for C: programs compiled by the system's compiler, as a [`System`](selvedge_core::System).
+//!
+//! The compiler instruments every access to memory ([`Sources`]), a shim takes the place of the threads library and
+//! of what else the program must not do by itself, and the result is loaded into this process. Threads of the program
+//! are coroutines; before an execution the program's variables are set back.
+//!
+//! | module | |
+//! |---|---|
+//! | `compile` | from source files to a module |
+//! | `module`, `elf`, `lines` | a module in memory, its symbols and its source lines |
+//! | `layout`, `heap` | where memory of threads lies; memory errors |
+//! | `objects` | which accesses are to the same object |
+//! | `machine`, `fiber`, `crash` | threads, stacks, signals |
+//! | `entry` | the way in from checked code |
+//! | `op`, `effect`, `perform` | operations: what they touch, when they can run, what they do |
+//! | `stand`, `spin` | where threads stand; loops that wait |
+//! | `names` | what reports say |
+//! | `system` | [`Program`], the `System` |
+//! | `worker` | the process in which all of it runs |
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+compile_error!(
+    "selvedge-native needs Linux on x86-64: it handles its signals and lays out its memory"
+);
+
+mod compile;
+mod crash;
+mod effect;
+mod elf;
+mod entry;
+mod fiber;
+mod heap;
+mod layout;
+mod lines;
+mod load;
+mod machine;
+mod module;
+mod names;
+mod objects;
+mod op;
+mod perform;
+mod spin;
+mod stand;
+mod system;
+mod worker;
+
+pub use compile::{Built, Sources, Unbuilt};
+pub use load::Loaded;
+pub use system::Program;
+pub use worker::{record_in, recorded, supervise};

@@ -1,0 +1,112 @@
+//! A program that was compiled, in this process.
+
+use std::cell::{Cell, RefCell};
+use std::ffi::CString;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use crate::crash;
+use crate::layout;
+use crate::machine::{Doubts, Shared};
+use crate::module::Module;
+use crate::spin::Learned;
+use crate::system::Program;
+
+/// A program in memory. A process loads one.
+pub struct Loaded {
+    shared: Rc<Shared>,
+}
+
+impl Loaded {
+    /// Loads the module that was built from these files. `arguments`: what `main` gets behind the name of the program.
+    ///
+    /// # Errors
+    /// A sentence that says why it cannot be loaded.
+    pub fn new(module: &Path, sources: &[PathBuf], arguments: &[String]) -> Result<Self, String> {
+        layout::reserve().map_err(|error| format!("its memory cannot be mapped: {error}"))?;
+        let module = Module::load(module, sources)?;
+        crash::install();
+        let name = sources.first().map_or_else(String::new, |file| file.display().to_string());
+        Ok(Self::with(Rc::new(module), &name, arguments))
+    }
+
+    /// Returns the same program with other arguments, of which nothing is known yet.
+    pub fn again(&self, arguments: &[String]) -> Self {
+        Self::with(Rc::clone(&self.shared.module), "program", arguments)
+    }
+
+    fn with(module: Rc<Module>, name: &str, arguments: &[String]) -> Self {
+        let arguments = std::iter::once(name).chain(arguments.iter().map(String::as_str));
+        let mut pointers: Vec<*mut libc::c_char> =
+            arguments.map(|text| CString::new(text).unwrap_or_default().into_raw()).collect();
+        pointers.push(std::ptr::null_mut());
+        Self {
+            shared: Rc::new(Shared {
+                module,
+                objects: RefCell::default(),
+                learned: Learned::default(),
+                doubts: RefCell::new(Doubts::default()),
+                unsteady: RefCell::default(),
+                is_unsteady: Cell::new(false),
+                arguments: pointers,
+            }),
+        }
+    }
+
+    /// Returns a fresh system. Its steps have no texts.
+    pub fn program(&self) -> Program {
+        Program::new(Rc::clone(&self.shared), false)
+    }
+
+    /// Returns a fresh system whose steps have texts and whose output is kept.
+    pub fn traced(&self) -> Program {
+        Program::new(Rc::clone(&self.shared), true)
+    }
+
+    /// Returns whether something was learned since this was last asked, so that a search has to begin again.
+    pub fn has_learned(&self) -> bool {
+        self.shared.learned.news.replace(false)
+    }
+
+    /// Returns the words of stacks that other threads saw: the thread, and how many words below the top. A schedule is
+    /// only valid with these, since accesses to them are steps.
+    pub fn shared_locals(&self) -> Vec<(usize, usize)> {
+        self.shared.learned.shared_locals()
+    }
+
+    /// Has these known from the beginning.
+    pub fn set_shared_locals(&self, locals: &[(usize, usize)]) {
+        self.shared.learned.set_shared_locals(locals);
+    }
+
+    /// Returns how the same steps did something else, if they did.
+    pub fn unsteady(&self) -> Option<String> {
+        self.shared.unsteady.borrow().clone()
+    }
+
+    /// Returns whether an atomic operation asks for a weaker ordering than sequential consistency.
+    pub fn is_weak(&self) -> bool {
+        self.shared.doubts.borrow().weak
+    }
+
+    /// Returns the function that stands for an input and returned 0 every time, if there is one.
+    pub fn unknown_input(&self) -> Option<String> {
+        self.shared.doubts.borrow().inputs.clone()
+    }
+
+    /// Returns functions that the program calls and that are neither instrumented nor known to be harmless.
+    pub fn unknown_functions(&self) -> Vec<String> {
+        let needed = self.shared.module.symbols.needed.iter();
+        needed.filter(|name| !crate::compile::is_known(name)).cloned().collect()
+    }
+
+    /// Returns a function whose name says that it is atomic, which is not supported.
+    pub fn atomic_function(&self) -> Option<String> {
+        let known = ["__VERIFIER_atomic_begin", "__VERIFIER_atomic_end"];
+        let defined = self.shared.module.symbols.defined().iter();
+        let mut names = defined.map(|symbol| &symbol.name);
+        names
+            .find(|name| name.starts_with("__VERIFIER_atomic_") && !known.contains(&name.as_str()))
+            .cloned()
+    }
+}

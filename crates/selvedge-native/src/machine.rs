@@ -1,0 +1,398 @@
+//! The state of a checked program: its threads, where each stands, and the states of what they synchronise with.
+//!
+//! A [`Machine`] belongs to a system. Memory belongs to the process: the module is loaded once, and its variables have one
+//! place. So a machine *owns* the memory while its execution runs; one that lost it takes its steps again first.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::Relaxed};
+
+use rustc_hash::FxHashMap;
+use selvedge_core::{Fault, ObjectId, Step, ThreadId, Violation, ViolationKind};
+
+use crate::crash::Crash;
+use crate::fiber::{Fiber, Outcome, Yielder};
+use crate::heap::Heap;
+use crate::layout;
+use crate::module::Module;
+use crate::objects::{Ids, Object, Objects};
+use crate::op::Op;
+use crate::spin::{Learned, Look};
+
+/// What all systems of a program share.
+pub(crate) struct Shared {
+    pub(crate) module: Rc<Module>,
+    pub(crate) objects: RefCell<Objects>,
+    pub(crate) learned: Learned,
+    pub(crate) doubts: RefCell<Doubts>,
+    /// How the same steps did something else, and whether they did: then nothing runs any more.
+    pub(crate) unsteady: RefCell<Option<String>>,
+    pub(crate) is_unsteady: Cell<bool>,
+    /// Arguments of `main`, the name of the program first.
+    pub(crate) arguments: Vec<*mut libc::c_char>,
+}
+
+/// What makes a proof one of something else than the program.
+#[derive(Default)]
+pub(crate) struct Doubts {
+    /// An atomic operation with a weaker ordering than sequential consistency was met.
+    pub(crate) weak: bool,
+    /// A function returned 0 that may return anything.
+    pub(crate) inputs: Option<String>,
+}
+
+/// What a thread is doing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum State {
+    Absent,
+    Ready,
+    Parked,
+    Finished,
+    /// It ended the process: it stands for good, and cannot be joined.
+    Exited,
+    Assumed,
+    Failed,
+}
+
+/// What is the same about a thread in all executions of a system.
+pub(crate) struct Known {
+    pub(crate) life: ObjectId,
+    pub(crate) wake: ObjectId,
+    /// The threads that it creates.
+    children: Vec<usize>,
+}
+
+/// A thread in an execution.
+pub(crate) struct Thread {
+    pub(crate) state: State,
+    /// What it stands at, where, and on what.
+    pub(crate) op: Op,
+    pub(crate) pc: usize,
+    pub(crate) objects: Ids,
+    /// The heap blocks that it uses there.
+    pub(crate) blocks: Ids,
+    pub(crate) begun: bool,
+    pub(crate) fiber: Option<Fiber>,
+    pub(crate) yielder: *const Yielder,
+    /// Where the frames of its code begin: above lies what depends on who resumed it.
+    pub(crate) top: usize,
+    /// What its operation returns.
+    pub(crate) result: u64,
+    /// How many threads it created.
+    pub(crate) created: usize,
+    /// The function that it runs, and what it returned.
+    pub(crate) start: usize,
+    pub(crate) returned: u64,
+    pub(crate) is_detached: bool,
+    pub(crate) is_joined: bool,
+    pub(crate) name: Option<String>,
+    pub(crate) fault: Option<Fault>,
+    pub(crate) crash: Option<Crash>,
+    /// Values of its keys.
+    pub(crate) keys: Vec<(u64, u64)>,
+    pub(crate) clock: u64,
+    pub(crate) random: u64,
+    /// The condition variable that it waits on, and whether time alone would end that.
+    pub(crate) waits_on: Option<(usize, bool)>,
+    /// What it looked at since it last changed something.
+    pub(crate) turn: Vec<Look>,
+    /// Its state when it came to its operation, if that matters.
+    pub(crate) state_there: Option<u128>,
+    /// A write of which it is not known yet whether it changed something: what lay there before.
+    pub(crate) written: Option<Look>,
+}
+
+impl Thread {
+    fn absent() -> Self {
+        Self {
+            state: State::Absent,
+            op: Op::End,
+            pc: 0,
+            objects: Ids::new(),
+            blocks: Ids::new(),
+            begun: false,
+            fiber: None,
+            yielder: std::ptr::null(),
+            top: 0,
+            result: 0,
+            created: 0,
+            start: 0,
+            returned: 0,
+            is_detached: false,
+            is_joined: false,
+            name: None,
+            fault: None,
+            crash: None,
+            keys: Vec::new(),
+            clock: 0,
+            random: 0,
+            waits_on: None,
+            turn: Vec::new(),
+            state_there: None,
+            written: None,
+        }
+    }
+}
+
+/// A mutex.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Mutex {
+    pub(crate) owner: Option<usize>,
+    pub(crate) depth: u32,
+    /// Where it was taken.
+    pub(crate) taken: usize,
+}
+
+/// A reader-writer lock.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct RwLock {
+    pub(crate) writer: Option<usize>,
+    /// In ascending order, as often as each holds it.
+    pub(crate) readers: Vec<usize>,
+}
+
+/// A barrier.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Barrier {
+    pub(crate) parties: u64,
+    /// Those that came in this round.
+    pub(crate) arrived: Vec<usize>,
+    pub(crate) round: u64,
+}
+
+/// What is done once.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) enum Once {
+    #[default]
+    New,
+    Running,
+    Done,
+}
+
+/// States of what threads synchronise with, by address.
+#[derive(Default)]
+pub(crate) struct Synchronisation {
+    pub(crate) mutexes: FxHashMap<usize, Mutex>,
+    pub(crate) conds: FxHashMap<usize, Vec<usize>>,
+    pub(crate) rwlocks: FxHashMap<usize, RwLock>,
+    pub(crate) semaphores: FxHashMap<usize, u64>,
+    pub(crate) barriers: FxHashMap<usize, Barrier>,
+    pub(crate) onces: FxHashMap<usize, Once>,
+    /// Destructors of keys; `None`: deleted.
+    pub(crate) keys: Vec<Option<u64>>,
+}
+
+impl Synchronisation {
+    fn clear(&mut self) {
+        self.mutexes.clear();
+        self.conds.clear();
+        self.rwlocks.clear();
+        self.semaphores.clear();
+        self.barriers.clear();
+        self.onces.clear();
+        self.keys.clear();
+    }
+}
+
+/// The state of a program.
+pub(crate) struct Machine {
+    pub(crate) shared: Rc<Shared>,
+    /// Tells machines apart.
+    id: u64,
+    pub(crate) known: Vec<Known>,
+    pub(crate) threads: Vec<Thread>,
+    pub(crate) synchronisation: Synchronisation,
+    pub(crate) heap: Heap,
+    /// The thread that runs.
+    pub(crate) current: usize,
+    /// Whether `main` returned, or a thread ended the process.
+    pub(crate) has_exited: bool,
+    /// The steps of this execution.
+    pub(crate) steps: Vec<Step>,
+    /// The steps of this one and those that came after them before, and where each was.
+    pub(crate) log: Vec<(Step, usize)>,
+    /// Whether an execution began.
+    pub(crate) is_started: bool,
+    /// Whether texts of steps are asked for, and that of the last one.
+    pub(crate) is_tracing: bool,
+    pub(crate) last: Option<(String, usize)>,
+    /// What the program wrote.
+    pub(crate) output: Vec<u8>,
+}
+
+/// Machines so far; 0 is none.
+static MACHINES: AtomicU64 = AtomicU64::new(1);
+/// The machine that owns the memory.
+static OWNER: AtomicU64 = AtomicU64::new(0);
+/// The machine whose code runs now, for the shim and for signal handlers.
+static RUNNING: AtomicPtr<Machine> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Returns the machine whose code runs now; null outside of checked code.
+#[inline]
+pub(crate) fn running() -> *mut Machine {
+    RUNNING.load(Relaxed)
+}
+
+impl Machine {
+    pub(crate) fn new(shared: Rc<Shared>, is_tracing: bool) -> Box<Self> {
+        let mut machine = Box::new(Self {
+            shared,
+            id: MACHINES.fetch_add(1, Relaxed),
+            known: Vec::new(),
+            threads: Vec::new(),
+            synchronisation: Synchronisation::default(),
+            heap: Heap::default(),
+            current: 0,
+            has_exited: false,
+            steps: Vec::new(),
+            log: Vec::new(),
+            is_started: false,
+            is_tracing,
+            last: None,
+            output: Vec::new(),
+        });
+        machine.add_thread();
+        machine
+    }
+
+    fn add_thread(&mut self) -> usize {
+        let number = self.threads.len();
+        let mut objects = self.shared.objects.borrow_mut();
+        let (life, wake) =
+            (objects.other(Object::Life(number)), objects.other(Object::Wake(number)));
+        self.known.push(Known { life, wake, children: Vec::new() });
+        self.threads.push(Thread::absent());
+        number
+    }
+
+    /// Returns the number of the next thread that `creator` creates, which depends on nothing else.
+    pub(crate) fn next_child(&mut self, creator: usize) -> Option<usize> {
+        let nth = self.threads[creator].created;
+        if let Some(&child) = self.known[creator].children.get(nth) {
+            return Some(child);
+        }
+        if self.threads.len() >= layout::THREADS {
+            return None;
+        }
+        let child = self.add_thread();
+        self.known[creator].children.push(child);
+        Some(child)
+    }
+
+    /// Whether the memory holds this machine's execution.
+    pub(crate) fn owns_memory(&self) -> bool {
+        OWNER.load(Relaxed) == self.id
+    }
+
+    /// Begins an execution: everything is as it was when the program was loaded.
+    pub(crate) fn begin(&mut self) {
+        OWNER.store(self.id, Relaxed);
+        self.is_started = true;
+        for thread in &mut self.threads {
+            if thread.state != State::Absent {
+                *thread = Thread::absent();
+            }
+        }
+        self.synchronisation.clear();
+        self.heap.clear();
+        self.has_exited = false;
+        self.steps.clear();
+        self.last = None;
+        self.output.clear();
+        self.shared.module.restore();
+        let main = self.shared.module.main;
+        self.start(0, move |machine| {
+            type Main =
+                extern "C" fn(i32, *const *mut libc::c_char, *const *mut libc::c_char) -> i32;
+            // SAFETY: this is the program's `main`; the module stays loaded.
+            let function = unsafe { std::mem::transmute::<usize, Main>(main) };
+            // SAFETY: the machine lives while its code runs.
+            let arguments = unsafe { &(&(*machine).shared).arguments };
+            let count = arguments.len() as i32 - 1;
+            // The list ends with a null pointer, which is an empty environment as well.
+            let nothing = &raw const arguments[arguments.len() - 1];
+            let code = function(count, arguments.as_ptr(), nothing);
+            crate::entry::exit(machine, code as u32 as u64);
+        });
+    }
+
+    /// Gives a thread its code and runs it up to its first visible operation.
+    pub(crate) fn start(&mut self, number: usize, code: impl FnOnce(*mut Machine) + 'static) {
+        self.shared.module.restore_tls(number);
+        let machine: *mut Machine = self;
+        let fiber = Fiber::new(number, move |yielder| {
+            let here = 0_u8;
+            // SAFETY: the machine lives while its code runs, and nothing else uses it then.
+            let thread = unsafe { &mut (&mut (*machine).threads)[number] };
+            (thread.yielder, thread.top) = (yielder, &raw const here as usize);
+            code(machine);
+            Outcome::Done
+        });
+        let thread = &mut self.threads[number];
+        (thread.state, thread.fiber) = (State::Ready, Some(fiber));
+        thread.random = number as u64 + 1;
+        self.resume(number);
+        let thread = &mut self.threads[number];
+        if thread.state == State::Failed {
+            // A step of its own shows it.
+            (thread.state, thread.op) = (State::Ready, Op::Doomed);
+            (thread.objects, thread.blocks) = (Ids::new(), Ids::new());
+        }
+    }
+
+    /// Lets a thread run up to its next visible operation, or to its end.
+    pub(crate) fn resume(&mut self, number: usize) {
+        let machine: *mut Machine = self;
+        // SAFETY: code of the thread uses the machine only through `running`, and everything here goes through
+        // the same pointer. The fiber is taken out, so that the list of threads may grow.
+        unsafe {
+            let Some(mut fiber) = (&mut (*machine).threads)[number].fiber.take() else { return };
+            let before = std::mem::replace(&mut (*machine).current, number);
+            let outer = RUNNING.swap(machine, Relaxed);
+            let outside = crate::crash::enter(&fiber);
+            let end = fiber.resume();
+            crate::crash::leave(outside);
+            RUNNING.store(outer, Relaxed);
+            (*machine).current = before;
+            let machine = &mut *machine;
+            match end {
+                None => machine.threads[number].fiber = Some(fiber),
+                Some(Outcome::Done) => {}
+                Some(Outcome::Crashed) => machine.note_crash(number),
+            }
+        }
+    }
+
+    /// A thread cannot go on.
+    pub(crate) fn fail(&mut self, number: usize, fault: Fault) {
+        let thread = &mut self.threads[number];
+        (thread.state, thread.fault) = (State::Failed, Some(fault));
+    }
+
+    /// Returns a violation of a thread at these places.
+    pub(crate) fn violation(
+        &self,
+        thread: usize,
+        kind: ViolationKind,
+        message: String,
+        places: &[usize],
+        notes: Vec<String>,
+    ) -> Fault {
+        let places = places.iter().filter_map(|&pc| self.place(pc)).collect();
+        let thread = Some(ThreadId::new(thread));
+        Fault::Violation(Violation { kind, message, places, notes, thread })
+    }
+
+    /// The same steps did something else.
+    #[cold]
+    pub(crate) fn note_unsteady(&self, how: String) {
+        self.shared.unsteady.borrow_mut().get_or_insert(how);
+        self.shared.is_unsteady.set(true);
+    }
+
+    /// Whether nothing more can be said: what was found is out of date.
+    #[inline]
+    pub(crate) fn is_over(&self) -> bool {
+        self.shared.learned.news.get() || self.shared.is_unsteady.get()
+    }
+}

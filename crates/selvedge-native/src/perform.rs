@@ -1,0 +1,395 @@
+//! What an operation does to the state when it runs.
+
+use selvedge_core::{Fault, ViolationKind};
+
+use crate::heap::Wrong;
+use crate::layout::{self, Region};
+use crate::machine::{Barrier, Machine, Mutex, Once, RwLock, State};
+use crate::op::{EDEADLK, EINVAL, EPERM, ETIMEDOUT, Kind, Op, SERIAL_THREAD, What};
+
+/// What becomes of a thread after its operation.
+pub(crate) enum Then {
+    /// It goes on, with this result.
+    GoesOn(u64),
+    /// It stands where it is: it waits, or its operation has a second half.
+    Stands,
+}
+
+impl Machine {
+    /// Performs the pending operation of a thread, which can run.
+    pub(crate) fn perform(&mut self, me: usize, choice: u32) -> Result<Then, Fault> {
+        let (op, pc) = (self.threads[me].op, self.threads[me].pc);
+        self.threads[me].begun = true;
+        let result = match op {
+            Op::Access { address, size, .. } | Op::Compare { address, size, .. } => {
+                self.check_memory(me, address, size)?;
+                0
+            }
+            Op::Spawn { .. } | Op::End | Op::Spin => 0,
+            Op::Join { target, .. } => self.join(me, target)?,
+            Op::TryJoin { target, otherwise } => match self.threads[target].state {
+                State::Finished => self.join(me, target)?,
+                _ => otherwise,
+            },
+            Op::Make { address, what } => self.make(me, address, what)?,
+            Op::Lock { address, kind, .. } => {
+                self.check_memory(me, address, 1)?;
+                self.lock(me, address, kind, pc)
+            }
+            Op::TryLock { address, kind, otherwise } => {
+                self.check_memory(me, address, 1)?;
+                match self.mutex(address).owner {
+                    None => self.lock(me, address, kind, pc),
+                    Some(owner) if owner == me && kind == Kind::Recursive => {
+                        self.lock(me, address, kind, pc)
+                    }
+                    Some(_) => otherwise,
+                }
+            }
+            Op::Unlock { address, kind } => {
+                self.check_memory(me, address, 1)?;
+                self.unlock(me, address, kind)?
+            }
+            Op::Wait { cond, mutex, timed, expires } => {
+                return self.wait(me, cond, mutex, (timed, expires));
+            }
+            Op::Reacquire { mutex, depth, result } => {
+                let mutexes = &mut self.synchronisation.mutexes;
+                mutexes.insert(mutex, Mutex { owner: Some(me), depth, taken: pc });
+                result
+            }
+            Op::Signal { cond, all } => {
+                self.check_memory(me, cond, 1)?;
+                self.signal(cond, all, choice);
+                0
+            }
+            Op::RwLock { address, write, .. } => {
+                self.check_memory(me, address, 1)?;
+                self.take_rwlock(me, address, write)
+            }
+            Op::RwTry { address, write, otherwise } => {
+                self.check_memory(me, address, 1)?;
+                match self.is_takeable(address, write) {
+                    true => self.take_rwlock(me, address, write),
+                    false => otherwise,
+                }
+            }
+            Op::RwUnlock { address } => {
+                self.check_memory(me, address, 1)?;
+                self.release_rwlock(me, address)?
+            }
+            Op::Down { address, .. } => {
+                self.check_memory(me, address, 1)?;
+                self.synchronisation.semaphores.insert(address, self.count(address) - 1);
+                0
+            }
+            Op::TryDown { address, otherwise } => {
+                self.check_memory(me, address, 1)?;
+                match self.count(address) {
+                    0 => otherwise,
+                    count => {
+                        self.synchronisation.semaphores.insert(address, count - 1);
+                        0
+                    }
+                }
+            }
+            Op::Up { address } => {
+                self.check_memory(me, address, 1)?;
+                self.synchronisation.semaphores.insert(address, self.count(address) + 1);
+                0
+            }
+            Op::Value { address } => self.count(address),
+            Op::Arrive { address } => return self.arrive(me, address),
+            Op::Pass { result, .. } => result,
+            Op::Once { address } => match self.once(address) {
+                Once::Done => 0,
+                Once::New | Once::Running => {
+                    self.synchronisation.onces.insert(address, Once::Running);
+                    1
+                }
+            },
+            Op::OnceDone { address } => {
+                self.synchronisation.onces.insert(address, Once::Done);
+                0
+            }
+            Op::Choose { .. } => u64::from(choice),
+            Op::Free { block, verb } => self.free(me, block, verb, pc)?,
+            Op::Doomed => {
+                let fault = self.threads[me].fault.take();
+                return Err(fault.unwrap_or_else(|| Fault::GaveUp("a thread failed".to_owned())));
+            }
+        };
+        Ok(Then::GoesOn(result))
+    }
+
+    /// Returns what is wrong with an access to the heap.
+    fn check_memory(&self, me: usize, address: usize, size: usize) -> Result<(), Fault> {
+        match layout::region(address) {
+            Some((thread, Region::Heap)) => match self.heap.check(thread, address, size) {
+                None => Ok(()),
+                Some(wrong) => Err(self.wrong_access(me, thread, address, size, wrong)),
+            },
+            _ => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn wrong_access(
+        &self,
+        me: usize,
+        owner: usize,
+        address: usize,
+        size: usize,
+        wrong: Wrong,
+    ) -> Fault {
+        let (name, pc) = (self.thread_name(me), self.threads[me].pc);
+        let verb = match self.threads[me].op {
+            Op::Access { how, .. } if how.mode().reads() => "reads",
+            Op::Access { .. } => "writes",
+            _ => "uses",
+        };
+        let Some(block) = self.heap.before(owner, address) else {
+            let message = format!("{name} {verb} memory of the heap that was never allocated");
+            return self.violation(me, ViolationKind::Bounds, message, &[pc], Vec::new());
+        };
+        let blocks = self.block_name(block.start);
+        match (wrong, block.freed) {
+            (Wrong::Freed, Some((by, at))) => {
+                let message = format!("{name} {verb} memory after it was freed: {blocks}");
+                let note = match by == me {
+                    true => "the second place is where the thread itself freed it".to_owned(),
+                    false => format!("the second place is where {} freed it", self.thread_name(by)),
+                };
+                self.violation(me, ViolationKind::UseAfterFree, message, &[pc, at], vec![note])
+            }
+            _ => {
+                let offset = address - block.start;
+                let bytes = if size == 1 { "1 byte".to_owned() } else { format!("{size} bytes") };
+                let message = format!(
+                    "{name} {verb} {bytes} at offset {offset} of {blocks}, which ends at {}",
+                    block.size
+                );
+                let note = "the second place is where the block was allocated".to_owned();
+                let places = [pc, block.made];
+                self.violation(me, ViolationKind::Bounds, message, &places, vec![note])
+            }
+        }
+    }
+
+    fn join(&mut self, me: usize, target: usize) -> Result<u64, Fault> {
+        let thread = &mut self.threads[target];
+        if thread.is_joined || thread.is_detached {
+            let why = if thread.is_joined { "joined before" } else { "detached" };
+            let (name, other) = (self.thread_name(me), self.thread_name(target));
+            let message = format!("{name} joins {other}, which was {why}");
+            let pc = self.threads[me].pc;
+            return Err(self.violation(me, ViolationKind::Misuse, message, &[pc], Vec::new()));
+        }
+        thread.is_joined = true;
+        Ok(0)
+    }
+
+    fn make(&mut self, me: usize, address: usize, what: What) -> Result<u64, Fault> {
+        self.check_memory(me, address, 1)?;
+        let state = &mut self.synchronisation;
+        let in_use = match what {
+            What::NoMutex | What::Mutex => {
+                state.mutexes.remove(&address).is_some_and(|mutex| mutex.owner.is_some())
+            }
+            What::NoCond | What::Cond => {
+                state.conds.remove(&address).is_some_and(|waiters| !waiters.is_empty())
+            }
+            What::NoRwLock | What::RwLock => state
+                .rwlocks
+                .remove(&address)
+                .is_some_and(|lock| lock.writer.is_some() || !lock.readers.is_empty()),
+            What::NoSemaphore => {
+                state.semaphores.remove(&address);
+                false
+            }
+            What::Semaphore(count) => {
+                state.semaphores.insert(address, count);
+                false
+            }
+            What::Barrier(0) => return Ok(EINVAL),
+            What::Barrier(parties) => {
+                state.barriers.insert(address, Barrier { parties, ..Barrier::default() });
+                false
+            }
+            What::NoBarrier => {
+                state.barriers.remove(&address).is_some_and(|barrier| !barrier.arrived.is_empty())
+            }
+        };
+        let (name, is_destroyed) = what.name();
+        if in_use {
+            let verb = if is_destroyed { "destroys" } else { "initialises" };
+            let message = format!(
+                "{} {verb} the {name} {} while it is in use",
+                self.thread_name(me),
+                self.address_name(address)
+            );
+            let pc = self.threads[me].pc;
+            return Err(self.violation(me, ViolationKind::Misuse, message, &[pc], Vec::new()));
+        }
+        Ok(0)
+    }
+
+    fn lock(&mut self, me: usize, address: usize, kind: Kind, pc: usize) -> u64 {
+        let mutex = self.synchronisation.mutexes.entry(address).or_default();
+        if mutex.owner == Some(me) {
+            if kind == Kind::Checked {
+                return EDEADLK;
+            }
+            mutex.depth += 1;
+            return 0;
+        }
+        *mutex = Mutex { owner: Some(me), depth: 1, taken: pc };
+        0
+    }
+
+    fn unlock(&mut self, me: usize, address: usize, kind: Kind) -> Result<u64, Fault> {
+        let mutex = self.mutex(address);
+        if mutex.owner != Some(me) {
+            if kind != Kind::Normal {
+                return Ok(EPERM);
+            }
+            return Err(self.not_held(me, "unlocks", address));
+        }
+        let mutex = self.synchronisation.mutexes.entry(address).or_default();
+        mutex.depth -= 1;
+        if mutex.depth == 0 {
+            mutex.owner = None;
+        }
+        Ok(0)
+    }
+
+    #[cold]
+    fn not_held(&self, me: usize, verb: &str, address: usize) -> Fault {
+        let name = self.thread_name(me);
+        let holder = match self.mutex(address).owner {
+            Some(owner) => format!("held by {}", self.thread_name(owner)),
+            None => "it is free".to_owned(),
+        };
+        let lock = self.address_name(address);
+        let message = format!("{name} {verb} {lock}, which it does not hold ({holder})");
+        let pc = self.threads[me].pc;
+        self.violation(me, ViolationKind::Misuse, message, &[pc], Vec::new())
+    }
+
+    fn wait(
+        &mut self,
+        me: usize,
+        cond: usize,
+        mutex: usize,
+        (timed, expires): (bool, bool),
+    ) -> Result<Then, Fault> {
+        self.check_memory(me, cond, 1)?;
+        let Mutex { owner, depth, .. } = self.mutex(mutex);
+        if owner != Some(me) {
+            return Err(self.not_held(me, "waits with", mutex));
+        }
+        self.synchronisation.mutexes.insert(mutex, Mutex::default());
+        let lock = self.threads[me].objects[1];
+        let thread = &mut self.threads[me];
+        let result = if expires { ETIMEDOUT } else { 0 };
+        thread.op = Op::Reacquire { mutex, depth, result };
+        thread.objects = smallvec::smallvec![lock];
+        if expires {
+            // Nobody wakes it: its own step does.
+            return Ok(Then::Stands);
+        }
+        thread.state = State::Parked;
+        thread.waits_on = Some((cond, timed));
+        let waiters = self.synchronisation.conds.entry(cond).or_default();
+        // By thread numbers, since the order in which they came is not one of steps that depend on each other.
+        let at = waiters.partition_point(|&waiter| waiter < me);
+        waiters.insert(at, me);
+        Ok(Then::Stands)
+    }
+
+    fn signal(&mut self, cond: usize, all: bool, choice: u32) {
+        for woken in self.woken(cond, all, choice) {
+            if let Some(waiters) = self.synchronisation.conds.get_mut(&cond) {
+                waiters.retain(|&waiter| waiter != woken);
+            }
+            let thread = &mut self.threads[woken];
+            (thread.state, thread.waits_on) = (State::Ready, None);
+        }
+    }
+
+    fn take_rwlock(&mut self, me: usize, address: usize, write: bool) -> u64 {
+        let lock = self.synchronisation.rwlocks.entry(address).or_default();
+        match write {
+            true => lock.writer = Some(me),
+            false => {
+                let at = lock.readers.partition_point(|&reader| reader < me);
+                lock.readers.insert(at, me);
+            }
+        }
+        0
+    }
+
+    fn release_rwlock(&mut self, me: usize, address: usize) -> Result<u64, Fault> {
+        match self.synchronisation.rwlocks.get_mut(&address) {
+            Some(RwLock { writer, .. }) if *writer == Some(me) => *writer = None,
+            Some(RwLock { readers, .. }) if readers.contains(&me) => {
+                let at = readers.iter().position(|&reader| reader == me);
+                at.map(|at| readers.remove(at));
+            }
+            _ => {
+                let (name, lock) = (self.thread_name(me), self.address_name(address));
+                let message = format!("{name} unlocks {lock}, which it does not hold");
+                let pc = self.threads[me].pc;
+                return Err(self.violation(me, ViolationKind::Misuse, message, &[pc], Vec::new()));
+            }
+        }
+        Ok(0)
+    }
+
+    fn arrive(&mut self, me: usize, address: usize) -> Result<Then, Fault> {
+        self.check_memory(me, address, 1)?;
+        let Some(barrier) = self.synchronisation.barriers.get_mut(&address) else {
+            let (name, barrier) = (self.thread_name(me), self.address_name(address));
+            let message = format!("{name} waits at {barrier}, which is not initialised");
+            let pc = self.threads[me].pc;
+            return Err(self.violation(me, ViolationKind::Misuse, message, &[pc], Vec::new()));
+        };
+        self.shared.learned.arrives(address, me, barrier.parties);
+        barrier.arrived.push(me);
+        let (round, arrived) = (barrier.round, barrier.arrived.clone());
+        self.threads[me].op = Op::Pass { address, round, result: 0 };
+        if arrived.len() as u64 >= barrier.parties {
+            barrier.arrived.clear();
+            barrier.round += 1;
+            // Which thread is told is left open: the one with the lowest number, so that arrivals commute.
+            let first = arrived.iter().copied().min().unwrap_or(me);
+            self.threads[first].op = Op::Pass { address, round, result: SERIAL_THREAD };
+        }
+        Ok(Then::Stands)
+    }
+
+    fn free(
+        &mut self,
+        me: usize,
+        block: usize,
+        verb: &'static str,
+        pc: usize,
+    ) -> Result<u64, Fault> {
+        let name = self.thread_name(me);
+        let Some(found) = self.heap.at(block) else {
+            let what = self.address_name(block);
+            let message = format!("{name} {verb} {what}, which is not the start of a block");
+            return Err(self.violation(me, ViolationKind::InvalidFree, message, &[pc], Vec::new()));
+        };
+        if let Some((by, at)) = found.freed {
+            let message =
+                format!("{name} {verb} memory that was freed: {}", self.block_name(block));
+            let note = format!("the second place is where {} freed it", self.thread_name(by));
+            let fault =
+                self.violation(me, ViolationKind::DoubleFree, message, &[pc, at], vec![note]);
+            return Err(fault);
+        }
+        found.freed = Some((me, pc));
+        Ok(0)
+    }
+}

@@ -1,0 +1,187 @@
+//! Spin loops: a thread that goes round and changes nothing waits until something it looked at has changed.
+//!
+//! **The rule.** A turn ends where a thread comes to an operation at the same place, on the same memory, and has changed
+//! nothing in between. If its registers and its stack are then what they were, the next turn does the same as this one
+//! unless it finds other values: so the thread stands until one of the values that it found differs. A loop that counts,
+//! or tries a bounded number of times, changes its stack or registers and goes on.
+//!
+//! What a turn may do: read memory, compare-exchange in vain, try locks that are held, store what is there already (what
+//! is stored is looked at as well), and write to variables on its own stack that others do not see, which are compared.
+//!
+//! To compare costs time, so states are compared only at places that are known to repeat ([`Learned::loops`]). When one is
+//! found, the search begins again.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use selvedge_core::{Mode, ObjectId};
+use smallvec::SmallVec;
+
+use crate::layout;
+
+/// What an operation looks at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Looks {
+    Memory { address: usize, size: usize },
+    Mutex(usize),
+}
+
+/// One look in a turn.
+#[derive(Clone, Debug)]
+pub(crate) struct Look {
+    /// Where it was.
+    pub(crate) pc: usize,
+    pub(crate) what: Looks,
+    pub(crate) objects: SmallVec<[(ObjectId, Mode); 1]>,
+    /// What it found.
+    pub(crate) value: u64,
+    /// The state of the thread when it came there, if it was compared.
+    pub(crate) state: Option<u128>,
+}
+
+/// What turns out while the program runs, and matters from the first step on.
+#[derive(Default)]
+pub(crate) struct Learned {
+    /// Places in loops that change nothing.
+    loops: RefCell<FxHashSet<usize>>,
+    /// Words of stacks that other threads than their own saw. Only accesses to these are steps: what a thread keeps to
+    /// itself commutes with everything.
+    seen: RefCell<BTreeSet<usize>>,
+    /// Threads that came to a barrier. If there are more than its parties, it matters who comes first.
+    arrived: RefCell<FxHashMap<usize, Arrived>>,
+    /// Whether something new was learned since the search began.
+    pub(crate) news: Cell<bool>,
+}
+
+impl Learned {
+    pub(crate) fn is_loop(&self, pc: usize) -> bool {
+        self.loops.borrow().contains(&pc)
+    }
+
+    pub(crate) fn learn_loop(&self, pc: usize) {
+        if self.loops.borrow_mut().insert(pc) {
+            self.news.set(true);
+        }
+    }
+
+    /// A thread accesses its own stack. Returns whether nobody else sees that.
+    #[inline]
+    pub(crate) fn is_own(&self, address: usize, size: usize) -> bool {
+        let seen = self.seen.borrow();
+        seen.is_empty() || !words(address, size).any(|word| seen.contains(&word))
+    }
+
+    /// A thread accesses the stack of another. Accesses of that one were no steps so far.
+    pub(crate) fn sees(&self, address: usize, size: usize) {
+        let mut seen = self.seen.borrow_mut();
+        for word in words(address, size) {
+            if seen.insert(word) {
+                self.news.set(true);
+            }
+        }
+    }
+
+    /// Returns the words of stacks that others saw: the thread, and how many words below the top.
+    pub(crate) fn shared_locals(&self) -> Vec<(usize, usize)> {
+        let place = |&word: &usize| {
+            let (thread, _) = layout::region(8 * word)?;
+            Some((thread, layout::stack(thread).1 / 8 - word))
+        };
+        self.seen.borrow().iter().rev().filter_map(place).collect()
+    }
+
+    /// These are known to be seen by others.
+    pub(crate) fn set_shared_locals(&self, locals: &[(usize, usize)]) {
+        let mut seen = self.seen.borrow_mut();
+        for &(thread, below) in locals.iter().filter(|(thread, _)| *thread < layout::THREADS) {
+            seen.insert((layout::stack(thread).1 / 8).saturating_sub(below));
+        }
+    }
+}
+
+impl Learned {
+    /// A thread comes to a barrier.
+    pub(crate) fn arrives(&self, barrier: usize, thread: usize, parties: u64) {
+        let mut arrived = self.arrived.borrow_mut();
+        let arrived = arrived.entry(barrier).or_default();
+        if !arrived.threads.contains(&thread) {
+            arrived.threads.push(thread);
+            if arrived.threads.len() as u64 > parties && !arrived.is_crowded {
+                arrived.is_crowded = true;
+                self.news.set(true);
+            }
+        }
+    }
+
+    /// Returns whether more threads come to a barrier than it has parties.
+    pub(crate) fn is_crowded(&self, barrier: usize) -> bool {
+        self.arrived.borrow().get(&barrier).is_some_and(|arrived| arrived.is_crowded)
+    }
+}
+
+/// Who came to a barrier.
+#[derive(Default)]
+struct Arrived {
+    threads: Vec<usize>,
+    is_crowded: bool,
+}
+
+fn words(address: usize, size: usize) -> impl Iterator<Item = usize> {
+    (address / 8..(address + size).div_ceil(8)).take(1 << 16)
+}
+
+/// Returns a number for some bytes of memory that can be read.
+pub(crate) fn content(address: usize, size: usize) -> u64 {
+    let mut sum = Sum::default();
+    // SAFETY: callers ask for memory of slots and modules, which is mapped.
+    unsafe {
+        match size {
+            1 => return u64::from((address as *const u8).read_volatile()),
+            2 => return u64::from((address as *const u16).read_unaligned()),
+            4 => return u64::from((address as *const u32).read_unaligned()),
+            8 => return (address as *const u64).read_unaligned(),
+            _ => {}
+        }
+        for at in address..address + size {
+            sum.add(u64::from((at as *const u8).read_volatile()));
+        }
+    }
+    sum.0
+}
+
+/// Callee-saved registers are pushed right below the frame of the shim.
+const REGISTERS: usize = 40;
+
+/// Returns a number for the state of a thread that calls the shim with this frame: its registers and its stack up to
+/// `top`.
+pub(crate) fn state(thread: usize, frame: usize, top: usize) -> Option<u128> {
+    let (limit, base) = layout::stack(thread);
+    let from = frame.checked_sub(REGISTERS)? & !7;
+    if !(limit..base).contains(&from) || !(from..base).contains(&top) {
+        return None;
+    }
+    let mut sum = Sum::default();
+    sum.add(from as u64);
+    for at in (from..top & !7).step_by(8) {
+        // SAFETY: it lies on the stack of the thread, which runs here.
+        sum.add(unsafe { (at as *const u64).read_volatile() });
+    }
+    Some(u128::from(sum.0) << 64 | u128::from(sum.1))
+}
+
+/// Takes in words, and returns a number for all of them.
+struct Sum(u64, u64);
+
+impl Default for Sum {
+    fn default() -> Self {
+        Self(1, 2)
+    }
+}
+
+impl Sum {
+    fn add(&mut self, word: u64) {
+        self.0 = (self.0 ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+        self.1 = (self.1.rotate_left(11) ^ word).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    }
+}

@@ -1,0 +1,146 @@
+//! Where threads stand: what an operation touches, and whether its thread goes round in a loop that changes nothing.
+
+use selvedge_core::{Fault, Mode};
+
+use crate::layout::{self, Region};
+use crate::machine::{Machine, State};
+use crate::objects::{Ids, Object};
+use crate::op::Op;
+use crate::spin::{self, Look, Looks};
+
+impl Machine {
+    /// A thread accesses memory. Returns whether others can see that: a variable of the program, or memory of a thread
+    /// that it does not keep to itself.
+    #[inline]
+    pub(crate) fn is_shared(&self, me: usize, address: usize, size: usize) -> bool {
+        match layout::region(address) {
+            Some((owner, Region::Stack)) if owner == me => {
+                !self.shared.learned.is_own(address, size)
+            }
+            Some((_, Region::Stack)) => {
+                self.shared.learned.sees(address, size);
+                true
+            }
+            Some(_) => true,
+            None => self.shared.module.has_variable(address),
+        }
+    }
+
+    /// The program asks for a weaker ordering than sequential consistency.
+    pub(crate) fn note_weak(&mut self) {
+        self.shared.doubts.borrow_mut().weak = true;
+    }
+
+    /// A thread now stands at an operation on these ranges of addresses.
+    pub(crate) fn stands_at(&mut self, me: usize, op: Op, pc: usize, ranges: &[(usize, usize)]) {
+        let mut objects = Ids::new();
+        let mut blocks = Ids::new();
+        let shared = &self.shared;
+        let mut all = shared.objects.borrow_mut();
+        for &(address, size) in ranges {
+            let before = objects.len();
+            if size > 0 && all.cells(address, size, &mut objects) {
+                shared.learned.news.set(true);
+            }
+            if matches!(op, Op::Wait { .. }) {
+                // One for the condition variable, and one for the mutex.
+                objects.truncate(before + 1);
+            }
+            match layout::region(address) {
+                Some((owner, Region::Heap)) => {
+                    if let Some(block) = self.heap.before(owner, address) {
+                        blocks.push(all.other(Object::Block(block.start)));
+                    }
+                }
+                _ => {}
+            }
+        }
+        drop(all);
+        let thread = &mut self.threads[me];
+        (thread.op, thread.pc, thread.objects, thread.blocks) = (op, pc, objects, blocks);
+    }
+
+    /// A thread comes to an operation. Returns whether it goes round in a loop that changes nothing.
+    pub(crate) fn comes_to(&mut self, me: usize, op: Op, pc: usize, frame: usize) -> bool {
+        let written = self.threads[me].written.take();
+        if let Some(look) = written {
+            match self.value(look.what) == look.value {
+                true => self.threads[me].turn.push(look),
+                false => self.threads[me].turn.clear(),
+            }
+        }
+        self.threads[me].state_there = None;
+        let Some(what) = op.looks() else { return false };
+        let learned = &self.shared.learned;
+        let is_loop = learned.is_loop(pc);
+        let thread = &mut self.threads[me];
+        let earlier = thread.turn.iter().rposition(|look| look.pc == pc && look.what == what);
+        if is_loop {
+            thread.state_there = spin::state(me, frame, thread.top);
+        }
+        let Some(earlier) = earlier else { return false };
+        if !is_loop {
+            learned.learn_loop(pc);
+            return false;
+        }
+        let is_same =
+            thread.state_there.is_some() && thread.turn[earlier].state == thread.state_there;
+        match is_same {
+            // What it looked at before this turn does not matter.
+            true => drop(thread.turn.drain(..earlier)),
+            false => drop(thread.turn.drain(..=earlier)),
+        }
+        is_same
+    }
+
+    /// Notes what a step of a thread means for the loop that it may be in. Called before it runs.
+    pub(crate) fn note_turn(&mut self, me: usize) {
+        let thread = &self.threads[me];
+        let Some(what) = thread.op.looks() else {
+            if thread.op != Op::Spin {
+                self.threads[me].turn.clear();
+            }
+            return;
+        };
+        let looks_with = match thread.op {
+            Op::TryLock { .. } => Mode::Probe,
+            _ => Mode::Read,
+        };
+        let objects = thread.objects.iter().map(|&object| (object, looks_with)).collect();
+        let look = Look {
+            pc: thread.pc,
+            what,
+            objects,
+            value: self.value(what),
+            state: thread.state_there,
+        };
+        let may_write = match thread.op {
+            Op::Access { how, .. } => how.mode().writes(),
+            Op::Compare { address, size, wanted } => Self::finds(address, size, wanted),
+            _ => self
+                .mutex(match what {
+                    Looks::Mutex(address) | Looks::Memory { address, .. } => address,
+                })
+                .owner
+                .is_none(),
+        };
+        let thread = &mut self.threads[me];
+        match (may_write, thread.op) {
+            (true, Op::TryLock { .. }) => thread.turn.clear(),
+            (true, _) => thread.written = Some(look),
+            (false, _) => thread.turn.push(look),
+        }
+        if thread.turn.len() > MOST_LOOKS {
+            thread.turn.clear();
+        }
+    }
+
+    /// Says what is wrong with a thread that stands still for good.
+    pub(crate) fn take_fault(&mut self, me: usize) -> Option<Fault> {
+        let thread = &mut self.threads[me];
+        if thread.state == State::Failed { thread.fault.take() } else { None }
+    }
+}
+
+/// A turn that looks at more than this is not recognised.
+const MOST_LOOKS: usize = 256;

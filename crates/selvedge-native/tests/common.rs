@@ -1,0 +1,153 @@
+//! Compiling and exploring C programs. A process runs one at a time.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use selvedge_core::{Report, Verdict, Violation};
+use selvedge_explore::{Algorithm, Observer, Options, confirm, explore};
+use selvedge_native::{Built, Loaded, Sources};
+
+/// Memory of checked programs has one place in a process.
+static ONE: Mutex<()> = Mutex::new(());
+
+/// Ignores what it sees.
+pub(crate) struct Nothing;
+
+impl Observer for Nothing {}
+
+/// A program in memory, which no other test disturbs.
+pub(crate) struct Compiled {
+    pub(crate) loaded: Loaded,
+    pub(crate) built: Built,
+    /// What comes before the name of the file.
+    prefix: String,
+    _folder: Folder,
+    _source: Option<Folder>,
+    _guard: MutexGuard<'static, ()>,
+}
+
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Returns a folder of its own in the folder for temporary files of the build.
+fn folder() -> Folder {
+    static FOLDERS: AtomicU32 = AtomicU32::new(0);
+    let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+    let name = format!("c-{}-{number}", std::process::id());
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&path).expect("the folder can be made");
+    Folder(path)
+}
+
+/// Compiles files.
+pub(crate) fn compile_files(files: &[PathBuf], flags: &[&str]) -> Compiled {
+    let guard = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = folder();
+    let sources = Sources {
+        compiler: "cc".to_owned(),
+        files: files.to_vec(),
+        flags: flags.iter().map(|&flag| flag.to_owned()).collect(),
+        folder: folder.0.clone(),
+        cache: Some(Path::new(env!("CARGO_TARGET_TMPDIR")).join("c-cache")),
+    };
+    let built = sources.build().unwrap_or_else(|error| panic!("{files:?}: {error:?}"));
+    let loaded = Loaded::new(&built.module, files, &[]).expect("it can be loaded");
+    let parent = files[0].parent().map(|folder| format!("{}/", folder.display()));
+    let prefix = parent.unwrap_or_default();
+    Compiled { loaded, built, prefix, _folder: folder, _source: None, _guard: guard }
+}
+
+/// Compiles a text.
+pub(crate) fn compile(text: &str, flags: &[&str]) -> Compiled {
+    let folder = folder();
+    let file = folder.0.join("test.c");
+    let head = "#include <assert.h>\n#include <pthread.h>\n#include <stdatomic.h>\n#include <stdlib.h>\n\
+                #include <semaphore.h>\n#include <string.h>\n#include <errno.h>\n#include <threads.h>\n\
+                #include <sched.h>\n#include <stdint.h>\n";
+    std::fs::write(&file, format!("{head}#line 1\n{text}")).expect("the file can be written");
+    let compiled = compile_files(&[file], flags);
+    // Its lines are read when something is shown.
+    Compiled { _source: Some(folder), ..compiled }
+}
+
+impl Compiled {
+    /// Explores until nothing new is learned.
+    pub(crate) fn explore_with(&self, algorithm: Algorithm, options: &Options) -> Report {
+        search(&self.loaded, algorithm, options, &mut Nothing)
+    }
+
+    /// Explores everything, and looks for races.
+    pub(crate) fn explore(&self, algorithm: Algorithm) -> Report {
+        let options = Options { keep_going: true, data_races: true, ..Options::default() };
+        self.explore_with(algorithm, &options)
+    }
+
+    /// Returns the first violation, replayed.
+    pub(crate) fn violation(&self) -> Violation {
+        let options = Options { data_races: true, ..Options::default() };
+        let report = self.explore_with(Algorithm::Optimal, &options);
+        let (violation, schedule) = report.violations.first().unwrap_or_else(|| {
+            panic!("no violation, {:?}, {:?}", report.counts, report.inconclusive)
+        });
+        let confirmed = confirm(&|| self.loaded.traced(), violation, schedule);
+        let confirmed = confirmed.unwrap_or_else(|error| panic!("{violation:?}: {}", error.reason));
+        let mut violation = confirmed.violation;
+        // The folder is another one every time.
+        violation.message = violation.message.replace(&self.prefix, "");
+        violation
+    }
+}
+
+/// Explores until nothing new is learned.
+pub(crate) fn search(
+    loaded: &Loaded,
+    algorithm: Algorithm,
+    options: &Options,
+    observer: &mut dyn Observer,
+) -> Report {
+    loop {
+        let report = explore(algorithm, &|| loaded.program(), options, observer);
+        assert_eq!(loaded.unsteady(), None);
+        if !loaded.has_learned() {
+            return report;
+        }
+    }
+}
+
+/// Explorers that need no model.
+pub(crate) const EXPLORERS: [Algorithm; 6] = [
+    Algorithm::Sleep,
+    Algorithm::Classic,
+    Algorithm::Source,
+    Algorithm::Optimal,
+    Algorithm::Parsimonious,
+    Algorithm::DataCentric,
+];
+
+/// Checks that a text is verified, with this many executions of `optimal`.
+#[track_caller]
+pub(crate) fn verified(text: &str, executions: u64) {
+    let compiled = compile(text, &[]);
+    let report = compiled.explore(Algorithm::Optimal);
+    assert_eq!(
+        report.verdict(),
+        Verdict::Verified,
+        "{:?} {:?}",
+        report.violations,
+        report.inconclusive
+    );
+    assert_eq!(report.counts.maximal(), executions, "{:?}", report.counts);
+}
+
+/// Checks that a text shows a violation with this message.
+#[track_caller]
+pub(crate) fn violated(text: &str, message: &str) {
+    let violation = compile(text, &[]).violation();
+    assert_eq!(violation.message, message, "{violation:?}");
+}

@@ -1,0 +1,285 @@
+//! One small program for each operation: its verdict, and how many classes of executions it has.
+
+use selvedge_core::Verdict;
+use selvedge_explore::Algorithm;
+
+use crate::common::{EXPLORERS, compile, verified, violated};
+
+/// Two threads `a` and `b`, and what `main` does in the end.
+fn two(globals: &str, a: &str, b: &str, end: &str) -> String {
+    format!(
+        "{globals}\nvoid *a(void *u) {{ {a} return u; }}\nvoid *b(void *u) {{ {b} return u; }}\n\
+         int main(void) {{ pthread_t t, s; START; pthread_create(&t, 0, a, 0); pthread_create(&s, 0, b, 0);\n\
+         pthread_join(t, 0); pthread_join(s, 0); {end} return 0; }}\n"
+    )
+    .replace("START;", if globals.contains("void start(") { "start();" } else { "" })
+}
+
+#[test]
+fn plain_accesses_race() {
+    let text = two("int x;", "x = 1;", "x = 2;", "");
+    let violation = compile(&text, &[]).violation();
+    assert_eq!(violation.kind.name(), "data-race");
+    assert_eq!(violation.places.len(), 2, "{violation:?}");
+}
+
+#[test]
+fn atomic_accesses() {
+    verified(&two("atomic_int x;", "x = 1;", "x = 2;", ""), 2);
+    verified(&two("atomic_int x;", "x++;", "x++;", "assert(x == 2);"), 2);
+    verified(&two("atomic_int x, y;", "x = 1;", "y = 1;", ""), 1);
+    verified(&two("volatile int x;", "x = 1;", "x = 2;", ""), 2);
+    let both = "int e = 0; atomic_compare_exchange_strong(&x, &e, 1);";
+    verified(&two("atomic_int x;", both, both, "assert(x == 1);"), 2);
+    verified(&two("atomic_llong x;", "atomic_exchange(&x, 5);", "(void)atomic_load(&x);", ""), 2);
+    verified(
+        &two(
+            "atomic_uchar x;",
+            "atomic_fetch_or(&x, 1);",
+            "atomic_fetch_or(&x, 2);",
+            "assert(x == 3);",
+        ),
+        2,
+    );
+}
+
+#[test]
+fn neighbours_in_memory_are_different_objects() {
+    verified(&two("atomic_int x[2];", "x[0] = 1;", "x[1] = 1;", ""), 1);
+    verified(
+        &two("struct { char a, b; } s;", "s.a = 1;", "s.b = 1;", "assert(s.a + s.b == 2);"),
+        1,
+    );
+    // A copy of the whole touches both.
+    let text = two(
+        "struct { int a, b; } s, r; pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;",
+        "pthread_mutex_lock(&m); s.b = 1; pthread_mutex_unlock(&m);",
+        "pthread_mutex_lock(&m); memcpy(&r, &s, sizeof s); pthread_mutex_unlock(&m);",
+        "assert(r.b == 0 || r.b == 1);",
+    );
+    verified(&text, 2);
+}
+
+#[test]
+fn mutexes() {
+    let globals = "pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; int x;";
+    let add = "pthread_mutex_lock(&m); x++; pthread_mutex_unlock(&m);";
+    verified(&two(globals, add, add, "assert(x == 2);"), 2);
+    let tries = "if (pthread_mutex_trylock(&m) == 0) { x++; pthread_mutex_unlock(&m); }";
+    verified(&two(globals, add, tries, "assert(x >= 1);"), 3);
+    let timed = "struct timespec s = {0, 0}; if (pthread_mutex_timedlock(&m, &s) == 0) { x++; pthread_mutex_unlock(&m); }";
+    let report =
+        compile(&two(globals, add, timed, "assert(x >= 1);"), &[]).explore(Algorithm::Optimal);
+    assert_eq!(report.verdict(), Verdict::Verified, "{report:?}");
+}
+
+#[test]
+fn kinds_of_mutexes() {
+    let start = |kind: &str| {
+        format!(
+            "pthread_mutex_t m; void start(void) {{ pthread_mutexattr_t a; pthread_mutexattr_init(&a); \
+                 pthread_mutexattr_settype(&a, {kind}); pthread_mutex_init(&m, &a); }}"
+        )
+    };
+    let twice = "pthread_mutex_lock(&m); pthread_mutex_lock(&m); pthread_mutex_unlock(&m); pthread_mutex_unlock(&m);";
+    verified(&two(&start("PTHREAD_MUTEX_RECURSIVE"), twice, twice, ""), 2);
+    let checked = "assert(pthread_mutex_unlock(&m) == EPERM); pthread_mutex_lock(&m); \
+                   assert(pthread_mutex_lock(&m) == EDEADLK); pthread_mutex_unlock(&m);";
+    let report = compile(&two(&start("PTHREAD_MUTEX_ERRORCHECK"), checked, "", ""), &[])
+        .explore(Algorithm::Optimal);
+    assert_eq!(report.verdict(), Verdict::Verified, "{report:?}");
+    violated(
+        &two(&start("PTHREAD_MUTEX_NORMAL"), twice, "", ""),
+        "deadlock: main and a wait for ever",
+    );
+}
+
+#[test]
+fn misuse_of_mutexes() {
+    let globals = "pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;";
+    violated(
+        &two(globals, "pthread_mutex_unlock(&m);", "", ""),
+        "a unlocks m, which it does not hold (it is free)",
+    );
+    violated(
+        &two(globals, "pthread_mutex_lock(&m); pthread_mutex_destroy(&m);", "", ""),
+        "a destroys the mutex m while it is in use",
+    );
+}
+
+#[test]
+fn lock_order() {
+    let globals = "pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER, n = PTHREAD_MUTEX_INITIALIZER;";
+    let (mn, nm) = (
+        "pthread_mutex_lock(&m); pthread_mutex_lock(&n); pthread_mutex_unlock(&n); pthread_mutex_unlock(&m);",
+        "pthread_mutex_lock(&n); pthread_mutex_lock(&m); pthread_mutex_unlock(&m); pthread_mutex_unlock(&n);",
+    );
+    let violation = compile(&two(globals, mn, nm, ""), &[]).violation();
+    assert_eq!(violation.message, "deadlock: main, a and b wait for ever");
+    assert_eq!(violation.notes[1], "a waits for n, held by b since line 3");
+    assert_eq!(violation.notes[2], "b waits for m, held by a since line 2");
+}
+
+#[test]
+fn condition_variables() {
+    let globals = "pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; pthread_cond_t c = PTHREAD_COND_INITIALIZER; int x;";
+    let wait =
+        "pthread_mutex_lock(&m); while (!x) pthread_cond_wait(&c, &m); pthread_mutex_unlock(&m);";
+    let set = "pthread_mutex_lock(&m); x = 1; pthread_cond_signal(&c); pthread_mutex_unlock(&m);";
+    verified(&two(globals, wait, set, ""), 2);
+    verified(&two(globals, wait, &set.replace("signal", "broadcast"), ""), 2);
+    let lost = "pthread_mutex_lock(&m); pthread_cond_wait(&c, &m); pthread_mutex_unlock(&m);";
+    violated(&two(globals, lost, set, ""), "deadlock: main and a wait for ever");
+    let timed = "pthread_mutex_lock(&m); struct timespec s = {0, 0}; int r = pthread_cond_timedwait(&c, &m, &s); \
+                 assert(r == 0 || r == ETIMEDOUT); pthread_mutex_unlock(&m);";
+    let report = compile(&two(globals, timed, set, ""), &[]).explore(Algorithm::Optimal);
+    assert_eq!(report.verdict(), Verdict::Verified, "{report:?}");
+    violated(
+        &two(globals, "pthread_cond_wait(&c, &m);", "", ""),
+        "a waits with m, which it does not hold (it is free)",
+    );
+}
+
+#[test]
+fn reader_writer_locks() {
+    let globals = "pthread_rwlock_t l = PTHREAD_RWLOCK_INITIALIZER; int x;";
+    let read = "pthread_rwlock_rdlock(&l); (void)x; pthread_rwlock_unlock(&l);";
+    let write = "pthread_rwlock_wrlock(&l); x = 1; pthread_rwlock_unlock(&l);";
+    verified(&two(globals, read, read, ""), 1);
+    verified(&two(globals, read, write, ""), 2);
+    verified(&two(globals, write, write, ""), 2);
+    let tries = "if (!pthread_rwlock_trywrlock(&l)) { x = 2; pthread_rwlock_unlock(&l); }";
+    verified(&two(globals, write, tries, ""), 3);
+}
+
+#[test]
+fn semaphores() {
+    let globals = "sem_t s; int x; void start(void) { sem_init(&s, 0, 0); }";
+    verified(&two(globals, "x = 1; sem_post(&s);", "sem_wait(&s); assert(x == 1);", ""), 1);
+    violated(&two(globals, "", "sem_wait(&s);", ""), "deadlock: main and b wait for ever");
+    verified(
+        &two(globals, "sem_post(&s);", "if (sem_trywait(&s)) assert(errno == EAGAIN);", ""),
+        2,
+    );
+}
+
+#[test]
+fn barriers() {
+    let globals =
+        "pthread_barrier_t b_; int x, y; void start(void) { pthread_barrier_init(&b_, 0, 2); }";
+    let text = two(
+        globals,
+        "x = 1; pthread_barrier_wait(&b_); assert(y == 1);",
+        "y = 1; pthread_barrier_wait(&b_); assert(x == 1);",
+        "",
+    );
+    verified(&text, 1);
+}
+
+#[test]
+fn once() {
+    let globals = "pthread_once_t o = PTHREAD_ONCE_INIT; int x; void init(void) { x++; }";
+    let call = "pthread_once(&o, init); assert(x == 1);";
+    verified(&two(globals, call, call, "assert(x == 1);"), 2);
+}
+
+#[test]
+fn keys_and_thread_local_variables() {
+    let globals = "pthread_key_t k; atomic_int freed; void gone(void *v) { freed += (int)(intptr_t)v; }\n\
+                   void start(void) { pthread_key_create(&k, gone); } _Thread_local int mine = 3;";
+    let set = |n: u32| {
+        format!(
+            "assert(pthread_getspecific(k) == 0); pthread_setspecific(k, (void *){n}); \
+                                mine += {n}; assert(mine == 3 + {n});"
+        )
+    };
+    verified(&two(globals, &set(1), &set(2), "assert(freed == 3); assert(mine == 3);"), 2);
+}
+
+#[test]
+fn results_of_threads() {
+    verified(
+        "void *a(void *u) { return (void *)7; }\n\
+              int main(void) { pthread_t t; void *r; pthread_create(&t, 0, a, 0); pthread_join(t, &r); \
+              assert(r == (void *)7); return 0; }",
+        1,
+    );
+    verified(
+        "void *a(void *u) { pthread_exit((void *)8); }\n\
+              int main(void) { pthread_t t; void *r; pthread_create(&t, 0, a, 0); pthread_join(t, &r); \
+              assert(r == (void *)8); return 0; }",
+        1,
+    );
+    verified(
+        "int a(void *u) { return -3; }\n\
+              int main(void) { thrd_t t; int r; thrd_create(&t, a, 0); thrd_join(t, &r); assert(r == -3); return 0; }",
+        1,
+    );
+    violated(
+        "void *a(void *u) { return u; }\n\
+              int main(void) { pthread_t t; pthread_create(&t, 0, a, 0); pthread_join(t, 0); pthread_join(t, 0); return 0; }",
+        "main joins a, which was joined before",
+    );
+}
+
+#[test]
+fn c11_threads() {
+    let text = "mtx_t m; cnd_t c; int x;\nint a(void *u) { mtx_lock(&m); x = 1; cnd_signal(&c); mtx_unlock(&m); return 0; }\n\
+                int main(void) { thrd_t t; mtx_init(&m, mtx_plain); cnd_init(&c); thrd_create(&t, a, 0);\n\
+                mtx_lock(&m); while (!x) cnd_wait(&c, &m); mtx_unlock(&m); thrd_join(t, 0); return 0; }";
+    verified(text, 2);
+}
+
+#[test]
+fn the_end_of_the_process() {
+    // What a thread still does after `main` returned it could have done before.
+    let text = "atomic_int x;\nvoid *a(void *u) { x = 1; assert(x == 0); return u; }\n\
+                int main(void) { pthread_t t; pthread_create(&t, 0, a, 0); return 0; }";
+    violated(text, "assertion `x == 0` is false");
+    // A thread that waits when the process ends is no deadlock.
+    let text = "pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\n\
+                void *a(void *u) { pthread_mutex_lock(&m); return u; }\n\
+                int main(void) { pthread_t t; pthread_mutex_lock(&m); pthread_create(&t, 0, a, 0); return 0; }";
+    verified(text, 1);
+}
+
+#[test]
+fn verification_tasks() {
+    let globals = "void __VERIFIER_assume(int); void reach_error(void); _Bool __VERIFIER_nondet_bool(void);\n\
+                   void __VERIFIER_atomic_begin(void); void __VERIFIER_atomic_end(void); int x;";
+    violated(
+        &two(globals, "if (__VERIFIER_nondet_bool()) reach_error();", "", ""),
+        "a reached reach_error()",
+    );
+    let both = "__VERIFIER_atomic_begin(); x++; __VERIFIER_atomic_end();";
+    verified(&two(globals, both, both, "assert(x == 2);"), 2);
+    let text = two(
+        &format!("{globals} atomic_int y;"),
+        "y = 1;",
+        "__VERIFIER_assume(y == 1);",
+        "assert(y == 1);",
+    );
+    let report = compile(&text, &[]).explore(Algorithm::Optimal);
+    assert_eq!((report.counts.complete, report.counts.blocked), (1, 1));
+}
+
+#[test]
+fn threads_that_create_threads() {
+    let text = "atomic_int x;\nvoid *leaf(void *u) { x++; return u; }\n\
+                void *node(void *u) { pthread_t t; pthread_create(&t, 0, leaf, 0); x++; pthread_join(t, 0); return u; }\n\
+                int main(void) { pthread_t t, s; pthread_create(&t, 0, node, 0); pthread_create(&s, 0, node, 0);\n\
+                pthread_join(t, 0); pthread_join(s, 0); assert(x == 4); return 0; }";
+    verified(text, 24);
+}
+
+/// Every explorer finds the classes that brute force finds.
+#[test]
+fn explorers_agree() {
+    let globals = "atomic_int x, y; pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; int z;";
+    let a = "x = 1; int r = y; pthread_mutex_lock(&m); z += r; pthread_mutex_unlock(&m);";
+    let b = "y = 1; int r = x; pthread_mutex_lock(&m); z += r; pthread_mutex_unlock(&m);";
+    let compiled = compile(&two(globals, a, b, "assert(z >= 1);"), &[]);
+    let counts: Vec<u64> =
+        EXPLORERS.iter().map(|&it| compiled.explore(it).counts.maximal()).collect();
+    assert_eq!(counts, [6, 6, 6, 6, 6, 6]);
+}

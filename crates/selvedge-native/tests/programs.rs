@@ -1,0 +1,95 @@
+//! The programs in `programs/c`: verdicts and counts of their headers, which are those of the models that they name.
+
+use std::path::{Path, PathBuf};
+
+use selvedge_core::Verdict;
+use selvedge_explore::{Algorithm, Options, explore};
+use selvedge_lang::Interpreter;
+
+use crate::common::{Nothing, compile_files};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../programs")
+}
+
+/// The expectations of a program.
+struct Header {
+    verdict: String,
+    same: Option<String>,
+    /// Constants, and how many classes there are.
+    counts: Vec<(Vec<(String, i64)>, u64)>,
+}
+
+fn header(text: &str) -> Header {
+    let mut header = Header { verdict: String::new(), same: None, counts: Vec::new() };
+    for line in text.lines().filter_map(|line| line.strip_prefix("//# ")) {
+        let (name, value) = line.split_once(": ").expect("a name and a value");
+        match name {
+            "verdict" => header.verdict = value.to_owned(),
+            "same" => header.same = Some(value.to_owned()),
+            _ => {
+                let constants = name.split(", ").filter(|part| *part != "default").map(|part| {
+                    let (name, value) = part.split_once('=').expect("a constant and its value");
+                    (name.to_owned(), value.parse().expect("a number"))
+                });
+                let classes = value.strip_prefix("classes=").expect("how many classes");
+                header.counts.push((constants.collect(), classes.parse().expect("a number")));
+            }
+        }
+    }
+    header
+}
+
+/// Returns how many executions `algorithm` has of a model.
+fn of_model(file: &str, constants: &[(String, i64)], algorithm: Algorithm) -> u64 {
+    let text = std::fs::read_to_string(folder().join(file)).expect("the model exists");
+    let compiled = selvedge_lang::compile(file, &text, constants).expect("it is a model");
+    let make = || Interpreter::new(compiled.program.clone());
+    explore(algorithm, &make, &Options::default(), &mut Nothing).counts.maximal()
+}
+
+#[test]
+fn have_the_verdicts_and_counts_of_their_headers() {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder().join("c"))
+        .expect("the folder exists")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "c"))
+        .collect();
+    files.sort();
+    assert!(files.len() >= 15, "{files:?}");
+    for file in files {
+        let header = header(&std::fs::read_to_string(&file).expect("it is a text"));
+        let counts = match header.counts.is_empty() {
+            true => vec![(Vec::new(), 0)],
+            false => header.counts,
+        };
+        for (constants, classes) in counts {
+            let flags: Vec<String> =
+                constants.iter().map(|(name, value)| format!("-D{name}={value}")).collect();
+            let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+            let compiled = compile_files(std::slice::from_ref(&file), &flags);
+            let at = format!("{} {flags:?}", file.display());
+            for algorithm in [Algorithm::Optimal, Algorithm::Parsimonious, Algorithm::DataCentric] {
+                let report = compiled.explore(algorithm);
+                let name = algorithm.info().name;
+                if header.verdict == "violated" {
+                    assert_eq!(report.verdict(), Verdict::Violated, "{at} {name}");
+                    continue;
+                }
+                let why = format!("{at} {name}: {:?} {:?}", report.violations, report.inconclusive);
+                assert_eq!(report.verdict(), Verdict::Verified, "{why}");
+                if classes == 0 {
+                    continue;
+                }
+                let expected = match &header.same {
+                    Some(model) => of_model(model, &constants, algorithm),
+                    None => classes,
+                };
+                assert_eq!(report.counts.maximal(), expected, "{at} {name}: the model has as many");
+                if algorithm == Algorithm::Optimal {
+                    assert_eq!(expected, classes, "{at}");
+                }
+            }
+        }
+    }
+}
