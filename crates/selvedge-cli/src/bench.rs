@@ -3,6 +3,8 @@
 //! Times of one machine say little about another, and not much about the same machine a minute later.
 //! Ratios of what was measured side by side do. So everything is measured in one run.
 
+use std::sync::{Mutex, PoisonError};
+
 use selvedge_report::to_text;
 use serde::Serialize;
 
@@ -10,6 +12,7 @@ use crate::args::BenchArgs;
 use crate::exit::{Exit, Failure};
 use crate::guard;
 use crate::screen::Screen;
+use crate::so_far::shown_in_any_case;
 
 mod goals;
 mod growth;
@@ -37,43 +40,57 @@ pub(crate) fn run(args: &BenchArgs, screen: &Screen) -> Result<Exit, Failure> {
         );
     }
     let effort = Effort::new(args.quick, args.seconds);
-    let show = |text: String| if args.json { Ok(()) } else { screen.print(&text) };
-    show(head(&effort))?;
-    let rate = rate::measure_all(&effort, screen)?;
-    show(rate::text(&rate, screen))?;
-    let observations = observations::measure_all(&effort, screen)?;
-    show(observations::text(&observations, screen))?;
-    let tasks = tasks::measure_all(&effort, screen)?;
-    show(tasks::text(&tasks, screen))?;
-    let growth = growth::measure_all(&effort, screen)?;
-    show(growth::text(&growth, screen))?;
-    let symbolic = symbolic::measure_all(&effort, screen)?;
-    show(symbolic::text(&symbolic, screen))?;
-    let mut goals = goals::all(&rate, &effort);
-    goals.extend(observations::goals(&observations));
-    goals.extend(tasks::goals(&tasks));
-    goals.extend(symbolic::goals(&symbolic, &effort));
-    show(goals::text(&goals, screen))?;
-    let interrupted = guard::is_interrupted();
+    // Nothing is allocated while this is locked: code that is stopped in the allocator must not hold the lock.
+    let measured = Mutex::new(BenchJson::new(&effort));
+    let so_far = || measured.lock().unwrap_or_else(PoisonError::into_inner);
+    let conclude = |_| {
+        so_far().interrupted = true;
+        finish(&so_far(), "the memory limit was reached", args, screen)
+    };
+    let measure = || {
+        let show = |text: String| if args.json { Ok(()) } else { screen.print(&text) };
+        show(head(&effort))?;
+        let rate = rate::measure_all(&effort, screen)?;
+        show(rate::text(&rate, screen))?;
+        let mut goals = goals::all(&rate, &effort);
+        so_far().rate = rate;
+        let observations = observations::measure_all(&effort, screen)?;
+        show(observations::text(&observations, screen))?;
+        goals.extend(observations::goals(&observations));
+        so_far().observations = observations;
+        let tasks = tasks::measure_all(&effort, screen)?;
+        show(tasks::text(&tasks, screen))?;
+        goals.extend(tasks::goals(&tasks));
+        so_far().tasks = tasks;
+        let growth = growth::measure_all(&effort, screen)?;
+        show(growth::text(&growth, screen))?;
+        so_far().growth = Some(growth);
+        let symbolic = symbolic::measure_all(&effort, screen)?;
+        show(symbolic::text(&symbolic, screen))?;
+        goals.extend(symbolic::goals(&symbolic, &effort));
+        so_far().symbolic = symbolic;
+        show(goals::text(&goals, screen))?;
+        so_far().goals = goals;
+        so_far().interrupted = guard::is_interrupted();
+        Ok(())
+    };
+    shown_in_any_case(&conclude, measure)?;
+    finish(&so_far(), "interrupted", args, screen)
+}
+
+/// Shows what the tables have not: the output for programs, and why something is missing.
+fn finish(
+    measured: &BenchJson,
+    why: &str,
+    args: &BenchArgs,
+    screen: &Screen,
+) -> Result<Exit, Failure> {
     if args.json {
-        screen.print(&to_text(&BenchJson {
-            version: env!("CARGO_PKG_VERSION"),
-            command: "bench",
-            quick: effort.quick,
-            debug_build: cfg!(debug_assertions),
-            limit_seconds: effort.limit.as_secs_f64(),
-            interrupted,
-            rate,
-            observations,
-            tasks,
-            growth,
-            symbolic,
-            goals,
-        }))?;
-    } else if interrupted {
-        screen.print("\ninterrupted: what is missing was not measured\n")?;
+        screen.print(&to_text(measured))?;
+    } else if measured.interrupted {
+        screen.print(&format!("\n{why}: what is missing was not measured\n"))?;
     }
-    Ok(if interrupted { Exit::Inconclusive } else { Exit::Good })
+    Ok(if measured.interrupted { Exit::Inconclusive } else { Exit::Good })
 }
 
 fn head(effort: &Effort) -> String {
@@ -94,7 +111,28 @@ struct BenchJson {
     rate: Vec<RateRow>,
     observations: Vec<ObservationRow>,
     tasks: Vec<TaskRow>,
-    growth: Growth,
+    /// `None`: not measured.
+    growth: Option<Growth>,
     symbolic: Vec<SymbolicRow>,
     goals: Vec<Goal>,
+}
+
+impl BenchJson {
+    /// Before anything is measured.
+    fn new(effort: &Effort) -> Self {
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            command: "bench",
+            quick: effort.quick,
+            debug_build: cfg!(debug_assertions),
+            limit_seconds: effort.limit.as_secs_f64(),
+            interrupted: false,
+            rate: Vec::new(),
+            observations: Vec::new(),
+            tasks: Vec::new(),
+            growth: None,
+            symbolic: Vec::new(),
+            goals: Vec::new(),
+        }
+    }
 }

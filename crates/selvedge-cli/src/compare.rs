@@ -32,7 +32,8 @@ pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> 
     let loaded = Loaded::new(&args.program, screen)?;
     let guard = args.guard();
     let (loaded, _) = constraints::loaded(loaded, from, wanted, guard.budget(), screen)?;
-    let rows = Mutex::new(Vec::new());
+    // Large enough from the beginning: code that is stopped in the allocator must not hold the lock.
+    let rows = Mutex::new(Vec::with_capacity(searches.len()));
     let rows_so_far = || rows.lock().unwrap_or_else(PoisonError::into_inner);
     let conclude = |_| {
         exit::complain("the memory limit was reached: the other algorithms are missing\n");

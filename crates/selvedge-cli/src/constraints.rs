@@ -2,6 +2,7 @@
 //! of the constraints of `check`.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use selvedge_core::{Budget, Fact, FactValue, Spent};
@@ -13,6 +14,7 @@ use serde::Serialize;
 use crate::args::ConstraintsArgs;
 use crate::exit::{self, Exit, Failure};
 use crate::screen::Screen;
+use crate::so_far::shown_in_any_case;
 use crate::source::{self, Constants, Loaded};
 
 /// Where independence constraints come from, besides those in the program.
@@ -55,16 +57,30 @@ pub(crate) fn run(args: &ConstraintsArgs, screen: &Screen) -> Result<Exit, Failu
     let loaded = Loaded::new(&args.program, screen)?;
     let guard = args.guard();
     let started = Instant::now();
-    let all = all_pairs(loaded.program(), args.pair_work, guard.budget());
-    let time = started.elapsed();
-    let text = match args.json {
-        true => to_text(&ConstraintsJson::new(&loaded, &all, time)),
-        false => text(&loaded, &all, time),
+    let pairs = all_pairs(loaded.program(), args.pair_work, guard.budget());
+    // Large enough from the beginning: code that is stopped in the allocator must not hold the lock.
+    let done = Mutex::new(Vec::with_capacity(pairs.len()));
+    let so_far = || done.lock().unwrap_or_else(PoisonError::into_inner);
+    let show = |exit| {
+        let (all, time) = (so_far(), started.elapsed());
+        let text = match args.json {
+            true => to_text(&ConstraintsJson::new(&loaded, &all, time)),
+            false => text(&loaded, &all, time),
+        };
+        let printed = screen.print(&text);
+        let written = args.write.as_ref().map_or(Ok(()), |path| write(path, &loaded, &all));
+        exit::after(exit, [printed, written])
     };
-    let printed = screen.print(&text);
-    let written = args.write.as_ref().map_or(Ok(()), |path| write(path, &loaded, &all));
-    let exit = if guard.budget().is_spent() { Exit::Inconclusive } else { Exit::Good };
-    exit::after(exit, [printed, written])
+    let conclude = |_| {
+        exit::complain("the memory limit was reached: the other pairs of blocks are missing\n");
+        show(Exit::Inconclusive)
+    };
+    shown_in_any_case(&conclude, || {
+        for pair in pairs {
+            so_far().push(pair);
+        }
+    });
+    show(if guard.budget().is_spent() { Exit::Inconclusive } else { Exit::Good })
 }
 
 /// Returns the program of `check` or `compare`, with its constraints. Unless the user says where from, they are
@@ -130,17 +146,17 @@ impl Used {
 
 /// Returns all constraints that can be found with a fixed amount of work, as text.
 pub(crate) fn synthesised(program: &Program, budget: &Budget) -> String {
-    let all = all_pairs(program, WORK, &budget.with_work(TOTAL_WORK));
-    all.iter().map(|pair| pair.synthesis.declarations()).collect()
+    let budget = budget.with_work(TOTAL_WORK);
+    all_pairs(program, WORK, &budget).map(|pair| pair.synthesis.declarations()).collect()
 }
 
-fn all_pairs(program: &Program, work: u64, budget: &Budget) -> Vec<Pair> {
-    let pair = |pair| {
+/// Solves one pair of blocks after the other.
+fn all_pairs(program: &Program, work: u64, budget: &Budget) -> impl ExactSizeIterator<Item = Pair> {
+    pairs(program).into_iter().map(move |pair| {
         let started = Instant::now();
         let synthesis = synthesise(program, pair, &budget.with_work(work));
         Pair { synthesis, time: started.elapsed() }
-    };
-    pairs(program).into_iter().map(pair).collect()
+    })
 }
 
 /// What the line begins with that says which program a file of constraints belongs to.

@@ -77,6 +77,13 @@ atomic proc g(a: int) { y = y * y + a * x; z = z * x + y * a; x = x * z + a; }
 thread t(i in 0..3) { f(i); g(i); }
 ";
 
+/// A block that takes no work.
+const EASY: &str = "\
+shared e = 0;
+atomic proc easy() { e = 1; }
+thread u(i in 0..2) { easy(); }
+";
+
 /// A pair that takes some work.
 const REGISTER: &str = "\
 const N = 3;
@@ -203,6 +210,32 @@ fn the_time_limit_holds_in_every_phase() {
     }
 }
 
+/// Whether a sum of even numbers is ever odd: each explorer has to try the 2^N parts of the writes, and no one can do
+/// much better for every sum, unless P = NP (`docs/papers.md`). What is not tried is not claimed.
+#[test]
+fn a_sum_that_is_never_reached() {
+    let sum = |variables: usize| {
+        let writers: String =
+            (0..variables).map(|i| format!("thread w{i} {{ x[{i}] = 2; }}\n")).collect();
+        let summands: Vec<String> = (0..variables).map(|i| format!("x[{i}]")).collect();
+        let sum = summands.join(" + ");
+        format!(
+            "shared x[{variables}] = 0;\n{writers}daemon thread waiter {{ await {sum} == 7; }}\n"
+        )
+    };
+    let folder = Folder::with("small.sel", &sum(8));
+    folder.write("large.sel", sum(30).as_bytes());
+    for explorer in
+        ["optimal", "parsimonious", "quasi", "source", "classic", "sleep", "data-centric"]
+    {
+        run(&folder, &format!("check small.sel -a {explorer}")).exits(0).says("verified: ");
+        let started = Instant::now();
+        let run = run(&folder, &format!("check large.sel -a {explorer} --time 1s")).exits(3);
+        run.says("inconclusive: ");
+        assert!(started.elapsed() < ANSWER, "{explorer}: {:?}", started.elapsed());
+    }
+}
+
 /// The verdict is known at once; to replay all that was found takes long (N=64), and so does even to note it
 /// (N=400).
 #[test]
@@ -285,6 +318,27 @@ fn what_was_found_is_shown_when_there_is_no_memory_at_all() {
     let rows = run_with_address_space(&folder, space, &compare).exits(3);
     assert!(rows.err.contains("the memory limit was reached"), "{rows:?}");
     rows.says("lastzero.sel").says("algorithm");
+}
+
+/// The same for the commands that have no verdict: what was solved or measured before is shown.
+#[cfg(target_os = "linux")]
+#[test]
+fn results_so_far_are_shown_when_there_is_no_memory_at_all() {
+    let folder = Folder::with("blocks.sel", &format!("{EASY}{SYNTHESISE}"));
+    let little = "constraints blocks.sel --pair-work 10";
+    let enough = (1..200)
+        .map(|n| 5_000 * n)
+        .find(|&kilobytes| run_with_address_space(&folder, kilobytes, little).code == Some(0));
+    let space = enough.expect("a little work needs little memory");
+    // The limit itself is not reached.
+    let run = |arguments: &str| {
+        run_with_address_space(&folder, space, &format!("{arguments} --max-memory 100G")).exits(3)
+    };
+    let pairs = run("constraints blocks.sel --pair-work 100000000");
+    assert!(pairs.err.contains("the memory limit was reached"), "{pairs:?}");
+    pairs.says("easy, easy: ");
+    let tables = run("bench --quick");
+    tables.says("the memory limit was reached: what is missing was not measured");
 }
 
 /// An array that is larger than the memory is no reason to abort.

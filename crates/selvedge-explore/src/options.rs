@@ -38,6 +38,9 @@ pub struct Caps {
     /// `quasi` prunes its unfolding when that is twice as large as after the last time, and larger than
     /// this. What is pruned is not needed: `Quasi::prune` keeps `U ∩ Q_{C,D}`.
     pub worth_pruning: usize,
+    /// `parsimonious` makes so many children of a race at a time: there may be very many, of different pasts. The rest of
+    /// the question is kept, and asked again after these.
+    pub children: usize,
     /// `data-centric` tries so many ways to reverse one race with a step that waits for several things. With
     /// more it gives up: inconclusive.
     pub combinations: usize,
@@ -55,6 +58,7 @@ impl Default for Caps {
             tiring: 200,
             ahead: 32,
             worth_pruning: 512,
+            children: 64,
             combinations: 4096,
             states: 100_000,
             states_to_avoid_redundancy: 1000,
@@ -69,6 +73,7 @@ impl Caps {
             tiring: 2,
             ahead: 1,
             worth_pruning: 1,
+            children: 1,
             combinations: 1,
             states: 2,
             states_to_avoid_redundancy: 1,

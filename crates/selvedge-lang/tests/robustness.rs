@@ -406,6 +406,28 @@ fn parentheses_count_as_levels() {
     assert!(around.contains("an expression of more than 250 operators in a row"), "{around}");
 }
 
+/// What is around an expression counts as well, each as one.
+#[test]
+fn arguments_are_a_level_below() {
+    let compiles = |statement: String| {
+        let text = format!(
+            "shared x = 0; proc p(a: int, b: int) {{ x = a + b; }} fn f(a: int) -> int {{ return a; }}\n\
+             thread t {{ {statement} }}"
+        );
+        compile("deep.sel", &text, &[]).is_ok()
+    };
+    let row = |operators: usize| format!("0{}", " + 0".repeat(operators));
+    let deepest = |around: &dyn Fn(String) -> String| {
+        (200..260).rev().find(|&operators| compiles(around(row(operators))))
+    };
+    assert_eq!(deepest(&|row| format!("x = {row};")), Some(249));
+    assert_eq!(deepest(&|row| format!("x = f({row});")), Some(248));
+    assert_eq!(deepest(&|row| format!("x = abs({row});")), Some(248));
+    assert_eq!(deepest(&|row| format!("spawn p({row}, 1);")), Some(248));
+    assert_eq!(deepest(&|row| format!("spawn p(1, {row});")), Some(248));
+    assert_eq!(deepest(&|row| format!("x = choose(0..{row});")), Some(248));
+}
+
 #[test]
 fn time_grows_with_the_length_only() {
     let many = 20_000;

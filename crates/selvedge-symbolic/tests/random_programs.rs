@@ -52,6 +52,22 @@ fn spawning() {
     campaign(&Profile::spawning(), 30);
 }
 
+/// A violation of one thread, while another stands at an `assume` that is false.
+#[test]
+fn assumptions() {
+    campaign(&Profile::assumptions(), 60);
+}
+
+#[test]
+fn conditions() {
+    campaign(&Profile::conditions(), 30);
+}
+
+#[test]
+fn several() {
+    campaign(&Profile::several(), 30);
+}
+
 fn campaign(profile: &Profile, programs: u64) {
     let seconds = std::env::var("SELVEDGE_FUZZ_SECONDS").ok();
     let seconds = seconds.map(|seconds| seconds.parse().expect("a number of seconds"));

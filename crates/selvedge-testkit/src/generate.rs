@@ -21,6 +21,7 @@ pub fn generate(profile: &Profile, seed: u64) -> Sketch {
     }
     sketch.add_idle(generator.random.within(&profile.idle));
     sketch.unused = generator.random.within(&profile.unused);
+    sketch.elements = generator.random.within(&profile.elements);
     sketch
 }
 
@@ -84,7 +85,7 @@ impl<'a> Generator<'a> {
         let parties = self.random.within(&(1..=self.threads)) as u32;
         let asserts = self.constructs.contains(&Construct::Assert);
         let finally = (asserts && self.random.one_in(2)).then(|| self.test_of_variable());
-        Sketch { threads, tasks, parties, finally, unused: 0 }
+        Sketch { threads, tasks, parties, finally, unused: 0, elements: 0 }
     }
 
     /// Takes one operation away, perhaps an inner one.
@@ -121,7 +122,9 @@ impl<'a> Generator<'a> {
     fn op(&mut self) -> Op {
         // A construct that is not allowed here makes way for a read or a write.
         let construct = *self.random.pick(&self.constructs);
-        if self.in_atomic { self.op_in_atomic(construct) } else { self.op_of(construct) }
+        let op = if self.in_atomic { self.op_in_atomic(construct) } else { self.op_of(construct) };
+        let is_second = self.profile.kinds > 1 && op.has_second() && self.random.one_in(2);
+        if is_second { op.second() } else { op }
     }
 
     fn op_in_atomic(&mut self, construct: Construct) -> Op {
@@ -288,6 +291,10 @@ impl<'a> Generator<'a> {
     }
 
     fn spawn(&mut self) -> Op {
+        let deepest = *self.profile.chain.end();
+        if deepest > 0 && self.random.one_in(2) {
+            return Op::SpawnChain(self.random.within(&self.profile.chain) as u8);
+        }
         if self.random.one_in(6) {
             return Op::JoinThread(self.random.below(self.threads) as u8);
         }
@@ -416,9 +423,27 @@ impl<'a> Generator<'a> {
     }
 
     fn comparison_of_variable(&mut self) -> Test {
-        // No computed index: this is also the test of `finally`, which has no register.
-        let number = self.random.below(usize::from(self.profile.objects)) as u8;
-        Test::Variable(Place::Scalar(number), self.comparison(), self.small())
+        if self.profile.rich && self.random.one_in(2) {
+            return self.rich_comparison();
+        }
+        let place = self.scalar();
+        Test::Variable(place, self.comparison(), self.small())
+    }
+
+    fn rich_comparison(&mut self) -> Test {
+        let (comparison, value) = (self.comparison(), self.small());
+        match self.random.below(4) {
+            0 if self.constructs.contains(&Construct::List) => Test::Length(comparison, value),
+            1 if self.constructs.contains(&Construct::Map) => {
+                Test::Entry(self.small(), comparison, value)
+            }
+            _ => Test::Sum(self.scalar(), self.scalar(), comparison, value),
+        }
+    }
+
+    /// Without a computed index: it is also for the test of `finally`, which has no register.
+    fn scalar(&mut self) -> Place {
+        Place::Scalar(self.random.below(usize::from(self.profile.objects)) as u8)
     }
 
     fn comparison(&mut self) -> Comparison {

@@ -9,23 +9,28 @@ use crate::sketch::{
 };
 
 /// Routines that operations can call: name and text.
-const ROUTINES: [(&str, &str); 4] = [
+const ROUTINES: [(&str, &str); 5] = [
     (
         "look",
         "fn look(k: int) -> int {\n    if k > 0 {\n        return x0;\n    }\n    return k;\n}\n",
     ),
     ("poke", "proc poke(k: int) {\n    x0 = k;\n}\n"),
     ("peek", "fn peek(k: int) -> int {\n    return a[k];\n}\n"),
+    (
+        "chain",
+        "proc chain(k: int) {\n    if k > 0 {\n        spawn chain(k - 1);\n    } else {\n        x0 = 1;\n    \
+         }\n}\n",
+    ),
     ("bump", "atomic proc bump(k: int) {\n    x0 = x0 + k;\n}\n"),
 ];
 
-/// Everything that threads can share: name and declaration.
-const OBJECTS: [(&str, &str); 17] = [
+/// Everything that threads can share: name and declaration, which depends on the program for two of them.
+const OBJECTS: [(&str, &str); 24] = [
     ("x0", "shared x0 = 0;"),
     ("x1", "shared x1 = 0;"),
     ("x2", "shared x2 = 0;"),
     ("x3", "shared x3 = 0;"),
-    ("a", "shared a[2] = 0;"),
+    ("a", "of as many elements as the program says"),
     ("g", "shared g[2][2] = [[0, 1], [0, 0]];"),
     ("flag", "shared atomic flag = false;"),
     ("m0", "mutex m0;"),
@@ -33,16 +38,23 @@ const OBJECTS: [(&str, &str); 17] = [
     ("m2", "mutex m2;"),
     ("fork", "mutex fork[2];"),
     ("rw", "rwlock rw;"),
+    ("rw1", "rwlock rw1;"),
     ("c", "cond c;"),
+    ("c1", "cond c1;"),
     ("s", "semaphore s = 0;"),
+    ("s1", "semaphore s1 = 1;"),
     ("top", "semaphore top = 2147483646;"),
     ("q", "list q = [1];"),
+    ("q1", "list q1;"),
     ("table", "map table = {1: 2};"),
+    ("table1", "map table1 = {0: 1, 2: 0};"),
+    ("b", "for as many threads as the program says"),
+    ("b1", "barrier b1(2);"),
 ];
 
 impl fmt::Display for Sketch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut printer = Printer::default();
+        let mut printer = Printer { elements: self.elements.max(2), ..Printer::default() };
         for (number, thread) in self.threads.iter().enumerate() {
             printer.thread(number, thread);
         }
@@ -56,7 +68,8 @@ impl fmt::Display for Sketch {
         if let Some(test) = &self.finally {
             printer.open("finally");
             // The register does not exist there; the generator uses variables only.
-            printer.line(&format!("assert {};", show_test(test)));
+            let test = printer.test(test);
+            printer.line(&format!("assert {test};"));
             printer.close();
         }
         let mut used = identifiers(&printer.text);
@@ -73,11 +86,12 @@ impl fmt::Display for Sketch {
             let count = self.unused;
             writeln!(f, "shared unused[{count}] = 0;\nmutex spare[{count}];")?;
         }
-        for (_, declaration) in OBJECTS.iter().filter(|(name, _)| used.contains(name)) {
-            writeln!(f, "{declaration}")?;
-        }
-        if used.contains("b") {
-            writeln!(f, "barrier b({});", self.parties)?;
+        for (name, declaration) in OBJECTS.iter().filter(|(name, _)| used.contains(name)) {
+            match *name {
+                "a" => writeln!(f, "shared a[{}] = 0;", printer.elements)?,
+                "b" => writeln!(f, "barrier b({});", self.parties)?,
+                _ => writeln!(f, "{declaration}")?,
+            }
         }
         f.write_str(&printer.text)
     }
@@ -94,6 +108,8 @@ struct Printer {
     depth: usize,
     /// How many names were made up: each is used once, so that none hides another.
     names: usize,
+    /// How many elements the array `a` has.
+    elements: usize,
 }
 
 impl Printer {
@@ -121,103 +137,113 @@ impl Printer {
 
     fn op(&mut self, op: &Op) {
         match op {
-            Op::Read(place) => self.line(&format!("r = {};", show_place(*place))),
-            Op::AddTo(place) => self.line(&format!("r = r + {};", show_place(*place))),
+            Op::Read(place) => self.line(&format!("r = {};", self.place(*place))),
+            Op::AddTo(place) => self.line(&format!("r = r + {};", self.place(*place))),
             Op::Write(place, value) => {
-                self.line(&format!("{} = {};", show_place(*place), show_value(*value)));
+                self.line(&format!("{} = {};", self.place(*place), self.value(*value)));
             }
-            Op::Increment(place) => self.line(&format!("{} += 1;", show_place(*place))),
+            Op::Increment(place) => self.line(&format!("{} += 1;", self.place(*place))),
             Op::FetchAdd(place, d) => {
-                self.line(&format!("r = fetch_add({}, {d});", show_place(*place)));
+                self.line(&format!("r = fetch_add({}, {d});", self.place(*place)));
             }
             Op::Exchange(place, value) => {
-                let (place, value) = (show_place(*place), show_value(*value));
+                let (place, value) = (self.place(*place), self.value(*value));
                 self.line(&format!("r = exchange({place}, {value});"));
             }
             Op::CompareExchange(place, old, new, body) => {
-                let place = show_place(*place);
+                let place = self.place(*place);
                 self.block(&format!("if compare_exchange({place}, {old}, {new})"), body);
             }
             Op::TestAndSet(body) => self.block("if !exchange(flag, true)", body),
             Op::If(test, then, otherwise) => self.branch(test, then, otherwise),
             Op::Repeat(times, test, body) => self.repeat(*times, test, body),
-            Op::ReturnIf(test) => self.line(&format!("if {} {{ return; }}", show_test(test))),
+            Op::ReturnIf(test) => self.line(&format!("if {} {{ return; }}", self.test(test))),
             Op::CallFunction => self.line("r = look(r);"),
             Op::CallProcedure { atomic, value } => {
                 let name = if *atomic { "bump" } else { "poke" };
-                self.line(&format!("{name}({});", show_value(*value)));
+                self.line(&format!("{name}({});", self.value(*value)));
             }
             Op::Send(to, tag, value) => {
-                self.line(&format!("send p{to}({tag}, {});", show_value(*value)));
+                self.line(&format!("send p{to}({tag}, {});", self.value(*value)));
             }
             Op::Receive(alternatives, after) => self.receive(alternatives, after.as_deref()),
             Op::Spawn { task, value, mail, body, join } => {
                 self.spawn(*task, *value, *mail, body, *join);
             }
+            Op::SpawnChain(depth) => self.line(&format!("spawn chain({depth});")),
             Op::JoinThread(thread) => self.line(&format!("join p{thread};")),
             Op::Atomic(body) => self.block("atomic", body),
             Op::AwaitEach(value) => {
                 let index = self.name("i");
                 self.open("atomic");
-                self.line(&format!("for {index} in 0..2 {{ await a[{index}] <= {value}; }}"));
+                let elements = self.elements;
+                self.line(&format!(
+                    "for {index} in 0..{elements} {{ await a[{index}] <= {value}; }}"
+                ));
                 self.close();
             }
             Op::AwaitCalls(value) => {
                 self.line(&format!("await peek(0) <= {value} && peek(1) <= {value};"));
             }
-            Op::Await(test) => self.line(&format!("await {};", show_test(test))),
-            Op::Assume(test) => self.line(&format!("assume {};", show_test(test))),
-            Op::Assert(test) => self.line(&format!("assert {};", show_test(test))),
+            Op::Await(test) => self.line(&format!("await {};", self.test(test))),
+            Op::Assume(test) => self.line(&format!("assume {};", self.test(test))),
+            Op::Assert(test) => self.line(&format!("assert {};", self.test(test))),
             Op::Choose(n) => self.line(&format!("r = choose(0..{n});")),
             Op::Yield => self.line("yield;"),
-            _ => self.synchronisation_or_container(op),
+            Op::Second(op) => self.synchronisation_or_container(op, "1"),
+            _ => self.synchronisation_or_container(op, ""),
         }
     }
 
-    fn synchronisation_or_container(&mut self, op: &Op) {
+    /// An operation on an object whose name ends with `nth`, where there are two of the kind.
+    fn synchronisation_or_container(&mut self, op: &Op, nth: &str) {
         match op {
             Op::Locked(mutex, body) => self.block(&format!("lock {}", show_mutex(*mutex)), body),
             Op::LockForGood(mutex) => self.line(&format!("lock {};", show_mutex(*mutex))),
             Op::Unlock(mutex) => self.line(&format!("unlock {};", show_mutex(*mutex))),
             Op::TryLocked(mutex, body) => self.try_locked(*mutex, body),
             Op::Shared(share, body) => {
-                self.block(&format!("{}_lock rw", show_share(*share)), body);
+                self.block(&format!("{}_lock rw{nth}", show_share(*share)), body);
             }
             Op::TryShared(share, body) => {
                 let share = show_share(*share);
-                self.open(&format!("if try_{share}_lock(rw)"));
+                self.open(&format!("if try_{share}_lock(rw{nth})"));
                 self.ops(body);
-                self.line(&format!("{share}_unlock rw;"));
+                self.line(&format!("{share}_unlock rw{nth};"));
                 self.close();
             }
             Op::Wait(test, body) => {
                 self.open("lock m0");
                 match test {
-                    Some(test) => self.line(&format!("if {} {{ wait(c, m0); }}", show_test(test))),
-                    None => self.line("wait(c, m0);"),
+                    Some(test) => {
+                        self.line(&format!("if {} {{ wait(c{nth}, m0); }}", self.test(test)));
+                    }
+                    None => self.line(&format!("wait(c{nth}, m0);")),
                 }
                 self.ops(body);
                 self.close();
             }
-            Op::WaitOnly => self.line("wait(c, m0);"),
-            Op::Signal => self.line("signal(c);"),
-            Op::Broadcast => self.line("broadcast(c);"),
-            Op::Up => self.line("up(s);"),
+            Op::WaitOnly => self.line(&format!("wait(c{nth}, m0);")),
+            Op::Signal => self.line(&format!("signal(c{nth});")),
+            Op::Broadcast => self.line(&format!("broadcast(c{nth});")),
+            Op::Up => self.line(&format!("up(s{nth});")),
             Op::UpToTop => self.line("up(top);"),
-            Op::Down => self.line("down(s);"),
-            Op::TryDown(body) => self.block("if try_down(s)", body),
-            Op::Arrive => self.line("arrive(b);"),
-            Op::Push(value) => self.line(&format!("push(q, {});", show_value(*value))),
-            Op::PopFront { checked: true } => self.line("if len(q) > 0 { r = pop_front(q); }"),
-            Op::PopFront { checked: false } => self.line("r = pop_front(q);"),
-            Op::Contains(value, body) => self.block(&format!("if contains(q, {value})"), body),
-            Op::Insert(key, value) => {
-                self.line(&format!("table[{key}] = {};", show_value(*value)));
+            Op::Down => self.line(&format!("down(s{nth});")),
+            Op::TryDown(body) => self.block(&format!("if try_down(s{nth})"), body),
+            Op::Arrive => self.line(&format!("arrive(b{nth});")),
+            Op::Push(value) => self.line(&format!("push(q{nth}, {});", self.value(*value))),
+            Op::PopFront { checked: true } => {
+                self.line(&format!("if len(q{nth}) > 0 {{ r = pop_front(q{nth}); }}"))
             }
-            Op::Remove(key) => self.line(&format!("remove(table, {key});")),
-            Op::Get(key) => self.line(&format!("r = get(table, {key}, 0);")),
-            Op::Lookup(key) => self.line(&format!("r = table[{key}];")),
-            Op::Has(key, body) => self.block(&format!("if has(table, {key})"), body),
+            Op::PopFront { checked: false } => self.line(&format!("r = pop_front(q{nth});")),
+            Op::Contains(value, body) => self.block(&format!("if contains(q{nth}, {value})"), body),
+            Op::Insert(key, value) => {
+                self.line(&format!("table{nth}[{key}] = {};", self.value(*value)));
+            }
+            Op::Remove(key) => self.line(&format!("remove(table{nth}, {key});")),
+            Op::Get(key) => self.line(&format!("r = get(table{nth}, {key}, 0);")),
+            Op::Lookup(key) => self.line(&format!("r = table{nth}[{key}];")),
+            Op::Has(key, body) => self.block(&format!("if has(table{nth}, {key})"), body),
             _ => unreachable!("internal error: `op` prints all others"),
         }
     }
@@ -239,7 +265,7 @@ impl Printer {
     }
 
     fn branch(&mut self, test: &Test, then: &[Op], otherwise: &[Op]) {
-        self.open(&format!("if {}", show_test(test)));
+        self.open(&format!("if {}", self.test(test)));
         self.ops(then);
         if !otherwise.is_empty() {
             self.depth -= 1;
@@ -254,7 +280,7 @@ impl Printer {
         let index = self.name("i");
         self.open(&format!("for {index} in 0..{times}"));
         if let Some(test) = test {
-            self.line(&format!("if {} {{ break; }}", show_test(test)));
+            self.line(&format!("if {} {{ break; }}", self.test(test)));
         }
         self.ops(body);
         self.close();
@@ -282,7 +308,7 @@ impl Printer {
     }
 
     fn spawn(&mut self, task: u8, value: Value, mail: bool, body: &[Op], join: bool) {
-        let value = show_value(value);
+        let value = self.value(value);
         if mail || join {
             let handle = self.name("t");
             self.line(&format!("let {handle} = spawn task{task}({value});"));
@@ -296,6 +322,45 @@ impl Printer {
         } else {
             self.line(&format!("spawn task{task}({value});"));
             self.ops(body);
+        }
+    }
+
+    fn place(&self, place: Place) -> String {
+        match place {
+            Place::Scalar(number) => format!("x{number}"),
+            Place::Element(index) => format!("a[{}]", show_index(index, self.elements)),
+            Place::Grid(row, index) => format!("g[{row}][{}]", show_index(index, 2)),
+        }
+    }
+
+    fn value(&self, value: Value) -> String {
+        match value {
+            Value::Fixed(value) => value.to_string(),
+            Value::Register => "r".to_owned(),
+            Value::Next => "r + 1".to_owned(),
+            Value::Square => "r * r".to_owned(),
+            Value::Negated => "-r".to_owned(),
+            Value::Quotient => "7 / r".to_owned(),
+            Value::Of(place) => self.place(place),
+        }
+    }
+
+    fn test(&self, test: &Test) -> String {
+        match test {
+            Test::Register(comparison, value) => format!("r {} {value}", sign(*comparison)),
+            Test::Variable(place, comparison, value) => {
+                format!("{} {} {value}", self.place(*place), sign(*comparison))
+            }
+            Test::Sum(a, b, comparison, value) => {
+                let (a, b) = (self.place(*a), self.place(*b));
+                format!("{a} + {b} {} {value}", sign(*comparison))
+            }
+            Test::Length(comparison, value) => format!("len(q) {} {value}", sign(*comparison)),
+            Test::Entry(key, comparison, value) => {
+                format!("get(table, {key}, 0) {} {value}", sign(*comparison))
+            }
+            Test::Both(a, b) => format!("({} && {})", self.test(a), self.test(b)),
+            Test::Either(a, b) => format!("({} || {})", self.test(a), self.test(b)),
         }
     }
 
@@ -327,42 +392,11 @@ impl Printer {
     }
 }
 
-fn show_place(place: Place) -> String {
-    match place {
-        Place::Scalar(number) => format!("x{number}"),
-        Place::Element(index) => format!("a[{}]", show_index(index)),
-        Place::Grid(row, index) => format!("g[{row}][{}]", show_index(index)),
-    }
-}
-
-fn show_index(index: Index) -> String {
+fn show_index(index: Index, elements: usize) -> String {
     match index {
         Index::Fixed(index) => index.to_string(),
-        Index::Computed => "abs(r) % 2".to_owned(),
+        Index::Computed => format!("abs(r) % {elements}"),
         Index::Unchecked => "r".to_owned(),
-    }
-}
-
-fn show_value(value: Value) -> String {
-    match value {
-        Value::Fixed(value) => value.to_string(),
-        Value::Register => "r".to_owned(),
-        Value::Next => "r + 1".to_owned(),
-        Value::Square => "r * r".to_owned(),
-        Value::Negated => "-r".to_owned(),
-        Value::Quotient => "7 / r".to_owned(),
-        Value::Of(place) => show_place(place),
-    }
-}
-
-fn show_test(test: &Test) -> String {
-    match test {
-        Test::Register(comparison, value) => format!("r {} {value}", sign(*comparison)),
-        Test::Variable(place, comparison, value) => {
-            format!("{} {} {value}", show_place(*place), sign(*comparison))
-        }
-        Test::Both(a, b) => format!("({} && {})", show_test(a), show_test(b)),
-        Test::Either(a, b) => format!("({} || {})", show_test(a), show_test(b)),
     }
 }
 

@@ -95,6 +95,14 @@ pub struct Profile {
     pub nested: bool,
     /// How many alternatives a choice has.
     pub alternatives: RangeInclusive<usize>,
+    /// How many of each kind of object there are, besides variables and mutexes: one or two.
+    pub kinds: usize,
+    /// How many elements the array has; 0 for two.
+    pub elements: RangeInclusive<usize>,
+    /// How deep chains of tasks are that spawn each other; none if it is 0.
+    pub chain: RangeInclusive<usize>,
+    /// Whether conditions are also over sums, lists and maps.
+    pub rich: bool,
     /// Whether values are near the ends of their range, so that arithmetic overflows.
     pub extreme: bool,
     /// How many programs of a mix of all profiles are of this one: the more a program costs, the fewer.
@@ -120,6 +128,10 @@ impl Default for Profile {
             tasks: 1..=2,
             nested: false,
             alternatives: 2..=3,
+            kinds: 1,
+            elements: 0..=0,
+            chain: 0..=0,
+            rich: false,
             extreme: false,
             share: 16,
         }
@@ -377,6 +389,111 @@ impl Profile {
         }
     }
 
+    /// Two objects of each kind: locks in both orders, a thread that waits for one while it keeps another waiting.
+    pub fn several() -> Self {
+        use Construct::*;
+        Self {
+            name: "several",
+            always: vec![ReadWrite],
+            sometimes: vec![
+                ReaderWriterLock,
+                ReaderWriterLock,
+                Semaphore,
+                Semaphore,
+                Condition,
+                Condition,
+                Barrier,
+                List,
+                Map,
+                Mutex,
+                Branch,
+                Await,
+                Daemon,
+            ],
+            kinds: 2,
+            ..Self::default()
+        }
+    }
+
+    /// Arrays of hundreds of elements, and steps that look at all of them.
+    pub fn arrays() -> Self {
+        use Construct::*;
+        Self {
+            name: "arrays",
+            always: vec![Array, ReadWrite],
+            sometimes: vec![Await, Await, Atomic, Branch, ReadModifyWrite, Loop, Assert, Mutex],
+            how_many: 0..=2,
+            elements: 60..=600,
+            interleavings: 2_000.0,
+            share: 8,
+            ..Self::default()
+        }
+    }
+
+    /// Tasks that are spawned by tasks, a hundred deep.
+    pub fn chains() -> Self {
+        use Construct::*;
+        Self {
+            name: "chains",
+            always: vec![Spawn, ReadWrite],
+            sometimes: vec![Mutex, Await, Branch, Atomic, Mailbox, ReadModifyWrite],
+            how_many: 0..=2,
+            threads: 1..=2,
+            ops: 1..=2,
+            chain: 40..=140,
+            nested: true,
+            // A chain has one order only, which the bound does not know.
+            interleavings: f64::INFINITY,
+            share: 2,
+            ..Self::default()
+        }
+    }
+
+    /// Conditions over sums of variables, lists and maps.
+    pub fn conditions() -> Self {
+        use Construct::*;
+        Self {
+            name: "conditions",
+            always: vec![ReadWrite, Await],
+            sometimes: vec![
+                List, Map, Atomic, Branch, Assert, Assume, Daemon, Spawn, Semaphore, Condition,
+                Mutex, Loop,
+            ],
+            how_many: 1..=3,
+            objects: 3,
+            comparisons: 3,
+            rich: true,
+            ..Self::default()
+        }
+    }
+
+    /// Threads that stop at an `assume` while others go on.
+    pub fn assumptions() -> Self {
+        use Construct::*;
+        Self {
+            name: "assumptions",
+            always: vec![ReadWrite, Assume, Assert],
+            sometimes: vec![
+                Branch,
+                Choose,
+                Mutex,
+                Await,
+                Atomic,
+                Spawn,
+                Condition,
+                Semaphore,
+                Mailbox,
+                Daemon,
+                ReadModifyWrite,
+                Loop,
+                ReaderWriterLock,
+                Barrier,
+            ],
+            how_many: 0..=2,
+            ..Self::default()
+        }
+    }
+
     /// All of them.
     pub fn all() -> Vec<Self> {
         vec![
@@ -394,6 +511,11 @@ impl Profile {
             Self::extremes(),
             Self::choices(),
             Self::many_choices(),
+            Self::several(),
+            Self::arrays(),
+            Self::chains(),
+            Self::conditions(),
+            Self::assumptions(),
         ]
     }
 }

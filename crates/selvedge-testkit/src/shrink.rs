@@ -64,6 +64,9 @@ fn candidates(sketch: &Sketch) -> Vec<Sketch> {
     if sketch.unused > 0 {
         all.push(Sketch { unused: 0, ..sketch.clone() });
     }
+    if sketch.elements > 0 {
+        all.push(Sketch { elements: 0, ..sketch.clone() });
+    }
     if sketch.finally.is_some() {
         all.push(Sketch { finally: None, ..sketch.clone() });
     }
@@ -176,6 +179,13 @@ fn simpler(op: &Op) -> Vec<Op> {
         }
         Op::Choose(n) if *n > 2 => all.push(Op::Choose(n - 1)),
         Op::PopFront { checked: true } => all.push(Op::PopFront { checked: false }),
+        Op::Second(inner) => {
+            all.push((**inner).clone());
+            all.extend(simpler(inner).into_iter().filter(Op::has_second).map(Op::second));
+        }
+        Op::SpawnChain(depth) if *depth > 0 => {
+            all.extend([Op::SpawnChain(depth / 2), Op::SpawnChain(depth - 1)]);
+        }
         _ => {}
     }
     all.extend(with_simpler_parts(op));
@@ -235,6 +245,7 @@ fn value_mut(op: &mut Op) -> Option<&mut Value> {
         | Op::Spawn { value, .. }
         | Op::Push(value)
         | Op::Insert(_, value) => Some(value),
+        Op::Second(inner) => value_mut(inner),
         _ => None,
     }
 }
@@ -271,6 +282,7 @@ fn test_mut(op: &mut Op) -> Option<&mut Test> {
         | Op::Await(test)
         | Op::Assume(test)
         | Op::Assert(test) => Some(test),
+        Op::Second(inner) => test_mut(inner),
         _ => None,
     }
 }
@@ -304,8 +316,12 @@ fn merge_scalars(sketch: &Sketch, number: u8) -> Option<Sketch> {
 
 fn for_each_place(test: &mut Test, change: &dyn Fn(&mut Place)) {
     match test {
-        Test::Register(..) => {}
+        Test::Register(..) | Test::Length(..) | Test::Entry(..) => {}
         Test::Variable(place, ..) => change(place),
+        Test::Sum(a, b, ..) => {
+            change(a);
+            change(b);
+        }
         Test::Both(a, b) | Test::Either(a, b) => {
             for_each_place(a, change);
             for_each_place(b, change);

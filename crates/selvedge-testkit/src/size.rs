@@ -56,6 +56,11 @@ impl Sketch {
                 longest.spawned = longest.spawned.repeat(usize::from(*times));
             }
             Op::Atomic(_) => longest.steps = 1,
+            Op::Second(inner) => return self.length_of(inner),
+            Op::SpawnChain(depth) => {
+                longest.steps = 1;
+                longest.spawned = vec![1; usize::from(*depth) + 1];
+            }
             Op::Choose(n) => (longest.steps, longest.choices) = (1, f64::from(*n)),
             Op::Spawn { task, value, mail, join, .. } => {
                 let body = self.length(self.tasks.get(usize::from(*task)).map_or(&[], |t| t));
@@ -119,7 +124,7 @@ fn own_steps(op: &Op) -> u32 {
         Op::If(test, ..) | Op::ReturnIf(test) | Op::Assume(test) | Op::Assert(test) => {
             reads_in(test)
         }
-        Op::Repeat(..) | Op::Spawn { .. } => 0,
+        Op::Repeat(..) | Op::Spawn { .. } | Op::SpawnChain(_) | Op::Second(_) => 0,
     }
 }
 
@@ -134,7 +139,8 @@ fn reads_of_test(test: &Option<Test>) -> u32 {
 fn reads_in(test: &Test) -> u32 {
     match test {
         Test::Register(..) => 0,
-        Test::Variable(..) => 1,
+        Test::Variable(..) | Test::Length(..) | Test::Entry(..) => 1,
+        Test::Sum(..) => 2,
         Test::Both(a, b) | Test::Either(a, b) => reads_in(a) + reads_in(b),
     }
 }

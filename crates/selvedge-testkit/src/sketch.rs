@@ -17,6 +17,8 @@ pub struct Sketch {
     pub finally: Option<Test>,
     /// So many variables and mutexes that nothing uses are declared before the others.
     pub unused: usize,
+    /// How many elements the array `a` has; 0 for two.
+    pub elements: usize,
 }
 
 /// One thread.
@@ -33,7 +35,7 @@ pub struct ThreadSketch {
 pub enum Place {
     /// `x0`, `x1`, …
     Scalar(u8),
-    /// `a[…]`, an array of two elements.
+    /// `a[…]`, an array, mostly of two elements.
     Element(Index),
     /// `g[0][…]` or `g[1][…]`, two rows of two elements.
     Grid(u8, Index),
@@ -44,7 +46,7 @@ pub enum Place {
 pub enum Index {
     /// Always the same.
     Fixed(u8),
-    /// `abs(r) % 2`
+    /// `abs(r) % 2`, if there are two elements.
     Computed,
     /// `r`, whatever it is: may be outside.
     Unchecked,
@@ -76,6 +78,12 @@ pub enum Test {
     Register(Comparison, i32),
     /// A variable compared with a number: a read.
     Variable(Place, Comparison, i32),
+    /// The sum of two variables compared with a number: two reads.
+    Sum(Place, Place, Comparison, i32),
+    /// `len(q)` compared with a number.
+    Length(Comparison, i32),
+    /// `get(table, key, 0)` compared with a number.
+    Entry(i32, Comparison, i32),
     /// `&&`: the second is looked at only if the first is true.
     Both(Box<Test>, Box<Test>),
     /// `||`: the second is looked at only if the first is false.
@@ -218,6 +226,9 @@ pub enum Op {
         join: bool,
     },
 
+    /// `spawn chain(depth);`: a task that spawns the next, and the last one writes `x0`.
+    SpawnChain(u8),
+
     /// `join p0;`
     JoinThread(u8),
 
@@ -257,9 +268,42 @@ pub enum Op {
     Lookup(i32),
     /// `if has(table, key) { … }`
     Has(i32, Vec<Op>),
+
+    /// The same on the second object of its kind: `rw1` in place of `rw`, and so on.
+    Second(Box<Op>),
 }
 
 impl Op {
+    /// Whether programs have a second object of the kind that it is on.
+    pub fn has_second(&self) -> bool {
+        matches!(
+            self,
+            Op::Shared(..)
+                | Op::TryShared(..)
+                | Op::Wait(..)
+                | Op::WaitOnly
+                | Op::Signal
+                | Op::Broadcast
+                | Op::Up
+                | Op::Down
+                | Op::TryDown(_)
+                | Op::Arrive
+                | Op::Push(_)
+                | Op::PopFront { .. }
+                | Op::Contains(..)
+                | Op::Insert(..)
+                | Op::Remove(_)
+                | Op::Get(_)
+                | Op::Lookup(_)
+                | Op::Has(..)
+        )
+    }
+
+    /// The same on the second object of its kind.
+    pub fn second(self) -> Self {
+        Op::Second(Box::new(self))
+    }
+
     /// The bodies inside it.
     pub fn bodies(&self) -> Vec<&Vec<Op>> {
         match self {
@@ -277,6 +321,7 @@ impl Op {
             | Op::Atomic(body)
             | Op::Contains(_, body)
             | Op::Has(_, body) => vec![body],
+            Op::Second(op) => op.bodies(),
             Op::Receive(alternatives, after) => {
                 alternatives.iter().map(|alternative| &alternative.body).chain(after).collect()
             }
@@ -301,6 +346,7 @@ impl Op {
             | Op::Atomic(body)
             | Op::Contains(_, body)
             | Op::Has(_, body) => vec![body],
+            Op::Second(op) => op.bodies_mut(),
             Op::Receive(alternatives, after) => {
                 let alternatives = alternatives.iter_mut().map(|alternative| &mut alternative.body);
                 alternatives.chain(after).collect()

@@ -78,11 +78,36 @@ fn many_choices() {
     campaign(Profile::many_choices(), 60, 80);
 }
 
+#[test]
+fn several() {
+    campaign(Profile::several(), 500, 90);
+}
+
+#[test]
+fn arrays() {
+    campaign(Profile::arrays(), 150, 90);
+}
+
+#[test]
+fn chains() {
+    campaign(Profile::chains(), 40, 80);
+}
+
+#[test]
+fn conditions() {
+    campaign(Profile::conditions(), 500, 90);
+}
+
+#[test]
+fn assumptions() {
+    campaign(Profile::assumptions(), 500, 90);
+}
+
 /// Where an explorer stops trying is reached everywhere if it is tiny.
 #[test]
 fn tiny_caps() {
     for profile in Profile::all() {
-        let programs = if profile.name == "long" { 10 } else { 100 };
+        let programs = if matches!(profile.name, "long" | "chains") { 10 } else { 100 };
         run(Campaign::tiny(profile), programs, 50);
     }
 }

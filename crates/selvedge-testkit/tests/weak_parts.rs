@@ -5,8 +5,8 @@ use selvedge_core::Order;
 use selvedge_explore::Memory;
 use selvedge_testkit::litmus::{
     Change, Condition, Instruction, LitmusProgram, Tally, Until, add, await_is, await_swap,
-    await_update, cas_weak, choose, join, load, lock, plus, skip_unless, spawn, store, swap, tally,
-    try_lock, unlock,
+    await_update, cas_weak, choose, fence, join, load, lock, plus, skip_unless, spawn, store, swap,
+    tally, try_lock, unlock,
 };
 
 use Order::{Acquire, Relaxed, SeqCst};
@@ -49,6 +49,25 @@ fn what_is_before_the_write_counts_as_known() {
         vec![store(X, 1, Relaxed), store(X, 2, Relaxed)],
     ];
     assert_eq!(count(threads), 6);
+}
+
+/// Sets of events are bits of several words then.
+#[test]
+fn store_buffering_after_more_than_64_events() {
+    for padding in [0, 20, 31, 32, 33, 70] {
+        let code = |[mine, other]: [usize; 2], order, fenced: bool| {
+            let mut code = vec![load(0, Z, Relaxed); padding];
+            code.push(store(mine, 1, order));
+            code.extend(fenced.then_some(fence(SeqCst)));
+            code.push(load(1, other, order));
+            code
+        };
+        let both =
+            |order, fenced| count(vec![code([X, Y], order, fenced), code([Y, X], order, fenced)]);
+        assert_eq!(both(Relaxed, false), 4, "{padding}");
+        assert_eq!(both(SeqCst, false), 3, "{padding}");
+        assert_eq!(both(Relaxed, true), 3, "{padding}");
+    }
 }
 
 #[test]

@@ -228,6 +228,53 @@ fn random_programs_agree_with_brute_force() {
     }
 }
 
+/// Four to six threads with an operation or two each: a step waits for many others, and races with all of them. Brute
+/// force does not end; `sleep` looks at no races, so it shares no code with those that do.
+fn compare_wide(lists: Vec<Vec<Step>>) -> bool {
+    let text = format!("{lists:?}");
+    let lists = Rc::new(lists);
+    let closure = move || program(&lists, thread::yield_now);
+    let sleep = run(Algorithm::Sleep, closure.clone());
+    if sleep.executions == MOST_EXECUTIONS || !sleep.is_proof() {
+        return false;
+    }
+    for algorithm in
+        [Algorithm::Optimal, Algorithm::Source, Algorithm::Quasi, Algorithm::DataCentric]
+    {
+        let found = run(algorithm, closure.clone());
+        if uses_freed(&sleep.report) {
+            assert!(uses_freed(&found.report), "violations of {text} by {algorithm:?}");
+            continue;
+        }
+        assert_eq!(found.outcomes, sleep.outcomes, "outcomes of {text} by {algorithm:?}");
+        if algorithm != Algorithm::DataCentric {
+            assert_eq!(found.classes, sleep.classes, "classes of {text} by {algorithm:?}");
+        }
+        if algorithm == Algorithm::Optimal {
+            assert_eq!(found.executions, found.classes as u64, "a class came twice: {text}");
+            assert_eq!(found.report.counts.redundant, 0, "{text}");
+        }
+    }
+    true
+}
+
+#[test]
+fn random_programs_of_many_threads() {
+    let mut random = Random(23);
+    let (mut compared, mut tried) = (0, 0);
+    while compared < 40 {
+        let threads = 4 + random.below(3);
+        let kinds = random.kinds();
+        let mut list = || {
+            let length = if random.below(4) == 0 { 2 } else { 1 };
+            (0..length).map(|_| random.step(&kinds[..2])).collect()
+        };
+        compared += u32::from(compare_wide((0..threads).map(|_| list()).collect()));
+        tried += 1;
+        assert!(tried < 400, "only {compared} of {tried} programs are small enough");
+    }
+}
+
 /// Programs that once went wrong.
 #[test]
 fn earlier_mistakes() {

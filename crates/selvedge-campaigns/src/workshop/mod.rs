@@ -27,10 +27,10 @@ impl Workshop {
     }
 
     fn copy(&self) {
-        let mut todo: Vec<PathBuf> =
-            ["Cargo.toml", "Cargo.lock", "README.md", "crates", "docs", "examples", "programs"]
-                .map(PathBuf::from)
-                .to_vec();
+        const PARTS: [&str; 7] =
+            ["Cargo.toml", "Cargo.lock", "README.md", "crates", "docs", "examples", "programs"];
+        self.forget(PARTS.map(PathBuf::from).to_vec());
+        let mut todo = PARTS.map(PathBuf::from).to_vec();
         while let Some(path) = todo.pop() {
             let source = original(&path);
             if source.is_dir() {
@@ -42,6 +42,20 @@ impl Workshop {
                 self.write(&path, allowing_unsafe(&source));
             } else if !schemata::is_source(&path) {
                 self.write(&path, fs::read(&source).expect("the sources can be read"));
+            }
+        }
+    }
+
+    /// Removes files of an earlier copy that the sources no longer have: the compiler would find both.
+    fn forget(&self, mut todo: Vec<PathBuf>) {
+        while let Some(path) = todo.pop() {
+            let copy = self.path(&path);
+            if copy.is_dir() {
+                for entry in fs::read_dir(&copy).expect("the copy can be read") {
+                    todo.push(path.join(entry.expect("the copy can be read").file_name()));
+                }
+            } else if copy.exists() && !original(&path).exists() {
+                fs::remove_file(copy).expect("the copy can be written");
             }
         }
     }

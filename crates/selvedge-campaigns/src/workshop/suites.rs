@@ -96,10 +96,13 @@ pub(crate) fn complaints(workshop: &Workshop) -> Vec<Complaint> {
 pub(crate) fn programs(workshop: &Workshop, arguments: &[&str], how: &str) -> Vec<Suite> {
     let messages = cargo(workshop, arguments);
     let finished = messages.iter().find(|message| message["reason"] == "build-finished");
+    let errors = messages.iter().map(|message| &message["message"]);
+    let error = errors.into_iter().find(|message| message["level"] == "error");
     assert!(
         finished.is_some_and(|message| message["success"] == true),
-        "cargo {} fails",
-        arguments.join(" ")
+        "cargo {} fails: {}",
+        arguments.join(" "),
+        error.and_then(|error| error["rendered"].as_str()).unwrap_or_default()
     );
     let mut suites = Vec::new();
     for message in &messages {

@@ -91,18 +91,22 @@ impl Run<'_> {
         self.read(place.line, &shared)
     }
 
-    /// Evaluates the indices of something shared, and checks them: all before anything else in the statement.
+    /// Evaluates the indices of something shared, and checks them: all before anything else in the statement. What is
+    /// left then is an index of a list or a key of a map, and comes after the list or map is found.
     pub(super) fn shared(&mut self, place: &Place) -> Result<Shared, Stop> {
-        let mut indices = Vec::new();
-        for index in &place.indices {
-            indices.push(self.expr(index)?.int());
-        }
         let array = self.program.arrays.get(&place.name);
         let array = array.unwrap_or_else(|| panic!("what is {}?", place.name));
-        // What is left is an index of a list or a key of a map.
-        let inner =
-            (indices.len() > array.dimensions.len()).then(|| indices[array.dimensions.len()]);
+        let (outer, inner) =
+            place.indices.split_at(array.dimensions.len().min(place.indices.len()));
+        let mut indices = Vec::new();
+        for index in outer {
+            indices.push(self.expr(index)?.int());
+        }
         let object = array.element(&indices).ok_or(out_of_bounds(place.line))?;
+        let inner = match inner.first() {
+            Some(index) => Some(self.expr(index)?.int()),
+            None => None,
+        };
         Ok(Shared { object, inner })
     }
 

@@ -170,7 +170,8 @@ impl Parser {
         if self.has_sign(";") {
             return Ok(StmtKind::Lock(op, place));
         }
-        Ok(StmtKind::Locked(op, place, self.block()?))
+        let body = self.block()?;
+        Ok(StmtKind::Locked(op, place, body, self.last_line()))
     }
 
     pub(super) fn place(&mut self) -> Parsed<Place> {

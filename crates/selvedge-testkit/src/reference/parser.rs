@@ -40,6 +40,11 @@ impl Parser {
         self.tokens[self.at].line
     }
 
+    /// The line of what was read last.
+    pub(super) fn last_line(&self) -> u32 {
+        self.tokens[self.at.saturating_sub(1)].line
+    }
+
     pub(super) fn next(&mut self) -> Kind {
         let kind = self.peek().clone();
         if kind != Kind::End {

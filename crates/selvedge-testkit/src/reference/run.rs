@@ -99,12 +99,12 @@ pub(super) enum Stop {
     TooLong,
 }
 
-/// How a statement ends.
+/// How a statement ends; if code is left, by a statement on this line.
 pub(super) enum Flow {
     Next,
-    Break,
-    Continue,
-    Return(Value),
+    Break(u32),
+    Continue(u32),
+    Return(u32, Value),
 }
 
 /// What comes of a visible operation.
@@ -304,7 +304,7 @@ impl<'a> Run<'a> {
         self.locals = outer;
         self.calls -= 1;
         match flow {
-            Flow::Return(value) => Ok(value),
+            Flow::Return(_, value) => Ok(value),
             _ => Ok(Value::Unit),
         }
     }

@@ -29,17 +29,17 @@ impl Run<'_> {
                 while self.expr(condition)?.bool() {
                     self.tick()?;
                     match self.block(body)? {
-                        Flow::Next | Flow::Continue => {}
-                        Flow::Break => break,
-                        flow @ Flow::Return(_) => return Ok(flow),
+                        Flow::Next | Flow::Continue(_) => {}
+                        Flow::Break(_) => break,
+                        flow @ Flow::Return(..) => return Ok(flow),
                     }
                 }
             }
             StmtKind::For(name, low, high, body) => return self.count(name, low, high, body),
-            StmtKind::Break => return Ok(Flow::Break),
-            StmtKind::Continue => return Ok(Flow::Continue),
-            StmtKind::Return(None) => return Ok(Flow::Return(Value::Unit)),
-            StmtKind::Return(Some(value)) => return Ok(Flow::Return(self.expr(value)?)),
+            StmtKind::Break => return Ok(Flow::Break(line)),
+            StmtKind::Continue => return Ok(Flow::Continue(line)),
+            StmtKind::Return(None) => return Ok(Flow::Return(line, Value::Unit)),
+            StmtKind::Return(Some(value)) => return Ok(Flow::Return(line, self.expr(value)?)),
             StmtKind::Assert(condition) => {
                 if !self.expr(condition)?.bool() {
                     return Err(Stop::Fault((ViolationKind::Assertion, line)));
@@ -56,12 +56,16 @@ impl Run<'_> {
                 let lock = self.shared(place)?;
                 self.lock(line, *op, &lock)?;
             }
-            StmtKind::Locked(op, place, body) => {
+            StmtKind::Locked(op, place, body, end) => {
                 let lock = self.shared(place)?;
                 self.lock(line, *op, &lock)?;
-                // On every exit.
+                // On every exit, where the block is left.
                 let flow = self.block(body)?;
-                self.lock(line, op.release(), &lock)?;
+                let exit = match flow {
+                    Flow::Next => *end,
+                    Flow::Break(line) | Flow::Continue(line) | Flow::Return(line, _) => line,
+                };
+                self.lock(exit, op.release(), &lock)?;
                 return Ok(flow);
             }
             StmtKind::Join(target) => {
@@ -122,9 +126,9 @@ impl Run<'_> {
             let flow = self.block(body)?;
             self.locals.truncate(outer);
             match flow {
-                Flow::Next | Flow::Continue => {}
-                Flow::Break => break,
-                Flow::Return(_) => return Ok(flow),
+                Flow::Next | Flow::Continue(_) => {}
+                Flow::Break(_) => break,
+                Flow::Return(..) => return Ok(flow),
             }
         }
         Ok(Flow::Next)

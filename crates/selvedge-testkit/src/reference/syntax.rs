@@ -80,8 +80,8 @@ pub(super) enum StmtKind {
     Atomic(Block),
     /// `lock m;` and the other five.
     Lock(LockOp, Place),
-    /// `lock m { … }`, `read_lock rw { … }`, `write_lock rw { … }`.
-    Locked(LockOp, Place, Block),
+    /// `lock m { … }`, `read_lock rw { … }`, `write_lock rw { … }`, and the line of the last brace.
+    Locked(LockOp, Place, Block, u32),
     Join(Target),
     Send(Target, Vec<Expr>),
     Receive(Rc<[Arm]>, Option<Block>),

@@ -313,4 +313,38 @@ pub(super) const PROGRAMS: &[(&str, &str)] = &[
          thread r { q[1] = 4; }\n\
          thread u { let v = x; q[v + 3] += x; }\n",
     ),
+    (
+        "the release at the end of a block fails there",
+        "\
+         mutex m;\n\
+         thread p { lock m {\n\
+         unlock m;\n\
+         }\n\
+         }\n",
+    ),
+    (
+        "the release at an exit fails there",
+        "\
+         mutex m;\n\
+         rwlock rw;\n\
+         thread p { for i in 0..2 {\n\
+         write_lock rw { lock m {\n\
+         if i == 0 { continue; }\n\
+         write_unlock rw;\n\
+         break;\n\
+         } }\n\
+         } }\n\
+         thread q { lock m { unlock m;\n\
+         return; } }\n",
+    ),
+    (
+        "a list is found before the index in it is evaluated",
+        "\
+         shared x = 1;\n\
+         shared y = 0;\n\
+         list qs[2];\n\
+         thread p { qs[x + 1][y] += y; }\n\
+         thread q { push(qs[x + 1], y); }\n\
+         thread r { x = qs[y - x][y]; }\n",
+    ),
 ];

@@ -1,7 +1,7 @@
 //! Makes mistakes in a copy of the sources, one at a time, and expects a test to fail for each.
 //!
-//! `cargo run --release -p selvedge-campaigns --bin deliberate_mistakes [-- WORD]` tries those whose
-//! name contains WORD, or all. A test suite that stays green here would not notice the mistake.
+//! `cargo run --release -p selvedge-campaigns --bin deliberate_mistakes [-- WORD…]` tries those whose
+//! name contains one of the WORDs, or all. A test suite that stays green here would not notice the mistake.
 //!
 //! All are built into one copy, and one is chosen for each run of its test. With `SELVEDGE_MUTANTS_FOLDER` that
 //! copy stays, and the next run builds only what has changed.
@@ -28,9 +28,11 @@ use workshop::schemata::{self, CHOSEN, Schemata};
 use workshop::suites::{self, End, Suite};
 
 fn main() -> ExitCode {
-    let word = std::env::args().nth(1).unwrap_or_default();
-    let mistakes: Vec<&Mistake> =
-        list::all().filter(|mistake| mistake.name.contains(&word)).collect();
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let is_wanted = |mistake: &&Mistake| {
+        words.is_empty() || words.iter().any(|word| mistake.name.contains(word))
+    };
+    let mistakes: Vec<&Mistake> = list::all().filter(is_wanted).collect();
     let workshop = Workshop::new(std::env::var_os("SELVEDGE_MUTANTS_FOLDER").map(PathBuf::from));
     make(&workshop, &mistakes);
     let mut programs: BTreeMap<(&str, bool), Suite> = BTreeMap::new();

@@ -14,9 +14,6 @@ use super::stages::{Config, is_known};
 use super::unit::{Mark, Reasons, Unit};
 use crate::trace::races::{decided, is_hard};
 
-/// So many children of a race are made at a time: there may be very many, of different pasts.
-const CHILDREN_AT_A_TIME: usize = 64;
-
 impl Later {
     /// Returns the access, if it waits for one object, which it always touches in the same way.
     fn single(&self) -> Option<Access> {
@@ -255,7 +252,7 @@ impl<S: System> Search<'_, S> {
     pub(super) fn go_on_with(&mut self, mut rest: Rest) {
         let known = self.pending.len();
         let touched = self.touched(rest.question.e);
-        while self.pending.len() < known + CHILDREN_AT_A_TIME {
+        while self.pending.len() < known + self.run.options.caps.children {
             let Some((past, alternatives)) = rest.next(&mut self.run, &self.order) else { return };
             let Question { e, later, contains } = &rest.question;
             let (e, contains) = (*e, *contains);

@@ -52,16 +52,6 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "random_programs_with_branches_and_read_modify_writes",
     },
     Mistake {
-        name: "units: a step that could be put off with another effect is not put off",
-        file: "reductions/parsimonious/elsewhere.rs",
-        right: "Some(_) => {}\n",
-        wrong: "Some(None) if is_new && self.could_put_off(e, later.at) => {\n                        \
-                self.offer(e, &base, Step::of(later.thread), &later.accesses);\n                    }\n                    \
-                Some(_) => {}\n",
-        suite: "small_programs",
-        test: "random_programs_with_branches_and_read_modify_writes",
-    },
-    Mistake {
         name: "units: a block has all that does not happen after the step that is put off",
         file: "reductions/parsimonious/children.rs",
         right: "between.filter(|&x| execution.happens_before(x, later)).collect();",
@@ -72,8 +62,10 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "units: a lock races with the last acquire only",
         file: "reductions/parsimonious/children.rs",
-        right: "            .filter(|(_, access)| access.mode == Mode::Acquire)\n",
-        wrong: "            .filter(|(_, access)| access.mode == Mode::Acquire)\n            .take(1)\n",
+        right: "self.marks[e.index()] == Mark::Free && !self.is_varied(*e)",
+        wrong: "self.marks[e.index()] == Mark::Free && !self.is_varied(*e)\n                \
+                && self.run.execution.history(own.object, later.at).find(|(_, access)| access.mode == Mode::Acquire)\n                \
+                    .is_some_and(|(last, _)| last == *e)",
         suite: "small_programs",
         test: "random_programs_with_locks",
     },
