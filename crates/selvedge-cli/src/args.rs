@@ -28,7 +28,7 @@ mod work;
 
 pub(crate) use compiled::CompilerArgs;
 pub(crate) use limits::{LimitArgs, MemoryArgs};
-pub(crate) use output::OutputArgs;
+pub(crate) use output::{Annotations, Form, FormatArgs, OutputArgs};
 pub(crate) use work::{ResumeArgs, WorkArgs};
 
 use values::{
@@ -71,6 +71,9 @@ pub(crate) enum Command {
     /// Find conditions under which pairs of atomic blocks are independent
     #[command(long_about = help::CONSTRAINTS, after_long_help = help::CONSTRAINTS_EXAMPLES)]
     Constraints(ConstraintsArgs),
+    /// Format programs: indentation, blanks, blank lines
+    #[command(name = "fmt", long_about = help::FORMAT, after_long_help = help::FORMAT_EXAMPLES)]
+    Format(FormatArgs),
     /// List the algorithms: what each one does, what it covers, when to use it
     Algorithms,
     /// Write a completion script for a shell
@@ -205,6 +208,10 @@ pub(crate) struct CheckArgs {
     /// With --json: also the tree of explored executions and how each ended, at most 20,000 of them. Pages always have it
     #[arg(long, help_heading = "Output", conflicts_with = "scheme")]
     pub(crate) tree: bool,
+
+    /// Also mark the lines of violations for a service that runs tests, on standard error
+    #[arg(long, value_name = "SERVICE", help_heading = "Output")]
+    pub(crate) annotations: Option<Annotations>,
 
     /// Save the schedule of the first violation, with the constants, for `selvedge replay --trace`
     #[arg(long, value_name = "FILE", help_heading = "Output")]

@@ -6,6 +6,7 @@ use selvedge_core::{Budget, Covers, Fact, Inconclusive, Report, Schedule, Violat
 use selvedge_explore::{
     Caps, Confirmed, Independence, Locks, Observer, Options, QuasiOptions, Sampling, Setting,
 };
+use selvedge_lang::ThreadNames;
 use selvedge_report::{Outcome, TraceView, Tree, plural, sources};
 
 use crate::advice::advice;
@@ -13,7 +14,6 @@ use crate::args::{CheckArgs, CyclesArg, ResumeArgs, SamplingArgs};
 use crate::checkpoint::Checkpoint;
 use crate::constraints;
 use crate::exit::{Exit, Failure};
-use crate::named::Names;
 use crate::progress::Watch;
 use crate::recorded::Recorder;
 use crate::registry::{self, Chosen};
@@ -212,7 +212,7 @@ impl<L: Subject> Search<'_, L> {
                 method: method.reported(),
                 covers: asked_for(covers, races),
                 report,
-                source: sources(&found, loaded),
+                source: sources(Some(source.shown), &found, loaded),
                 found,
                 tree,
                 time,
@@ -395,7 +395,7 @@ impl Method {
         self,
         loaded: &L,
         options: &Options,
-        names: Option<&Names>,
+        names: Option<&ThreadNames>,
         observer: &mut dyn Observer,
     ) -> Report {
         match self {

@@ -137,7 +137,13 @@ impl Checkpoint {
 
     /// Reads a checkpoint.
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
-        let text = crate::source::read(path)?;
+        // It may be larger than any program.
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            let path = path.display();
+            Failure::User(format!(
+                "{path} cannot be read: {error}\n  name a file that `check --checkpoint` wrote"
+            ))
+        })?;
         let wrong = |why: String| {
             Failure::User(format!(
                 "{} is not a checkpoint: {why}\n  make one: selvedge check FILE --algorithm parsimonious \

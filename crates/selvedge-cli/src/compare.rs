@@ -14,7 +14,6 @@ use crate::args::CompareArgs;
 use crate::check::{asked_for, confirm_all};
 use crate::exit::{self, Exit, Failure};
 use crate::guard::Guard;
-use crate::named::Named;
 use crate::progress::Watch;
 use crate::registry::Chosen;
 use crate::screen::Screen;
@@ -129,7 +128,7 @@ fn measure(
         ..Options::default()
     };
     let mut watch = Watch::start(true, info.name);
-    let make = || Named::new(loaded.system(), None);
+    let make = || loaded.system();
     let (mut report, peak) = memory::peak_of(|| algorithm.explore(&make, &options, &mut watch));
     let time = watch.finish();
     let found = confirm_all(loaded, &mut report, guard.budget())?;

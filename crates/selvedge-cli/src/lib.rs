@@ -42,6 +42,7 @@ mod checkpoint;
 mod compare;
 mod constraints;
 mod exit;
+mod format;
 mod guard;
 mod hash;
 mod mat;
@@ -94,6 +95,7 @@ pub fn main_with(registry: Registry) -> ExitCode {
         args::Command::Bench(args) => bench::run(&args, &screen),
         args::Command::Mat(args) => mat::run(&args, &screen),
         args::Command::Constraints(args) => constraints::run(&args, &screen),
+        args::Command::Format(args) => format::run(&args, &screen),
         args::Command::Algorithms => algorithms::run(&screen),
         args::Command::Completions { shell } => args::completions(shell, &screen),
     };

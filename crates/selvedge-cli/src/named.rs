@@ -1,12 +1,9 @@
 //! The program of a search: a system that can leave behind what its threads are called.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::PoisonError;
 
 use selvedge_core::{Describe, System, ThreadId, forward_system};
-
-/// Names of threads, by their numbers.
-pub(crate) type Names = Rc<RefCell<Vec<String>>>;
+use selvedge_lang::ThreadNames;
 
 /// A program that is explored.
 ///
@@ -14,13 +11,13 @@ pub(crate) type Names = Rc<RefCell<Vec<String>>>;
 pub(crate) struct Named<S: Describe> {
     program: S,
     /// Where the names go when the search is over, if they are wanted.
-    names: Option<Names>,
+    names: Option<ThreadNames>,
 }
 
 impl<S: Describe> Named<S> {
     /// Returns a program that leaves the names of its threads in `names`, if they are wanted.
-    pub(crate) fn new(program: S, names: Option<&Names>) -> Self {
-        Self { program, names: names.map(Names::clone) }
+    pub(crate) fn new(program: S, names: Option<&ThreadNames>) -> Self {
+        Self { program, names: names.map(ThreadNames::clone) }
     }
 }
 
@@ -28,7 +25,8 @@ impl<S: Describe> Drop for Named<S> {
     fn drop(&mut self) {
         if let Some(names) = &self.names {
             let threads = (0..self.program.thread_count()).map(ThreadId::new);
-            names.replace(threads.map(|thread| self.program.thread_name(thread)).collect());
+            *names.lock().unwrap_or_else(PoisonError::into_inner) =
+                threads.map(|thread| self.program.thread_name(thread)).collect();
         }
     }
 }

@@ -1,34 +1,36 @@
 //! `--tree`: a search whose executions are recorded.
 
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use selvedge_core::{Bound, Conditions, Ended, Ending, Execution, Report, Step};
 use selvedge_explore::{Observer, Progress};
+use selvedge_lang::ThreadNames;
 use selvedge_report::Tree;
 
-use crate::named::Names;
 use crate::progress::Watch;
 
 /// Observes a search and records its executions.
 pub(crate) struct Recorder<'a> {
     watch: &'a mut Watch,
     tree: Tree,
-    names: Names,
+    names: ThreadNames,
 }
 
 impl<'a> Recorder<'a> {
     pub(crate) fn new(watch: &'a mut Watch) -> Self {
-        Self { watch, tree: Tree::default(), names: Names::default() }
+        Self { watch, tree: Tree::default(), names: ThreadNames::default() }
     }
 
-    /// Returns what the systems of the search leave the names of their threads in.
-    pub(crate) fn names(&self) -> Names {
-        Names::clone(&self.names)
+    /// Returns what the system of the search is to put the names of its threads into.
+    pub(crate) fn names(&self) -> ThreadNames {
+        ThreadNames::clone(&self.names)
     }
 
     /// Returns the executions of the search, which is over.
     pub(crate) fn into_tree(mut self) -> Tree {
-        self.tree.threads = self.names.take();
+        self.tree.threads =
+            std::mem::take(&mut *self.names.lock().unwrap_or_else(PoisonError::into_inner));
         self.tree
     }
 }

@@ -14,7 +14,7 @@ use crate::named::Named;
 /// Explorers, of programs in the modelling language and of compiled ones.
 #[derive(Default)]
 pub struct Registry {
-    models: selvedge_explore::Registry<Named<Interpreter>>,
+    models: selvedge_explore::Registry<Interpreter>,
     compiled: selvedge_explore::Registry<Named<Program>>,
 }
 
@@ -78,7 +78,7 @@ pub(crate) fn only_applies(option: &str, setting: Setting) -> Failure {
 /// An explorer of the registry.
 #[derive(Clone, Copy)]
 pub(crate) struct Chosen {
-    of_models: &'static dyn ExplorerOf<Named<Interpreter>>,
+    of_models: &'static dyn ExplorerOf<Interpreter>,
     of_compiled: &'static dyn ExplorerOf<Named<Program>>,
 }
 
@@ -89,7 +89,7 @@ impl Chosen {
 
     pub(crate) fn explore(
         self,
-        make: &dyn Fn() -> Named<Interpreter>,
+        make: &dyn Fn() -> Interpreter,
         options: &Options,
         observer: &mut dyn Observer,
     ) -> Report {

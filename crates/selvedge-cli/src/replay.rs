@@ -9,7 +9,7 @@ use selvedge_report::{
     violation, visible, width,
 };
 
-use crate::args::ReplayArgs;
+use crate::args::{Form, ReplayArgs};
 use crate::exit::{self, Exit, Failure, complain};
 use crate::native;
 use crate::saved::Saved;
@@ -48,14 +48,17 @@ pub(crate) fn show<L: Subject>(
     let violations: Vec<&Violation> = replay.violations().chain(&races).collect();
     let trace = TraceView::new(&replay, &violations, loaded);
     let exit = if violations.is_empty() { Exit::Good } else { Exit::Violated };
-    let source = sources([&trace], loaded);
-    let Source { file, constants, .. } = loaded.origin();
+    let Source { file, shown, constants, .. } = loaded.origin();
+    let source = sources(Some(shown), [&trace], loaded);
     let json = ReplayJson::new(file, constants, &trace, &source);
-    let written = args.output.write_page(|| page(&json));
-    if args.output.page_is_printed() {
-        screen.print(&page(&json))?;
-    } else if args.output.json {
-        screen.print(&to_text(&json))?;
+    let render = |form| match form {
+        Form::Json => to_text(&json),
+        Form::Page => page(&json),
+        Form::Picture(picture) => picture.of(&trace),
+    };
+    let written = args.output.write(|form| Some(render(form)));
+    if let Some(form) = args.output.printed_form() {
+        screen.print(&render(form))?;
     } else if args.step {
         step_through(loaded, &trace, screen)?;
     } else {
@@ -63,7 +66,7 @@ pub(crate) fn show<L: Subject>(
         let text = format!("{}\n{}", execution(&trace, &options), ending(&trace, screen));
         screen.print(&text)?;
     }
-    exit::after(exit, [written])
+    exit::after(exit, written)
 }
 
 /// What to show.

@@ -3,7 +3,7 @@
 use selvedge_core::{Inconclusive, Verdict};
 use selvedge_report::{Method, Outcome, Style, TextOptions, execution, page, to_text, violation};
 
-use crate::args::CheckArgs;
+use crate::args::{Annotations, CheckArgs, Form};
 use crate::exit::{self, Exit, Failure};
 use crate::saved;
 use crate::screen::Screen;
@@ -31,19 +31,33 @@ impl Shown<'_> {
     /// Prints the result and saves the trace.
     pub(crate) fn show(&self, screen: &Screen) -> Result<Exit, Failure> {
         let output = &self.args.output;
-        let text = match (output.json, self.args.quiet) {
-            _ if output.page_is_printed() => page(&self.outcome),
-            (true, _) => to_text(&self.outcome),
-            (false, true) => self.verdict_line(screen),
-            (false, false) => self.text(screen),
+        let text = match output.printed_form() {
+            Some(form) => self.form(form).unwrap_or_default(),
+            None if self.args.quiet => self.verdict_line(screen),
+            None => self.text(screen),
         };
         let printed = screen.print(&text);
-        let written = output.write_page(|| page(&self.outcome));
+        if output.has_picture() && self.outcome.found.is_empty() {
+            screen.warn("no violation was found, so there is no execution to draw");
+        }
+        let mut done = output.write(|form| self.form(form));
+        if let Some(Annotations::Github) = self.args.annotations {
+            exit::complain(&selvedge_report::github(&self.outcome));
+        }
         let path = self.args.save_trace.as_deref();
         let first = self.outcome.found.first();
         let texts = &self.outcome.source;
-        let saved = saved::save(path, self.source, &self.locals, first, texts, screen);
-        exit::after(self.outcome.verdict().into(), [printed, saved, written])
+        done.extend([printed, saved::save(path, self.source, &self.locals, first, texts, screen)]);
+        exit::after(self.outcome.verdict().into(), done)
+    }
+
+    /// Returns the result in another form than text. A picture shows the first violation, if there is one.
+    fn form(&self, form: Form) -> Option<String> {
+        match form {
+            Form::Json => Some(to_text(&self.outcome)),
+            Form::Page => Some(page(&self.outcome)),
+            Form::Picture(picture) => self.outcome.found.first().map(|trace| picture.of(trace)),
+        }
     }
 
     fn verdict_line(&self, screen: &Screen) -> String {

@@ -8,13 +8,12 @@ use std::sync::Arc;
 
 use selvedge_core::{Describe, Report, Schedule, System, ViolationKind};
 use selvedge_explore::{Observer, Options, Sampling};
-use selvedge_lang::{Interpreter, ir};
+use selvedge_lang::{Interpreter, ThreadNames, ir};
 use selvedge_report::{ConstantJson, Origin};
 
 use crate::args::ProgramArgs;
 use crate::exit::{Failure, complain};
 use crate::hash::hash;
-use crate::named::{Named, Names};
 use crate::registry::Chosen;
 use crate::screen::Screen;
 
@@ -37,7 +36,7 @@ pub(crate) trait Subject: Origin {
         &self,
         chosen: Chosen,
         options: &Options,
-        names: Option<&Names>,
+        names: Option<&ThreadNames>,
         observer: &mut dyn Observer,
     ) -> Report;
 
@@ -46,7 +45,7 @@ pub(crate) trait Subject: Origin {
         &self,
         sample: Sample,
         options: &Options,
-        names: Option<&Names>,
+        names: Option<&ThreadNames>,
         observer: &mut dyn Observer,
     ) -> Report;
 
@@ -85,6 +84,8 @@ impl Sample {
 pub(crate) struct Source<'a> {
     /// The file as the user named it.
     pub(crate) file: &'a str,
+    /// Its name in messages.
+    pub(crate) shown: &'a str,
     /// Its text; of several files one after the other.
     pub(crate) text: &'a str,
     /// The constants that the user set.
@@ -221,6 +222,16 @@ impl Loaded {
     }
 }
 
+impl Loaded {
+    /// Returns a fresh system that tells the names of its threads, if they are wanted.
+    fn naming(&self, names: Option<&ThreadNames>) -> Interpreter {
+        match names {
+            Some(names) => self.system().telling_names(names),
+            None => self.system(),
+        }
+    }
+}
+
 impl Subject for Loaded {
     type System = Interpreter;
 
@@ -232,25 +243,25 @@ impl Subject for Loaded {
         &self,
         chosen: Chosen,
         options: &Options,
-        names: Option<&Names>,
+        names: Option<&ThreadNames>,
         observer: &mut dyn Observer,
     ) -> Report {
-        chosen.explore(&|| Named::new(self.system(), names), options, observer)
+        chosen.explore(&|| self.naming(names), options, observer)
     }
 
     fn sample(
         &self,
         sample: Sample,
         options: &Options,
-        names: Option<&Names>,
+        names: Option<&ThreadNames>,
         observer: &mut dyn Observer,
     ) -> Report {
-        sample.run(&|| Named::new(self.system(), names), options, observer)
+        sample.run(&|| self.naming(names), options, observer)
     }
 
     fn origin(&self) -> Source<'_> {
         let Self { file, text, given, constants, .. } = self;
-        Source { file, text, given, constants, more: &[], flags: &[] }
+        Source { file, shown: self.name(), text, given, constants, more: &[], flags: &[] }
     }
 }
 

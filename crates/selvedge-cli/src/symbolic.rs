@@ -87,7 +87,7 @@ fn show(
             method: reported(&options, &stats),
             covers: COVERS,
             report,
-            source: sources(&found, loaded),
+            source: sources(Some(loaded.name()), &found, loaded),
             found,
             tree: None,
             time,

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::common::{ASSUME, DEADLOCK, Folder, LARGE, LOCKED, LOST, SPIN, finish, normalised};
+use crate::pages::data_of;
 
 #[test]
 fn a_violation_with_its_execution() {
@@ -484,11 +485,4 @@ fn a_hostile_program_has_a_harmless_page() {
     let lines = data_of(&page)["source"][0]["lines"].clone();
     let last = lines.as_array().and_then(|lines| lines.last()).and_then(|line| line.as_str());
     assert_eq!(last, Some(HOSTILE.replace('\u{202e}', "\u{fffd}").as_str()));
-}
-
-fn data_of(page: &str) -> serde_json::Value {
-    let mark = "<script type=\"application/json\" id=\"data\">";
-    let (_, rest) = page.split_once(mark).expect("the page has data");
-    let (data, _) = rest.split_once("</script>").expect("it ends");
-    serde_json::from_str(data).expect("it is JSON")
 }

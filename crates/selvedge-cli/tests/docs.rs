@@ -68,6 +68,12 @@ fn the_page_on_synthesis_shows_real_output() {
 }
 
 #[test]
+fn the_page_on_pictures_shows_real_output() {
+    let page = shows_real_output("docs/pictures.md", &Folder::new());
+    assert!(page.matches("```console").count() >= 4, "the page shows commands");
+}
+
+#[test]
 fn the_page_on_json_shows_real_output() {
     let folder = Folder::new();
     let page = shows_real_output("docs/json.md", &folder);

@@ -1,6 +1,7 @@
 //! The tests of this crate, in one program: what they share is compiled once.
 
 mod bench;
+mod browser;
 mod c;
 mod check;
 mod common;
@@ -9,8 +10,11 @@ mod compare_exit;
 mod constraints;
 mod docs;
 mod files;
+mod format;
 mod limits;
 mod mat;
+mod pages;
+mod pictures;
 mod replay;
 mod symbolic;
 mod usage;

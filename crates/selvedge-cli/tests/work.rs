@@ -25,13 +25,26 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("regressions/signal-to-tasks.sel", "--keep-going"),
 ];
 
-/// One violation, in the last of very many executions: the writers run in the opposite order.
+/// One violation, in the 704th of 720 executions: the writers run in the order 1, 2, 5, 4, 3, 0. Each knows who comes
+/// before it.
 const LATE: &str = "\
-const N = 6;
-shared x = 0;
+shared x = 9;
 shared ordered = true;
-thread writer(i in 0..N) { if x != N - 1 - i { ordered = false; } x = i; }
-finally { assert !(ordered && x == 0 && N > 1) || N == 99; }
+proc follow(i: int, other: int) { atomic { if x != other { ordered = false; } x = i; } }
+thread a { follow(0, 3); }
+thread b { follow(1, 9); }
+thread c { follow(2, 1); }
+thread d { follow(3, 4); }
+thread e { follow(4, 5); }
+thread f { follow(5, 2); }
+finally { assert !(ordered && x == 0); }
+";
+
+/// Far too many executions, and more memory than a megabyte.
+const BIG: &str = "\
+const N = 9;
+shared a[300000] = 0;
+thread inc(i in 0..N) { a[0] += 1; a[0] += 1; a[0] += 1; }
 ";
 
 fn programs() -> Folder {
@@ -63,6 +76,11 @@ fn the_number_of_threads_does_not_show() {
         let check = format!("check {} {options} -a parsimonious", file(name));
         let alone = folder.run(&check);
         assert_eq!(alone.err, "", "{name}");
+        assert!(
+            *name != "late.sel"
+                || alone.out.contains("704 complete")
+                || alone.out.contains("720 complete")
+        );
         for jobs in [1, 2, 3, 8] {
             let several = folder.run(&format!("{check} --jobs {jobs}"));
             assert_eq!(result(&several), result(&alone), "{name}: {jobs}");
@@ -100,7 +118,8 @@ fn limits_end_several_threads() {
     let folder = Folder::with("large.sel", LARGE);
     let timed = folder.run("check large.sel -a parsimonious --jobs 3 --time 500ms").exits(3);
     timed.says("inconclusive: the time limit was reached").says(" complete");
-    let small = folder.run("check large.sel -a parsimonious --jobs 3 --max-memory 1M").exits(3);
+    folder.write("big.sel", BIG.as_bytes());
+    let small = folder.run("check big.sel -a parsimonious --jobs 3 --max-memory 1M").exits(3);
     small.says("inconclusive: the memory limit was reached");
 }
 
@@ -195,9 +214,15 @@ fn a_check_that_is_interrupted_goes_on() {
     let folder = programs();
     let check = "check optimal-dpor-lastzero.sel --const N=13 -a parsimonious";
     let alone = folder.run(check).exits(0);
-    let child = folder.spawn(&format!("{check} --jobs 2 --checkpoint a.ckpt"));
-    std::thread::sleep(Duration::from_millis(400));
-    kill(&child, "-INT");
+    let mut child = folder.spawn(&format!("{check} --jobs 2 --checkpoint a.ckpt"));
+    let is_there = || folder.path().join("a.ckpt").exists();
+    while !is_there() && child.try_wait().expect("it can be asked").is_none() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::thread::sleep(Duration::from_millis(100));
+    if child.try_wait().expect("it can be asked").is_none() {
+        kill(&child, "-INT");
+    }
     let run = finish(child);
     // On a fast machine it may have come to its end.
     if run.code != Some(0) {
@@ -206,11 +231,12 @@ fn a_check_that_is_interrupted_goes_on() {
         again.says("inconclusive: the time limit was reached").says("selvedge resume a.ckpt");
         assert_eq!(result(&folder.run("resume a.ckpt --jobs 2").exits(0)), result(&alone));
     }
-    let timed =
-        folder.run("check late.sel --const N=9 -a parsimonious --checkpoint b.ckpt --time 1s");
-    timed.exits(3).says("selvedge resume b.ckpt");
-    let small = "check late.sel --const N=9 -a parsimonious --checkpoint c.ckpt --max-memory 1M";
-    folder.run(small).exits(3).says("selvedge resume c.ckpt");
+    folder.write("large.sel", LARGE.as_bytes());
+    folder.write("big.sel", BIG.as_bytes());
+    let timed = folder.run("check large.sel -a parsimonious --checkpoint b.ckpt --time 300ms");
+    timed.exits(3).says("the time limit was reached").says("selvedge resume b.ckpt");
+    let small = folder.run("check big.sel -a parsimonious --checkpoint c.ckpt --max-memory 1M");
+    small.exits(3).says("the memory limit was reached").says("selvedge resume c.ckpt");
 }
 
 #[test]
@@ -234,7 +260,9 @@ fn what_is_no_checkpoint_is_refused() {
     assert!(kept.contains(&version));
     folder.write("old.ckpt", kept.replace(&version, "\"version\": \"0.0.1\"").as_bytes());
     folder.run("resume old.ckpt").exits(2).complains("was written by version 0.0.1");
-    folder.write("unit.ckpt", kept.replacen("\"unit\": \"0", "\"unit\": \"77", 1).as_bytes());
+    let other = kept.replacen("\"unit\": \"0", "\"unit\": \"77", 1);
+    assert_ne!(other, kept, "a unit begins with thread 0");
+    folder.write("unit.ckpt", other.as_bytes());
     folder.run("resume unit.ckpt").exits(2);
     // Another program, other constants.
     folder.write("large.sel", LARGE.replace("N = 9", "N = 8").as_bytes());

@@ -8,6 +8,7 @@
 mod additions;
 mod check;
 mod diagnostic;
+mod format;
 pub mod interpret;
 pub mod ir;
 mod lexer;
@@ -21,7 +22,8 @@ use std::sync::Arc;
 
 pub use additions::{Additions, Rejected};
 pub use diagnostic::{Diagnostic, Severity, render};
-pub use interpret::{Caps, Interpreter};
+pub use format::format;
+pub use interpret::{Caps, Interpreter, ThreadNames};
 pub use span::{LineIndex, Span};
 
 use diagnostic::Diagnostics;

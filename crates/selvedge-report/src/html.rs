@@ -1,6 +1,6 @@
 //! A check or an execution as one HTML page that needs no network and no library.
 //!
-//! The page is made of three files in `html/`; the data is the JSON form of the result, put into a `<script>` element
+//! The page is made of the files in `html/`; the data is the JSON form of the result, put into a `<script>` element
 //! that browsers do not run. Everything from a program is text there, and stays text: the script of the page only
 //! sets texts and attributes.
 
@@ -8,7 +8,13 @@ use serde::Serialize;
 
 const PAGE: &str = include_str!("html/page.html");
 const STYLE: &str = include_str!("html/page.css");
-const SCRIPT: &str = include_str!("html/page.js");
+const SCRIPT: &str = concat!(
+    include_str!("html/header.js"),
+    include_str!("html/lanes.js"),
+    include_str!("html/details.js"),
+    include_str!("html/outline.js"),
+    include_str!("html/main.js"),
+);
 
 /// Returns the page of an [`Outcome`](crate::Outcome) or of a [`ReplayJson`](crate::ReplayJson).
 pub fn page<T: Serialize>(result: &T) -> String {
@@ -24,6 +30,15 @@ pub fn page<T: Serialize>(result: &T) -> String {
         rest = after;
     }
     out + rest
+}
+
+/// Returns a colour of the style sheet, light and dark: `--NAME: light-dark(#rrggbb, #rrggbb)`.
+pub(crate) fn colour(name: &str) -> (&'static str, &'static str) {
+    let (_, rest) = STYLE
+        .split_once(&format!("--{name}: light-dark("))
+        .expect("internal error: the style sheet defines its colours");
+    let (both, _) = rest.split_once(')').expect("internal error: a definition ends");
+    both.split_once(", ").expect("internal error: a colour is one of two")
 }
 
 /// Returns JSON in which nothing can end the element it stands in, or begin another. These characters occur in
@@ -88,10 +103,10 @@ mod tests {
     /// Colours of texts and what lies behind them differ enough to be read, in both themes.
     #[test]
     fn the_contrast_is_enough() {
-        for theme in [0, 1] {
+        for dark in [false, true] {
             let check = |text: &str, ground: &str| {
-                let ratio = contrast(colour(text, theme), colour(ground, theme));
-                assert!(ratio >= 4.5, "--{text} on --{ground}, theme {theme}: {ratio:.2}");
+                let ratio = contrast(parts(text, dark), parts(ground, dark));
+                assert!(ratio >= 4.5, "--{text} on --{ground}, dark: {dark}: {ratio:.2}");
             };
             for text in ["fg", "dim", "bad", "good", "t0", "t1", "t2", "t3", "t4", "t5"] {
                 check(text, "bg");
@@ -109,11 +124,10 @@ mod tests {
         }
     }
 
-    /// The colour of a variable of the style sheet: `light-dark(#rrggbb, #rrggbb)`.
-    fn colour(name: &str, theme: usize) -> [f64; 3] {
-        let (_, rest) = STYLE.split_once(&format!("--{name}: light-dark(")).expect("it is defined");
-        let (both, _) = rest.split_once(')').expect("it ends");
-        let hex = both.split(", ").nth(theme).expect("there are two").trim_start_matches('#');
+    /// The parts of a colour, light or dark, from 0 to 1.
+    fn parts(name: &str, dark: bool) -> [f64; 3] {
+        let (light_one, dark_one) = colour(name);
+        let hex = if dark { dark_one } else { light_one }.trim_start_matches('#');
         let part = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).expect("two digits");
         [0, 2, 4].map(|at| f64::from(part(at)) / 255.0)
     }

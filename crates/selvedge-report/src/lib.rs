@@ -5,6 +5,7 @@
 //! [`write_whole`], so that both write files the same way.
 
 mod accesses;
+mod annotations;
 mod columns;
 mod excerpt;
 mod file;
@@ -13,6 +14,7 @@ mod json;
 mod number;
 mod outcome;
 mod paint;
+mod pictures;
 mod source;
 mod table;
 mod text;
@@ -21,6 +23,7 @@ mod view;
 mod why;
 mod width;
 
+pub use annotations::github;
 pub use file::write_whole;
 pub use html::page;
 pub use json::{
@@ -30,6 +33,7 @@ pub use json::{
 pub use number::{bytes, grouped, plural, rate, seconds};
 pub use outcome::{DepthSizes, Encoding, Method, Outcome, Sizes};
 pub use paint::{Paint, Style};
+pub use pictures::{dot, mermaid, svg};
 pub use source::{SourceView, sources};
 pub use table::{Align, Table};
 pub use text::{TextOptions, execution, has_room, violation};

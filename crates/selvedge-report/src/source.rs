@@ -27,12 +27,15 @@ const AROUND: usize = 20;
 /// A file with so many lines is shown whole.
 const SHORT: usize = 400;
 
-/// Returns the source around all places of `traces`, by file and line, at most 2,000 lines.
+/// Returns the source around all places of `traces`, by file and line, at most 2,000 lines. `program`: a file that is shown if it
+/// is short, whether or not a place is in it.
 pub fn sources<'a>(
+    program: Option<&'a str>,
     traces: impl IntoIterator<Item = &'a TraceView>,
     origin: &dyn Origin,
 ) -> Vec<SourceView> {
     let mut wanted: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+    wanted.extend(program.map(|file| (file, BTreeSet::new())));
     for trace in traces {
         for Place { file, line, .. } in trace.places() {
             wanted.entry(file).or_default().insert(*line as usize);

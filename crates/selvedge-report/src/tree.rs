@@ -1,9 +1,10 @@
 //! The tree of explored executions: which were run, where they part, and how each ended.
 
-use selvedge_core::{Ended, Step, ThreadId};
+use selvedge_core::{Ended, Schedule, Step, ThreadId};
 use serde::{Serialize, Serializer};
 
 use crate::json::ending_name;
+use crate::width::visible;
 
 /// So many executions are kept.
 const MOST_EXECUTIONS: usize = 20_000;
@@ -139,7 +140,7 @@ impl Tree {
 
     fn name(&self, thread: ThreadId) -> String {
         match self.threads.get(thread.index()) {
-            Some(name) => crate::width::visible(name),
+            Some(name) => visible(name),
             None => format!("thread {}", thread.number()),
         }
     }
@@ -157,8 +158,10 @@ fn name(ended: Ended) -> &'static str {
 
 #[derive(Default, Serialize)]
 struct TreeJson {
+    threads: Vec<String>,
     parent: Vec<usize>,
     label: Vec<String>,
+    steps: Vec<String>,
     ending: Vec<Option<&'static str>>,
     first_violation: Option<usize>,
     executions: usize,
@@ -168,6 +171,7 @@ struct TreeJson {
 impl Serialize for Tree {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut json = TreeJson {
+            threads: self.threads.iter().map(|name| visible(name)).collect(),
             executions: self.executions,
             truncated: self.is_truncated,
             ..TreeJson::default()
@@ -179,6 +183,7 @@ impl Serialize for Tree {
             let Node { steps, children, ending } = &self.nodes[node];
             json.parent.push(parent);
             json.label.push(self.label(steps));
+            json.steps.push(Schedule { steps: steps.clone() }.to_string());
             json.ending.push(ending.map(name));
             if *ending == Some(Ended::Violated) {
                 json.first_violation.get_or_insert(number);
@@ -216,7 +221,9 @@ mod tests {
             (&[1], Ended::Redundant),
         ]);
         let expected = serde_json::json!({
+            "threads": ["a", "b"],
             "parent": [0, 0, 1, 1, 3, 3, 0],
+            "steps": ["", "0", "0.1@2", "1", "0.1", "1.0", "1"],
             "label": ["", "a", "a b×2", "b", "a b", "b a", "b"],
             "ending": [null, null, "complete", null, "violated", "deadlocked", "redundant"],
             "first_violation": 4,

@@ -1,7 +1,7 @@
 //! Threads that are tried out run *aside*: what the engine does for them is done on the stack of the scheduler.
 //!
 //! Then a thread's stack has on it its own code, and stubs of the engine that do the same every time: they say what
-//! they want ([`Call`]) and switch away; the scheduler answers, and the thread goes on. Numbers that differ from
+//! they want ([`Call`]) and switch away; the scheduler answers, and the thread continues. Numbers that differ from
 //! turn to turn of a loop never get there, neither into live variables nor into what is left of dead ones. So the
 //! state of a thread can be compared as a whole: see `spin/mod.rs`.
 //!
@@ -12,23 +12,11 @@ use selvedge_core::{Fault, ObjectId};
 
 use crate::hooks::Hooks;
 use crate::operation::{Operation, Running};
-use crate::runtime::{Runtime, State, Way};
-use crate::spin::{Content, End, Observed, Pause, Sum, Turning};
-use crate::world::{Advice, World};
+use crate::runtime::{Call, Runtime, StandsAside, State, Way};
+use crate::spin::{Content, End, Observed, Pause, Turning};
+use crate::world::Advice;
 
-/// What a thread that runs aside wants.
-pub(crate) enum Call<W: World> {
-    /// To perform the operation that it stands at.
-    Operation,
-    /// To have noted what it observed.
-    Observed(ObjectId, Observed),
-    /// To go on after the end of a turn.
-    Pause(W::Spot),
-    /// To know whether an operation ends without reason.
-    Whim(W::Spot),
-}
-
-/// Whether a thread goes on at once.
+/// Whether a thread continues at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Answer {
     GoOn,
@@ -46,10 +34,6 @@ enum Phase {
     /// Its operations end without reason.
     Trial,
 }
-
-/// Below the place where a thread notes where its stack ends there is what it saves when it is switched away, which
-/// is less than this.
-const SAVED: usize = 4 << 10;
 
 impl<W: Hooks> Runtime<W> {
     fn phase(&self) -> Phase {
@@ -71,6 +55,10 @@ impl<W: Hooks> Runtime<W> {
 
     /// Answers a call of the running thread.
     pub(crate) fn answer(&mut self, call: Call<W>) -> Answer {
+        let at = match call {
+            Call::Whim(_) => StandsAside::AtWhim,
+            Call::Operation | Call::Observed(..) | Call::Pause(_) => StandsAside::AtOperation,
+        };
         let answer = match call {
             Call::Observed(object, what) => {
                 self.note_observed(object, what);
@@ -81,15 +69,13 @@ impl<W: Hooks> Runtime<W> {
             Call::Whim(spot) => self.whim_aside(spot),
         };
         let me = self.now.current;
-        self.threads[me].stands_aside = answer == Answer::Stand;
+        self.threads[me].stands_aside = (answer == Answer::Stand).then_some(at);
         answer
     }
 
-    /// A thread that stood aside goes on.
+    /// A thread that stood aside continues.
     pub(crate) fn go_on_aside(&mut self, thread: usize) {
-        if !std::mem::take(&mut self.threads[thread].stands_aside) {
-            return;
-        }
+        let Some(stood) = self.threads[thread].stands_aside.take() else { return };
         let choice = self.now.choice;
         if choice > 0 {
             self.now.spins.chose(thread, choice);
@@ -99,8 +85,7 @@ impl<W: Hooks> Runtime<W> {
         }
         let it = &mut self.threads[thread];
         it.whim = None;
-        // SAFETY: the thread stands at its operation, which is on its stack.
-        if choice == 1 && unsafe { (*it.pending).is_whim() } {
+        if choice == 1 && stood == StandsAside::AtWhim {
             it.whims.push(it.spot);
         }
     }
@@ -160,7 +145,7 @@ impl<W: Hooks> Runtime<W> {
         match self.phase() {
             Phase::Trial => self.takes(0),
             Phase::Alone => self.pause_alone(spot),
-            Phase::Replay => match self.pause(spot) {
+            Phase::Replay => match self.pause_in_replay(spot) {
                 Pause::GoesOn => self.takes(0),
                 Pause::Stands | Pause::Assumed => self.operation_aside(),
                 Pause::Endless => {
@@ -173,13 +158,21 @@ impl<W: Hooks> Runtime<W> {
         }
     }
 
+    /// The running thread comes to the end of a turn, in a state that can be compared with that at the end of the last.
+    fn pause_in_replay(&mut self, spot: W::Spot) -> Pause {
+        let me = self.now.current;
+        let state = self.state_of(me);
+        self.now.spins.passes(me, spot, state);
+        self.pause(spot)
+    }
+
     /// The thread that runs alone comes to the end of a turn.
     fn pause_alone(&mut self, spot: W::Spot) -> Answer {
         let me = self.now.current;
         let Some(alone) = self.now.spins.alone.as_ref() else { return Answer::Stand };
         let (before, filled) = (alone.before, alone.filled);
         if !self.now.spins.has_touched(me) || !W::is_same(alone.spot, spot) {
-            // Another place in the same loop: the turn goes on, or becomes longer than it was.
+            // Another place in the same loop: the turn continues, or becomes longer than it was.
             return self.takes(0);
         }
         if !self.now.spins.is_same_turn() {
@@ -251,7 +244,7 @@ impl<W: Hooks> Runtime<W> {
                 let (found, left) = (W::steady(self, found), W::steady(self, left));
                 Observed::Value { look, found, left }
             }
-            Observed::Took(content) => return self.keep_memory(object, content),
+            Observed::Takes(content) => return self.keep_memory(object, content),
             Observed::Gave(content) if !self.has_changed_memory(object, content) => {
                 Observed::Inside
             }
@@ -289,48 +282,5 @@ impl<W: Hooks> Runtime<W> {
                 before.flatten().is_none_or(|before| Some(before) != now)
             }
         }
-    }
-
-    /// A number for what a lock guards, and for the memory of checked code.
-    fn memory(&self, content: Content) -> Option<u128> {
-        let mut sum = Sum::new();
-        // SAFETY: the thread holds the lock that it lies in.
-        unsafe { sum.add_memory(content.address, content.address + content.length) };
-        self.add_homes(&mut sum)?;
-        Some(sum.number())
-    }
-
-    fn add_homes(&self, sum: &mut Sum) -> Option<()> {
-        for known in &self.known {
-            for (from, to) in W::filled(&known.home)? {
-                // SAFETY: it is memory of checked code, which stays mapped.
-                unsafe { sum.add_memory(from, to) };
-            }
-        }
-        Some(())
-    }
-
-    /// A number for all that the next turn of a thread depends on, which was switched away. `None` if that is not
-    /// known.
-    pub(crate) fn state_of(&self, thread: usize) -> Option<u128> {
-        let mut sum = Sum::new();
-        sum.add(self.threads.len() as u64);
-        for (number, other) in self.threads.iter().enumerate() {
-            let from = match number == thread {
-                true => other.stack_end.saturating_sub(SAVED),
-                // What it announced lies at the end of what others can know of its stack.
-                false => other.pending.cast::<u8>() as usize,
-            };
-            let Some(fiber) = &other.fiber else { continue };
-            // Above it lies what the switch of stacks needs.
-            let end = other.yielder as usize;
-            let from = if number == thread { from.max(fiber.limit()) } else { from };
-            if fiber.contains(from) && (from..fiber.base()).contains(&end) {
-                // SAFETY: a stack is mapped as long as there is code on it.
-                unsafe { sum.add_memory(from, end) };
-            }
-        }
-        self.add_homes(&mut sum)?;
-        Some(sum.number())
     }
 }

@@ -1,4 +1,4 @@
-//! Threads that wait for ever: who waits for what, and who holds it.
+//! Threads that never continue: who waits for what, and who holds it.
 
 use selvedge_core::{Description, Violation, ViolationKind};
 

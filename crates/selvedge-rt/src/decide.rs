@@ -2,15 +2,15 @@
 //! wait for good if nothing changes (`spin/mod.rs`)? Does it matter that an operation ends without reason
 //! (`whim.rs`)?
 //!
-//! The thread goes on aside, and then the execution runs again up to where it was.
+//! The thread continues aside, and then the execution runs again up to where it was.
 
 use selvedge_core::Step;
 
 use crate::hooks::Hooks;
+use crate::program::Program;
 use crate::runtime::{Runtime, State, Way};
 use crate::spin::{Alone, Key};
 use crate::switch::resume;
-use crate::system::Program;
 
 impl<W: Hooks> Program<W> {
     /// Finds out what threads do where they stand.
@@ -27,7 +27,7 @@ impl<W: Hooks> Program<W> {
 
     /// Tries out threads that stand still in a loop of which it is not known whether it gives up, or whether
     /// the next turn does something. The state is then what it was, but that a thread whose loop gives up
-    /// goes on.
+    /// continues.
     #[inline]
     fn decide_loops(&mut self) {
         if self.rt().shared.learned.spins.get() {
@@ -106,7 +106,7 @@ impl<W: Hooks> Program<W> {
         rt.now.spins.alone.take().filter(|alone| alone.end.is_some())
     }
 
-    /// A thread goes on aside with this alternative, as far as it is followed.
+    /// A thread continues aside with this alternative, as far as it is followed.
     fn leave(&mut self, number: usize, choice: u32) {
         let rt = self.rt_mut();
         // It may be elsewhere when the same steps are taken again.

@@ -1,15 +1,15 @@
 //! The way from checked code into the engine: announcing operations, and running them.
 
-use selvedge_core::{Fault, Mode, ObjectId, Step, ViolationKind};
+use selvedge_core::{Fault, Mode, ObjectId, ViolationKind};
 
-use crate::aside::Call;
 use crate::fiber::ROOM;
 use crate::hooks::{AtOnce, Hooks};
-use crate::log::{Found, Logged};
+use crate::log::Found;
 use crate::operation::{Operation, Running, Subject};
 use crate::operations::{self, Spin};
-use crate::runtime::{NO_SCRIPT, Runtime, State, Way};
+use crate::runtime::{Call, Runtime, State, Way};
 use crate::spin::{Observed, Pause, SPIN_STEP};
+use crate::state::clear_stack_below;
 use crate::switch::resume;
 use crate::whim::Whim;
 
@@ -23,6 +23,9 @@ pub struct Engine<W: Hooks> {
 impl<W: Hooks> Drop for Engine<W> {
     #[inline]
     fn drop(&mut self) {
+        if self.rt().now.way == Way::Aside {
+            clear_stack_below();
+        }
         W::switch(self.code);
     }
 }
@@ -48,8 +51,9 @@ impl<W: Hooks> Engine<W> {
             W::stranger();
             return None;
         }
-        keep_room(rt);
         // SAFETY: the runtime is alive while its code runs.
+        keep_room(unsafe { &*rt });
+        // SAFETY: as above.
         W::entered(unsafe { &mut *rt });
         Some(Self { rt, code: W::switch(W::engine_code()) })
     }
@@ -74,7 +78,7 @@ impl<W: Hooks> Engine<W> {
         self.rt().now.current
     }
 
-    /// Announces an operation and comes back when it is chosen: the caller then performs it. Gives
+    /// Announces an operation and comes back when it is chosen: the caller then performs it. Returns
     /// the alternative to take.
     #[inline]
     pub fn visible(&self, operation: &impl Operation<Runtime<W>>, spot: W::Spot) -> u32 {
@@ -84,16 +88,15 @@ impl<W: Hooks> Engine<W> {
         if rt.now.way == Way::Aside {
             return self.visible_aside(operation, about, spot);
         }
-        let thread = &mut rt.threads[me];
-        thread.operations += 1;
+        rt.threads[me].operations += 1;
         rt.shared.beat();
         if rt.shared.learned.rwlocks.get() {
-            self.note_lock_order(operation);
+            rt.note_lock_order(operation);
         }
         if rt.now.way != Way::Announce {
             return self.at_once(operation, spot);
         }
-        thread.spot = spot;
+        rt.threads[me].spot = spot;
         let choice = self.chosen(operation, spot);
         if let Some(fault) = W::chosen(self.rt(), about, spot) {
             self.stop(fault);
@@ -101,12 +104,12 @@ impl<W: Hooks> Engine<W> {
         choice
     }
 
-    /// Comes back when an operation is chosen. Gives the alternative to take.
+    /// Comes back when an operation is chosen. Returns the alternative to take.
     #[inline]
     fn chosen(&self, operation: &impl Operation<Runtime<W>>, spot: W::Spot) -> u32 {
         let rt = self.rt();
         let me = rt.now.current;
-        // The next step of a script may be this one: then nobody needs to know that it stands here.
+        // The next step of a script may be this one: then its position need not be announced.
         if let Some(step) = rt.next_of_script()
             && step.thread.index() == me
             && operation.is_enabled(rt, me)
@@ -114,7 +117,7 @@ impl<W: Hooks> Engine<W> {
         {
             return self.taken(step.choice);
         }
-        if rt.ahead.is_allowed(me) && self.goes_on(operation, operation.is_subject_to(), spot) {
+        if rt.ahead.is_allowed(me) && rt.goes_on(operation, operation.is_subject_to(), spot) {
             return 0;
         }
         let choice = self.announce(operation, operation.is_subject_to(), spot);
@@ -174,7 +177,7 @@ impl<W: Hooks> Engine<W> {
         }
     }
 
-    /// The end of a turn of a loop: the thread goes on when something that it read in the turn has changed.
+    /// The end of a turn of a loop: the thread continues when something that it read in the turn has changed.
     pub fn pause(&self, verb: &'static str, spot: W::Spot) {
         let rt = self.rt();
         let me = rt.now.current;
@@ -271,7 +274,7 @@ impl<W: Hooks> Engine<W> {
             let me = rt.now.current;
             let Some(step) = rt.next_of_script() else { return false };
             let next = step.thread.index();
-            // One that let this one follow goes on when this one stands still.
+            // One that let this one follow continues when this one stands still.
             let is_known = rt.threads.get(next).is_some_and(|thread| next == me || !thread.runs);
             if !is_known || W::is_unwinding() || !rt.begin_scripted(next, step.choice) {
                 return false;
@@ -413,7 +416,7 @@ impl<W: Hooks> Engine<W> {
         }
     }
 
-    /// Stops the running thread: nobody can tell how it goes on.
+    /// Stops the running thread: it is unknown how it continues.
     #[cold]
     pub fn give_up(&self, reason: String) -> ! {
         self.stop(Fault::GaveUp(reason))
@@ -441,109 +444,10 @@ impl<W: Hooks> Engine<W> {
     }
 }
 
-impl<W: Hooks> Runtime<W> {
-    /// The running thread now stands at `operation`.
-    fn stand_at(&mut self, operation: &dyn Operation<Runtime<W>>, subject: Subject, spot: W::Spot) {
-        let thread = &mut self.threads[self.now.current];
-        // SAFETY: only the lifetime changes: the operation is looked at only while its thread
-        // stands there.
-        thread.pending = unsafe {
-            std::mem::transmute::<*const dyn Operation<Self>, *const dyn Operation<Self>>(
-                operation as *const dyn Operation<Self>,
-            )
-        };
-        thread.subject = subject;
-        thread.spot = spot;
-    }
-
-    /// The step of the script that comes next.
-    #[inline]
-    fn next_of_script(&self) -> Option<Step> {
-        // SAFETY: the script is valid while it is followed; see `System::rewind`.
-        unsafe { &*self.script }.get(self.scripted).copied()
-    }
-
-    /// Takes the pending step of a thread, which the script wants next; false if the code does not do
-    /// the same as before.
-    pub fn begin_scripted(&mut self, me: usize, choice: u32) -> bool {
-        let spot = self.threads[me].spot;
-        if !self.is_enabled(me) {
-            self.note_difference(me, spot);
-            return false;
-        }
-        self.take_scripted(me, choice, spot)
-    }
-
-    /// Takes the step at `spot`, which can run and which the script wants next; false if the code does
-    /// not do the same as before.
-    #[inline]
-    fn take_scripted(&mut self, me: usize, choice: u32, spot: W::Spot) -> bool {
-        match self.log.get(self.scripted) {
-            Some(logged) if logged.thread as usize == me && W::is_same(logged.spot, spot) => {}
-            Some(_) => {
-                self.note_difference(me, spot);
-                return false;
-            }
-            None => self.log.push(Logged::new(me, choice, spot)),
-        }
-        let thread = &mut self.threads[me];
-        thread.begun = true;
-        thread.pending = Running::one();
-        thread.last_step = Some(self.scripted);
-        self.scripted += 1;
-        self.now.choice = choice;
-        true
-    }
-
-    /// A thread takes its next step, which is new.
-    #[inline]
-    pub(crate) fn take(&mut self, me: usize, choice: u32) {
-        let thread = &mut self.threads[me];
-        thread.begun = true;
-        thread.last_step = Some(self.log.len());
-        self.log.push(Logged::new(me, choice, thread.spot));
-        self.now.choice = choice;
-    }
-
-    /// A thread came to its next operation: after the same steps it must be the same.
-    pub(crate) fn note_next(&mut self, me: usize, spot: W::Spot) {
-        let last = self.threads[me].last_step;
-        if let Some(logged) = last.and_then(|last| self.log.get_mut(last)) {
-            match logged.next {
-                Some(next) if !W::is_same(next, spot) => self.note_other_next(me, next, spot),
-                _ => logged.next = Some(spot),
-            }
-        }
-    }
-
-    #[cold]
-    fn note_other_next(&mut self, me: usize, next: W::Spot, spot: W::Spot) {
-        let name = self.thread_name(me);
-        self.note_unsteady(format!(
-            "after the same steps {name} was at {next}, and now it is at {spot}"
-        ));
-    }
-
-    #[cold]
-    fn note_difference(&mut self, me: usize, spot: W::Spot) {
-        let then = match self.log.get(self.scripted) {
-            Some(logged) => logged.spot.to_string(),
-            None => "could go on".to_owned(),
-        };
-        let name = self.thread_name(me);
-        let step = self.scripted + 1;
-        self.note_unsteady(format!(
-            "step {step} of the same schedule was at {then}, and now {name} is at {spot}"
-        ));
-        self.script = NO_SCRIPT;
-    }
-}
-
 /// Ends the running thread if its stack is about to overflow.
 #[inline]
-pub fn keep_room<W: Hooks>(rt: *mut Runtime<W>) {
-    // SAFETY: the runtime is alive while its code runs.
-    let least = unsafe { (*rt).now.least_stack };
+pub fn keep_room<W: Hooks>(rt: &Runtime<W>) {
+    let least = rt.now.least_stack;
     if (&raw const least as usize) < least {
         touch_guard(least - ROOM);
     }

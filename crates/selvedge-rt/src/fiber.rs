@@ -17,7 +17,7 @@ pub enum Outcome {
     Done,
     /// Its code failed, in a way that the front end knows more about.
     Failed,
-    /// Its stack was taken down because nobody needs it any more, or after a fault.
+    /// Its stack was taken down because it is no longer needed, or after a fault.
     Aborted,
     /// Its stack was too small.
     Overflowed,
@@ -123,17 +123,17 @@ impl Fiber {
     }
 
     /// What ends its code from inside a signal handler.
-    pub(crate) fn trap_handler(&self) -> CoroutineTrapHandler<Outcome> {
+    pub fn trap_handler(&self) -> CoroutineTrapHandler<Outcome> {
         self.coroutine.trap_handler()
     }
 
-    /// Leaves the stack as it is, for ever.
+    /// Leaves the stack as it is.
     pub fn forget(self) {
         std::mem::forget(self.coroutine);
     }
 }
 
-/// Stacks that nobody uses.
+/// Unused stacks.
 pub(crate) struct Stacks {
     free: Vec<DefaultStack>,
     pub(crate) size: usize,

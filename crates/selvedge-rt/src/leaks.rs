@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use selvedge_core::ObjectId;
 
+use crate::fresh::Fresh;
 use crate::world::World;
 
 /// Tracked allocations that are alive, and locks that are held.
@@ -16,6 +17,12 @@ pub struct Leaks<W: World> {
 impl<W: World> Default for Leaks<W> {
     fn default() -> Self {
         Self { live: BTreeMap::new(), held: Vec::new() }
+    }
+}
+
+impl<W: World> Fresh for Leaks<W> {
+    fn fresh(last: Self) -> Self {
+        Self { live: BTreeMap::new(), held: Vec::fresh(last.held) }
     }
 }
 
@@ -84,7 +91,7 @@ impl<W: World> Leaks<W> {
         self.held.iter().find(is_it).map(|held| held.2)
     }
 
-    /// Locks that nobody gave up: the lock, and where it was taken.
+    /// Locks that were not released: the lock, and where it was taken.
     pub fn guards(&self) -> impl Iterator<Item = (ObjectId, W::Spot)> + '_ {
         self.held.iter().map(|&(object, _, spot)| (object, spot))
     }

@@ -5,19 +5,21 @@
 //! written in is nothing to this crate: a front end says so with [`World`] and [`Hooks`], and defines its operations
 //! with [`Operation`].
 //!
+//! Each module uses those above it in this table, and none below:
+//!
 //! | module | |
 //! |---|---|
-//! | [`world`], [`hooks`] | what a front end says and does |
-//! | `runtime` | the state: [`Shared`] by a check, [`Runtime`] of a system, [`Execution`] and [`Thread`] |
-//! | [`operation`], [`operations`] | what a thread announces |
-//! | `engine` | the way in from checked code: announce, follow a script, park, fail |
-//! | `fiber`, `switch`, `crash`, `context` | stacks, switching, signals |
-//! | `system` | [`Program`], the `System` |
+//! | `world` | what a front end says about its code: [`World`] |
+//! | `caps`, `fresh`, `fiber`, `operation`, `log`, `leaks` | bounds, values of an execution, stacks, what a thread announces, what it did, what it holds |
 //! | `names` | objects have the same number in every execution |
 //! | `spin` | loops that wait; [`Observed`] is all that types say for it |
-//! | `aside`, `decide` | threads that are tried out: does a loop give up, does an operation come back? |
-//! | `unhinted`, `whim` | loops that do not say that they wait, operations that end without reason |
-//! | `lock_order`, `leaks`, `deadlock`, `last_words` | what reports say |
+//! | `runtime` | the state: [`Shared`] by a check, [`Runtime`] of a system, [`Execution`] and [`Thread`] |
+//! | `hooks` | what the engine asks a front end while code runs: [`Hooks`] |
+//! | `operations`, `script`, `ahead`, `lock_order` | operations of many types, steps that are taken, and what they say about locks |
+//! | `deadlock`, `last_words`, `context`, `crash`, `signal_stack` | what reports say, signals |
+//! | `state`, `whim`, `aside` | threads that are tried out: does a loop give up, does an operation come back? |
+//! | `switch`, `engine`, `unhinted` | from the scheduler to checked code, and back: announce, follow a script, park, fail |
+//! | `program`, `decide`, `system` | [`Program`], the `System` |
 
 #[cfg(not(unix))]
 compile_error!("selvedge-rt needs a Unix system: it maps stacks and handles signals");
@@ -31,6 +33,7 @@ mod deadlock;
 mod decide;
 mod engine;
 mod fiber;
+mod fresh;
 mod hooks;
 pub mod last_words;
 mod leaks;
@@ -39,9 +42,12 @@ mod log;
 mod names;
 mod operation;
 mod operations;
+mod program;
 mod runtime;
+mod script;
 mod signal_stack;
 mod spin;
+mod state;
 mod switch;
 mod system;
 mod unhinted;
@@ -52,16 +58,18 @@ pub use caps::{Caps, Patience};
 pub use crash::WAKE_UP;
 pub use engine::{Engine, keep_room};
 pub use fiber::{Body, Crash, Fiber, Outcome, Yielder};
+pub use fresh::Fresh;
 pub use hooks::{AtOnce, Hooks};
 pub use leaks::Leaks;
 pub use log::{Found, Logged, Wants};
 pub use names::{Names, Region, Where, mix};
 pub use operation::{Operation, Subject, Waits};
 pub use operations::{Await, Compare, Fence, Touch, ordering};
-pub use runtime::{Execution, Known, Learned, Runtime, Settings, Shared, State, Thread, Way};
+pub use program::Program;
+pub use runtime::{
+    Execution, Known, Learned, Runtime, Settings, Shared, Spurious, State, Thread, Way,
+};
 pub use signal_stack::SignalStack;
 pub use spin::{Content, Observed, SPIN_STEP};
 pub use switch::{resume, start};
-pub use system::Program;
-pub use whim::Spurious;
 pub use world::{Advice, World};

@@ -42,7 +42,7 @@ pub enum Found {
         /// What it must be.
         expected: Option<u64>,
     },
-    /// A lock that somebody holds for writing or for reading, or nobody.
+    /// A lock that is held for writing, for reading, or not at all.
     Lock {
         /// Whether it is held for writing.
         written: bool,

@@ -54,7 +54,7 @@ pub trait Operation<R> {
         }
     }
 
-    /// Whether time alone would end the wait, so that waiting for ever does not count.
+    /// Whether time alone would end the wait, so that waiting forever does not count.
     fn is_timed(&self) -> bool {
         false
     }

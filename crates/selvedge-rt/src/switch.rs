@@ -10,7 +10,7 @@ use crate::operation::Running;
 use crate::runtime::{NO_SCRIPT, Runtime, State, Way};
 use crate::world::Advice;
 
-/// Gives a thread its code and runs it up to its first visible operation.
+/// Starts the code of a thread and runs it up to its first visible operation.
 ///
 /// # Safety
 /// `rt` is valid, and no reference into it is held.

@@ -2,13 +2,13 @@
 //! compare-exchange that fails although it found what it expected. `std` allows all of these.
 //!
 //! Whether one does is a choice of its own, made so often for each thread and place as
-//! [`Spurious::most`] says. But most code looks again, and comes back: then the choice is
+//! [`Spurious::most`](crate::Spurious::most) says. But most code looks again, and comes back: then the choice is
 //! left out, and costs nothing. To see whether it does, the thread is tried out when it comes to the operation: left
 //! alone, the operation ends without reason, again and again. The choice is left out only if the thread
 //!
 //! - comes back to the same operation,
 //! - on the way only reads, or takes and gives up locks, and leaves what they guard as it was, and
-//! - is in a state (`aside.rs`) that it was in after an earlier turn: then the loop never ends by itself.
+//! - is in a state (`state.rs`) that it was in after an earlier turn: then the loop never ends by itself.
 //!
 //! If that is unknown, because the way back is too long or each turn leads to a new state, there is a choice: that is the
 //! safe answer, so that the limits below cost executions, but hide nothing.
@@ -20,69 +20,14 @@
 //!
 //! What is left out is what a loop that looks again would see if it woke while others change what it looks at, before
 //! they notify it; that others find its lock taken then; and what it remembers of its first turns only.
-//! [`Spurious::everywhere`] leaves out nothing.
+//! [`Spurious::everywhere`](crate::Spurious::everywhere) leaves out nothing.
 
-use std::cell::Cell;
-
-use rustc_hash::FxHashMap;
 use selvedge_core::{Effect, Mode};
 
 use crate::hooks::Hooks;
 use crate::operation::{Operation, Waits};
-use crate::runtime::Runtime;
+use crate::runtime::{Runtime, Trial};
 use crate::spin::Key;
-use crate::world::World;
-
-/// What a check does about operations that may end without reason.
-pub struct Spurious {
-    /// How often one does, for each thread and place.
-    pub most: u32,
-    /// Whether it also does where the code looks again.
-    pub everywhere: bool,
-    /// Whether one could have done so more often, and it might matter.
-    is_bounded: Cell<bool>,
-    /// Whether one was left out, since the code looks again.
-    is_left_out: Cell<bool>,
-}
-
-impl Spurious {
-    /// Nothing has ended without reason yet.
-    pub fn new(most: u32, everywhere: bool) -> Self {
-        let (is_bounded, is_left_out) = (Cell::new(false), Cell::new(false));
-        Self { most, everywhere, is_bounded, is_left_out }
-    }
-
-    /// Whether one could have ended without reason more often, and that might matter.
-    pub fn is_bounded(&self) -> bool {
-        self.is_bounded.get()
-    }
-
-    /// Whether one was left out, since the code looks again.
-    pub fn is_left_out(&self) -> bool {
-        self.is_left_out.get()
-    }
-}
-
-/// Whether it matters that an operation ends without reason.
-pub(crate) type Whims<W> = FxHashMap<Key<W>, bool>;
-
-/// A thread that is tried out.
-pub(crate) struct Trial<W: World> {
-    thread: usize,
-    spot: W::Spot,
-    /// Its visible operations in this turn, and before the first one. Each turn begins with the same, so that
-    /// nothing differs from turn to turn but what the code itself does.
-    operations: u32,
-    before: u64,
-    /// What it had allocated before a turn.
-    filled: W::Mark,
-    /// The states that it came back in.
-    states: Vec<u128>,
-    /// Whether it changed what a lock guards.
-    pub(crate) changed: bool,
-    /// Whether it came back in a state that it was in before.
-    pub(crate) returned: bool,
-}
 
 impl<W: Hooks> Runtime<W> {
     /// The running thread comes to an operation that may end without reason. `None` if it does not; else it is

@@ -11,6 +11,7 @@ use std::hash::Hash;
 use selvedge_core::Place;
 
 use crate::fiber::Body;
+use crate::fresh::Fresh;
 
 /// The code under check, as its front end sees it. The value is what all systems of a check share.
 pub trait World: Sized + 'static {
@@ -27,7 +28,7 @@ pub trait World: Sized + 'static {
     /// What the front end keeps about a thread in an execution.
     type Thread: Default;
     /// What it keeps about an execution.
-    type Execution: Default;
+    type Execution: Default + Fresh;
     /// Why code should be left that takes too long.
     type Overdue: Display;
 

@@ -5,6 +5,7 @@ mod constrained;
 mod contract;
 mod golden;
 mod locks_only;
+mod modules;
 mod names;
 mod observations;
 mod random_programs;

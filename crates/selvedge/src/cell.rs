@@ -126,7 +126,7 @@ impl<T: ?Sized> fmt::Debug for UnsafeCell<T> {
     }
 }
 
-/// An access that goes on until it is dropped. If its thread did something visible meanwhile, it
+/// An access that continues until it is dropped. If its thread did something visible meanwhile, it
 /// counts as a second access at its end: otherwise what happened in between would not conflict.
 struct Access {
     object: ObjectId,
@@ -193,7 +193,7 @@ impl<T: ?Sized> ConstPtr<T> {
     /// # Safety
     /// As for reading through a pointer.
     pub unsafe fn deref(&self) -> &T {
-        // SAFETY: the caller promises that nobody writes.
+        // SAFETY: the caller promises that no thread writes.
         unsafe { &*self.pointer }
     }
 }
@@ -223,7 +223,7 @@ impl<T: ?Sized> MutPtr<T> {
     /// As for writing through a pointer.
     #[allow(clippy::mut_from_ref, reason = "the name and type that users of loom know")]
     pub unsafe fn deref(&self) -> &mut T {
-        // SAFETY: the caller promises that nobody else uses the value.
+        // SAFETY: the caller promises that nothing else uses the value.
         unsafe { &mut *self.pointer }
     }
 }
@@ -264,7 +264,7 @@ impl<T> Cell<T> {
         drop(self.swap_in(value));
     }
 
-    /// Writes the value; gives the one before.
+    /// Writes the value; returns the previous one.
     #[track_caller]
     pub fn replace(&self, value: T) -> T {
         self.cell.touch("Cell", Mode::Update, Location::caller());

@@ -208,8 +208,8 @@ impl Builder {
     /// Whether memory that was freed cannot be used by plain reads and writes either; off unless said otherwise, since each
     /// block then takes pages of its own, and each free a call of the system. A use ends the thread, and is reported with
     /// the places where the memory was allocated and freed. It is seen in executions in which it comes
-    /// after the free: other orders are not run for its sake, as they are for operations on types of this crate. Linux on x86-64
-    /// only: on other systems the process ends when the schedule is printed.
+    /// after the free: other orders are not run for its sake, as they are for operations on types of this crate. Linux and macOS on
+    /// x86-64 and AArch64 (tested on Linux on x86-64): on other systems the process ends when the schedule is printed.
     ///
     /// ```
     /// # #[cfg(all(target_os = "linux", target_arch = "x86_64"))] {
@@ -241,7 +241,7 @@ impl Builder {
         self
     }
 
-    /// A panic in a spawned thread is then what `join` gives, not a failure: for code that is meant
+    /// A panic in a spawned thread is then what `join` returns, not a failure: for code that is meant
     /// to survive panics.
     pub fn panics_are_results(mut self, on: bool) -> Self {
         self.panics_are_results = on;
@@ -368,13 +368,13 @@ impl Builder {
         self
     }
 
-    /// Runs so many executions at random in place of one per class. The same `seed` gives the same
+    /// Runs so many executions at random in place of one per class. The same `seed` leads to the same
     /// executions.
     ///
     /// ```
     /// # use selvedge::{Builder, Verdict};
     /// let outcome = Builder::new().sample(100, 7).explore(|| ());
-    /// // Not all were run, or nobody knows.
+    /// // Not all were run, or it is unknown.
     /// assert_eq!((outcome.executions(), outcome.verdict()), (100, Verdict::Inconclusive));
     /// ```
     pub fn sample(mut self, executions: u64, seed: u64) -> Self {
@@ -415,7 +415,7 @@ impl Builder {
         }
     }
 
-    /// Checks `f` and gives all that was found out.
+    /// Checks `f` and returns all that was found.
     ///
     /// # Panics
     /// If the allocator of this crate is not installed, or a schedule does not fit.
@@ -565,7 +565,7 @@ fn hopeless(shared: &Shared) -> Option<String> {
     stranger.or_else(|| shared.hopeless.take())
 }
 
-/// In a destructor of a test that panicked nobody can tell who unwinds.
+/// In a destructor of a test that panicked it is unknown which thread unwinds.
 fn while_panicking() -> Report {
     let mut report = Report::default();
     report.note(Inconclusive::GaveUp(

@@ -65,7 +65,7 @@ pub(crate) fn view(
 
 /// The source around what executions show.
 pub(crate) fn source(views: &[TraceView], checked_at: Spot) -> Vec<SourceView> {
-    sources(views, &Sources { checked_at })
+    sources(None, views, &Sources { checked_at })
 }
 
 /// The text for a check.

@@ -28,7 +28,7 @@ use crate::thread;
 
 struct WakeUp {
     notify: Notify,
-    /// Where the future is polled: nobody knows where its waker is used.
+    /// Where the future is polled: where its waker is used is unknown.
     spot: Spot,
 }
 
@@ -281,7 +281,7 @@ unsafe impl Sync for AtomicWaker {}
 impl std::panic::RefUnwindSafe for AtomicWaker {}
 
 impl AtomicWaker {
-    /// Nobody is registered.
+    /// No task is registered.
     #[track_caller]
     pub const fn new() -> Self {
         Self { header: Header::new(Location::caller()), waker: RefCell::new(None) }

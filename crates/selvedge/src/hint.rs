@@ -33,7 +33,7 @@ pub const unsafe fn assert_unchecked(condition: bool) {
 /// Says that this path is rarely taken. Makes no difference here.
 pub const fn cold_path() {}
 
-/// One turn of a spin loop: the thread goes on when something that it read since it last came here
+/// One turn of a spin loop: the thread continues when something that it read since it last came here
 /// has changed.
 ///
 /// ```

@@ -37,7 +37,7 @@
 //!
 //! The closure runs once per class of executions: two executions are in one class if swapping steps
 //! that do not touch the same thing turns one into the other. Here there are two classes, one for each
-//! order of the additions. [`Builder::explore`] gives the numbers in place of a panic:
+//! order of the additions. [`Builder::explore`] returns the numbers in place of a panic:
 //!
 //! ```
 //! # use selvedge::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -160,7 +160,7 @@
 //! });
 //! ```
 //!
-//! A panic in any thread is a failure, also if nobody joins it. So are a deadlock, with who waits for
+//! A panic in any thread is a failure, also if it is not joined. So are a deadlock, with who waits for
 //! what and who holds it; a data race on a [`cell`], with both accesses; a leak of an [`sync::Arc`], of
 //! [memory](alloc) or of a lock's guard, with the place where it was made; and misuse, such as taking a
 //! mutex twice. A panic that is meant is a result, if you say so:
@@ -207,7 +207,7 @@
 //! # More about failures
 //!
 //! [`Builder::keep_going`] does not stop at the first failure, and [`Builder::report_file`] writes the
-//! report to a file, too, as JSON if its name ends in `.json`:
+//! report to a file, too, as JSON if its name ends in `.json`, as a page for a browser if it ends in `.html`:
 //!
 //! ```
 //! # use selvedge::{Builder, sync::{Arc, Mutex}, thread};
@@ -231,14 +231,15 @@
 //! | `SELVEDGE_REPLAY` | the execution that a report gave is run again, and no other; see above |
 //! | `SELVEDGE_QUIET=1` | a check that passes does not say that it used orderings weaker than `SeqCst`; see [`Builder::quiet`] |
 //! | `SELVEDGE_FULL=1` | long executions are shown whole |
+//! | `SELVEDGE_HTML=folder` | a check that fails also writes a page for a browser to this folder, and its message names it |
 //! | `SELVEDGE_STATISTICS=1` | a line for each check: verdict, executions, time (`cargo test -- --nocapture`), as [`Builder::statistics`] prints it |
 //! | `SELVEDGE_PROGRESS=1` | a check that takes long says how far it is after a second, and then less and less often; 10 without the variable, 0 for never |
 //! | `RUST_BACKTRACE=1` | a panic in checked code is shown with the calls that led to it |
 //!
 //! # Crashes
 //!
-//! Code that crashes, aborts or ends the process fails its test, and the schedule is shown. On Linux on x86-64 a crash
-//! is a violation like a panic: it is shortened and replayed, and other tests of the binary run on.
+//! Code that crashes, aborts or ends the process fails its test, and the schedule is shown. On Linux and macOS, on x86-64 and
+//! AArch64, a crash is a violation like a panic (tested on Linux on x86-64): it is shortened and replayed, and other tests of the binary run on.
 //!
 //! ```
 //! # #[cfg(all(target_os = "linux", target_arch = "x86_64"))] {
@@ -374,6 +375,44 @@
 //! );
 //! ```
 //!
+//! # Spin loops
+//!
+//! A loop that waits for another thread has [`hint::spin_loop`] or [`thread::yield_now`] in it, or a wait with a timeout. A *turn*
+//! of the loop ends there. The rule:
+//!
+//! 1. A thread whose turn accessed the same objects as the turn before, in the same versions, and whose code is in a
+//!    state that it was in before, **waits** until one of these objects changes. If none does, that is a deadlock.
+//! 2. A thread that leaves its loop, or changes something, although no object that it reads changes, **gives up** by itself.
+//!    Its turns are steps like all others, and every number of them is explored.
+//! 3. To see which it is, the loop is followed for [`Builder::spin_turns`] turns, 100 unless said otherwise. One that **counts
+//!    its turns** comes to a new state in each, and may give up at any later one. It is taken to wait, and the verdict is
+//!    inconclusive and names the place and the bound.
+//!
+//! The state is what lies on the stack of the thread and in the heap, byte for byte. A counter that is never read counts, too,
+//! unless the compiler removes it; so does a value that is left on the stack. If two states that mean the same are not recognised as
+//! such, that costs executions, or a proof, and hides nothing. What a loop counts in a static of another type than this
+//! crate's, or in something that the closure captured, is not seen.
+//!
+//! ```
+//! # use selvedge::{Builder, Verdict, hint, sync::{Arc, atomic::{AtomicBool, Ordering::SeqCst}}, thread};
+//! fn look_at_most(times: u32) -> Verdict {
+//!     Builder::new().explore(move || {
+//!         let flag = Arc::new(AtomicBool::new(false));
+//!         let other = Arc::clone(&flag);
+//!         let setter = thread::spawn(move || other.store(true, SeqCst));
+//!         for _ in 0..times {
+//!             if flag.load(SeqCst) {
+//!                 break;
+//!             }
+//!             hint::spin_loop();
+//!         }
+//!         setter.join().unwrap();
+//!     }).verdict()
+//! }
+//! assert_eq!(look_at_most(10), Verdict::Verified);
+//! assert_eq!(look_at_most(200), Verdict::Inconclusive); // `Builder::spin_turns(200)` follows it to the end.
+//! ```
+//!
 //! # Limits
 //!
 //! * A load sees the last store, as with sequential consistency; older values, which weaker orderings allow, are not
@@ -396,20 +435,14 @@
 //!   [`Builder::spurious_everywhere`]. The report says if something was left out.
 //! * Timeouts are tried both ways. A loop in which time is up again and again is like one with a hint: it goes
 //!   round when something that it looked at has changed.
-//! * A spin loop with [`hint::spin_loop`] or [`thread::yield_now`] waits until something it read has
-//!   changed, once it has come back to a state it was in before. To see whether it does, it is
-//!   followed for a while; if it gives up by itself, or changes something, its turns are steps like
-//!   all others. One that does neither in 100 turns, since it counts them for example, is taken to
-//!   wait, and the verdict is inconclusive: see [`Builder::spin_turns`]. The state of a loop is what
-//!   lies on the stacks and in the heap; what it counts in a static of another type than this
-//!   crate's, or in something that the closure captured, is not seen. On other machines than x86-64
-//!   and AArch64 no state is known.
+//! * A spin loop waits until something it read has changed; one that counts its turns is followed up to a bound
+//!   that the verdict names. [Spin loops](#spin-loops) has the rule.
 //! * A compare-exchange that fails is a read, so that there are fewer classes than in tools that take
 //!   it for a write: 40 in place of 62 for two threads that push and pop on a Treiber stack.
 //! * [`sync::Arc`] must be this crate's if dropping the last reference does something visible. Only
 //!   `std`'s can be the type of `self` (also in `impl Wake`), and turn into an `Arc<dyn Trait>` by
 //!   itself: here that takes [`sync::Arc::from_std`]. `Arc::make_mut` needs contents of known size.
-//! * [`cell::UnsafeCell`] gives guarded pointers, as loom's, not bare ones. Accesses to the other cells
+//! * [`cell::UnsafeCell`] returns guarded pointers, as loom's, not bare ones. Accesses to the other cells
 //!   of [`std::cell`], or to memory without a cell around it, are not seen.
 //! * Uses of freed memory are seen in every order if they are operations on types of this crate: give a node
 //!   an atomic or a [`cell`]. A plain read of freed memory finds what was there before, and is not seen. A
@@ -436,7 +469,7 @@
 //! * A thread that has caught a panic of its own while another unwinds may still count as panicking, until
 //!   the other has ended.
 //! * A crash (SIGSEGV, SIGBUS, SIGFPE, SIGILL), an abort, a second panic while a thread unwinds, and a stack overflow
-//!   are violations like others on Linux on x86-64: the thread is left as it is, and nothing else of that execution
+//!   are violations like others on Linux and macOS, on x86-64 and AArch64: the thread is left as it is, and nothing else of that execution
 //!   runs. If the crash broke more than that (what it wrote to, a lock of `std` or of the C library that it held), the
 //!   process may still end or hang; the schedule is on the terminal before. On other systems the process ends
 //!   when the schedule is printed, and so it does where no checked thread runs, as in the destructor of a static.

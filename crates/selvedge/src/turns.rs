@@ -1,7 +1,7 @@
 //! Schedules without the steps that only end a turn of a spin loop.
 //!
 //! Whether there is such a step depends on what is known about the loop: none if it gives up, and in a search
-//! that may turn out elsewhere than in the execution that a schedule is of. Whoever follows a schedule in
+//! that may turn out elsewhere than in the execution that a schedule is of. A replay in
 //! another process does not know it. But such a step changes nothing, so that it can be left out, and put in
 //! where a thread stands at one.
 
@@ -47,7 +47,7 @@ pub(crate) fn with(system: &mut Program, schedule: &Schedule) -> Schedule {
     for (at, &step) in schedule.steps.iter().enumerate() {
         while system.ends_turn(step.thread) && take(system, Step { choice: 0, ..step }) {}
         if !take(system, step) {
-            // Whoever follows it says why.
+            // Its caller says why.
             steps.extend(&schedule.steps[at..]);
             return Schedule { steps };
         }

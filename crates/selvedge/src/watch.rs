@@ -83,7 +83,7 @@ impl Pulse {
         self.executions.store(self.executions.load(Relaxed) + 1, Relaxed);
     }
 
-    /// The search goes on. Ends its budget if the time is up: the thread that looks on may be late, or not be there.
+    /// The search continues. Ends its budget if the time is up: the thread that looks on may be late, or not be there.
     pub(crate) fn count_search(&self) {
         self.beats.store(self.beats.load(Relaxed) + 1, Relaxed);
         self.end_in_time();
@@ -148,7 +148,7 @@ struct Checks {
 
 struct All {
     list: Vec<Arc<Pulse>>,
-    /// Whether nobody looks until the next one begins.
+    /// Whether no thread looks until the next one begins.
     is_idle: bool,
 }
 

@@ -24,6 +24,7 @@ mod specified;
 mod spin;
 mod spin_locks;
 mod spin_patterns;
+mod spin_rule;
 mod spurious;
 mod spurious_models;
 mod std_surface;

@@ -168,3 +168,37 @@ fn a_test_that_passes_with_weak_orderings_says_so_once() {
     let quiet = run("passes_with_weak_orderings", &[("SELVEDGE_QUIET", "1")], most);
     assert_eq!(stderr(&quiet), "");
 }
+
+#[test]
+fn loses_an_update() {
+    if is_victim("loses_an_update") {
+        selvedge::check(|| {
+            let x = Arc::new(AtomicUsize::new(0));
+            let y = Arc::clone(&x);
+            let thread = thread::spawn(move || y.store(y.load(SeqCst) + 1, SeqCst));
+            x.store(x.load(SeqCst) + 1, SeqCst);
+            thread.join().unwrap();
+            assert_eq!(x.load(SeqCst), 2, "</script><img src=x onerror=alert(1)>");
+        });
+    }
+}
+
+#[test]
+fn a_failing_check_has_a_page_to_look_at() {
+    let folder = std::env::temp_dir().join(format!("selvedge-pages-{}", std::process::id()));
+    let to = folder.to_str().unwrap();
+    let output = run("loses_an_update", &[("SELVEDGE_HTML", to)], Duration::from_secs(60));
+    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &stderr(&output);
+    let files: Vec<_> =
+        std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path()).collect();
+    let [file] = files.as_slice() else { panic!("one page: {files:?}") };
+    assert!(said.contains(&format!("selvedge: to look at it: {}", file.display())), "{said}");
+    let page = std::fs::read_to_string(file).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert!(
+        page.starts_with("<!doctype html>") && page.contains("assertion `left == right` failed")
+    );
+    assert!(page.contains("reads what it wrote") && page.contains("let thread = thread::spawn"));
+    // Two elements of the page itself, and none of the program.
+    assert_eq!((page.matches("</script>").count(), page.matches("<img").count()), (2, 0));
+}

@@ -177,3 +177,15 @@ Examples:
   selvedge mat programs/mat/figure-4.sel --svg passes.svg
 
 To check with them: selvedge check FILE --symbolic mat";
+
+pub(crate) const FORMAT: &str = "\
+Format programs: indentation, blanks, blank lines.
+
+Lines stay as they were broken, and comments stay as they are; a comment behind code stays in its column if it
+can. A program whose syntax is wrong is not touched. The files that were changed are listed.";
+
+pub(crate) const FORMAT_EXAMPLES: &str = "\
+Examples:
+  selvedge fmt queue.sel            rewrite a file
+  selvedge fmt --check programs     list what is not formatted below a folder, for CI
+  selvedge fmt - < queue.sel        for editors";

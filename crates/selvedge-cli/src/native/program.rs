@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 
 use selvedge_core::{Fact, FactValue, Inconclusive, Report, Schedule, ViolationKind};
 use selvedge_explore::{Observer, Options};
+use selvedge_lang::ThreadNames;
 use selvedge_native::{Built, Loaded, Program};
 use selvedge_report::Origin;
 use serde::{Deserialize, Serialize};
 
 use crate::args::CompilerArgs;
 use crate::exit::Failure;
-use crate::named::{Named, Names};
+use crate::named::Named;
 use crate::registry::Chosen;
 use crate::source::{self, Constants, Sample, Source, Subject, shell_word};
 
@@ -90,6 +91,7 @@ impl Files {
     pub(super) fn source(&self) -> Source<'_> {
         Source {
             file: &self.names[0],
+            shown: &self.names[0],
             text: &self.text,
             given: &self.none,
             constants: &self.none,
@@ -295,7 +297,7 @@ impl Subject for Compiled {
         &self,
         chosen: Chosen,
         options: &Options,
-        names: Option<&Names>,
+        names: Option<&ThreadNames>,
         observer: &mut dyn Observer,
     ) -> Report {
         let make = || Named::new(self.program.program(), names);
@@ -306,7 +308,7 @@ impl Subject for Compiled {
         &self,
         sample: Sample,
         options: &Options,
-        names: Option<&Names>,
+        names: Option<&ThreadNames>,
         observer: &mut dyn Observer,
     ) -> Report {
         let make = || Named::new(self.program.program(), names);

@@ -138,6 +138,7 @@ impl<'a> Crew<'a> {
         let mut state = self.state();
         state.failed.get_or_insert(why);
         state.is_over = true;
+        state.slots.iter().for_each(Slot::stop);
         self.changed.notify_all();
     }
 

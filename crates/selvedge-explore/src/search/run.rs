@@ -195,7 +195,9 @@ impl<'a, S: System> Run<'a, S> {
     pub fn backtrack(&mut self, len: usize) {
         self.execution.truncate(len);
         self.switches.truncate(len);
-        self.violated_at = self.violated_at.filter(|&at| at <= len);
+        if self.violated_at.is_some_and(|at| at > len) {
+            self.violated_at = None;
+        }
         self.sync_to(len);
     }
 

@@ -37,6 +37,7 @@ pub use conditions::Caps;
 pub(crate) use fault::Failure;
 pub(crate) use load::Loaded;
 pub(crate) use machine::{At, FREE, Machine, Phase, held_by};
+pub use names::ThreadNames;
 pub(crate) use record::{Done, typed};
 
 /// Instructions that a step may run unless told otherwise. A step that runs more ends its execution: inconclusive.
@@ -76,6 +77,16 @@ impl Interpreter {
     #[must_use]
     pub fn with_caps(self, caps: Caps) -> Self {
         Self { caps, analysis: None, ..self }
+    }
+
+    /// Returns the same program, which puts the names of its threads into `names`, also of those that come into being later.
+    /// Threads are numbered in the order in which a search meets them, so only the system of that search knows their names.
+    #[must_use]
+    pub fn telling_names(mut self, names: &ThreadNames) -> Self {
+        let machine = self.machine.get_mut();
+        machine.names.told = Some(ThreadNames::clone(names));
+        machine.tell_names(&self.loaded);
+        self
     }
 
     /// What it runs.

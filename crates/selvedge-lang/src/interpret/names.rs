@@ -1,5 +1,7 @@
 //! Numbers of threads and objects that come into being while the program runs.
 
+use std::sync::{Arc, Mutex};
+
 use selvedge_core::{ObjectId, ObjectKey, ThreadId, ThreadKey};
 
 use crate::ir::ProcedureId;
@@ -16,7 +18,12 @@ pub(crate) struct Names {
     first_free_object: u32,
     /// What the objects after those of the globals are.
     objects: Vec<Named>,
+    /// Who is told what the threads are called.
+    pub(crate) told: Option<ThreadNames>,
 }
+
+/// What threads are called, by their numbers.
+pub type ThreadNames = Arc<Mutex<Vec<String>>>;
 
 /// Who a thread is.
 pub(crate) struct ThreadName {

@@ -1,5 +1,7 @@
 //! Starts threads, and runs code beside them.
 
+use std::sync::PoisonError;
+
 use selvedge_core::ThreadId;
 
 use crate::ir::ProcedureId;
@@ -68,7 +70,18 @@ impl Machine {
         }
         let child = self.add_thread(Some((ThreadId::new(at.me), nth)), procedure);
         self.names.adopt(at.me, child);
+        self.tell_names(at.loaded);
         child
+    }
+
+    /// Tells the names of threads that have not been told, if they are wanted.
+    #[cold]
+    pub(crate) fn tell_names(&self, loaded: &Loaded) {
+        if let Some(told) = &self.names.told {
+            let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+            let new = told.len()..self.threads.len();
+            told.extend(new.map(|thread| self.thread_name(loaded, thread)));
+        }
     }
 
     /// Returns whether one more thread would be too many.

@@ -3,45 +3,15 @@
 use rustc_hash::FxHashMap;
 
 use super::alone::{Alone, End};
+use super::key::Key;
 use crate::world::World;
-
-/// A thread in a loop, in one state.
-pub(crate) struct Key<W: World> {
-    /// Who, as a number that is the same for all systems of a check.
-    pub(crate) thread: u64,
-    pub(crate) spot: W::Spot,
-    /// All that it came to know so far: with the same it is in the same state.
-    pub(crate) history: u64,
-}
-
-impl<W: World> Clone for Key<W> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<W: World> Copy for Key<W> {}
-
-impl<W: World> PartialEq for Key<W> {
-    fn eq(&self, other: &Self) -> bool {
-        (self.thread, self.spot, self.history) == (other.thread, other.spot, other.history)
-    }
-}
-
-impl<W: World> Eq for Key<W> {}
-
-impl<W: World> std::hash::Hash for Key<W> {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        (self.thread, self.spot, self.history).hash(state);
-    }
-}
 
 /// What a thread does in a loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Decided {
-    /// If nothing changes, it is in this state, or in one that it was in before, for ever.
+    /// If nothing changes, it is in this state, or in one that it was in before, forever.
     Waits,
-    /// Nobody knows, but it was followed for long.
+    /// Unknown, but it was followed for long.
     Assumed,
     /// It will wait, but there are states that it was not in. The history after the next turn, if
     /// nothing changes.
@@ -71,7 +41,7 @@ impl<W: World> Default for Loops<W> {
 }
 
 impl<W: World> Loops<W> {
-    /// What is known. `goes_on`: something has changed, so that the loop goes on in any case.
+    /// What is known. `goes_on`: something has changed, so that the loop continues in any case.
     pub(crate) fn decided(&mut self, key: Key<W>, goes_on: bool) -> Option<Decided> {
         match goes_on {
             true => *self.known.entry(key).or_insert(None),
@@ -84,7 +54,7 @@ impl<W: World> Loops<W> {
         self.turns.get(&(key, inside)).copied()
     }
 
-    /// Gives whether executions so far took it for something else.
+    /// Returns whether executions so far took it for something else.
     fn decide(&mut self, key: Key<W>, decided: Decided) -> bool {
         let before = self.known.insert(key, Some(decided));
         let stands_still = matches!(decided, Decided::Waits | Decided::Assumed);
@@ -104,9 +74,11 @@ impl<W: World> Loops<W> {
         false
     }
 
-    /// Keeps what came out about a loop. Gives whether executions so far took it for something else.
+    /// Keeps what came out about a loop. Returns whether executions so far took it for something else.
     pub(crate) fn decide_loop(&mut self, key: Key<W>, alone: &Option<Alone<W>>) -> bool {
         match alone.as_ref().map(|alone| (alone, alone.end)) {
+            // It went round once, and nothing is different: it need not do so again.
+            Some((alone, Some(End::Returned))) if alone.repeats => self.decide(key, Decided::Waits),
             Some((alone, Some(End::Returned))) => {
                 let keys: Vec<Key<W>> = alone.path.iter().map(|&(key, _)| key).collect();
                 // The last turn touched what the ones before it did, or it must be made, too.
@@ -118,7 +90,7 @@ impl<W: World> Loops<W> {
         }
     }
 
-    /// The states up to which a thread goes on, and the last one, in which it waits.
+    /// The states up to which a thread continues, and the last one, in which it waits.
     fn decide_all(&mut self, keys: &[Key<W>]) -> bool {
         let mut is_news = false;
         for (index, &key) in keys.iter().enumerate() {

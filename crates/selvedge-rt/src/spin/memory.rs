@@ -1,6 +1,6 @@
 //! A number for what lies in memory.
 
-/// Takes in words, and gives a number for all of them.
+/// Takes in words, and makes a number of all of them.
 pub(crate) struct Sum(u64, u64);
 
 impl Sum {

@@ -2,8 +2,9 @@
 
 use selvedge_core::{Mode, ObjectId};
 
-use super::loops::Key;
+use super::key::Key;
 use crate::caps::Caps;
+use crate::fresh::Fresh;
 use crate::names::mix;
 use crate::world::World;
 
@@ -100,6 +101,24 @@ struct Spinning<W: World> {
     expected: Option<u64>,
 }
 
+/// The end of a turn, when states are compared.
+pub(super) struct Passed<W: World> {
+    pub(super) spot: W::Spot,
+    pub(super) state: Option<u128>,
+    /// Values of all objects.
+    pub(super) values: Vec<u64>,
+}
+
+impl<W: World> Passed<W> {
+    /// Whether a turn that began here ended as it began.
+    fn is_same(&self, end: &Self) -> bool {
+        W::is_same(self.spot, end.spot)
+            && self.state.is_some()
+            && self.state == end.state
+            && self.values == end.values
+    }
+}
+
 /// What a thread touched since it last spun.
 pub(super) struct Touched<W: World> {
     caps: Caps,
@@ -115,12 +134,23 @@ pub(super) struct Touched<W: World> {
     history: u64,
     /// While it is tried out: what it learned in this turn.
     learned: Option<Vec<(u64, u64)>>,
+    /// The end of its last turn, and whether that turn ended as it began: an operation may have alternatives, and alone it
+    /// takes one of them.
+    passed: Option<Passed<W>>,
+    pub(super) repeats: bool,
     /// Where it stands in a loop.
     pub(super) stands: Option<Key<W>>,
-    /// Whether nobody knows if that loop gives up.
+    /// Whether it is unknown if that loop gives up.
     pub(super) undecided: bool,
     /// Whether it stands in a loop that is only taken to wait.
     pub(super) assumed: bool,
+}
+
+impl<W: World> Fresh for Touched<W> {
+    fn fresh(last: Self) -> Self {
+        let recent = Turn { seen: Vec::fresh(last.recent.seen), too_many: false };
+        Self { recent, places: Vec::fresh(last.places), ..Self::new(last.caps) }
+    }
 }
 
 impl<W: World> Touched<W> {
@@ -133,10 +163,18 @@ impl<W: World> Touched<W> {
             varies: false,
             history: 0,
             learned: None,
+            passed: None,
+            repeats: false,
             stands: None,
             undecided: false,
             assumed: false,
         }
+    }
+
+    /// It comes to the end of a turn.
+    pub(super) fn passes(&mut self, now: Passed<W>) {
+        self.repeats = self.passed.as_ref().is_some_and(|before| before.is_same(&now));
+        self.passed = Some(now);
     }
 
     pub(super) fn keep(&mut self, new: Seen) {
@@ -195,7 +233,7 @@ impl<W: World> Touched<W> {
         self.learned = Some(Vec::new());
     }
 
-    /// Forgets what was learned in a turn that began with `before`. Gives the history that would begin
+    /// Forgets what was learned in a turn that began with `before`. Returns the history that would begin
     /// the next one after `so_far`.
     pub(super) fn forget_turn(&mut self, before: u64, so_far: u64) -> u64 {
         self.start_turn();

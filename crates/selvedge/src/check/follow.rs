@@ -12,7 +12,7 @@ use crate::rt::{Program, Shared};
 use crate::turns;
 
 impl Builder {
-    /// The one execution that a schedule gives. If nothing is wrong in it, it is printed.
+    /// The one execution that a schedule describes. If nothing is wrong in it, it is printed.
     #[track_caller]
     #[allow(clippy::print_stderr, reason = "who replays an execution wants to see it")]
     pub(super) fn follow(&self, shared: &Rc<Shared>, schedule: &str) -> (Report, Vec<TraceView>) {

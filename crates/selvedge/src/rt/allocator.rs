@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use super::arena::{Arena, LARGE, current, release_pages, span_of, switch};
 use super::blocks::note_free;
 
-/// Gives checked code memory at the same addresses in every execution, and all other code the
+/// Allocates memory for checked code at the same addresses in every execution, and for all other code the
 /// memory of `A`.
 ///
 /// With the feature `allocator`, which is on by default, it is installed around the system's
@@ -38,7 +38,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
             // SAFETY: the caller keeps the contract of `GlobalAlloc`.
             return unsafe { self.inner.alloc(layout) };
         }
-        // SAFETY: the arena of the running thread lives as long as the thread runs, and nobody else
+        // SAFETY: the arena of the running thread lives as long as the thread runs, and no other thread
         // allocates from it.
         let block = unsafe {
             match (*arena).asks {

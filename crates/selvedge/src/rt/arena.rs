@@ -38,7 +38,7 @@ static REGION_LENGTH: AtomicUsize = AtomicUsize::new(0);
 /// Per chunk, how many chunks its span began before it.
 static BACK: AtomicUsize = AtomicUsize::new(0);
 static NEXT_CHUNK: AtomicUsize = AtomicUsize::new(0);
-/// Spans that nobody uses, by how many chunks they have.
+/// Unused spans, by how many chunks they have.
 static SPARE: Mutex<BTreeMap<usize, Vec<usize>>> = Mutex::new(BTreeMap::new());
 
 thread_local! {
@@ -46,7 +46,7 @@ thread_local! {
     static CURRENT: Cell<*mut Arena> = const { Cell::new(ptr::null_mut()) };
 }
 
-/// Makes `arena` the one that allocations come from, and gives the one before.
+/// Makes `arena` the one that allocations come from, and returns the previous one.
 #[inline]
 pub(crate) fn switch(arena: *mut Arena) -> *mut Arena {
     CURRENT.with(|current| current.replace(arena))
@@ -84,35 +84,51 @@ impl Span {
         &raw const *self as usize + self.chunks * CHUNK
     }
 
-    /// How many blocks in it are in use. Whoever freed one, on whatever thread of the system, does not use
+    /// How many blocks in it are in use. A thread that freed one, on whatever thread of the system, does not use
     /// it any more.
     fn live(&self) -> u32 {
         self.live.load(Ordering::Acquire)
     }
 }
 
-/// What one thread allocates in one execution.
+/// The memory of one thread, which outlives executions.
 pub(crate) struct Arena {
+    /// What it allocates in this execution.
+    now: Filling,
     thread: u32,
-    bump: usize,
-    end: usize,
-    /// The first `used` of them are in use; the last of these is the one that `bump` lies in.
+    /// The first ones are in use in this execution.
     spans: Vec<*mut Span>,
-    used: usize,
     /// Spans that are full of what outlived its execution.
     kept: Vec<*mut Span>,
     /// When to look at those again.
     most_kept: usize,
-    /// Whether a block of this execution had to come from the system.
-    pub(crate) elsewhere: bool,
-    /// The blocks of this execution, in the order of their offsets.
-    log: Vec<Block>,
     /// The address of what is known about its check.
     owner: usize,
     /// Whether each allocation is looked at: it may be a step, or of a block that is watched.
     pub(crate) asks: bool,
     /// Whether each block lies on pages of its own, which only matters if allocations are looked at; see `guarded.rs`.
     guards: bool,
+}
+
+/// What one thread allocates in one execution.
+struct Filling {
+    /// Where the next block begins, and where the span ends that it lies in.
+    bump: usize,
+    end: usize,
+    /// How many spans are in use; `bump` lies in the last of them.
+    used: usize,
+    /// Whether a block had to come from the system.
+    elsewhere: bool,
+    /// The blocks, in the order of their offsets.
+    log: Vec<Block>,
+}
+
+impl Filling {
+    /// Nothing is allocated yet. `log`: a list whose memory is used again.
+    fn empty(mut log: Vec<Block>) -> Self {
+        log.clear();
+        Self { bump: 0, end: 0, used: 0, elsewhere: false, log }
+    }
 }
 
 /// How far an arena was filled.
@@ -127,15 +143,11 @@ impl Arena {
     /// `owner`: the address of what is known about its check. `guards`: whether each block lies on pages of its own.
     pub(crate) fn new(thread: usize, owner: usize, guards: bool) -> Self {
         Self {
+            now: Filling::empty(Vec::new()),
             thread: thread as u32,
-            bump: 0,
-            end: 0,
             spans: Vec::new(),
-            used: 0,
             kept: Vec::new(),
             most_kept: 16,
-            elsewhere: false,
-            log: Vec::new(),
             owner,
             asks: false,
             guards,
@@ -152,7 +164,8 @@ impl Arena {
                     true => self.allocate_apart(layout),
                     false => self.allocate(layout),
                 };
-                if let Some(block) = self.log.last_mut().filter(|block| block.start == new as usize)
+                if let Some(block) =
+                    self.now.log.last_mut().filter(|block| block.start == new as usize)
                 {
                     block.recycles = is_step;
                 }
@@ -163,41 +176,44 @@ impl Arena {
         block
     }
 
+    /// Whether a block of this execution had to come from the system.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        self.now.elsewhere
+    }
+
     /// The blocks of this execution.
     pub(crate) fn log(&self) -> &[Block] {
-        &self.log
+        &self.now.log
     }
 
     /// The last block that does not begin after an offset: mostly the last one.
     #[inline]
     pub(crate) fn block_at(&mut self, offset: u64) -> Option<&mut Block> {
-        let at = match self.log.last()?.offset <= offset {
-            true => self.log.len() - 1,
-            false => self.log.partition_point(|block| block.offset <= offset).checked_sub(1)?,
+        let at = match self.now.log.last()?.offset <= offset {
+            true => self.now.log.len() - 1,
+            false => self.now.log.partition_point(|block| block.offset <= offset).checked_sub(1)?,
         };
-        self.log.get_mut(at)
+        self.now.log.get_mut(at)
     }
 
     /// For the next execution: everything is free but for what is still alive.
     pub(crate) fn reset(&mut self) {
-        for index in (0..self.used).rev() {
-            let is_last = index + 1 == self.used;
+        for index in (0..self.now.used).rev() {
+            let is_last = index + 1 == self.now.used;
             // SAFETY: spans are never unmapped, and this one is this arena's.
             let span = unsafe { &mut *self.spans[index] };
             if span.live() == 0 {
                 span.start = span.first();
                 continue;
             }
-            let used = if is_last { self.bump } else { span.end() };
+            let used = if is_last { self.now.bump } else { span.end() };
             span.start = used.next_multiple_of(GRAIN);
             if span.start + CHUNK / 4 > span.end() {
                 span.start = span.end();
                 self.kept.push(self.spans.remove(index));
             }
         }
-        (self.used, self.bump, self.end) = (0, 0, 0);
-        self.elsewhere = false;
-        self.log.clear();
+        self.now = Filling::empty(std::mem::take(&mut self.now.log));
         if self.kept.len() > self.most_kept {
             self.look_at_kept();
         }
@@ -208,37 +224,37 @@ impl Arena {
         let block = |(index, &span): (usize, &*mut Span)| {
             // SAFETY: spans are never unmapped.
             let span = unsafe { &*span };
-            let is_last = index + 1 == self.used;
-            (span.start, if is_last { self.bump } else { span.end() })
+            let is_last = index + 1 == self.now.used;
+            (span.start, if is_last { self.now.bump } else { span.end() })
         };
         // Most of a span with one block is unused, and what is freed is inaccessible.
         let apart = |block: &Block| (block.start, block.start + block.size);
         let (spans, log) = match self.guards {
-            true => (&[][..], &self.log[..]),
-            false => (&self.spans[..self.used], &[][..]),
+            true => (&[][..], &self.now.log[..]),
+            false => (&self.spans[..self.now.used], &[][..]),
         };
         let log = log.iter().filter(|block| block.free.is_none()).map(apart);
-        (!self.elsewhere).then(|| spans.iter().enumerate().map(block).chain(log))
+        (!self.now.elsewhere).then(|| spans.iter().enumerate().map(block).chain(log))
     }
 
     /// From now on blocks come from spans of their own.
     pub(crate) fn set_apart(&mut self) -> Filled {
-        self.end = self.bump;
+        self.now.end = self.now.bump;
         self.filled()
     }
 
     pub(crate) fn filled(&self) -> Filled {
-        Filled { used: self.used, bump: self.bump, blocks: self.log.len() }
+        Filled { used: self.now.used, bump: self.now.bump, blocks: self.now.log.len() }
     }
 
     /// Whether everything was freed that was allocated since; then the next blocks lie where those did.
     pub(crate) fn take_back(&mut self, filled: Filled) -> bool {
         // SAFETY: spans are never unmapped.
         let live = |&span: &*mut Span| unsafe { (*span).live() };
-        let is_free = self.spans[filled.used..self.used].iter().all(|span| live(span) == 0);
+        let is_free = self.spans[filled.used..self.now.used].iter().all(|span| live(span) == 0);
         if is_free {
-            (self.used, self.bump, self.end) = (filled.used, filled.bump, filled.bump);
-            self.log.truncate(filled.blocks);
+            (self.now.used, self.now.bump, self.now.end) = (filled.used, filled.bump, filled.bump);
+            self.now.log.truncate(filled.blocks);
         }
         is_free
     }
@@ -258,12 +274,12 @@ impl Arena {
     #[inline]
     pub(super) fn allocate(&mut self, layout: Layout) -> *mut u8 {
         if layout.align() <= GRAIN {
-            let start = self.bump.next_multiple_of(layout.align());
+            let start = self.now.bump.next_multiple_of(layout.align());
             // Not even an empty block: it must lie inside its span, and so must the end of a block, where a
             // value without size may lie.
             let end = start + layout.size().max(1);
-            if end < self.end {
-                self.bump = end;
+            if end < self.now.end {
+                self.now.bump = end;
                 return self.note_block(start, layout);
             }
         }
@@ -273,18 +289,19 @@ impl Arena {
     #[cold]
     fn allocate_in_next_span(&mut self, layout: Layout) -> *mut u8 {
         if let Some(running) = ptr::NonNull::new(running()) {
-            keep_room(running.as_ptr());
+            // SAFETY: the runtime is alive while its code runs.
+            keep_room(unsafe { running.as_ref() });
         }
         // The list of spans is not memory of checked code.
         let me = switch(ptr::null_mut());
         let found = layout.size() <= LARGEST && self.next_span(layout);
         switch(me);
         if !found {
-            self.elsewhere = true;
+            self.now.elsewhere = true;
             return ptr::null_mut();
         }
-        let start = self.bump.next_multiple_of(layout.align());
-        self.bump = start + layout.size().max(1);
+        let start = self.now.bump.next_multiple_of(layout.align());
+        self.now.bump = start + layout.size().max(1);
         self.note_block(start, layout)
     }
 
@@ -295,7 +312,7 @@ impl Arena {
             return ptr::null_mut();
         };
         let block = self.allocate_in_next_span(pages.pad_to_align());
-        if let Some(noted) = self.log.last_mut().filter(|noted| noted.start == block as usize) {
+        if let Some(noted) = self.now.log.last_mut().filter(|noted| noted.start == block as usize) {
             *noted = Block::new(noted.start, layout, noted.offset);
         }
         block
@@ -305,13 +322,13 @@ impl Arena {
     #[inline]
     fn note_block(&mut self, start: usize, layout: Layout) -> *mut u8 {
         // SAFETY: spans are never unmapped.
-        let span = unsafe { &*self.spans[self.used - 1] };
+        let span = unsafe { &*self.spans[self.now.used - 1] };
         span.live.fetch_add(1, Ordering::Relaxed);
-        if self.log.len() == self.log.capacity() {
+        if self.now.log.len() == self.now.log.capacity() {
             self.make_room();
         }
         let offset = span.before.wrapping_add((start - span.start) as u64);
-        self.log.push(Block::new(start, layout, offset));
+        self.now.log.push(Block::new(start, layout, offset));
         start as *mut u8
     }
 
@@ -319,36 +336,36 @@ impl Arena {
     #[cold]
     fn make_room(&mut self) {
         let me = switch(ptr::null_mut());
-        self.log.reserve(64);
+        self.now.log.reserve(64);
         switch(me);
     }
 
     /// Makes a span with room for a block the current one. How many spans there are, and where they begin,
     /// differs from execution to execution; offsets are as if all were one.
     fn next_span(&mut self, layout: Layout) -> bool {
-        let offset = match self.used.checked_sub(1) {
+        let offset = match self.now.used.checked_sub(1) {
             // SAFETY: spans are never unmapped.
             Some(last) => unsafe {
                 let last = &*self.spans[last];
-                last.before.wrapping_add((self.bump - last.start) as u64)
+                last.before.wrapping_add((self.now.bump - last.start) as u64)
             },
             None => 0,
         };
         let needed = layout.size() + layout.align() + 2 * GRAIN;
         // SAFETY: spans are never unmapped.
         let fits = |span: &*mut Span| unsafe { (**span).start + needed <= (**span).end() };
-        if !self.spans.get(self.used).is_some_and(fits) {
+        if !self.spans.get(self.now.used).is_some_and(fits) {
             let Some(new) = take_span((HEADER + needed).div_ceil(CHUNK)) else { return false };
-            self.spans.insert(self.used, new);
+            self.spans.insert(self.now.used, new);
         }
         // SAFETY: the span is this arena's alone.
-        let span = unsafe { &mut *self.spans[self.used] };
+        let span = unsafe { &mut *self.spans[self.now.used] };
         (span.thread, span.arena) = (self.thread, &raw const *self);
         span.owner.store(self.owner, Ordering::Relaxed);
-        self.used += 1;
-        self.end = span.end();
+        self.now.used += 1;
+        self.now.end = span.end();
         let rest = offset % GRAIN as u64;
-        (self.bump, span.before) = match layout.align() <= GRAIN {
+        (self.now.bump, span.before) = match layout.align() <= GRAIN {
             true => (span.start + rest as usize, offset - rest),
             false => {
                 let aligned = span.start.next_multiple_of(layout.align());
@@ -384,13 +401,13 @@ fn give_back(span: *mut Span) {
     }
 }
 
-/// A span that nobody uses, of not many more chunks than are asked for.
+/// An unused span, of not many more chunks than are asked for.
 fn take_spare(chunks: usize) -> Option<*mut Span> {
     let mut spare = SPARE.lock().ok()?;
     let close = if chunks == 1 { 1 } else { 2 * chunks };
     let found = spare.range_mut(chunks..=close).find_map(|(_, spans)| spans.pop())?;
     let span = found as *mut Span;
-    // SAFETY: nobody uses it.
+    // SAFETY: it is unused.
     unsafe { (*span).start = (*span).first() };
     Some(span)
 }
@@ -408,7 +425,7 @@ fn take_span(chunks: usize) -> Option<*mut Span> {
         unsafe { back.add(first + index).write(index as u32) };
     }
     let span = (region + first * CHUNK) as *mut Span;
-    // SAFETY: inside the region, which is mapped, and aligned to a chunk; nobody else has it.
+    // SAFETY: inside the region, which is mapped, and aligned to a chunk; it has no other owner.
     unsafe {
         span.write(Span {
             live: AtomicU32::new(0),
@@ -456,7 +473,7 @@ fn map(length: usize) -> Option<usize> {
     (address != libc::MAP_FAILED).then_some(address as usize)
 }
 
-/// Gives the memory of all whole chunks in a range back, which nobody uses. They can be used again.
+/// Returns the memory of all whole unused chunks in a range to the system. They can be used again.
 pub(super) fn release_pages(start: usize, length: usize) {
     // No system has larger pages.
     let (first, end) = (start.next_multiple_of(CHUNK), (start + length) / CHUNK * CHUNK);

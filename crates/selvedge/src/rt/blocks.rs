@@ -3,14 +3,14 @@
 //! A free is no step: it happens in the code after one, and [`Freed`] tells explorers after which. They
 //! try an access that can come after it in that order (`selvedge-explore/src/outcome/frees.rs`); here it is seen
 //! when an operation on an object runs whose block is free by then. Freed blocks stay as they are and
-//! are not used again, unless [`Reuse`](crate::Reuse) says so: whoever uses one after it was seen does no
+//! are not used again, unless [`Reuse`](crate::Reuse) says so: using one after it was seen does no
 //! harm.
 
 use std::alloc::Layout;
 
 use selvedge_core::{Fault, Freed, ObjectId, Violation, ViolationKind};
 use selvedge_report::plural;
-use selvedge_rt::{Way, World};
+use selvedge_rt::{Fresh, Way, World};
 
 use super::arena::{self, Lies};
 use super::freed::{Content, Contents};
@@ -75,6 +75,21 @@ pub(crate) struct Memory {
     pub(super) guarded: Guarded,
     /// Whether a block was freed that objects lie in.
     pub(super) has_freed_objects: bool,
+}
+
+impl Fresh for Memory {
+    fn fresh(last: Self) -> Self {
+        Self {
+            objects: Vec::fresh(last.objects),
+            frees: Vec::fresh(last.frees),
+            freed: Vec::fresh(last.freed),
+            given_up: Vec::fresh(last.given_up),
+            pools: Vec::fresh(last.pools),
+            contents: Contents::fresh(last.contents),
+            guarded: Guarded::default(),
+            has_freed_objects: false,
+        }
+    }
 }
 
 /// How much is kept about blocks.

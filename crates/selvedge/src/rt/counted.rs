@@ -66,7 +66,7 @@ pub(crate) fn last_drop<T: ?Sized>(drops: impl FnOnce()) {
     // While it is dropped, something may turn out to be visible: then nothing is taken back.
     let before = mark(true);
     drops();
-    // Whoever allocated something has its next blocks elsewhere.
+    // A thread that allocated something has its next blocks elsewhere.
     if let Some(after) = mark(false)
         && before != Some(after)
         && let Some(engine) = Engine::try_enter()

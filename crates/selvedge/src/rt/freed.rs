@@ -8,6 +8,7 @@
 use std::mem::MaybeUninit;
 
 use selvedge_core::{Violation, ViolationKind};
+use selvedge_rt::Fresh;
 
 use super::arena::LARGE;
 use super::blocks::{Memory, freed_size_and_name, tell_about};
@@ -29,6 +30,12 @@ pub(super) struct Content {
 pub(crate) struct Contents {
     blocks: Vec<Content>,
     copies: Vec<MaybeUninit<u8>>,
+}
+
+impl Fresh for Contents {
+    fn fresh(last: Self) -> Self {
+        Self { blocks: Vec::fresh(last.blocks), copies: Vec::fresh(last.copies) }
+    }
 }
 
 impl Contents {

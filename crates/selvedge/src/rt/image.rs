@@ -28,7 +28,7 @@ fn is_mapped(address: usize) -> bool {
     let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
     let start = address - address % page.max(1);
     let mut resident = 0_u8;
-    // SAFETY: it only asks, and one byte is enough for one page. What is not mapped gives an error.
+    // SAFETY: it only asks, and one byte is enough for one page. What is not mapped is an error.
     unsafe { libc::mincore(start as *mut libc::c_void, 1, &raw mut resident) == 0 }
 }
 

@@ -106,7 +106,7 @@ impl Header {
             return;
         }
         let is_static = super::image::is_static(address);
-        if !is_static && rt.known.iter().any(|known| known.home.elsewhere) {
+        if !is_static && rt.known.iter().any(|known| known.home.is_elsewhere()) {
             // It may lie there, and be freed before the execution is over.
             engine.give_up(format!(
                 "this {kind} may be part of a block of more than {} MiB, or there is no memory for more \

@@ -45,7 +45,7 @@ fn unwinds_itself() -> bool {
 }
 
 /// Whether showing a value may take a step. Not when the check is over, and not when a panic is about to
-/// be told: whoever is stopped there holds up the panics of all others.
+/// be told: a thread that is stopped there holds up the panics of all others.
 pub(crate) fn may_step_to_show() -> bool {
     Engine::try_enter().is_some() && !std::thread::panicking()
 }
@@ -93,7 +93,7 @@ pub(super) fn about_crash(rt: &Runtime, number: usize, violation: &mut Violation
 pub(crate) fn install() {
     static INSTALL: Once = Once::new();
     if std::thread::panicking() {
-        // Then the system lets nobody do so.
+        // Then the system does not allow it.
         return;
     }
     INSTALL.call_once(|| {
@@ -103,7 +103,8 @@ pub(crate) fn install() {
             if rt.is_null() {
                 return before(info);
             }
-            keep_room(rt);
+            // SAFETY: the runtime is alive while its code runs.
+            keep_room(unsafe { &*rt });
             let me = arena::switch(std::ptr::null_mut());
             // SAFETY: the runtime is alive while its code runs, and the engine does not panic while
             // it holds a reference into it.
@@ -114,7 +115,7 @@ pub(crate) fn install() {
 }
 
 /// Makes up for panics of threads that were left alone while they were unwinding, or overflowed their
-/// stacks then: the system would take the running thread of its own to be panicking for ever.
+/// stacks then: the system would take the running thread of its own to be panicking forever.
 ///
 /// It counts panics that begin on a thread of the system, and takes off those that are caught on it. So one
 /// that begins on another thread, and is caught on this one, makes up for one that is never caught.

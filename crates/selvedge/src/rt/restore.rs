@@ -56,13 +56,13 @@ impl Restorer {
     /// What restores the content of a value that lies at `content`.
     ///
     /// # Safety
-    /// The pointer is valid for as long as the execution may touch it, and nobody uses the value
+    /// The pointer is valid for as long as the execution may touch it, and nothing uses the value
     /// when the reset runs.
     pub(crate) unsafe fn of<T: ?Sized>(content: *mut T) -> Self {
         // SAFETY: the caller promises that the pointer is valid.
         let length = unsafe { size_of_val(&*content) };
         let drop: Box<dyn FnOnce() + '_> = Box::new(move || {
-            // SAFETY: the caller promises that nobody uses the value.
+            // SAFETY: the caller promises that nothing uses the value.
             unsafe { std::ptr::drop_in_place(content) };
         });
         // SAFETY: only the lifetime changes; the caller promises that the pointer stays valid.
@@ -106,9 +106,9 @@ impl Restorer {
         };
         let covers = content as usize..content as usize + length;
         let reset = Box::new(move || {
-            // A destructor that panics has nobody to tell.
+            // A destructor that panics has no caller to report to.
             let _ = catch_unwind(AssertUnwindSafe(drop));
-            // SAFETY: the value was just dropped, nobody else uses it, and it is as long as its first
+            // SAFETY: the value was just dropped, nothing else uses it, and it is as long as its first
             // bytes. They own nothing, so that a copy of them is a value, too.
             unsafe {
                 std::ptr::copy_nonoverlapping(first.as_ptr(), content.cast(), length);

@@ -1,4 +1,4 @@
-//! Addresses that come again: a block that was freed may be what an allocation gives.
+//! Addresses that come again: a block that was freed may be what an allocation returns.
 //!
 //! Then allocations and frees of blocks of a size are steps, since each allocation chooses between a new block
 //! and those that are free. Sizes that matter are those of blocks whose address was put into an atomic:
@@ -111,7 +111,7 @@ pub(super) fn release(engine: &Engine, layout: Layout, address: usize) {
 }
 
 /// As [`Engine::visible`], in the allocator, through which nothing may unwind: a thread that is taken down
-/// goes on to its next operation.
+/// continues to its next operation.
 fn visible_in_allocator(engine: &Engine, operation: &impl Operation<Runtime>, spot: Spot) -> u32 {
     let me = engine.me();
     engine.rt().threads[me].own.allocates = true;
@@ -128,7 +128,7 @@ pub(super) fn stop_in_allocator(engine: &Engine, fault: Fault) {
     engine.stop_until(fault, |rt| rt.threads[me].own.aborting);
 }
 
-/// Chooses what an allocation of checked code gives. Returns whether it is a step, and the block that was free.
+/// Chooses what an allocation of checked code returns. Returns whether it is a step, and the block that was free.
 pub(super) fn choose(layout: Layout) -> (bool, Option<usize>) {
     let Some(engine) = Engine::try_enter() else { return (false, None) };
     let rt = engine.rt();

@@ -39,7 +39,7 @@ pub(super) unsafe fn finish(rt: *mut Runtime) {
         if is_alive(&*rt) {
             abort(rt);
         }
-        // What a thread left that could not be taken down: nobody can drop it any more.
+        // What a thread left that could not be taken down: it can no longer be dropped.
         for thread in &mut (*rt).threads {
             thread.own.locals.forget();
         }
@@ -63,7 +63,7 @@ pub(super) unsafe fn ends(rt: *mut Runtime) -> Option<Violation> {
 /// Nothing that runs from now on is a result: freed blocks can be used again.
 fn open_freed(rt: &mut Runtime) {
     rt.now.own.memory.guarded.open_all();
-    if rt.shared.guards && rt.known.iter().any(|known| known.home.elsewhere) {
+    if rt.shared.guards && rt.known.iter().any(|known| known.home.is_elsewhere()) {
         rt.shared.unguarded.set(true);
     }
 }
@@ -104,7 +104,7 @@ fn next_to_drain(rt: &Runtime) -> Option<usize> {
     (0..rt.threads.len()).find(goes_on)
 }
 
-/// Takes down the stacks of threads that wait for ever.
+/// Takes down the stacks of threads that never continue.
 ///
 /// # Safety
 /// As for [`finish`].
@@ -141,7 +141,7 @@ unsafe fn close(rt: *mut Runtime) {
     };
     let before = Rust::set_running(rt);
     for reset in resets.into_iter().rev() {
-        // A destructor that panics has nobody to tell.
+        // A destructor that panics has no caller to report to.
         let _ = catch_unwind(AssertUnwindSafe(|| reset.reset()));
     }
     Rust::set_running(before);

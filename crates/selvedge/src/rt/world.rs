@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use selvedge_core::Place;
-use selvedge_rt::{Advice, Body, World};
+use selvedge_rt::{Advice, Body, Fresh, World};
 
 use super::arena::{self, Arena, Filled};
 use super::blocks::{Memory, Remembered};
@@ -33,7 +33,7 @@ pub(crate) struct Rust {
     program: Rc<dyn Fn()>,
     /// Where the check is.
     pub(crate) checked_at: Spot,
-    /// Whether a panic in a spawned thread is only what `join` gives.
+    /// Whether a panic in a spawned thread is only what `join` returns.
     pub(crate) panics_are_results: bool,
     /// Whether an allocation may give a block that was freed before.
     pub(crate) reuses: bool,
@@ -145,6 +145,17 @@ pub(crate) struct RustExecution {
     pub(super) memory: Memory,
     /// What the next operation of the running thread is about.
     pub(crate) touching: [Option<Touching>; 2],
+}
+
+impl Fresh for RustExecution {
+    fn fresh(last: Self) -> Self {
+        Self {
+            unwinding: 0,
+            resets: Vec::fresh(last.resets),
+            memory: Memory::fresh(last.memory),
+            touching: [None; 2],
+        }
+    }
 }
 
 impl World for Rust {

@@ -46,7 +46,7 @@ fn learn_of<T: ?Sized>() {
     }
 }
 
-/// Both counts as one number. Once nothing keeps the content, nobody can tell its weak references.
+/// Both counts as one number. Once nothing keeps the content, its weak references are indistinguishable.
 fn packed(strong: usize, weak: usize) -> u64 {
     if strong == 0 { 0 } else { (strong as u64) << 32 | weak as u64 }
 }
@@ -78,7 +78,7 @@ impl<T: ?Sized> Counted<'_, T> {
         }
     }
 
-    /// A look at the counts: from now on they matter. `mode`: what depends on them. `by`: what whoever
+    /// A look at the counts: from now on they matter. `mode`: what depends on them. `by`: what the thread that
     /// finds them like this adds.
     fn look(
         &self,

@@ -61,8 +61,8 @@ impl Barrier {
             // SAFETY: what outlives an execution is not freed before the check is over.
             Restorer::With(Box::new(move || unsafe { (*state).set(Arrivals::default()) }))
         });
-        // The ends of odd rounds have an object of their own: whoever leaves one round need not be ordered
-        // with whoever ends the next.
+        // The ends of odd rounds have an object of their own: a thread that leaves one round need not be ordered
+        // with the one that ends the next.
         let end = |part| self.header.part(&engine, arrivals, "the end of a round", part);
         let ends = [1, 2].map(end);
         let Self { parties, ref state, .. } = *self;

@@ -43,7 +43,7 @@ impl WaitTimeoutResult {
 }
 
 impl Condvar {
-    /// Nobody waits.
+    /// No thread waits.
     #[track_caller]
     pub const fn new() -> Self {
         Self {
@@ -62,7 +62,7 @@ impl Condvar {
         })
     }
 
-    /// Gives up the mutex, waits to be notified, and takes the mutex again.
+    /// Releases the mutex, waits to be notified, and takes the mutex again.
     ///
     /// # Errors
     /// With the guard, if the mutex is poisoned.
@@ -152,7 +152,7 @@ impl Condvar {
         Ok((guard, WaitTimeoutResult(false)))
     }
 
-    /// Waits until it is woken, or its time is up; gives the mutex, which is held, and whether it is.
+    /// Waits until it is woken, or its time is up; returns the mutex, which is held, and whether it is.
     fn wait_timed<'a, T: ?Sized>(
         &self,
         guard: MutexGuard<'a, T>,
@@ -161,14 +161,14 @@ impl Condvar {
         let (mutex, end) = self.wait_at(guard, true, spot);
         let timed_out = end == End::TimeIsUp;
         if timed_out {
-            // Whoever waits in a loop, and whose time is up each time, need not go round for nothing.
+            // A thread that waits in a loop, and whose time is up each time, need not go round for nothing.
             Engine::enter().pause("wait with a timeout", spot);
             mutex.acquire_again(spot);
         }
         (mutex, timed_out)
     }
 
-    /// Waits; gives the mutex, which is not held if the time was up.
+    /// Waits; returns the mutex, which is not held if the time was up.
     fn wait_at<'a, T: ?Sized>(
         &self,
         guard: MutexGuard<'a, T>,
@@ -195,8 +195,7 @@ impl Condvar {
             engine.note(|rt| format!("wait {}", rt.object_name(condition)));
             engine.park(&Woken { condition, mutex: object, lock, timed }, spot);
             self.waiters.borrow_mut().retain(|&mut (waiter, _)| waiter != me);
-            lock.acquired(&engine, object, Hold::Alone, spot);
-            engine.observed(object, Observed::Took(mutex.content()));
+            lock.acquired(&engine, object, Hold::Alone, mutex.content(), spot);
             engine.note(|rt| {
                 let (condition, mutex) = (rt.object_name(condition), rt.object_name(object));
                 format!("woken by {condition}, lock {mutex}")
@@ -293,7 +292,7 @@ impl fmt::Debug for Condvar {
     }
 }
 
-/// Gives up the mutex and starts to wait. If it is timed, the second alternative is that the time
+/// Releases the mutex and starts to wait. If it is timed, the second alternative is that the time
 /// will be up before somebody wakes it.
 struct Wait {
     condition: ObjectId,

@@ -60,7 +60,7 @@ impl<T: ?Sized> Guarded<T> {
         &self.lock
     }
 
-    /// Whoever uses it holds the lock.
+    /// Its user holds the lock.
     #[inline]
     pub(super) fn data(&self) -> *mut T {
         self.data.get()
@@ -77,8 +77,7 @@ impl<T: ?Sized> Guarded<T> {
     pub(super) fn acquire(&self, hold: Hold, spot: Spot) -> Taken {
         let engine = Engine::enter();
         let object = self.object(&engine);
-        self.lock.acquire(&engine, object, hold, spot);
-        engine.observed(object, Observed::Took(self.content()));
+        self.lock.acquire(&engine, object, hold, self.content(), spot);
         Taken::new(hold, spot)
     }
 
@@ -86,14 +85,11 @@ impl<T: ?Sized> Guarded<T> {
     pub(super) fn try_acquire(&self, hold: Hold, spot: Spot) -> Option<Taken> {
         let engine = Engine::enter();
         let object = self.object(&engine);
-        let is_free = self.lock.try_acquire(&engine, object, hold, spot);
-        is_free.then(|| {
-            engine.observed(object, Observed::Took(self.content()));
-            Taken::new(hold, spot)
-        })
+        let is_free = self.lock.try_acquire(&engine, object, hold, self.content(), spot);
+        is_free.then(|| Taken::new(hold, spot))
     }
 
-    /// Gives the lock up. A thread that panicked while it had it alone leaves poison, and others can see
+    /// Releases the lock. A thread that panicked while it had it alone leaves poison, and others can see
     /// that before the lock is free.
     pub(super) fn release(&self, taken: Taken) {
         let poisons = taken.hold != Hold::Read && !taken.unwound && is_unwinding();
@@ -123,7 +119,7 @@ impl<T: ?Sized> Guarded<T> {
     }
 
     /// A guard, or an error with it. Poison is looked at behind taking the lock: somebody may take it away
-    /// in between. If there is none, nobody can leave any.
+    /// in between. If there is none, none can be left.
     #[inline]
     pub(super) fn result<G>(&self, guard: G, spot: Spot) -> LockResult<G> {
         if self.lock.is_poisoned() {
@@ -178,7 +174,7 @@ impl<T: ?Sized + fmt::Debug> Guarded<T> {
             Some(Err(TryLockError::WouldBlock)) => {
                 _ = text.field("data", &format_args!("<locked>"))
             }
-            // SAFETY: nobody has the lock, so that nobody has a reference to the data.
+            // SAFETY: the lock is free, so that there is no reference to the data.
             None if self.lock.is_unused() => _ = text.field("data", &unsafe { &*self.data() }),
             None => _ = text.field("data", &format_args!("<locked>")),
         }
@@ -216,7 +212,7 @@ macro_rules! shows_data {
 
             #[inline]
             fn deref(&self) -> &T {
-                // SAFETY: whoever has the guard holds the lock, so that nobody else writes.
+                // SAFETY: the owner of the guard holds the lock, so that no other thread writes.
                 unsafe { &*self.lock.inner.data() }
             }
         }
@@ -228,7 +224,7 @@ macro_rules! shows_data {
             }
         }
 
-        // SAFETY: it only gives access to the data.
+        // SAFETY: it only provides access to the data.
         unsafe impl<T: ?Sized + Sync> Sync for $guard<'_, T> {}
 
         impl<T: ?Sized + fmt::Display> fmt::Display for $guard<'_, T> {
@@ -251,7 +247,7 @@ macro_rules! changes_data {
         impl<T: ?Sized> DerefMut for $guard<'_, T> {
             #[inline]
             fn deref_mut(&mut self) -> &mut T {
-                // SAFETY: whoever has the guard holds the lock alone, and has borrowed the guard alone.
+                // SAFETY: the owner of the guard holds the lock alone, and has borrowed the guard alone.
                 unsafe { &mut *self.lock.inner.data() }
             }
         }

@@ -6,7 +6,8 @@ use std::num::NonZero;
 use selvedge_core::{Effect, Flexibility, Mode, ObjectId, ViolationKind};
 
 use crate::rt::{
-    Engine, Found, Observed, Operation, Runtime, Spot, Subject, Touch, Waits, Wants, is_unwinding,
+    Content, Engine, Found, Observed, Operation, Runtime, Spot, Subject, Touch, Waits, Wants,
+    is_unwinding,
 };
 
 /// The state of a lock. It lives in the lock itself.
@@ -84,7 +85,7 @@ impl Lock {
         self.poisoned.get()
     }
 
-    /// Whether nobody holds it.
+    /// Whether it is free.
     pub(crate) fn is_unused(&self) -> bool {
         self.is_free(Hold::Write)
     }
@@ -129,6 +130,16 @@ impl Lock {
         }
     }
 
+    /// Takes it in the running step. Whether what it guards is changed is seen by comparing memory before it is taken with
+    /// memory after it is given up: the lock itself lies in that memory, and must be the same both times.
+    #[inline]
+    fn take_noted(&self, engine: &Engine, object: ObjectId, hold: Hold, content: Content) {
+        if hold != Hold::Read {
+            engine.observed(object, Observed::Takes(content));
+        }
+        self.take(hold, engine.me());
+    }
+
     #[inline]
     fn give_up(&self, hold: Hold) {
         match hold {
@@ -144,38 +155,52 @@ impl Lock {
         Found::Lock { written, read, wants }
     }
 
-    /// Takes it, when that is possible.
+    /// Takes it, when that is possible. `content`: what it guards.
     #[inline]
-    pub(crate) fn acquire(&self, engine: &Engine, object: ObjectId, hold: Hold, spot: Spot) {
+    pub(crate) fn acquire(
+        &self,
+        engine: &Engine,
+        object: ObjectId,
+        hold: Hold,
+        content: Content,
+        spot: Spot,
+    ) {
         if hold != Hold::Alone {
-            engine.uses_rwlock();
+            engine.rt().uses_rwlock();
         }
-        if hold == Hold::Read && engine.may_queue(object) {
+        if hold == Hold::Read && engine.rt().may_queue(object) {
             self.queue(engine, object, spot);
         }
-        let announces = hold == Hold::Write && engine.is_announced(object);
+        let announces = hold == Hold::Write && engine.rt().is_announced(object);
         if !announces || !self.take_or_announce(engine, object, spot) {
             engine.visible(&Acquire { object, lock: self, hold }, spot);
             if announces {
                 self.waiting.set(self.waiting.get().saturating_sub(1));
             }
         }
-        self.acquired(engine, object, hold, spot);
+        self.acquired(engine, object, hold, content, spot);
         engine.note(|rt| format!("{} {}", hold.verb(), rt.object_name(object)));
     }
 
     /// The lock was waited for and is free.
     #[inline]
-    pub(crate) fn acquired(&self, engine: &Engine, object: ObjectId, hold: Hold, spot: Spot) {
+    pub(crate) fn acquired(
+        &self,
+        engine: &Engine,
+        object: ObjectId,
+        hold: Hold,
+        content: Content,
+        spot: Spot,
+    ) {
         let me = engine.me();
         if self.is_own(engine.rt(), object, hold, me) && !is_unwinding() {
             self.refuse(engine, object, hold, spot);
         }
         // One that says that it waits would do so elsewhere.
-        if hold != Hold::Write || !engine.is_announced(object) {
+        if hold != Hold::Write || !engine.rt().is_announced(object) {
             engine.found(object, self.found(Wants::Lock(hold.mode())));
         }
-        self.take(hold, me);
+        self.take_noted(engine, object, hold, content);
         engine.rt().now.leaks.hold(object, me, spot);
         self.note_state(engine, object);
         engine.observed(object, Observed::Inside);
@@ -204,21 +229,22 @@ impl Lock {
         engine: &Engine,
         object: ObjectId,
         hold: Hold,
+        content: Content,
         spot: Spot,
     ) -> bool {
         if hold == Hold::Read {
-            engine.uses_rwlock();
-            engine.tries_to_read(object);
+            engine.rt().uses_rwlock();
+            engine.rt().tries_to_read(object);
         }
         let choice = engine.visible(&TryAcquire { object, lock: self, hold }, spot);
         // Writers that wait are in the way.
         let free = self.is_free(hold) && choice == 0;
-        if hold != Hold::Read || !engine.is_announced(object) {
+        if hold != Hold::Read || !engine.rt().is_announced(object) {
             engine.found(object, self.found(Wants::Try(hold.mode())));
         }
         let me = engine.me();
         if free {
-            self.take(hold, me);
+            self.take_noted(engine, object, hold, content);
             self.note_state(engine, object);
             engine.rt().now.leaks.hold(object, me, spot);
         }
@@ -242,7 +268,7 @@ impl Lock {
         free
     }
 
-    /// Gives it up. `left`: what became of what it guards.
+    /// Releases it. `left`: what became of what it guards.
     #[inline]
     pub(crate) fn release(
         &self,
@@ -344,7 +370,7 @@ struct TryAcquire<'a> {
 }
 
 impl TryAcquire<'_> {
-    /// Whether it may fail although nobody keeps it from reading.
+    /// Whether it may fail although no writer holds the lock.
     fn is_open(&self) -> bool {
         self.hold == Hold::Read && self.lock.waiting.get() > 0 && self.lock.is_free(Hold::Read)
     }

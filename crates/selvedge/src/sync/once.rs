@@ -133,7 +133,7 @@ impl Once {
         }
     }
 
-    /// Waits for whoever runs it; tells whether to run it now, and whether it is poisoned.
+    /// Waits for the thread that runs it; tells whether to run it now, and whether it is poisoned.
     fn begin(&self, force: bool, spot: Spot) -> Option<bool> {
         let engine = Engine::enter();
         let object = self.object(&engine);

@@ -113,7 +113,7 @@ impl<T> OnceLock<T> {
     }
 
     fn write(&self, value: T) {
-        // SAFETY: nobody can see the value before the initialisation is complete.
+        // SAFETY: no thread can see the value before the initialisation is complete.
         unsafe { *self.value.get() = Some(value) };
     }
 

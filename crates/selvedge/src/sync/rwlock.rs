@@ -61,7 +61,7 @@ impl<T: ?Sized> RwLock<T> {
         self.writing(taken)
     }
 
-    /// Takes the lock for reading if nobody writes. While a writer waits, it may fail; both are tried.
+    /// Takes the lock for reading if no thread writes. While a writer waits, it may fail; both are tried.
     ///
     /// # Errors
     /// If somebody writes, or waits to, or with the guard if the lock is poisoned.
@@ -73,7 +73,7 @@ impl<T: ?Sized> RwLock<T> {
         }
     }
 
-    /// Takes the lock for writing if nobody has it.
+    /// Takes the lock for writing if it is free.
     ///
     /// # Errors
     /// If somebody has, or with the guard if the lock is poisoned.
@@ -137,7 +137,7 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
     }
 }
 
-/// A lock that is held for reading; dropping it gives the lock up.
+/// A lock that is held for reading; dropping it releases the lock.
 #[must_use = "if unused the RwLock will immediately unlock"]
 pub struct RwLockReadGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
@@ -147,7 +147,7 @@ pub struct RwLockReadGuard<'a, T: ?Sized> {
 
 shows_data!(RwLockReadGuard);
 
-/// A lock that is held for writing; dropping it gives the lock up.
+/// A lock that is held for writing; dropping it releases the lock.
 #[must_use = "if unused the RwLock will immediately unlock"]
 pub struct RwLockWriteGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,

@@ -2,7 +2,7 @@
 //!
 //! A reader may have to wait as long as a writer waits. For ever is enough: in every deadlock that needs it, it
 //! is so, and elsewhere a wait that ends shows nothing new. So a reader chooses, in a step that touches
-//! nothing, whether it waits for ever; at the end it must be so that a writer waits, and only because of
+//! nothing, whether it never continues; at the end it must be so that a writer waits, and only because of
 //! readers. `rt/lock_order.rs` says for which locks this is tried.
 //!
 //! `try_read` may fail as long as a writer waits. So, if there is a `try_read` of a lock, a writer that finds it
@@ -68,7 +68,7 @@ impl Operation<Runtime> for Queue {
     }
 }
 
-/// Where a reader stands that waits for ever.
+/// Where a reader stands that never continues.
 struct Queued<'a> {
     object: ObjectId,
     lock: &'a Lock,

@@ -202,7 +202,7 @@ fn panics(f: impl FnOnce()) -> usize {
     usize::from(catch_unwind(AssertUnwindSafe(f)).is_err())
 }
 
-/// Performs a step of the thread with number `me`; gives what it found out.
+/// Performs a step of the thread with number `me`; returns what it found out.
 fn perform(state: &State, step: Step, me: usize, pause: fn()) -> usize {
     match step {
         Step::Load(i) => state.cells[i].load(SeqCst),

@@ -35,7 +35,7 @@ pub use parking::{park, park_timeout};
 pub use scoped::{Scope, ScopedJoinHandle, scope};
 pub use std::thread::Result;
 
-/// Lets other threads run, as in a loop that waits for something: the thread goes on when something
+/// Lets other threads run, as in a loop that waits for something: the thread continues when something
 /// that it read since it last came here has changed.
 #[track_caller]
 pub fn yield_now() {

@@ -34,7 +34,7 @@ pub fn park() {
 pub fn park_timeout(_duration: Duration) {
     let spot = Location::caller();
     if is_time_up(spot) {
-        // Whoever waits in a loop, and whose time is up each time, need not go round for nothing.
+        // A thread that waits in a loop, and whose time is up each time, need not go round for nothing.
         Engine::enter().pause("park with a timeout", spot);
     }
 }

@@ -33,10 +33,10 @@ unsafe impl Sync for Scope<'_, '_> {}
 impl std::panic::RefUnwindSafe for Scope<'_, '_> {}
 
 /// Runs `f` with a scope, and waits for all threads that were spawned in it. As in `std`, those that
-/// nobody joins may still drop thread-local values behind it.
+/// are not joined may still drop thread-local values behind it.
 ///
 /// # Panics
-/// If a thread panicked that nobody joined.
+/// If a thread panicked that was not joined.
 #[track_caller]
 pub fn scope<'env, F, T>(f: F) -> T
 where
@@ -60,7 +60,7 @@ impl Scope<'_, '_> {
     /// Waits for all threads. Only what this thread joined itself it knows to have ended: whether
     /// others have is nothing that it may look at without a step.
     ///
-    /// Threads may spawn others while we wait, in any order. Whoever is spawned has a larger number
+    /// Threads may spawn others while we wait, in any order. A thread that is spawned has a larger number
     /// than who spawned it, so that the one with the least number does not depend on that order.
     fn join_all(&self, spot: Spot) {
         let me = Engine::enter().me();

@@ -97,7 +97,7 @@ mod tests {
     use super::super::Times;
     use super::*;
 
-    /// A search that began so many seconds ago and goes on.
+    /// A search that began so many seconds ago and continues.
     fn told(seconds: u64, interval: Duration) -> Told {
         let start = Instant::now().checked_sub(Duration::from_secs(seconds));
         let times = Times { all: None, between: Duration::MAX };

@@ -75,7 +75,7 @@ impl<T: ?Sized> Arc<T> {
         Arc::of(cast(self.into_std()), spot, made)
     }
 
-    /// As [`Arc::recast`], unless `cast` gives it back.
+    /// As [`Arc::recast`], unless `cast` returns it.
     pub(super) fn try_recast<U: ?Sized>(
         self,
         cast: impl FnOnce(Std<T>) -> Result<Std<U>, Std<T>>,

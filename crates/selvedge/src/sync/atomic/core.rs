@@ -101,7 +101,7 @@ impl<T: Value> Core<T> {
         });
     }
 
-    /// Reads, changes and writes in one step; gives the value before.
+    /// Reads, changes and writes in one step; returns the previous value.
     #[inline]
     #[track_caller]
     pub(super) fn modify(
@@ -224,7 +224,7 @@ impl<T: Value> Core<T> {
 
     fn own(&self, verb: &'static str, spot: Spot) {
         let Some(engine) = Engine::try_enter() else { return };
-        // Whoever drops the last reference is alone: that is no reason to count them.
+        // The thread that drops the last reference is alone: that is no reason to count them.
         if is_dropping(engine.rt()) {
             return;
         }

@@ -32,56 +32,56 @@ macro_rules! atomic_integer {
                 Self { core: Core::new(value, stringify!($name)) }
             }
 
-            /// Sets it to itself plus `value`, wrapping round; gives the value before.
+            /// Sets it to itself plus `value`, wrapping round; returns the previous value.
             #[inline]
             #[track_caller]
             pub fn fetch_add(&self, value: $type, order: Ordering) -> $type {
                 self.core.modify("fetch_add", order, |old| old.wrapping_add(value))
             }
 
-            /// Sets it to itself minus `value`, wrapping round; gives the value before.
+            /// Sets it to itself minus `value`, wrapping round; returns the previous value.
             #[inline]
             #[track_caller]
             pub fn fetch_sub(&self, value: $type, order: Ordering) -> $type {
                 self.core.modify("fetch_sub", order, |old| old.wrapping_sub(value))
             }
 
-            /// Sets it to `self & value`; gives the value before.
+            /// Sets it to `self & value`; returns the previous value.
             #[inline]
             #[track_caller]
             pub fn fetch_and(&self, value: $type, order: Ordering) -> $type {
                 self.core.modify("fetch_and", order, |old| old & value)
             }
 
-            /// Sets it to `!(self & value)`; gives the value before.
+            /// Sets it to `!(self & value)`; returns the previous value.
             #[inline]
             #[track_caller]
             pub fn fetch_nand(&self, value: $type, order: Ordering) -> $type {
                 self.core.modify("fetch_nand", order, |old| !(old & value))
             }
 
-            /// Sets it to `self | value`; gives the value before.
+            /// Sets it to `self | value`; returns the previous value.
             #[inline]
             #[track_caller]
             pub fn fetch_or(&self, value: $type, order: Ordering) -> $type {
                 self.core.modify("fetch_or", order, |old| old | value)
             }
 
-            /// Sets it to `self ^ value`; gives the value before.
+            /// Sets it to `self ^ value`; returns the previous value.
             #[inline]
             #[track_caller]
             pub fn fetch_xor(&self, value: $type, order: Ordering) -> $type {
                 self.core.modify("fetch_xor", order, |old| old ^ value)
             }
 
-            /// Sets it to the larger of itself and `value`; gives the value before.
+            /// Sets it to the larger of itself and `value`; returns the previous value.
             #[inline]
             #[track_caller]
             pub fn fetch_max(&self, value: $type, order: Ordering) -> $type {
                 self.core.modify("fetch_max", order, |old| old.max(value))
             }
 
-            /// Sets it to the smaller of itself and `value`; gives the value before.
+            /// Sets it to the smaller of itself and `value`; returns the previous value.
             #[inline]
             #[track_caller]
             pub fn fetch_min(&self, value: $type, order: Ordering) -> $type {

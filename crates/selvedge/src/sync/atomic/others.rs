@@ -24,14 +24,14 @@ macro_rules! atomic_common {
                 self.core.store(value, order);
             }
 
-            /// Writes the value; gives the one before.
+            /// Writes the value; returns the previous one.
             #[inline]
             #[track_caller]
             pub fn swap(&self, value: $type, order: Ordering) -> $type {
                 self.core.modify("swap", order, |_| value)
             }
 
-            /// Writes `new` if the value is `current`; gives the value before.
+            /// Writes `new` if the value is `current`; returns the previous value.
             #[inline]
             #[track_caller]
             pub fn compare_and_swap(&self, current: $type, new: $type, order: Ordering) -> $type {
@@ -78,7 +78,7 @@ macro_rules! atomic_common {
             /// Replaces the value by what `f` makes of it, trying again if it changes meanwhile.
             ///
             /// # Errors
-            /// The value, if `f` gives nothing.
+            /// The value, if `f` returns `None`.
             #[track_caller]
             pub fn fetch_update(
                 &self,
@@ -92,7 +92,7 @@ macro_rules! atomic_common {
             /// As [`Self::fetch_update`].
             ///
             /// # Errors
-            /// The value, if `f` gives nothing.
+            /// The value, if `f` returns `None`.
             #[track_caller]
             pub fn try_update(
                 &self,
@@ -104,7 +104,7 @@ macro_rules! atomic_common {
             }
 
             /// Replaces the value by what `f` makes of it, trying again if it changes meanwhile;
-            /// gives the value before.
+            /// returns the previous value.
             #[track_caller]
             pub fn update(
                 &self,
@@ -179,31 +179,31 @@ impl AtomicBool {
         Self { core: Core::new(value, "AtomicBool") }
     }
 
-    /// Sets it to `self && value`; gives the value before.
+    /// Sets it to `self && value`; returns the previous value.
     #[track_caller]
     pub fn fetch_and(&self, value: bool, order: Ordering) -> bool {
         self.core.modify("fetch_and", order, |old| old & value)
     }
 
-    /// Sets it to `!(self && value)`; gives the value before.
+    /// Sets it to `!(self && value)`; returns the previous value.
     #[track_caller]
     pub fn fetch_nand(&self, value: bool, order: Ordering) -> bool {
         self.core.modify("fetch_nand", order, |old| !(old & value))
     }
 
-    /// Sets it to `self || value`; gives the value before.
+    /// Sets it to `self || value`; returns the previous value.
     #[track_caller]
     pub fn fetch_or(&self, value: bool, order: Ordering) -> bool {
         self.core.modify("fetch_or", order, |old| old | value)
     }
 
-    /// Sets it to `self ^ value`; gives the value before.
+    /// Sets it to `self ^ value`; returns the previous value.
     #[track_caller]
     pub fn fetch_xor(&self, value: bool, order: Ordering) -> bool {
         self.core.modify("fetch_xor", order, |old| old ^ value)
     }
 
-    /// Sets it to `!self`; gives the value before.
+    /// Sets it to `!self`; returns the previous value.
     #[track_caller]
     pub fn fetch_not(&self, order: Ordering) -> bool {
         self.core.modify("fetch_not", order, |old| !old)
@@ -260,43 +260,43 @@ impl<T> AtomicPtr<T> {
         Self { core: Core::new(value, "AtomicPtr") }
     }
 
-    /// Moves it `count` values on, wrapping round; gives the value before.
+    /// Moves it `count` values on, wrapping round; returns the previous value.
     #[track_caller]
     pub fn fetch_ptr_add(&self, count: usize, order: Ordering) -> *mut T {
         self.core.modify("fetch_ptr_add", order, |old| old.wrapping_add(count))
     }
 
-    /// Moves it `count` values back, wrapping round; gives the value before.
+    /// Moves it `count` values back, wrapping round; returns the previous value.
     #[track_caller]
     pub fn fetch_ptr_sub(&self, count: usize, order: Ordering) -> *mut T {
         self.core.modify("fetch_ptr_sub", order, |old| old.wrapping_sub(count))
     }
 
-    /// Moves it `count` bytes on, wrapping round; gives the value before.
+    /// Moves it `count` bytes on, wrapping round; returns the previous value.
     #[track_caller]
     pub fn fetch_byte_add(&self, count: usize, order: Ordering) -> *mut T {
         self.core.modify("fetch_byte_add", order, |old| old.wrapping_byte_add(count))
     }
 
-    /// Moves it `count` bytes back, wrapping round; gives the value before.
+    /// Moves it `count` bytes back, wrapping round; returns the previous value.
     #[track_caller]
     pub fn fetch_byte_sub(&self, count: usize, order: Ordering) -> *mut T {
         self.core.modify("fetch_byte_sub", order, |old| old.wrapping_byte_sub(count))
     }
 
-    /// Sets its address to `self | value`, for tags in low bits; gives the value before.
+    /// Sets its address to `self | value`, for tags in low bits; returns the previous value.
     #[track_caller]
     pub fn fetch_or(&self, value: usize, order: Ordering) -> *mut T {
         self.core.modify("fetch_or", order, |old| old.map_addr(|old| old | value))
     }
 
-    /// Sets its address to `self & value`, for tags in low bits; gives the value before.
+    /// Sets its address to `self & value`, for tags in low bits; returns the previous value.
     #[track_caller]
     pub fn fetch_and(&self, value: usize, order: Ordering) -> *mut T {
         self.core.modify("fetch_and", order, |old| old.map_addr(|old| old & value))
     }
 
-    /// Sets its address to `self ^ value`, for tags in low bits; gives the value before.
+    /// Sets its address to `self ^ value`, for tags in low bits; returns the previous value.
     #[track_caller]
     pub fn fetch_xor(&self, value: usize, order: Ordering) -> *mut T {
         self.core.modify("fetch_xor", order, |old| old.map_addr(|old| old ^ value))

@@ -1,4 +1,4 @@
-//! A channel with a bound. Whoever sends or takes a message touches the whole channel: with a bound,
+//! A channel with a bound. Sending or receiving a message accesses the whole channel: with a bound,
 //! each decides whether others can.
 
 use std::cell::{Cell, RefCell};
@@ -103,7 +103,7 @@ impl<T> Bounded<T> {
         Err(if gone { TrySendError::Disconnected(message) } else { TrySendError::Full(message) })
     }
 
-    /// Puts a message in; gives its number.
+    /// Puts a message in; returns its number.
     fn put(&self, engine: &Engine, channel: ObjectId, verb: &str, message: T) -> u64 {
         self.queue.borrow_mut().push_back(message);
         engine.observed(channel, Observed::Changed(Mode::Read));
@@ -116,7 +116,7 @@ impl<T> Bounded<T> {
         engine.note(|rt| format!("{verb} {}: {why}", rt.object_name(channel)));
     }
 
-    /// One more: whoever makes it has one, so nobody can tell the difference.
+    /// One more: its creator has one, so the difference is not visible.
     pub(super) fn add_sender(&self) {
         self.senders.set(self.senders.get() + 1);
     }

@@ -201,7 +201,7 @@ impl<T> Receiver<T> {
         let spot = Location::caller();
         match self.receive_timed(spot) {
             Err(RecvTimeoutError::Timeout) => {
-                // Whoever waits in a loop, and whose time is up each time, need not go round for nothing.
+                // A thread that waits in a loop, and whose time is up each time, need not go round for nothing.
                 Engine::enter().pause("recv_timeout", spot);
                 Err(RecvTimeoutError::Timeout)
             }

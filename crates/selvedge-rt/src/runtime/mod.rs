@@ -3,6 +3,12 @@
 //! [`Shared`] is one for all systems of a check, [`Runtime`] belongs to a system, and [`Execution`] and [`Thread`]
 //! to an execution: the next one begins with new values of these, so that nothing can be left in them.
 
+mod ahead;
+mod call;
+mod lock_order;
+mod looks;
+mod whims;
+
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::ops::Deref;
@@ -10,19 +16,23 @@ use std::rc::Rc;
 
 use selvedge_core::{Fault, ObjectId, Step, ThreadId, Violation, ViolationKind};
 
-use crate::ahead::Ahead;
-use crate::aside::Call;
 use crate::caps::Caps;
 use crate::fiber::{Crash, Fiber, Stacks, Yielder};
+use crate::fresh::Fresh;
 use crate::leaks::Leaks;
-use crate::lock_order::LockOrder;
 use crate::log::Logged;
 use crate::names::Names;
 use crate::operation::{Operation, Running, Subject};
 use crate::spin::{Key, Loops, Spins};
-use crate::unhinted::Looks;
-use crate::whim::{Spurious, Trial, Whims};
 use crate::world::World;
+
+use ahead::Ahead;
+pub(crate) use call::{Call, StandsAside};
+use lock_order::LockOrder;
+use looks::Looks;
+pub use whims::Spurious;
+pub(crate) use whims::Trial;
+use whims::Whims;
 
 /// What a check is asked for.
 pub struct Settings {
@@ -203,8 +213,8 @@ pub struct Thread<W: World> {
     pub(crate) looks: Looks<W>,
     /// What it wants, if it runs aside; see `aside.rs`.
     pub(crate) call: Option<Call<W>>,
-    /// Whether it stands there since.
-    pub(crate) stands_aside: bool,
+    /// Where it stands since then.
+    pub(crate) stands_aside: Option<StandsAside>,
     /// Where its stack ended then, or further up.
     pub(crate) stack_end: usize,
     /// Its last step, as an index of the log.
@@ -241,7 +251,7 @@ impl<W: World> Thread<W> {
             name: None,
             looks: Looks::default(),
             call: None,
-            stands_aside: false,
+            stands_aside: None,
             stack_end: 0,
             last_step: None,
             operations: 0,
@@ -288,23 +298,37 @@ pub struct Execution<W: World> {
 }
 
 impl<W: World> Execution<W> {
-    fn new(epoch: u64, way: Way, caps: Caps) -> Self {
+    /// The first one, which takes no step.
+    fn none(caps: Caps) -> Self {
+        let (spins, leaks) = (Spins::new(caps), Leaks::default());
+        Self::new(0, Way::Announce, (spins, leaks, W::Execution::default()))
+    }
+
+    /// The next one. Of this one only memory is used again.
+    fn next(&mut self, epoch: u64, way: Way, caps: Caps) -> Self {
+        let spins = Spins::fresh(std::mem::replace(&mut self.spins, Spins::new(caps)));
+        let leaks = Leaks::fresh(std::mem::take(&mut self.leaks));
+        let own = W::Execution::fresh(std::mem::take(&mut self.own));
+        Self::new(epoch, way, (spins, leaks, own))
+    }
+
+    fn new(epoch: u64, way: Way, (spins, leaks, own): (Spins<W>, Leaks<W>, W::Execution)) -> Self {
         Self {
             epoch,
             current: 0,
             way,
             choice: 0,
-            spins: Spins::new(caps),
+            spins,
             trial: None,
             taken: Vec::new(),
             has_whims: false,
             last: None,
             created: 0,
             is_broken: false,
-            leaks: Leaks::default(),
+            leaks,
             least_stack: 0,
             drained: 0,
-            own: W::Execution::default(),
+            own,
         }
     }
 }
@@ -340,7 +364,7 @@ const EMPTY: &[Step] = &[];
 impl<W: World> Runtime<W> {
     pub(crate) fn new(shared: Rc<Shared<W>>, tracing: bool) -> Box<Self> {
         let stacks = Stacks::new(shared.settings.stack_size);
-        let now = Execution::new(0, Way::Announce, shared.settings.caps);
+        let now = Execution::none(shared.settings.caps);
         let mut new = Box::new(Self {
             shared,
             known: Vec::new(),
@@ -360,7 +384,7 @@ impl<W: World> Runtime<W> {
 
     /// Another execution begins.
     pub(crate) fn begin(&mut self, epoch: u64, way: Way) {
-        self.now = Execution::new(epoch, way, self.shared.settings.caps);
+        self.now = self.now.next(epoch, way, self.shared.settings.caps);
         self.names.start(epoch);
         let checked_at = self.shared.checked_at();
         for (thread, known) in self.threads.iter_mut().zip(&mut self.known) {

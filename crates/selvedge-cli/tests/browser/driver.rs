@@ -1,0 +1,187 @@
+//! A real browser, driven as the WebDriver standard says: HTTP with JSON, over a plain connection.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde_json::{Value, json};
+
+/// Keys without a character, as the standard numbers them.
+pub(crate) mod key {
+    pub(crate) const END: char = '\u{e010}';
+    pub(crate) const HOME: char = '\u{e011}';
+    pub(crate) const LEFT: char = '\u{e012}';
+    pub(crate) const RIGHT: char = '\u{e014}';
+    pub(crate) const DOWN: char = '\u{e015}';
+    pub(crate) const ESCAPE: char = '\u{e00c}';
+    pub(crate) const ENTER: char = '\u{e007}';
+}
+
+/// One browser at a time: each needs much memory.
+static ONE: Mutex<()> = Mutex::new(());
+
+/// A browser with one window.
+pub(crate) struct Browser {
+    driver: Child,
+    port: u16,
+    session: String,
+    /// Kept open: the driver writes to it.
+    _out: BufReader<ChildStdout>,
+    _alone: MutexGuard<'static, ()>,
+}
+
+impl Browser {
+    /// Starts a browser, if there is one. If `SELVEDGE_NEED_BROWSER` is set, there must be.
+    pub(crate) fn start() -> Option<Self> {
+        let alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut driver = match Command::new("chromedriver")
+            .arg("--port=0")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+        {
+            Ok(driver) => driver,
+            Err(error) => {
+                let needed = std::env::var_os("SELVEDGE_NEED_BROWSER").is_some();
+                assert!(
+                    !needed,
+                    "SELVEDGE_NEED_BROWSER is set, and chromedriver does not run: {error}"
+                );
+                skipped(&error.to_string());
+                return None;
+            }
+        };
+        let mut out = BufReader::new(driver.stdout.take().expect("there is a pipe"));
+        let port = out
+            .by_ref()
+            .lines()
+            .map_while(Result::ok)
+            .find_map(|line| {
+                line.split_once("successfully on port ")?.1.trim_end_matches('.').parse().ok()
+            })
+            .expect("chromedriver says on which port it listens");
+        let mut browser = Self { driver, port, session: String::new(), _out: out, _alone: alone };
+        // Chromium does not run in its sandbox as root, as which CI runs.
+        let arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"];
+        let capabilities = json!({ "capabilities": { "alwaysMatch": {
+            "goog:chromeOptions": { "args": arguments },
+            "goog:loggingPrefs": { "browser": "ALL" },
+        } } });
+        let answer = browser.call("POST", "/session", &capabilities);
+        let id = answer["sessionId"].as_str().expect("a session has a name");
+        browser.session = format!("/session/{id}");
+        browser.resize(1280, 800);
+        Some(browser)
+    }
+
+    pub(crate) fn resize(&self, width: u32, height: u32) {
+        self.post("/window/rect", &json!({ "width": width, "height": height }));
+    }
+
+    /// Opens a page, at a step if `hash` names one.
+    pub(crate) fn open(&self, page: &Path, hash: &str) {
+        // A page that differs in its hash alone would not be loaded again.
+        self.post("/url", &json!({ "url": "about:blank" }));
+        self.post("/url", &json!({ "url": format!("file://{}{hash}", page.display()) }));
+    }
+
+    /// Presses keys, one after the other.
+    pub(crate) fn press(&self, keys: impl IntoIterator<Item = char>) {
+        let action = |key: char| {
+            let key = key.to_string();
+            [json!({ "type": "keyDown", "value": key }), json!({ "type": "keyUp", "value": key })]
+        };
+        let actions: Vec<Value> = keys.into_iter().flat_map(action).collect();
+        let keyboard = json!({ "type": "key", "id": "keyboard", "actions": actions });
+        self.post("/actions", &json!({ "actions": [keyboard] }));
+    }
+
+    /// Clicks on what a selector finds first.
+    pub(crate) fn click(&self, selector: &str) {
+        let wanted = json!({ "using": "css selector", "value": selector });
+        let found = self.post("/element", &wanted);
+        let id = found.as_object().and_then(|found| found.values().next()).and_then(Value::as_str);
+        let id = id.unwrap_or_else(|| panic!("no `{selector}` in the page: {found}"));
+        self.post(&format!("/element/{id}/click"), &json!({}));
+    }
+
+    /// Returns what an expression of the page's language evaluates to.
+    pub(crate) fn ask(&self, expression: &str) -> Value {
+        let script = format!("return ({expression})");
+        self.post("/execute/sync", &json!({ "script": script, "args": [] }))
+    }
+
+    /// Returns the texts of everything that a selector finds.
+    pub(crate) fn texts(&self, selector: &str) -> Vec<String> {
+        let all = self.ask(&format!(
+            "[...document.querySelectorAll({})].map(one => one.textContent)",
+            json!(selector)
+        ));
+        serde_json::from_value(all).expect("a list of texts")
+    }
+
+    /// Returns the messages in the browser's log since the last call: errors, and what its policies refused.
+    pub(crate) fn log(&self) -> Vec<String> {
+        let log = self.post("/se/log", &json!({ "type": "browser" }));
+        let entries = log.as_array().expect("the log is a list");
+        entries.iter().map(|entry| entry["message"].to_string()).collect()
+    }
+
+    fn post(&self, path: &str, body: &Value) -> Value {
+        self.call("POST", &format!("{}{path}", self.session), body)
+    }
+
+    fn call(&self, method: &str, path: &str, body: &Value) -> Value {
+        let answer = self.try_call(method, path, body).expect("the driver answers");
+        let value = &answer["value"];
+        assert!(value["error"].is_null(), "{method} {path} {body}: {value:#}");
+        value.clone()
+    }
+
+    fn try_call(&self, method: &str, path: &str, body: &Value) -> std::io::Result<Value> {
+        let body = body.to_string();
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
+        write!(
+            stream,
+            "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len(),
+        )?;
+        let mut reader = BufReader::new(stream);
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            reader.read_line(&mut line)?;
+            match line.trim_end().split_once(':') {
+                Some((name, value)) if name.eq_ignore_ascii_case("content-length") => {
+                    length = value.trim().parse().expect("a length is a number");
+                }
+                _ if line.trim_end().is_empty() => break,
+                _ => {}
+            }
+        }
+        let mut answer = vec![0; length];
+        reader.read_exact(&mut answer)?;
+        Ok(serde_json::from_slice(&answer)?)
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        // Ends the browser; without this it would outlive the driver.
+        if !self.session.is_empty() {
+            let _ = self.try_call("DELETE", &self.session, &json!({}));
+        }
+        let _ = self.driver.kill();
+        let _ = self.driver.wait();
+    }
+}
+
+/// Says that a test was not run. Not with `eprintln!`, which the test harness keeps to itself.
+fn skipped(why: &str) {
+    let text = "skipped: chromedriver does not run; install chromium and chromium-driver";
+    let _ = writeln!(std::io::stderr(), "{text} ({why})");
+}

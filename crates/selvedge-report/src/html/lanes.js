@@ -1,0 +1,227 @@
+// The execution: a lane per thread, a row per step.
+
+const ROW = 26, TOP = 8, CHARACTER = 7.55, FEWEST = 150;
+/// Above so many lanes all edges together are a tangle: only those of the current step are shown.
+const MOST_LANES = 6;
+/// How wide the numbers of steps are, with the room before them; then the marks of alternatives, then the lanes.
+let numbers = 34;
+let rows, lanes, laneX, laneWidth, edges, edgesOf, clocks, nth, layers;
+let current = -1, only = false;
+const drawn = new Map(), lines = new Map();
+const y = index => TOP + index * ROW + ROW / 2;
+
+function show(index) {
+  run = runs[index];
+  // Those that could go on, or that failed in a step above, do not wait.
+  const stuck = run.waiting.filter(({ status }) => ["blocked", "parked", "assumed"].includes(status));
+  rows = run.trace.concat(stuck.map(waiting => ({
+    ...waiting, waits: true, after: [], accesses: [], others: [],
+    text: waiting.status === "assumed" || waiting.text.includes("waits") ? waiting.text : `waits: ${waiting.text}`,
+  })));
+  const names = new Map(rows.map(row => [row.thread, row.name]));
+  lanes = [...names].sort((a, b) => a[0] - b[0]).map(([thread, name]) => ({ thread, name }));
+  const laneOf = new Map(lanes.map((lane, index) => [lane.thread, index]));
+  for (const row of rows) row.lane = laneOf.get(row.thread);
+  parted();
+  causes();
+  links();
+  layOut();
+  source();
+  header();
+}
+
+/// The two accesses of a data race came in this order by chance: that orders nothing.
+function parted() {
+  if (!run.race) return;
+  const [first, second] = run.race, step = run.trace[second - 1];
+  step.after = step.after.filter(edge => edge.step !== first);
+}
+
+/// Vector clocks: row i is in the past of row j if clocks[j] of its lane is larger than nth[i].
+function causes() {
+  const count = lanes.map(() => 0), last = lanes.map(() => -1);
+  nth = []; clocks = [];
+  run.trace.forEach((step, index) => {
+    const clock = last[step.lane] < 0 ? new Uint32Array(lanes.length) : clocks[last[step.lane]].slice();
+    for (const edge of step.after) clocks[edge.step - 1].forEach((value, lane) => { if (value > clock[lane]) clock[lane] = value; });
+    nth.push(count[step.lane]++);
+    clock[step.lane] = count[step.lane];
+    clocks.push(clock);
+    last[step.lane] = index;
+  });
+}
+
+const isPast = (index, of) => clocks[of][rows[index].lane] > nth[index];
+
+/// All edges by the rows at their ends.
+function links() {
+  edges = []; edgesOf = rows.map(() => []);
+  const add = edge => { edges.push(edge); edgesOf[edge.from].push(edge); edgesOf[edge.to].push(edge); };
+  run.trace.forEach((step, to) => {
+    const whys = new Map();
+    for (const edge of step.after) whys.set(edge.step, [...(whys.get(edge.step) || []), `${edge.why} (${edge.object})`]);
+    for (const [from, why] of whys) add({ kind: "order", from: from - 1, to, title: `step ${to + 1}, after step ${from}: ${why.join(", ")}` });
+  });
+  rows.forEach((row, to) => {
+    if (row.waits && row.holder) {
+      const holder = rows[row.holder - 1];
+      add({ kind: "waits", from: row.holder - 1, to, title: `${row.name} waits for ${row.object}, which ${holder.name} took in step ${row.holder}` });
+    }
+  });
+  if (run.race) add({ kind: "race", from: run.race[0] - 1, to: run.race[1] - 1, title: "a data race: nothing orders these two accesses" });
+}
+
+/// Lanes are as wide as their texts; if they do not fit, they share the room.
+function layOut() {
+  numbers = Math.max(34, 14 + 7 * String(run.trace.length).length);
+  const left = numbers + 30;
+  const longest = lanes.map(lane => lane.name.length);
+  for (const row of rows) longest[row.lane] = Math.max(longest[row.lane], label(row).length);
+  const natural = longest.map(length => Math.max(110, 28 + CHARACTER * length));
+  const room = Math.max(0, $("lanes").clientWidth - left - 14 * lanes.length);
+  let most = Infinity;
+  if (natural.reduce((sum, width) => sum + width, 0) > room) {
+    let left = room;
+    natural.slice().sort((a, b) => a - b).every((width, index) => {
+      const share = left / (lanes.length - index);
+      if (width > share) { most = Math.max(share, FEWEST); return false; }
+      left -= width;
+      return true;
+    });
+  }
+  laneWidth = natural.map(width => Math.min(width, most));
+  laneX = [];
+  let x = left;
+  for (const width of laneWidth) { laneX.push(x + 8); x += width + 14; }
+
+  const names = el("div", { class: "names", style: `min-width: ${x}px` });
+  lanes.forEach((lane, index) => names.append(el("span", {
+    title: lane.name, style: `left: ${laneX[index] - 4}px; max-width: ${laneWidth[index]}px; color: ${colour(lane.thread)}`,
+  }, lane.name)));
+  const height = TOP + rows.length * ROW + 12;
+  const picture = svg("svg", { width: "100%", height, style: `min-width: ${x}px`, role: "presentation" });
+  picture.append(arrowheads());
+  layers = ["hits", "lanes", "edges", "texts"].map(name => svg("g", { class: name }));
+  lanes.forEach((lane, index) => layers[1].append(svg("line", { class: "lane", x1: laneX[index], x2: laneX[index], y1: 0, y2: height - 8 })));
+  for (let first = 0; first < run.trace.length;) {
+    let last = first;
+    while (last + 1 < run.trace.length && rows[last + 1].thread === rows[first].thread) last++;
+    const at = laneX[rows[first].lane];
+    layers[1].append(svg("line", { class: "stretch", stroke: colour(rows[first].thread), x1: at, x2: at, y1: y(first) - 8, y2: y(last) + 8 }));
+    first = last + 1;
+  }
+  picture.append(...layers);
+  drawn.clear(); lines.clear();
+  $("lanes").replaceChildren(names, picture);
+}
+
+function arrowheads() {
+  const defs = svg("defs", {});
+  for (const [name, fill] of [["order", "dim"], ["on", "edge"], ["waits", "bad"]]) {
+    const marker = svg("marker", { id: `head-${name}`, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 6, markerHeight: 6, orient: "auto" });
+    marker.append(svg("path", { d: "M0 0L8 4L0 8z", fill: `var(--${fill})` }));
+    defs.append(marker);
+  }
+  return defs;
+}
+
+const label = row => (row.stopped ? "✗ " : "") + row.text;
+
+function fit(text, width) {
+  const room = Math.floor((width - 26) / CHARACTER);
+  return text.length <= room ? text : text.slice(0, Math.max(1, room - 1)) + "…";
+}
+
+function drawRow(index) {
+  const row = rows[index], x = laneX[row.lane];
+  const isWrong = row.waits || row.stopped || (run.race && run.race.includes(index + 1));
+  const hit = svg("rect", { class: "hit", x: 0, y: y(index) - ROW / 2, width: "100%", height: ROW });
+  const group = svg("g", { class: `row${isWrong ? " wrong" : ""}`, id: `row-${index}`, role: "option" });
+  group.append(
+    svg("title", {}, `${row.name}: ${row.text}${row.stopped ? "\n✗ " + row.stopped : ""}${row.place ? `\n${row.place.file}:${row.place.line}` : ""}`),
+    svg("text", { class: "number", x: 8, y: y(index) + 4 }, row.waits ? "end" : index + 1),
+    svg("circle", { class: "dot", cx: x, cy: y(index), r: row.waits ? 4 : 5, fill: isWrong ? "var(--bad)" : colour(row.thread) }),
+    svg("text", { class: "text", x: x + 12, y: y(index) + 4 }, fit(label(row), laneWidth[row.lane])));
+  const others = row.others.length + (row.choices > 1 ? row.choices - 1 : 0);
+  if (others) {
+    const mark = svg("text", { class: "others", x: numbers + 6, y: y(index) + 3 }, `+${others}`);
+    mark.append(svg("title", {}, ["could have run instead:", ...alternatives(row).map(({ name, text }) => `${name}: ${text}`)].join("\n")));
+    group.append(mark);
+  }
+  hit.onclick = group.onclick = () => go(index);
+  group.onmouseenter = () => hit.classList.add("over");
+  group.onmouseleave = () => hit.classList.remove("over");
+  layers[0].append(hit);
+  layers[3].append(group);
+  return { hit, group };
+}
+
+function alternatives(row) {
+  const own = row.choices > 1 ? [{ name: row.name, text: `another of its ${row.choices} alternatives` }] : [];
+  return row.others.concat(own);
+}
+
+function drawEdge(edge) {
+  const isBackwards = edge.kind === "waits";
+  const [start, end] = isBackwards ? [edge.to, edge.from] : [edge.from, edge.to];
+  // From below a dot to above another, or back: beside the dots are the texts.
+  const x1 = laneX[rows[start].lane], x2 = laneX[rows[end].lane], down = isBackwards ? -1 : 1;
+  const y1 = y(start) + down * 6, y2 = y(end) - down * 7, bend = down * Math.max(8, Math.min(60, Math.abs(y2 - y1) / 2));
+  const d = `M${x1} ${y1} C${x1} ${y1 + bend},${x2} ${y2 - bend},${x2} ${y2}`;
+  const group = svg("g", {});
+  const path = svg("path", { class: `edge ${edge.kind}`, d });
+  path.append(svg("title", {}, edge.title));
+  group.append(path);
+  if (edge.kind === "race") group.append(svg("path", { class: "edge race-gap", d }));
+  layers[2].append(group);
+  return { group, path };
+}
+
+/// Only what is in view is in the document.
+function draw(all) {
+  if (!run) return;
+  const box = $("lanes");
+  const first = all ? 0 : Math.max(0, Math.floor((box.scrollTop - TOP) / ROW) - 10);
+  const end = all ? rows.length : Math.min(rows.length, first + Math.ceil(box.clientHeight / ROW) + 20);
+  const wanted = new Set(), reference = only && current < run.trace.length ? current : -1;
+  const isFaded = index => reference >= 0 && !(index < run.trace.length && isPast(index, reference));
+  for (const [index, row] of drawn) {
+    if (index < first || index >= end) { row.hit.remove(); row.group.remove(); drawn.delete(index); }
+  }
+  for (let index = first; index < end; index++) {
+    if (!drawn.has(index)) drawn.set(index, drawRow(index));
+    const { hit, group } = drawn.get(index), isCurrent = index === current;
+    hit.classList.toggle("current", isCurrent);
+    group.classList.toggle("current", isCurrent);
+    group.classList.toggle("faded", isFaded(index));
+    group.setAttribute("aria-selected", isCurrent);
+    for (const edge of edgesOf[index]) if (lanes.length <= MOST_LANES || edge.kind !== "order") wanted.add(edge);
+  }
+  for (const edge of edgesOf[current] || []) wanted.add(edge);
+  for (const [edge, line] of lines) if (!wanted.has(edge)) { line.group.remove(); lines.delete(edge); }
+  for (const edge of wanted) {
+    if (!lines.has(edge)) lines.set(edge, drawEdge(edge));
+    const { path, group } = lines.get(edge), isOn = edge.from === current || edge.to === current;
+    path.classList.toggle("on", isOn && edge.kind !== "race");
+    path.classList.toggle("faded", edge.kind === "order" && isFaded(edge.to));
+    if (edge.kind !== "race") path.setAttribute("marker-end", `url(#head-${edge.kind === "order" && isOn ? "on" : edge.kind})`);
+    if (isOn) layers[2].append(group);
+  }
+}
+
+function go(index) {
+  if (!run || !rows.length) return;
+  current = Math.max(0, Math.min(rows.length - 1, index));
+  const box = $("lanes"), top = y(current);
+  if (top - 2 * ROW < box.scrollTop) box.scrollTop = top - 2 * ROW - 30;
+  else if (top + 2 * ROW + 30 > box.scrollTop + box.clientHeight) box.scrollTop = top + 2 * ROW + 30 - box.clientHeight;
+  const lane = rows[current].lane, start = laneX[lane] - numbers - 40, end = laneX[lane] + laneWidth[lane] + 14;
+  if (start < box.scrollLeft) box.scrollLeft = start;
+  else if (end > box.scrollLeft + box.clientWidth) box.scrollLeft = end - box.clientWidth;
+  draw();
+  box.setAttribute("aria-activedescendant", `row-${current}`);
+  markSource();
+  details();
+  const number = runs.indexOf(run);
+  history.replaceState(null, "", `#${number ? `${number + 1}.` : ""}${current + 1}`);
+}

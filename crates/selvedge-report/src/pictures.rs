@@ -1,0 +1,80 @@
+//! An execution as a picture for documents: a drawing with lanes, a graph, a sequence diagram.
+//!
+//! Everything from a program is text in all of them, whatever characters it has.
+
+mod dot;
+mod mermaid;
+mod svg;
+
+pub use dot::dot;
+pub use mermaid::mermaid;
+pub use svg::svg;
+
+use selvedge_core::{Status, ThreadId};
+
+use crate::view::{EdgeView, StepView, TraceView, WaitingView};
+
+/// A thread that takes part in an execution.
+struct Lane<'a> {
+    thread: ThreadId,
+    name: &'a str,
+}
+
+/// Returns the threads that took a step or wait, in the order of their numbers.
+fn lanes(trace: &TraceView) -> Vec<Lane<'_>> {
+    let steps = trace.steps.iter().map(|step| (step.thread, &step.name));
+    let waiting = stuck(trace).map(|waiting| (waiting.thread, &waiting.name));
+    let mut lanes: Vec<Lane<'_>> =
+        steps.chain(waiting).map(|(thread, name)| Lane { thread, name }).collect();
+    lanes.sort_by_key(|lane| lane.thread);
+    lanes.dedup_by_key(|lane| lane.thread);
+    lanes
+}
+
+/// Returns whether something is wrong in the step with this number.
+fn is_wrong(trace: &TraceView, number: usize, step: &StepView) -> bool {
+    let races = trace.violations.iter().filter_map(|violation| violation.race);
+    step.stopped.is_some() || races.flatten().any(|of_race| of_race == number)
+}
+
+/// Returns the edges to the step with this number, one from each earlier step, with their reasons: `reads what it wrote (x)`. The two
+/// accesses of a data race came in their order by chance: that is none.
+fn edges(trace: &TraceView, number: usize) -> Vec<(usize, String)> {
+    let races: Vec<[usize; 2]> = trace.violations.iter().filter_map(|found| found.race).collect();
+    let mut all: Vec<(usize, String)> = Vec::new();
+    for EdgeView { step: earlier, object, why } in &trace.steps[number - 1].after {
+        if races.contains(&[*earlier, number]) {
+            continue;
+        }
+        let reason = format!("{why} ({object})");
+        match all.last_mut() {
+            Some((last, reasons)) if last == earlier => {
+                reasons.push_str(", ");
+                reasons.push_str(&reason);
+            }
+            _ => all.push((*earlier, reason)),
+        }
+    }
+    all
+}
+
+/// Returns the threads that wait at the end. Those that could go on, or that failed in a step, do not.
+fn stuck(trace: &TraceView) -> impl Iterator<Item = &WaitingView> {
+    trace.waiting.iter().filter(|waiting| {
+        matches!(waiting.status, Status::Blocked | Status::Parked | Status::Assumed)
+    })
+}
+
+/// Returns what a step did, and why its thread stopped there if it did.
+fn text_of(step: &StepView) -> String {
+    match &step.stopped {
+        Some(why) => format!("{} ✗ {why}", step.text),
+        None => step.text.clone(),
+    }
+}
+
+/// Returns the first line of what is wrong, or that nothing is.
+fn headline(trace: &TraceView) -> &str {
+    let message = trace.violations.first().map_or("no violation", |found| &found.message);
+    message.lines().next().unwrap_or_default()
+}

@@ -1,0 +1,192 @@
+//! An execution as a drawing: a lane per thread, a row per step, as the page has it, but without anything to click.
+
+use std::fmt::Write as _;
+
+use super::{edges, headline, is_wrong, lanes, stuck, text_of};
+use crate::html::colour;
+use crate::view::TraceView;
+use crate::width::{shorten, width};
+
+const ROW: usize = 26;
+const TOP: usize = 66;
+const LEFT: usize = 44;
+const GAP: usize = 14;
+/// The widest text of a lane, in characters.
+const MOST_CHARACTERS: usize = 44;
+/// The width of a character in a font of 12.5 pixels, a little generous, in hundredths of a pixel.
+const CHARACTER: usize = 770;
+/// The lanes have so many colours.
+const COLOURS: u32 = 6;
+
+/// Returns the execution as an SVG file, in light colours, or in dark ones where the reader prefers them.
+pub fn svg(trace: &TraceView) -> String {
+    let lanes = lanes(trace);
+    let lane_of = |thread| lanes.iter().position(|lane| lane.thread == thread).unwrap_or_default();
+    let mut rows: Vec<Row> = Vec::new();
+    for (step, number) in trace.steps.iter().zip(1..) {
+        rows.push(Row {
+            lane: lane_of(step.thread),
+            number: number.to_string(),
+            text: text_of(step),
+            is_wrong: is_wrong(trace, number, step),
+        });
+    }
+    let first_waiting = rows.len();
+    for waiting in stuck(trace) {
+        let lane = lane_of(waiting.thread);
+        let text = waiting.text.clone();
+        rows.push(Row { lane, number: "end".to_owned(), text, is_wrong: true });
+    }
+
+    let mut places = Vec::new();
+    let mut x = LEFT;
+    for (index, lane) in lanes.iter().enumerate() {
+        let texts = rows.iter().filter(|row| row.lane == index).map(|row| width(&row.text));
+        let widest = texts.chain([width(lane.name)]).max().unwrap_or_default();
+        places.push(x + 8);
+        x += 28 + widest.min(MOST_CHARACTERS) * CHARACTER / 100 + GAP;
+    }
+    let head = shorten(headline(trace), 120);
+    let total = x.max(2 * LEFT + width(&head) * CHARACTER / 100);
+    let height = TOP + rows.len() * ROW + 12;
+    let y = |row: usize| TOP + row * ROW + ROW / 2;
+    let dot = |row: usize| (places[rows[row].lane], y(row));
+
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {total} {height}\" width=\"{total}\" \
+         height=\"{height}\" role=\"img\">\n<title>{}</title>\n<style>\n{}</style>\n",
+        escaped(headline(trace)),
+        style(),
+    );
+    out.push_str(MARKERS);
+    let _ = writeln!(out, "<rect class=\"ground\" width=\"{total}\" height=\"{height}\"/>");
+    let _ = writeln!(out, "<text class=\"head\" x=\"12\" y=\"24\">{}</text>", escaped(&head));
+    for (lane, &x) in lanes.iter().zip(&places) {
+        let _ = writeln!(
+            out,
+            "<line class=\"lane\" x1=\"{x}\" x2=\"{x}\" y1=\"{}\" y2=\"{}\"/>",
+            TOP,
+            height - 8
+        );
+        let _ = writeln!(
+            out,
+            "<text class=\"name c{}\" x=\"{}\" y=\"52\">{}</text>",
+            lane.thread.number() % COLOURS,
+            x - 4,
+            escaped(&shorten(lane.name, MOST_CHARACTERS)),
+        );
+    }
+    for number in 1..=trace.steps.len() {
+        for (earlier, reason) in edges(trace, number) {
+            let _ = writeln!(
+                out,
+                "<path class=\"edge\" marker-end=\"url(#to)\" d=\"{}\"><title>{}</title></path>",
+                curve(dot(earlier - 1), dot(number - 1)),
+                escaped(&format!("step {number}, after step {earlier}: {reason}")),
+            );
+        }
+    }
+    for [first, second] in trace.violations.iter().filter_map(|found| found.race) {
+        let d = curve(dot(first - 1), dot(second - 1));
+        let _ = writeln!(out, "<path class=\"race\" d=\"{d}\"/><path class=\"gap\" d=\"{d}\"/>");
+    }
+    for (row, waiting) in stuck(trace).enumerate() {
+        if let Some(holder) = waiting.holder {
+            let d = curve(dot(first_waiting + row), dot(holder - 1));
+            let _ = writeln!(out, "<path class=\"waits\" marker-end=\"url(#taken)\" d=\"{d}\"/>");
+        }
+    }
+    for (index, row) in rows.iter().enumerate() {
+        let (x, y) = (places[row.lane], y(index));
+        let colour = match row.is_wrong {
+            true => "bad".to_owned(),
+            false => format!("c{}", lanes[row.lane].thread.number() % COLOURS),
+        };
+        let _ = writeln!(
+            out,
+            "<text class=\"number\" x=\"12\" y=\"{}\">{}</text>\
+             <circle class=\"{colour}\" cx=\"{x}\" cy=\"{y}\" r=\"5\"/>\
+             <text{} x=\"{}\" y=\"{}\">{}</text>",
+            y + 4,
+            row.number,
+            if row.is_wrong { " class=\"bad\"" } else { "" },
+            x + 12,
+            y + 4,
+            escaped(&shorten(&row.text, MOST_CHARACTERS)),
+        );
+    }
+    out.push_str("</svg>\n");
+    out
+}
+
+struct Row {
+    lane: usize,
+    number: String,
+    text: String,
+    is_wrong: bool,
+}
+
+const MARKERS: &str = "<defs>\
+<marker id=\"to\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"6\" markerHeight=\"6\" orient=\"auto\">\
+<path class=\"arrow\" d=\"M0 0L8 4L0 8z\"/></marker>\
+<marker id=\"taken\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"6\" markerHeight=\"6\" orient=\"auto\">\
+<path class=\"bad\" d=\"M0 0L8 4L0 8z\"/></marker></defs>\n";
+
+/// An edge from below the dot at `from` to above the one at `to`, or back if `to` is above: beside dots are texts.
+fn curve((x1, y1): (usize, usize), (x2, y2): (usize, usize)) -> String {
+    let down = if y2 >= y1 { 1 } else { -1 };
+    let (y1, y2) = (y1 as i64 + down * 6, y2 as i64 - down * 7);
+    let bend = down * ((y2 - y1).abs() / 2).clamp(8, 60);
+    format!("M{x1} {y1} C{x1} {},{x2} {},{x2} {y2}", y1 + bend, y2 - bend)
+}
+
+/// The colours are those of the page.
+fn style() -> String {
+    let theme = |dark: bool| {
+        let pick = |name: &str| {
+            let (light_one, dark_one) = colour(name);
+            if dark { dark_one } else { light_one }
+        };
+        let mut css = format!(
+            ".ground {{ fill: {0}; }} text {{ fill: {1}; stroke: {0}; }} .number {{ fill: {2}; }} \
+             .lane {{ stroke: {3}; }} .edge {{ stroke: {2}; }} .arrow {{ fill: {2}; }} .gap {{ stroke: {0}; }} \
+             .bad {{ fill: {4}; }} .waits, .race {{ stroke: {4}; }}",
+            pick("bg"),
+            pick("fg"),
+            pick("dim"),
+            pick("line"),
+            pick("bad"),
+        );
+        for number in 0..COLOURS {
+            let _ = write!(css, " .c{number} {{ fill: {}; }}", pick(&format!("t{number}")));
+        }
+        css
+    };
+    format!(
+        "text {{ font: 12.5px ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace; paint-order: stroke; \
+         stroke-width: 4px; stroke-linejoin: round; }}\n\
+         .head, .name {{ font: bold 14px system-ui, 'DejaVu Sans', sans-serif; }} .number {{ font-size: 11px; }}\n\
+         .lane {{ stroke-width: 2; }} .edge {{ fill: none; stroke-width: 1.3; }}\n\
+         .waits {{ fill: none; stroke-width: 1.6; stroke-dasharray: 5 3; }}\n\
+         .race {{ fill: none; stroke-width: 5; }} .gap {{ fill: none; stroke-width: 2; }}\n\
+         {}\n@media (prefers-color-scheme: dark) {{ {} }}\n",
+        theme(false),
+        theme(true),
+    )
+}
+
+/// Returns text for XML. Two characters are not allowed there at all.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '"' => out.push_str("&quot;"),
+            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}

@@ -1,0 +1,27 @@
+" Programs in Selvedge's modelling language.
+if exists("b:current_syntax")
+  finish
+endif
+
+syntax keyword selDeclaration const shared atomic mutex rwlock cond semaphore barrier list map
+syntax keyword selDeclaration fn proc thread daemon finally independent let
+syntax keyword selControl if else while for in loop break continue return skip yield choose
+syntax keyword selOperation assert assume await lock unlock read_lock read_unlock write_lock write_unlock
+syntax keyword selOperation send receive spawn join
+syntax keyword selValue true false self
+syntax match selNumber "\<\(0[xX][0-9a-fA-F_]\+\|[0-9][0-9_]*\)\>"
+syntax region selString start=+"+ skip=+\\.+ end=+"+ oneline
+syntax match selComment "//.*$"
+syntax match selExpectation "^//#.*$"
+syntax region selComment start="/\*" end="\*/" contains=selComment
+
+highlight default link selDeclaration Type
+highlight default link selControl Statement
+highlight default link selOperation Keyword
+highlight default link selValue Constant
+highlight default link selNumber Number
+highlight default link selString String
+highlight default link selComment Comment
+highlight default link selExpectation SpecialComment
+
+let b:current_syntax = "sel"
