@@ -1,5 +1,5 @@
 // Peterson's algorithm with the loop of the textbook: a thread spins until it may enter. The check finds that the loop
-// waits, and a thread that goes round goes on when something it read has changed.
+// waits, and a thread that goes round continues when something it read has changed.
 //
 //# verdict: verified
 

@@ -20,7 +20,7 @@ use crate::registry::{self, Chosen};
 use crate::screen::Screen;
 use crate::shown::Shown;
 use crate::so_far::{self, shown_in_any_case};
-use crate::source::{Loaded, Sample, Subject};
+use crate::source::{Loaded, Sample, Subject, is_compiled};
 use crate::work::{InParts, Work};
 use crate::{native, statistics, summary};
 
@@ -35,7 +35,7 @@ pub(crate) enum Method {
 
 /// Checks a program and shows the result.
 pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
-    if native::is_compiled(&args.program.file) {
+    if is_compiled(&args.program.file) {
         return native::check(args, screen);
     }
     args.refuse_compiled_options()?;
@@ -151,7 +151,7 @@ impl Search<'_, Loaded> {
     ) -> Result<Exit, Failure> {
         let mut watch = Watch::start(!self.args.quiet, self.method.name());
         let done = work.run(self.loaded, options, &mut watch);
-        let time = watch.finish();
+        let time = work.time_before() + watch.finish();
         let (report, checkpoint) = done?;
         so_far::publish(&report);
         let exit = self.conclude(report, None, time, screen);

@@ -1,6 +1,7 @@
 //! Checkpoints: a search that is not finished, in a file.
 
 use std::path::Path;
+use std::time::Duration;
 
 use selvedge_core::{
     Bound, Counts, Inconclusive, Place, Schedule, ThreadId, ThreadKey, Violation, ViolationKind,
@@ -33,6 +34,8 @@ pub(crate) struct Checkpoint {
     constants: Constants,
     /// The arguments that say what is explored.
     arguments: Vec<String>,
+    /// How long the search took so far.
+    seconds: f64,
     /// The search, in order.
     parts: Vec<PartJson>,
 }
@@ -99,7 +102,7 @@ impl Checkpoint {
         if loaded.file == "-" {
             return Err(Failure::User(
                 "--checkpoint needs a program in a file: what is read from standard input is gone when the search \
-                 goes on\n  write it to a file"
+                 continues\n  write it to a file"
                     .to_owned(),
             ));
         }
@@ -112,6 +115,7 @@ impl Checkpoint {
             program: loaded.identity(),
             constants: loaded.given.clone(),
             arguments: args.explored(),
+            seconds: 0.0,
             parts: Vec::new(),
         })
     }
@@ -125,13 +129,18 @@ impl Checkpoint {
                  remove it, or choose another name"
             )));
         }
-        self.write(path, &Frontier::root())
+        self.write(path, &Frontier::root(), Duration::ZERO)
     }
 
-    /// Writes the checkpoint of a search with this frontier.
-    pub(crate) fn write(&self, path: &Path, frontier: &Frontier) -> Result<(), Failure> {
+    /// Writes the checkpoint of a search with this frontier, which took so long.
+    pub(crate) fn write(
+        &self,
+        path: &Path,
+        frontier: &Frontier,
+        time: Duration,
+    ) -> Result<(), Failure> {
         let parts = frontier.parts.iter().map(PartJson::of).collect();
-        let all = Self { parts, ..self.clone() };
+        let all = Self { parts, seconds: time.as_secs_f64(), ..self.clone() };
         exit::write_file(path, "the checkpoint", &selvedge_report::to_text(&all))
     }
 
@@ -167,7 +176,10 @@ impl Checkpoint {
 
     /// Returns the arguments of the check.
     pub(crate) fn check(&self, args: &ResumeArgs) -> Result<CheckArgs, Failure> {
-        let mut arguments = self.arguments.clone();
+        // A name that begins with a dash is no option.
+        let dash = if self.file.starts_with('-') { "./" } else { "" };
+        let mut arguments = vec![format!("{dash}{}", self.file)];
+        arguments.extend(self.arguments.iter().cloned());
         for (name, value) in &self.constants {
             let value = match value {
                 ConstantJson::Bool(value) => value.to_string(),
@@ -175,8 +187,6 @@ impl Checkpoint {
             };
             arguments.extend(["--const".to_owned(), format!("{name}={value}")]);
         }
-        // A name that begins with a dash is no option.
-        arguments.extend(["--".to_owned(), self.file.clone()]);
         let check = args
             .check(&arguments)
             .ok_or_else(|| damaged("its arguments are not those of a check"))?;
@@ -199,6 +209,11 @@ impl Checkpoint {
              the program, or start the check again",
             self.file
         )))
+    }
+
+    /// Returns how long the search took so far.
+    pub(crate) fn time(&self) -> Duration {
+        Duration::try_from_secs_f64(self.seconds).unwrap_or_default()
     }
 
     /// Returns the frontier of the search.

@@ -48,6 +48,10 @@ mod hash;
 mod mat;
 mod memory;
 mod named;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod native;
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+#[path = "native_elsewhere.rs"]
 mod native;
 mod progress;
 mod recorded;

@@ -6,7 +6,6 @@
 
 mod program;
 
-use std::ffi::OsStr;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -25,20 +24,14 @@ use crate::replay;
 use crate::saved::Saved;
 use crate::screen::Screen;
 use crate::shown::Shown;
-use crate::source::shell_word;
+use crate::source::{is_compiled, shell_word};
+
+pub(crate) use selvedge_native::Program;
 
 use program::{Compiled, Files};
 
 /// Names the folder of the module to a worker.
 const FOLDER: &str = "SELVEDGE_MODULE";
-
-/// Returns whether a file is one for a compiler.
-pub(crate) fn is_compiled(file: &Path) -> bool {
-    let is_one = |extension: &OsStr| {
-        ["c", "i", "cc", "cpp", "cxx", "C", "so"].iter().any(|known| *known == extension)
-    };
-    file.extension().is_some_and(is_one)
-}
 
 /// Checks a C program.
 pub(crate) fn check(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {

@@ -6,10 +6,10 @@ use std::sync::{Arc, OnceLock};
 use selvedge_core::Report;
 use selvedge_explore::{Explorer, ExplorerOf, Info, Observer, Options, Setting};
 use selvedge_lang::Interpreter;
-use selvedge_native::Program;
 
 use crate::exit::Failure;
 use crate::named::Named;
+use crate::native::Program;
 
 /// Explorers, of programs in the modelling language and of compiled ones.
 #[derive(Default)]

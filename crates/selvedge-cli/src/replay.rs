@@ -3,7 +3,9 @@
 use std::io::{BufRead as _, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
-use selvedge_core::{Describe, Effect, Ending, Schedule, Status, System as _, ThreadId, Violation};
+use selvedge_core::{
+    Describe, Effect, Ending, Numbering, Schedule, Status, System as _, ThreadId, Violation,
+};
 use selvedge_report::{
     ReplayJson, Style, TraceView, execution, page, plural, sources, status_text, to_text,
     violation, visible, width,
@@ -148,11 +150,13 @@ fn step_through<L: Subject>(loaded: &L, trace: &TraceView, screen: &Screen) -> R
     let mut effect = Effect::default();
     let mut input = Input::new();
     screen.print(&states(&system, screen))?;
-    for (i, step) in trace.schedule.steps.iter().enumerate() {
+    let mut numbering = Numbering::default();
+    for (i, &step) in trace.schedule.steps.iter().enumerate() {
         if input.wait() == Wish::Quit {
             return Ok(());
         }
-        system.step(*step, &mut effect);
+        let step = numbering.step(&system, step);
+        system.step(step, &mut effect);
         let view = &trace.steps[i];
         let line = view.place.as_ref().map_or(String::new(), |at| format!(", line {}", at.line));
         let switch = if view.switch { "▸ " } else { "" };
@@ -160,7 +164,7 @@ fn step_through<L: Subject>(loaded: &L, trace: &TraceView, screen: &Screen) -> R
             "{switch}step {} of {}: {}{line}: {}",
             i + 1,
             trace.steps.len(),
-            trace.name(step.thread),
+            view.name,
             view.text
         );
         let mut text = format!("\n{}\n", screen.paint.style(Style::Strong, &head));

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
@@ -22,6 +23,14 @@ const MOST_BYTES: u64 = 16 << 20;
 
 /// Values of constants, by name.
 pub(crate) type Constants = BTreeMap<String, ConstantJson>;
+
+/// Returns whether a file is one for a compiler.
+pub(crate) fn is_compiled(file: &Path) -> bool {
+    let is_one = |extension: &OsStr| {
+        ["c", "i", "cc", "cpp", "cxx", "C", "so"].iter().any(|known| *known == extension)
+    };
+    file.extension().is_some_and(is_one)
+}
 
 /// A program that can be checked, whatever it is written in.
 pub(crate) trait Subject: Origin {
@@ -116,7 +125,7 @@ impl Loaded {
     /// Reads and compiles. Warnings go to standard error.
     pub(crate) fn new(args: &ProgramArgs, screen: &Screen) -> Result<Self, Failure> {
         let file = args.file.to_string_lossy().into_owned();
-        if crate::native::is_compiled(&args.file) {
+        if is_compiled(&args.file) {
             return Err(Failure::User(format!(
                 "{file} is not a model: this command does not apply to C programs\n  \
                  check it: selvedge check {}",

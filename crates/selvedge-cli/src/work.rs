@@ -1,8 +1,7 @@
 //! A check by one worker, by several, or with a checkpoint.
 
-use std::cell::RefCell;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use selvedge_core::Report;
@@ -38,6 +37,9 @@ pub(crate) struct InParts {
 struct Kept {
     path: PathBuf,
     every: Duration,
+    /// When the search went on, and how long it took before.
+    started: Instant,
+    before: Duration,
     /// Everything but the frontier.
     about: Checkpoint,
 }
@@ -68,24 +70,22 @@ impl Work {
         let jobs = args.work.jobs.jobs()?;
         let path = args.work.checkpoint.as_deref();
         let Some((what, root)) = divisible(method) else {
-            let why = match method {
-                Method::Explore(..) => sequential(method.name()),
-                Method::Sample { .. } => {
-                    "--pct is sequential: where priorities change depends on how long \
-                                          the executions before were"
-                        .to_owned()
-                }
+            let (why, instead) = match method {
+                Method::Explore(..) => (sequential(method.name()), "--algorithm parsimonious"),
+                Method::Sample { .. } => (
+                    "--pct is sequential: where priorities change depends on how long the executions before \
+                     were"
+                        .to_owned(),
+                    "--sample without --pct",
+                ),
             };
             if path.is_some() {
                 return Err(Failure::User(format!(
-                    "--checkpoint does not apply here: {why}\n  add --algorithm parsimonious, or leave out \
-                     --checkpoint"
+                    "--checkpoint does not apply here: {why}\n  use {instead}, or leave out --checkpoint"
                 )));
             }
             if jobs.get() > 1 {
-                screen.warn(&format!(
-                    "{why}; it runs in one thread, --algorithm parsimonious in {jobs}"
-                ));
+                screen.warn(&format!("{why}; it runs in one thread, {instead} in {jobs}"));
             }
             return Ok(Work::Sequential);
         };
@@ -100,6 +100,8 @@ impl Work {
             None => root,
         };
         let every = args.work.jobs.checkpoint_every;
+        let (started, before) =
+            (Instant::now(), kept.as_ref().map_or(Duration::ZERO, Checkpoint::time));
         let kept = match path {
             None => None,
             Some(path) => {
@@ -107,7 +109,7 @@ impl Work {
                 if kept.is_none() {
                     about.begin(path)?;
                 }
-                Some(Kept { path: path.to_owned(), every, about })
+                Some(Kept { path: path.to_owned(), every, started, before, about })
             }
         };
         Ok(Work::Divided(Box::new(InParts { what, jobs, start, kept })))
@@ -128,7 +130,18 @@ fn divisible(method: Method) -> Option<(Divisible, Frontier)> {
     }
 }
 
+impl Kept {
+    fn write(&self, frontier: &Frontier) -> Result<(), Failure> {
+        self.about.write(&self.path, frontier, self.before + self.started.elapsed())
+    }
+}
+
 impl InParts {
+    /// Returns how long the search took before it was interrupted.
+    pub(crate) fn time_before(&self) -> Duration {
+        self.kept.as_ref().map_or(Duration::ZERO, |kept| kept.before)
+    }
+
     /// Explores. Returns the report, and the checkpoint if that is not needed any more.
     pub(crate) fn run(
         &self,
@@ -144,12 +157,14 @@ impl InParts {
         };
         let make = || loaded.system();
         let divided = explore_divided(self.what, &make, options, observer, division);
-        let Divided { mut report, left } = divided.map_err(Failure::User)?;
+        let Divided { mut report, left } = divided.map_err(|why| {
+            Failure::User(format!("the search cannot go on: {why}\n  start the check again"))
+        })?;
         let Some(kept) = &self.kept else { return Ok((report, None)) };
         if options.budget.spent().is_none() {
             return Ok((report, Some(Finished(kept.path.clone()))));
         }
-        kept.about.write(&kept.path, &left)?;
+        kept.write(&left)?;
         report.fact("to go on", format!("selvedge resume {}", kept.path.display()));
         Ok((report, None))
     }
@@ -160,12 +175,12 @@ struct Writer<'a> {
     kept: &'a Kept,
     next: Instant,
     /// Whether it was said that it cannot be written.
-    has_complained: RefCell<bool>,
+    has_complained: bool,
 }
 
 impl<'a> Writer<'a> {
     fn new(kept: &'a Kept) -> Self {
-        Self { kept, next: Instant::now() + kept.every, has_complained: RefCell::new(false) }
+        Self { kept, next: Instant::now() + kept.every, has_complained: false }
     }
 }
 
@@ -179,11 +194,10 @@ impl Keeper for Writer<'_> {
     }
 
     fn keep(&mut self, frontier: &Frontier) {
-        let path: &Path = &self.kept.path;
-        if let Err(Failure::User(why)) = self.kept.about.write(path, frontier)
-            && !self.has_complained.replace(true)
+        if let Err(Failure::User(why)) = self.kept.write(frontier)
+            && !std::mem::replace(&mut self.has_complained, true)
         {
-            complain(&format!("warning: {why}\n  the search goes on, and tries again\n"));
+            complain(&format!("warning: {why}\n  the search continues, and tries again\n"));
         }
     }
 }

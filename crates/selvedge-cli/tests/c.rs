@@ -128,9 +128,9 @@ fn data_races_are_looked_for() {
 fn what_the_compiler_rejects() {
     let folder = Folder::with("wrong.c", "int main(void) { return y; }\n");
     let run = folder.run("check wrong.c").exits(2);
-    run.complains("wrong.c:1").complains("'y' undeclared");
+    run.complains("wrong.c:1").complains("undeclared");
     let folder = Folder::with("half.c", "void f(void);\nint main(void) { f(); return 0; }\n");
-    folder.run("check half.c").exits(2).complains("undefined reference to `f'");
+    folder.run("check half.c").exits(2).complains("undefined reference");
 }
 
 #[test]

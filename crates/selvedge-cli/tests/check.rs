@@ -455,10 +455,7 @@ fn a_page_to_look_at() {
 
     let printed = folder.run("check lost.sel --html -").exits(1);
     assert!(printed.out.starts_with("<!doctype html>"), "{}", printed.out);
-    folder
-        .run("check lost.sel --html - --json")
-        .exits(2)
-        .complains("name a file: --html page.html");
+    folder.run("check lost.sel --html - --json").exits(2).complains("name a file: --html FILE");
     folder
         .run("check lost.sel --tree")
         .exits(2)

@@ -54,7 +54,9 @@ pub use ids::{EventId, Location, ObjectId, Position, ThreadId, ThreadSet, narrow
 pub use names::{ObjectKey, ThreadKey};
 pub use op::{Access, Footprint, Mode};
 pub use order::Order;
-pub use replay::{Description, Replay, ReplayError, ReplayedStep, Unfinished, ValueChange, replay};
+pub use replay::{
+    Description, Numbering, Replay, ReplayError, ReplayedStep, Unfinished, ValueChange, replay,
+};
 pub use report::{Bound, Counts, Covers, Fact, FactValue, Inconclusive, Report, Verdict};
 pub use schedule::{ParseScheduleError, Schedule, write_schedule};
 pub use statistics::{Bar, Histogram, Statistics};

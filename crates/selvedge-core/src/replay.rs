@@ -7,7 +7,7 @@ use crate::execution::Execution;
 use crate::ids::{ObjectId, ThreadId};
 use crate::op::Access;
 use crate::schedule::Schedule;
-use crate::system::{Describe, Effect, Ending, Status, Step};
+use crate::system::{Describe, Effect, Ending, Status, Step, System};
 use crate::violation::{Fault, Place, Violation};
 
 /// What a step did or would do, in words.
@@ -120,7 +120,9 @@ pub fn replay<S: Describe>(system: &mut S, schedule: &Schedule) -> Result<Replay
     system.restart();
     let mut steps = Vec::with_capacity(schedule.steps.len());
     let mut object_names = BTreeMap::new();
+    let mut numbering = Numbering::default();
     for (at, &step) in schedule.steps.iter().enumerate() {
+        let step = numbering.step(system, step);
         check_possible(system, step).map_err(|reason| ReplayError { at, reason })?;
         let others = others(system, step.thread);
         let before = values(system, step);
@@ -160,7 +162,7 @@ pub fn replay<S: Describe>(system: &mut S, schedule: &Schedule) -> Result<Replay
         (None, None)
     };
     Ok(Replay {
-        schedule: Schedule { steps: steps.iter().map(|step| step.step).collect() },
+        schedule: schedule.clone(),
         steps,
         thread_names,
         object_names,
@@ -168,6 +170,31 @@ pub fn replay<S: Describe>(system: &mut S, schedule: &Schedule) -> Result<Replay
         ending,
         end_violation,
     })
+}
+
+/// Which threads of a system the numbers of a schedule mean.
+///
+/// A schedule numbers threads in the order in which they are created (see [`Schedule::fresh`]); a system that is asked
+/// what threads would do may have numbered some that are not there yet.
+#[derive(Default, Debug)]
+pub struct Numbering {
+    created: Vec<ThreadId>,
+}
+
+impl Numbering {
+    /// Returns the next step of a schedule, with the number that its thread has in the system. To be called before each
+    /// step. A thread that was not created keeps its number.
+    pub fn step<S: System + ?Sized>(&mut self, system: &S, step: Step) -> Step {
+        if self.created.len() < system.thread_count() {
+            for thread in (0..system.thread_count()).map(ThreadId::new) {
+                if !self.created.contains(&thread) && system.status(thread) != Status::Absent {
+                    self.created.push(thread);
+                }
+            }
+        }
+        let thread = self.created.get(step.thread.index()).copied().unwrap_or(step.thread);
+        Step { thread, ..step }
+    }
 }
 
 /// Returns the threads other than `thread` that can run, and what each would do.

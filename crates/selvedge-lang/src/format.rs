@@ -1,7 +1,7 @@
 //! The one way to write a program: indentation, blanks and blank lines. Lines stay as the author broke them.
 //!
-//! What stands between two tokens is blanks, line breaks and comments. Comments stay as they are, where they are; a
-//! comment behind code stays in its column if it can, so that those of several lines stay aligned. Formatting twice
+//! What stands between two tokens is blanks, line breaks and comments. Comments stay as they are, where they are; one
+//! behind code and more than one blank stays in its column if it can, so that those of several lines stay aligned. Formatting twice
 //! changes nothing more.
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -76,12 +76,16 @@ impl Writer {
                 continue;
             };
             let line_start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
-            self.comment(rest[..length].trim_end(), text[line_start..at].chars().count());
+            let before = &text[line_start..at];
+            // A single blank is not there to align comments.
+            let is_aligned = before.ends_with("  ") || before.ends_with('\t');
+            let column = if is_aligned { before.chars().count() } else { 0 };
+            self.comment(rest[..length].trim_end(), column);
             at += length;
         }
     }
 
-    /// Writes a comment that began in this column.
+    /// Writes a comment; behind code, in this column or as soon as it can.
     fn comment(&mut self, comment: &str, column: usize) {
         if self.breaks > 0 || self.last == Last::Nothing {
             self.start_line(false);
@@ -136,7 +140,7 @@ impl Writer {
         self.out.extend(std::iter::repeat_n(' ', INDENT * levels));
     }
 
-    /// Returns whether a line that begins now goes on with a statement. A list in brackets is indented by them.
+    /// Returns whether a line that begins now continues with a statement. A list in brackets is indented by them.
     fn is_within_statement(&self) -> bool {
         use TokenKind::{Comma, LeftBrace, LeftBracket, LeftParen, RightBrace, Semicolon};
         let is_in_list = matches!(self.open.last(), Some((LeftParen | LeftBracket, _)));

@@ -1,4 +1,4 @@
-/* Atomic operations: announced, then done. One thread of the system runs them all, by turns. */
+/* Atomic operations: announced, then done. One thread of the system runs them all, one at a time. */
 
 #include "shim.h"
 

@@ -4,7 +4,7 @@
 //! A timer that counts the time of the processor finds code that reaches no operation. Elsewhere a signal does what it
 //! does by default, and the process that started this one reports it.
 
-use std::cell::UnsafeCell;
+use std::cell::{Cell, UnsafeCell};
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -28,7 +28,7 @@ pub(crate) struct Crash {
 
 const SIGNALS: [i32; 4] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL];
 /// How often the timer looks.
-const TICK: i64 = 100_000;
+const TICK: i64 = 100_000_000;
 /// After so many looks without an operation in between, code is taken to have no end.
 const MOST_TICKS: u32 = 20;
 
@@ -60,7 +60,7 @@ pub(crate) fn leave(before: Option<CoroutineTrapHandler<Outcome>>) {
 /// Installs the handlers, once for each process, and a stack for them, for this thread of the system.
 pub(crate) fn install() {
     static INSTALL: Once = Once::new();
-    // SAFETY: a zeroed description is valid, and the stack lives for ever.
+    // SAFETY: a zeroed description is valid, and the stack is never freed.
     unsafe {
         let stack = Box::leak(vec![0_u8; 64 << 10].into_boxed_slice());
         let mut own: libc::stack_t = std::mem::zeroed();
@@ -79,11 +79,33 @@ pub(crate) fn install() {
             }
             action.sa_flags |= libc::SA_RESTART;
             libc::sigaction(libc::SIGVTALRM, &raw const action, std::ptr::null_mut());
-            let tick = libc::timeval { tv_sec: 0, tv_usec: TICK };
-            let timer = libc::itimerval { it_interval: tick, it_value: tick };
-            libc::setitimer(libc::ITIMER_VIRTUAL, &raw const timer, std::ptr::null_mut());
         }
     });
+    start_timer();
+}
+
+/// Has a timer look at this thread of the system, which counts the time that the thread computes.
+fn start_timer() {
+    thread_local! {
+        static STARTED: Cell<bool> = const { Cell::new(false) };
+    }
+    if STARTED.replace(true) {
+        return;
+    }
+    // SAFETY: zeroed descriptions are valid, and the thread is this one.
+    unsafe {
+        let mut event: libc::sigevent = std::mem::zeroed();
+        event.sigev_notify = libc::SIGEV_THREAD_ID;
+        event.sigev_signo = libc::SIGVTALRM;
+        event.sigev_notify_thread_id = libc::gettid();
+        let mut timer: libc::timer_t = std::mem::zeroed();
+        let clock = libc::CLOCK_THREAD_CPUTIME_ID;
+        if libc::timer_create(clock, &raw mut event, &raw mut timer) == 0 {
+            let tick = libc::timespec { tv_sec: 0, tv_nsec: TICK };
+            let time = libc::itimerspec { it_interval: tick, it_value: tick };
+            libc::timer_settime(timer, 0, &raw const time, std::ptr::null_mut());
+        }
+    }
 }
 
 extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
@@ -147,11 +169,15 @@ impl Machine {
         if !is_inside {
             notes.push("the place is its last operation: it crashed in a library".to_owned());
         }
+        if crash.signal == libc::SIGVTALRM {
+            // Only a clock can tell, and on a clock no verdict may depend.
+            let place = self.place(place).map_or_else(String::new, |place| format!(" at {place}"));
+            return self.give_up(
+                number,
+                format!("{name} reached no operation in 2 s of processor time{place}: it may run without an end"),
+            );
+        }
         let (kind, message) = match crash.signal {
-            libc::SIGVTALRM => {
-                let why = "runs without an end: it reached no operation in 2 s of processor time";
-                (ViolationKind::Crash, format!("{name} {why}"))
-            }
             libc::SIGSEGV | libc::SIGBUS if layout::is_below_stack(number, crash.address) => {
                 let size = layout::STACK >> 10;
                 (ViolationKind::Resources, format!("{name} overflows its stack of {size} KiB"))

@@ -294,7 +294,13 @@ impl At {
     }
 
     fn create(self, start: usize, argument: u64, thread: usize, is_detached: bool) -> u64 {
-        let Some(child) = self.with(|machine| machine.next_child(self.me)) else {
+        let child = self.with(|machine| {
+            let child = machine.next_child(self.me)?;
+            // Its name is that of the function.
+            machine.threads[child].start = start;
+            Some(child)
+        });
+        let Some(child) = child else {
             return self.give_up(format!("an execution can have {} threads", layout::THREADS));
         };
         // SAFETY: the machine lives while its code runs. The program passes a place for the number; if it does not,
@@ -306,8 +312,7 @@ impl At {
         self.announce(Op::Spawn { child }, &[]);
         self.with(|machine| {
             machine.threads[self.me].created += 1;
-            let new = &mut machine.threads[child];
-            (new.start, new.is_detached) = (start, is_detached);
+            machine.threads[child].is_detached = is_detached;
             machine.start(child, move |machine| {
                 type Start = extern "C" fn(u64) -> u64;
                 // SAFETY: the program passes a function of this form.

@@ -307,7 +307,8 @@ impl Machine {
             // SAFETY: this is the program's `main`; the module stays loaded.
             let function = unsafe { std::mem::transmute::<usize, Main>(main) };
             // SAFETY: the machine lives while its code runs.
-            let arguments = unsafe { &(&(*machine).shared).arguments };
+            let shared = unsafe { &*Rc::as_ptr(&(*machine).shared) };
+            let arguments = &shared.arguments;
             let count = arguments.len() as i32 - 1;
             // The list ends with a null pointer, which is an empty environment as well.
             let nothing = &raw const arguments[arguments.len() - 1];

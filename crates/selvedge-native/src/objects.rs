@@ -145,6 +145,7 @@ mod tests {
         assert_eq!(ids(&mut objects, 8, 8), (vec![0], false));
         assert_eq!(ids(&mut objects, 12, 8), (vec![2, 3], true));
         assert_eq!(ids(&mut objects, 8, 8), (vec![1, 2], false));
-        assert_eq!(ids(&mut objects, 13, 1), (vec![5], true));
+        // Both ends are inside: 4 and 5 are what the first cut leaves, 6 and 7 the second.
+        assert_eq!(ids(&mut objects, 13, 1), (vec![6], true));
     }
 }

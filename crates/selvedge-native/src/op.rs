@@ -66,15 +66,15 @@ pub(crate) enum Op {
     TryJoin { target: usize, otherwise: u64 },
     /// The last step of a thread.
     End,
-    /// Makes or destroys an object: nobody may use it now.
+    /// Makes or destroys an object: no thread may use it now.
     Make { address: usize, what: What },
     /// Takes a mutex.
     Lock { address: usize, kind: Kind, timed: bool },
     /// Takes a mutex if it is free.
     TryLock { address: usize, kind: Kind, otherwise: u64 },
-    /// Gives a mutex up.
+    /// Releases a mutex.
     Unlock { address: usize, kind: Kind },
-    /// Gives a mutex up and waits, or only until its time is up.
+    /// Releases a mutex and waits, or only until its time is up.
     Wait { cond: usize, mutex: usize, timed: bool, expires: bool },
     /// Takes the mutex again.
     Reacquire { mutex: usize, depth: u32, result: u64 },
@@ -84,7 +84,7 @@ pub(crate) enum Op {
     RwLock { address: usize, write: bool, timed: bool },
     /// Takes a reader-writer lock if that is possible.
     RwTry { address: usize, write: bool, otherwise: u64 },
-    /// Gives a reader-writer lock up.
+    /// Releases a reader-writer lock.
     RwUnlock { address: usize },
     /// Lowers a semaphore.
     Down { address: usize, timed: bool },

@@ -9,7 +9,7 @@ use crate::op::{EDEADLK, EINVAL, EPERM, ETIMEDOUT, Kind, Op, SERIAL_THREAD, What
 
 /// What becomes of a thread after its operation.
 pub(crate) enum Then {
-    /// It goes on, with this result.
+    /// It continues, with this result.
     GoesOn(u64),
     /// It stands where it is: it waits, or its operation has a second half.
     Stands,
@@ -295,7 +295,7 @@ impl Machine {
         thread.op = Op::Reacquire { mutex, depth, result };
         thread.objects = smallvec::smallvec![lock];
         if expires {
-            // Nobody wakes it: its own step does.
+            // No other thread wakes it: its own step does.
             return Ok(Then::Stands);
         }
         thread.state = State::Parked;

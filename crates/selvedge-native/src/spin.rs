@@ -3,18 +3,18 @@
 //! **The rule.** A turn ends where a thread comes to an operation at the same place, on the same memory, and has changed
 //! nothing in between. If its registers and its stack are then what they were, the next turn does the same as this one
 //! unless it finds other values: so the thread stands until one of the values that it found differs. A loop that counts,
-//! or tries a bounded number of times, changes its stack or registers and goes on.
+//! or tries a bounded number of times, changes its stack or registers and continues.
 //!
 //! What a turn may do: read memory, compare-exchange in vain, try locks that are held, store what is there already (what
 //! is stored is looked at as well), and write to variables on its own stack that others do not see, which are compared.
 //!
-//! To compare costs time, so states are compared only at places that are known to repeat ([`Learned::loops`]). When one is
-//! found, the search begins again.
+//! The first turn does not count: what the thread left on its stack before the loop may be what the loop writes there, or not.
+//! So states are compared from the second time on that a thread comes to a place, which also saves the time elsewhere.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use selvedge_core::{Mode, ObjectId};
 use smallvec::SmallVec;
 
@@ -43,8 +43,6 @@ pub(crate) struct Look {
 /// What turns out while the program runs, and matters from the first step on.
 #[derive(Default)]
 pub(crate) struct Learned {
-    /// Places in loops that change nothing.
-    loops: RefCell<FxHashSet<usize>>,
     /// Words of stacks that other threads than their own saw. Only accesses to these are steps: what a thread keeps to
     /// itself commutes with everything.
     seen: RefCell<BTreeSet<usize>>,
@@ -55,17 +53,7 @@ pub(crate) struct Learned {
 }
 
 impl Learned {
-    pub(crate) fn is_loop(&self, pc: usize) -> bool {
-        self.loops.borrow().contains(&pc)
-    }
-
-    pub(crate) fn learn_loop(&self, pc: usize) {
-        if self.loops.borrow_mut().insert(pc) {
-            self.news.set(true);
-        }
-    }
-
-    /// A thread accesses its own stack. Returns whether nobody else sees that.
+    /// A thread accesses its own stack. Returns whether no other thread sees that.
     #[inline]
     pub(crate) fn is_own(&self, address: usize, size: usize) -> bool {
         let seen = self.seen.borrow();

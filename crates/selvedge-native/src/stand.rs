@@ -46,13 +46,10 @@ impl Machine {
                 // One for the condition variable, and one for the mutex.
                 objects.truncate(before + 1);
             }
-            match layout::region(address) {
-                Some((owner, Region::Heap)) => {
-                    if let Some(block) = self.heap.before(owner, address) {
-                        blocks.push(all.other(Object::Block(block.start)));
-                    }
-                }
-                _ => {}
+            if let Some((owner, Region::Heap)) = layout::region(address)
+                && let Some(block) = self.heap.before(owner, address)
+            {
+                blocks.push(all.other(Object::Block(block.start)));
             }
         }
         drop(all);
@@ -71,24 +68,15 @@ impl Machine {
         }
         self.threads[me].state_there = None;
         let Some(what) = op.looks() else { return false };
-        let learned = &self.shared.learned;
-        let is_loop = learned.is_loop(pc);
         let thread = &mut self.threads[me];
         let earlier = thread.turn.iter().rposition(|look| look.pc == pc && look.what == what);
-        if is_loop {
-            thread.state_there = spin::state(me, frame, thread.top);
-        }
         let Some(earlier) = earlier else { return false };
-        if !is_loop {
-            learned.learn_loop(pc);
-            return false;
-        }
+        thread.state_there = spin::state(me, frame, thread.top);
         let is_same =
             thread.state_there.is_some() && thread.turn[earlier].state == thread.state_there;
-        match is_same {
+        if is_same {
             // What it looked at before this turn does not matter.
-            true => drop(thread.turn.drain(..earlier)),
-            false => drop(thread.turn.drain(..=earlier)),
+            thread.turn.drain(..earlier);
         }
         is_same
     }
@@ -131,7 +119,7 @@ impl Machine {
             (false, _) => thread.turn.push(look),
         }
         if thread.turn.len() > MOST_LOOKS {
-            thread.turn.clear();
+            thread.turn.drain(..MOST_LOOKS / 2);
         }
     }
 

@@ -20,7 +20,7 @@ const SIZE: usize = 4 * (STEPS + 1);
 /// A step is one number: the thread in the low byte, the alternative in the others.
 const THREAD_BITS: u32 = 8;
 
-/// Where steps are written; null if nobody reads them.
+/// Where steps are written; null if they are not read.
 static RECORD: AtomicPtr<AtomicU32> = AtomicPtr::new(std::ptr::null_mut());
 
 /// From now on steps are written to a file.
@@ -49,7 +49,7 @@ pub(crate) fn record(number: usize, step: Step) {
     if record.is_null() || number >= STEPS {
         return;
     }
-    // SAFETY: the mapping has room for so many numbers, and lives for ever.
+    // SAFETY: the mapping has room for so many numbers, and is never freed.
     unsafe {
         let code = step.choice << THREAD_BITS | step.thread.number();
         (*record.add(number + 1)).store(code, Relaxed);

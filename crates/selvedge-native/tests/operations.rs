@@ -9,8 +9,8 @@ use crate::common::{EXPLORERS, compile, verified, violated};
 fn two(globals: &str, a: &str, b: &str, end: &str) -> String {
     format!(
         "{globals}\nvoid *a(void *u) {{ {a} return u; }}\nvoid *b(void *u) {{ {b} return u; }}\n\
-         int main(void) {{ pthread_t t, s; START; pthread_create(&t, 0, a, 0); pthread_create(&s, 0, b, 0);\n\
-         pthread_join(t, 0); pthread_join(s, 0); {end} return 0; }}\n"
+         int main(void) {{ pthread_t t1, t2; START; pthread_create(&t1, 0, a, 0); pthread_create(&t2, 0, b, 0);\n\
+         pthread_join(t1, 0); pthread_join(t2, 0); {end} return 0; }}\n"
     )
     .replace("START;", if globals.contains("void start(") { "start();" } else { "" })
 }

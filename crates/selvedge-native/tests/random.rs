@@ -18,7 +18,7 @@ const PROGRAMS: usize = 60;
 fn thread(random: &mut Random, budget: usize) -> Vec<Op> {
     let mut ops = Vec::new();
     while ops.len() < budget {
-        let x = random.below(2) as usize;
+        let x = random.below(2);
         match random.below(11) {
             0 => ops.push(Op::Read(x)),
             1 => ops.push(Op::Write(x)),
@@ -37,7 +37,7 @@ fn thread(random: &mut Random, budget: usize) -> Vec<Op> {
 }
 
 fn script(random: &mut Random) -> Script {
-    let threads = 2 + random.below(2) as usize;
+    let threads = 2 + random.below(2);
     (0..threads).map(|_| thread(random, if threads == 2 { 4 } else { 2 })).collect()
 }
 

@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(tree, expected);
     }
 
-    /// An execution that was abandoned or cut where another goes on.
+    /// An execution that was abandoned or cut where another continues.
     #[test]
     fn a_prefix_is_a_leaf_of_its_own() {
         let longer_first = json(&[(&[0, 1], Ended::Maximal(Ending::Complete)), (&[0], Ended::Cut)]);

@@ -4,6 +4,7 @@
 //! on with new programs for that long, for each profile.
 
 use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use selvedge_core::{Budget, Verdict, Violation, ViolationKind};
@@ -130,7 +131,10 @@ fn compare(sketch: &Sketch, scheme: Scheme, engine: Engine) -> Result<bool, Stri
     let budget = Budget::unlimited().with_work(if scheme == Scheme::Order { 10_000 } else { 20 });
     let options =
         selvedge_symbolic::Options { scheme, engine, keep_going: true, ..Default::default() };
-    let outcome = check(program, &options, &budget, &|| Duration::ZERO);
+    // A panic is a finding like any other, with the program that shows it.
+    let outcome =
+        catch_unwind(AssertUnwindSafe(|| check(program, &options, &budget, &|| Duration::ZERO)));
+    let outcome = outcome.map_err(|_| "the check panicked".to_owned())?;
     if let Some(mistake) = outcome.mistakes.first() {
         return Err(mistake.clone());
     }

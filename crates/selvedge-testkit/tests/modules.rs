@@ -1,4 +1,4 @@
-//! Modules do not depend on each other in circles: whoever reads one can begin with what it uses.
+//! Modules do not depend on each other in circles: a reader of one can begin with what it uses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

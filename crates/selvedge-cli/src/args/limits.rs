@@ -66,7 +66,7 @@ impl LimitArgs {
         self.memory.guard(self.time)
     }
 
-    /// Sets what may be different when a search goes on.
+    /// Sets what may be different when a search continues.
     pub(super) fn set_resources(&mut self, time: Option<Duration>, memory: MemoryArgs) {
         (self.time, self.memory) = (time, memory);
     }

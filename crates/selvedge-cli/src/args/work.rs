@@ -49,7 +49,7 @@ pub(crate) struct WorkArgs {
     pub(crate) jobs: JobsArgs,
 
     /// Write what is done and what is left to a file, from time to time and when the search ends early:
-    /// `selvedge resume FILE` goes on from there. For `parsimonious` and --sample
+    /// `selvedge resume FILE` continues from there. For `parsimonious` and --sample
     #[arg(long, value_name = "FILE")]
     pub(crate) checkpoint: Option<PathBuf>,
 }
@@ -84,7 +84,7 @@ pub(crate) struct ResumeArgs {
 }
 
 impl ResumeArgs {
-    /// Returns the arguments of the check that goes on: what is explored comes from `arguments`, all else from these.
+    /// Returns the arguments of the check that continues: what is explored comes from `arguments`, all else from these.
     pub(crate) fn check(&self, arguments: &[String]) -> Option<CheckArgs> {
         let command = ["selvedge", "check"].into_iter().map(str::to_owned);
         let parsed = Cli::try_parse_from(command.chain(arguments.iter().cloned())).ok()?;

@@ -36,7 +36,7 @@ use crate::search::sampling::note_sampled;
 pub use frontier::{Frontier, Part, Pending, Tally};
 use worker::Begin;
 
-/// Keeps the frontier of a search that goes on.
+/// Keeps the frontier of a search that continues.
 pub trait Keeper {
     /// Returns whether it is time to keep the frontier. Asked several times a second.
     fn is_due(&mut self) -> bool;

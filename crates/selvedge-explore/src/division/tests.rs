@@ -93,7 +93,7 @@ impl System for Judged {
 
     fn end(&mut self) -> (Ending, Option<Violation>) {
         let (ending, _) = self.inner.end();
-        let is_bad = self.bad > 0 && self.trail % self.bad == 0;
+        let is_bad = self.bad > 0 && self.trail.is_multiple_of(self.bad);
         let violation = is_bad.then(|| Violation {
             kind: ViolationKind::Finally,
             message: format!("{} steps, {ending:?}", self.trail),

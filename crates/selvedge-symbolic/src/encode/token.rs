@@ -281,8 +281,13 @@ impl Encoder<'_> {
             };
             if let Some(parent) = self.unrolled.threads[thread].parent {
                 for (condition, previous) in self.steps.previous[event.index()].clone() {
-                    if previous.is_none() {
-                        self.before(parent, event, &[guard, condition]);
+                    match previous {
+                        Some(_) => {}
+                        None if self.clocks.contains_key(&parent) => {
+                            self.before(parent, event, &[guard, condition]);
+                        }
+                        // It is known that the parent never comes to create it, though its own steps do not say so.
+                        None => self.unrolled.circuit.require(&[!guard, !condition]),
                     }
                 }
             }

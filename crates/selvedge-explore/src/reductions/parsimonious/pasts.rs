@@ -87,7 +87,7 @@ impl Rest {
         Self { question, todo: vec![(base, allowed)] }
     }
 
-    /// Goes on with a question that was answered in part.
+    /// Continues with a question that was answered in part.
     pub(super) fn with(question: Question, todo: Vec<(Vec<Position>, Vec<Position>)>) -> Self {
         Self { question, todo }
     }

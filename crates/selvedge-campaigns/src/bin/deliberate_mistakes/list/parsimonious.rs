@@ -70,14 +70,6 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "random_programs_with_locks",
     },
     Mistake {
-        name: "units: departures after a lock was taken do not count",
-        file: "reductions/parsimonious/children.rs",
-        right: "if after.all(|&x| self.knows(later, x))",
-        wrong: "if after.all(|&x| x > later.at || self.knows(later, x))",
-        suite: "small_programs",
-        test: "random_programs_with_locks",
-    },
-    Mistake {
         name: "units: threads that are blocked at the end do not race",
         file: "reductions/parsimonious/children.rs",
         right: "if later.flexibility != Flexibility::Fixed {",
@@ -122,8 +114,8 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         file: "reductions/parsimonious.rs",
         right: "find(|&step| !self.sleeps_now(step))",
         wrong: "find(|&step| step.choice == 0 || !self.sleeps_now(step))",
-        suite: "small_programs",
-        test: "larger_programs_with_reader_writer_locks",
+        suite: "golden",
+        test: "every_program_gives_what_its_header_says",
     },
     Mistake {
         name: "units: executions that are stuck have no children",

@@ -1,0 +1,42 @@
+//! C programs on systems where they cannot be checked: a sentence that says so.
+
+use std::convert::Infallible;
+
+use crate::args::{CheckArgs, ReplayArgs};
+use crate::exit::{Exit, Failure};
+use crate::saved::Saved;
+use crate::screen::Screen;
+use crate::source::is_compiled;
+
+/// There are no compiled programs: explorers of models stand in for theirs.
+pub(crate) use selvedge_lang::Interpreter as Program;
+
+fn refused() -> Failure {
+    Failure::User(
+        "C programs can be checked on Linux, x86-64, only: the checker lays out their memory itself\n  \
+         run it there, or write a model: docs/language.md"
+            .to_owned(),
+    )
+}
+
+pub(crate) fn check(_: &CheckArgs, _: &Screen) -> Result<Exit, Failure> {
+    Err(refused())
+}
+
+/// A schedule of a C program: there is none.
+pub(crate) struct Replayed(Infallible);
+
+impl Replayed {
+    pub(crate) fn of(args: &ReplayArgs) -> Result<Option<Self>, Failure> {
+        let saved = args.trace.as_deref().map(Saved::read).transpose()?;
+        let of_trace = saved.as_ref().map(|saved| saved.file.as_ref());
+        match args.file.as_deref().or(of_trace) {
+            Some(file) if is_compiled(file) => Err(refused()),
+            _ => Ok(None),
+        }
+    }
+
+    pub(crate) fn run(self, _: &ReplayArgs, _: &Screen) -> Result<Exit, Failure> {
+        match self.0 {}
+    }
+}
