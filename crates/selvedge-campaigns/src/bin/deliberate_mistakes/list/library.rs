@@ -6,9 +6,9 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "runtime: a compare-exchange that fails touches nothing",
         file: "operations.rs",
-        right: "        effect.footprint.add(self.object, mode);\n        effect.flexibility = Flexibility::Conditional;",
+        right: "        effect.footprint.add(self.object, mode);\n        effect.order = order;",
         wrong: "        if mode == Mode::Update {\n            effect.footprint.add(self.object, mode);\n        }\n        \
-                effect.flexibility = Flexibility::Conditional;",
+                effect.order = order;",
         suite: "models",
         test: "atomics",
     },
