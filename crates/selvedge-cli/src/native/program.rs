@@ -238,10 +238,15 @@ impl Compiled {
     /// Runs a search until it learns nothing new.
     fn search(&self, mut search: impl FnMut() -> Report) -> Report {
         let mut report = search();
-        for _ in 0..MOST_RESTARTS {
-            if !self.program.has_learned() {
+        let mut restarts = 0;
+        while self.program.has_learned() {
+            if restarts == MOST_RESTARTS {
+                report.note(Inconclusive::GaveUp(format!(
+                    "the search learned something new about the program {MOST_RESTARTS} times"
+                )));
                 break;
             }
+            restarts += 1;
             report = search();
         }
         if self.program.is_weak() {

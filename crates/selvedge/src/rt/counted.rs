@@ -31,8 +31,8 @@ pub(super) fn note_visible_drop(rt: &mut Runtime) {
     rt.threads[me].own.dropping = dropped;
 }
 
-/// From now on the count of this content matters. What is left of an execution that is over teaches nothing: the
-/// search would find itself in another one.
+/// From now on the count of this content matters. Nothing is learned during teardown: the
+/// search would find itself in another execution.
 pub(crate) fn learn(rt: &Runtime, content: &'static str) {
     if rt.now.way == Way::Announce && rt.shared.counted.borrow_mut().insert(content) {
         rt.learn();
