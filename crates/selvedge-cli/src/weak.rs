@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use selvedge_core::{Bound, Covers, Fault, Inconclusive, Report, Schedule, ViolationKind};
 use selvedge_explore::{
     Finding, Followed, GraphObserver, GraphReport, Memory, Observer as _, Options, Progress,
-    Witness, explore_graphs, follow, follow_witness,
+    Witness, explore_graphs, follow,
 };
 use selvedge_lang::{GraphInterpreter, Refusal};
 use selvedge_report::{
@@ -148,11 +148,12 @@ fn confirm_all(
     let mut traces: Vec<TraceView> = Vec::new();
     for (finding, witness) in findings {
         let mut system = weak.system()?;
-        let followed = follow_witness(&mut system, weak.memory, witness, races).map_err(|error| {
+        let schedule = Schedule { steps: witness.steps.clone() };
+        let followed = follow(&mut system, weak.memory, &schedule, races).map_err(|error| {
             Failure::Internal(format!(
                 "the search found {finding:?}, but its execution could not be followed: {} at step {}",
                 error.reason,
-                error.step + 1
+                error.at + 1
             ))
         })?;
         report.threads = report.threads.max(followed.graph.threads().count());
@@ -263,7 +264,7 @@ pub(crate) fn replay(
             Failure::User(format!(
                 "step {} of the schedule is not possible under {}: {}\n  a schedule belongs to one program, its \
                  constants and a memory model; find one: {} --memory {}",
-                error.step + 1,
+                error.at + 1,
                 memory.name(),
                 error.reason,
                 loaded.command("check"),

@@ -162,8 +162,29 @@ pub trait GraphSystem {
     /// What went wrong in a thread that stands at [`Label::Failed`].
     fn fault(&self, thread: ThreadId) -> Option<Fault>;
 
+    /// Whether its threads use memory of the program's own. Then what a thread is told comes after everything that
+    /// is before it in program order, reads-from, spawn and join; and a data race ends an execution, since what
+    /// comes after it is undefined.
+    fn has_memory(&self) -> bool {
+        false
+    }
+
+    /// Said before a thread with memory is told that its operation wrote: whether the write is the newest of its
+    /// location, in modification order, of those told so far.
+    fn is_newest(&mut self, thread: ThreadId, newest: bool) {
+        let _ = (thread, newest);
+    }
+
+    /// The location that stands for the memory of `at` in data races: several locations may be in the same memory, one
+    /// after the other.
+    fn memory_of(&self, at: Location) -> Location {
+        at
+    }
+
     /// Judges an execution in which no thread can go on: how it ended, and what is wrong with that. All threads are where
     /// they ended; `last` returns the value that was written last to a location, if it was touched.
+    ///
+    /// A system with memory of its own may take its threads down to find out: the next call is [`Self::restart`].
     ///
     /// The default has no opinion: a thread that waits is then a deadlock.
     fn judge(

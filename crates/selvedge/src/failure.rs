@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use selvedge_core::{Inconclusive, Replay, Report, Schedule, Verdict, Violation, ViolationKind};
+use selvedge_explore::Memory;
 use selvedge_report::{
     Origin, SourceView, TextOptions, TraceView, execution, grouped, has_room, plural, sources,
     violation,
@@ -193,6 +194,15 @@ pub(crate) fn schedule_of(variable: &str, checked_at: Spot) -> Option<String> {
 /// What a verdict says nothing about.
 pub(crate) const WEAK: &str = "orderings weaker than SeqCst are used: data races follow them, but \
                                loads of older values, which only weak memory shows, were not explored";
+
+/// What was explored under a memory model.
+pub(crate) fn explored(memory: Memory) -> String {
+    format!(
+        "{}: every value that this memory model lets a load see was explored; values out of thin air (load buffering) are \
+         left out",
+        memory.name()
+    )
+}
 
 /// What a check that passed does not prove. Test harnesses keep what passing tests print, so this goes to
 /// the terminal itself; once for each check of a process, however often it runs.

@@ -512,4 +512,4 @@ pub use outcome::Outcome;
 pub use rt::allocator::Allocator;
 pub use rt::world::RwLockPolicy;
 pub use selvedge_core::{Counts, Report, Verdict, ViolationKind};
-pub use selvedge_explore::{Algorithm, Equivalence};
+pub use selvedge_explore::{Algorithm, Equivalence, Memory};

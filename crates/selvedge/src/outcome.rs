@@ -15,6 +15,8 @@ pub struct Outcome {
     pub(crate) found_out: selvedge_report::Outcome,
     pub(crate) checked_at: Spot,
     pub(crate) weak: bool,
+    /// Whether what only weak memory shows was explored.
+    pub(crate) is_explored: bool,
     /// What is not covered of operations that may end without reason: since there is a bound, and since code
     /// looks again.
     pub(crate) bounded: Option<String>,
@@ -84,7 +86,7 @@ impl Outcome {
 
     /// What was not explored, and might show something wrong.
     pub(crate) fn not_proved(&self) -> Vec<String> {
-        let weak = self.weak.then(|| failure::WEAK.to_owned());
+        let weak = (self.weak && !self.is_explored).then(|| failure::WEAK.to_owned());
         weak.into_iter().chain(self.bounded.clone()).collect()
     }
 

@@ -31,3 +31,4 @@ mod std_surface;
 mod tricky;
 mod unwinding;
 mod waiting_writers;
+mod weak_memory;

@@ -30,14 +30,15 @@
 mod clocks;
 mod event;
 mod execution;
+mod follow;
 mod locks;
 mod models;
 mod program;
 mod race;
-mod replay;
 mod report;
 mod revisit;
 mod search;
+mod told;
 mod unit;
 mod witness;
 mod words;
@@ -48,9 +49,10 @@ use crate::options::Options;
 
 pub use event::{Act, Event, Reading, Source};
 pub use execution::Graph;
+pub use follow::{Follower, follow_graph, graph_races};
 pub use models::Memory;
-pub use replay::{Followed, NotFollowed, Turn, follow, follow_witness};
 pub use report::{Finding, GraphObserver, GraphReport};
+pub use told::{Followed, Turn, follow};
 pub use unit::Unit;
 pub use witness::Witness;
 

@@ -130,6 +130,18 @@ impl<S: GraphSystem> Search<'_, '_, S> {
         graph.threads().any(|thread| graph.last(thread).is_some_and(is_stale))
     }
 
+    /// Ends an execution at a data race: what comes after it is undefined.
+    pub(super) fn stop_at_race(&mut self) {
+        self.report.longest = self.report.longest.max(self.graph().len());
+        self.report.counts.complete += 1;
+        for (first, second) in race::find(self.graph(), &|at| self.program.memory_of(at)) {
+            self.find(Finding::DataRace(first, second));
+        }
+        let level = self.levels.last().expect("internal error: no graph");
+        self.observer.execution(&level.graph, Ending::Complete);
+        self.after_execution();
+    }
+
     fn conclude(&mut self) {
         self.report.longest = self.report.longest.max(self.graph().len());
         let graph = self.graph();
@@ -141,9 +153,17 @@ impl<S: GraphSystem> Search<'_, '_, S> {
         let waiting: Vec<ThreadId> =
             graph.threads().filter(|thread| waits(standing(thread))).collect();
         let is_assumed = graph.threads().any(|thread| standing(&thread) == Some(Label::Assumed));
-        // Under sequential consistency a data race leaves nothing undefined: it is one only to those who ask.
-        let wants_races = self.options.data_races || !self.judge.is_sequential();
-        let races = if wants_races { race::find(graph) } else { Vec::new() };
+        // Under sequential consistency a data race leaves nothing undefined: it is one only to those who ask. Where threads
+        // have memory of their own, it ended the execution.
+        let wants_races =
+            self.options.data_races || !(self.judge.is_sequential() || self.program.has_memory());
+        let races = match wants_races {
+            true => race::find(graph, &|at| self.program.memory_of(at)),
+            false => Vec::new(),
+        };
+        // Before the program judges: it may take its threads down for that.
+        let faults: Vec<(ThreadId, Option<Fault>)> =
+            failed.iter().map(|&thread| (thread, self.fault(thread))).collect();
         let level = self.levels.last().expect("internal error: no graph");
         let judged = self.program.judge(&level.graph);
         let Some(judged) = self.trust(judged) else { return };
@@ -162,8 +182,8 @@ impl<S: GraphSystem> Search<'_, '_, S> {
             Ending::Deadlocked => self.report.counts.deadlocked += 1,
             Ending::Blocked => self.report.counts.blocked += 1,
         }
-        for thread in failed {
-            match self.fault(thread) {
+        for (thread, fault) in faults {
+            match fault {
                 Some(Fault::GaveUp(reason)) => self.report.note(Inconclusive::GaveUp(reason)),
                 Some(fault) => self.find(Finding::Fault(thread, fault)),
                 None => {}

@@ -1,6 +1,6 @@
 //! An execution as a list that can be replayed.
 
-use selvedge_core::{Answer, EventId, GraphSystem, Label, ThreadId};
+use selvedge_core::{Answer, EventId, GraphSystem, Label, Step, ThreadId};
 
 use super::event::{Act, Event, Reading, Source};
 use super::execution::Graph;
@@ -12,47 +12,21 @@ pub struct Witness {
     pub turns: Vec<(ThreadId, Label, Answer)>,
     /// The event of each turn in the graph.
     pub events: Vec<EventId>,
-    /// What was chosen at each turn, as a schedule says it: of a read, how many of the writes to its location that came
-    /// earlier in this list are newer than the one it reads; of a write, how many of them come after it in modification
-    /// order; of a choice, its value. A compare-exchange that is weak counts twice, and one more if it fails spuriously.
-    pub choices: Vec<u32>,
+    /// The same turns as steps that [`follow_graph`](super::follow_graph) takes again, with threads numbered in the order in
+    /// which they are spawned.
+    pub steps: Vec<Step>,
 }
 
 impl Witness {
     /// The witness of a graph, in an order in which as few reads as possible miss an earlier write.
     pub(super) fn of(graph: &Graph) -> Self {
         let order = readable_order(graph);
-        let mut placed: Vec<Vec<EventId>> = vec![Vec::new(); graph.cells.len()];
-        let mut witness = Self { turns: Vec::new(), events: Vec::new(), choices: Vec::new() };
-        for id in order {
+        let turn = |&id: &EventId| {
             let event = graph.event(id);
-            let newer = |place: u32| {
-                let later = |write: &&EventId| graph.place_of(Source::Write(**write)) > place;
-                let at = event.at.map_or(0, |at| at.index());
-                placed.get(at).map_or(0, |placed| placed.iter().filter(later).count() as u32)
-            };
-            let choice = match event.act {
-                Act::Read { from, reading } => match event.label {
-                    Label::Compare { weak: true, .. } => {
-                        2 * newer(graph.place_of(from)) + u32::from(reading == Reading::Spurious)
-                    }
-                    _ => newer(graph.place_of(from)),
-                },
-                Act::Write { place, .. } => newer(place),
-                // A choice is made among fewer than 2³² values.
-                Act::Choice => event.value as u32,
-                _ => 0,
-            };
-            if let (Act::Write { .. }, Some(at)) = (event.act, event.at) {
-                placed[at.index()].push(id);
-            }
-            if let Some(answer) = event.answer() {
-                witness.turns.push((id.thread, event.label, answer));
-                witness.events.push(id);
-                witness.choices.push(choice);
-            }
-        }
-        witness
+            event.answer().map(|answer| (id, (id.thread, event.label, answer)))
+        };
+        let (events, turns) = order.iter().filter_map(turn).unzip();
+        Self { turns, events, steps: steps(graph, &order) }
     }
 
     /// Leads a system, from its initial state, to where it ends. Returns whether the system went along.
@@ -67,6 +41,48 @@ impl Witness {
             goes_along
         })
     }
+}
+
+/// The turns of these events as steps. The alternative of a step counts writes to its location in earlier turns: for a read,
+/// those that are newer in modification order than what it reads; for a write, those that are newer than it. So in an
+/// execution that sequential consistency allows it is 0. Of a weak compare-exchange it is doubled, and odd if it fails
+/// spuriously; of a choice it is what was chosen.
+fn steps(graph: &Graph, order: &[EventId]) -> Vec<Step> {
+    let mut written: Vec<Vec<EventId>> = vec![Vec::new(); graph.cells.len()];
+    let is_root = |thread: &ThreadId| graph.threads[thread.index()].spawned.is_none();
+    let mut numbers: Vec<ThreadId> = graph.threads().filter(is_root).collect();
+    let mut steps = Vec::new();
+    for &id in order {
+        let event = graph.event(id);
+        let newer = |place: u32| {
+            let is_newer = |write: &&EventId| graph.place_of(Source::Write(**write)) > place;
+            let written = event.at.map_or(&[][..], |at| &written[at.index()]);
+            written.iter().filter(is_newer).count() as u32
+        };
+        let choice = match event.act {
+            Act::Read { from, reading } => match event.label {
+                Label::Compare { weak: true, .. } => {
+                    2 * newer(graph.place_of(from)) + u32::from(reading == Reading::Spurious)
+                }
+                _ => newer(graph.place_of(from)),
+            },
+            Act::Write { place, .. } => newer(place),
+            // A choice is made among fewer than 2³² values.
+            Act::Choice => event.value as u32,
+            _ => 0,
+        };
+        match (event.act, event.at) {
+            (Act::Write { .. }, Some(at)) => written[at.index()].push(id),
+            (Act::Spawn(child), _) => numbers.push(child),
+            _ => {}
+        }
+        if event.answer().is_some()
+            && let Some(number) = numbers.iter().position(|&thread| thread == id.thread)
+        {
+            steps.push(Step { thread: ThreadId::new(number), choice });
+        }
+    }
+    steps
 }
 
 /// Writes down the events that are not blocked, each after those before it in program order, reads-from, spawn

@@ -4,7 +4,7 @@ use selvedge_core::{EventId, GraphDescribe, Order, Place, Violation, ViolationKi
 
 use super::event::{Act, Source};
 use super::execution::Graph;
-use super::replay::Turn;
+use super::told::Turn;
 
 /// A data race in words.
 pub(super) fn data_race<S: GraphDescribe>(

@@ -19,6 +19,7 @@ use selvedge_core::{Fault, ObjectId, Step, ThreadId, Violation, ViolationKind};
 use crate::caps::Caps;
 use crate::fiber::{Crash, Fiber, Stacks, Yielder};
 use crate::fresh::Fresh;
+use crate::labels::{Asked, Labels};
 use crate::leaks::Leaks;
 use crate::log::Logged;
 use crate::names::Names;
@@ -229,6 +230,8 @@ pub struct Thread<W: World> {
     pub(crate) whim: Option<Key<W>>,
     /// What ended it.
     pub crash: Option<Crash>,
+    /// What it stands at under a memory model.
+    pub(crate) asked: Asked,
     /// What the front end keeps about it.
     pub own: W::Thread,
 }
@@ -259,6 +262,7 @@ impl<W: World> Thread<W> {
             whims: Vec::new(),
             whim: None,
             crash: None,
+            asked: Asked::default(),
             own: W::Thread::default(),
         }
     }
@@ -350,6 +354,8 @@ pub struct Runtime<W: World> {
     pub(crate) script: *const [Step],
     pub(crate) scripted: usize,
     pub(crate) ahead: Ahead,
+    /// The locations of objects, if an explorer of graphs answers operations.
+    pub(crate) labels: Option<Box<Labels>>,
     /// The steps taken; while a script is followed, also those that are to come again.
     pub log: Vec<Logged<W>>,
     /// Whether texts of steps are asked for.
@@ -374,6 +380,7 @@ impl<W: World> Runtime<W> {
             script: NO_SCRIPT,
             scripted: 0,
             ahead: Ahead::default(),
+            labels: None,
             log: Vec::new(),
             tracing,
             stacks,

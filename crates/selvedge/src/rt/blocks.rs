@@ -13,6 +13,7 @@ use selvedge_report::plural;
 use selvedge_rt::{Fresh, Way, World};
 
 use super::arena::{self, Lies};
+use super::counted;
 use super::freed::{Content, Contents};
 use super::guarded::{Guarded, close_guarded, guard};
 use super::hooks::running;
@@ -184,13 +185,30 @@ fn free(rt: &mut Runtime, address: usize, layout: Layout) -> Result<(), Violatio
         let most = rt.shared.settings.caps.compared;
         rt.now.own.memory.contents.keep(address, size, next, most);
     }
-    if let Some(position) = position.filter(|_| rt.now.way == Way::Announce) {
+    if rt.is_answered() && rt.now.way == Way::Announce {
+        note_freed_to_all(rt, last_object);
+    } else if let Some(position) = position.filter(|_| rt.now.way == Way::Announce) {
         note_freed(rt, last_object, position, address..address + size);
     }
     if recycles {
         rt.now.own.memory.add_free_block(layout, address);
     }
     Ok(())
+}
+
+/// Under a memory model a free is a write of what lies in the block. But for references that are counted without
+/// steps: they order the free, and who does it last depends on nothing.
+fn note_freed_to_all(rt: &mut Runtime, last_object: Option<u32>) {
+    let mut at = last_object;
+    let mut objects = Vec::new();
+    while let Some((object, before)) = at.map(|at| rt.now.own.memory.objects[at as usize]) {
+        objects.push(object);
+        at = before;
+    }
+    rt.now.own.memory.has_freed_objects |= !objects.is_empty();
+    if !counted::is_dropping(rt) {
+        rt.note_freed_objects(&objects);
+    }
 }
 
 fn note_freed(

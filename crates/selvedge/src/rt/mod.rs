@@ -26,7 +26,7 @@ pub(crate) use object::Header;
 pub(crate) use panics::{is_unwinding, may_step_to_show};
 pub(crate) use restore::Restorer;
 pub(crate) use selvedge_rt::{
-    Await, Compare, Content, Fence, Found, Observed, Operation, State, Subject, Touch, Waits,
+    Ask, Await, Compare, Content, Fence, Found, Observed, Operation, State, Subject, Touch, Waits,
     Wants, ordering,
 };
-pub(crate) use world::{Engine, Program, Runtime, Rust, Shared, Spot};
+pub(crate) use world::{Engine, GraphProgram, Program, Runtime, Rust, Shared, Spot};

@@ -4,13 +4,13 @@ use std::io;
 use std::panic::Location;
 use std::rc::Rc;
 
-use selvedge_core::{Effect, Mode};
+use selvedge_core::{Effect, Label, Mode, ThreadId};
 
 use super::handle::{JoinHandle, Packet};
 use selvedge_rt::{Body, Outcome, start};
 
 use crate::rt::body::body;
-use crate::rt::{Engine, Operation, Runtime, Spot};
+use crate::rt::{Ask, Engine, Operation, Runtime, Spot};
 
 /// Spawns a thread.
 #[track_caller]
@@ -133,10 +133,16 @@ pub(super) unsafe fn start_thread<'a, T: 'a>(
     // SAFETY: only the lifetime changes; the caller promises that the thread ends before it.
     let body = unsafe { std::mem::transmute::<Box<dyn FnOnce() -> Outcome + 'a>, Body>(body) };
     let engine = Engine::enter();
-    engine.visible(&Spawn, spot);
+    let me = engine.me();
+    let child = engine.rt().next_child(me);
+    match engine.asks() {
+        true => {
+            let label = Label::Spawn(ThreadId::new(child));
+            engine.ask(&Ask::plain(label), &Spawn, spot);
+        }
+        false => _ = engine.visible(&Spawn, spot),
+    }
     let rt = engine.rt();
-    let me = rt.now.current;
-    let child = rt.next_child(me);
     rt.threads[me].spawned += 1;
     rt.threads[child].name = name.clone();
     (rt.threads[child].spawned_at, rt.threads[child].spot) = (spot, spot);

@@ -5,12 +5,12 @@ use std::fmt;
 use std::panic::Location;
 use std::rc::Rc;
 
-use selvedge_core::{Effect, Flexibility, Mode};
+use selvedge_core::{Effect, Flexibility, Label, Mode};
 
 use super::builder::Started;
 use super::parking::token_object;
 use crate::rt::counted::{is_counted, last_drop, note_self};
-use crate::rt::{Engine, Observed, Operation, Runtime, Spot, State, Touch};
+use crate::rt::{Ask, Engine, Observed, Operation, Runtime, Spot, State, Touch};
 
 /// Where a thread leaves its result.
 pub(super) struct Packet<T> {
@@ -199,7 +199,14 @@ impl Thread {
 
     fn wait(&self, until: Until, spot: Spot) {
         let (engine, number) = (Engine::enter(), self.number);
-        engine.visible(&Join { number, until }, spot);
+        let join = Join { number, until };
+        match engine.asks() {
+            true => {
+                let label = Label::Join(selvedge_core::ThreadId::new(number));
+                engine.ask(&Ask::plain(label), &join, spot);
+            }
+            false => _ = engine.visible(&join, spot),
+        }
         engine.observed(engine.rt().known[number].life, Observed::Heard(0));
         engine.note(|rt| format!("join {}", rt.thread_name(number)));
     }
