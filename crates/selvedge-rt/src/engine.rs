@@ -160,7 +160,7 @@ impl<W: Hooks> Engine<W> {
 
     /// Has the scheduler do something; see `aside.rs`.
     #[cold]
-    fn call(&self, call: Call<W>) {
+    pub(crate) fn call(&self, call: Call<W>) {
         let here = 0_u8;
         let rt = self.rt();
         let thread = &mut rt.threads[rt.now.current];
@@ -369,7 +369,8 @@ impl<W: Hooks> Engine<W> {
     #[inline]
     pub fn note(&self, text: impl FnOnce(&Runtime<W>) -> String) {
         let rt = self.rt();
-        if rt.tracing && rt.now.way == Way::Announce {
+        let is_silent = || rt.threads[rt.now.current].asked.silent.is_some();
+        if rt.tracing && rt.now.way == Way::Announce && !is_silent() {
             let text = text(rt);
             if let Some(last) = &mut rt.now.last {
                 last.0 = text;

@@ -17,10 +17,36 @@ pub(crate) struct Asked {
     pub(crate) answer: Option<Answer>,
     /// Whether what it writes is the newest value.
     pub(crate) newest: bool,
+    /// What it read since its last operation that did something else, or since the end of the last turn of a loop.
+    pub(crate) turn: Vec<(Location, Bits)>,
+    /// Whether it had read several locations at the end of the last turn.
+    pub(crate) several: bool,
+    /// Set while it goes on without the explorer, to see whether it only goes round.
+    pub(crate) silent: Option<Silent>,
+    /// What it does after the end of a turn.
+    pub(crate) ends: Turn,
     /// How many locks it holds beside others.
     pub(crate) reading: u32,
     /// Objects in blocks that it freed since its last operation.
     pub(crate) freed: Vec<ObjectId>,
+}
+
+/// What a thread does after the end of a turn of a loop.
+#[derive(Clone, Copy)]
+pub(crate) enum Turn {
+    GoesOn,
+    /// It can only go round until this location has another value than this.
+    Waits(Location, Bits),
+    /// It looks at several locations.
+    WaitsForSeveral,
+}
+
+/// A thread that is told the same value of one location again.
+pub(crate) struct Silent {
+    pub(crate) at: Location,
+    pub(crate) value: Bits,
+    /// Its states at the ends of turns.
+    pub(crate) states: Vec<Option<u128>>,
 }
 
 pub(crate) const NEVER: *const dyn Fn(Bits) -> bool = &|_| false;
@@ -29,8 +55,19 @@ pub(crate) const SAME: *const dyn Fn(Bits) -> Bits = &|bits| bits;
 impl Default for Asked {
     fn default() -> Self {
         let (label, answer) = (Label::Ended, None);
-        let (newest, reading, freed) = (false, 0, Vec::new());
-        Self { label, satisfies: NEVER, next: SAME, answer, newest, reading, freed }
+        Self {
+            label,
+            satisfies: NEVER,
+            next: SAME,
+            answer,
+            newest: false,
+            turn: Vec::new(),
+            several: false,
+            silent: None,
+            ends: Turn::GoesOn,
+            reading: 0,
+            freed: Vec::new(),
+        }
     }
 }
 

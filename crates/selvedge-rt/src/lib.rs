@@ -18,7 +18,7 @@
 //! | `hooks` | what the engine asks a front end while code runs: [`Hooks`] |
 //! | `operations`, `script`, `ahead`, `lock_order` | operations of many types, steps that are taken, and what they say about locks |
 //! | `deadlock`, `last_words`, `context`, `crash`, `signal_stack` | what reports say, signals |
-//! | `state`, `whim`, `aside` | threads that are tried out: does a loop give up, does an operation come back? |
+//! | `state`, `whim`, `silent`, `aside` | threads that are tried out: does a loop give up, does an operation come back? |
 //! | `switch`, `engine`, `unhinted` | from the scheduler to checked code, and back: announce, follow a script, park, fail |
 //! | `program`, `decide`, `system` | [`Program`], the `System` |
 //! | `graph` | the same under a memory model: [`GraphProgram`], [`Ask`] |
@@ -50,6 +50,7 @@ mod program;
 mod runtime;
 mod script;
 mod signal_stack;
+mod silent;
 mod spin;
 mod state;
 mod switch;
@@ -63,7 +64,7 @@ pub use crash::WAKE_UP;
 pub use engine::{Engine, keep_room};
 pub use fiber::{Body, Crash, Fiber, Outcome, Yielder};
 pub use fresh::Fresh;
-pub use graph::{Ask, GraphProgram};
+pub use graph::{Ask, GraphProgram, Word};
 pub use hooks::{AtOnce, Hooks};
 pub use leaks::Leaks;
 pub use log::{Found, Logged, Wants};

@@ -57,6 +57,9 @@ impl<W: Hooks> Engine<W> {
         operation: &dyn Operation<Runtime<W>>,
         spot: W::Spot,
     ) -> Option<Answer> {
+        if let Some(answer) = self.told_silently(ask) {
+            return Some(answer);
+        }
         let rt = self.rt();
         let about = W::announces(rt);
         self.tell_freed(spot);
@@ -67,6 +70,9 @@ impl<W: Hooks> Engine<W> {
         rt.threads[me].spot = spot;
         rt.shared.beat();
         let answer = self.stand(ask, operation, spot);
+        if let Some(answer) = answer {
+            self.note_turn(ask, answer);
+        }
         if answer.is_some()
             && let Some(fault) = W::chosen(self.rt(), about, spot)
         {
@@ -141,6 +147,14 @@ impl<W: Hooks> Engine<W> {
     pub fn failed_without_reason(&self, spot: W::Spot) {
         let rt = self.rt();
         rt.threads[rt.now.current].whims.push(spot);
+    }
+
+    /// The code of the running thread came to its end.
+    pub fn end_answered(&self, spot: W::Spot) {
+        if self.asks() {
+            self.ends_silently();
+            self.tell_freed(spot);
+        }
     }
 
     /// Says what the running thread freed since its last operation.

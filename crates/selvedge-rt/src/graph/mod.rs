@@ -6,7 +6,10 @@
 //! owns it. An operation that has no label yet is not supported, and ends its thread with a reason.
 
 mod ask;
+mod spin;
 mod system;
+mod word;
 
 pub use ask::Ask;
 pub use system::GraphProgram;
+pub use word::Word;

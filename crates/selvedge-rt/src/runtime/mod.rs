@@ -14,6 +14,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::rc::Rc;
 
+use rustc_hash::FxHashSet;
 use selvedge_core::{Fault, ObjectId, Step, ThreadId, Violation, ViolationKind};
 
 use crate::caps::Caps;
@@ -120,6 +121,8 @@ pub struct Learned<W: World> {
     pub(crate) lock_order: RefCell<LockOrder>,
     /// Where operations may end without reason.
     pub(crate) whims: RefCell<Whims<W>>,
+    /// Loops of threads, by where their turns end, that do something else after some turns: under a memory model.
+    pub(crate) counting: RefCell<FxHashSet<(usize, W::Spot)>>,
     /// Whether something new was learned.
     pub news: Cell<bool>,
 }
@@ -133,6 +136,7 @@ impl<W: World> Default for Learned<W> {
             rwlocks: Cell::new(false),
             lock_order: RefCell::default(),
             whims: RefCell::default(),
+            counting: RefCell::default(),
             news: Cell::new(false),
         }
     }
@@ -232,6 +236,8 @@ pub struct Thread<W: World> {
     pub crash: Option<Crash>,
     /// What it stands at under a memory model.
     pub(crate) asked: Asked,
+    /// Where its last turn of a loop ended.
+    pub(crate) paused_at: W::Spot,
     /// What the front end keeps about it.
     pub own: W::Thread,
 }
@@ -263,6 +269,7 @@ impl<W: World> Thread<W> {
             whim: None,
             crash: None,
             asked: Asked::default(),
+            paused_at: spot,
             own: W::Thread::default(),
         }
     }

@@ -39,7 +39,9 @@ impl Builder {
                 threads: watch.threads,
                 ..Report::default()
             };
-            found.inconclusive.iter().for_each(|reason| report.note(reason.clone()));
+            if shared.hopeless.borrow().is_none() {
+                found.inconclusive.iter().for_each(|reason| report.note(reason.clone()));
+            }
             shared.pulse.is_confirming.store(true, Relaxed);
             let failures = self.confirm_graphs(shared, memory, &found, &mut report);
             shared.pulse.is_confirming.store(false, Relaxed);

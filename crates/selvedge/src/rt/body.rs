@@ -55,7 +55,7 @@ fn ends(mut outcome: Outcome) -> Outcome {
     let told = catch_unwind(AssertUnwindSafe(|| {
         let engine = Engine::enter();
         let spot = engine.rt().threads[number].spot;
-        engine.tell_freed(spot);
+        engine.end_answered(spot);
     }));
     if told.is_err() {
         return Outcome::Aborted;

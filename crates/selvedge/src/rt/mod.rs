@@ -21,6 +21,15 @@ mod take_down;
 pub(crate) mod watched;
 pub(crate) mod world;
 
+/// The end of a turn of a loop.
+pub(crate) fn pause(verb: &'static str, spot: Spot) {
+    let engine = Engine::enter();
+    match engine.asks() {
+        true => engine.pause_asked(verb, spot),
+        false => engine.pause(verb, spot),
+    }
+}
+
 pub(crate) use hooks::running;
 pub(crate) use object::Header;
 pub(crate) use panics::{is_unwinding, may_step_to_show};
@@ -29,4 +38,4 @@ pub(crate) use selvedge_rt::{
     Ask, Await, Compare, Content, Fence, Found, Observed, Operation, State, Subject, Touch, Waits,
     Wants, ordering,
 };
-pub(crate) use world::{Engine, GraphProgram, Program, Runtime, Rust, Shared, Spot};
+pub(crate) use world::{Engine, GraphProgram, Program, Runtime, Rust, Shared, Spot, Word};

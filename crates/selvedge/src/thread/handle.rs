@@ -5,7 +5,7 @@ use std::fmt;
 use std::panic::Location;
 use std::rc::Rc;
 
-use selvedge_core::{Effect, Flexibility, Label, Mode};
+use selvedge_core::{Effect, Flexibility, Label, Mode, Order};
 
 use super::builder::Started;
 use super::parking::token_object;
@@ -246,7 +246,10 @@ impl Thread {
         let number = self.number;
         let object = token_object(engine.rt(), number);
         let touch = Touch { object, mode: Mode::Up, verb: "unpark", order: None };
-        engine.visible(&touch, spot);
+        match engine.asks() {
+            true => _ = engine.word(object, 0).update(Order::Release, &|_| 1, &touch, spot),
+            false => _ = engine.visible(&touch, spot),
+        }
         let before = std::mem::replace(&mut engine.rt().threads[number].own.token, true);
         engine.observed(
             object,

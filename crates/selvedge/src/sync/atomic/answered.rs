@@ -3,8 +3,6 @@
 //! The memory of an atomic has the newest of the values that were written so far, in modification order: for who owns the
 //! atomic, and for what is left of an execution when it is given up.
 
-use std::cell::Cell;
-
 use selvedge_core::{Answer, Label, Location, Order};
 
 use super::core::{Core, Value};
@@ -53,29 +51,19 @@ impl<T: Value> Core<T> {
         &self,
         engine: &Engine,
         touch: &Touch,
-        change: impl FnOnce(T) -> T,
+        change: impl Fn(T) -> T,
         order: Order,
         spot: Spot,
     ) -> (T, T) {
         let at = self.location(engine, touch.object);
-        // It is asked once what is written: when it is answered.
-        let (change, written) = (Cell::new(Some(change)), Cell::new(None));
-        let next = |bits| {
-            let new = change.take().map(|change| change(T::from_bits(bits)));
-            written.set(new);
-            new.map_or(bits, Value::bits)
-        };
+        let next = |bits| change(T::from_bits(bits)).bits();
         let ask = Ask { label: Label::Update { at, order }, satisfies: &|_| true, next: &next };
         let answer = engine.ask(&ask, touch, spot);
         let old = match answer {
             Some(Answer::Value(bits)) => T::from_bits(bits),
             _ => self.value.get(),
         };
-        let new = match (written.get(), change.take()) {
-            (Some(new), _) => new,
-            (None, Some(change)) => change(old),
-            (None, None) => old,
-        };
+        let new = change(old);
         if answer.is_none() || engine.is_newest() {
             self.value.set(new);
         }

@@ -119,12 +119,7 @@ impl<T: Value> Core<T> {
     /// Reads, changes and writes in one step; returns the previous value.
     #[inline]
     #[track_caller]
-    pub(super) fn modify(
-        &self,
-        verb: &'static str,
-        order: Ordering,
-        change: impl FnOnce(T) -> T,
-    ) -> T {
+    pub(super) fn modify(&self, verb: &'static str, order: Ordering, change: impl Fn(T) -> T) -> T {
         let spot = Location::caller();
         let engine = Engine::enter();
         let object = self.object(&engine);

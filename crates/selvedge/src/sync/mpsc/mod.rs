@@ -13,6 +13,7 @@
 
 mod bounded;
 mod unbounded;
+mod words;
 
 use std::fmt;
 use std::panic::Location;
