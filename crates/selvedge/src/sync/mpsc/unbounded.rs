@@ -3,10 +3,11 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::sync::mpsc::{RecvTimeoutError, TryRecvError};
 
 use selvedge_core::{Effect, Flexibility, Mode, ObjectId};
 
-use super::{RecvTimeoutError, TryRecvError, refuse};
+use super::refuse::refuse;
 use crate::rt::{Engine, Header, Observed, Operation, Runtime, Spot, Touch};
 
 pub(super) struct Unbounded<T> {
