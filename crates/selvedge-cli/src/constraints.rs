@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use selvedge_core::{Budget, Fact, FactValue, Spent};
 use selvedge_lang::ir::{AtomicKind, Program};
 use selvedge_report::{plural, seconds, to_text};
+use selvedge_symbolic::Caps;
 use selvedge_symbolic::constraints::{Constraint, Found, GiveUp, Synthesis, pairs, synthesise};
 use serde::Serialize;
 
@@ -154,7 +155,7 @@ pub(crate) fn synthesised(program: &Program, budget: &Budget) -> String {
 fn all_pairs(program: &Program, work: u64, budget: &Budget) -> impl ExactSizeIterator<Item = Pair> {
     pairs(program).into_iter().map(move |pair| {
         let started = Instant::now();
-        let synthesis = synthesise(program, pair, &budget.with_work(work));
+        let synthesis = synthesise(program, pair, &Caps::default(), &budget.with_work(work));
         Pair { synthesis, time: started.elapsed() }
     })
 }

@@ -16,6 +16,10 @@ pub(crate) struct Named<S: Describe> {
 
 impl<S: Describe> Named<S> {
     /// Returns a program that leaves the names of its threads in `names`, if they are wanted.
+    #[cfg_attr(
+        not(all(target_os = "linux", target_arch = "x86_64")),
+        allow(dead_code, reason = "C programs are checked on Linux on x86-64 only")
+    )]
     pub(crate) fn new(program: S, names: Option<&ThreadNames>) -> Self {
         Self { program, names: names.map(ThreadNames::clone) }
     }

@@ -79,6 +79,10 @@ pub(crate) fn only_applies(option: &str, setting: Setting) -> Failure {
 #[derive(Clone, Copy)]
 pub(crate) struct Chosen {
     of_models: &'static dyn ExplorerOf<Interpreter>,
+    #[cfg_attr(
+        not(all(target_os = "linux", target_arch = "x86_64")),
+        allow(dead_code, reason = "C programs are checked on Linux on x86-64 only")
+    )]
     of_compiled: &'static dyn ExplorerOf<Named<Program>>,
 }
 
@@ -96,6 +100,10 @@ impl Chosen {
         self.of_models.explore(make, options, observer)
     }
 
+    #[cfg_attr(
+        not(all(target_os = "linux", target_arch = "x86_64")),
+        allow(dead_code, reason = "C programs are checked on Linux on x86-64 only")
+    )]
     pub(crate) fn explore_compiled(
         self,
         make: &dyn Fn() -> Named<Program>,

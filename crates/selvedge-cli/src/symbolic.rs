@@ -33,6 +33,7 @@ pub(crate) fn run(args: &CheckArgs, scheme: Scheme, screen: &Screen) -> Result<E
         context_bound: args.symbolic.context_bound,
         keep_going: args.keep_going,
         engine: args.symbolic.solver,
+        ..Options::default()
     };
     if scheme == Scheme::Order && options.context_bound.is_some() {
         return Err(Failure::User(

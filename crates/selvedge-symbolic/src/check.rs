@@ -5,6 +5,7 @@ use std::sync::Arc;
 use selvedge_core::{Inconclusive, Report, ViolationKind};
 use selvedge_lang::ir::Program;
 
+use crate::caps::Caps;
 use crate::circuit::Circuit;
 use crate::encode::goals::{Goals, Wrong};
 use crate::encode::{Encoding, NoFormula, Scheme, encode};
@@ -27,6 +28,8 @@ pub struct Options {
     pub keep_going: bool,
     /// The solver.
     pub engine: Engine,
+    /// What bounds the size of a formula.
+    pub caps: Caps,
 }
 
 impl Options {
@@ -42,6 +45,7 @@ impl Default for Options {
             context_bound: None,
             keep_going: false,
             engine: Engine::default(),
+            caps: Caps::default(),
         }
     }
 }
@@ -95,7 +99,7 @@ pub fn encoded(
     budget: &Budget,
 ) -> Result<Encoded, NoFormula> {
     let depth = Depth { repetitions: unroll_to, stops_anywhere: options.context_bound.is_some() };
-    let mut unrolled = unroll(program, depth, Circuit::new(solver), budget)?;
+    let mut unrolled = unroll(program, depth, options.caps, Circuit::new(solver), budget)?;
     let goals = Goals::new(&mut unrolled);
     let (scheme, bound) = (options.scheme, options.context_bound);
     let encoding = encode(&mut unrolled, &goals, scheme, bound, budget)?;

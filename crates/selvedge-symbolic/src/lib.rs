@@ -6,6 +6,7 @@
 //! ([`witness`]). Loops are unrolled deeper and deeper, until there is a violation, until no loop
 //! continues, or up to a limit.
 
+pub mod caps;
 pub mod check;
 pub mod circuit;
 pub mod constraints;
@@ -16,6 +17,7 @@ pub mod transactions;
 pub mod unroll;
 pub mod witness;
 
+pub use caps::Caps;
 pub use check::{Options, Outcome, check};
 pub use encode::Scheme;
 pub use solver::Engine;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use selvedge_core::Place;
 use selvedge_lang::ir::Program;
 
+use crate::caps::Caps;
 use crate::circuit::Circuit;
 use crate::encode::passes::may_depend;
 use crate::encode::steps::{Steps, Which};
@@ -50,7 +51,8 @@ pub fn of_program(
 ) -> Result<Vec<Between>, String> {
     let depth = Depth { repetitions, stops_anywhere: false };
     let stopped = |spent: Spent| format!("{spent}, and the threads were not yet unrolled");
-    let mut unrolled = unroll(program, depth, Circuit::default(), budget).map_err(stopped)?;
+    let mut unrolled =
+        unroll(program, depth, Caps::default(), Circuit::default(), budget).map_err(stopped)?;
     let steps = Steps::new(&mut unrolled, Which::Noticed);
     let threads: Vec<usize> =
         (0..steps.of_thread.len()).filter(|&i| !steps.of_thread[i].is_empty()).collect();

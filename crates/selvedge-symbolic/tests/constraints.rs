@@ -2,6 +2,7 @@
 
 use selvedge_core::{Budget, Spent};
 use selvedge_lang::{Additions, compile, compile_with};
+use selvedge_symbolic::Caps;
 use selvedge_symbolic::constraints::{Found, GiveUp, Synthesis, pairs, synthesise};
 
 /// The results for all pairs of a program. What is found must be accepted by the front end.
@@ -12,7 +13,7 @@ fn all(text: &str) -> Vec<Synthesis> {
     };
     let results: Vec<Synthesis> = pairs(&compiled.program)
         .into_iter()
-        .map(|pair| synthesise(&compiled.program, pair, &Budget::unlimited()))
+        .map(|pair| synthesise(&compiled.program, pair, &Caps::default(), &Budget::unlimited()))
         .collect();
     let declarations: String = results.iter().map(Synthesis::declarations).collect();
     let additions = Additions { name: "found", text: &declarations };
@@ -264,7 +265,7 @@ fn a_pair_that_takes_too_long_has_no_constraint() {
     let compiled = compile("test.sel", FIGURE_1, &[]).unwrap_or_else(|_| panic!("it compiles"));
     let pair = pairs(&compiled.program)[4];
     let budget = Budget::unlimited().with_work(3);
-    let found = synthesise(&compiled.program, pair, &budget).found;
+    let found = synthesise(&compiled.program, pair, &Caps::default(), &budget).found;
     assert_eq!(found, Err(GiveUp::Stopped(Spent::Work)));
 }
 

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use crate::random_blocks::{Family, Pair, State};
 use selvedge_core::{Budget, Describe as _, Effect, Status, Step, System as _, ThreadId};
 use selvedge_lang::{Interpreter, compile};
+use selvedge_symbolic::Caps;
 use selvedge_symbolic::constraints::{Synthesis, pairs, synthesise};
 use selvedge_testkit::Random;
 
@@ -93,7 +94,7 @@ impl Trial<'_> {
     }
 }
 
-fn try_pair(random: &mut Random, family: Family, states: usize, tally: &mut Tally) {
+fn try_pair(random: &mut Random, family: Family, states: usize, caps: &Caps, tally: &mut Tally) {
     let mut pair = Pair::new(random, family);
     let text = pair.text(&State::default());
     let program = match compile("pair.sel", &text, &[]) {
@@ -102,7 +103,7 @@ fn try_pair(random: &mut Random, family: Family, states: usize, tally: &mut Tall
     };
     let both = pairs(&program)[1];
     // By work, not by time: the same on every machine.
-    let synthesis = synthesise(&program, both, &Budget::unlimited().with_work(MOST_WORK));
+    let synthesis = synthesise(&program, both, caps, &Budget::unlimited().with_work(MOST_WORK));
     tally.pairs += 1;
     let Ok(found) = &synthesis.found else { return };
     tally.with_constraints += usize::from(!found.constraints.is_empty());
@@ -163,7 +164,7 @@ fn campaign(name: &str, family: Family, seed: u64, pairs: usize) {
     let mut random = Random::new(seed ^ seconds.unwrap_or(0));
     let mut tally = Tally::default();
     while limit.map_or(tally.pairs < pairs, |limit| started.elapsed() < limit) {
-        try_pair(&mut random, family, 24, &mut tally);
+        try_pair(&mut random, family, 24, &Caps::default(), &mut tally);
     }
     if limit.is_some() {
         eprintln!("{name}: {tally:?}");
@@ -173,6 +174,19 @@ fn campaign(name: &str, family: Family, seed: u64, pairs: usize) {
     assert!(tally.held > tally.pairs, "{tally:?}");
     assert!(tally.commuting > tally.pairs, "{tally:?}");
     assert!(20 * tally.uncovered < tally.commuting, "{tally:?}");
+}
+
+/// With tiny caps constraints are fewer, and right all the same; and if they are said to be all, they are.
+#[test]
+fn tiny_caps() {
+    let families = [Family::Arithmetic, Family::Arrays, Family::Containers, Family::Blocks];
+    for (seed, family) in (5..).zip(families) {
+        let (mut random, mut tally) = (Random::new(seed), Tally::default());
+        while tally.pairs < 40 {
+            try_pair(&mut random, family, 24, &Caps::tiny(), &mut tally);
+        }
+        assert!(tally.held > 0, "{tally:?}");
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use selvedge_core::{Budget, Verdict, Violation, ViolationKind};
 use selvedge_explore::{Algorithm, Limits, Options, Silent, explore};
 use selvedge_lang::Interpreter;
-use selvedge_symbolic::{Engine, Scheme, check};
+use selvedge_symbolic::{Caps, Engine, Scheme, check};
 use selvedge_testkit::{Profile, Sketch, Subject, generate, shrink};
 
 #[test]
@@ -69,7 +69,31 @@ fn several() {
     campaign(&Profile::several(), 30);
 }
 
+/// What lies beyond the caps is inconclusive, or does not change the result.
+#[test]
+fn tiny_caps() {
+    let profiles = [
+        Profile::memory(),
+        Profile::locks(),
+        Profile::ordinary(),
+        Profile::waiting(),
+        Profile::everything(),
+        Profile::choices(),
+        Profile::spawning(),
+    ];
+    let decided = profiles.iter().map(|profile| campaign_with(profile, 30, Caps::tiny()));
+    let decided: u64 = decided.sum();
+    // Some are small enough, most are not.
+    assert!((20..300).contains(&decided), "{decided} of {} were decided", 7 * 30 * 3);
+}
+
 fn campaign(profile: &Profile, programs: u64) {
+    let decided = campaign_with(profile, programs, Caps::default());
+    assert!(decided > programs / 2, "only {decided} programs were decided");
+}
+
+/// Compares programs of a profile; returns how often the symbolic check came to a verdict.
+fn campaign_with(profile: &Profile, programs: u64, caps: Caps) -> u64 {
     let seconds = std::env::var("SELVEDGE_FUZZ_SECONDS").ok();
     let seconds = seconds.map(|seconds| seconds.parse().expect("a number of seconds"));
     let end = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
@@ -80,19 +104,20 @@ fn campaign(profile: &Profile, programs: u64) {
         }
         let sketch = generate(profile, seed);
         for (scheme, engine) in all_kinds() {
-            match compare(&sketch, scheme, engine) {
+            match compare(&sketch, scheme, engine, caps) {
                 Ok(is_decided) => decided += u64::from(is_decided),
                 Err(problem) => {
-                    let fails = &mut |sketch: &Sketch| compare(sketch, scheme, engine).is_err();
+                    let fails =
+                        &mut |sketch: &Sketch| compare(sketch, scheme, engine, caps).is_err();
                     let small = shrink(sketch, fails);
-                    let now = compare(&small, scheme, engine).err().unwrap_or_default();
+                    let now = compare(&small, scheme, engine, caps).err().unwrap_or_default();
                     let (scheme, engine) = (scheme.name(), engine.name());
                     panic!("{scheme} {engine} {seed}: {problem}\nsmaller: {now}\n{small}");
                 }
             }
         }
     }
-    assert!(decided > programs / 2, "only {decided} programs were decided");
+    decided
 }
 
 /// All encodings with the default solver, and one with every other solver that this build has.
@@ -116,7 +141,7 @@ fn found<'a>(violations: impl Iterator<Item = &'a Violation>) -> Found {
 }
 
 /// Whether the symbolic check came to a verdict; `Err` if it is another than that of the explorer.
-fn compare(sketch: &Sketch, scheme: Scheme, engine: Engine) -> Result<bool, String> {
+fn compare(sketch: &Sketch, scheme: Scheme, engine: Engine, caps: Caps) -> Result<bool, String> {
     let text = sketch.to_string();
     let Ok(subject) = Subject::new("random.sel", &text, &[]) else { return Ok(false) };
     let program = subject.program();
@@ -130,7 +155,7 @@ fn compare(sketch: &Sketch, scheme: Scheme, engine: Engine) -> Result<bool, Stri
     // By work, not by time: the same on every machine.
     let budget = Budget::unlimited().with_work(if scheme == Scheme::Order { 10_000 } else { 20 });
     let options =
-        selvedge_symbolic::Options { scheme, engine, keep_going: true, ..Default::default() };
+        selvedge_symbolic::Options { scheme, engine, keep_going: true, caps, ..Default::default() };
     // A panic is a finding like any other, with the program that shows it.
     let outcome =
         catch_unwind(AssertUnwindSafe(|| check(program, &options, &budget, &|| Duration::ZERO)));

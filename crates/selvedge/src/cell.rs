@@ -25,8 +25,7 @@ use std::panic::Location;
 
 use selvedge_core::{Label, Mode, ObjectId, Order};
 
-use crate::rt::object::Touching;
-use crate::rt::{Ask, Engine, Header, Observed, Restorer, Spot, Touch};
+use crate::rt::{Ask, Engine, Header, Observed, Restorer, Spot, Touch, Touching};
 
 /// A cell that can be changed through a shared reference, as [`std::cell::UnsafeCell`], but with
 /// accesses that begin and end.

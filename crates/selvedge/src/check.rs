@@ -5,6 +5,8 @@ mod memory;
 mod observer;
 mod places;
 mod search;
+mod spurious;
+mod tell;
 
 use std::collections::BTreeMap;
 use std::panic::Location;
@@ -20,8 +22,8 @@ use selvedge_rt::{Caps, Settings, SignalStack, Spurious};
 use crate::alloc::Reuse;
 use crate::failure::{self, Look, ReplayCommand};
 use crate::outcome::Outcome;
-use crate::rt::world::{RwLockPolicy, bounded, left_out};
 use crate::rt::{Rust, Shared, Spot, allocator, arena, running};
+use crate::sync::waiting_writers::RwLockPolicy;
 use crate::watch::{Pulse, Times, Watched};
 
 /// Checks `f`: runs one execution per class of interleavings.
@@ -421,7 +423,7 @@ impl Builder {
         let outcome = self.explore(f);
         let unwritten = self.report_file.as_deref().and_then(|path| outcome.write_to(path).err());
         if self.statistics || std::env::var_os("SELVEDGE_STATISTICS").is_some() {
-            failure::print_statistics(&outcome);
+            tell::print_statistics(&outcome);
         }
         let fine = match outcome.verdict() {
             Verdict::Verified => true,
@@ -431,10 +433,10 @@ impl Builder {
             }
         };
         if fine && !self.quiet {
-            failure::print_not_proved(&outcome);
+            tell::print_not_proved(&outcome);
         }
         let text = (!fine).then(|| {
-            let page = failure::write_page(&outcome).unwrap_or_default();
+            let page = tell::write_page(&outcome).unwrap_or_default();
             format!("{}{page}", outcome.text_as(Look::of_terminal()))
         });
         match (text, unwritten) {
@@ -493,10 +495,10 @@ impl Builder {
             None if shared.weak.get() => report.fact("memory", failure::WEAK.to_owned()),
             None => {}
         }
-        let (bounded, left_out) = (bounded(&shared), left_out(&shared));
-        let spurious: Vec<String> = bounded.iter().chain(&left_out).cloned().collect();
-        if !spurious.is_empty() {
-            report.fact("spurious", spurious.join("; "));
+        let (bounded, left_out) = (spurious::bounded(&shared), spurious::left_out(&shared));
+        let unexplored: Vec<String> = bounded.iter().chain(&left_out).cloned().collect();
+        if !unexplored.is_empty() {
+            report.fact("spurious", unexplored.join("; "));
         }
         if let Some(spot) = shared.assumed.get() {
             report.note(Inconclusive::Assumed(assumption(spot, self.spin_turns)));

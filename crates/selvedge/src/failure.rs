@@ -2,12 +2,8 @@
 
 use std::backtrace::Backtrace;
 use std::borrow::Cow;
-use std::collections::BTreeSet;
-use std::io::Write as _;
-use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 
-use selvedge_core::{Inconclusive, Replay, Report, Schedule, Verdict, Violation, ViolationKind};
+use selvedge_core::{Replay, Report, Schedule, Violation, ViolationKind};
 use selvedge_explore::Memory;
 use selvedge_report::{
     Origin, SourceView, TextOptions, TraceView, execution, grouped, has_room, plural, sources,
@@ -15,9 +11,8 @@ use selvedge_report::{
 };
 
 use crate::backtrace::calls;
-use crate::outcome::Outcome;
-use crate::rt::Spot;
 use crate::short_names;
+use crate::spot::Spot;
 
 /// How a report looks.
 #[derive(Clone, Copy)]
@@ -67,34 +62,6 @@ pub(crate) fn view(
 /// The source around what executions show.
 pub(crate) fn source(views: &[TraceView], checked_at: Spot) -> Vec<SourceView> {
     sources(None, views, &Sources { checked_at })
-}
-
-/// The text for a check.
-pub(crate) fn of_outcome(outcome: &Outcome, look: Look) -> String {
-    let doubts = &outcome.report().inconclusive;
-    let unreliable = doubts.iter().find(|doubt| matches!(doubt, Inconclusive::Nondeterministic(_)));
-    if let Some(reason) = unreliable {
-        return format!(
-            "selvedge: inconclusive: {reason}\n  \
-             does it depend on time, on random numbers, on addresses, on what an earlier run left \
-             behind, or on threads and locks of `std`?\n"
-        );
-    }
-    let mut text: String =
-        outcome.failures().iter().map(|failure| of_failure(look, failure)).collect();
-    for doubt in doubts {
-        match (outcome.verdict(), doubt) {
-            (Verdict::Inconclusive, reason) => {
-                text.push_str(&format!("selvedge: inconclusive: {reason}\n"));
-            }
-            // It may be the reason for what is wrong.
-            (Verdict::Violated, Inconclusive::GaveUp(reason)) => {
-                text.push_str(&format!("selvedge: besides: {reason}\n"));
-            }
-            _ => {}
-        }
-    }
-    text
 }
 
 /// The text for one execution and what is wrong in it.
@@ -168,7 +135,8 @@ fn flags() -> String {
     }
 }
 
-fn short(checked_at: Spot) -> String {
+/// The file and the line of a check, as its schedules name it.
+pub(crate) fn short(checked_at: Spot) -> String {
     let file = checked_at.file().rsplit(['/', '\\']).next().unwrap_or_default();
     format!("{file}:{}", checked_at.line())
 }
@@ -204,29 +172,6 @@ pub(crate) fn explored(memory: Memory) -> String {
     )
 }
 
-/// What a check that passed does not prove. Test harnesses keep what passing tests print, so this goes to
-/// the terminal itself; once for each check of a process, however often it runs.
-pub(crate) fn print_not_proved(outcome: &Outcome) {
-    static TOLD: Mutex<BTreeSet<(String, String)>> = Mutex::new(BTreeSet::new());
-    let lines = outcome.not_proved();
-    if lines.is_empty() {
-        return;
-    }
-    if std::env::var_os("SELVEDGE_QUIET").is_some_and(|quiet| quiet != "0") {
-        return;
-    }
-    let current = std::thread::current();
-    let test = current.name().unwrap_or("a check").to_owned();
-    let place = short(outcome.checked_at);
-    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
-    if told.insert((test.clone(), place.clone())) {
-        // Not with `eprintln!`: tests keep that for themselves. One write: lines of others stay whole.
-        let line = |line| format!("selvedge: {test} ({place}): passed, but {line}\n");
-        let text: String = lines.into_iter().map(line).collect();
-        let _ = std::io::stderr().write_all(text.as_bytes());
-    }
-}
-
 /// One line about how much was run, and what was not looked at.
 pub(crate) fn summary(report: &Report, how: &str, not_covered: &[String]) -> String {
     let counts = report.counts;
@@ -241,36 +186,6 @@ pub(crate) fn summary(report: &Report, how: &str, not_covered: &[String]) -> Str
         text.push_str(&format!("selvedge: {line}\n"));
     }
     text
-}
-
-/// Writes the page of a failing test to the folder that `SELVEDGE_HTML` names. Returns a line that says so.
-pub(crate) fn write_page(outcome: &Outcome) -> Option<String> {
-    let folder = PathBuf::from(std::env::var_os("SELVEDGE_HTML").filter(|name| !name.is_empty())?);
-    let current = std::thread::current();
-    let name = format!("{}-{}.html", current.name().unwrap_or("check"), short(outcome.checked_at));
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    let name: String = name.chars().map(|c| if is_plain(c) { c } else { '-' }).collect();
-    let path = folder.join(name);
-    let written = std::fs::create_dir_all(&folder)
-        .map_err(|error| format!("cannot make the folder {}: {error}", folder.display()))
-        .and_then(|()| outcome.write_to(&path));
-    Some(match written {
-        Ok(()) => format!("selvedge: to look at it: {}\n", path.display()),
-        Err(error) => format!("selvedge: {error}\n"),
-    })
-}
-
-/// What was found out in short, for who asks for it with `SELVEDGE_STATISTICS`.
-#[allow(clippy::print_stderr, reason = "asked for")]
-pub(crate) fn print_statistics(outcome: &Outcome) {
-    let current = std::thread::current();
-    let test = current.name().unwrap_or("a check");
-    let (verdict, executions) = (outcome.verdict(), outcome.executions());
-    let seconds = outcome.time().as_secs_f64();
-    eprintln!("selvedge: {test}: {verdict}, {executions} executions, {seconds:.3} s");
-    for line in outcome.not_covered() {
-        eprintln!("selvedge: {test}: {line}");
-    }
 }
 
 /// Where the executions of the check at `checked_at` come from.

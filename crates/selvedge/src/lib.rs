@@ -493,6 +493,7 @@ mod failure;
 mod outcome;
 mod rt;
 mod short_names;
+mod spot;
 mod turns;
 mod watch;
 
@@ -510,6 +511,6 @@ pub use alloc::Reuse;
 pub use check::{Builder, check, check_random, replay};
 pub use outcome::Outcome;
 pub use rt::allocator::Allocator;
-pub use rt::world::RwLockPolicy;
 pub use selvedge_core::{Counts, Report, Verdict, ViolationKind};
 pub use selvedge_explore::{Algorithm, Equivalence, Memory};
+pub use sync::waiting_writers::RwLockPolicy;

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
-use selvedge_core::{Report, Verdict};
+use selvedge_core::{Inconclusive, Report, Verdict};
 use selvedge_report::{Method, TraceView, ViolationView, page, to_text};
 
 use crate::failure::{self, Look};
-use crate::rt::Spot;
+use crate::spot::Spot;
 
 /// What a check found out.
 #[derive(Clone, Debug)]
@@ -79,8 +79,37 @@ impl Outcome {
     }
 
     pub(crate) fn text_as(&self, look: Look) -> String {
-        let mut text = failure::of_outcome(self, look);
+        let mut text = self.findings(look);
         text.push_str(&failure::summary(self.report(), self.how(), &self.not_covered()));
+        text
+    }
+
+    /// What was found, and why the answer is not certain.
+    fn findings(&self, look: Look) -> String {
+        let doubts = &self.report().inconclusive;
+        let unreliable =
+            doubts.iter().find(|doubt| matches!(doubt, Inconclusive::Nondeterministic(_)));
+        if let Some(reason) = unreliable {
+            return format!(
+                "selvedge: inconclusive: {reason}\n  \
+                 does it depend on time, on random numbers, on addresses, on what an earlier run left \
+                 behind, or on threads and locks of `std`?\n"
+            );
+        }
+        let mut text: String =
+            self.failures().iter().map(|failure| failure::of_failure(look, failure)).collect();
+        for doubt in doubts {
+            match (self.verdict(), doubt) {
+                (Verdict::Inconclusive, reason) => {
+                    text.push_str(&format!("selvedge: inconclusive: {reason}\n"));
+                }
+                // It may be the reason for what is wrong.
+                (Verdict::Violated, Inconclusive::GaveUp(reason)) => {
+                    text.push_str(&format!("selvedge: besides: {reason}\n"));
+                }
+                _ => {}
+            }
+        }
         text
     }
 

@@ -4,113 +4,17 @@
 
 mod limits;
 mod progress;
+mod pulse;
 
-use std::panic::Location;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use selvedge_core::Budget;
+pub(crate) use pulse::{Overdue, Pulse, Times};
 
-pub(crate) use limits::Overdue;
-
+use crate::spot::Spot;
 use limits::Limited;
 use progress::Told;
-
-/// A place in checked code.
-type Spot = &'static Location<'static>;
-
-/// How long a check, and what lies between two operations of its code, may take.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Times {
-    /// In all.
-    pub(crate) all: Option<Duration>,
-    /// Processor time between two operations.
-    pub(crate) between: Duration,
-}
-
-/// What others know about a check. But for the last two, only its own thread writes.
-pub(crate) struct Pulse {
-    test: String,
-    checked_at: Spot,
-    start: Instant,
-    times: Times,
-    budget: Budget,
-    thread: libc::pthread_t,
-    executions: AtomicU64,
-    beats: AtomicU64,
-    /// Operations of checked code.
-    operations: AtomicU64,
-    /// Whether it waits for another check.
-    pub(crate) is_queued: AtomicBool,
-    /// Whether what was found is shown again, which may take longer than the time that was asked for.
-    pub(crate) is_confirming: AtomicBool,
-    /// One more than the number of operations after which code takes too long, and why.
-    overdue_after: AtomicU64,
-    why_overdue: AtomicU8,
-    /// Where a thread that the check does not know used a type of this crate.
-    stranger: Mutex<Option<Spot>>,
-}
-
-impl Pulse {
-    pub(crate) fn new(checked_at: Spot, times: Times, budget: &Budget) -> Arc<Self> {
-        Arc::new(Self {
-            test: std::thread::current().name().unwrap_or("a check").to_owned(),
-            checked_at,
-            start: Instant::now(),
-            times,
-            budget: budget.clone(),
-            // SAFETY: it has no conditions.
-            thread: unsafe { libc::pthread_self() },
-            executions: AtomicU64::new(0),
-            beats: AtomicU64::new(0),
-            operations: AtomicU64::new(0),
-            is_queued: AtomicBool::new(false),
-            is_confirming: AtomicBool::new(false),
-            overdue_after: AtomicU64::new(0),
-            why_overdue: AtomicU8::new(0),
-            stranger: Mutex::new(None),
-        })
-    }
-
-    /// The name of the test.
-    pub(crate) fn test(&self) -> &str {
-        &self.test
-    }
-
-    /// An execution is over.
-    pub(crate) fn count_execution(&self) {
-        self.executions.store(self.executions.load(Relaxed) + 1, Relaxed);
-    }
-
-    /// The search continues. Ends its budget if the time is up: the thread that looks on may be late, or not be there.
-    pub(crate) fn count_search(&self) {
-        self.beats.store(self.beats.load(Relaxed) + 1, Relaxed);
-        self.end_in_time();
-    }
-
-    /// Checked code came to an operation.
-    #[inline]
-    pub(crate) fn beat(&self) {
-        self.operations.store(self.operations.load(Relaxed) + 1, Relaxed);
-    }
-
-    /// Whether another thread runs the check.
-    fn is_elsewhere(&self) -> bool {
-        // SAFETY: it has no conditions.
-        self.thread != unsafe { libc::pthread_self() }
-    }
-
-    /// Where a thread that the check does not know used a type of this crate.
-    pub(crate) fn stranger(&self) -> Option<Spot> {
-        *self.stranger.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn note_stranger(&self, spot: Spot) {
-        let mut stranger = self.stranger.lock().unwrap_or_else(PoisonError::into_inner);
-        stranger.get_or_insert(spot);
-    }
-}
+use pulse::USUAL_PAUSE;
 
 /// A check that is looked at until this is dropped.
 pub(crate) struct Watched(Arc<Pulse>);
@@ -160,9 +64,6 @@ impl Checks {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
-
-/// How often all checks are looked at, unless there is a reason to hurry.
-const USUAL_PAUSE: Duration = Duration::from_secs(1);
 
 /// What was seen of a check so far.
 struct Seen {

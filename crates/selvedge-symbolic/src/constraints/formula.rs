@@ -12,10 +12,6 @@ use super::term::{Poly, Side};
 use super::witness::Question;
 use crate::solver::Lit;
 
-/// More spawned tasks are compared one by one, not in all orders: then two blocks that commute may be said not to,
-/// which prunes less.
-const MOST_PERMUTED: usize = 4;
-
 /// When two blocks commute.
 pub(super) struct Formula {
     /// They commute. An overflow is a failure like others.
@@ -149,7 +145,9 @@ impl Runner<'_, '_> {
             }
             None => true,
         });
-        if left.len() > MOST_PERMUTED {
+        if left.len() > self.caps.permuted {
+            // There may be states in which the blocks commute that this does not see.
+            self.abstracted = true;
             let pairs = left.iter().zip(&right);
             let all: Vec<Lit> = pairs.map(|(a, b)| self.same_task(a, b)).collect();
             return self.words.circuit.all(&all);

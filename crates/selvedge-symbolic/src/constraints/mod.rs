@@ -52,6 +52,8 @@ use search::Search;
 use text::Names;
 use words::Words;
 
+use crate::caps::Caps;
+
 /// What was found about two blocks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Synthesis {
@@ -136,6 +138,7 @@ pub fn pairs(program: &Program) -> Vec<(AtomicId, AtomicId)> {
 pub fn synthesise(
     program: &Program,
     (first, second): (AtomicId, AtomicId),
+    caps: &Caps,
     budget: &Budget,
 ) -> Synthesis {
     let blocks = [first, second].map(|atomic| Block::new(program, atomic));
@@ -145,7 +148,7 @@ pub fn synthesise(
     };
     let blocks = [first, second];
     let names = Names::new(program, blocks);
-    let found = find(program, blocks, &names, budget);
+    let found = find(program, blocks, &names, caps, budget);
     Synthesis { heads: names.heads, found }
 }
 
@@ -153,6 +156,7 @@ fn find(
     program: &Program,
     blocks: [Block; 2],
     names: &Names<'_>,
+    caps: &Caps,
     budget: &Budget,
 ) -> Result<Found, GiveUp> {
     let touched = blocks.map(|block| Touched::by_block(program, &block));
@@ -167,11 +171,11 @@ fn find(
         let always = Constraint { condition: Vec::new(), guard: Vec::new() };
         return Ok(Found { constraints: vec![always], complete: true });
     }
-    let mut runner = Runner::new(program, blocks, &touched, Words::new(budget));
+    let mut runner = Runner::new(program, blocks, &touched, *caps, Words::new(budget));
     let formula = runner.formula()?;
     let abstracted = runner.abstracted;
     let mut words = runner.words;
-    let search = Search::new(program, &mut words, names, &formula);
+    let search = Search::new(program, *caps, &mut words, names, &formula);
     let (cubes, complete) = search.run()?;
     let terms = &words.terms;
     let texts = |literals: &[atom::Literal]| {

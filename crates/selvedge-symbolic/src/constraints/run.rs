@@ -20,19 +20,10 @@ use super::store::Kind;
 use super::term::{Opaque, Poly, Side};
 use super::witness::{Question, Witness};
 use super::words::Words;
+use crate::caps::Caps;
 use crate::solver::Lit;
 
-/// A loop is run round by round at most so often; then it becomes an uninterpreted function.
-const MOST_ROUNDS: u32 = 8;
-/// And only while it forks so often.
-const MOST_FORKS: u32 = 3;
-/// With more paths the pair of blocks has no constraint: less is pruned.
-const MOST_PATHS: usize = 400;
 const TOO_MANY_PATHS: GiveUp = GiveUp::TooLarge("there are too many ways through the two blocks");
-/// More states are not kept for one path: the solver is asked instead.
-const MOST_WITNESSES: usize = 16;
-/// Deeper calls are not followed: the pair of blocks has no constraint.
-const DEEPEST_CALL: usize = 16;
 
 /// Why an instruction did not just run.
 pub(super) enum Halt {
@@ -63,6 +54,7 @@ pub(super) type Comparison = (Relation, Poly, Poly);
 
 pub(super) struct Runner<'p, 'a> {
     pub(super) program: &'p Program,
+    pub(super) caps: Caps,
     pub(super) words: Words<'a>,
     pub(super) blocks: [Block; 2],
     /// What at least one of the blocks writes: all else needs no book-keeping.
@@ -83,10 +75,12 @@ impl<'p, 'a> Runner<'p, 'a> {
         program: &'p Program,
         blocks: [Block; 2],
         touched: &[Touched; 2],
+        caps: Caps,
         words: Words<'a>,
     ) -> Self {
         Self {
             program,
+            caps,
             words,
             blocks,
             written: touched.iter().flat_map(|one| one.written.iter().copied()).collect(),
@@ -108,7 +102,7 @@ impl<'p, 'a> Runner<'p, 'a> {
         for (done, path) in (1..).zip(halfway) {
             ends.extend(self.run_block(first.other(), path)?);
             // A few of them show how many there will be.
-            if done > 3 && ends.len() * count > done * MOST_PATHS {
+            if done > 3 && ends.len() * count > done * self.caps.paths {
                 return Err(TOO_MANY_PATHS);
             }
         }
@@ -138,7 +132,7 @@ impl<'p, 'a> Runner<'p, 'a> {
                 done.push(path);
             }
             self.paths += 1;
-            if self.paths > MOST_PATHS {
+            if self.paths > self.caps.paths {
                 return Err(TOO_MANY_PATHS);
             }
         }
@@ -254,7 +248,7 @@ impl<'p, 'a> Runner<'p, 'a> {
         match path.unrolling.last_mut() {
             Some(last) if last.depth == depth && last.head == pc => {
                 last.rounds += 1;
-                if last.rounds > MOST_ROUNDS {
+                if last.rounds > self.caps.rounds {
                     return Err(Halt::Summarise);
                 }
             }
@@ -282,7 +276,7 @@ impl<'p, 'a> Runner<'p, 'a> {
             false => self.execute(path),
         });
         if let (Err(Halt::Fork(..)), false) = (&result, summarise) {
-            let too_many = path.unrolling.last().is_some_and(|last| last.forks >= MOST_FORKS);
+            let too_many = path.unrolling.last().is_some_and(|last| last.forks >= self.caps.forks);
             if too_many || self.is_exit_test(path) {
                 return Err(Halt::Summarise);
             }
@@ -371,7 +365,7 @@ impl<'p, 'a> Runner<'p, 'a> {
         arguments: &[Operand],
         target: Option<Slot>,
     ) -> Result<(), Halt> {
-        if path.frames.len() >= DEEPEST_CALL {
+        if path.frames.len() >= self.caps.calls {
             return Err(GiveUp::TooLarge("calls go too deep").into());
         }
         let mut slots = vec![None; self.program.procedures[procedure.index()].slots.len()];
@@ -502,7 +496,7 @@ impl<'p, 'a> Runner<'p, 'a> {
             assumptions.pop();
             path.witnesses.push(Rc::new(self.words.witness()));
         }
-        let extra = path.witnesses.len().saturating_sub(MOST_WITNESSES);
+        let extra = path.witnesses.len().saturating_sub(self.caps.witnesses);
         path.witnesses.drain(..extra);
         let words = &self.words;
         let [if_true, if_false] = [true, false].map(|answer| {

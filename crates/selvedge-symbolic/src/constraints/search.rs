@@ -15,17 +15,8 @@ use super::formula::Formula;
 use super::term::Opaque;
 use super::text::Names;
 use super::words::Words;
+use crate::caps::Caps;
 use crate::solver::Lit;
-
-/// More models are not looked at. Each constraint is proved by itself; with fewer of them less is pruned, and
-/// nothing is lost.
-const MOST_MODELS: usize = 400;
-/// Nor more in a row that show no constraint.
-const MOST_IN_VAIN: usize = 25;
-/// At most so many constraints.
-const MOST_CONSTRAINTS: usize = 40;
-/// Pairs of literals are tried only among so many.
-const MOST_PAIRED: usize = 30;
 
 /// A constraint.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -44,6 +35,7 @@ impl Cube {
 
 pub(super) struct Search<'s, 'p, 'a> {
     pub(super) program: &'p Program,
+    pub(super) caps: Caps,
     pub(super) words: &'s mut Words<'a>,
     pub(super) names: &'s Names<'p>,
     pub(super) formula: &'s Formula,
@@ -63,12 +55,14 @@ pub(super) struct Search<'s, 'p, 'a> {
 impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
     pub(super) fn new(
         program: &'p Program,
+        caps: Caps,
         words: &'s mut Words<'a>,
         names: &'s Names<'p>,
         formula: &'s Formula,
     ) -> Self {
         Self {
             program,
+            caps,
             words,
             names,
             formula,
@@ -217,7 +211,7 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
         let is_local = |literal: &&Literal| literal.globals(&self.words.terms).is_empty();
         let local: Vec<Literal> = self.literals.iter().filter(is_local).cloned().collect();
         self.singles(&local)?;
-        if local.len() > MOST_PAIRED {
+        if local.len() > self.caps.paired {
             return Ok(());
         }
         for (i, first) in local.iter().enumerate() {
@@ -279,7 +273,7 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
             self.exclude(searching, &cube.literals);
         }
         let mut in_vain = 0;
-        for _ in 0..MOST_MODELS {
+        for _ in 0..self.caps.models {
             let goal = [searching, self.formula.commutes, self.formula.no_overflow];
             if !self.words.possible(&goal)? {
                 return Ok(());
@@ -290,7 +284,7 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
             if !self.entails(&cube)? {
                 in_vain += 1;
                 self.complete = false;
-                if cube.is_empty() || in_vain > MOST_IN_VAIN {
+                if cube.is_empty() || in_vain > self.caps.models_in_vain {
                     return Ok(());
                 }
                 self.exclude(searching, &cube);
@@ -300,7 +294,7 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
             let cube = self.generalised(cube)?;
             self.exclude(searching, &cube);
             self.add(cube)?;
-            if self.found.len() >= MOST_CONSTRAINTS {
+            if self.found.len() >= self.caps.constraints {
                 break;
             }
         }
@@ -316,7 +310,7 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
 
     /// As few of the literals as possible, after they were seen to entail the formula.
     fn generalised(&mut self, cube: Vec<Literal>) -> Result<Vec<Literal>, GiveUp> {
-        if cube.len() <= MOST_PAIRED {
+        if cube.len() <= self.caps.paired {
             for (i, first) in cube.iter().enumerate() {
                 for second in &cube[i + 1..] {
                     let pair = [first.clone(), second.clone()];

@@ -63,9 +63,6 @@ pub enum NoFormula {
     TooLarge(u64),
 }
 
-/// More clauses than this are not added: each takes up to a hundred bytes. Beyond: no formula, inconclusive.
-pub(crate) const MOST_CLAUSES: u64 = 20_000_000;
-
 /// What to say and to do about it.
 impl fmt::Display for NoFormula {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -90,7 +87,7 @@ impl fmt::Display for NoFormula {
 fn go_on(unrolled: &Unrolled, budget: &Budget) -> Result<(), NoFormula> {
     budget.check()?;
     match unrolled.circuit.solver.size().clauses {
-        many if many > MOST_CLAUSES => Err(NoFormula::TooLarge(MOST_CLAUSES)),
+        many if many > unrolled.caps.clauses => Err(NoFormula::TooLarge(unrolled.caps.clauses)),
         _ => Ok(()),
     }
 }

@@ -65,13 +65,6 @@ pub enum Keep {
     FewestSwitches,
 }
 
-/// More pairs than this are not looked at: no formula, inconclusive,
-const MOST_PAIRS: usize = 4_000_000;
-/// and so it is with more than this that would go into a formula: each takes some kilobytes.
-const MOST_KEPT: usize = 1_000_000;
-/// More pairs of ways through two threads than this: the lexicographic passes are used.
-const MOST_WAYS: usize = 256;
-
 impl Passes {
     /// Returns the passes of a scheme.
     ///
@@ -84,7 +77,7 @@ impl Passes {
         keep: Keep,
         budget: &Budget,
     ) -> Result<Self, NoFormula> {
-        if steps.pairs() > MOST_PAIRS {
+        if steps.pairs() > unrolled.caps.pairs {
             return Err(NoFormula::TooManyPairs(steps.pairs()));
         }
         let locksets = Locksets::new(unrolled, steps);
@@ -108,7 +101,7 @@ impl Passes {
             pass.allowed != Lit::FALSE && locksets.can_pass(unrolled, steps, pass.from, pass.to)
         });
         drop_useless(steps, &locksets, &mut kept, budget)?;
-        if kept.len() > MOST_KEPT {
+        if kept.len() > unrolled.caps.passes {
             return Err(NoFormula::TooManyPairs(kept.len()));
         }
         Ok(Self { kept, pairs: steps.pairs(), transactions })
@@ -305,7 +298,7 @@ fn of_two_threads(unrolled: &mut Unrolled, steps: &Steps) -> Option<(Vec<Pass>, 
     let &[first, second] = threads.as_slice() else { return None };
     let first = ways(unrolled, steps, first)?;
     let second = ways(unrolled, steps, second)?;
-    if first.len() * second.len() > MOST_WAYS {
+    if first.len() * second.len() > unrolled.caps.ways {
         return None;
     }
     let mut reasons: std::collections::BTreeMap<(EventId, EventId), Vec<Lit>> = Default::default();
@@ -350,7 +343,7 @@ fn ways(unrolled: &mut Unrolled, steps: &Steps, thread: usize) -> Option<Vec<Way
         ways.push(Way { steps: Vec::new(), taken: none_runs });
     }
     while let Some((path, taken)) = open.pop() {
-        if ways.len() + open.len() > MOST_WAYS {
+        if ways.len() + open.len() > unrolled.caps.ways {
             return None;
         }
         let Some(&last) = path.last() else { continue };

@@ -47,10 +47,6 @@ pub(super) enum CellName {
     Waiting(GlobalId, u32, usize),
 }
 
-/// An index that is not known leads to one access per element; no more than this. With more the unrolling is cut there:
-/// inconclusive.
-const MOST_ELEMENTS: usize = 256;
-
 impl Unrolled {
     pub(super) fn cell(&mut self, name: CellName) -> CellId {
         if let Some(&id) = self.cell_ids.get(&name) {
@@ -98,11 +94,12 @@ impl Unrolled {
         }
         let global = &self.program.globals[object.global.index()];
         let count = global.elements();
-        if count > MOST_ELEMENTS {
+        let most = self.caps.elements;
+        if count > most {
             let name = &global.name;
             return Err(CutReason::Unsupported(format!(
                 "an index of `{name}` that is not constant: it has {count} elements, and \
-                 {MOST_ELEMENTS} are the most"
+                 {most} are the most"
             )));
         }
         let mut elements = Vec::new();

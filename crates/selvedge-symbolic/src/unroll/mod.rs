@@ -32,6 +32,7 @@ use std::sync::Arc;
 use selvedge_core::{Place, ViolationKind};
 use selvedge_lang::ir::{ProcedureId, Program, SiteId};
 
+use crate::caps::Caps;
 use crate::circuit::{Circuit, Word};
 use crate::solver::Lit;
 use selvedge_core::{Budget, Spent};
@@ -144,6 +145,7 @@ pub struct Unrolled {
     pub repetitions: Vec<(u32, Lit)>,
     /// How many instructions the unrolled threads have.
     pub transitions: u64,
+    pub(crate) caps: Caps,
     depth: Depth,
     cell_ids: BTreeMap<cells::CellName, CellId>,
     loops: Vec<Vec<loops::Loop>>,
@@ -158,6 +160,7 @@ pub struct Unrolled {
 pub fn unroll(
     program: &Arc<Program>,
     depth: Depth,
+    caps: Caps,
     mut circuit: Circuit,
     budget: &Budget,
 ) -> Result<Unrolled, Spent> {
@@ -179,6 +182,7 @@ pub fn unroll(
         repetitions: Vec::new(),
         transitions: 0,
         depth,
+        caps,
         cell_ids: BTreeMap::new(),
         loops,
         may_await: program.awaiting_procedures(),

@@ -17,12 +17,6 @@ use crate::circuit::{Computation, Range, Word};
 use crate::encode::program_order::ProgramOrder;
 use selvedge_core::{Budget, Spent};
 
-/// So often are all writes looked at, as long as values grow. Beyond, values are bounded by places, or not at all: bounds
-/// only make the solver faster.
-const ROUNDS: usize = 4;
-/// More ranges than this are not computed for combinations of places. Beyond, values are not bounded.
-const MOST_WORK: usize = 4_000_000;
-
 impl Unrolled {
     /// Bounds what reads find and what is left at the end, by unit clauses.
     pub(super) fn bound_values(&mut self, budget: &Budget) -> Result<(), Spent> {
@@ -140,7 +134,7 @@ impl<'a> Analysis<'a> {
     /// Every read finds any value of its cell. `None`: the values grow on and on.
     fn without_order(&self) -> Option<Found> {
         let mut cells = self.initial.clone();
-        for _ in 0..ROUNDS {
+        for _ in 0..self.unrolled.caps.range_rounds {
             let before = cells.clone();
             let mut state = cells.clone();
             state.resize(self.cells.len() + self.places.len(), Range::of(0));
@@ -194,7 +188,7 @@ impl<'a> Analysis<'a> {
                         continue;
                     }
                     work += state.len() + self.steps[event.index()].cost();
-                    if work > MOST_WORK {
+                    if work > self.unrolled.caps.range_work {
                         return Ok(None);
                     }
                     let state = self.step(event, state, &mut of_reads[event.index()]);

@@ -8,13 +8,10 @@ use selvedge_lang::ir::{Instruction, Op, ProcedureId, SiteId};
 use super::events::{Event, EventId};
 use super::state::{Frame, Jump, Key, Section, State};
 use super::{Cut, CutReason, FaultSite, Stop, Unrolled};
+use crate::caps::Caps;
 use crate::circuit::Word;
-use crate::encode::MOST_CLAUSES;
 use crate::solver::Lit;
 use selvedge_core::{Budget, Spent};
-
-/// A thread with more places than this is not unrolled further: it is cut there, and the verdict inconclusive.
-const MOST_PLACES: u64 = 100_000;
 
 /// The places that are still to be visited.
 pub(super) type Pending = BTreeMap<Key, State>;
@@ -115,10 +112,11 @@ impl Unrolled {
                 self.program.procedures[frame.procedure.index()].code[frame.pc].clone();
             places += 1;
             self.transitions += 1;
-            if places > MOST_PLACES || self.circuit.solver.size().clauses > MOST_CLAUSES {
-                let reason = match places > MOST_PLACES {
-                    true => format!("a thread with more than {MOST_PLACES} unrolled instructions"),
-                    false => format!("a formula with more than {MOST_CLAUSES} clauses"),
+            let Caps { places: most_places, clauses: most_clauses, .. } = self.caps;
+            if places > most_places || self.circuit.solver.size().clauses > most_clauses {
+                let reason = match places > most_places {
+                    true => format!("a thread with more than {most_places} unrolled instructions"),
+                    false => format!("a formula with more than {most_clauses} clauses"),
                 };
                 self.cut(&state, site, CutReason::Unsupported(reason));
                 continue;

@@ -12,9 +12,6 @@ use super::{CutReason, ThreadInstance, Unrolled};
 use crate::circuit::{Range, Word};
 use crate::solver::Lit;
 
-/// More threads than this are not unrolled: inconclusive.
-const MOST_THREADS: usize = 256;
-
 impl Unrolled {
     /// Runs one visible instruction: an event of its own, or a part of the section it is in.
     pub(super) fn visible(&mut self, turn: &mut Turn<'_>, op: &Op) -> Result<(), CutReason> {
@@ -227,8 +224,8 @@ impl Unrolled {
         if generation > self.depth.repetitions + 1 {
             return Err(CutReason::Bound);
         }
-        if self.threads.len() >= MOST_THREADS {
-            let reason = format!("more than {MOST_THREADS} threads");
+        if self.threads.len() >= self.caps.threads {
+            let reason = format!("more than {} threads", self.caps.threads);
             return Err(CutReason::Unsupported(reason));
         }
         let Some(event) = self.here(turn) else { return Ok(()) };

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use selvedge_core::{Replay, Schedule, ThreadId, Violation};
 
 use crate::backtrace;
-use crate::rt::watched::{AboutBlock, Event, Happened, Watched};
+use crate::rt::story::{AboutBlock, Event, Happened, Watched};
 use crate::rt::{Program, Shared};
 use crate::turns;
 

@@ -4,8 +4,13 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr;
 use std::sync::atomic::Ordering;
 
+use selvedge_rt::keep_room;
+
 use super::arena::{Arena, LARGE, current, release_pages, span_of, switch};
-use super::blocks::note_free;
+use super::frees::note_free;
+use super::reuse::choose;
+use super::running::running;
+use super::watched::note_allocated;
 
 /// Allocates memory for checked code at the same addresses in every execution, and for all other code the
 /// memory of `A`.
@@ -42,8 +47,8 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
         // allocates from it.
         let block = unsafe {
             match (*arena).asks {
-                false => (*arena).allocate(layout),
-                true => (*arena).allocate_or_reuse(layout),
+                false => allocate(&mut *arena, layout),
+                true => allocate_or_reuse(arena, layout),
             }
         };
         if block.is_null() {
@@ -93,6 +98,57 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
             moved
         }
     }
+}
+
+#[inline]
+fn allocate(arena: &mut Arena, layout: Layout) -> *mut u8 {
+    match arena.allocate(layout) {
+        Some(block) => block,
+        None => allocate_in_next_span(arena, layout),
+    }
+}
+
+#[cold]
+fn allocate_in_next_span(arena: &mut Arena, layout: Layout) -> *mut u8 {
+    keep_room_on_stack();
+    arena.allocate_in_next_span(layout)
+}
+
+/// A stack that is about to overflow does so here, and not while the list of spans is changed.
+fn keep_room_on_stack() {
+    if let Some(running) = ptr::NonNull::new(running()) {
+        // SAFETY: the runtime is alive while its code runs.
+        keep_room(unsafe { running.as_ref() });
+    }
+}
+
+/// Allocates, maybe what was freed before.
+///
+/// # Safety
+/// The arena is that of the running thread.
+#[cold]
+unsafe fn allocate_or_reuse(arena: *mut Arena, layout: Layout) -> *mut u8 {
+    // Other threads may run here, and free blocks of the arena.
+    let block = match choose(layout) {
+        (_, Some(again)) => again as *mut u8,
+        (is_step, None) => {
+            // SAFETY: the running thread is back, and no other one allocates from its arena.
+            let arena = unsafe { &mut *arena };
+            let new = match arena.guards() {
+                true => {
+                    keep_room_on_stack();
+                    arena.allocate_apart(layout)
+                }
+                false => allocate(arena, layout),
+            };
+            if let Some(block) = arena.last_block(new as usize) {
+                block.recycles = is_step;
+            }
+            new
+        }
+    };
+    note_allocated(block as usize);
+    block
 }
 
 /// Whether memory of checked code can be told apart: tries it.

@@ -14,13 +14,8 @@ use std::ptr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-use selvedge_rt::keep_room;
-
-use super::blocks::Block;
-use super::guarded::page_size;
-use super::hooks::running;
-use super::reuse::choose;
-use super::watched::note_allocated;
+use super::block::Block;
+use super::pages::page_size;
 
 /// Spans are multiples of this.
 const CHUNK: usize = 64 << 10;
@@ -154,28 +149,6 @@ impl Arena {
         }
     }
 
-    /// Allocates, maybe what was freed before.
-    #[cold]
-    pub(super) fn allocate_or_reuse(&mut self, layout: Layout) -> *mut u8 {
-        let block = match choose(layout) {
-            (_, Some(again)) => again as *mut u8,
-            (is_step, None) => {
-                let new = match self.guards {
-                    true => self.allocate_apart(layout),
-                    false => self.allocate(layout),
-                };
-                if let Some(block) =
-                    self.now.log.last_mut().filter(|block| block.start == new as usize)
-                {
-                    block.recycles = is_step;
-                }
-                new
-            }
-        };
-        note_allocated(block as usize);
-        block
-    }
-
     /// Whether a block of this execution had to come from the system.
     pub(crate) fn is_elsewhere(&self) -> bool {
         self.now.elsewhere
@@ -271,8 +244,9 @@ impl Arena {
         self.most_kept = 2 * self.kept.len() + 16;
     }
 
+    /// Allocates a block in the current span, if there is room.
     #[inline]
-    pub(super) fn allocate(&mut self, layout: Layout) -> *mut u8 {
+    pub(super) fn allocate(&mut self, layout: Layout) -> Option<*mut u8> {
         if layout.align() <= GRAIN {
             let start = self.now.bump.next_multiple_of(layout.align());
             // Not even an empty block: it must lie inside its span, and so must the end of a block, where a
@@ -280,18 +254,16 @@ impl Arena {
             let end = start + layout.size().max(1);
             if end < self.now.end {
                 self.now.bump = end;
-                return self.note_block(start, layout);
+                return Some(self.note_block(start, layout));
             }
         }
-        self.allocate_in_next_span(layout)
+        None
     }
 
+    /// Allocates a block in the next span with room for it; null if there is none. The caller sees to it that there is
+    /// room on the stack.
     #[cold]
-    fn allocate_in_next_span(&mut self, layout: Layout) -> *mut u8 {
-        if let Some(running) = ptr::NonNull::new(running()) {
-            // SAFETY: the runtime is alive while its code runs.
-            keep_room(unsafe { running.as_ref() });
-        }
+    pub(super) fn allocate_in_next_span(&mut self, layout: Layout) -> *mut u8 {
         // The list of spans is not memory of checked code.
         let me = switch(ptr::null_mut());
         let found = layout.size() <= LARGEST && self.next_span(layout);
@@ -305,14 +277,24 @@ impl Arena {
         self.note_block(start, layout)
     }
 
+    /// The block that was allocated last, if it begins at this address.
+    pub(super) fn last_block(&mut self, start: usize) -> Option<&mut Block> {
+        self.now.log.last_mut().filter(|block| block.start == start)
+    }
+
+    /// Whether each block lies on pages of its own.
+    pub(super) fn guards(&self) -> bool {
+        self.guards
+    }
+
     /// Allocates a block on pages of its own: a span is the smallest part of the memory that begins anywhere.
-    fn allocate_apart(&mut self, layout: Layout) -> *mut u8 {
+    pub(super) fn allocate_apart(&mut self, layout: Layout) -> *mut u8 {
         let align = layout.align().max(page_size());
         let Ok(pages) = Layout::from_size_align(layout.size().max(1), align) else {
             return ptr::null_mut();
         };
         let block = self.allocate_in_next_span(pages.pad_to_align());
-        if let Some(noted) = self.now.log.last_mut().filter(|noted| noted.start == block as usize) {
+        if let Some(noted) = self.last_block(block as usize) {
             *noted = Block::new(noted.start, layout, noted.offset);
         }
         block

@@ -4,9 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use selvedge_rt::Outcome;
 
-use super::hooks::running;
 use super::panics;
-use super::world::Engine;
+use super::running::running;
+use super::state::{Engine, Runtime};
 
 /// The payload that takes a stack down.
 pub(crate) struct Abort;
@@ -45,7 +45,7 @@ fn ends(mut outcome: Outcome) -> Outcome {
     let rt = running();
     // SAFETY: this is the code of a thread, so that its runtime is alive. No reference is held while code runs.
     let number = unsafe { (*rt).now.current };
-    if !super::locals::drop_all(rt, number) && outcome == Outcome::Done {
+    if !drop_locals(rt, number) && outcome == Outcome::Done {
         outcome = Outcome::Failed;
     }
     // SAFETY: as above.
@@ -72,4 +72,15 @@ fn ends(mut outcome: Outcome) -> Outcome {
         }
     }
     outcome
+}
+
+/// Drops all thread-local values of a thread that ends, the last made first; false if one panicked.
+fn drop_locals(rt: *mut Runtime, number: usize) -> bool {
+    let mut fine = true;
+    loop {
+        // SAFETY: the runtime is alive, and no reference into it is held while a value is dropped.
+        let locals = unsafe { &mut (&mut (*rt).threads)[number].own.locals };
+        let Some(value) = locals.take_last() else { return fine };
+        fine &= catch_unwind(AssertUnwindSafe(|| drop(value))).is_ok();
+    }
 }

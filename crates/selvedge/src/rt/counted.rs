@@ -3,7 +3,7 @@
 
 use selvedge_rt::Way;
 
-use super::world::{Engine, Runtime};
+use super::state::{Engine, Runtime};
 
 /// Whether the running thread takes down a content whose count does not matter so far.
 #[inline]

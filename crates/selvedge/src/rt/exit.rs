@@ -4,8 +4,8 @@ use std::sync::Once;
 
 use selvedge_rt::{World, last_words};
 
-use super::hooks::running;
-use super::world::Rust;
+use super::running::running;
+use super::state::Rust;
 use crate::watch;
 
 /// Sees to it that a call of `exit` is told.

@@ -3,16 +3,13 @@
 //! Reads and writes of plain memory are not seen. But a write through a pointer into a block that was freed
 //! changes what is there: so each freed block is compared with what it was, when it is used again and at the
 //! end of the execution. The content itself is left alone, since types of this crate may lie in it, whose
-//! uses are found out in another way (see `blocks.rs`).
+//! uses are found out in another way (see `memory_errors.rs`).
 
 use std::mem::MaybeUninit;
 
-use selvedge_core::{Violation, ViolationKind};
 use selvedge_rt::Fresh;
 
 use super::arena::LARGE;
-use super::blocks::{Memory, freed_size_and_name, tell_about};
-use super::world::Runtime;
 
 /// What a block had in it when it was freed.
 #[derive(Clone, Copy)]
@@ -62,43 +59,14 @@ impl Contents {
     }
 
     /// The first freed block that was written to.
-    fn changed(&self) -> Option<&Content> {
+    pub(super) fn changed(&self) -> Option<&Content> {
         self.blocks.iter().find(|block| self.is_changed(block))
     }
 
     /// The block at an address is used again. Returns it if it was written to.
-    fn use_again(&mut self, address: usize) -> Option<Content> {
+    pub(super) fn use_again(&mut self, address: usize) -> Option<Content> {
         let index = self.blocks.iter().rposition(|block| block.address == address)?;
         let block = self.blocks.remove(index);
         self.is_changed(&block).then_some(block)
     }
-}
-
-impl Memory {
-    /// The first freed block that was written to.
-    pub(super) fn changed(&self) -> Option<&Content> {
-        self.contents.changed()
-    }
-}
-
-/// What is wrong at the end of an execution, if a freed block was written to.
-pub(super) fn written_after_free(rt: &Runtime) -> Option<Violation> {
-    let &changed = rt.now.own.memory.changed()?;
-    Some(written(rt, changed))
-}
-
-/// What is wrong if the block at an address is used again.
-pub(super) fn written_before_use(rt: &mut Runtime, address: usize) -> Option<Violation> {
-    let changed = rt.now.own.memory.contents.use_again(address)?;
-    Some(written(rt, changed))
-}
-
-#[cold]
-fn written(rt: &Runtime, changed: Content) -> Violation {
-    let (size, name) = freed_size_and_name(rt, changed);
-    let message = format!("a block of {size} is written to after {name} freed it");
-    let mut violation = rt.violation(0, ViolationKind::UseAfterFree, message, &[]);
-    violation.thread = None;
-    tell_about(rt, &mut violation, Vec::new(), changed.address, Some(changed.free));
-    violation
 }

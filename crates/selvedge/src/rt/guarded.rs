@@ -3,15 +3,12 @@
 //! Each block of checked code then lies on pages of its own, which are made inaccessible when it is freed: a plain read
 //! or write of it raises a signal, and the handler ends the thread with a violation. The engine itself still looks into
 //! freed blocks, at the object that a thread stands at for example, whose use is found in another way (see
-//! `blocks.rs`): then the signal handler opens the page, and it is closed before checked code runs again.
+//! `memory_errors.rs`): then the signal handler opens the page, and it is closed before checked code runs again.
 
 use std::cell::Cell;
-use std::sync::OnceLock;
-
-use selvedge_rt::Way;
 
 use super::arena;
-use super::world::Runtime;
+use super::pages::{page_size, protect};
 
 thread_local! {
     /// Whether a page of a freed block was opened for the engine.
@@ -25,28 +22,30 @@ pub(crate) struct Guarded {
     pages: Vec<(usize, usize)>,
 }
 
-/// Returns the size of a page.
-pub(super) fn page_size() -> usize {
-    static SIZE: OnceLock<usize> = OnceLock::new();
-    *SIZE.get_or_init(|| {
-        // SAFETY: it only asks.
-        let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-        usize::try_from(size).unwrap_or(4096)
-    })
-}
-
-/// Makes whole pages of the arena accessible, or inaccessible. Returns whether the system did so.
-fn protect((address, length): (usize, usize), is_accessible: bool) -> bool {
-    let protection =
-        if is_accessible { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_NONE };
-    // SAFETY: the pages belong to a block of an arena, and to nothing else; it is free, or is about to be used again.
-    unsafe { libc::mprotect(address as *mut libc::c_void, length, protection) == 0 }
-}
-
 impl Guarded {
-    /// Closes what was opened for the engine.
+    /// Makes a block that was freed inaccessible, unless `most` are already. Returns whether it is.
     #[cold]
-    fn close(&self) {
+    pub(super) fn guard(&mut self, address: usize, size: usize, most: usize) -> bool {
+        let page = page_size();
+        debug_assert!(address.is_multiple_of(page), "each block lies on pages of its own");
+        let pages = (address, size.max(1).next_multiple_of(page));
+        let is_guarded = self.pages.len() < most && protect(pages, false);
+        if is_guarded {
+            self.pages.push(pages);
+        }
+        is_guarded
+    }
+
+    /// Closes what was opened for the engine: checked code is about to run.
+    #[inline]
+    pub(super) fn close(&self) {
+        if !self.pages.is_empty() {
+            self.close_opened();
+        }
+    }
+
+    #[cold]
+    fn close_opened(&self) {
         if IS_OPEN.replace(false) {
             for &pages in &self.pages {
                 protect(pages, false);
@@ -68,34 +67,6 @@ impl Guarded {
         if let Some(index) = index {
             protect(self.pages.remove(index), true);
         }
-    }
-}
-
-/// The block at an address was freed. Returns whether it cannot be used any more.
-#[inline]
-pub(super) fn guard(rt: &mut Runtime, address: usize, size: usize) -> bool {
-    rt.shared.guards && rt.now.way == Way::Announce && guard_pages(rt, address, size)
-}
-
-#[cold]
-fn guard_pages(rt: &mut Runtime, address: usize, size: usize) -> bool {
-    let page = page_size();
-    debug_assert!(address.is_multiple_of(page), "each block lies on pages of its own");
-    let pages = (address, size.max(1).next_multiple_of(page));
-    let guarded = &mut rt.now.own.memory.guarded.pages;
-    let is_guarded = guarded.len() < rt.shared.settings.caps.guarded && protect(pages, false);
-    match is_guarded {
-        true => guarded.push(pages),
-        false => rt.shared.unguarded.set(true),
-    }
-    is_guarded
-}
-
-/// Checked code is about to run.
-#[inline]
-pub(super) fn close_guarded(rt: &Runtime) {
-    if !rt.now.own.memory.guarded.pages.is_empty() {
-        rt.now.own.memory.guarded.close();
     }
 }
 

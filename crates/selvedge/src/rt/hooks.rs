@@ -1,37 +1,28 @@
 //! What happens at certain points of an execution of Rust code.
 
-use std::cell::Cell;
 use std::panic::Location;
 
 use selvedge_core::{Fault, Freed, Violation};
 use selvedge_rt::{AtOnce, Hooks, World};
 
-use super::object::Touching;
-use super::world::{Runtime, Rust, RustThread, Spot};
-use super::{arena, blocks, counted, exit, guarded, object, panics, stranger, take_down, watched};
-
-thread_local! {
-    /// The runtime whose code runs on this thread of the system.
-    static RUNNING: Cell<*mut Runtime> = const { Cell::new(std::ptr::null_mut()) };
-}
-
-/// The runtime whose code runs, or null.
-#[inline]
-pub(crate) fn running() -> *mut Runtime {
-    RUNNING.with(Cell::get)
-}
+use super::state::{Runtime, Rust, RustThread, Touching};
+use super::{
+    address, arena, counted, exit, guarded, memory_errors, panics, running, stranger, take_down,
+    watched,
+};
+use crate::spot::Spot;
 
 impl Hooks for Rust {
     type About = [Option<Touching>; 2];
 
     #[inline]
     fn running() -> *mut Runtime {
-        running()
+        running::running()
     }
 
     #[inline]
     fn set_running(rt: *mut Runtime) -> *mut Runtime {
-        RUNNING.with(|running| running.replace(rt))
+        running::set_running(rt)
     }
 
     fn install() {
@@ -72,7 +63,7 @@ impl Hooks for Rust {
     #[inline]
     fn chosen(rt: &mut Runtime, about: Self::About, spot: Spot) -> Option<Fault> {
         match rt.now.own.memory.has_freed_objects {
-            true => blocks::use_of_freed(rt, about, spot),
+            true => memory_errors::use_of_freed(rt, about, spot),
             false => None,
         }
     }
@@ -92,7 +83,7 @@ impl Hooks for Rust {
 
     #[inline]
     fn resumes(rt: &Runtime) {
-        guarded::close_guarded(rt);
+        rt.now.own.memory.guarded.close();
     }
 
     #[inline]
@@ -173,7 +164,7 @@ impl Hooks for Rust {
 
     fn about_crash(rt: &Runtime, thread: usize, violation: &mut Violation) {
         let accessed = rt.threads[thread].own.accessed;
-        match accessed.and_then(|address| blocks::accessed_after_free(rt, thread, address)) {
+        match accessed.and_then(|address| memory_errors::accessed_after_free(rt, thread, address)) {
             Some(access) => *violation = access,
             None => panics::about_crash(rt, thread, violation),
         }
@@ -203,6 +194,6 @@ impl Hooks for Rust {
     }
 
     fn steady(rt: &Runtime, value: u64) -> u64 {
-        object::steady(rt, value)
+        address::steady(rt, value)
     }
 }

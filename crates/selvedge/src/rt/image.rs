@@ -24,9 +24,7 @@ pub(crate) fn points_to_memory(value: usize, length: usize) -> bool {
 
 #[cfg(target_os = "linux")]
 fn is_mapped(address: usize) -> bool {
-    // SAFETY: it only asks.
-    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
-    let start = address - address % page.max(1);
+    let start = address - address % super::pages::page_size();
     let mut resident = 0_u8;
     // SAFETY: it only asks, and one byte is enough for one page. What is not mapped is an error.
     unsafe { libc::mincore(start as *mut libc::c_void, 1, &raw mut resident) == 0 }

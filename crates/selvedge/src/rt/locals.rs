@@ -1,9 +1,6 @@
 //! The thread-local values of a thread.
 
 use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
-use super::world::Runtime;
 
 /// The values that a thread made, each by its key.
 #[derive(Default)]
@@ -26,21 +23,13 @@ impl Locals {
         self.values.push((key, Some(value)));
     }
 
+    /// Takes out the value that was made last, to drop it.
+    pub(super) fn take_last(&mut self) -> Option<Box<dyn Any>> {
+        self.values.iter_mut().rev().find_map(|(_, value)| value.take())
+    }
+
     /// Leaves all values as they are, for good.
     pub(super) fn forget(&mut self) {
         self.values.drain(..).for_each(|(_, value)| std::mem::forget(value));
-    }
-}
-
-/// Drops all thread-local values of a thread that ends, the last made first; false if one panicked.
-pub(super) fn drop_all(rt: *mut Runtime, number: usize) -> bool {
-    let mut fine = true;
-    loop {
-        // SAFETY: the runtime is alive, and no reference into it is held while a value is dropped.
-        let locals = unsafe { &mut (&mut (*rt).threads)[number].own.locals };
-        let Some(value) = locals.values.iter_mut().rev().find_map(|(_, value)| value.take()) else {
-            return fine;
-        };
-        fine &= catch_unwind(AssertUnwindSafe(|| drop(value))).is_ok();
     }
 }

@@ -5,23 +5,16 @@ use std::cell::Cell;
 use selvedge_core::{ObjectId, ViolationKind};
 use selvedge_rt::{Region, Where};
 
-use super::arena::{self, LARGEST, Lies};
+use super::address::lies;
+use super::arena::LARGEST;
 use super::blocks::note_object;
 use super::restore::{Refused, Restorer};
-use super::world::{Engine, Runtime, Spot};
+use super::state::{Engine, Runtime, Touching};
+use crate::spot::Spot;
 
 /// Bits of a stamp that are the object's number; the others are the execution's. With more objects the verdict is
 /// inconclusive; after 2^40 executions of a process every use of an object looks it up by its place, which is only slower.
 const NUMBER_BITS: u32 = 24;
-
-/// An object that the next operation is about.
-#[derive(Clone, Copy)]
-pub(crate) struct Touching {
-    /// Of a part of it.
-    pub(crate) address: usize,
-    pub(crate) kind: &'static str,
-    pub(crate) created: Spot,
-}
 
 /// The head of a shared object.
 pub(crate) struct Header {
@@ -159,64 +152,4 @@ pub(crate) fn content_object(
     let rt = engine.rt();
     let place = Where { part: ABOUT_CONTENT, ..lies(rt, address).0 };
     rt.names.at(place, kind, spot)
-}
-
-/// An address as the same text in every execution and every run: whose memory, and where in it.
-pub(crate) fn address_text(rt: &Runtime, address: usize) -> String {
-    if address == 0 {
-        return "null".to_owned();
-    }
-    let place = lies(rt, address).0;
-    let (thread, memory) = match place.region {
-        Region::Heap(thread) => (thread, ""),
-        Region::Stack(thread) => (thread, "'s stack"),
-        Region::Thread(_)
-        | Region::Messages(_)
-        | Region::PartOf(_)
-        | Region::Pool
-        | Region::Outside => {
-            return format!("{address:#x}");
-        }
-    };
-    format!("{}{memory}+{:#x}", rt.thread_name(thread as usize), place.offset)
-}
-
-/// A value as the same number in every execution of every system of a check, also if it is an address: what an execution leaves
-/// behind moves what the next one allocates, and stacks are used in any order.
-pub(crate) fn steady(rt: &Runtime, value: u64) -> u64 {
-    const FIRST_PAGE: u64 = 4096;
-    if value < FIRST_PAGE {
-        return value;
-    }
-    let place = lies(rt, value as usize).0;
-    match place.region {
-        Region::Heap(_) | Region::Stack(_) => rt.names.stable_place(place),
-        Region::Thread(_)
-        | Region::Messages(_)
-        | Region::PartOf(_)
-        | Region::Pool
-        | Region::Outside => value,
-    }
-}
-
-/// Where an address lies, and whether what is there outlives an execution.
-fn lies(rt: &Runtime, address: usize) -> (Where, bool) {
-    match arena::locate(address) {
-        Lies::In { thread, offset } => {
-            return (Where { region: Region::Heap(thread as u32), offset, part: 0 }, false);
-        }
-        Lies::Kept => {
-            return (Where { region: Region::Outside, offset: address as u64, part: 0 }, true);
-        }
-        Lies::Outside => {}
-    }
-    for (number, thread) in rt.threads.iter().enumerate() {
-        if let Some(fiber) = &thread.fiber
-            && fiber.contains(address)
-        {
-            let offset = (fiber.base() - address) as u64;
-            return (Where { region: Region::Stack(number as u32), offset, part: 0 }, false);
-        }
-    }
-    (Where { region: Region::Outside, offset: address as u64, part: 0 }, true)
 }

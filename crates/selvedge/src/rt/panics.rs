@@ -8,19 +8,13 @@ use std::sync::Once;
 use corosensei::Coroutine;
 use corosensei::stack::DefaultStack;
 
-use selvedge_core::{Fault, Place, Violation, ViolationKind};
+use selvedge_core::{Fault, Violation, ViolationKind};
 use selvedge_rt::{Crash, Yielder, keep_room};
 
 use super::arena;
-use super::hooks::running;
-use super::world::{Engine, Runtime};
-
-/// A panic, as the hook saw it.
-#[derive(Clone)]
-pub(super) struct Panicked {
-    message: String,
-    place: Option<Place>,
-}
+use super::running::running;
+use super::state::{Engine, Panicked, Runtime};
+use crate::spot;
 
 /// A panic in a destructor while its thread was unwinding.
 const DOUBLE_PANIC: Crash =
@@ -161,12 +155,7 @@ impl Begun {
 
 fn note(rt: &mut Runtime, info: &PanicHookInfo<'_>) {
     let message = text_of(info.payload());
-    let place = info.location().map(|location| Place {
-        file: location.file().to_owned(),
-        line: location.line(),
-        column: location.column(),
-        length: 1,
-    });
+    let place = info.location().map(spot::place);
     if is_last_word(&message) {
         // The process is about to be aborted.
         let me = rt.now.current;

@@ -9,17 +9,12 @@ use std::alloc::Layout;
 use selvedge_core::{Effect, Fault, Mode, ObjectId};
 use selvedge_rt::{Operation, Subject, Way};
 
+use super::address::address_text;
 use super::arena;
 use super::blocks::{block_of, use_again};
-use super::freed::written_before_use;
-use super::object::address_text;
-use super::world::{Engine, Runtime, Spot};
-
-/// Blocks of a layout that are free, in the order in which they were freed.
-pub(crate) struct Pool {
-    layout: Layout,
-    free: Vec<usize>,
-}
+use super::memory_errors::written_before_use;
+use super::state::{Engine, Runtime};
+use crate::spot::Spot;
 
 /// A new block, or one that was freed.
 struct Allocate {
@@ -59,20 +54,6 @@ impl Operation<Runtime> for Release {
 
     fn text(&self, rt: &Runtime, _me: usize) -> String {
         format!("free {} bytes at {}", self.layout.size(), address_text(rt, self.address))
-    }
-}
-
-impl super::blocks::Memory {
-    fn free_blocks(&self, layout: Layout) -> &[usize] {
-        self.pools.iter().find(|pool| pool.layout == layout).map_or(&[], |pool| &pool.free)
-    }
-
-    /// From now on an allocation may give this block.
-    pub(super) fn add_free_block(&mut self, layout: Layout, address: usize) {
-        match self.pools.iter_mut().find(|pool| pool.layout == layout) {
-            Some(pool) => pool.free.push(address),
-            None => self.pools.push(Pool { layout, free: vec![address] }),
-        }
     }
 }
 
@@ -139,10 +120,8 @@ pub(super) fn choose(layout: Layout) -> (bool, Option<usize>) {
     let spot = rt.threads[rt.now.current].spot;
     let choice = visible_in_allocator(&engine, &Allocate { layout, pool }, spot) as usize;
     let rt = engine.rt();
-    let chosen = choice.checked_sub(1).and_then(|index| {
-        let pool = rt.now.own.memory.pools.iter_mut().find(|pool| pool.layout == layout)?;
-        (index < pool.free.len()).then(|| pool.free.remove(index))
-    });
+    let again = choice.checked_sub(1);
+    let chosen = again.and_then(|index| rt.now.own.memory.take_free_block(layout, index));
     if let Some(address) = chosen {
         if let Some(violation) = written_before_use(rt, address) {
             stop_in_allocator(&engine, Fault::Violation(violation));

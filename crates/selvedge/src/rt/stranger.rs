@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::arena;
-use super::world::Spot;
+use crate::spot::Spot;
 use crate::watch;
 
 /// A thread that runs no checked code uses a type of this crate at `spot`.

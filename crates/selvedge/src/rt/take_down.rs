@@ -6,11 +6,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use selvedge_core::{Violation, ViolationKind};
 use selvedge_rt::{Hooks, Way, World, resume};
 
-use super::blocks::leaked_block;
 use super::body::Abort;
-use super::freed::written_after_free;
+use super::memory_errors::{leaked_block, written_after_free};
 use super::panics;
-use super::world::{Runtime, Rust};
+use super::state::{Runtime, Rust};
+use crate::spot::place;
 
 /// Takes down the stack of the running thread.
 pub(super) fn unwind(rt: &mut Runtime) -> ! {
@@ -153,7 +153,7 @@ fn leak(rt: &Runtime) -> Option<Violation> {
         return Some(Violation {
             kind: ViolationKind::Leak,
             message: format!("{name} is never unlocked: the guard taken here is leaked"),
-            places: vec![Rust::place(spot)],
+            places: vec![place(spot)],
             notes: Vec::new(),
             thread: None,
         });
@@ -169,7 +169,7 @@ fn leak(rt: &Runtime) -> Option<Violation> {
     Some(Violation {
         kind: ViolationKind::Leak,
         message: format!("{what} is never freed{more}"),
-        places: left.iter().map(|&(_, spot)| Rust::place(spot)).take(8).collect(),
+        places: left.iter().map(|&(_, spot)| place(spot)).take(8).collect(),
         notes: vec![format!(
             "{what} was made at {spot}, and something still refers to it at the end"
         )],

@@ -39,7 +39,7 @@ mod notify;
 mod once;
 mod once_lock;
 mod rwlock;
-mod waiting_writers;
+pub(crate) mod waiting_writers;
 
 pub use arc::{Arc, Weak};
 pub use barrier::{Barrier, BarrierWaitResult};

@@ -13,6 +13,20 @@ use selvedge_core::{Effect, Flexibility, Mode, ObjectId};
 use super::lock::{Hold, Lock};
 use crate::rt::{Engine, Observed, Operation, Runtime, Spot, State, Subject, Waits};
 
+/// Which of those who wait for a reader-writer lock it lets in first. `std` leaves this open: for a program to be
+/// right it must not matter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum RwLockPolicy {
+    /// Whatever `std` allows. While a writer waits, a reader may have to wait, also if others read, or the thread
+    /// itself does; and [`try_read`](crate::sync::RwLock::try_read) may fail. This covers locks that always let
+    /// writers in first: a writer that has only just come may be counted as waiting or not.
+    #[default]
+    Any,
+    /// Readers never wait for a writer that waits.
+    Readers,
+}
+
 impl Lock {
     /// Tries what happens if the reader waits for a writer that waits.
     #[cold]

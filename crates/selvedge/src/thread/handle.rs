@@ -1,69 +1,16 @@
 //! Handles of threads, and joining.
 
-use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::panic::Location;
 use std::rc::Rc;
 
 use selvedge_core::{Effect, Flexibility, Label, Mode, Order};
 
-use super::builder::Started;
+use super::packet::Packet;
 use super::parking::token_object;
+use super::start::Started;
 use crate::rt::counted::{is_counted, last_drop, note_self};
 use crate::rt::{Ask, Engine, Observed, Operation, Runtime, Spot, State, Touch};
-
-/// Where a thread leaves its result.
-pub(super) struct Packet<T> {
-    result: RefCell<Option<std::thread::Result<T>>>,
-    /// Whether the handle is gone, so that the thread drops its result itself.
-    is_unwanted: Cell<bool>,
-}
-
-impl<T> Default for Packet<T> {
-    fn default() -> Self {
-        Self { result: RefCell::new(None), is_unwanted: Cell::new(false) }
-    }
-}
-
-impl<T> Packet<T> {
-    /// The running thread leaves its result, or drops it if it is not wanted. That is a step of its own if
-    /// it can show: if it matters who drops the result, or the thread has more to drop behind it.
-    pub(super) fn leave(&self, result: std::thread::Result<T>) {
-        let engine = Engine::enter();
-        let rt = engine.rt();
-        let goes_on = result.is_ok() || rt.shared.panics_are_results;
-        let drops_locals = goes_on && rt.threads[engine.me()].own.locals.have_destructors;
-        let mut is_step = drops_locals || (goes_on && is_counted::<Self>(rt));
-        if is_step {
-            step_at_end(&engine);
-        }
-        drop(engine);
-        if self.is_unwanted.get() {
-            last_drop::<Self>(|| drop(result));
-            is_step = drops_locals;
-            if is_step {
-                step_at_end(&Engine::enter());
-            }
-        } else {
-            *self.result.borrow_mut() = Some(result);
-        }
-        // Otherwise that comes with its end.
-        if is_step {
-            let engine = Engine::enter();
-            engine.rt().threads[engine.me()].own.is_done = true;
-        }
-    }
-}
-
-/// A step of a thread whose code came to its end, before it ends itself.
-fn step_at_end(engine: &Engine) {
-    let (rt, me) = (engine.rt(), engine.me());
-    let (object, spot) = (rt.known[me].life, rt.threads[me].spawned_at);
-    let (mode, verb) = (Mode::Update, "leave the result of");
-    engine.visible(&Touch { object, mode, verb, order: None }, spot);
-    engine.observed(object, Observed::Changed(Mode::Alive));
-    engine.note(|_| "leave the result".to_owned());
-}
 
 /// Owned permission to join on a thread.
 pub struct JoinHandle<T> {
@@ -91,8 +38,7 @@ impl<T> JoinHandle<T> {
     pub fn join(mut self) -> std::thread::Result<T> {
         self.thread.join(Location::caller());
         self.joined = true;
-        let result = self.packet.result.borrow_mut().take();
-        result.unwrap_or_else(|| Err(Box::new("the thread was taken down")))
+        self.packet.take().unwrap_or_else(|| Err(Box::new("the thread was taken down")))
     }
 
     /// The thread.
@@ -125,8 +71,7 @@ impl<T> Drop for JoinHandle<T> {
             engine.note(|rt| format!("drop the handle of {}", name(rt)));
         }
         drop(engine);
-        self.packet.is_unwanted.set(true);
-        let result = self.packet.result.borrow_mut().take();
+        let result = self.packet.give_up();
         last_drop::<Packet<T>>(|| drop(result));
     }
 }

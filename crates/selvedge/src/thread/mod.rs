@@ -18,8 +18,10 @@
 mod builder;
 mod handle;
 mod local;
+mod packet;
 mod parking;
 mod scoped;
+mod start;
 
 use std::io;
 use std::num::NonZero;

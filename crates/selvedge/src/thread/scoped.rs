@@ -6,8 +6,8 @@ use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::rc::Rc;
 
-use super::builder::start_thread;
 use super::handle::{JoinHandle, Thread};
+use super::start::start_thread;
 use crate::rt::{Engine, Spot};
 
 /// What a scope wants to know of one of its threads when it has ended.

@@ -4,14 +4,12 @@
 //! A step that is under way when the time is up is let go on for a moment, so that a step which is merely the last one
 //! is never taken for one without an end, however busy the machine is.
 
-use std::fmt;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use selvedge_core::Spent;
 use selvedge_rt::WAKE_UP;
 
-use super::{Pulse, Times, USUAL_PAUSE};
+use super::pulse::{BETWEEN_SIGNALS, Pulse, USUAL_PAUSE, Why};
 
 /// When the time is up, a step may compute for so long, or wait for something of the system.
 const MORE_COMPUTING: Duration = Duration::from_millis(500);
@@ -19,73 +17,6 @@ const MORE_WAITING: Duration = Duration::from_secs(5);
 
 /// If code cannot be left where it is for so long, the process ends.
 const LAST: Duration = Duration::from_secs(5);
-
-/// How often code that takes too long is asked to end.
-const BETWEEN_SIGNALS: Duration = Duration::from_millis(20);
-
-impl Times {
-    /// How often to look.
-    pub(super) fn pause(&self) -> Duration {
-        let least = BETWEEN_SIGNALS;
-        let all = self.all.map_or(USUAL_PAUSE, |all| (all / 4).max(least));
-        USUAL_PAUSE.min(all).min((self.between / 4).max(least))
-    }
-}
-
-/// Code that takes too long between two operations.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Overdue {
-    why: Why,
-    times: Times,
-    /// Whether the process ends if the code cannot be left.
-    pub(crate) must_end: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Why {
-    /// The time of the check is up.
-    All,
-    /// It computed for too long.
-    Between,
-}
-
-impl fmt::Display for Overdue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.why {
-            Why::All => write!(
-                f,
-                "came to no operation that the check sees when the time limit of {:?} \
-                 (`Builder::max_time`) was reached",
-                self.times.all.unwrap_or_default()
-            ),
-            Why::Between => write!(
-                f,
-                "computed for {:?} without an operation that the check sees (`Builder::max_step_time` \
-                 says how long it may)",
-                self.times.between
-            ),
-        }
-    }
-}
-
-impl Pulse {
-    /// Ends the budget if the time is up. Returns whether it is.
-    pub(super) fn end_in_time(&self) -> bool {
-        let is_up = self.times.all.is_some_and(|all| self.start.elapsed() >= all);
-        if is_up {
-            self.budget.end(Spent::Time);
-        }
-        is_up
-    }
-
-    /// Why the code that runs now should be left, if so. For its own thread.
-    pub(crate) fn overdue(&self) -> Option<Overdue> {
-        let is_same = self.overdue_after.load(Relaxed) == self.operations.load(Relaxed) + 1;
-        let why = self.why_overdue.load(Relaxed);
-        let kind = if why & 1 == 0 { Why::All } else { Why::Between };
-        is_same.then_some(Overdue { why: kind, times: self.times, must_end: why & 2 != 0 })
-    }
-}
 
 /// What is known about how long a check has been at one step.
 pub(super) struct Limited {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use selvedge_report::{grouped, plural};
 
-use super::Pulse;
+use super::pulse::Pulse;
 
 /// After how long the first line comes: as `SELVEDGE_PROGRESS` says, in seconds, and 0 for never.
 pub(super) fn interval() -> Option<Duration> {
@@ -94,7 +94,7 @@ mod tests {
 
     use selvedge_core::Budget;
 
-    use super::super::Times;
+    use super::super::pulse::Times;
     use super::*;
 
     /// A search that began so many seconds ago and continues.

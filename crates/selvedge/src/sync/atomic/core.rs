@@ -3,10 +3,10 @@
 use std::cell::Cell;
 use std::fmt::Debug;
 use std::panic::Location;
+use std::sync::atomic::Ordering;
 
 use selvedge_core::{Mode, ObjectId, Order};
 
-use super::Ordering;
 use super::answered::Exchange;
 use crate::rt::counted::is_dropping;
 use crate::rt::reuse::published;

@@ -5,7 +5,7 @@ use std::fmt;
 use super::Ordering;
 use super::core::{Core, Value};
 use crate::rt::Runtime;
-use crate::rt::object::address_text;
+use crate::rt::address_text;
 
 macro_rules! atomic_common {
     ($name:ident $(<$parameter:ident>)?, $type:ty) => {

@@ -3,10 +3,12 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::sync::mpsc::{RecvTimeoutError, TryRecvError, TrySendError};
 
 use selvedge_core::{Effect, Flexibility, Mode, ObjectId, Order};
 
-use super::{RecvTimeoutError, TryRecvError, TrySendError, refuse, words};
+use super::refuse::refuse;
+use super::words;
 use crate::rt::{Engine, Header, Observed, Operation, Runtime, Spot, Touch};
 
 pub(super) struct Bounded<T> {

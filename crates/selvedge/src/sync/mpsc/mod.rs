@@ -12,6 +12,7 @@
 //! ```
 
 mod bounded;
+mod refuse;
 mod unbounded;
 mod words;
 
@@ -20,7 +21,7 @@ use std::panic::Location;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::rt::{Engine, Restorer, Spot};
+use crate::rt::{Engine, Spot};
 use bounded::Bounded;
 use unbounded::Unbounded;
 
@@ -42,12 +43,6 @@ pub fn sync_channel<T>(bound: usize) -> (SyncSender<T>, Receiver<T>) {
     let channel = Rc::new(Bounded::new(bound, spot));
     let (sending, flavour) = (Rc::clone(&channel), Flavour::Bounded(channel));
     (SyncSender { channel: sending, spot }, Receiver { flavour, spot })
-}
-
-/// A channel that outlives an execution cannot be set back.
-fn refuse() -> Restorer {
-    let (content, drop) = (std::ptr::null_mut(), Box::new(|| ()));
-    Restorer::Bytes { content, length: 0, drop, owns: true }
 }
 
 /// The sending half of [`channel`].

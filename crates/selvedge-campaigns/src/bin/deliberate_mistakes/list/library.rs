@@ -254,7 +254,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "library: a free touches nothing",
-        file: "rt/blocks.rs",
+        file: "rt/frees.rs",
         right: "        memory.freed.push(Freed { objects, by, after });\n",
         wrong: "        let _ = Freed { objects, by, after };\n",
         suite: "memory",
@@ -278,7 +278,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "library: references that are given up without a step keep nothing alive",
-        file: "rt/blocks.rs",
+        file: "rt/frees.rs",
         right: "            after.push(position);\n",
         wrong: "",
         suite: "memory",
@@ -374,7 +374,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "library: a block may be freed with another alignment",
-        file: "rt/blocks.rs",
+        file: "rt/frees.rs",
         right: "if allocated != (size, layout.align()) {",
         wrong: "if allocated.0 != size {",
         suite: "errors",
@@ -390,7 +390,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "library: freed memory that is guarded can be read",
-        file: "rt/guarded.rs",
+        file: "rt/pages.rs",
         right: "libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_NONE };",
         wrong: "libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };",
         suite: "memory",

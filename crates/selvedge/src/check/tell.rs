@@ -1,0 +1,62 @@
+//! What a check prints and writes when it is over, besides the report of a failing test.
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use crate::failure::short;
+use crate::outcome::Outcome;
+
+/// What a check that passed does not prove. Test harnesses keep what passing tests print, so this goes to
+/// the terminal itself; once for each check of a process, however often it runs.
+pub(super) fn print_not_proved(outcome: &Outcome) {
+    static TOLD: Mutex<BTreeSet<(String, String)>> = Mutex::new(BTreeSet::new());
+    let lines = outcome.not_proved();
+    if lines.is_empty() {
+        return;
+    }
+    if std::env::var_os("SELVEDGE_QUIET").is_some_and(|quiet| quiet != "0") {
+        return;
+    }
+    let current = std::thread::current();
+    let test = current.name().unwrap_or("a check").to_owned();
+    let place = short(outcome.checked_at);
+    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    if told.insert((test.clone(), place.clone())) {
+        // Not with `eprintln!`: tests keep that for themselves. One write: lines of others stay whole.
+        let line = |line| format!("selvedge: {test} ({place}): passed, but {line}\n");
+        let text: String = lines.into_iter().map(line).collect();
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    }
+}
+
+/// Writes the page of a failing test to the folder that `SELVEDGE_HTML` names. Returns a line that says so.
+pub(super) fn write_page(outcome: &Outcome) -> Option<String> {
+    let folder = PathBuf::from(std::env::var_os("SELVEDGE_HTML").filter(|name| !name.is_empty())?);
+    let current = std::thread::current();
+    let name = format!("{}-{}.html", current.name().unwrap_or("check"), short(outcome.checked_at));
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let name: String = name.chars().map(|c| if is_plain(c) { c } else { '-' }).collect();
+    let path = folder.join(name);
+    let written = std::fs::create_dir_all(&folder)
+        .map_err(|error| format!("cannot make the folder {}: {error}", folder.display()))
+        .and_then(|()| outcome.write_to(&path));
+    Some(match written {
+        Ok(()) => format!("selvedge: to look at it: {}\n", path.display()),
+        Err(error) => format!("selvedge: {error}\n"),
+    })
+}
+
+/// What was found out in short, for who asks for it with `SELVEDGE_STATISTICS`.
+#[allow(clippy::print_stderr, reason = "asked for")]
+pub(super) fn print_statistics(outcome: &Outcome) {
+    let current = std::thread::current();
+    let test = current.name().unwrap_or("a check");
+    let (verdict, executions) = (outcome.verdict(), outcome.executions());
+    let seconds = outcome.time().as_secs_f64();
+    eprintln!("selvedge: {test}: {verdict}, {executions} executions, {seconds:.3} s");
+    for line in outcome.not_covered() {
+        eprintln!("selvedge: {test}: {line}");
+    }
+}

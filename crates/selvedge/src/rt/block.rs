@@ -1,0 +1,32 @@
+//! A block of memory that checked code allocated.
+
+use std::alloc::Layout;
+
+/// A block that a thread allocated in this execution.
+#[derive(Clone, Copy)]
+pub(crate) struct Block {
+    pub(crate) start: usize,
+    /// As it was asked for.
+    pub(crate) size: usize,
+    /// How much its thread had allocated before it.
+    pub(crate) offset: u64,
+    /// As a power of two.
+    align: u8,
+    /// Whether allocating and freeing it are steps.
+    pub(crate) recycles: bool,
+    /// Which free it was, of those of this execution.
+    pub(crate) free: Option<u32>,
+    /// The object in it that was used last for the first time, as an index of the objects that `memory.rs` keeps.
+    pub(super) last_object: Option<u32>,
+}
+
+impl Block {
+    pub(crate) fn new(start: usize, layout: Layout, offset: u64) -> Self {
+        let (size, align) = (layout.size(), layout.align().trailing_zeros() as u8);
+        Self { start, size, offset, align, recycles: false, free: None, last_object: None }
+    }
+
+    pub(super) fn align(&self) -> usize {
+        1 << self.align
+    }
+}

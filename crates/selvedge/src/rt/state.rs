@@ -1,0 +1,171 @@
+//! What Rust code adds to the state of the runtime: to a check, to an execution and to its threads.
+
+use std::backtrace::Backtrace;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use selvedge_core::Place;
+use selvedge_rt::Fresh;
+
+use super::locals::Locals;
+use super::memory::Memory;
+use super::restore::{Firsts, Outliving};
+use super::story::{AboutBlock, Watched};
+use crate::spot::Spot;
+use crate::watch::Pulse;
+
+pub(crate) type Engine = selvedge_rt::Engine<Rust>;
+pub(crate) type Program = selvedge_rt::Program<Rust>;
+pub(crate) type Word<'a> = selvedge_rt::Word<'a, Rust>;
+pub(crate) type GraphProgram = selvedge_rt::GraphProgram<Rust>;
+pub(crate) type Runtime = selvedge_rt::Runtime<Rust>;
+pub(crate) type Shared = selvedge_rt::Shared<Rust>;
+
+/// The closure under test, and what all systems of a check share about it.
+pub(crate) struct Rust {
+    pub(super) program: Rc<dyn Fn()>,
+    /// Where the check is.
+    pub(crate) checked_at: Spot,
+    /// Whether a panic in a spawned thread is only what `join` returns.
+    pub(crate) panics_are_results: bool,
+    /// Whether an allocation may give a block that was freed before.
+    pub(crate) reuses: bool,
+    /// Whether freed blocks are made inaccessible.
+    pub(crate) guards: bool,
+    /// Whether one of them could not be.
+    pub(crate) unguarded: Cell<bool>,
+    /// Whether blocks that are never freed are reported.
+    pub(crate) block_leaks: bool,
+    /// What others know about this check.
+    pub(crate) pulse: Arc<Pulse>,
+    /// What shows an execution again: the text before its schedule, and after it.
+    pub(super) replay_command: (String, String),
+    /// Contents of `Arc`s whose counts matter: someone looks at them, or dropping the last one does
+    /// something visible. Also results of threads, which belong to the thread and to its handle.
+    pub(super) counted: RefCell<BTreeSet<&'static str>>,
+    /// Layouts, as size and alignment, of blocks that may be used again.
+    pub(super) recycled: RefCell<BTreeSet<(usize, usize)>>,
+    /// Static data belongs to one check at a time: tests run side by side.
+    statics: RefCell<Option<MutexGuard<'static, ()>>>,
+    /// What static data was like at first.
+    pub(super) firsts: RefCell<Firsts>,
+    /// From the last panic that was seen in a replay, if the environment asks for backtraces.
+    pub(crate) backtrace: RefCell<Option<Backtrace>>,
+    /// What happened to the block that the last violation of a replay is about.
+    pub(crate) about_block: RefCell<Option<AboutBlock>>,
+    /// The block that a replay looks at.
+    pub(crate) watched: RefCell<Option<Watched>>,
+}
+
+impl Rust {
+    /// `replay_command`: what shows an execution again, before its schedule and after it.
+    pub(crate) fn new(
+        program: Rc<dyn Fn()>,
+        checked_at: Spot,
+        pulse: Arc<Pulse>,
+        replay_command: (String, String),
+    ) -> Self {
+        Self {
+            program,
+            checked_at,
+            panics_are_results: false,
+            reuses: false,
+            guards: false,
+            unguarded: Cell::new(false),
+            block_leaks: false,
+            pulse,
+            replay_command,
+            counted: RefCell::default(),
+            recycled: RefCell::default(),
+            statics: RefCell::new(None),
+            firsts: RefCell::default(),
+            backtrace: RefCell::new(None),
+            about_block: RefCell::new(None),
+            watched: RefCell::new(None),
+        }
+    }
+
+    /// Whether a block is watched.
+    #[inline]
+    pub(super) fn watches_block(&self) -> bool {
+        self.watched.borrow().is_some()
+    }
+
+    /// Waits until no other check uses static data, and keeps it until this check is over.
+    pub(super) fn claim_statics(&self) {
+        static STATICS: Mutex<()> = Mutex::new(());
+        let mut claimed = self.statics.borrow_mut();
+        if claimed.is_none() {
+            self.pulse.is_queued.store(true, Ordering::Relaxed);
+            *claimed = Some(STATICS.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
+            self.pulse.is_queued.store(false, Ordering::Relaxed);
+        }
+    }
+}
+
+/// What Rust code adds to a thread of an execution.
+#[derive(Default)]
+pub(crate) struct RustThread {
+    /// Whether its stack is being taken down.
+    pub(crate) aborting: bool,
+    /// Whether it stands at a step of the allocator.
+    pub(super) allocates: bool,
+    /// Whether it unwound when it last stood still, or has panicked since.
+    pub(super) unwinding: bool,
+    /// Whether somebody unparked it.
+    pub(crate) token: bool,
+    /// The address of a plain access to memory that was freed.
+    pub(super) accessed: Option<usize>,
+    pub(super) panic: Option<Panicked>,
+    /// The panic before that one.
+    pub(super) panic_before: Option<Panicked>,
+    pub(crate) locals: Locals,
+    /// Whether it has left its result. Its thread-local values may not be dropped yet.
+    pub(crate) is_done: bool,
+    /// Contents of the `Arc`s that it is taking down.
+    pub(super) dropping: Vec<&'static str>,
+    /// Messages sent so far.
+    pub(crate) sent: u64,
+}
+
+/// A panic, as the hook saw it.
+#[derive(Clone)]
+pub(super) struct Panicked {
+    pub(super) message: String,
+    pub(super) place: Option<Place>,
+}
+
+/// An object that the next operation is about.
+#[derive(Clone, Copy)]
+pub(crate) struct Touching {
+    /// Of a part of it.
+    pub(crate) address: usize,
+    pub(crate) kind: &'static str,
+    pub(crate) created: Spot,
+}
+
+/// What Rust code adds to an execution.
+#[derive(Default)]
+pub(crate) struct RustExecution {
+    /// How many threads stand still while they unwind.
+    pub(super) unwinding: u32,
+    /// Static data that was touched, and how to set it back.
+    pub(super) resets: Vec<Outliving>,
+    pub(super) memory: Memory,
+    /// What the next operation of the running thread is about.
+    pub(crate) touching: [Option<Touching>; 2],
+}
+
+impl Fresh for RustExecution {
+    fn fresh(last: Self) -> Self {
+        Self {
+            unwinding: 0,
+            resets: Vec::fresh(last.resets),
+            memory: Memory::fresh(last.memory),
+            touching: [None; 2],
+        }
+    }
+}
