@@ -149,7 +149,7 @@ fn confirm_all(
     for (finding, witness) in findings {
         let mut system = weak.system()?;
         let schedule = Schedule { steps: witness.steps.clone() };
-        let followed = follow(&mut system, weak.memory, &schedule, races).map_err(|error| {
+        let followed = follow(&mut system, weak.memory, &schedule, races, &mut |_, _| {}).map_err(|error| {
             Failure::Internal(format!(
                 "the search found {finding:?}, but its execution could not be followed: {} at step {}",
                 error.reason,
@@ -259,7 +259,7 @@ pub(crate) fn replay(
         ));
     }
     let mut system = weak.system()?;
-    let followed: Followed = follow(&mut system, memory, schedule, weak.wants_races(races))
+    let followed: Followed = follow(&mut system, memory, schedule, weak.wants_races(races), &mut |_, _| {})
         .map_err(|error| {
             Failure::User(format!(
                 "step {} of the schedule is not possible under {}: {}\n  a schedule belongs to one program, its \

@@ -208,8 +208,8 @@ pub trait GraphDescribe: GraphSystem {
     /// condition variable.
     fn is_variable(&self, at: Location) -> bool;
 
-    /// A value of a location in words.
-    fn value_text(&self, at: Location, value: Bits) -> String;
+    /// A value of a location in words, if the system knows its type.
+    fn value_text(&self, at: Location, value: Bits) -> Option<String>;
 
     /// What the thread that proceeded last did.
     fn describe_last(&self) -> Description;

@@ -74,7 +74,7 @@ fn missed(
         .missed
         .iter()
         .filter_map(|&write| {
-            let value = system.value_text(at, followed.graph.event(write).value);
+            let value = system.value_text(at, followed.graph.event(write).value)?;
             Some(format!("{name} = {value} of step {}", number(write)? + 1))
         })
         .collect();
@@ -97,8 +97,8 @@ fn accesses(system: &GraphInterpreter, followed: &Followed, turn: &Turn) -> Vec<
     vec![AccessView {
         object: visible(&system.location_name(at)),
         mode,
-        read: (reads && is_variable).then(|| value(turn.event)),
-        wrote: turn.writes.filter(|_| is_variable).map(value),
+        read: (reads && is_variable).then(|| value(turn.event)).flatten(),
+        wrote: turn.writes.filter(|_| is_variable).and_then(value),
     }]
 }
 
@@ -137,7 +137,7 @@ fn initial(system: &GraphInterpreter, followed: &Followed) -> Vec<ValueView> {
     let variables = followed.graph.locations().filter(|&at| system.is_variable(at));
     let view = |at| ValueView {
         object: visible(&system.location_name(at)),
-        value: system.value_text(at, system.initial(at)),
+        value: system.value_text(at, system.initial(at)).unwrap_or_default(),
     };
     variables.map(view).collect()
 }

@@ -46,7 +46,8 @@ pub struct Turn {
     pub stopped: Option<String>,
 }
 
-/// Follows a schedule, whose threads are numbered in the order in which they are spawned.
+/// Follows a schedule, whose threads are numbered in the order in which they are spawned. `before` is told each thread that
+/// is about to take its turn.
 ///
 /// # Errors
 /// If a step is not possible, or the memory model does not allow it.
@@ -55,20 +56,24 @@ pub fn follow<S: GraphDescribe>(
     memory: Memory,
     schedule: &Schedule,
     wants_races: bool,
+    before: &mut dyn FnMut(&mut S, ThreadId),
 ) -> Result<Followed, ReplayError> {
-    let mut teller = Teller { turns: Vec::new(), steps: &schedule.steps };
+    let mut teller = Teller { turns: Vec::new(), steps: &schedule.steps, before };
     let graph = follow_graph(system, memory, &schedule.steps, &mut teller)?;
     Ok(judged(system, graph, teller.turns, schedule, wants_races))
 }
 
 /// Writes down what happens.
-struct Teller<'a> {
+struct Teller<'a, S> {
     turns: Vec<Turn>,
     steps: &'a [Step],
+    before: &'a mut dyn FnMut(&mut S, ThreadId),
 }
 
-impl<S: GraphDescribe> Follower<S> for Teller<'_> {
-    fn before(&mut self, _: &mut S, _: ThreadId) {}
+impl<S: GraphDescribe> Follower<S> for Teller<'_, S> {
+    fn before(&mut self, system: &mut S, thread: ThreadId) {
+        (self.before)(system, thread);
+    }
 
     fn after(&mut self, system: &mut S, graph: &Graph, event: EventId) {
         let next = EventId { nth: event.nth + 1, ..event };

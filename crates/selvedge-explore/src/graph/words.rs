@@ -29,7 +29,11 @@ pub(super) fn data_race<S: GraphDescribe>(
         })
         .collect();
     if let [first, second] = sides.as_slice() {
-        notes.extend(unsynchronised(system, graph, turns, first.event, second.event));
+        let (first, second) = (first.event, second.event);
+        notes.extend(
+            unsynchronised(system, graph, turns, first, second)
+                .or_else(|| unsynchronised(system, graph, turns, second, first)),
+        );
     }
     Violation {
         kind: ViolationKind::DataRace,
@@ -66,9 +70,12 @@ pub(super) fn missing<S: GraphDescribe>(system: &S, graph: &Graph, turns: &[Turn
         let reader = system.thread_name(turn.event.thread);
         let writer = system.thread_name(write.thread);
         let place = at_place(turn.description.place.as_ref());
-        notes.push(format!(
-            "{reader} read {name} = {seen}{place} and did not see the newer {name} = {newer} of {writer}"
-        ));
+        notes.push(match (seen, newer) {
+            (Some(seen), Some(newer)) => format!(
+                "{reader} read {name} = {seen}{place} and did not see the newer {name} = {newer} of {writer}"
+            ),
+            _ => format!("{reader} read {name}{place} and did not see the newer value of {writer}"),
+        });
         let why = unsynchronised(system, graph, turns, write, turn.event)
             .or_else(|| buffered(system, graph, turn.event, write));
         notes.extend(why.filter(|why| !notes.contains(why)));
@@ -76,8 +83,53 @@ pub(super) fn missing<S: GraphDescribe>(system: &S, graph: &Graph, turns: &[Turn
     notes
 }
 
-/// A write after `first` in its thread that is read before `second` in its thread, with orderings that do not
-/// synchronise: what to change.
+/// A write and a read of it that would order two events if their orderings did.
+struct Missing {
+    write: EventId,
+    read: EventId,
+    releases: bool,
+    acquires: bool,
+}
+
+/// Finds what would make `from` happen before `to`, if orderings alone are the reason why nothing does: a write after
+/// `from` and a read of it, or of its release sequence, before `to`.
+fn missing_order(graph: &Graph, from: EventId, to: EventId) -> Option<Missing> {
+    let up_to = |earlier: EventId, later| earlier == later || graph.happens_before(earlier, later);
+    let written = |read: EventId| match graph.event(read).source()? {
+        Source::Write(write) => Some(write),
+        Source::Initial => None,
+    };
+    let all_of =
+        |thread| (0..graph.events(thread).len() as u32).map(move |nth| EventId { thread, nth });
+    let fenced = |thread, does: fn(Order) -> bool, is_between: &dyn Fn(EventId) -> bool| {
+        all_of(thread).any(|id| {
+            let event = graph.event(id);
+            event.act == Act::Fence && does(event.order) && is_between(id)
+        })
+    };
+    let mut reads = graph.threads().flat_map(all_of).filter(|&read| read != to && up_to(read, to));
+    reads.find_map(|read| {
+        let mut write = written(read)?;
+        // Up the release sequence.
+        while !up_to(from, write) {
+            if !graph.event(write).is_updating_write() {
+                return None;
+            }
+            write = written(EventId { nth: write.nth - 1, ..write })?;
+        }
+        let (wrote, loaded) = (graph.event(write).order, graph.event(read).order);
+        if wrote == Order::NonAtomic || graph.happens_before(write, read) {
+            return None;
+        }
+        let releases = wrote.releases()
+            || fenced(write.thread, Order::releases, &|id| id.nth < write.nth && up_to(from, id));
+        let acquires = loaded.acquires()
+            || fenced(read.thread, Order::acquires, &|id| id.nth > read.nth && up_to(id, to));
+        (!releases || !acquires).then_some(Missing { write, read, releases, acquires })
+    })
+}
+
+/// Says what to change so that `first` happens before `second`.
 fn unsynchronised<S: GraphDescribe>(
     system: &S,
     graph: &Graph,
@@ -85,61 +137,29 @@ fn unsynchronised<S: GraphDescribe>(
     first: EventId,
     second: EventId,
 ) -> Option<String> {
+    let Missing { write, read, releases, acquires } = missing_order(graph, first, second)?;
     let place = |event: EventId| {
         let turn = turns.iter().find(|turn| is_of(turn, event));
         at_place(turn.and_then(|turn| turn.description.place.as_ref()))
     };
-    let fenced = |thread, range: std::ops::Range<u32>, does: fn(Order) -> bool| {
-        let events = graph.events(thread);
-        range.clone().any(|nth| {
-            events.get(nth as usize).is_some_and(|it| it.act == Act::Fence && does(it.order))
-        })
-    };
-    for nth in 0..second.nth {
-        let read = EventId { nth, ..second };
-        let event = graph.event(read);
-        let (Act::Read { from: Source::Write(mut write), .. }, Some(at)) = (event.act, event.at)
-        else {
-            continue;
-        };
-        // Up the release sequence, to a write of the first thread.
-        while write.thread != first.thread && graph.event(write).is_updating_write() {
-            let before = EventId { nth: write.nth - 1, ..write };
-            match graph.event(before).source() {
-                Some(Source::Write(earlier)) => write = earlier,
-                _ => break,
-            }
-        }
-        if write.thread != first.thread || write.nth <= first.nth {
-            continue;
-        }
-        let written = graph.event(write).order;
-        let releases =
-            written.releases() || fenced(first.thread, first.nth + 1..write.nth, Order::releases);
-        let acquires =
-            event.order.acquires() || fenced(second.thread, nth + 1..second.nth, Order::acquires);
-        if releases && acquires {
-            continue;
-        }
-        let name = system.location_name(at);
-        let (wrote, loaded) = (place(write), place(read));
-        return Some(match (releases, acquires) {
-            (false, true) => format!(
-                "`{name}` was written with {written}{wrote}, so reading it{loaded} did not make what came before \
-                 visible: use Release"
-            ),
-            (true, false) => format!(
-                "`{name}` was read with {}{loaded}, so what came before the write of it{wrote} did not become visible: \
-                 use Acquire",
-                event.order
-            ),
-            _ => format!(
-                "`{name}` was written{wrote} and read{loaded} with orderings that make nothing else visible: use \
-                 Release for the write and Acquire for the read"
-            ),
-        });
-    }
-    None
+    let name = graph.event(read).at.map_or(String::new(), |at| system.location_name(at));
+    let (wrote, loaded) = (place(write), place(read));
+    Some(match (releases, acquires) {
+        (false, true) => format!(
+            "`{name}` was written with {}{wrote}, so reading it{loaded} did not make what came before visible: use \
+             Release",
+            graph.event(write).order
+        ),
+        (true, false) => format!(
+            "`{name}` was read with {}{loaded}, so what came before the write of it{wrote} did not become visible: use \
+             Acquire",
+            graph.event(read).order
+        ),
+        _ => format!(
+            "`{name}` was written{wrote} and read{loaded} with orderings that make nothing else visible: use Release \
+             for the write and Acquire for the read"
+        ),
+    })
 }
 
 /// Two threads that each write and then miss what the other one wrote: store buffering.
@@ -165,7 +185,7 @@ fn buffered<S: GraphDescribe>(
         if other != at && (missed.nth + 1..later).any(|nth| misses_mine(&nth)) {
             let (name, store) = (system.location_name(at), system.location_name(other));
             return Some(format!(
-                "nothing keeps the read of `{name}` behind the earlier write of `{store}` in the same thread, and the other \
+                "nothing keeps the read of `{name}` after the earlier write of `{store}` in the same thread, and the other \
                  way round in {}: use SeqCst for all four, or a SeqCst fence between the two in both threads",
                 system.thread_name(missed.thread)
             ));

@@ -71,17 +71,17 @@ impl GraphDescribe for GraphInterpreter {
         })
     }
 
-    fn value_text(&self, at: Location, value: Bits) -> String {
+    fn value_text(&self, at: Location, value: Bits) -> Option<String> {
         let all = self.0.borrow();
         let list =
             |numbers: &[i32]| numbers.iter().map(i32::to_string).collect::<Vec<_>>().join(", ");
         let Some(What::Object(object)) = all.locations.what(at) else {
-            return number(value).to_string();
+            return Some(number(value).to_string());
         };
         let Some((global, _)) = all.loaded.program.global_of(ObjectId::new(object as usize)) else {
-            return number(value).to_string();
+            return Some(number(value).to_string());
         };
-        match &all.loaded.program.globals[global.index()].kind {
+        Some(match &all.loaded.program.globals[global.index()].kind {
             GlobalKind::Variable { ty, .. } => value_text(number(value), *ty),
             GlobalKind::List { .. } => format!("[{}]", list(all.contents.content(value))),
             GlobalKind::Map { .. } => {
@@ -90,7 +90,7 @@ impl GraphDescribe for GraphInterpreter {
                 format!("{{{}}}", pairs.join(", "))
             }
             _ => number(value).to_string(),
-        }
+        })
     }
 
     fn describe_last(&self) -> Description {

@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use selvedge_core::{
-    Answer, Bits, Description, Effect, Ending, Fault, GraphSystem, Label, Location, ObjectId,
-    ThreadId, Violation,
+    Answer, Bits, Description, Effect, Ending, Fault, GraphDescribe, GraphSystem, Label, Location,
+    ObjectId, ThreadId, Violation,
 };
 
 use crate::hooks::Hooks;
@@ -26,11 +26,6 @@ impl<W: Hooks> GraphProgram<W> {
         Self { program }
     }
 
-    /// The name of a thread.
-    pub fn thread_name(&self, thread: ThreadId) -> String {
-        self.program.rt().thread_name(thread.index())
-    }
-
     /// The object at a location.
     pub fn object(&self, at: Location) -> ObjectId {
         let labels = self.program.rt().labels.as_ref();
@@ -40,19 +35,6 @@ impl<W: Hooks> GraphProgram<W> {
     /// The name of an object.
     pub fn object_name(&self, object: ObjectId) -> String {
         self.program.rt().object_name(object)
-    }
-
-    /// What the last step was, if texts are asked for.
-    pub fn describe_last(&self) -> Description {
-        match &self.program.rt().now.last {
-            Some((text, spot)) => Description { text: text.clone(), place: Some(W::place(*spot)) },
-            None => Description { text: String::new(), place: None },
-        }
-    }
-
-    /// What a thread would do, or waits for.
-    pub fn describe_pending(&self, thread: ThreadId) -> Description {
-        self.program.rt().describe_pending(thread.index())
     }
 
     /// What the operation of a thread would touch, as without a memory model.
@@ -162,5 +144,36 @@ impl<W: Hooks> GraphSystem for GraphProgram<W> {
         let ended = (0..threads).all(|nth| self.label(ThreadId::new(nth)) == Label::Ended);
         // SAFETY: the runtime is alive, and no reference into it is held.
         ended.then(|| (Ending::Complete, unsafe { W::ends(self.program.raw()) }))
+    }
+}
+
+/// The texts of steps are there if it was made with `tracing`.
+impl<W: Hooks> GraphDescribe for GraphProgram<W> {
+    fn thread_name(&self, thread: ThreadId) -> String {
+        self.program.rt().thread_name(thread.index())
+    }
+
+    fn location_name(&self, at: Location) -> String {
+        self.object_name(self.object(at))
+    }
+
+    fn is_variable(&self, _: Location) -> bool {
+        true
+    }
+
+    // Bits do not tell whether they are a number, and of which type: texts of steps have the values.
+    fn value_text(&self, _: Location, _: Bits) -> Option<String> {
+        None
+    }
+
+    fn describe_last(&self) -> Description {
+        match &self.program.rt().now.last {
+            Some((text, spot)) => Description { text: text.clone(), place: Some(W::place(*spot)) },
+            None => Description { text: String::new(), place: None },
+        }
+    }
+
+    fn describe_pending(&mut self, thread: ThreadId) -> Description {
+        self.program.rt().describe_pending(thread.index())
     }
 }

@@ -1,6 +1,5 @@
 //! Searching all executions that a memory model allows, and running those again that show what is wrong.
 
-mod advice;
 mod story;
 
 use std::rc::Rc;

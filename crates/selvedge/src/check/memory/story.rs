@@ -4,14 +4,11 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use selvedge_core::{
-    Effect, Ending, EventId, Fault, GraphSystem, Label, Location, Replay, ReplayedStep, Schedule,
-    Status, Step, ThreadId, Unfinished, Violation, ViolationKind,
+    Effect, Ending, EventId, Fault, GraphDescribe as _, GraphSystem as _, Label, ObjectId, Replay,
+    ReplayedStep, Schedule, Status, ThreadId, Unfinished, Violation,
 };
-use selvedge_explore::{
-    Act, Follower, Graph, GraphEvent, Memory, Reading, Source, follow_graph, graph_races,
-};
+use selvedge_explore::{Act, Followed, Memory, Turn, follow};
 
-use super::advice;
 use crate::rt::{GraphProgram, Shared};
 
 /// An execution that was run again.
@@ -19,99 +16,6 @@ pub(super) struct Story {
     pub(super) replay: Replay,
     /// All that is wrong in it.
     pub(super) violations: Vec<Violation>,
-}
-
-/// A step as it was taken.
-pub(super) struct Turn {
-    pub(super) event: EventId,
-    /// What it did, in words.
-    pub(super) text: String,
-    pub(super) place: Option<selvedge_core::Place>,
-}
-
-/// Notes what happens.
-pub(super) struct Teller {
-    effect: Effect,
-    steps: Vec<ReplayedStep>,
-    pub(super) turns: Vec<Turn>,
-    /// The threads in the order in which they were spawned.
-    threads: Vec<ThreadId>,
-    /// Reads that did not see the newest value, each with the newer writes.
-    pub(super) stale: Vec<(EventId, Vec<EventId>)>,
-}
-
-impl Follower<GraphProgram> for Teller {
-    fn before(&mut self, system: &mut GraphProgram, thread: ThreadId) {
-        system.effect(thread, &mut self.effect);
-        if let Label::Spawn(child) = system.label(thread) {
-            self.threads.push(child);
-        }
-    }
-
-    fn after(&mut self, system: &mut GraphProgram, graph: &Graph, event: EventId) {
-        let mut description = system.describe_last();
-        let newer = newer_writes(graph, event);
-        if !newer.is_empty() {
-            let of = |&write: &EventId| self.told(system, write);
-            let newer: Vec<String> = newer.iter().map(of).collect();
-            description.text.push_str(&format!(", older than {}", newer.join(" and ")));
-            self.stale.push((event, newer_writes(graph, event)));
-        }
-        let mut effect = std::mem::take(&mut self.effect);
-        if let Some(fault) = failed(system, event.thread) {
-            effect.fault = Some(fault);
-        }
-        let turn = Turn { event, text: description.text.clone(), place: description.place.clone() };
-        self.turns.push(turn);
-        let number = self.number(event.thread);
-        let step = Step { thread: ThreadId::new(number), choice: 0 };
-        let (values, others) = (Vec::new(), Vec::new());
-        self.steps.push(ReplayedStep { step, description, effect, values, others });
-    }
-}
-
-impl Teller {
-    /// The number of a thread in reports.
-    fn number(&self, thread: ThreadId) -> usize {
-        self.threads.iter().position(|&known| known == thread).unwrap_or_default()
-    }
-
-    /// The step of an event: that of the read part, if it is a write part.
-    pub(super) fn turn(&self, event: EventId) -> Option<&Turn> {
-        let is_it = |turn: &&Turn| turn.event == event;
-        let before = event.nth.checked_sub(1).map(|nth| EventId { nth, ..event });
-        let of_read = || before.and_then(|before| self.turns.iter().find(|it| it.event == before));
-        self.turns.iter().find(is_it).or_else(of_read)
-    }
-
-    /// What a write did, and by whom.
-    fn told(&self, system: &GraphProgram, write: EventId) -> String {
-        let name = system.thread_name(write.thread);
-        match self.turn(write) {
-            Some(turn) => format!("`{}` of {name}", turn.text),
-            None => format!("a write of {name}"),
-        }
-    }
-}
-
-/// The writes that are newer than what an event reads, of those that were made before it.
-fn newer_writes(graph: &Graph, event: EventId) -> Vec<EventId> {
-    let read = graph.event(event);
-    let (Some(at), Act::Read { from, reading }) = (read.at, read.act) else { return Vec::new() };
-    let writes = graph.writes(at);
-    let after = match from {
-        Source::Initial => 0,
-        Source::Write(write) => {
-            writes.iter().position(|&other| other == write).map_or(0, |index| index + 1)
-        }
-    };
-    // Its own write part comes next.
-    let own = usize::from(reading == Reading::Updating);
-    writes.get(after + own..).unwrap_or_default().to_vec()
-}
-
-fn failed(system: &GraphProgram, thread: ThreadId) -> Option<Fault> {
-    (system.label(thread) == Label::Failed).then(|| system.fault(thread)).flatten()
 }
 
 impl Story {
@@ -123,87 +27,110 @@ impl Story {
         data_races: bool,
     ) -> Result<Self, String> {
         let mut system = GraphProgram::new(Rc::clone(shared), true);
-        let mut teller = Teller {
-            effect: Effect::default(),
-            steps: Vec::new(),
-            turns: Vec::new(),
-            threads: vec![ThreadId::new(0)],
-            stale: Vec::new(),
+        let mut effects: Vec<Effect> = Vec::new();
+        let mut note_effect = |system: &mut GraphProgram, thread| {
+            let mut effect = Effect::default();
+            system.effect(thread, &mut effect);
+            effects.push(effect);
         };
-        let graph = follow_graph(&mut system, memory, &schedule.steps, &mut teller)
+        let followed = follow(&mut system, memory, schedule, data_races, &mut note_effect)
             .map_err(|error| error.to_string())?;
-        for (told, step) in teller.steps.iter_mut().zip(&schedule.steps) {
-            told.step = *step;
+        let threads = threads(&followed);
+        let number = |thread: ThreadId| {
+            let position = threads.iter().position(|&known| known == thread);
+            ThreadId::new(position.unwrap_or_default())
+        };
+        let mut violations: Vec<Violation> =
+            followed.found.iter().map(|(_, violation)| violation.clone()).collect();
+        let unfinished = unfinished(&mut system, &threads);
+        let mut ending = Ending::Complete;
+        if violations.is_empty() && !unfinished.is_empty() {
+            ending = Ending::Deadlocked;
+            violations.extend(system.deadlock());
         }
-        let mut violations = Vec::new();
-        for &thread in &teller.threads {
-            if let Some(Fault::Violation(violation)) = failed(&system, thread) {
-                violations.push(violation);
-            }
-        }
-        let races = if data_races { graph_races(&system, &graph) } else { Vec::new() };
-        let races = races.into_iter().map(|race| advice::data_race(&system, &graph, &teller, race));
-        violations.extend(races);
-        let ended = |thread: &ThreadId| system.label(*thread) == Label::Ended;
-        let unfinished = teller.unfinished(&system);
-        let mut end_violation = None;
-        let mut ending = Some(Ending::Complete);
-        if violations.is_empty() && !teller.threads.iter().all(ended) {
-            ending = Some(Ending::Deadlocked);
-            end_violation = system.deadlock();
-        }
-        let thread_names = teller.threads.iter().map(|&it| system.thread_name(it)).collect();
-        let object_names = object_names(&system, &teller, &graph);
-        if violations.is_empty() && end_violation.is_none() && ending == Some(Ending::Complete) {
-            end_violation = system.judge(&|_| None).and_then(|(_, wrong)| wrong);
-        }
-        violations.extend(end_violation.clone());
-        let weak = advice::stale_reads(&system, &graph, &teller);
         for violation in &mut violations {
-            violation.thread = violation.thread.map(|thread| ThreadId::new(teller.number(thread)));
-            if violation.kind != ViolationKind::DataRace {
-                violation.notes.extend(weak.iter().cloned());
-            }
+            violation.thread = violation.thread.map(number);
         }
+        let steps = steps(&system, &followed, effects);
+        let object_names = object_names(&system, &followed, &steps);
         let replay = Replay {
             schedule: schedule.clone(),
-            steps: teller.steps,
-            thread_names,
+            steps,
+            thread_names: threads.iter().map(|&thread| system.thread_name(thread)).collect(),
             object_names,
             unfinished,
-            ending,
+            ending: Some(ending),
             end_violation: None,
         };
         Ok(Self { replay, violations })
     }
 }
 
-impl Teller {
-    fn unfinished(&self, system: &GraphProgram) -> Vec<Unfinished> {
-        let stands = |(number, &thread): (usize, &ThreadId)| {
-            let label = system.label(thread);
-            (!matches!(label, Label::Ended | Label::Failed)).then(|| Unfinished {
+/// The threads in the order in which they were spawned.
+fn threads(followed: &Followed) -> Vec<ThreadId> {
+    let spawned =
+        followed.turns.iter().filter_map(|turn| match followed.graph.event(turn.event).act {
+            Act::Spawn(child) => Some(child),
+            _ => None,
+        });
+    std::iter::once(ThreadId::new(0)).chain(spawned).collect()
+}
+
+fn steps(system: &GraphProgram, followed: &Followed, effects: Vec<Effect>) -> Vec<ReplayedStep> {
+    let turn_of = |write: EventId| {
+        let is_it = |turn: &&Turn| turn.writes == Some(write);
+        followed.turns.iter().find(is_it)
+    };
+    let told = |&write: &EventId| {
+        let name = system.thread_name(write.thread);
+        match turn_of(write) {
+            Some(turn) => format!("`{}` of {name}", turn.description.text),
+            None => format!("a write of {name}"),
+        }
+    };
+    let steps = followed.schedule.steps.iter().zip(&followed.turns).zip(effects);
+    steps
+        .map(|((&step, turn), mut effect)| {
+            let mut description = turn.description.clone();
+            if !turn.missed.is_empty() {
+                let newer: Vec<String> = turn.missed.iter().map(told).collect();
+                description.text.push_str(&format!(", older than {}", newer.join(" and ")));
+            }
+            if turn.stopped.is_some() {
+                effect.fault = fault(system, turn.event.thread);
+            }
+            ReplayedStep { step, description, effect, values: Vec::new(), others: Vec::new() }
+        })
+        .collect()
+}
+
+fn fault(system: &GraphProgram, thread: ThreadId) -> Option<Fault> {
+    (system.label(thread) == Label::Failed).then(|| system.fault(thread)).flatten()
+}
+
+fn unfinished(system: &mut GraphProgram, threads: &[ThreadId]) -> Vec<Unfinished> {
+    let mut unfinished = Vec::new();
+    for (number, &thread) in threads.iter().enumerate() {
+        if !matches!(system.label(thread), Label::Ended | Label::Failed) {
+            unfinished.push(Unfinished {
                 thread: ThreadId::new(number),
                 status: Status::Blocked,
                 description: system.describe_pending(thread),
                 obstacles: Vec::new(),
-            })
-        };
-        self.threads.iter().enumerate().filter_map(stands).collect()
+            });
+        }
     }
+    unfinished
 }
 
 fn object_names(
     system: &GraphProgram,
-    teller: &Teller,
-    graph: &Graph,
-) -> BTreeMap<selvedge_core::ObjectId, String> {
-    let in_steps = teller
-        .steps
-        .iter()
-        .flat_map(|step| step.effect.footprint.accesses().iter().map(|access| access.object));
-    let at = |event: &GraphEvent| event.at;
-    let located = teller.turns.iter().filter_map(|turn| at(graph.event(turn.event)));
-    let located = located.map(|at: Location| system.object(at));
-    in_steps.chain(located).map(|object| (object, system.object_name(object))).collect()
+    followed: &Followed,
+    steps: &[ReplayedStep],
+) -> BTreeMap<ObjectId, String> {
+    let accesses = steps.iter().flat_map(|step| step.effect.footprint.accesses());
+    let touched = accesses.map(|access| access.object);
+    let at = |turn: &Turn| followed.graph.event(turn.event).at;
+    let located = followed.turns.iter().filter_map(at).map(|at| system.object(at));
+    touched.chain(located).map(|object| (object, system.object_name(object))).collect()
 }
