@@ -6,7 +6,9 @@
 mod code;
 mod interleaved;
 mod machine;
+mod origin;
 mod random;
+mod shapes;
 mod views;
 
 use selvedge_core::{
@@ -20,7 +22,9 @@ pub use code::{
 };
 pub use interleaved::Interleaved;
 pub use machine::{Buffers, Outcome, outcomes};
+pub use origin::Origin;
 pub use random::{Flavour, random_litmus};
+pub use shapes::{Shape, random_shape};
 pub use views::{Tally, Trouble, canonical, fingerprint, outcome_of, tally};
 
 /// How many registers a thread has.
