@@ -3,6 +3,7 @@
 //! The same program runs on execution graphs ([`Litmus`] is a [`GraphSystem`]), as interleavings
 //! ([`Interleaved`] is a [`System`](selvedge_core::System)), and on a machine with store buffers ([`outcomes`]).
 
+mod classics;
 mod code;
 mod interleaved;
 mod machine;

@@ -17,7 +17,9 @@ use Order::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 fn graphs_races_and_deadlocks_are_those_of_the_axioms() {
     for origin in Origin::all() {
         let (mut compared, mut too_large) = (0, 0);
-        for number in seeds(60) {
+        // In variants of the tests of the literature each part of each axiom matters somewhere.
+        let count = if origin == Origin::Shape(Shape::Classic) { 420 } else { 60 };
+        for number in seeds(count) {
             let program = origin.program(number);
             match agree_or_shrink(&program, Memory::ALL, Effort::default()) {
                 Ok(Compared::Same(_)) => compared += 1,
@@ -77,13 +79,14 @@ fn counts_of_the_literature() {
     check("IRIW, acquire before SeqCst", iriw(SeqCst, Acquire, SeqCst), [15, 15, 16, 16]);
 }
 
-/// The model `c++20` forbids at least what the wording of the standard forbids. The wording orders less than RC11 where a
-/// fence synchronises.
+/// The model `c++20` is RC11 without the executions in which `SeqCst` operations have no order by the wording of the
+/// standard.
 #[test]
 fn the_wording_of_cxx20() {
     let (mut with_order, mut without) = (0, 0);
-    for number in seeds(150) {
-        let program = Origin::Shape(Shape::Cycle).program(number);
+    let shapes = [Shape::Cycle, Shape::Classic];
+    for (shape, number) in shapes.iter().flat_map(|shape| seeds(150).map(move |n| (shape, n))) {
+        let program = Origin::Shape(*shape).program(number);
         let result = candidates(&program, Effort::default().steps, &mut |execution| {
             let relations = Relations::new(execution);
             if is_consistent(&relations, Memory::Cxx20) {

@@ -76,7 +76,7 @@ pub fn agree_or_shrink(
 }
 
 /// Compares the explorer with the axioms: the graphs, each once, the deadlocks, the failures, and the data races: each that
-/// the explorer names is one, and of each graph that has some it names one.
+/// the explorer names is one, and it names one of each two threads and location that have some in a graph.
 ///
 /// # Errors
 /// What they differ in.

@@ -1,6 +1,6 @@
 //! What there is to know about the executions of a program under a model.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use selvedge_core::Ending;
 use selvedge_explore::Memory;
@@ -32,7 +32,7 @@ pub struct Facts {
     pub deadlocks: BTreeSet<Vec<usize>>,
     /// Which assertions fail, as instructions of their threads.
     pub failures: BTreeSet<usize>,
-    /// The data races of each graph that has some. The explorer names one of them for each.
+    /// The data races of each graph, two threads and location that have some. The explorer names one of them.
     pub races: BTreeSet<Vec<Race>>,
 }
 
@@ -171,15 +171,15 @@ impl Facts {
             _ => None,
         };
         self.failures.extend(execution.stops.iter().filter_map(failed));
-        let race = |(a, b): (usize, usize)| {
-            let named = |event: usize| name(&execution.events[event]);
-            let (a, b) = (named(a)?, named(b)?);
-            Some((a.min(b), a.max(b)))
-        };
-        let races: Vec<Race> = data_races(relations).filter_map(race).collect();
-        if !races.is_empty() {
-            self.races.insert(races);
+        let mut races: BTreeMap<_, Vec<Race>> = BTreeMap::new();
+        for (a, b) in data_races(relations) {
+            let (a, b) = (&execution.events[a], &execution.events[b]);
+            if let (Some(first), Some(second)) = (name(a), name(b)) {
+                let race = (first.min(second), first.max(second));
+                races.entry((race.0.0, race.1.0, a.at)).or_default().push(race);
+            }
         }
+        self.races.extend(races.into_values());
     }
 }
 

@@ -4,6 +4,7 @@ use selvedge_core::Order;
 
 use crate::Random;
 
+use super::classics::random_classic;
 use super::{
     Change, Condition, Instruction, LitmusProgram, Until, Value, add, assert_that, assume,
     await_is, await_swap, await_update, cas, cas_weak, choose, fence, join, load, lock, plus,
@@ -26,6 +27,8 @@ pub enum Shape {
     /// A cycle of locations: each thread accesses two neighbours, with a fence between them; one may leave a part to a
     /// thread that it spawns.
     Cycle,
+    /// A test of the literature, with some of it changed.
+    Classic,
     /// What a thread reads decides what it does, and what it writes.
     Control,
     /// Spin locks, semaphores, reader-writer locks, barriers and parked threads, made of awaits.
@@ -43,6 +46,7 @@ impl Shape {
         Shape::OneLocation,
         Shape::Chain,
         Shape::Cycle,
+        Shape::Classic,
         Shape::Control,
         Shape::Primitives,
         Shape::Mutexes,
@@ -56,6 +60,7 @@ impl Shape {
             Shape::OneLocation => "one-location",
             Shape::Chain => "chain",
             Shape::Cycle => "cycle",
+            Shape::Classic => "classic",
             Shape::Control => "control",
             Shape::Primitives => "primitives",
             Shape::Mutexes => "mutexes",
@@ -73,6 +78,7 @@ pub fn random_shape(random: &mut Random, shape: Shape) -> LitmusProgram {
         Shape::OneLocation => author.one_location(),
         Shape::Chain => author.chain(),
         Shape::Cycle => author.cycle(),
+        Shape::Classic => return random_classic(author.random),
         Shape::Control => author.control(),
         Shape::Primitives => author.primitives(),
         Shape::Mutexes => author.mutexes(),
@@ -260,6 +266,9 @@ impl Author<'_> {
                 let (here, there) = (thread % variables, (thread + 1) % variables);
                 // Accesses of a cycle alternate: mostly a write, then a read, or two of a kind.
                 let mut code = vec![self.step_of_cycle(0, here)];
+                if threads < 4 && self.random.one_in(6) {
+                    code.push(self.a_load(4, here));
+                }
                 match self.random.below(5) {
                     0..2 => code.push(self.any_fence()),
                     2 if threads < 4 => {
