@@ -7,10 +7,12 @@
 //!   with what brute force finds.
 //! - [`campaign`]: random programs of every profile, all explorers against one reference.
 //! - [`mod@reference`]: a second semantics of the language, written from its documentation.
+//! - [`axioms`]: weak memory by the axioms alone, to judge the explorer of execution graphs.
 //! - [`golden`]: the headers of the files in `programs/`.
 //!
 //! Only tests depend on this crate.
 
+pub mod axioms;
 pub mod campaign;
 pub mod compare;
 pub mod golden;

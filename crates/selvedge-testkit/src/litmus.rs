@@ -3,11 +3,14 @@
 //! The same program runs on execution graphs ([`Litmus`] is a [`GraphSystem`]), as interleavings
 //! ([`Interleaved`] is a [`System`](selvedge_core::System)), and on a machine with store buffers ([`outcomes`]).
 
+mod classics;
 mod code;
 mod interleaved;
 mod machine;
 mod model;
+mod origin;
 mod random;
+mod shapes;
 mod views;
 
 use selvedge_core::{
@@ -22,7 +25,9 @@ pub use code::{
 pub use interleaved::Interleaved;
 pub use machine::{Buffers, Outcome, outcomes};
 pub use model::model_of;
+pub use origin::Origin;
 pub use random::{Flavour, random_litmus};
+pub use shapes::{Shape, random_shape};
 pub use views::{Tally, Trouble, canonical, fingerprint, outcome_of, tally};
 
 /// How many registers a thread has.

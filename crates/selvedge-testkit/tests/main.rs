@@ -12,6 +12,7 @@ mod random_programs;
 mod reference;
 mod small_programs;
 mod tidy;
+mod weak_axioms;
 mod weak_campaign;
 mod weak_counts;
 mod weak_limits;

@@ -1,0 +1,105 @@
+//! A complete execution of a litmus test: a graph.
+
+use selvedge_core::Order;
+
+use crate::litmus::State;
+
+/// What an event is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Kind {
+    /// The write before everything, one for each location.
+    Initial,
+    /// A read that is all of its operation: a load, or an await.
+    Read,
+    /// A compare-exchange or try-lock that failed. If it read what it expected, it failed spuriously.
+    FailedUpdate {
+        /// Whether it did.
+        spuriously: bool,
+    },
+    /// The read part of a read-modify-write. The next event of its thread is the write part.
+    UpdateRead,
+    /// The write part.
+    UpdateWrite,
+    /// A store.
+    Write,
+    /// A fence.
+    Fence,
+    /// The start of a thread.
+    Spawn(usize),
+    /// The end of a thread, as another one sees it.
+    Join(usize),
+    /// A choice.
+    Choice,
+    /// The beginning of a thread that was spawned.
+    Begin,
+    /// The end of a thread that is joined.
+    End,
+}
+
+impl Kind {
+    /// Whether it reads memory.
+    pub fn reads(self) -> bool {
+        matches!(self, Kind::Read | Kind::FailedUpdate { .. } | Kind::UpdateRead)
+    }
+
+    /// Whether it writes memory.
+    pub fn writes(self) -> bool {
+        matches!(self, Kind::Initial | Kind::Write | Kind::UpdateWrite)
+    }
+}
+
+/// An event.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Event {
+    /// Its thread; an initial write has none.
+    pub thread: Option<usize>,
+    /// How many events of its thread come before it.
+    pub nth: usize,
+    /// What it is.
+    pub kind: Kind,
+    /// The location that it accesses: a variable, or a mutex behind all variables.
+    pub at: Option<usize>,
+    /// Its ordering.
+    pub order: Order,
+    /// What it reads, writes or chooses.
+    pub value: i64,
+    /// The write that a read takes its value from (`rf`).
+    pub from: Option<usize>,
+}
+
+/// Where a thread stands in the end.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Stop {
+    /// It was never spawned.
+    Absent,
+    /// It ran to its end.
+    Ended,
+    /// An assumption is false.
+    Assumed,
+    /// This instruction, an assertion, is false.
+    Failed(usize),
+    /// It waits: for a mutex, a value, or the end of a thread.
+    Waits,
+}
+
+/// A complete execution. Events are numbers: first the initial writes, by location.
+#[derive(Clone, Debug, Default)]
+pub struct Execution {
+    /// All events.
+    pub events: Vec<Event>,
+    /// Those of each thread, in program order (`po`).
+    pub threads: Vec<Vec<usize>>,
+    /// The writes of each location, in modification order (`mo`); the initial one is the first.
+    pub writes: Vec<Vec<usize>>,
+    /// Where each thread stands.
+    pub stops: Vec<Stop>,
+    /// Its registers, and its next instruction.
+    pub states: Vec<State>,
+}
+
+impl Execution {
+    /// The value of each location in the end: that of the last write.
+    pub fn finals(&self) -> Vec<i64> {
+        self.writes.iter().map(|writes| self.events[writes[writes.len() - 1]].value).collect()
+    }
+}
