@@ -106,7 +106,7 @@ pub fn agree(
 /// # Errors
 /// If it meets a graph twice, contradicts its own counts, or does not finish.
 pub fn explored(program: &LitmusProgram, memory: Memory) -> Result<Facts, String> {
-    let options = Options { keep_going: true, ..Options::default() };
+    let options = Options { keep_going: true, data_races: true, ..Options::default() };
     let mut listener = Listener { graphs: Vec::new(), locations: program.memory().len() };
     let mut system = Litmus::new(program.clone());
     let report = explore_graphs(&mut system, memory, &options, &mut listener);
@@ -132,6 +132,9 @@ pub fn explored(program: &LitmusProgram, memory: Memory) -> Result<Facts, String
                 facts.failures.extend((0..code.len()).find(says));
             }
             Finding::Fault(_, Fault::GaveUp(why)) => return Err(format!("gave up: {why}")),
+            Finding::Judged(violation) => {
+                return Err(format!("litmus tests judge nothing: {}", violation.message));
+            }
             Finding::Deadlock(threads) => {
                 facts.deadlocks.insert(threads.iter().map(|thread| thread.index()).collect());
             }
