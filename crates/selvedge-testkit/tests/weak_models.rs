@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use selvedge_core::{Fault, Report};
+use selvedge_core::{Fault, Report, Schedule};
 use selvedge_explore::{
     Algorithm, Finding, GraphReport, Limits, Memory, Options, Silent, explore, explore_graphs,
-    follow_witness,
+    follow,
 };
 use selvedge_lang::ir::{GlobalKind, Op, Program};
 use selvedge_lang::{GraphInterpreter, Interpreter, compile};
@@ -95,7 +95,8 @@ fn compare(name: &str, program: &Arc<Program>, steps: usize, compared: &mut Comp
     // What was found is there when it is followed on a system that has not run before.
     for (finding, witness) in &graphs.findings {
         let mut fresh = GraphInterpreter::new(Arc::clone(program)).expect("it was not refused");
-        let followed = follow_witness(&mut fresh, Memory::Sc, witness, false);
+        let schedule = Schedule { steps: witness.steps.clone() };
+        let followed = follow(&mut fresh, Memory::Sc, &schedule, false, &mut |_, _| {});
         let followed = followed.unwrap_or_else(|error| panic!("{name}: {finding:?}: {error:?}"));
         let found: BTreeSet<String> =
             followed.found.iter().map(|(_, violation)| message(&violation.message)).collect();
