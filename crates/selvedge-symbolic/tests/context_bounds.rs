@@ -10,11 +10,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use selvedge_core::{Bound, Budget, Inconclusive, Schedule, Violation, ViolationKind};
-use selvedge_explore::{Algorithm, Limits, Options, Silent, explore};
+use selvedge_explore::{Algorithm, Limits, Options, Silent};
 use selvedge_lang::Interpreter;
 use selvedge_lang::ir::Program;
 use selvedge_symbolic::{Scheme, check};
-use selvedge_testkit::{Construct, Profile, Sketch, Subject, corpus, generate, shrink};
+use selvedge_testkit::{Construct, Profile, Sketch, Subject, corpus, explore, generate, shrink};
 
 const TOKENS: [Scheme; 2] = [Scheme::Token, Scheme::Mat];
 

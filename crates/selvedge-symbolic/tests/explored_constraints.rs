@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 
 use crate::random_tasks::{Kind, Tasks};
 use selvedge_core::Budget;
-use selvedge_explore::{Algorithm, Limits, Options, explore};
+use selvedge_explore::{Algorithm, Limits, Options};
 use selvedge_lang::ir::Program;
 use selvedge_lang::{Additions, Interpreter, compile, compile_with, render};
 use selvedge_symbolic::Caps;
 use selvedge_symbolic::constraints::{Synthesis, pairs, synthesise};
-use selvedge_testkit::{Outcomes, Random, search_states};
+use selvedge_testkit::{Outcomes, Random, explore, search_states};
 
 /// Larger programs are left out.
 const MOST_STATES: usize = 1_000;

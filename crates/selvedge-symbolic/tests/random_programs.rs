@@ -8,10 +8,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use selvedge_core::{Budget, Verdict, Violation, ViolationKind};
-use selvedge_explore::{Algorithm, Limits, Options, Silent, explore};
+use selvedge_explore::{Algorithm, Limits, Options, Silent};
 use selvedge_lang::Interpreter;
 use selvedge_symbolic::{Caps, Engine, Scheme, check};
-use selvedge_testkit::{Profile, Sketch, Subject, generate, shrink};
+use selvedge_testkit::{Profile, Sketch, Subject, explore, generate, shrink};
 
 #[test]
 fn memory() {

@@ -5,6 +5,7 @@
 //!   language, and the smallest one that still fails.
 //! - [`Subject`], [`Classes`], [`compare`]: runs explorers on a program and compares what they find
 //!   with what brute force finds.
+//! - [`explore`](explore()): all explorers, for systems of any type.
 //! - [`campaign`]: random programs of every profile, all explorers against one reference.
 //! - [`mod@reference`]: a second semantics of the language, written from its documentation.
 //! - [`golden`]: the headers of the files in `programs/`.
@@ -20,6 +21,7 @@ pub mod script;
 
 mod classes;
 mod corpus;
+mod explore;
 mod generate;
 mod print;
 mod profile;
@@ -34,6 +36,7 @@ mod variant;
 
 pub use classes::{Class, Classes};
 pub use corpus::{corpus, programs};
+pub use explore::explore;
 pub use generate::generate;
 pub use profile::{Construct, Profile};
 pub use random::Random;

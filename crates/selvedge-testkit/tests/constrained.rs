@@ -8,9 +8,9 @@ use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use selvedge_core::{System, ViolationKind};
-use selvedge_explore::{Algorithm, Limits, Options, Silent, confirm, explore};
+use selvedge_explore::{Algorithm, Limits, Options, Silent, confirm};
 use selvedge_lang::{Interpreter, compile, render};
-use selvedge_testkit::{Exact, Outcomes, Random, search_states};
+use selvedge_testkit::{Exact, Outcomes, Random, explore, search_states};
 
 /// Larger programs are left out.
 const MOST_STATES: usize = 1_000;

@@ -11,10 +11,10 @@ use selvedge_core::{
     Bound, Ending, EventId, Execution, ObjectId, ObservationKey, Position, Report, Verdict,
     Violation, ViolationKind,
 };
-use selvedge_explore::{Algorithm, Cycles, Locks, Observer, Options, Progress, Silent, explore};
+use selvedge_explore::{Algorithm, Cycles, Locks, Observer, Options, Progress, Silent};
 use selvedge_lang::Interpreter;
 use selvedge_testkit::script::{Op, Script, ScriptSystem};
-use selvedge_testkit::{Random, programs};
+use selvedge_testkit::{Random, explore, programs};
 
 /// The observation classes of an exploration, and how often each was visited.
 #[derive(Default)]
