@@ -3,8 +3,8 @@
 use selvedge_core::{Report, System};
 use selvedge_explore::{Algorithm, Observer, Options};
 
-/// As [`selvedge_explore::explore`], for systems of any type without compiling all explorers again for that type: most
-/// of what it costs to build tests. They run a few per cent slower.
+/// As [`selvedge_explore::explore`], for systems of any type, without compiling all explorers again for that type: that would
+/// be most of what it costs to build a test program.
 pub fn explore<'a, S: System + 'a>(
     algorithm: Algorithm,
     make: &'a dyn Fn() -> S,
