@@ -2,6 +2,7 @@
 
 use crate::abilities::{Ahead, Foresight, Judging, Values};
 use crate::conditions::Conditions;
+use crate::forward_system;
 use crate::ids::{ObjectId, ThreadId};
 use crate::names::{ObjectKey, ThreadKey};
 use crate::op::Footprint;
@@ -232,6 +233,14 @@ pub trait System {
     /// Returns what is known about the state beyond footprints, if the system supports it. Asking does not change the
     /// answers of other methods.
     fn conditions(&mut self) -> Option<&mut dyn Conditions>;
+}
+
+/// A system behind a pointer: code that works on any system can be compiled once, for `Box<dyn System>`.
+impl<S: System + ?Sized> System for Box<S> {
+    forward_system! { self => (**self);
+        restart rewind thread_count thread_key object_key status choices pending obstacles step end freed
+        ahead values judging foresight conditions
+    }
 }
 
 /// [`System::rewind`] by its definition: by point 1 of the contract the same steps lead to the same state.

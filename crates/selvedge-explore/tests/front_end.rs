@@ -5,7 +5,8 @@ use selvedge_core::{
     Effect, Ending, Inconclusive, Mode, ObjectId, Report, Status, Step, System, ThreadId, Verdict,
     Violation, ViolationKind, without,
 };
-use selvedge_explore::{Algorithm, Locks, Options, Silent, explore};
+use selvedge_explore::{Algorithm, Locks, Options, Silent};
+use selvedge_testkit::explore;
 
 /// Two threads that write their number to one variable; the end wants to find that of the second.
 #[derive(Default)]

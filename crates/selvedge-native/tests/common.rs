@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use selvedge_core::{Report, Verdict, Violation};
-use selvedge_explore::{Algorithm, Observer, Options, confirm, explore};
+use selvedge_explore::{Algorithm, Observer, Options, confirm};
 use selvedge_native::{Built, Loaded, Sources};
+use selvedge_testkit::explore;
 
 /// Memory of checked programs has one place in a process.
 static ONE: Mutex<()> = Mutex::new(());

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use selvedge_core::Verdict;
-use selvedge_explore::{Algorithm, Options, explore};
+use selvedge_explore::{Algorithm, Options};
 use selvedge_lang::Interpreter;
+use selvedge_testkit::explore;
 
 use crate::common::{Nothing, compile_files};
 

@@ -6,9 +6,9 @@
 use std::fmt::Write as _;
 
 use selvedge_core::Counts;
-use selvedge_explore::{Algorithm, Options, explore};
-use selvedge_testkit::Random;
+use selvedge_explore::{Algorithm, Options};
 use selvedge_testkit::script::{Op, Script, ScriptSystem};
+use selvedge_testkit::{Random, explore};
 
 use crate::common::{EXPLORERS, Nothing, compile, search};
 

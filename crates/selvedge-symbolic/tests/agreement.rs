@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use selvedge_core::{Bound, Budget, Inconclusive, Report, Verdict};
-use selvedge_explore::{Algorithm, Silent, explore};
+use selvedge_explore::{Algorithm, Silent};
 use selvedge_lang::Interpreter;
 use selvedge_lang::ir::Program;
 use selvedge_symbolic::solver::LOOK;
 use selvedge_symbolic::{Engine, Options, Scheme, check};
-use selvedge_testkit::{corpus, programs};
+use selvedge_testkit::{corpus, explore, programs};
 
 #[test]
 fn order_agrees_with_the_explorers() {

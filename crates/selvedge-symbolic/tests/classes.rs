@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use selvedge_core::{Budget, Effect, Ending, Execution, Schedule, System, TraceKey};
-use selvedge_explore::{Algorithm, Observer, Options, explore};
+use selvedge_explore::{Algorithm, Observer, Options};
 use selvedge_lang::Interpreter;
 use selvedge_lang::ir::Program;
 use selvedge_symbolic::check::encoded;
 use selvedge_symbolic::solver::{Answer, Lit, Solver};
 use selvedge_symbolic::{Scheme, witness};
-use selvedge_testkit::Random;
+use selvedge_testkit::{Random, explore};
 
 /// Programs with more interleavings are left out.
 const MOST_INTERLEAVINGS: usize = 2_000;

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use selvedge_core::{Budget, Verdict, ViolationKind};
-use selvedge_explore::{Algorithm, Options, Silent, explore};
+use selvedge_explore::{Algorithm, Options, Silent};
 use selvedge_lang::Interpreter;
 use selvedge_symbolic::{Engine, Scheme, check};
+use selvedge_testkit::explore;
 
 /// Kind and line of what is wrong.
 type Found = BTreeSet<(ViolationKind, u32)>;

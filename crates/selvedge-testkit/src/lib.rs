@@ -5,6 +5,7 @@
 //!   language, and the smallest one that still fails.
 //! - [`Subject`], [`Classes`], [`compare`]: runs explorers on a program and compares what they find
 //!   with what brute force finds.
+//! - [`explore`](explore()): all explorers, for systems of any type.
 //! - [`campaign`]: random programs of every profile, all explorers against one reference.
 //! - [`mod@reference`]: a second semantics of the language, written from its documentation.
 //! - [`axioms`]: weak memory by the axioms alone, to judge the explorer of execution graphs.
@@ -22,6 +23,7 @@ pub mod script;
 
 mod classes;
 mod corpus;
+mod explore;
 mod generate;
 mod print;
 mod profile;
@@ -36,10 +38,11 @@ mod variant;
 
 pub use classes::{Class, Classes};
 pub use corpus::{corpus, programs};
+pub use explore::explore;
 pub use generate::generate;
 pub use profile::{Construct, Profile};
 pub use random::Random;
-pub use seeds::seeds;
+pub use seeds::{is_campaign, seeds};
 pub use shrink::shrink;
 pub use sketch::{
     Alternative, Comparison, Guard, Index, Mutex, Op, Place, Share, Sketch, Test, ThreadSketch,

@@ -144,13 +144,8 @@ impl Profile {
         use Construct::*;
         Self {
             name: "memory",
-            always: vec![ReadWrite],
             sometimes: vec![Branch, Array, ReadModifyWrite, Loop, Assert, Call],
             how_many: 0..=3,
-            threads: 2..=4,
-            ops: 1..=4,
-            objects: 2,
-            interleavings: 20_000.0,
             ..Self::default()
         }
     }
@@ -163,7 +158,6 @@ impl Profile {
             always: vec![Mutex],
             sometimes: vec![ReadWrite, TryLock, Branch, ReadModifyWrite, Loop, Assert],
             how_many: 1..=3,
-            threads: 2..=4,
             ops: 1..=3,
             objects: 3,
             interleavings: 100_000.0,
@@ -176,7 +170,6 @@ impl Profile {
         use Construct::*;
         Self {
             name: "ordinary",
-            always: vec![ReadWrite],
             sometimes: vec![
                 Branch,
                 Array,
@@ -189,11 +182,6 @@ impl Profile {
                 Spawn,
                 Choose,
             ],
-            how_many: 2..=4,
-            threads: 2..=4,
-            ops: 1..=4,
-            objects: 2,
-            interleavings: 20_000.0,
             ..Self::default()
         }
     }
@@ -203,7 +191,6 @@ impl Profile {
         use Construct::*;
         Self {
             name: "waiting",
-            always: vec![ReadWrite],
             sometimes: vec![
                 Await,
                 Atomic,
@@ -221,27 +208,14 @@ impl Profile {
                 Spawn,
             ],
             how_many: 1..=3,
-            threads: 2..=4,
             ops: 1..=3,
-            objects: 2,
-            interleavings: 20_000.0,
             ..Self::default()
         }
     }
 
     /// Every construct.
     pub fn everything() -> Self {
-        Self {
-            name: "everything",
-            always: vec![Construct::ReadWrite],
-            sometimes: Construct::ALL[1..].to_vec(),
-            how_many: 2..=4,
-            threads: 2..=4,
-            ops: 1..=4,
-            objects: 2,
-            interleavings: 20_000.0,
-            ..Self::default()
-        }
+        Self { name: "everything", sometimes: Construct::ALL[1..].to_vec(), ..Self::default() }
     }
 
     /// Many threads on few objects, each with a step or two: a step can wait for many others, and race with
@@ -250,7 +224,6 @@ impl Profile {
         use Construct::*;
         Self {
             name: "wide",
-            always: vec![ReadWrite],
             sometimes: vec![
                 ReaderWriterLock,
                 ReaderWriterLock,
@@ -268,7 +241,6 @@ impl Profile {
             how_many: 1..=3,
             threads: 5..=10,
             ops: 1..=2,
-            objects: 2,
             interleavings: 1e9,
             comparisons: 4,
             share: 8,
@@ -394,7 +366,6 @@ impl Profile {
         use Construct::*;
         Self {
             name: "several",
-            always: vec![ReadWrite],
             sometimes: vec![
                 ReaderWriterLock,
                 ReaderWriterLock,

@@ -8,11 +8,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use selvedge_core::{Describe, Effect, Report, Status, Step, System, ThreadId, forward_system};
-use selvedge_explore::{Algorithm, Observer, Options, explore};
+use selvedge_explore::{Algorithm, Observer, Options};
 use selvedge_lang::ir::Program;
 use selvedge_lang::{Caps, Interpreter, compile, render};
 
 use crate::classes::Classes;
+use crate::explore::explore;
 
 /// A compiled program.
 ///

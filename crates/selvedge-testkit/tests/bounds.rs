@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use selvedge_core::{Bound, Ending, Execution, Inconclusive, Report, Step, TraceKey, Verdict};
 use selvedge_explore::{
-    Algorithm, Equivalence, Limits, Observer, Options, Sampling, Silent, explore, sample,
+    Algorithm, Equivalence, Limits, Observer, Options, Sampling, Silent, sample,
 };
 use selvedge_lang::{Interpreter, compile};
-use selvedge_testkit::Random;
 use selvedge_testkit::script::{Op, Script, ScriptSystem};
+use selvedge_testkit::{Random, explore};
 
 /// The schedules and classes of all executions.
 #[derive(Default)]

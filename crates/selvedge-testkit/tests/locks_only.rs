@@ -5,9 +5,9 @@
 use std::collections::BTreeSet;
 
 use selvedge_core::{Effect, Ending, Execution, Report, System as _, TraceKey, Verdict};
-use selvedge_explore::{Algorithm, Independence, Observer, Options, Silent, explore};
+use selvedge_explore::{Algorithm, Independence, Observer, Options, Silent};
 use selvedge_testkit::script::{Op, Script, ScriptSystem};
-use selvedge_testkit::{Random, Variant, seeds};
+use selvedge_testkit::{Random, Variant, explore, seeds};
 
 /// The classes with respect to all accesses, whatever the explorer saw of them.
 struct Whole<'a> {

@@ -10,11 +10,10 @@ use selvedge_core::{
     thread_named,
 };
 use selvedge_explore::{
-    Algorithm, Divisible, Division, Frontier, Options, Part, Silent, explore, explore_divided,
-    run_unit,
+    Algorithm, Divisible, Division, Frontier, Options, Part, Silent, explore_divided, run_unit,
 };
 use selvedge_lang::{Interpreter, compile};
-use selvedge_testkit::{Profile, Random, Subject, compare, corpus, generate, programs};
+use selvedge_testkit::{Profile, Random, Subject, compare, corpus, explore, generate, programs};
 
 const LONGEST: usize = 300;
 

@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 
 use selvedge_core::{Ending, Execution, ObservationKey, Report, TraceKey};
-use selvedge_explore::{Algorithm, Equivalence, Observer, Options, explore};
+use selvedge_explore::{Algorithm, Equivalence, Observer, Options};
 use selvedge_testkit::script::{Op, Script, ScriptSystem};
-use selvedge_testkit::{Random, Variant};
+use selvedge_testkit::{Random, Variant, explore};
 
 /// The classes of an exploration, and how often each was seen.
 #[derive(Default)]

@@ -4,14 +4,13 @@ use std::collections::{BTreeSet, HashSet};
 
 use selvedge_core::Ending;
 use selvedge_explore::{
-    Algorithm, Graph, GraphObserver, Memory, Options, Silent, Unit, explore, explore_graphs,
-    explore_unit,
+    Algorithm, Graph, GraphObserver, Memory, Options, Silent, Unit, explore_graphs, explore_unit,
 };
 use selvedge_testkit::litmus::{
     Buffers, Flavour, Instruction, Interleaved, Litmus, LitmusProgram, Outcome, Tally, fingerprint,
     outcome_of, outcomes, random_litmus, tally,
 };
-use selvedge_testkit::{Random, seeds};
+use selvedge_testkit::{Random, explore, seeds};
 
 /// Programs with more states than this on the machine with store buffers are left out there.
 const MOST_STATES: usize = 50_000;

@@ -10,8 +10,9 @@ use selvedge::sync::atomic::Ordering::SeqCst;
 use selvedge::sync::{Barrier, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, mpsc};
 use selvedge::{Algorithm, Builder, RwLockPolicy, thread};
 use selvedge_core::{Ending, Execution, TraceKey};
-use selvedge_explore::{Observer, Options, explore};
+use selvedge_explore::{Observer, Options};
 use selvedge_lang::{Interpreter, compile};
+use selvedge_testkit::explore;
 
 #[derive(Default)]
 struct Keys(HashSet<TraceKey>);

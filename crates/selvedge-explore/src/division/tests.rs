@@ -14,7 +14,8 @@ use selvedge_testkit::script::{Op, Script, ScriptSystem};
 
 use super::{Divisible, Division, Frontier, Keeper, explore_divided};
 use crate::options::{Observer, Options, Silent};
-use crate::registry::{Algorithm, Setting, explore};
+use crate::reductions::parsimonious;
+use crate::registry::{Algorithm, Setting};
 use crate::search::sampling::{Sampling, sample};
 
 const PARSIMONIOUS: Divisible = Divisible::Exploration(Algorithm::Parsimonious);
@@ -141,7 +142,7 @@ fn the_number_of_workers_does_not_show() {
             options.limits.steps = 4;
         }
         let make = || Judged::new(&script, bad);
-        let expected = explore(Algorithm::Parsimonious, &make, &options, &mut Silent);
+        let expected = parsimonious::explore(&make, &options, &mut Silent);
         violated += usize::from(!expected.violations.is_empty());
         for number in [1, 2, 3, 8] {
             let start = Frontier::root();
@@ -179,7 +180,7 @@ fn a_search_goes_on_where_it_was_interrupted() {
         let script = long_script();
         let options = Options { keep_going: true, ..Options::default() };
         let make = || Judged::new(&script, bad);
-        let expected = explore(Algorithm::Parsimonious, &make, &options, &mut Silent);
+        let expected = parsimonious::explore(&make, &options, &mut Silent);
         let (mut start, mut times) = (Frontier::root(), 0);
         let last = loop {
             let options = Options { keep_going: true, ..Options::default() };
@@ -206,7 +207,7 @@ fn every_frontier_that_is_kept_leads_to_the_same_report() {
         let script = long_script();
         let options = Options { keep_going, ..Options::default() };
         let make = || Judged::new(&script, bad);
-        let expected = explore(Algorithm::Parsimonious, &make, &options, &mut Silent);
+        let expected = parsimonious::explore(&make, &options, &mut Silent);
         let mut kept = All::default();
         let division = Division { jobs: jobs(3), start: Frontier::root(), keeper: Some(&mut kept) };
         let found = divided(&script, bad, &options, &mut Silent, division);

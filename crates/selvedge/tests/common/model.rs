@@ -7,8 +7,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use selvedge::{Algorithm, Builder, ViolationKind, thread};
-use selvedge_explore::{Observer, Options, explore};
+use selvedge_explore::{Observer, Options};
 use selvedge_lang::{Interpreter, compile};
+use selvedge_testkit::explore;
 
 /// What can come out of a program.
 #[derive(PartialEq, Eq, Debug)]

@@ -7,8 +7,9 @@ use selvedge::sync::atomic::AtomicUsize;
 use selvedge::sync::atomic::Ordering::SeqCst;
 use selvedge::sync::{Mutex, RwLock};
 use selvedge::{Algorithm, Builder, Verdict, ViolationKind, thread};
-use selvedge_explore::{Observer, Options, explore};
+use selvedge_explore::{Observer, Options};
 use selvedge_lang::{Interpreter, compile};
+use selvedge_testkit::explore;
 
 struct Nobody;
 
