@@ -6,7 +6,9 @@
 
 use crate::ids::{Location, ThreadId};
 use crate::order::Order;
-use crate::violation::Fault;
+use crate::replay::Description;
+use crate::system::Ending;
+use crate::violation::{Fault, Violation};
 
 /// A value in memory, as its bits.
 pub type Bits = u64;
@@ -61,6 +63,16 @@ pub enum Label {
         /// Whether it also writes in the same step, as [`Label::Update`] does.
         update: bool,
     },
+    /// Reads, and if [`GraphSystem::satisfies`] holds for the value, also writes in the same step, as [`Label::Update`]
+    /// does; else it continues without.
+    Try {
+        /// Where.
+        at: Location,
+        /// How, if it writes.
+        success: Order,
+        /// How, if it only reads.
+        failure: Order,
+    },
     /// Orders accesses before it and behind it.
     Fence(Order),
     /// Takes a mutex, which is free while its value is 0. Only [`Label::Lock`], [`Label::TryLock`] and
@@ -95,9 +107,9 @@ pub enum Label {
 /// What the explorer tells a thread about its operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
-    /// What was read. Of a compare-exchange or a try-lock: and it succeeded.
+    /// What was read. Of a compare-exchange, a try or a try-lock: and it succeeded.
     Value(Bits),
-    /// What a compare-exchange or try-lock that failed has read.
+    /// What a compare-exchange, try or try-lock that failed has read.
     Failed(Bits),
     /// What was chosen.
     Chosen(u32),
@@ -127,12 +139,12 @@ pub trait GraphSystem {
     /// What `thread`, which is there, stands at.
     fn label(&self, thread: ThreadId) -> Label;
 
-    /// Whether this value ends the [`Label::Await`] that `thread` stands at. It depends on the answers that
-    /// the thread got and on nothing else.
+    /// Whether this value ends the [`Label::Await`] that `thread` stands at, or lets the [`Label::Try`] succeed. It depends
+    /// on the answers that the thread got and on nothing else.
     fn satisfies(&self, thread: ThreadId, value: Bits) -> bool;
 
-    /// Runs `thread` on to its next label. Returns what it writes, if it stood at a [`Label::Update`] or a
-    /// [`Label::Await`] that updates.
+    /// Runs `thread` on to its next label. Returns what it writes, if it stood at a [`Label::Update`], a
+    /// [`Label::Await`] that updates or a [`Label::Try`] that succeeded.
     fn proceed(&mut self, thread: ThreadId, answer: Answer) -> Option<Bits>;
 
     /// Takes `thread` back to where it stood when it had got this many answers, if the system can do that
@@ -149,4 +161,38 @@ pub trait GraphSystem {
 
     /// What went wrong in a thread that stands at [`Label::Failed`].
     fn fault(&self, thread: ThreadId) -> Option<Fault>;
+
+    /// Judges an execution in which no thread can go on: how it ended, and what is wrong with that. All threads are where
+    /// they ended; `last` returns the value that was written last to a location, if it was touched.
+    ///
+    /// The default has no opinion: a thread that waits is then a deadlock.
+    fn judge(
+        &mut self,
+        last: &dyn Fn(Location) -> Option<Bits>,
+    ) -> Option<(Ending, Option<Violation>)> {
+        let _ = last;
+        None
+    }
+}
+
+/// A [`GraphSystem`] that can tell its steps in words.
+pub trait GraphDescribe: GraphSystem {
+    /// The name of a thread.
+    fn thread_name(&self, thread: ThreadId) -> String;
+
+    /// The name of a location.
+    fn location_name(&self, at: Location) -> String;
+
+    /// Whether a location is a variable of the program, and not a part of something else, such as the waiters of a
+    /// condition variable.
+    fn is_variable(&self, at: Location) -> bool;
+
+    /// A value of a location in words.
+    fn value_text(&self, at: Location, value: Bits) -> String;
+
+    /// What the thread that proceeded last did.
+    fn describe_last(&self) -> Description;
+
+    /// What a thread stands at.
+    fn describe_pending(&mut self, thread: ThreadId) -> Description;
 }

@@ -49,7 +49,7 @@ pub use conditions::{Commutation, Conditions, Holding, MayAccess, ObjectRanges, 
 pub use dependence::{commute, dependent, may_enable_only, never_disables};
 pub use equivalence::{ObservationKey, TraceKey};
 pub use execution::{Edges, Event, Execution};
-pub use graph_system::{Answer, Bits, GraphSystem, Label};
+pub use graph_system::{Answer, Bits, GraphDescribe, GraphSystem, Label};
 pub use ids::{EventId, Location, ObjectId, Position, ThreadId, ThreadSet, narrow};
 pub use names::{ObjectKey, ThreadKey};
 pub use op::{Access, Footprint, Mode};

@@ -44,6 +44,12 @@ impl Order {
         }
     }
 
+    /// Of a compare-exchange that fails, if only the ordering for success was said: what is left of it for a load.
+    #[inline]
+    pub fn of_failure(self) -> Self {
+        self.of_read_part()
+    }
+
     /// Of the write part of a read-modify-write with this ordering.
     #[inline]
     pub fn of_write_part(self) -> Self {

@@ -14,7 +14,7 @@ pub enum Source {
 /// What became of an operation that reads.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Reading {
-    /// It read, and that is all: a load, an await, a compare-exchange or try-lock that failed.
+    /// It read, and that is all: a load, an await, a compare-exchange, try or try-lock that failed.
     Alone,
     /// A weak compare-exchange that read what it expected and failed all the same.
     Spurious,
@@ -129,7 +129,9 @@ impl Event {
             }),
             Act::Read { reading: Reading::Spurious, .. } => Some(Answer::Failed(self.value)),
             Act::Read { reading: Reading::Alone, .. } => Some(match self.label {
-                Label::Compare { .. } | Label::TryLock(_) => Answer::Failed(self.value),
+                Label::Compare { .. } | Label::Try { .. } | Label::TryLock(_) => {
+                    Answer::Failed(self.value)
+                }
                 _ => Answer::Value(self.value),
             }),
             // A choice is made among fewer than 2³² values.

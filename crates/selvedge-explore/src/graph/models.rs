@@ -73,6 +73,11 @@ impl Judge {
         Self { memory, reach: Reach::default(), rows: Rows::default() }
     }
 
+    /// Whether the model is sequential consistency.
+    pub(super) fn is_sequential(&self) -> bool {
+        self.memory == Memory::Sc
+    }
+
     /// Whether the graph, which was consistent without this event, is consistent with it. The event is the last
     /// of its thread, and nothing reads from it.
     pub(super) fn allows(&mut self, graph: &Graph, new: EventId) -> bool {

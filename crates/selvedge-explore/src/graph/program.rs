@@ -3,7 +3,9 @@
 //! A thread is told what its events say only when its next label is needed. Until then the search may have
 //! thrown the graph away, and nothing was run in vain.
 
-use selvedge_core::{Bits, EventId, Fault, GraphSystem, Label, Location, ThreadId};
+use selvedge_core::{
+    Bits, Ending, EventId, Fault, GraphSystem, Label, Location, ThreadId, Violation,
+};
 
 use super::execution::Graph;
 use super::witness;
@@ -93,6 +95,22 @@ impl<'s, S: GraphSystem> Program<'s, S> {
     ) -> Result<Option<Fault>, NotReproducible> {
         self.tell(graph, thread)?;
         Ok(self.system.fault(thread))
+    }
+
+    /// What the program has to say about a graph in which no thread can go on.
+    pub(super) fn judge(
+        &mut self,
+        graph: &Graph,
+    ) -> Result<Option<(Ending, Option<Violation>)>, NotReproducible> {
+        // One that is not there has nothing to be told.
+        for thread in graph.threads() {
+            if self.is_root(thread) || graph.threads[thread.index()].spawned.is_some() {
+                self.tell(graph, thread)?;
+            }
+        }
+        Ok(self.system.judge(&|at| {
+            (at.index() < graph.cells.len()).then(|| graph.value(at, graph.last_write(at)))
+        }))
     }
 
     /// Brings a thread to where the graph has it.

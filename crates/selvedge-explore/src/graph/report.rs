@@ -2,6 +2,7 @@
 
 use selvedge_core::{
     Bound, Counts, Ending, EventId, Fault, GraphSystem, Inconclusive, Label, ThreadId, Verdict,
+    Violation,
 };
 
 use super::event::Event;
@@ -20,6 +21,8 @@ pub enum Finding {
     Deadlock(Vec<ThreadId>),
     /// These accesses are a data race.
     DataRace(EventId, EventId),
+    /// The program found fault with how an execution ended: [`GraphSystem::judge`].
+    Judged(Violation),
 }
 
 impl Finding {
@@ -32,6 +35,7 @@ impl Finding {
             ) => mine.same_as(theirs),
             (Finding::Deadlock(mine), Finding::Deadlock(theirs)) => mine == theirs,
             (Finding::DataRace(a, b), Finding::DataRace(c, d)) => (a, b) == (c, d),
+            (Finding::Judged(mine), Finding::Judged(theirs)) => mine.same_as(theirs),
             _ => false,
         }
     }
@@ -137,12 +141,21 @@ impl<S: GraphSystem> Search<'_, '_, S> {
         let waiting: Vec<ThreadId> =
             graph.threads().filter(|thread| waits(standing(thread))).collect();
         let is_assumed = graph.threads().any(|thread| standing(&thread) == Some(Label::Assumed));
-        let races = race::find(graph);
+        // Under sequential consistency a data race leaves nothing undefined: it is one only to those who ask.
+        let wants_races = self.options.data_races || !self.judge.is_sequential();
+        let races = if wants_races { race::find(graph) } else { Vec::new() };
+        let level = self.levels.last().expect("internal error: no graph");
+        let judged = self.program.judge(&level.graph);
+        let Some(judged) = self.trust(judged) else { return };
+        let has_judged = judged.is_some();
         let ending = match () {
             () if !failed.is_empty() => Ending::Complete,
             () if is_assumed => Ending::Blocked,
-            () if !waiting.is_empty() => Ending::Deadlocked,
-            () => Ending::Complete,
+            () => match &judged {
+                Some((ending, _)) => *ending,
+                None if !waiting.is_empty() => Ending::Deadlocked,
+                None => Ending::Complete,
+            },
         };
         match ending {
             Ending::Complete => self.report.counts.complete += 1,
@@ -159,7 +172,10 @@ impl<S: GraphSystem> Search<'_, '_, S> {
         for (first, second) in races {
             self.find(Finding::DataRace(first, second));
         }
-        if ending == Ending::Deadlocked {
+        if let Some((_, Some(violation))) = judged {
+            self.find(Finding::Judged(violation));
+        }
+        if ending == Ending::Deadlocked && !has_judged {
             self.find(Finding::Deadlock(waiting));
         }
         let level = self.levels.last().expect("internal error: no graph");

@@ -204,6 +204,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
         | Label::Store { at, .. }
         | Label::Update { at, .. }
         | Label::Compare { at, .. }
+        | Label::Try { at, .. }
         | Label::Await { at, .. }
         | Label::Lock(at)
         | Label::TryLock(at)
@@ -217,7 +218,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
     }
 
     /// Returns the result. If the system is nondeterministic, nothing is proved.
-    fn trust<T>(&mut self, result: Result<T, NotReproducible>) -> Option<T> {
+    pub(super) fn trust<T>(&mut self, result: Result<T, NotReproducible>) -> Option<T> {
         match result {
             Ok(result) => Some(result),
             Err(NotReproducible) => {
@@ -282,6 +283,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
             Label::Load { at, .. }
             | Label::Update { at, .. }
             | Label::Compare { at, .. }
+            | Label::Try { at, .. }
             | Label::TryLock(at)
             | Label::Await { at, .. } => self.read(thread, label, at),
             Label::Lock(at) => {
@@ -331,6 +333,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
                 (true, true) => Reading::Updating,
                 (true, false) => Reading::Alone,
             },
+            Label::Try { .. } if self.satisfies(thread, value)? => Reading::Updating,
             _ => Reading::Alone,
         })
     }
@@ -408,7 +411,9 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
         };
         let (label, updates) = (read.label, read.source());
         let (at, order, value) = match label {
-            Label::Update { at, order } | Label::Await { at, order, .. } => {
+            Label::Update { at, order }
+            | Label::Await { at, order, .. }
+            | Label::Try { at, success: order, .. } => {
                 let wrote = self.program.wrote(&level.graph, thread);
                 (at, order.of_write_part(), self.trust(wrote)?)
             }
@@ -456,10 +461,12 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
                 (at, order.of_read_part())
             }
             Label::Await { at, order, update: false } => (at, order),
-            Label::Compare { at, success, failure, .. } => match reading {
-                Reading::Updating => (at, success.of_read_part()),
-                _ => (at, failure),
-            },
+            Label::Compare { at, success, failure, .. } | Label::Try { at, success, failure } => {
+                match reading {
+                    Reading::Updating => (at, success.of_read_part()),
+                    _ => (at, failure),
+                }
+            }
             Label::Lock(at) => (at, Order::Acquire),
             Label::TryLock(at) => match reading {
                 Reading::Updating => (at, Order::Acquire),

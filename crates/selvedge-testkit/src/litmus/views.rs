@@ -41,7 +41,7 @@ impl Tally {
     pub fn trouble(&self) -> Trouble {
         let trouble = |finding: &Finding| match finding {
             Finding::DataRace(..) => Trouble::Race,
-            Finding::Fault(_, Fault::Violation(_)) => Trouble::Assert,
+            Finding::Fault(_, Fault::Violation(_)) | Finding::Judged(_) => Trouble::Assert,
             Finding::Deadlock(_) => Trouble::Stuck,
             Finding::Fault(_, Fault::GaveUp(_)) => Trouble::Fine,
         };
@@ -70,7 +70,7 @@ impl GraphObserver for Listener<'_> {
 /// # Panics
 /// If a graph is met twice, or something that was found is not there when it is replayed.
 pub fn tally(program: &LitmusProgram, memory: Memory, mark: &dyn Fn(&Graph) -> bool) -> Tally {
-    let options = Options { keep_going: true, ..Options::default() };
+    let options = Options { keep_going: true, data_races: true, ..Options::default() };
     let mut system = Litmus::new(program.clone());
     let mut listener = Listener { graphs: HashSet::new(), met: 0, marked: 0, mark };
     let report = explore_graphs(&mut system, memory, &options, &mut listener);

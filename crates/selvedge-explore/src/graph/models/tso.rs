@@ -39,6 +39,7 @@ fn drains(event: &Event) -> bool {
             event.label,
             Label::Update { .. }
                 | Label::Compare { .. }
+                | Label::Try { .. }
                 | Label::Await { update: true, .. }
                 | Label::Lock(_)
                 | Label::TryLock(_)
