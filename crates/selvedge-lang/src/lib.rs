@@ -17,6 +17,7 @@ mod ops;
 mod parser;
 mod span;
 mod tree;
+mod weak;
 
 use std::sync::Arc;
 
@@ -25,6 +26,7 @@ pub use diagnostic::{Diagnostic, Severity, render};
 pub use format::format;
 pub use interpret::{Caps, Interpreter, ThreadNames};
 pub use span::{LineIndex, Span};
+pub use weak::{GraphInterpreter, Refusal};
 
 use diagnostic::Diagnostics;
 

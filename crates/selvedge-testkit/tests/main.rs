@@ -16,5 +16,6 @@ mod weak_campaign;
 mod weak_counts;
 mod weak_limits;
 mod weak_litmus;
+mod weak_models;
 mod weak_parts;
 mod weak_patterns;

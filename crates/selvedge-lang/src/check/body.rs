@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use selvedge_core::Order;
+
 use super::Checker;
 use super::effects::Effect;
 use crate::diagnostic::Diagnostic;
@@ -42,6 +44,8 @@ pub(super) struct BodyChecker<'b, 'c> {
     scopes: Vec<Vec<String>>,
     /// For each open loop: whether a `break` leaves it.
     pub(super) loops: Vec<bool>,
+    /// The orderings with which the condition of an `await` reads atomic variables.
+    pub(super) awaited: Vec<Order>,
 }
 
 pub(super) struct LocalInfo {
@@ -86,6 +90,7 @@ impl<'b, 'c> BodyChecker<'b, 'c> {
             visible: BTreeMap::new(),
             scopes: vec![Vec::new()],
             loops: Vec::new(),
+            awaited: Vec::new(),
         }
     }
 

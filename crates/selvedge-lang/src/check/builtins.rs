@@ -9,7 +9,6 @@ use crate::diagnostic::Diagnostic;
 use crate::ir::Type;
 use crate::ops::{
     Barrier, BinaryOp, Change, Cond, Container, Lock, LockMode, Op, Query, Semaphore, UnaryOp,
-    Variable,
 };
 use crate::span::Span;
 use crate::tree::Resolved;
@@ -24,6 +23,9 @@ pub(super) const NAMES: &[&str] = &[
     "compare_exchange",
     "exchange",
     "fetch_add",
+    "load",
+    "store",
+    "fence",
     "try_lock",
     "try_read_lock",
     "try_write_lock",
@@ -60,6 +62,9 @@ const OTHER_NAMES: &[(&[&str], &str)] = &[
     ),
     (&["swap", "test_and_set", "atomic_exchange", "xchg"], "exchange(x, new)"),
     (&["fetch_and_add", "atomic_add", "fetch_sub", "faa", "FAA"], "fetch_add(x, d)"),
+    (&["atomic_load", "load_explicit", "atomic_load_explicit"], "load(x, acquire)"),
+    (&["atomic_store", "store_explicit", "atomic_store_explicit"], "store(x, v, release)"),
+    (&["atomic_thread_fence", "mfence", "memory_barrier", "smp_mb"], "fence(seq_cst)"),
     (&["mutex_lock", "pthread_mutex_lock", "acquire", "enter"], "lock m;"),
     (&["mutex_unlock", "pthread_mutex_unlock", "release", "leave"], "unlock m;"),
     (&["notify", "notify_one", "pthread_cond_signal"], "signal(c)"),
@@ -94,6 +99,7 @@ impl BodyChecker<'_, '_> {
             "compare_exchange" => self.compare_exchange(args, span),
             "exchange" => self.exchange(args, span),
             "fetch_add" => self.fetch_add(args, span),
+            "load" => self.load(args, span),
             "try_lock" => self.try_lock(LockMode::Mutex, "try_lock(m)", args, span),
             "try_read_lock" => self.try_lock(LockMode::Read, "try_read_lock(rw)", args, span),
             "try_write_lock" => self.try_lock(LockMode::Write, "try_write_lock(rw)", args, span),
@@ -141,6 +147,8 @@ impl BodyChecker<'_, '_> {
             "clear" => self
                 .on_object(Wanted::ListOrMap, Effect::Write, "clear(q)", args, span)
                 .map(|container| statement(Container::Change { container, change: Change::Clear })),
+            "store" => self.store(args, span),
+            "fence" => self.fence(args, span),
             "push" => self.push(args, span),
             "remove" => self.remove(args, span),
             _ => return None,
@@ -148,7 +156,7 @@ impl BodyChecker<'_, '_> {
     }
 
     /// Exactly `N` arguments; `usage` shows how the built-in is called.
-    fn exactly<'a, const N: usize>(
+    pub(super) fn exactly<'a, const N: usize>(
         &mut self,
         usage: &str,
         args: &'a [AstExpr],
@@ -181,44 +189,6 @@ impl BodyChecker<'_, '_> {
         let [a] = self.exactly("abs(a)", args, span)?;
         let a = self.typed(a, Type::Int, "an argument")?;
         self.unary_value(UnaryOp::Abs, a, span)
-    }
-
-    fn compare_exchange(&mut self, args: &[AstExpr], span: Span) -> Option<Expr> {
-        let [x, old, new] = self.exactly("compare_exchange(x, old, new)", args, span)?;
-        let variable = self.object_argument(x, Wanted::VARIABLE, "`compare_exchange`");
-        self.effect(Effect::Write, "`compare_exchange`", span);
-        let ty = variable.as_ref().map_or(Type::Int, |(i, _)| self.checker.objects[*i].ty);
-        let expected = self.typed(old, ty, "the expected value");
-        let new = self.typed(new, ty, "the new value");
-        let (_, variable) = variable?;
-        let (expected, new) = (expected?, new?);
-        let op = Variable::CompareExchange { target: (), variable, expected, new };
-        Some(Expr::of(op, Type::Bool, span))
-    }
-
-    fn exchange(&mut self, args: &[AstExpr], span: Span) -> Option<Expr> {
-        let [x, new] = self.exactly("exchange(x, new)", args, span)?;
-        let variable = self.object_argument(x, Wanted::VARIABLE, "`exchange`");
-        self.effect(Effect::Write, "`exchange`", span);
-        let ty = variable.as_ref().map_or(Type::Int, |(i, _)| self.checker.objects[*i].ty);
-        let new = self.typed(new, ty, "the new value");
-        let (_, variable) = variable?;
-        Some(Expr::of(Variable::Exchange { target: (), variable, new: new? }, ty, span))
-    }
-
-    fn fetch_add(&mut self, args: &[AstExpr], span: Span) -> Option<Expr> {
-        let [x, delta] = self.exactly("fetch_add(x, d)", args, span)?;
-        let variable = self.object_argument(x, Wanted::VARIABLE, "`fetch_add`");
-        self.effect(Effect::Write, "`fetch_add`", span);
-        let delta = self.typed(delta, Type::Int, "what is added");
-        let (i, variable) = variable?;
-        if self.checker.objects[i].ty != Type::Int {
-            let ty = self.checker.objects[i].ty;
-            self.report_type(x.span, "`fetch_add` works on int", ty);
-            return None;
-        }
-        let op = Variable::FetchAdd { target: (), variable, delta: delta? };
-        Some(Expr::of(op, Type::Int, span))
     }
 
     fn try_lock(
@@ -366,6 +336,6 @@ impl BodyChecker<'_, '_> {
     }
 }
 
-fn statement(op: impl Into<Op<Resolved>>) -> StmtKind {
+pub(super) fn statement(op: impl Into<Op<Resolved>>) -> StmtKind {
     StmtKind::Op(op.into())
 }

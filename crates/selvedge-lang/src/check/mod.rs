@@ -5,6 +5,7 @@
 //! ([`body`] and the files beside it); what called routines do ([`effects`]); independence
 //! constraints ([`independence`]). Every phase continues after errors.
 
+mod atomics;
 mod body;
 mod builtins;
 mod constants;

@@ -1,5 +1,7 @@
 //! Names and elements: what `x`, `a[i]` and `worker[2]` stand for.
 
+use selvedge_core::Order;
+
 use super::body::{BodyChecker, Region};
 use super::effects::Effect;
 use super::names::MOST_HINTS;
@@ -120,7 +122,10 @@ impl BodyChecker<'_, '_> {
                 let what = format!("a read of `{}`", place.name.text);
                 self.effect(Effect::Read, &what, place.span);
                 let ty = self.checker.objects[i].ty;
-                let read = Variable::Read { target: (), variable: element };
+                if decl.kind.is_atomic() {
+                    self.note_awaited(Order::SeqCst);
+                }
+                let read = Variable::Read { target: (), variable: element, order: None };
                 Some(Expr::of(read, ty, place.span))
             }
             ObjectKind::List | ObjectKind::Map if place.indices.len() == dimensions + 1 => {

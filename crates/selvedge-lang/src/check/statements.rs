@@ -92,7 +92,9 @@ impl BodyChecker<'_, '_> {
             }
             Op::Await { condition } => {
                 self.effect(Effect::Await, "`await`", span);
+                let place = condition.span;
                 let condition = self.in_region(Region::Await, |body| body.condition(condition));
+                self.check_awaited(place);
                 condition.map(|condition| Op::Await { condition })
             }
             Op::Lock(Lock::Release { mode, lock }) => self

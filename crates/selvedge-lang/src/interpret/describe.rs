@@ -11,7 +11,7 @@ use super::names::Named;
 use super::record::Done;
 
 impl Machine {
-    pub(super) fn describe_last(&self, loaded: &Loaded) -> Description {
+    pub(crate) fn describe_last(&self, loaded: &Loaded) -> Description {
         let record = &self.record;
         let mut operations = record.operations();
         let text = match (record.phase, loaded.op(record.pc)) {
@@ -34,7 +34,7 @@ impl Machine {
         Description { text, place: Some(loaded.program.place(loaded.site(record.pc))) }
     }
 
-    pub(super) fn describe_pending(&mut self, loaded: &Loaded, me: usize) -> Description {
+    pub(crate) fn describe_pending(&mut self, loaded: &Loaded, me: usize) -> Description {
         let blocked_at = self.blocking_await(loaded, me);
         let thread = &self.threads[me];
         let text = match (thread.phase, loaded.op(thread.pc)) {

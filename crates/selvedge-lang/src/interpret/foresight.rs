@@ -1,18 +1,23 @@
 //! What can be told about an instruction before the program runs.
 
+use selvedge_core::Order;
+
 use crate::ir::{
-    GlobalId, GlobalKind, Instruction, Label, Op, Procedure, ProcedureId, Program, Thread,
+    AtomicKind, GlobalId, GlobalKind, Instruction, Label, Op, Procedure, ProcedureId, Program,
+    Thread,
 };
 
 /// About one visible instruction and the invisible code after it.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Foresight {
+pub(crate) struct Foresight {
     /// Its step may end the thread: run to the end, or fault.
     pub(super) may_end: bool,
     /// Its step may leave the thread alive.
     pub(super) may_go_on: bool,
     /// It starts an atomic section that may reach an `await`.
-    pub(super) may_await: bool,
+    pub(crate) may_await: bool,
+    /// It starts an `await` of atomic variables: the ordering with which it reads them.
+    pub(super) order: Option<Order>,
 }
 
 /// For each instruction of each procedure, in the order of the procedures.
@@ -36,12 +41,37 @@ pub(super) fn compute(program: &Program) -> Vec<Foresight> {
                     foresight.may_end = true;
                     foresight.may_go_on = true;
                     foresight.may_await = procedure.section_awaits(Label::new(at), &awaiting);
+                    foresight.order = awaited_order(program, procedure, Label::new(at));
                 }
             }
             all.push(foresight);
         }
     }
     all
+}
+
+/// Returns the memory ordering of an `await` on its own whose condition reads only atomic variables. The checker has seen to
+/// it that they all have the same.
+fn awaited_order(program: &Program, procedure: &Procedure, begin: Label) -> Option<Order> {
+    let Op::AtomicBegin { atomic } = procedure.code[begin.index()].op else { return None };
+    if program.atomics[atomic.index()].kind != AtomicKind::Await {
+        return None;
+    }
+    let mut order = None;
+    for at in procedure.rest_of_section(begin, begin) {
+        match &procedure.code[at.index()].op {
+            Op::Variable(op) => {
+                let kind = &program.globals[op.variable().global.index()].kind;
+                if !matches!(kind, GlobalKind::Variable { atomic: true, .. }) {
+                    return None;
+                }
+                order = Some(op.order(false, true));
+            }
+            Op::Call { .. } | Op::Container(_) => return None,
+            _ => {}
+        }
+    }
+    order
 }
 
 /// What can happen from an instruction on, before the next visible one.

@@ -20,7 +20,7 @@ pub(crate) struct Loaded {
     /// Where each global's objects and contents are.
     pub(crate) globals: Vec<Address>,
     /// What is known beforehand about each instruction.
-    pub(super) foresight: Vec<Foresight>,
+    pub(crate) foresight: Vec<Foresight>,
     /// The atomic sections that may wait for several things, in the order of the code.
     pub(crate) sections: Vec<Section>,
     /// How many objects globals have; the cell after them counts the threads of the execution.

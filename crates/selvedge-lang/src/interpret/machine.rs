@@ -52,6 +52,8 @@ pub(crate) struct Machine {
     pub(crate) names: Names,
     pub(crate) record: Record,
     pub(crate) budget: u64,
+    /// Whether the shared objects are as all threads see them. If not, only what a step touches is.
+    pub(crate) is_whole: bool,
 }
 
 /// What a thread is doing.
@@ -185,6 +187,7 @@ pub(crate) enum ContentUndo {
     WaiterRemoved(usize, usize),
     MessagePosted(usize),
     MessageTaken(usize, usize, Box<Message>),
+    MailboxReplaced(usize, VecDeque<Message>),
 }
 
 impl Machine {
@@ -229,6 +232,7 @@ impl Machine {
             names: Names::behind(loaded.global_objects),
             record: Record::default(),
             budget,
+            is_whole: true,
         }
     }
 
@@ -337,6 +341,21 @@ impl Machine {
         self.threads[thread] = mark.before;
     }
 
+    /// Ends the most recent step for its thread alone: its slots and its place in the code stay, with the old values of the
+    /// slots in `log`; what it did to shared objects and to other threads is taken back.
+    pub(crate) fn keep_own(&mut self, log: &mut Vec<Undo>) {
+        let Some(mark) = self.marks.pop() else { return };
+        for undo in self.cell_log.drain(mark.cells as usize..).rev() {
+            self.cells[undo.index as usize] = undo.old;
+        }
+        while self.content_log.len() > mark.contents as usize {
+            if let Some(undo) = self.content_log.pop() {
+                self.undo_content(undo);
+            }
+        }
+        log.extend(self.local_log.drain(mark.locals as usize..));
+    }
+
     fn undo_content(&mut self, undo: ContentUndo) {
         match undo {
             ContentUndo::Thread(thread, old) => self.threads[thread] = old,
@@ -368,6 +387,7 @@ impl Machine {
             ContentUndo::MessageTaken(thread, position, message) => {
                 self.mailboxes[thread].insert(position, *message);
             }
+            ContentUndo::MailboxReplaced(thread, old) => self.mailboxes[thread] = old,
         }
     }
 

@@ -11,7 +11,7 @@ mod describe;
 mod ending;
 pub(crate) mod fault;
 mod foresight;
-mod invisible;
+pub(crate) mod invisible;
 mod load;
 pub(crate) mod machine;
 mod names;
@@ -41,7 +41,7 @@ pub use names::ThreadNames;
 pub(crate) use record::{Done, typed};
 
 /// Instructions that a step may run unless told otherwise. A step that runs more ends its execution: inconclusive.
-const DEFAULT_BUDGET: u64 = 1_000_000;
+pub(crate) const DEFAULT_BUDGET: u64 = 1_000_000;
 
 /// A program that can be driven step by step.
 ///
@@ -95,7 +95,7 @@ impl Interpreter {
     }
 }
 
-fn initial(loaded: &Loaded, budget: u64) -> Machine {
+pub(crate) fn initial(loaded: &Loaded, budget: u64) -> Machine {
     let mut machine = Machine::new(loaded, budget);
     machine.start_static_threads(loaded);
     machine

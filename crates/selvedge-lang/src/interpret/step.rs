@@ -1,6 +1,6 @@
 //! Takes steps, and tries them.
 
-use selvedge_core::{Effect, Fault, Flexibility, Footprint, Mode, ObjectId, Order, Status};
+use selvedge_core::{Effect, Fault, Flexibility, Footprint, Mode, ObjectId, Status};
 
 use crate::ir::Op;
 use crate::ops::{Operation, Then};
@@ -36,7 +36,7 @@ impl Machine {
     }
 
     /// Does something in a step of `me`, and takes it back.
-    fn tentatively<T>(&mut self, me: usize, act: impl FnOnce(&mut Self) -> T) -> T {
+    pub(crate) fn tentatively<T>(&mut self, me: usize, act: impl FnOnce(&mut Self) -> T) -> T {
         self.record.on = false;
         self.begin_step(me);
         let result = act(self);
@@ -54,7 +54,7 @@ impl Machine {
     }
 
     /// Returns the status of a thread at an atomic section that may wait.
-    pub(super) fn tried_status(&mut self, loaded: &Loaded, me: usize) -> Status {
+    pub(crate) fn tried_status(&mut self, loaded: &Loaded, me: usize) -> Status {
         match self.try_step(loaded, me, 0, &mut Effect::default()) {
             Ok(()) => Status::Enabled,
             Err(_) => Status::Blocked,
@@ -123,7 +123,7 @@ impl Machine {
 
     /// Performs the pending step of `me`; false if it turns out to be blocked.
     #[inline]
-    pub(super) fn perform(
+    pub(crate) fn perform(
         &mut self,
         loaded: &Loaded,
         me: usize,
@@ -143,6 +143,7 @@ impl Machine {
             } else {
                 Flexibility::Conditional
             };
+            effect.order = loaded.foresight[before.pc as usize].order;
             let pause = Some(self.run_section(loaded, me, &mut effect.footprint, &mut budget));
             if let Some(section) = loaded.awaited(before.pc) {
                 self.add_awaited(section, me, &mut effect.footprint);
@@ -208,7 +209,7 @@ impl Machine {
 
     /// Returns how many alternatives the pending step has.
     #[inline]
-    pub(super) fn choices(&self, at: At<'_>) -> u32 {
+    pub(crate) fn choices(&self, at: At<'_>) -> u32 {
         match (at.thread.phase, at.loaded.op(at.thread.pc)) {
             (_, Op::Variable(_)) => 1,
             (Phase::Ready, op) => op.operation().map_or(1, |op| op.choices(self, at)),
@@ -225,8 +226,10 @@ impl Machine {
         if at.thread.phase != Phase::Ready {
             return false;
         }
-        effect.order = order(at.loaded, op);
-        effect.footprint.add(self.object(at, op.variable()), mode);
+        let variable = op.variable();
+        let plain = at.loaded.globals[variable.global.index()].plain;
+        effect.order = Some(op.order(plain, true));
+        effect.footprint.add(self.object(at, variable), mode);
         true
     }
 
@@ -236,7 +239,7 @@ impl Machine {
         let (true, Some(op)) = (at.thread.phase.is_at_operation(), operation) else { return };
         effect.choices = self.choices(at);
         effect.flexibility = op.flexibility(self, at);
-        effect.order = order(at.loaded, op);
+        effect.order = op.memory_order(self, at);
         op.footprint(self, at, choice, &mut effect.footprint);
     }
 
@@ -279,7 +282,7 @@ impl Machine {
     }
 
     #[inline]
-    fn run_invisible(&mut self, loaded: &Loaded, me: usize, budget: &mut u64) -> Pause {
+    pub(crate) fn run_invisible(&mut self, loaded: &Loaded, me: usize, budget: &mut u64) -> Pause {
         let (thread, stack) = (&mut self.threads[me], &mut self.stacks[me]);
         invisible::run(loaded, me, thread, stack, &mut self.local_log, budget)
     }
@@ -411,11 +414,4 @@ fn raise_flexibility(loaded: &Loaded, thread: &Thread, effect: &mut Effect) {
     {
         effect.flexibility = Flexibility::Conditional;
     }
-}
-
-/// Returns the memory ordering of an operation: what reads or writes without synchronising anything can race.
-#[inline]
-fn order<O: Operation + ?Sized>(loaded: &Loaded, op: &O) -> Option<Order> {
-    let is_plain = op.accessed().is_some_and(|object| loaded.globals[object.global.index()].plain);
-    is_plain.then_some(Order::NonAtomic)
 }

@@ -229,12 +229,12 @@ impl Body<'_> {
     pub(crate) fn read(&mut self, variable: ObjectRef) -> Slot {
         let ty = self.program.globals[variable.global.index()].value_type();
         let target = self.slot(ty);
-        self.emit(Variable::Read { target, variable });
+        self.emit(Variable::Read { target, variable, order: None });
         target
     }
 
     pub(crate) fn write(&mut self, variable: ObjectRef, value: impl Into<Operand>) {
-        self.emit(Variable::Write { variable, value: value.into() });
+        self.emit(Variable::Write { variable, value: value.into(), order: None });
     }
 
     pub(crate) fn binary(

@@ -77,11 +77,11 @@ impl Lowerer<'_> {
             None => self.value(value),
             Some(op) => {
                 let old = self.code.temporary(Type::Int);
-                self.emit(Variable::Read { target: old, variable }, target.span);
+                self.emit(Variable::Read { target: old, variable, order: None }, target.span);
                 self.updated(op, Operand::Slot(old), self.written(target), value, span)
             }
         };
-        self.emit(Variable::Write { variable, value }, span);
+        self.emit(Variable::Write { variable, value, order: None }, span);
     }
 
     fn set_entry(

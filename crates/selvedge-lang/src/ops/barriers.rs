@@ -113,11 +113,13 @@ impl Operation for Barrier {
         Ok(Then::Placed)
     }
 
-    fn text(&self, _: &Machine, loaded: &Loaded, done: &Done<'_>) -> String {
+    fn text(&self, machine: &Machine, loaded: &Loaded, done: &Done<'_>) -> String {
         let name = loaded.name(self.barrier(), done.element);
         match (done.phase, done.result, done.values) {
             (Phase::Passing, ..) => format!("pass barrier {name}"),
-            (_, Some(_), [parties]) => format!("arrive({name}): {} of {parties}", done.old),
+            (_, Some(_), [parties]) if machine.is_whole => {
+                format!("arrive({name}): {} of {parties}", done.old)
+            }
             _ => format!("arrive({name})"),
         }
     }

@@ -1,11 +1,11 @@
-//! The scheduler's choices, and steps that touch nothing.
+//! The scheduler's choices, fences, and steps that touch nothing.
 
 use std::fmt::{self, Formatter};
 
-use selvedge_core::{Footprint, ViolationKind};
+use selvedge_core::{Footprint, Order, ViolationKind};
 
 use super::declare::operations;
-use super::{Facts, Operation, Stands, Then};
+use super::{Facts, Operation, Stands, Then, order_word};
 use crate::interpret::{At, Done, Failure, Loaded, Machine, fault};
 use crate::ir::{Checked, Checker, Names, Operand, Type};
 
@@ -20,6 +20,8 @@ operations! {
         Choose { low: F::Value, high: F::Value, target: F::Target },
         /// A step that touches nothing.
         Yield,
+        /// Orders the accesses of its thread before and behind it, for other threads.
+        Fence { order: copy Order },
     }
 }
 
@@ -27,6 +29,7 @@ impl Operation for Choice {
     fn facts(&self) -> Facts {
         match self {
             Choice::Choose { .. } => Facts { may_fault: true, ..Facts::STEP },
+            Choice::Fence { .. } => Facts::STEP,
             Choice::Yield => Facts { stands: Stands::InLooks, ..Facts::STEP },
         }
     }
@@ -45,6 +48,7 @@ impl Operation for Choice {
         match self {
             Choice::Choose { low, high, .. } => write!(f, "choose {low}..{high}"),
             Choice::Yield => write!(f, "yield"),
+            Choice::Fence { order } => write!(f, "fence {}", order_word(*order)),
         }
     }
 
@@ -55,7 +59,14 @@ impl Operation for Choice {
             Choice::Choose { low, high, .. } => {
                 alternatives(at, machine.value(at, *low), machine.value(at, *high)).unwrap_or(1)
             }
-            Choice::Yield => 1,
+            Choice::Yield | Choice::Fence { .. } => 1,
+        }
+    }
+
+    fn memory_order(&self, _: &Machine, _: At<'_>) -> Option<Order> {
+        match self {
+            Choice::Fence { order } => Some(*order),
+            Choice::Choose { .. } | Choice::Yield => None,
         }
     }
 
@@ -69,7 +80,9 @@ impl Operation for Choice {
                 machine.set_target(at, *target, chosen);
                 machine.record.add(at.thread.pc, 0, 0, Some(chosen), &[low, high]);
             }
-            Choice::Yield => machine.record.add(at.thread.pc, 0, 0, Some(0), &[]),
+            Choice::Yield | Choice::Fence { .. } => {
+                machine.record.add(at.thread.pc, 0, 0, Some(0), &[]);
+            }
         }
         Ok(Then::Next)
     }
@@ -77,12 +90,16 @@ impl Operation for Choice {
     fn arguments(&self, machine: &Machine, at: At<'_>) -> Vec<i32> {
         match self {
             Choice::Choose { low, high, .. } => machine.values(at, &[*low, *high]),
-            Choice::Yield => Vec::new(),
+            Choice::Yield | Choice::Fence { .. } => Vec::new(),
         }
     }
 
     fn text(&self, _: &Machine, loaded: &Loaded, done: &Done<'_>) -> String {
-        let Choice::Choose { target, .. } = self else { return "yield".to_owned() };
+        let target = match self {
+            Choice::Choose { target, .. } => target,
+            Choice::Yield => return "yield".to_owned(),
+            Choice::Fence { order } => return format!("fence({})", order_word(*order)),
+        };
         let procedure = &loaded.program.procedures[loaded.procedure_at(done.pc).index()];
         let ty = procedure.slots[target.index()].ty;
         let text = match (ty, done.values) {

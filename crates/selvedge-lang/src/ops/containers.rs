@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use selvedge_core::{Footprint, Mode, ViolationKind};
+use selvedge_core::{Footprint, Mode, Order, ViolationKind};
 
 use super::declare::operations;
 use super::{Code, Facts, Form, Operation, Parts, Reach, Stands, Then};
@@ -240,8 +240,8 @@ impl Operation for Container {
         footprint.add(machine.object(at, self.container()), mode);
     }
 
-    fn accessed(&self) -> Option<ObjectRef> {
-        Some(self.container())
+    fn memory_order(&self, _: &Machine, _: At<'_>) -> Option<Order> {
+        Some(Order::NonAtomic)
     }
 
     fn execute(&self, machine: &mut Machine, at: At<'_>, _: u32) -> Result<Then, Failure> {

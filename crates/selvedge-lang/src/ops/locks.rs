@@ -256,11 +256,12 @@ impl Machine {
         let element = self.element(at, lock);
         let name = at.loaded.name(lock, element as usize);
         let holders = match self.holder_names(at.loaded, lock, element) {
-            names if names.is_empty() => "it is free".to_owned(),
-            names => format!("held by {names}"),
+            _ if !self.is_whole => String::new(),
+            names if names.is_empty() => " (it is free)".to_owned(),
+            names => format!(" (held by {names})"),
         };
         let me = self.thread_name(at.loaded, at.me);
-        let message = format!("{what} `{name}`, which thread {me} does not hold ({holders})");
+        let message = format!("{what} `{name}`, which thread {me} does not hold{holders}");
         fault::violation(at.loaded, at.thread.pc, ViolationKind::Misuse, message)
     }
 }

@@ -119,6 +119,16 @@ impl Message {
         matches!(self, Message::Receive { .. })
     }
 
+    /// Returns whether a `receive` finds a message; a guard that faults finds one.
+    pub(crate) fn finds(&self, machine: &Machine, at: At<'_>) -> bool {
+        match self {
+            Message::Send { .. } => true,
+            Message::Receive { alternatives, .. } => {
+                !matches!(Self::find(machine, at, alternatives), Found::Nothing)
+            }
+        }
+    }
+
     /// Returns the oldest message that fits any alternative.
     fn find(machine: &Machine, at: At<'_>, alternatives: &[Alternative]) -> Found {
         for (position, message) in machine.mailboxes[at.me].iter().enumerate() {

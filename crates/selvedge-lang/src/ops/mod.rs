@@ -39,7 +39,7 @@ mod variables;
 
 use std::fmt::{self, Formatter};
 
-use selvedge_core::{Flexibility, Footprint};
+use selvedge_core::{Flexibility, Footprint, Order};
 
 use crate::interpret::{At, Done, Failure, Loaded, Machine, Reads};
 use crate::ir::{AtomicId, Checked, Checker, Label, Names, ObjectRef, Operand, Slot};
@@ -56,6 +56,7 @@ pub use messages::{Alternative, Guard, GuardArgument, Message, Pattern};
 pub use semaphores::Semaphore;
 pub use threads::Thread;
 pub use variables::Variable;
+pub(crate) use variables::order_word;
 
 /// What an instruction does. `target` is the slot that gets the result.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -288,8 +289,8 @@ pub(crate) trait Operation {
         Flexibility::Fixed
     }
 
-    /// Returns what it reads or writes without synchronising anything: what can race.
-    fn accessed(&self) -> Option<ObjectRef> {
+    /// Returns the memory ordering of what it would access now; see [`Effect::order`](selvedge_core::Effect::order).
+    fn memory_order(&self, _machine: &Machine, _at: At<'_>) -> Option<Order> {
         None
     }
 

@@ -1,8 +1,10 @@
 //! Shared variables: reads, writes, read-modify-writes.
+//!
+//! Each has the memory ordering that was written, or none: then it is that of the variable, [`Variable::order`].
 
 use std::fmt::{self, Formatter};
 
-use selvedge_core::{Flexibility, Footprint, Mode, ViolationKind};
+use selvedge_core::{Flexibility, Footprint, Mode, Order, ViolationKind};
 
 use super::declare::operations;
 use super::{Facts, Operation, Reach, Stands, Then};
@@ -14,17 +16,23 @@ operations! {
     /// An operation on a shared variable. Values are of its type.
     pub enum Variable {
         /// `target = variable`.
-        Read { variable: F::Object, target: F::Target },
+        Read { variable: F::Object, order: copy Option<Order>, target: F::Target },
         /// `variable = value`.
-        Write { variable: F::Object, value: F::Value },
-        /// `target` = whether `variable` was `expected`; if so it becomes `new`.
+        Write { variable: F::Object, value: F::Value, order: copy Option<Order> },
+        /// `target` = whether `variable` was `expected`; if so it becomes `new`. The first ordering is for that case, the
+        /// second one for the other.
         CompareExchange {
-            variable: F::Object, expected: F::Value, new: F::Value, target: F::Target,
+            variable: F::Object, expected: F::Value, new: F::Value, order: copy Option<[Order; 2]>,
+            target: F::Target,
         },
         /// `target` = old value of `variable`, which becomes `new`.
-        Exchange { variable: F::Object, new: F::Value, target: F::Target },
+        Exchange {
+            variable: F::Object, new: F::Value, order: copy Option<Order>, target: F::Target,
+        },
         /// `target` = old value of `variable`, an integer, which grows by `delta`; faults on overflow.
-        FetchAdd { variable: F::Object, delta: F::Value, target: F::Target },
+        FetchAdd {
+            variable: F::Object, delta: F::Value, order: copy Option<Order>, target: F::Target,
+        },
     }
 }
 
@@ -41,6 +49,39 @@ impl Variable {
         }
     }
 
+    /// Returns the memory ordering that was written; of a compare-exchange, if it `succeeds` or not.
+    #[inline]
+    pub fn written_order(&self, succeeds: bool) -> Option<Order> {
+        match *self {
+            Variable::Read { order, .. }
+            | Variable::Write { order, .. }
+            | Variable::Exchange { order, .. }
+            | Variable::FetchAdd { order, .. } => order,
+            Variable::CompareExchange { order, .. } => {
+                order.map(|[success, failure]| if succeeds { success } else { failure })
+            }
+        }
+    }
+
+    /// Returns its memory ordering: the one that was written, or [`Order::SeqCst`]. Reads and writes of a variable that is
+    /// `plain`, not declared `atomic`, have none; a read-modify-write of it is atomic all the same.
+    #[inline]
+    pub fn order(&self, plain: bool, succeeds: bool) -> Order {
+        match self {
+            Variable::Read { .. } | Variable::Write { .. } if plain => Order::NonAtomic,
+            _ => self.written_order(succeeds).unwrap_or(Order::SeqCst),
+        }
+    }
+
+    /// Returns the orderings that were written.
+    fn orders(&self) -> impl Iterator<Item = Order> + use<> {
+        let failure = match *self {
+            Variable::CompareExchange { order, .. } => order.map(|[_, failure]| failure),
+            _ => None,
+        };
+        self.written_order(true).into_iter().chain(failure)
+    }
+
     /// Returns how it accesses the variable, if that does not depend on its value.
     #[inline]
     pub(crate) fn fixed_mode(&self) -> Option<Mode> {
@@ -49,6 +90,16 @@ impl Variable {
             Variable::Write { .. } => Some(Mode::Write),
             Variable::Exchange { .. } | Variable::FetchAdd { .. } => Some(Mode::Update),
             Variable::CompareExchange { .. } => None,
+        }
+    }
+
+    /// Returns whether a compare-exchange finds what it expects; others always succeed.
+    fn succeeds(&self, machine: &Machine, at: At<'_>) -> bool {
+        match self {
+            Variable::CompareExchange { variable, expected, .. } => {
+                machine.cells[machine.cell(at, *variable)] == machine.value(at, *expected)
+            }
+            _ => true,
         }
     }
 
@@ -139,17 +190,20 @@ impl Operation for Variable {
             }
             Variable::Exchange { new, .. } => write!(f, "exchange {variable} {new}"),
             Variable::FetchAdd { delta, .. } => write!(f, "fetch_add {variable} {delta}"),
-        }
+        }?;
+        self.orders().try_for_each(|order| write!(f, " {}", order_word(order)))
     }
 
     #[inline]
     fn footprint(&self, machine: &mut Machine, at: At<'_>, _: u32, footprint: &mut Footprint) {
         let variable = self.variable();
         let mode = match self {
-            Variable::CompareExchange { expected, .. } => {
-                let same =
-                    machine.cells[machine.cell(at, variable)] == machine.value(at, *expected);
-                if same { Mode::Update } else { Mode::Read }
+            Variable::CompareExchange { .. } => {
+                if self.succeeds(machine, at) {
+                    Mode::Update
+                } else {
+                    Mode::Read
+                }
             }
             _ => self.fixed_mode().unwrap_or(Mode::Update),
         };
@@ -163,23 +217,21 @@ impl Operation for Variable {
         }
     }
 
-    fn accessed(&self) -> Option<ObjectRef> {
-        match self {
-            Variable::Read { variable, .. } | Variable::Write { variable, .. } => Some(*variable),
-            _ => None,
-        }
+    fn memory_order(&self, machine: &Machine, at: At<'_>) -> Option<Order> {
+        let plain = at.loaded.globals[self.variable().global.index()].plain;
+        Some(self.order(plain, self.succeeds(machine, at)))
     }
 
     #[inline]
     fn execute(&self, machine: &mut Machine, at: At<'_>, _: u32) -> Result<Then, Failure> {
         match self {
-            Variable::Read { target, variable } => {
+            Variable::Read { target, variable, .. } => {
                 let element = machine.element(at, *variable);
                 let found = machine.cells[at.loaded.cell(*variable, element)];
                 machine.set_target(at, *target, found);
                 machine.record.add(at.thread.pc, element, 0, Some(found), &[]);
             }
-            Variable::Write { variable, value } => {
+            Variable::Write { variable, value, .. } => {
                 let element = machine.element(at, *variable);
                 let cell = at.loaded.cell(*variable, element);
                 let (old, new) = (machine.cells[cell], machine.value(at, *value));
@@ -207,12 +259,20 @@ impl Operation for Variable {
         let variable = self.variable();
         let ty = loaded.program.globals[variable.global.index()].value_type();
         let name = loaded.name(variable, done.element);
-        let arguments = typed(done.values, ty);
+        let mut arguments = typed(done.values, ty);
+        let mut orders = String::new();
+        self.orders().for_each(|order| orders.push_str(&format!(", {}", order_word(order))));
+        arguments.push_str(&orders);
         match self {
-            Variable::Read { .. } => done.with_result(format!("read {name}"), ty),
-            Variable::Write { .. } => {
+            Variable::Read { order: None, .. } => done.with_result(format!("read {name}"), ty),
+            Variable::Read { .. } => done.with_result(format!("load({name}{orders})"), ty),
+            Variable::Write { order, .. } => {
                 let new = done.result.or(done.values.first().copied()).unwrap_or(0);
-                format!("{name} = {}", value_text(new, ty))
+                let new = value_text(new, ty);
+                match order {
+                    None => format!("{name} = {new}"),
+                    Some(_) => format!("store({name}, {new}{orders})"),
+                }
             }
             Variable::CompareExchange { .. } => {
                 done.with_result(format!("compare_exchange({name}, {arguments})"), Type::Bool)
@@ -239,6 +299,18 @@ impl Operation for Variable {
         if !matches!(self, Variable::Write { .. }) {
             reads.places.push(self.variable());
         }
+    }
+}
+
+/// Returns how an ordering is written.
+pub(crate) fn order_word(order: Order) -> &'static str {
+    match order {
+        Order::NonAtomic => "plain",
+        Order::Relaxed => "relaxed",
+        Order::Acquire => "acquire",
+        Order::Release => "release",
+        Order::AcqRel => "acq_rel",
+        Order::SeqCst => "seq_cst",
     }
 }
 

@@ -138,6 +138,11 @@ pub(crate) enum ObjectKind {
 }
 
 impl ObjectKind {
+    /// Returns whether it is a variable whose accesses have memory orderings.
+    pub(crate) fn is_atomic(self) -> bool {
+        matches!(self, ObjectKind::Shared { atomic: true, .. })
+    }
+
     /// Returns how messages call it, with an article.
     pub(crate) fn describe(self) -> &'static str {
         match self {

@@ -44,14 +44,14 @@ impl Runner<'_, '_> {
 
     fn variable(&mut self, path: &mut Path, op: &Variable, site: SiteId) -> Result<(), Halt> {
         let (target, result) = match op {
-            Variable::Read { target, variable } => (target, self.read(path, *variable)?),
-            Variable::Write { variable, value } => {
+            Variable::Read { target, variable, .. } => (target, self.read(path, *variable)?),
+            Variable::Write { variable, value, .. } => {
                 let value = self.number(path, *value);
                 let found = self.find(path, *variable)?;
                 self.put(path, *variable, found, Content::Number(value));
                 return Ok(());
             }
-            Variable::CompareExchange { target, variable, expected, new } => {
+            Variable::CompareExchange { target, variable, expected, new, .. } => {
                 let [expected, new] = [*expected, *new].map(|operand| self.number(path, operand));
                 let found = self.find(path, *variable)?;
                 let old = number(&found.content);
@@ -60,14 +60,14 @@ impl Runner<'_, '_> {
                 self.put(path, *variable, found, Content::Number(now));
                 (target, Poly::constant(i32::from(same)))
             }
-            Variable::Exchange { target, variable, new } => {
+            Variable::Exchange { target, variable, new, .. } => {
                 let new = self.number(path, *new);
                 let found = self.find(path, *variable)?;
                 let old = number(&found.content);
                 self.put(path, *variable, found, Content::Number(new));
                 (target, old)
             }
-            Variable::FetchAdd { target, variable, delta } => {
+            Variable::FetchAdd { target, variable, delta, .. } => {
                 let delta = self.number(path, *delta);
                 (target, self.add_to(path, *variable, &delta, site)?)
             }

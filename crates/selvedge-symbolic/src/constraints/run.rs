@@ -344,7 +344,7 @@ impl<'p, 'a> Runner<'p, 'a> {
                     return Err(Halt::Left(self.exit(path, next)));
                 }
             }
-            Op::Choice(Choice::Yield) => {}
+            Op::Choice(Choice::Yield | Choice::Fence { .. }) => {}
             Op::Thread(Thread::Spawn { procedure, arguments, target }) => {
                 self.spawn(path, *procedure, arguments, *target);
             }

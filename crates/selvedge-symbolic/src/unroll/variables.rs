@@ -21,7 +21,7 @@ impl Unrolled {
                 self.choose(turn, *target, [*low, *high]);
                 Ok(())
             }
-            Op::Choice(Choice::Yield) => {
+            Op::Choice(Choice::Yield | Choice::Fence { .. }) => {
                 self.here(turn);
                 Ok(())
             }

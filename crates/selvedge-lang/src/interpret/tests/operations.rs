@@ -37,12 +37,12 @@ fn read_modify_writes() {
     b.thread("t", |t| {
         let won = t.slot(Type::Bool);
         let (expected, new) = (constant(0), constant(1));
-        t.emit(Variable::CompareExchange { target: won, variable: f, expected, new });
-        t.emit(Variable::CompareExchange { target: won, variable: f, expected, new });
-        t.emit(Variable::Exchange { target: won, variable: f, new: constant(0) });
+        t.emit(Variable::CompareExchange { target: won, variable: f, expected, new, order: None });
+        t.emit(Variable::CompareExchange { target: won, variable: f, expected, new, order: None });
+        t.emit(Variable::Exchange { target: won, variable: f, new: constant(0), order: None });
         let old = t.slot(Type::Int);
-        t.emit(Variable::FetchAdd { target: old, variable: x, delta: constant(-1) });
-        t.emit(Variable::FetchAdd { target: old, variable: x, delta: constant(2) });
+        t.emit(Variable::FetchAdd { target: old, variable: x, delta: constant(-1), order: None });
+        t.emit(Variable::FetchAdd { target: old, variable: x, delta: constant(2), order: None });
     });
     let mut d = Driver::new(&b.finish());
     assert_eq!(d.pending("t"), "Conditional [Update f]");

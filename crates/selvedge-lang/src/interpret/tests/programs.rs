@@ -106,17 +106,38 @@ fn read_modify_write() -> Arc<Program> {
         b.thread(name, |t| {
             let won = t.slot(Type::Bool);
             let (expected, new) = (constant(1), constant(0));
-            t.emit(Variable::CompareExchange { target: won, variable: free, expected, new });
+            t.emit(Variable::CompareExchange {
+                target: won,
+                variable: free,
+                expected,
+                new,
+                order: None,
+            });
             let (yes, no) = (t.label(), t.label());
             t.branch(won, yes, no);
             t.place(yes);
             let old = t.slot(Type::Int);
-            t.emit(Variable::FetchAdd { target: old, variable: x, delta: constant(1) });
+            t.emit(Variable::FetchAdd {
+                target: old,
+                variable: x,
+                delta: constant(1),
+                order: None,
+            });
             let was = t.slot(Type::Bool);
-            t.emit(Variable::Exchange { target: was, variable: free, new: constant(1) });
+            t.emit(Variable::Exchange {
+                target: was,
+                variable: free,
+                new: constant(1),
+                order: None,
+            });
             t.place(no);
             let old = t.slot(Type::Int);
-            t.emit(Variable::FetchAdd { target: old, variable: x, delta: constant(1) });
+            t.emit(Variable::FetchAdd {
+                target: old,
+                variable: x,
+                delta: constant(1),
+                order: None,
+            });
         });
     }
     b.finish()

@@ -1,0 +1,186 @@
+//! What has no meaning under a memory model, and what is known of the code beforehand.
+//!
+//! An execution graph has events that access one location each. An atomic block that accesses several has no counterpart:
+//! no machine and no language with weak memory has such a step.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use selvedge_core::{Order, Place};
+
+use crate::interpret::Loaded;
+use crate::ir::{
+    AtomicKind, GlobalId, Label, Op, Operand, Procedure, ProcedureId, Program, SiteId,
+};
+
+/// Something that cannot be checked under a memory model.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Refusal {
+    /// Where it stands.
+    pub place: Place,
+    /// What it is, and why not.
+    pub message: String,
+    /// What to do instead.
+    pub help: String,
+}
+
+/// What is known about an atomic section.
+pub(super) struct Section {
+    /// Whether it may write.
+    pub(super) writes: bool,
+    /// With which ordering it accesses its variable.
+    pub(super) order: Order,
+}
+
+/// Everything that the program has no meaning with.
+pub(super) fn refusals(program: &Program) -> Vec<Refusal> {
+    let mut found = Vec::new();
+    let mut seen = BTreeSet::new();
+    for procedure in &program.procedures {
+        for (at, instruction) in procedure.code.iter().enumerate() {
+            let Op::AtomicBegin { atomic } = instruction.op else { continue };
+            let atomic = &program.atomics[atomic.index()];
+            let inside = inside(program, procedure, Label::new(at));
+            // In a block that is refused, others may be nested.
+            let Some(problem) = problem(program, &inside) else { continue };
+            let place = program.place(instruction.site);
+            if !seen.insert(place.clone()) {
+                continue;
+            }
+            let (message, help) = match (atomic.kind, problem) {
+                (AtomicKind::Await, Problem::Several(names)) => (
+                    format!("`await` reads {names} in one step, which no memory model has"),
+                    "await one variable after the other".to_owned(),
+                ),
+                (_, Problem::Several(names)) => (
+                    format!("an atomic block accesses {names} in one step, which no memory model has"),
+                    "protect them with a mutex, or keep them in one variable; without --memory, atomic blocks can be \
+                     checked under sequential consistency"
+                        .to_owned(),
+                ),
+                (_, Problem::Other(site)) => (
+                    format!(
+                        "`{}` in an atomic block has no meaning under a memory model",
+                        program.sites[site.index()].text
+                    ),
+                    "move it out of the block".to_owned(),
+                ),
+            };
+            found.push(Refusal { place, message, help });
+        }
+    }
+    found
+}
+
+enum Problem {
+    /// It accesses several objects: their names.
+    Several(String),
+    /// It does something that is no access.
+    Other(SiteId),
+}
+
+fn problem(program: &Program, inside: &[(&Op, SiteId)]) -> Option<Problem> {
+    let mut objects: Vec<(GlobalId, Option<i32>)> = Vec::new();
+    for (op, site) in inside {
+        match op {
+            Op::Variable(_) | Op::Container(_) | Op::Semaphore(_) => op.for_each_object(|object| {
+                let constant = match object.index {
+                    Operand::Constant(index) => Some(index),
+                    Operand::Slot(_) => None,
+                };
+                if !objects.contains(&(object.global, constant)) {
+                    objects.push((object.global, constant));
+                }
+            }),
+            Op::Thread(_) | Op::Message(_) => return Some(Problem::Other(*site)),
+            _ => {}
+        }
+    }
+    // Elements of one array whose indices are not constant may be the same: that shows when it runs.
+    let first = *objects.first()?;
+    let differs = |other: &(GlobalId, Option<i32>)| {
+        other.0 != first.0 || (other.1.is_some() && first.1.is_some() && other.1 != first.1)
+    };
+    objects.iter().any(differs).then(|| {
+        let mut names: Vec<String> = Vec::new();
+        for (global, index) in &objects {
+            let global = &program.globals[global.index()];
+            let name = match index {
+                Some(index) if *index >= 0 => global.element_name(*index as usize),
+                _ => global.name.clone(),
+            };
+            let name = format!("`{name}`");
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        match names.as_slice() {
+            [first @ .., last] if !first.is_empty() => {
+                Problem::Several(format!("{} and {last}", first.join(", ")))
+            }
+            _ => Problem::Several("several variables".to_owned()),
+        }
+    })
+}
+
+/// The operations of an atomic section, with those of what it calls.
+fn inside<'p>(
+    program: &'p Program,
+    procedure: &'p Procedure,
+    begin: Label,
+) -> Vec<(&'p Op, SiteId)> {
+    let own = procedure.rest_of_section(begin, begin);
+    let own: Vec<_> = own.iter().map(|at| &procedure.code[at.index()]).collect();
+    let called = own.iter().filter_map(|instruction| match &instruction.op {
+        Op::Call { procedure, .. } => Some(*procedure),
+        _ => None,
+    });
+    let called = program.called_from(called);
+    let calls = called.iter().flat_map(|it| &program.procedures[it.index()].code);
+    own.into_iter().chain(calls).map(|instruction| (&instruction.op, instruction.site)).collect()
+}
+
+/// All atomic sections, by where they begin in the code.
+pub(super) fn sections(loaded: &Loaded) -> BTreeMap<u32, Section> {
+    let program = &loaded.program;
+    let mut sections = BTreeMap::new();
+    for (procedure, entry) in program.procedures.iter().zip(&loaded.procedures) {
+        for (at, instruction) in procedure.code.iter().enumerate() {
+            if !matches!(instruction.op, Op::AtomicBegin { .. }) {
+                continue;
+            }
+            let inside = inside(program, procedure, Label::new(at));
+            let writes = inside.iter().any(|(op, _)| op.is_visible() && !op.only_reads());
+            let written = inside.iter().find_map(|(op, _)| match op {
+                Op::Variable(op) => op.written_order(true),
+                _ => None,
+            });
+            let order = written.unwrap_or(Order::SeqCst);
+            sections.insert(entry.pc + at as u32, Section { writes, order });
+        }
+    }
+    sections
+}
+
+/// Per global, if it is a barrier, the threads of the beginning that use it.
+pub(super) fn parties(program: &Program) -> Vec<Arc<[u32]>> {
+    let used: Vec<BTreeSet<GlobalId>> = (0..program.procedures.len())
+        .map(|it| {
+            let called = program.called_from([ProcedureId::new(it)]);
+            let code = called.iter().flat_map(|it| &program.procedures[it.index()].code);
+            code.filter_map(|instruction| match &instruction.op {
+                Op::Barrier(op) => Some(op.barrier().global),
+                _ => None,
+            })
+            .collect()
+        })
+        .collect();
+    (0..program.globals.len())
+        .map(|global| {
+            let uses = |it: &usize| {
+                used[program.threads[*it].procedure.index()].contains(&GlobalId::new(global))
+            };
+            (0..program.threads.len()).filter(uses).map(|it| it as u32).collect()
+        })
+        .collect()
+}
