@@ -34,11 +34,13 @@ mod locks;
 mod models;
 mod program;
 mod race;
+mod replay;
 mod report;
 mod revisit;
 mod search;
 mod unit;
 mod witness;
+mod words;
 
 use selvedge_core::GraphSystem;
 
@@ -47,6 +49,7 @@ use crate::options::Options;
 pub use event::{Act, Event, Reading, Source};
 pub use execution::Graph;
 pub use models::Memory;
+pub use replay::{Followed, NotFollowed, Turn, follow, follow_witness};
 pub use report::{Finding, GraphObserver, GraphReport};
 pub use unit::Unit;
 pub use witness::Witness;
