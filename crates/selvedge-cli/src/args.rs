@@ -24,11 +24,13 @@ mod help;
 mod limits;
 mod output;
 mod values;
+mod weak;
 mod work;
 
 pub(crate) use compiled::CompilerArgs;
 pub(crate) use limits::{LimitArgs, MemoryArgs};
 pub(crate) use output::{Annotations, Form, FormatArgs, OutputArgs};
+pub(crate) use weak::WeakArgs;
 pub(crate) use work::{ResumeArgs, WorkArgs};
 
 use values::{
@@ -147,7 +149,10 @@ pub(crate) struct CheckArgs {
           default_value = Algorithm::DEFAULT.info().name, hide_possible_values = true)]
     pub(crate) algorithm: Chosen,
 
-    /// Show statistics of the search (`quasi`, `data-centric`, --symbolic)
+    #[command(flatten)]
+    pub(crate) weak: WeakArgs,
+
+    /// Show statistics of the search (`quasi`, `data-centric`, --symbolic, --memory)
     #[arg(long)]
     pub(crate) stats: bool,
 
@@ -438,6 +443,9 @@ pub(crate) struct ReplayArgs {
     pub(crate) step: bool,
 
     #[command(flatten)]
+    pub(crate) weak: WeakArgs,
+
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
@@ -501,17 +509,22 @@ impl CompareArgs {
 }
 
 impl QuasiArgs {
-    /// As the explorer wants it.
-    ///
-    /// # Errors
-    /// If another algorithm was asked for.
-    pub(crate) fn options(&self, algorithm: Chosen) -> Result<QuasiOptions, Failure> {
+    /// Returns one of them that was given.
+    fn given(&self) -> Option<&'static str> {
         let given = [
             (self.k.is_some(), "--k"),
             (self.locks_only, "--locks-only"),
             (self.skip_step.is_some(), "--skip-step"),
         ];
-        if let Some((_, option)) = given.iter().find(|(given, _)| *given)
+        given.iter().find(|(given, _)| *given).map(|(_, option)| *option)
+    }
+
+    /// As the explorer wants it.
+    ///
+    /// # Errors
+    /// If another algorithm was asked for.
+    pub(crate) fn options(&self, algorithm: Chosen) -> Result<QuasiOptions, Failure> {
+        if let Some(option) = self.given()
             && !algorithm.takes(Setting::Alternatives)
         {
             return Err(registry::only_applies(option, Setting::Alternatives));

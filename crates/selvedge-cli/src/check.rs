@@ -22,7 +22,7 @@ use crate::shown::Shown;
 use crate::so_far::{self, shown_in_any_case};
 use crate::source::{Loaded, Sample, Subject, is_compiled};
 use crate::work::{InParts, Work};
-use crate::{native, statistics, summary};
+use crate::{native, statistics, summary, weak};
 
 /// How executions are chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,9 +36,19 @@ pub(crate) enum Method {
 /// Checks a program and shows the result.
 pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
     if is_compiled(&args.program.file) {
-        return native::check(args, screen);
+        return match args.weak.model {
+            None => native::check(args, screen),
+            Some(_) => Err(Failure::User(
+                "--memory does not apply to C programs yet\n  leave it out: they are checked under sequential consistency, \
+                 with data races by their orderings"
+                    .to_owned(),
+            )),
+        };
     }
     args.refuse_compiled_options()?;
+    if let Some(memory) = args.weak.model {
+        return weak::check(args, memory, screen);
+    }
     run_from(None, args, screen)
 }
 
@@ -204,7 +214,7 @@ impl<L: Subject> Search<'_, L> {
         let executions = plural(report.counts.maximal(), "execution", "executions");
         let shown = Shown {
             verified: format!("no violation in {executions}"),
-            summary: summary::summary(&report, &method, covers, races, time),
+            summary: summary::summary(&report, method.describe(), covers, races, time),
             statistics: report.statistics.as_deref().map(statistics::text),
             outcome: Outcome {
                 file: source.file.to_owned(),
@@ -220,6 +230,7 @@ impl<L: Subject> Search<'_, L> {
             advice,
             source,
             locals: loaded.locals(),
+            memory: None,
             args,
         };
         shown.show(screen)

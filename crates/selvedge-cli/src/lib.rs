@@ -65,6 +65,7 @@ mod source;
 mod statistics;
 mod summary;
 mod symbolic;
+mod weak;
 mod work;
 
 use std::process::ExitCode;

@@ -267,6 +267,7 @@ impl Supervisor<'_> {
             },
             source: self.files.source(),
             locals: String::new(),
+            memory: None,
             args,
             advice,
         };

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use selvedge_core::{
     Describe, Effect, Ending, Numbering, Schedule, Status, System as _, ThreadId, Violation,
 };
+use selvedge_explore::Memory;
 use selvedge_report::{
     ReplayJson, Style, TraceView, execution, page, plural, sources, status_text, to_text,
     violation, visible, width,
@@ -17,6 +18,7 @@ use crate::native;
 use crate::saved::Saved;
 use crate::screen::Screen;
 use crate::source::{self, Constants, Loaded, Source, Subject};
+use crate::weak;
 
 /// Follows a schedule and shows what happens.
 pub(crate) fn run(args: &ReplayArgs, screen: &Screen) -> Result<Exit, Failure> {
@@ -25,7 +27,10 @@ pub(crate) fn run(args: &ReplayArgs, screen: &Screen) -> Result<Exit, Failure> {
         return compiled.run(args, screen);
     }
     args.compiler.refuse()?;
-    let Wanted { loaded, schedule, races } = load(args, screen)?;
+    let Wanted { loaded, schedule, races, memory } = load(args, screen)?;
+    if let Some(memory) = memory {
+        return weak::replay(&loaded, memory, &schedule, races, args, screen);
+    }
     let check = loaded.command("check");
     show(&loaded, &schedule, races, &check, args, screen)
 }
@@ -77,6 +82,8 @@ struct Wanted {
     schedule: Schedule,
     /// Whether data races are looked for.
     races: bool,
+    /// The memory model, if the schedule is one of an execution graph.
+    memory: Option<Memory>,
 }
 
 /// Returns the program and the schedule, from the arguments or from a saved trace.
@@ -89,7 +96,7 @@ fn load(args: &ReplayArgs, screen: &Screen) -> Result<Wanted, Failure> {
             )
         })?;
         let loaded = load_program(&file, given, screen)?;
-        return Ok(Wanted { loaded, schedule, races: args.races });
+        return Ok(Wanted { loaded, schedule, races: args.races, memory: args.weak.model });
     };
     let saved = Saved::read(path)?;
     let schedule = saved.schedule()?;
@@ -106,7 +113,11 @@ fn load(args: &ReplayArgs, screen: &Screen) -> Result<Wanted, Failure> {
             loaded.name()
         ));
     }
-    Ok(Wanted { loaded, schedule, races: args.races || saved.races })
+    let memory = match args.weak.model {
+        Some(memory) => Some(memory),
+        None => saved.memory()?,
+    };
+    Ok(Wanted { loaded, schedule, races: args.races || saved.races, memory })
 }
 
 fn load_program(file: &Path, constants: Constants, screen: &Screen) -> Result<Loaded, Failure> {
@@ -115,7 +126,7 @@ fn load_program(file: &Path, constants: Constants, screen: &Screen) -> Result<Lo
 }
 
 /// Returns what the execution shows in the end.
-fn ending(trace: &TraceView, screen: &Screen) -> String {
+pub(crate) fn ending(trace: &TraceView, screen: &Screen) -> String {
     if !trace.violations.is_empty() {
         let options = screen.text_options(false);
         let head = screen.paint.style(Style::Bad, "violated");

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use selvedge_core::{Schedule, ViolationKind};
+use selvedge_explore::Memory;
 use selvedge_report::{SourceView, TraceView, ViolationView, to_text};
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +36,9 @@ pub(crate) struct Saved {
     /// Variables on stacks that threads of a compiled program share.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) locals: String,
+    /// The memory model, if the schedule is one of an execution graph.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    memory: Option<String>,
     /// Whether it leads to a data race, which is shown only with `--races`.
     pub(crate) races: bool,
     /// What it leads to.
@@ -55,6 +59,7 @@ pub(crate) fn save(
     path: Option<&Path>,
     source: Source<'_>,
     locals: &str,
+    memory: Option<Memory>,
     found: Option<&TraceView>,
     texts: &[SourceView],
     screen: &Screen,
@@ -62,7 +67,7 @@ pub(crate) fn save(
     match (path, found) {
         (None, _) => Ok(()),
         (Some(path), Some(trace)) => {
-            let saved = Saved::new(source, locals, &trace.schedule, &trace.violations[0]);
+            let saved = Saved::new(source, locals, memory, &trace.schedule, &trace.violations[0]);
             let with_execution = WithExecution { saved, execution: trace, source: texts };
             exit::write_file(path, "the trace", &to_text(&with_execution))
         }
@@ -77,6 +82,7 @@ impl Saved {
     fn new(
         source: Source<'_>,
         locals: &str,
+        memory: Option<Memory>,
         schedule: &Schedule,
         violation: &ViolationView,
     ) -> Self {
@@ -89,6 +95,7 @@ impl Saved {
             constants: source.given.clone(),
             schedule: schedule.to_string(),
             locals: locals.to_owned(),
+            memory: memory.map(|memory| memory.name().to_owned()),
             races: violation.kind == ViolationKind::DataRace,
             message: violation.message.clone(),
         }
@@ -109,6 +116,17 @@ impl Saved {
             return Err(wrong(format!("its format is `{}`, not `{FORMAT}`", saved.format)));
         }
         Ok(saved)
+    }
+
+    /// Returns the memory model, if it has one.
+    pub(crate) fn memory(&self) -> Result<Option<Memory>, Failure> {
+        let unknown = |name: &String| {
+            Failure::User(format!("the saved trace is of an unknown memory model, `{name}`"))
+        };
+        self.memory
+            .as_ref()
+            .map(|name| Memory::named(name).ok_or_else(|| unknown(name)))
+            .transpose()
     }
 
     pub(crate) fn schedule(&self) -> Result<Schedule, Failure> {

@@ -1,6 +1,7 @@
 //! The result of a check, as the user sees it: as text or as JSON, with the trace saved and the exit code.
 
 use selvedge_core::{Inconclusive, Verdict};
+use selvedge_explore::Memory;
 use selvedge_report::{Method, Outcome, Style, TextOptions, execution, page, to_text, violation};
 
 use crate::args::{Annotations, CheckArgs, Form};
@@ -16,6 +17,8 @@ pub(crate) struct Shown<'a> {
     pub(crate) source: Source<'a>,
     /// What its schedules depend on besides.
     pub(crate) locals: String,
+    /// The memory model, if there is one.
+    pub(crate) memory: Option<Memory>,
     pub(crate) args: &'a CheckArgs,
     /// What a proof says in one line.
     pub(crate) verified: String,
@@ -47,7 +50,10 @@ impl Shown<'_> {
         let path = self.args.save_trace.as_deref();
         let first = self.outcome.found.first();
         let texts = &self.outcome.source;
-        done.extend([printed, saved::save(path, self.source, &self.locals, first, texts, screen)]);
+        done.extend([
+            printed,
+            saved::save(path, self.source, &self.locals, self.memory, first, texts, screen),
+        ]);
         exit::after(self.outcome.verdict().into(), done)
     }
 
@@ -64,13 +70,18 @@ impl Shown<'_> {
         let verdict = self.outcome.verdict();
         let (style, rest) = match verdict {
             Verdict::Verified => (Style::Good, self.verified.clone()),
-            Verdict::Violated => (Style::Bad, self.violated()),
+            Verdict::Violated => (Style::Bad, format!("{}{}", self.violated(), self.under())),
             Verdict::Inconclusive => {
                 let first = self.outcome.report.inconclusive.first();
                 (Style::Unsure, first.map_or(String::new(), |reason| (self.advice)(reason).0))
             }
         };
         format!("{}: {rest}\n", screen.paint.style(style, verdict.name()))
+    }
+
+    /// Says under which memory model, if there is one.
+    fn under(&self) -> String {
+        self.memory.map_or(String::new(), |memory| format!(", under {}", memory.name()))
     }
 
     fn violated(&self) -> String {

@@ -5,12 +5,10 @@ use std::time::Duration;
 use selvedge_core::{Counts, Covers, FactValue, Report, Verdict};
 use selvedge_report::{grouped, plural, rate, seconds};
 
-use crate::check::Method;
-
 /// Returns the lines under a verdict.
 pub(crate) fn summary(
     report: &Report,
-    method: &Method,
+    search: String,
     covers: Covers,
     asked_for_races: bool,
     time: Duration,
@@ -25,7 +23,7 @@ pub(crate) fn summary(
         scope(report.verdict(), covers, asked_for_races),
         ("executions", kinds(report.counts)),
         ("steps", steps),
-        ("search", method.describe()),
+        ("search", search),
         ("time", speed(report.counts.total(), time)),
     ];
     let mut text: String = rows.iter().map(|(name, text)| format!("  {name:11}{text}\n")).collect();

@@ -96,6 +96,7 @@ fn show(
         advice: advice_on,
         source: loaded.origin(),
         locals: String::new(),
+        memory: None,
         args,
     };
     shown.show(screen)

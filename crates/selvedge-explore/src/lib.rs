@@ -35,8 +35,9 @@ pub use division::{
     run_unit, sequential,
 };
 pub use graph::{
-    Act, Event as GraphEvent, Finding, Followed, Graph, GraphObserver, GraphReport, Memory, NotFollowed, Reading,
-    Source, Turn, Unit, Witness, explore_graphs, explore_unit, follow, follow_witness,
+    Act, Event as GraphEvent, Finding, Followed, Graph, GraphObserver, GraphReport, Memory,
+    NotFollowed, Reading, Source, Turn, Unit, Witness, explore_graphs, explore_unit, follow,
+    follow_witness,
 };
 pub use options::{
     Caps, Cycles, Independence, Limits, Locks, Observer, Options, Progress, QuasiOptions, Silent,

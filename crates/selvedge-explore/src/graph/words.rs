@@ -1,6 +1,6 @@
 //! Why a read saw what it saw, and what would have made it see more.
 
-use selvedge_core::{EventId, GraphDescribe, Location, Order, Place, Violation, ViolationKind};
+use selvedge_core::{EventId, GraphDescribe, Order, Place, Violation, ViolationKind};
 
 use super::event::{Act, Source};
 use super::execution::Graph;
@@ -70,7 +70,7 @@ pub(super) fn missing<S: GraphDescribe>(system: &S, graph: &Graph, turns: &[Turn
             "{reader} read {name} = {seen}{place} and did not see the newer {name} = {newer} of {writer}"
         ));
         let why = unsynchronised(system, graph, turns, write, turn.event)
-            .or_else(|| buffered(system, graph, turn.event, at));
+            .or_else(|| buffered(system, graph, turn.event, write));
         notes.extend(why.filter(|why| !notes.contains(why)));
     }
     notes
@@ -142,22 +142,34 @@ fn unsynchronised<S: GraphDescribe>(
     None
 }
 
-/// A store of the same thread before a read that missed something: store buffering.
+/// Two threads that each write and then miss what the other one wrote: store buffering.
 fn buffered<S: GraphDescribe>(
     system: &S,
     graph: &Graph,
     read: EventId,
-    at: Location,
+    missed: EventId,
 ) -> Option<String> {
-    let events = &graph.events(read.thread)[..read.nth as usize];
-    let store = events.iter().rev().find(|event| {
-        matches!(event.act, Act::Write { .. })
-            && event.at.is_some_and(|it| it != at && system.is_variable(it))
-    })?;
-    let store = store.at.map(|at| system.location_name(at))?;
-    let name = system.location_name(at);
-    Some(format!(
-        "nothing keeps the read of `{name}` behind the earlier write of `{store}` in the same thread: use SeqCst for both \
-         in all threads, or a SeqCst fence between the two"
-    ))
+    let at = graph.event(read).at?;
+    let mine = (0..read.nth).rev().map(|nth| EventId { nth, ..read });
+    let later = graph.events(missed.thread).len() as u32;
+    let theirs = |nth: u32| EventId { thread: missed.thread, nth };
+    for store in mine {
+        let event = graph.event(store);
+        let (Act::Write { place, .. }, Some(other)) = (event.act, event.at) else { continue };
+        let misses_mine = |&nth: &u32| {
+            let event = graph.event(theirs(nth));
+            matches!(event.act, Act::Read { .. })
+                && event.at == Some(other)
+                && graph.place(event) < place
+        };
+        if other != at && (missed.nth + 1..later).any(|nth| misses_mine(&nth)) {
+            let (name, store) = (system.location_name(at), system.location_name(other));
+            return Some(format!(
+                "nothing keeps the read of `{name}` behind the earlier write of `{store}` in the same thread, and the other \
+                 way round in {}: use SeqCst for all four, or a SeqCst fence between the two in both threads",
+                system.thread_name(missed.thread)
+            ));
+        }
+    }
+    None
 }

@@ -1,0 +1,298 @@
+//! `selvedge check --memory`: models under a memory model, as execution graphs.
+
+mod view;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use selvedge_core::{Bound, Covers, Fault, Inconclusive, Report, Schedule, ViolationKind};
+use selvedge_explore::{
+    Finding, Followed, GraphObserver, GraphReport, Memory, Observer as _, Options, Progress,
+    Witness, explore_graphs, follow, follow_witness,
+};
+use selvedge_lang::{GraphInterpreter, Refusal};
+use selvedge_report::{
+    Method, Origin, Outcome, ReplayJson, TraceView, execution, page, plural, sources, to_text,
+};
+
+use crate::advice::advice;
+use crate::args::{CheckArgs, Form, ReplayArgs};
+use crate::check::check_output_options;
+use crate::exit::{self, Exit, Failure};
+use crate::progress::Watch;
+use crate::screen::Screen;
+use crate::shown::Shown;
+use crate::so_far::{self, shown_in_any_case};
+use crate::source::{Loaded, Source, Subject as _};
+use crate::{replay, summary};
+
+/// What two executions have in common that are the same.
+pub(crate) const EQUIVALENCE: &str = "reads-from and modification order";
+
+/// A model with a memory model.
+struct Weak<'a> {
+    loaded: &'a Loaded,
+    memory: Memory,
+}
+
+impl Origin for Weak<'_> {
+    fn text(&self, file: &str) -> Option<Cow<'_, str>> {
+        self.loaded.text(file)
+    }
+
+    fn replay_command(&self, schedule: &Schedule, kind: ViolationKind) -> String {
+        // Under sequential consistency, data races are shown to those who ask.
+        let races = kind == ViolationKind::DataRace && self.memory == Memory::Sc;
+        let races = if races { " --races" } else { "" };
+        let schedule = schedule.to_string();
+        let schedule = if schedule.is_empty() { "''" } else { &schedule };
+        let command = self.loaded.command("replay");
+        format!("{command} --memory {}{races} --schedule {schedule}", self.memory.name())
+    }
+}
+
+impl Weak<'_> {
+    /// A fresh system.
+    fn system(&self) -> Result<GraphInterpreter, Failure> {
+        let system = GraphInterpreter::new(Arc::clone(self.loaded.program()));
+        system.map_err(|refused| Failure::Rendered(refusal(&refused, self.memory)))
+    }
+
+    fn wants_races(&self, asked: bool) -> bool {
+        asked || self.memory != Memory::Sc
+    }
+}
+
+/// Everything that has no meaning under a memory model, with what to do about it.
+fn refusal(refused: &[Refusal], memory: Memory) -> String {
+    let one = |refusal: &Refusal| {
+        let Refusal { place, message, help } = refusal;
+        format!("error: {message}\n  at {place}\n  {help}\n")
+    };
+    let all: String = refused.iter().map(one).collect();
+    let count = plural(refused.len() as u64, "place has", "places have");
+    format!("{all}{count} no meaning under --memory {}\n", memory.name())
+}
+
+/// Checks a program and shows the result.
+pub(crate) fn check(args: &CheckArgs, memory: Memory, screen: &Screen) -> Result<Exit, Failure> {
+    check_output_options(args)?;
+    args.refuse_with_memory()?;
+    let loaded = Loaded::new(&args.program, screen)?;
+    let weak = Weak { loaded: &loaded, memory };
+    let mut system = weak.system()?;
+    let guard = args.limits.guard();
+    let races = weak.wants_races(args.races);
+    let options = Options {
+        budget: guard.budget().clone(),
+        keep_going: args.keep_going,
+        data_races: races,
+        limits: args.limits.limits(),
+        ..Options::default()
+    };
+    let started = Instant::now();
+    let conclude = |report| show(&weak, args, report, Vec::new(), started.elapsed(), races, screen);
+    shown_in_any_case(&conclude, || {
+        let mut watch = Watch::start(!args.quiet, "graph");
+        let mut observer = Watching { watch: &mut watch };
+        let mut found = explore_graphs(&mut system, memory, &options, &mut observer);
+        let time = watch.finish();
+        let findings = std::mem::take(&mut found.findings);
+        let mut report = report_of(&found, loaded.program().threads.len());
+        if args.stats {
+            report.count("events added", found.events);
+            report.count("events taken back", found.inconsistent);
+        }
+        let traces = confirm_all(&weak, &findings, &mut report, races)?;
+        so_far::publish(&report);
+        show(&weak, args, report, traces, time, races, screen)
+    })
+}
+
+/// Watches a search through graphs.
+struct Watching<'w> {
+    watch: &'w mut Watch,
+}
+
+impl GraphObserver for Watching<'_> {
+    fn poll(&mut self, report: &GraphReport) -> Option<Bound> {
+        let progress = || Progress {
+            counts: report.counts,
+            steps: report.events,
+            depth: report.longest,
+            fraction: 0.0,
+        };
+        self.watch.poll(&progress)
+    }
+}
+
+fn report_of(found: &GraphReport, threads: usize) -> Report {
+    Report {
+        counts: found.counts,
+        steps: found.events,
+        longest: found.longest,
+        threads,
+        inconclusive: found.inconclusive.clone(),
+        ..Report::default()
+    }
+}
+
+/// Follows the execution of every finding on a fresh system. One that is not found again is an internal error.
+fn confirm_all(
+    weak: &Weak<'_>,
+    findings: &[(Finding, Witness)],
+    report: &mut Report,
+    races: bool,
+) -> Result<Vec<TraceView>, Failure> {
+    let mut traces: Vec<TraceView> = Vec::new();
+    for (finding, witness) in findings {
+        let mut system = weak.system()?;
+        let followed = follow_witness(&mut system, weak.memory, witness, races).map_err(|error| {
+            Failure::Internal(format!(
+                "the search found {finding:?}, but its execution could not be followed: {} at step {}",
+                error.reason,
+                error.step + 1
+            ))
+        })?;
+        report.threads = report.threads.max(followed.graph.threads().count());
+        let Some((_, violation)) = followed.found.iter().find(|(other, _)| is_same(finding, other))
+        else {
+            return Err(Failure::Internal(format!(
+                "the search found {finding:?}, but following {} did not",
+                followed.schedule
+            )));
+        };
+        let trace = view::trace(&mut system, &followed, std::slice::from_ref(violation), weak);
+        let new = &trace.violations[0];
+        let is_known = traces.iter().any(|known: &TraceView| {
+            let known = &known.violations[0];
+            (known.kind, &known.message, &known.places) == (new.kind, &new.message, &new.places)
+        });
+        if !is_known {
+            report.violations.push((violation.clone(), followed.schedule.clone()));
+            traces.push(trace);
+        }
+    }
+    Ok(traces)
+}
+
+/// Whether two findings of different systems are the same. Threads may have other numbers there.
+fn is_same(one: &Finding, other: &Finding) -> bool {
+    match (one, other) {
+        (Finding::Fault(_, Fault::Violation(one)), Finding::Fault(_, Fault::Violation(other)))
+        | (Finding::Judged(one), Finding::Judged(other)) => one.same_as(other),
+        (Finding::DataRace(a, b), Finding::DataRace(c, d)) => (a.nth, b.nth) == (c.nth, d.nth),
+        _ => false,
+    }
+}
+
+fn show(
+    weak: &Weak<'_>,
+    args: &CheckArgs,
+    report: Report,
+    found: Vec<TraceView>,
+    time: Duration,
+    races: bool,
+    screen: &Screen,
+) -> Result<Exit, Failure> {
+    let (loaded, model) = (weak.loaded, described(weak.memory));
+    let executions = plural(report.counts.maximal(), "execution", "executions");
+    let covers = Covers { data_races: races, ..Covers::EVERYTHING };
+    let search = format!("graph, --memory {}", weak.memory.name());
+    let mut report = report;
+    report.fact("memory model", model.to_owned());
+    let shown = Shown {
+        verified: format!("no violation in {executions} under {}", weak.memory.name()),
+        summary: summary::summary(&report, search, Covers::EVERYTHING, races, time),
+        statistics: None,
+        outcome: Outcome {
+            file: loaded.file.clone(),
+            constants: loaded.constants.clone(),
+            method: Method::Explored {
+                algorithm: "graph",
+                equivalence: Some(EQUIVALENCE),
+                seed: None,
+            },
+            covers,
+            report,
+            source: sources(Some(loaded.name()), &found, weak),
+            found,
+            tree: None,
+            time,
+        },
+        advice,
+        source: loaded.origin(),
+        locals: String::new(),
+        memory: Some(weak.memory),
+        args,
+    };
+    shown.show(screen)
+}
+
+/// A memory model in a few words.
+fn described(memory: Memory) -> &'static str {
+    match memory {
+        Memory::Sc => "sc: sequential consistency",
+        Memory::Tso => "tso: x86, stores may be delayed past later loads",
+        Memory::Rc11 => "rc11: C11, C++ and Rust, without load buffering",
+        Memory::Cxx20 => "c++20: rc11, with the order of seq_cst operations as C++20 words it",
+    }
+}
+
+/// Follows a schedule, and shows what happens.
+pub(crate) fn replay(
+    loaded: &Loaded,
+    memory: Memory,
+    schedule: &Schedule,
+    races: bool,
+    args: &ReplayArgs,
+    screen: &Screen,
+) -> Result<Exit, Failure> {
+    let weak = Weak { loaded, memory };
+    if args.step {
+        return Err(Failure::User(
+            "--step does not apply to --memory: what a thread sees next is not decided by the state alone\n  leave out \
+             --step"
+                .to_owned(),
+        ));
+    }
+    let mut system = weak.system()?;
+    let followed: Followed = follow(&mut system, memory, schedule, weak.wants_races(races))
+        .map_err(|error| {
+            Failure::User(format!(
+                "step {} of the schedule is not possible under {}: {}\n  a schedule belongs to one program, its \
+                 constants and a memory model; find one: {} --memory {}",
+                error.step + 1,
+                memory.name(),
+                error.reason,
+                loaded.command("check"),
+                memory.name(),
+            ))
+        })?;
+    let violations: Vec<_> =
+        followed.found.iter().map(|(_, violation)| violation.clone()).collect();
+    let trace = view::trace(&mut system, &followed, &violations, &weak);
+    let exit = if violations.is_empty() { Exit::Good } else { Exit::Violated };
+    let Source { file, shown, constants, .. } = loaded.origin();
+    let source = sources(Some(shown), [&trace], &weak);
+    let json = ReplayJson::new(file, constants, &trace, &source);
+    let render = |form| match form {
+        Form::Json => to_text(&json),
+        Form::Page => page(&json),
+        Form::Picture(picture) => picture.of(&trace),
+    };
+    let written = args.output.write(|form| Some(render(form)));
+    match args.output.printed_form() {
+        Some(form) => screen.print(&render(form))?,
+        None => {
+            let options = screen.text_options(args.output.full);
+            let ending = match &followed.gave_up {
+                Some(Inconclusive::GaveUp(reason)) => format!("the tool gave up: {reason}\n"),
+                _ => replay::ending(&trace, screen),
+            };
+            screen.print(&format!("{}\n{ending}", execution(&trace, &options)))?;
+        }
+    }
+    exit::after(exit, written)
+}

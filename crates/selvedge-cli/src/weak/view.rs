@@ -1,0 +1,220 @@
+//! An execution graph as a list of steps, with what each read saw and what it missed.
+
+use selvedge_core::{
+    EventId, GraphDescribe, GraphSystem as _, Label, Status, ThreadId, Violation, ViolationKind,
+};
+use selvedge_explore::{Act, Followed, Source, Turn};
+use selvedge_lang::GraphInterpreter;
+use selvedge_report::{
+    AccessView, EdgeView, Origin, PlaceView, StepView, TraceView, ValueView, ViolationView,
+    WaitingView, visible,
+};
+
+/// Lays out an execution that was followed. `system` is where it ended.
+pub(super) fn trace(
+    system: &mut GraphInterpreter,
+    followed: &Followed,
+    violations: &[Violation],
+    origin: &dyn Origin,
+) -> TraceView {
+    let Followed { graph, turns, schedule, .. } = followed;
+    let threads: Vec<String> =
+        graph.threads().map(|thread| visible(&system.thread_name(thread))).collect();
+    let number = |event: EventId| {
+        turns.iter().position(|turn| turn.event == event || turn.writes == Some(event))
+    };
+    let mut before = None;
+    let mut steps = Vec::with_capacity(turns.len());
+    for turn in turns {
+        let thread = turn.event.thread;
+        let last = before.replace(thread);
+        let mut text = visible(&turn.description.text);
+        if let Some(missed) = missed(system, followed, turn, &number) {
+            text.push_str(&missed);
+        }
+        steps.push(StepView {
+            thread,
+            name: threads[thread.index()].clone(),
+            choice: turn.choice,
+            text,
+            place: turn.description.place.clone(),
+            switch: last.is_some_and(|last| last != thread),
+            stopped: turn.stopped.as_deref().map(visible),
+            choices: 1,
+            accesses: accesses(system, followed, turn),
+            after: edges(system, followed, turn, &number),
+            others: Vec::new(),
+        });
+    }
+    let mut view = TraceView {
+        initial: initial(system, followed),
+        waiting: waiting(system, followed, &threads),
+        threads,
+        steps,
+        ending: followed.ending,
+        violations: Vec::new(),
+        schedule: schedule.clone(),
+        calls: None,
+    };
+    view.violations =
+        violations.iter().map(|found| violation(&view, found, followed, origin)).collect();
+    view
+}
+
+/// What a read did not see: ", not x = 1 of step 3".
+fn missed(
+    system: &GraphInterpreter,
+    followed: &Followed,
+    turn: &Turn,
+    number: &dyn Fn(EventId) -> Option<usize>,
+) -> Option<String> {
+    let at = followed.graph.event(turn.event).at.filter(|&at| system.is_variable(at))?;
+    let name = system.location_name(at);
+    let newer: Vec<String> = turn
+        .missed
+        .iter()
+        .filter_map(|&write| {
+            let value = system.value_text(at, followed.graph.event(write).value);
+            Some(format!("{name} = {value} of step {}", number(write)? + 1))
+        })
+        .collect();
+    (!newer.is_empty()).then(|| format!("   (does not see {})", newer.join(", ")))
+}
+
+fn accesses(system: &GraphInterpreter, followed: &Followed, turn: &Turn) -> Vec<AccessView> {
+    let event = followed.graph.event(turn.event);
+    let Some(at) = event.at else { return Vec::new() };
+    let value = |id: EventId| system.value_text(at, followed.graph.event(id).value);
+    let reads = matches!(event.act, Act::Read { .. });
+    let mode = match (event.label, reads, turn.writes) {
+        (Label::Lock(_), ..) => "acquire",
+        (Label::Unlock(_), ..) => "release",
+        (_, true, Some(_)) => "update",
+        (_, true, None) => "read",
+        _ => "write",
+    };
+    let is_variable = system.is_variable(at);
+    vec![AccessView {
+        object: visible(&system.location_name(at)),
+        mode,
+        read: (reads && is_variable).then(|| value(turn.event)),
+        wrote: turn.writes.filter(|_| is_variable).map(value),
+    }]
+}
+
+/// Where a read got its value, and what it waited for.
+fn edges(
+    system: &GraphInterpreter,
+    followed: &Followed,
+    turn: &Turn,
+    number: &dyn Fn(EventId) -> Option<usize>,
+) -> Vec<EdgeView> {
+    let event = followed.graph.event(turn.event);
+    let other = match event.act {
+        Act::Read { from: Source::Write(write), .. } if write.thread != turn.event.thread => {
+            let why = match event.label {
+                Label::Lock(_) => "takes what it released",
+                _ => "reads what it wrote",
+            };
+            event.at.map(|at| (write, system.location_name(at), why))
+        }
+        Act::Join(child) => {
+            let last = followed.graph.events(child).len().checked_sub(1);
+            last.map(|nth| {
+                let last = EventId { thread: child, nth: nth as u32 };
+                (last, system.thread_name(child), "waits for its end")
+            })
+        }
+        _ => None,
+    };
+    let edge = other.and_then(|(write, object, why)| {
+        Some(EdgeView { step: number(write)? + 1, object: visible(&object), why })
+    });
+    edge.into_iter().collect()
+}
+
+fn initial(system: &GraphInterpreter, followed: &Followed) -> Vec<ValueView> {
+    let variables = followed.graph.locations().filter(|&at| system.is_variable(at));
+    let view = |at| ValueView {
+        object: visible(&system.location_name(at)),
+        value: system.value_text(at, system.initial(at)),
+    };
+    variables.map(view).collect()
+}
+
+fn waiting(
+    system: &mut GraphInterpreter,
+    followed: &Followed,
+    threads: &[String],
+) -> Vec<WaitingView> {
+    let mut waiting = Vec::new();
+    let is_spawned = |thread: ThreadId| {
+        let spawns = |turn: &Turn| followed.graph.event(turn.event).act == Act::Spawn(thread);
+        followed.turns.iter().any(spawns)
+    };
+    for thread in followed.graph.threads() {
+        if !system.is_root(thread) && !is_spawned(thread) {
+            continue;
+        }
+        let status = match system.label(thread) {
+            Label::Ended => continue,
+            Label::Failed => Status::Failed,
+            Label::Assumed => Status::Assumed,
+            Label::Lock(_) | Label::Await { .. } | Label::Join(_) => Status::Blocked,
+            _ => Status::Enabled,
+        };
+        let description = system.describe_pending(thread);
+        waiting.push(WaitingView {
+            thread,
+            name: threads[thread.index()].clone(),
+            status,
+            text: visible(&description.text),
+            place: description.place,
+            object: None,
+            holder: None,
+        });
+    }
+    waiting
+}
+
+fn violation(
+    view: &TraceView,
+    found: &Violation,
+    followed: &Followed,
+    origin: &dyn Origin,
+) -> ViolationView {
+    let is_race = found.kind == ViolationKind::DataRace;
+    let mut places: Vec<PlaceView> = Vec::new();
+    for (side, place) in found.places.iter().enumerate() {
+        if !is_race && places.iter().any(|known| known.place == *place) {
+            continue;
+        }
+        let line = origin.text(&place.file).and_then(|text| {
+            let index = (place.line as usize).checked_sub(1)?;
+            text.lines().nth(index).map(str::to_owned)
+        });
+        let label = if is_race { format!("({})", side + 1) } else { String::new() };
+        places.push(PlaceView { place: place.clone(), line, label });
+    }
+    let race = followed.found.iter().find_map(|(finding, other)| match finding {
+        selvedge_explore::Finding::DataRace(a, b) if other.same_as(found) => {
+            let number = |event: &EventId| {
+                let is_it = |turn: &Turn| turn.event == *event || turn.writes == Some(*event);
+                followed.turns.iter().position(is_it).map(|index| index + 1)
+            };
+            let mut sides = [number(a)?, number(b)?];
+            sides.sort_unstable();
+            Some(sides)
+        }
+        _ => None,
+    });
+    ViolationView {
+        kind: found.kind,
+        message: visible(&found.message),
+        places,
+        notes: found.notes.iter().map(|note| visible(note)).collect(),
+        thread: found.thread,
+        replay: origin.replay_command(&view.schedule, found.kind),
+        race,
+    }
+}
