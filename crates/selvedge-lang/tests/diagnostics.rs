@@ -111,6 +111,11 @@ fn independence() {
 }
 
 #[test]
+fn orderings() {
+    check_file("orderings.sel", include_str!("diagnostics/orderings.sel"));
+}
+
+#[test]
 fn warnings() {
     check_file("warnings.sel", include_str!("diagnostics/warnings.sel"));
 }

@@ -9,6 +9,10 @@ use std::fmt;
 use selvedge_core::{Counts, Ending, Report, Verdict};
 use selvedge_explore::{Algorithm, Equivalence, Limits, Options};
 
+mod memory;
+
+pub use memory::MemoryLine;
+
 use crate::classes::Classes;
 use crate::subject::Subject;
 use crate::variant::Variant;
@@ -37,6 +41,8 @@ pub struct Setting {
     pub classes: ClassCounts,
     /// What each algorithm does: only those that have a line.
     pub algorithms: Vec<AlgorithmLine>,
+    /// What it does under memory models: only those that have a line.
+    pub memory: Vec<MemoryLine>,
 }
 
 /// How many classes there are, and how many of them end in a special way.
@@ -182,6 +188,11 @@ impl Reader {
         if let Some(variant) = Variant::named(key) {
             return self.algorithm(index, variant, value);
         }
+        if let Some(model) = key.strip_prefix("memory ") {
+            let setting = self.settings.last_mut().ok_or("there is no setting above this line")?;
+            setting.memory.push(MemoryLine::parse(model, value)?);
+            return Ok(());
+        }
         match key {
             "options" => self.options = Some(parse_options(value)?),
             "verdict" => self.verdict = Some(parse_verdict(value)?),
@@ -208,6 +219,7 @@ impl Reader {
             verdict,
             classes,
             algorithms: Vec::new(),
+            memory: Vec::new(),
         });
         Ok(())
     }
@@ -240,7 +252,7 @@ fn parse_options(text: &str) -> Result<Options, String> {
     Ok(options)
 }
 
-fn parse_verdict(text: &str) -> Result<ExpectedVerdict, String> {
+pub(super) fn parse_verdict(text: &str) -> Result<ExpectedVerdict, String> {
     match text.split_once(' ').unwrap_or((text, "")) {
         ("verified", "") => Ok(ExpectedVerdict::Verified),
         ("inconclusive", "") => Ok(ExpectedVerdict::Inconclusive),
@@ -287,7 +299,7 @@ fn parse_classes(text: &str) -> Result<ClassCounts, String> {
     if said { Ok(counts) } else { Err("`classes=…` is missing".to_owned()) }
 }
 
-fn parse_cost(text: &str) -> Result<Cost, String> {
+pub(super) fn parse_cost(text: &str) -> Result<Cost, String> {
     let (executions, cut) = match text.split_once(" cut=") {
         Some((executions, cut)) => (executions, parse_number(cut)?),
         None => (text, 0),
@@ -320,6 +332,9 @@ pub fn run(name: &str, text: &str, golden: &Golden, setting: &Setting) -> Result
     let mut outcome = Outcome { measured: Vec::new(), wrong: Vec::new(), outdated: Vec::new() };
     if !subject.warnings().is_empty() {
         outcome.wrong.push(subject.warnings().to_owned());
+    }
+    for line in &setting.memory {
+        outcome.wrong.extend(line.problems(subject.program(), &golden.options));
     }
     let mut oracle = None;
     for variant in variants(setting) {

@@ -6,6 +6,7 @@
 mod code;
 mod interleaved;
 mod machine;
+mod model;
 mod random;
 mod views;
 
@@ -20,6 +21,7 @@ pub use code::{
 };
 pub use interleaved::Interleaved;
 pub use machine::{Buffers, Outcome, outcomes};
+pub use model::model_of;
 pub use random::{Flavour, random_litmus};
 pub use views::{Tally, Trouble, canonical, fingerprint, outcome_of, tally};
 

@@ -9,6 +9,7 @@ syntax keyword selControl if else while for in loop break continue return skip y
 syntax keyword selOperation assert assume await lock unlock read_lock read_unlock write_lock write_unlock
 syntax keyword selOperation send receive spawn join
 syntax keyword selValue true false self
+syntax keyword selOrdering relaxed acquire release acq_rel seq_cst
 syntax match selNumber "\<\(0[xX][0-9a-fA-F_]\+\|[0-9][0-9_]*\)\>"
 syntax region selString start=+"+ skip=+\\.+ end=+"+ oneline
 syntax match selComment "//.*$"
@@ -19,6 +20,7 @@ highlight default link selDeclaration Type
 highlight default link selControl Statement
 highlight default link selOperation Keyword
 highlight default link selValue Constant
+highlight default link selOrdering Constant
 highlight default link selNumber Number
 highlight default link selString String
 highlight default link selComment Comment
