@@ -6,6 +6,7 @@ use selvedge_report::Style;
 use crate::exit::{Exit, Failure};
 use crate::registry;
 use crate::screen::Screen;
+use crate::weak;
 
 /// Lists the algorithms.
 pub(crate) fn run(screen: &Screen) -> Result<Exit, Failure> {
@@ -32,6 +33,23 @@ pub(crate) fn run(screen: &Screen) -> Result<Exit, Failure> {
         }
         out.push('\n');
     }
+    out.push_str(&screen.paint.style(Style::Strong, "graph"));
+    out.push_str("  (with --memory)\n");
+    let rows = [
+        ("", "execution graphs under a memory model: sc, tso, rc11 or c++20. Models (.sel) only"),
+        ("classes", weak::EQUIVALENCE),
+        ("optimal", "yes, but for graphs in which a thread waits at a write that is not the last"),
+        ("covers", "assertions, deadlocks, data races"),
+        ("choose it", "for memory orderings and weak memory: selvedge check FILE --memory rc11"),
+        (
+            "paper",
+            "Kokologiannakis, Marmanis, Gladstein, Vafeiadis: Truly Stateless, Optimal Dynamic Partial Order Reduction, POPL 2022",
+        ),
+    ];
+    for (name, text) in rows {
+        row(&mut out, name, text, screen.width);
+    }
+    out.push('\n');
     out.push_str("use one: selvedge check FILE --algorithm NAME; all: selvedge compare FILE\n");
     screen.print(&out)?;
     Ok(Exit::Good)

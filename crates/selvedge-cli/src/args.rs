@@ -1,7 +1,6 @@
 //! The command line, described once: parsing, help and completions come from here.
 
 use std::ffi::OsStr;
-use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -10,7 +9,7 @@ use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use selvedge_core::Schedule;
-use selvedge_explore::{Algorithm, Cycles, Independence, Limits, QuasiOptions, Setting};
+use selvedge_explore::{Algorithm, Cycles, Limits, QuasiOptions, Setting};
 use selvedge_symbolic::{Engine, Scheme};
 
 use crate::constraints::Origin;
@@ -23,6 +22,7 @@ mod compiled;
 mod help;
 mod limits;
 mod output;
+mod quasi;
 mod values;
 mod weak;
 mod work;
@@ -30,12 +30,11 @@ mod work;
 pub(crate) use compiled::CompilerArgs;
 pub(crate) use limits::{LimitArgs, MemoryArgs};
 pub(crate) use output::{Annotations, Form, FormatArgs, OutputArgs};
+pub(crate) use quasi::QuasiArgs;
 pub(crate) use weak::WeakArgs;
 pub(crate) use work::{ResumeArgs, WorkArgs};
 
-use values::{
-    AtMost, Constant, parse_constant, parse_duration, parse_k, parse_schedule, parse_skip_step,
-};
+use values::{AtMost, Constant, parse_constant, parse_duration, parse_k, parse_schedule};
 
 /// Checks concurrent programs: one execution per equivalence class of interleavings.
 #[derive(Parser, Debug)]
@@ -223,24 +222,6 @@ pub(crate) struct CheckArgs {
     pub(crate) save_trace: Option<PathBuf>,
 }
 
-/// Options of the algorithm `quasi`.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct QuasiArgs {
-    /// Compute K-partial alternatives: 1, 2, 3, … or `optimal`. The larger K, the fewer redundant executions
-    /// [default: optimal]
-    #[arg(long, value_name = "K", value_parser = parse_k)]
-    k: Option<AtMost>,
-
-    /// Treat plain reads and writes as independent; only locks and other synchronisation interfere. A data
-    /// race makes the verdict inconclusive
-    #[arg(long)]
-    locks_only: bool,
-
-    /// Skip pointers in the causality trees lead 1, S, S², … levels up [default: 4]
-    #[arg(long, value_name = "S", value_parser = parse_skip_step)]
-    skip_step: Option<NonZeroU32>,
-}
-
 /// Random executions instead of all.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SamplingArgs {
@@ -311,6 +292,10 @@ pub(crate) struct CompareArgs {
     /// Independence constraints for `constrained`, as in `selvedge check`
     #[arg(long, value_name = "FROM", value_parser = values::parse_constraints)]
     pub(crate) constraints: Option<Origin>,
+
+    /// Also run execution graphs under these memory models, separated by commas: sc, tso, rc11, c++20
+    #[arg(long = "memory", value_name = "MODELS", value_delimiter = ',', value_parser = weak::parse_memory)]
+    pub(crate) memories: Vec<selvedge_explore::Memory>,
 
     /// Check for data races as well
     #[arg(long)]
@@ -505,39 +490,6 @@ impl CompareArgs {
             }
         }
         Ok(searches)
-    }
-}
-
-impl QuasiArgs {
-    /// Returns one of them that was given.
-    fn given(&self) -> Option<&'static str> {
-        let given = [
-            (self.k.is_some(), "--k"),
-            (self.locks_only, "--locks-only"),
-            (self.skip_step.is_some(), "--skip-step"),
-        ];
-        given.iter().find(|(given, _)| *given).map(|(_, option)| *option)
-    }
-
-    /// As the explorer wants it.
-    ///
-    /// # Errors
-    /// If another algorithm was asked for.
-    pub(crate) fn options(&self, algorithm: Chosen) -> Result<QuasiOptions, Failure> {
-        if let Some(option) = self.given()
-            && !algorithm.takes(Setting::Alternatives)
-        {
-            return Err(registry::only_applies(option, Setting::Alternatives));
-        }
-        let defaults = QuasiOptions::default();
-        Ok(QuasiOptions {
-            k: self.k.map_or(defaults.k, |AtMost(k)| k),
-            independence: match self.locks_only {
-                true => Independence::LocksOnly,
-                false => Independence::AllAccesses,
-            },
-            skip_step: self.skip_step.unwrap_or(defaults.skip_step),
-        })
     }
 }
 

@@ -4,8 +4,8 @@ use std::num::NonZeroU32;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use selvedge_core::{Bound, Inconclusive, Report, Verdict};
-use selvedge_explore::{Equivalence, Options, QuasiOptions, Setting};
+use selvedge_core::{Bound, Covers, Inconclusive, Report, Verdict};
+use selvedge_explore::{Equivalence, Memory, Options, QuasiOptions, Setting};
 use selvedge_report::{
     Align, CompareJson, CompareRowJson, Style, Table, bytes, grouped, rate, seconds, to_text,
 };
@@ -19,24 +19,25 @@ use crate::registry::Chosen;
 use crate::screen::Screen;
 use crate::so_far::shown_in_any_case;
 use crate::source::Loaded;
-use crate::{constraints, guard, memory};
+use crate::{constraints, guard, memory, weak};
 
 /// Runs the algorithms one after the other and shows a table.
 pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
     let searches = args.searches()?;
     let has_constraints =
         searches.iter().any(|(algorithm, _)| algorithm.takes(Setting::Constraints));
-    let wanted = has_constraints && !args.races;
+    let wants_constraints = has_constraints && !args.races;
     let from = args.constraints.as_ref();
     let loaded = Loaded::new(&args.program, screen)?;
     let guard = args.guard();
-    let (loaded, _) = constraints::loaded(loaded, from, wanted, guard.budget(), screen)?;
+    let (loaded, _) = constraints::loaded(loaded, from, wants_constraints, guard.budget(), screen)?;
     // Large enough from the beginning: code that is stopped in the allocator must not hold the lock.
-    let rows = Mutex::new(Vec::with_capacity(searches.len()));
+    let wanted = searches.len() + args.memories.len();
+    let rows = Mutex::new(Vec::with_capacity(wanted));
     let rows_so_far = || rows.lock().unwrap_or_else(PoisonError::into_inner);
     let conclude = |_| {
         exit::complain("the memory limit was reached: the other algorithms are missing\n");
-        show(&rows_so_far(), searches.len(), args, &loaded, screen)
+        show(&rows_so_far(), wanted, args, &loaded, screen)
     };
     shown_in_any_case(&conclude, || {
         for &(algorithm, quasi) in &searches {
@@ -45,9 +46,15 @@ pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> 
                 rows_so_far().push(row);
             }
         }
+        for &memory in &args.memories {
+            if !guard::is_interrupted() {
+                let row = measure_graphs(memory, args, &loaded)?;
+                rows_so_far().push(row);
+            }
+        }
         Ok(())
     })?;
-    show(&rows_so_far(), searches.len(), args, &loaded, screen)
+    show(&rows_so_far(), wanted, args, &loaded, screen)
 }
 
 fn show(
@@ -70,9 +77,51 @@ fn show(
     Ok(exit_of(rows))
 }
 
+/// What was run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Ran {
+    /// An algorithm of the registry.
+    Algorithm(Chosen),
+    /// Execution graphs under a memory model.
+    Graphs(Memory),
+}
+
+impl Ran {
+    fn name(self) -> &'static str {
+        match self {
+            Ran::Algorithm(algorithm) => algorithm.info().name,
+            Ran::Graphs(_) => "graph",
+        }
+    }
+
+    fn covers(self) -> Covers {
+        match self {
+            Ran::Algorithm(algorithm) => algorithm.info().covers,
+            Ran::Graphs(_) => Covers::EVERYTHING,
+        }
+    }
+
+    /// Returns the relation of whose classes it runs one execution each, if others have the same.
+    fn equivalence(self) -> Option<Equivalence> {
+        match self {
+            Ran::Algorithm(algorithm) => Some(algorithm.info().equivalence),
+            Ran::Graphs(_) => None,
+        }
+    }
+
+    fn equivalence_name(self) -> &'static str {
+        self.equivalence().map_or(weak::EQUIVALENCE, Equivalence::name)
+    }
+
+    /// Returns whether it explores the executions of sequential consistency, as all others do.
+    fn is_sequential(self) -> bool {
+        !matches!(self, Ran::Graphs(memory) if memory != Memory::Sc)
+    }
+}
+
 /// The result of one algorithm.
 struct Row {
-    algorithm: Chosen,
+    algorithm: Ran,
     /// Of `quasi`, unless it looks at all that sleep.
     k: Option<NonZeroU32>,
     report: Report,
@@ -84,8 +133,11 @@ struct Row {
 
 impl Row {
     fn name(&self) -> String {
-        let name = self.algorithm.info().name;
-        self.k.map_or(name.to_owned(), |k| format!("{name} --k {k}"))
+        let name = self.algorithm.name();
+        match self.algorithm {
+            Ran::Graphs(memory) => format!("{name} --memory {}", memory.name()),
+            Ran::Algorithm(_) => self.k.map_or(name.to_owned(), |k| format!("{name} --k {k}")),
+        }
     }
 
     /// Returns whether the search came to its end, so that its numbers are not only lower bounds.
@@ -133,19 +185,38 @@ fn measure(
     let time = watch.finish();
     let found = confirm_all(loaded, &mut report, guard.budget())?;
     let messages = found.iter().map(|trace| trace.violations[0].message.clone()).collect();
-    Ok(Row { algorithm, k: quasi.k, report, messages, time, peak })
+    Ok(Row { algorithm: Ran::Algorithm(algorithm), k: quasi.k, report, messages, time, peak })
+}
+
+fn measure_graphs(memory: Memory, args: &CompareArgs, loaded: &Loaded) -> Result<Row, Failure> {
+    let guard = Guard::start(Some(args.time));
+    let options = Options {
+        budget: guard.budget().clone(),
+        keep_going: true,
+        data_races: args.races,
+        limits: args.limits(),
+        ..Options::default()
+    };
+    let mut watch = Watch::start(true, "graph");
+    let (found, peak) = memory::peak_of(|| weak::explore(loaded, memory, &options, &mut watch));
+    let time = watch.finish();
+    let (report, traces) = found?;
+    let messages = traces.iter().map(|trace| trace.violations[0].message.clone()).collect();
+    Ok(Row { algorithm: Ran::Graphs(memory), k: None, report, messages, time, peak })
 }
 
 /// Returns whether no two conclusive verdicts contradict each other. Algorithms that cover less may miss
 /// what others find.
 fn verdicts_agree(rows: &[Row], asked_for_races: bool) -> bool {
     let covers = |row: &Row| {
-        let covers = row.algorithm.info().covers;
+        let covers = row.algorithm.covers();
         (covers.assertions, covers.deadlocks, covers.data_races && asked_for_races)
     };
+    // Under a weaker model there may be more to find.
+    let rows: Vec<&Row> = rows.iter().filter(|row| row.algorithm.is_sequential()).collect();
     rows.iter().filter(|row| row.verdict() == Verdict::Verified).all(|verified| {
         let contradicts =
-            |row: &&Row| row.verdict() == Verdict::Violated && covers(row) == covers(verified);
+            |row: &&&Row| row.verdict() == Verdict::Violated && covers(row) == covers(verified);
         !rows.iter().any(|row| contradicts(&row))
     })
 }
@@ -153,17 +224,15 @@ fn verdicts_agree(rows: &[Row], asked_for_races: bool) -> bool {
 /// Returns whether algorithms with the same equivalence found equally many classes of each kind: each of
 /// them promises to complete exactly one execution per class.
 fn counts_agree(rows: &[Row]) -> bool {
-    let reductions = rows.iter().filter(|row| {
-        let equivalence = row.algorithm.info().equivalence;
+    let mut counts = rows.iter().filter_map(|row| {
+        let equivalence = row.algorithm.equivalence()?;
         // No explorer of states guarantees to visit a state once.
-        !matches!(equivalence, Equivalence::Interleaving | Equivalence::State)
+        let is_comparable = !matches!(equivalence, Equivalence::Interleaving | Equivalence::State)
             && row.is_exhausted()
-            && row.report.counts.cut == 0
-    });
-    let mut counts = reductions.map(|row| {
+            && row.report.counts.cut == 0;
         let counts = row.report.counts;
         let ended = (counts.complete, counts.deadlocked, counts.blocked);
-        (row.algorithm.info().equivalence, ended)
+        is_comparable.then_some((equivalence, ended))
     });
     let mut seen: Vec<(Equivalence, (u64, u64, u64))> = Vec::new();
     counts.all(|(equivalence, ended)| {
@@ -253,7 +322,6 @@ fn table(rows: &[Row]) -> Table {
         ("equivalence", Align::Left),
     ]);
     for row in rows {
-        let info = row.algorithm.info();
         let counts = row.report.counts;
         let bound = if row.is_exhausted() { "" } else { "≥ " };
         let number = |number: u64| format!("{bound}{}", grouped(number));
@@ -269,29 +337,29 @@ fn table(rows: &[Row]) -> Table {
             speed,
             bytes(row.peak),
             row.verdict().name().to_owned(),
-            info.equivalence.name().to_owned(),
+            row.algorithm.equivalence_name().to_owned(),
         ]);
     }
     table
 }
 
 fn json(rows: &[Row], agree: bool, args: &CompareArgs, loaded: &Loaded) -> CompareJson {
-    let algorithms = rows.iter().map(|row| {
-        let info = row.algorithm.info();
-        CompareRowJson {
-            algorithm: info.name.to_owned(),
-            k: row.k.map(NonZeroU32::get),
-            equivalence: info.equivalence.name(),
-            verdict: row.verdict().name(),
-            exhausted: row.is_exhausted(),
-            covers: asked_for(info.covers, args.races).into(),
-            executions: row.report.counts.into(),
-            steps: row.report.steps,
-            seconds: row.time.as_secs_f64(),
-            peak_bytes: row.peak,
-            violations: row.messages.clone(),
-            inconclusive: row.report.inconclusive.iter().map(Into::into).collect(),
-        }
+    let algorithms = rows.iter().map(|row| CompareRowJson {
+        algorithm: match row.algorithm {
+            Ran::Algorithm(algorithm) => algorithm.info().name.to_owned(),
+            Ran::Graphs(_) => row.name(),
+        },
+        k: row.k.map(NonZeroU32::get),
+        equivalence: row.algorithm.equivalence_name(),
+        verdict: row.verdict().name(),
+        exhausted: row.is_exhausted(),
+        covers: asked_for(row.algorithm.covers(), args.races).into(),
+        executions: row.report.counts.into(),
+        steps: row.report.steps,
+        seconds: row.time.as_secs_f64(),
+        peak_bytes: row.peak,
+        violations: row.messages.clone(),
+        inconclusive: row.report.inconclusive.iter().map(Into::into).collect(),
     });
     CompareJson {
         version: env!("CARGO_PKG_VERSION"),
@@ -326,7 +394,7 @@ mod tests {
             }
         }
         Row {
-            algorithm: algorithm.into(),
+            algorithm: Ran::Algorithm(algorithm.into()),
             k: None,
             report,
             messages: Vec::new(),

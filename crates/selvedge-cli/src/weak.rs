@@ -75,13 +75,32 @@ fn refusal(refused: &[Refusal], memory: Memory) -> String {
     format!("{all}{count} no meaning under --memory {}\n", memory.name())
 }
 
+/// Explores a program, and follows what was found on a fresh system.
+pub(crate) fn explore(
+    loaded: &Loaded,
+    memory: Memory,
+    options: &Options,
+    watch: &mut Watch,
+) -> Result<(Report, Vec<TraceView>), Failure> {
+    let weak = Weak { loaded, memory };
+    let mut system = weak.system()?;
+    let found = explore_graphs(&mut system, memory, options, &mut Watching { watch });
+    let mut report = report_of(&found, loaded.program().threads.len());
+    if options.statistics {
+        report.count("events added", found.events);
+        report.count("events taken back", found.inconsistent);
+    }
+    let races = weak.wants_races(options.data_races);
+    let traces = confirm_all(&weak, &found.findings, &mut report, races)?;
+    Ok((report, traces))
+}
+
 /// Checks a program and shows the result.
 pub(crate) fn check(args: &CheckArgs, memory: Memory, screen: &Screen) -> Result<Exit, Failure> {
     check_output_options(args)?;
     args.refuse_with_memory()?;
     let loaded = Loaded::new(&args.program, screen)?;
     let weak = Weak { loaded: &loaded, memory };
-    let mut system = weak.system()?;
     let guard = args.limits.guard();
     let races = weak.wants_races(args.races);
     let options = Options {
@@ -89,22 +108,16 @@ pub(crate) fn check(args: &CheckArgs, memory: Memory, screen: &Screen) -> Result
         keep_going: args.keep_going,
         data_races: races,
         limits: args.limits.limits(),
+        statistics: args.stats,
         ..Options::default()
     };
     let started = Instant::now();
     let conclude = |report| show(&weak, args, report, Vec::new(), started.elapsed(), races, screen);
     shown_in_any_case(&conclude, || {
         let mut watch = Watch::start(!args.quiet, "graph");
-        let mut observer = Watching { watch: &mut watch };
-        let mut found = explore_graphs(&mut system, memory, &options, &mut observer);
+        let found = explore(&loaded, memory, &options, &mut watch);
         let time = watch.finish();
-        let findings = std::mem::take(&mut found.findings);
-        let mut report = report_of(&found, loaded.program().threads.len());
-        if args.stats {
-            report.count("events added", found.events);
-            report.count("events taken back", found.inconsistent);
-        }
-        let traces = confirm_all(&weak, &findings, &mut report, races)?;
+        let (report, traces) = found?;
         so_far::publish(&report);
         show(&weak, args, report, traces, time, races, screen)
     })

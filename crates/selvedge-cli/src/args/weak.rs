@@ -16,7 +16,7 @@ pub(crate) struct WeakArgs {
 }
 
 /// A name of a model, or what it is called elsewhere.
-fn parse_memory(text: &str) -> Result<Memory, String> {
+pub(super) fn parse_memory(text: &str) -> Result<Memory, String> {
     let other = match text.to_lowercase().as_str() {
         "x86" | "x86-tso" => Some(Memory::Tso),
         "c11" | "rust" | "c++11" | "weak" => Some(Memory::Rc11),

@@ -3,7 +3,7 @@
 //! Memory is the explorer's. A thread stands at a [`Label`]; when it gets its answer, the values that its operation touches
 //! are put into the machine of the interpreter, the operation runs there as under sequential consistency, what it wrote is
 //! read off, and everything but the thread itself is set back. So what an operation does is said once, in `ops/`; here
-//! stands only which events it is (`protocols.rs`).
+//! stands only which events it is (`protocols.rs`) and what comes of the answers (`answers.rs`).
 //!
 //! | operation | events | ordering |
 //! |---|---|---|
@@ -24,10 +24,12 @@
 //!
 //! Atomic blocks and awaits over several variables are refused: `refuse.rs`.
 
+mod answers;
 mod judge;
 mod locations;
 mod protocols;
 mod refuse;
+mod values;
 mod words;
 
 use std::cell::RefCell;

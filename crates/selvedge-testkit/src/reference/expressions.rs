@@ -169,6 +169,12 @@ impl Run<'_> {
             let result = arithmetic::call(name, &values).expect("it is one of these");
             return self.result(line, result);
         }
+        // To the thread, which alone moves, a fence is a step that touches nothing.
+        if name == "fence" {
+            return self.visible(line, |_, _| Attempt::Done(Value::Unit));
+        }
+        // Under sequential consistency a memory ordering decides nothing.
+        let arguments = &arguments[..arguments.len().min(without_orderings(name))];
         // The first argument of all others is something shared.
         let Some((Expr { kind: ExprKind::Place(place), .. }, others)) = arguments.split_first()
         else {
@@ -188,6 +194,12 @@ impl Run<'_> {
         }
         let others = self.values(others)?;
         match name {
+            "load" => self.read(line, &shared),
+            "store" => {
+                let new = others.first().expect("store(x, v)").clone();
+                self.write(line, &shared, new)?;
+                Ok(Value::Unit)
+            }
             "signal" => self.signal(line, &shared),
             "arrive" => self.arrive(line, &shared),
             _ => self.on_object(line, &shared, |object, me| {
@@ -237,6 +249,16 @@ impl Run<'_> {
     fn arrive(&mut self, line: u32, barrier: &Shared) -> Result<Value, Stop> {
         let opened = self.on_object(line, barrier, |object, _| operations::arrive(object))?;
         self.on_object(line, barrier, |object, _| operations::leave(object, &opened))
+    }
+}
+
+/// How many arguments a built-in routine has besides memory orderings, which come last.
+fn without_orderings(name: &str) -> usize {
+    match name {
+        "load" => 1,
+        "store" | "exchange" | "fetch_add" => 2,
+        "compare_exchange" => 3,
+        _ => usize::MAX,
     }
 }
 

@@ -88,6 +88,17 @@ impl Artist {
             Feature::Arrays => Some(self.element()),
             Feature::Lists => Some(self.list_value()),
             Feature::Maps => Some(self.map_value()),
+            // Orderings are for atomic variables, outside of atomic blocks.
+            Feature::ReadModifyWrite
+                if self.level == Level::Everything && self.random.one_in(3) =>
+            {
+                let value = self.int(1);
+                Some(match self.random.below(3) {
+                    0 => "load(z, acquire)".to_owned(),
+                    1 => format!("fetch_add(z, {value}, relaxed)"),
+                    _ => format!("exchange(z, {value}, acq_rel)"),
+                })
+            }
             Feature::ReadModifyWrite if self.level >= Level::Atomic => {
                 let place = self.variable();
                 let value = self.int(1);

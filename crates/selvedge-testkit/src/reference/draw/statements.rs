@@ -46,7 +46,12 @@ impl Artist {
             Feature::ReadModifyWrite => {
                 let _ = self.burn();
                 let (place, value) = (self.variable(), self.int(1));
-                self.line(nodes, format!("fetch_add({place}, {value});"));
+                let line = match self.random.below(6) {
+                    0 if self.level == Level::Everything => format!("store(z, {value}, release);"),
+                    1 if self.level == Level::Everything => "fence(seq_cst);".to_owned(),
+                    _ => format!("fetch_add({place}, {value});"),
+                };
+                self.line(nodes, line);
             }
             Feature::Lists => self.list_statement(nodes),
             Feature::Maps => self.map_statement(nodes),
