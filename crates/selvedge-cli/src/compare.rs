@@ -286,11 +286,18 @@ fn text(
             out.push_str(&format!("{}: {reason}\n", row.name()));
         }
     }
-    if let Some(message) = rows.iter().find_map(|row| row.messages.first()) {
+    let violated = rows.iter().find_map(|row| Some((row, row.messages.first()?)));
+    if let Some((row, message)) = violated {
         let head = screen.paint.style(Style::Bad, "violated");
         let races = if args.races { " --races" } else { "" };
         let command = loaded.command("check");
-        out.push_str(&format!("\n{head}: {message}\n  show it: {command}{races}\n"));
+        let (under, memory) = match row.algorithm {
+            Ran::Algorithm(_) => (String::new(), String::new()),
+            Ran::Graphs(memory) => {
+                (format!(", under {}", memory.name()), format!(" --memory {}", memory.name()))
+            }
+        };
+        out.push_str(&format!("\n{head}: {message}{under}\n  show it: {command}{memory}{races}\n"));
     }
     out
 }

@@ -86,6 +86,14 @@ fn the_page_on_json_shows_real_output() {
 }
 
 #[test]
+fn the_page_on_weak_memory_shows_real_output() {
+    let folder = Folder::new();
+    copy_tree(&root().join("programs"), &folder.path().join("programs"));
+    let page = shows_real_output("docs/weak-memory.md", &folder);
+    assert!(page.matches("```console").count() >= 10, "the page shows commands");
+}
+
+#[test]
 fn the_page_on_c_shows_real_output() {
     let folder = Folder::new();
     copy_tree(&root().join("programs"), &folder.path().join("programs"));

@@ -18,4 +18,5 @@ mod pictures;
 mod replay;
 mod symbolic;
 mod usage;
+mod weak;
 mod work;

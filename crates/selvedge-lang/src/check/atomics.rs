@@ -117,6 +117,8 @@ impl BodyChecker<'_, '_> {
             return None;
         }
         let place = match self.region {
+            // Where a fence may not stand was said already.
+            _ if does == Does::Fence => return Some(order),
             Region::Thread | Region::Await | Region::Guard | Region::Constant => {
                 return Some(order);
             }

@@ -1,0 +1,95 @@
+//! `--memory`: checks, replays, saved traces, what is refused.
+
+use crate::common::Folder;
+
+const MESSAGE: &[u8] = b"shared atomic data = 0;
+shared atomic flag = 0;
+thread writer { store(data, 1, relaxed); store(flag, 1, relaxed); }
+thread reader {
+    let ready = load(flag, acquire);
+    let seen = load(data, relaxed);
+    assert ready == 0 || seen == 1;
+}
+";
+
+fn folder() -> Folder {
+    let folder = Folder::with("mp.sel", std::str::from_utf8(MESSAGE).expect("it is text"));
+    folder
+        .write("blocks.sel", b"shared x = 0; shared y = 0; thread t { atomic { x = 1; y = 1; } }");
+    folder
+}
+
+#[test]
+fn the_verdict_depends_on_the_model() {
+    let folder = folder();
+    for model in ["sc", "tso"] {
+        let run = folder.run(&format!("check mp.sel --memory {model}")).exits(0);
+        run.says(&format!("no violation in 3 executions under {model}"));
+    }
+    for model in ["rc11", "c++20"] {
+        let run = folder.run(&format!("check mp.sel --memory {model}")).exits(1);
+        run.says(&format!("under {model}"))
+            .says("does not see data = 1 of step 1")
+            .says("`flag` was written with Relaxed")
+            .says("use Release");
+    }
+}
+
+#[test]
+fn a_violation_can_be_replayed() {
+    let folder = folder();
+    folder.run("check mp.sel --memory rc11 --save-trace t.json -q").exits(1);
+    folder.run("replay --trace t.json").exits(1).says("does not see data = 1 of step 1");
+    folder.run("replay mp.sel --memory rc11 --schedule 0@2.1.1:1").exits(1).says("assertion");
+    folder
+        .run("replay mp.sel --memory rc11 --schedule 0@2.1@2")
+        .exits(0)
+        .says("every thread finished");
+    let run = folder.run("replay mp.sel --memory sc --schedule 0@2.1.1:1").exits(2);
+    run.complains("step 4 of the schedule is not possible under sc");
+}
+
+#[test]
+fn json_names_the_model_and_all_executions() {
+    let json = folder().run("check mp.sel --memory rc11 --keep-going --json").exits(1).json();
+    assert_eq!(json["algorithm"], "graph");
+    assert_eq!(json["executions"]["complete"], 4);
+    assert!(json["facts"]["memory model"].as_str().is_some_and(|it| it.starts_with("rc11")));
+    assert_eq!(json["violations"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn limits_make_it_inconclusive() {
+    let folder = folder();
+    folder
+        .run("check mp.sel --memory sc --max-executions 1")
+        .exits(3)
+        .says("stopped after 1 execution");
+    folder.run("check mp.sel --memory sc --max-steps 2").exits(3).says("cut");
+}
+
+#[test]
+fn what_has_no_meaning_is_refused() {
+    let folder = folder();
+    let run = folder.run("check blocks.sel --memory rc11").exits(2);
+    run.complains("an atomic block accesses `x` and `y` in one step").complains("blocks.sel:1:40");
+    for (option, word) in [
+        ("--algorithm source", "--algorithm"),
+        ("--sample 3", "--sample"),
+        ("--preemptions 1", "--preemptions"),
+        ("--k 2", "--k"),
+    ] {
+        let run = folder.run(&format!("check mp.sel --memory rc11 {option}")).exits(2);
+        run.complains(&format!("{word} does not apply to --memory"));
+    }
+    folder
+        .run("check mp.sel --memory arm")
+        .exits(2)
+        .complains("a memory model is one of sc, tso, c++20, rc11");
+}
+
+#[test]
+fn algorithms_are_compared_with_graphs() {
+    let run = folder().run("compare mp.sel --algorithms optimal --memory sc,rc11").exits(1);
+    run.says("graph --memory sc").says("graph --memory rc11").says("check mp.sel --memory rc11");
+}
