@@ -25,8 +25,8 @@ const TESTS: &[&str] = &[
     "Wxx Fs Ryx|Wyx Fs Rxx",
     "Wxx Fs Ryx|Wyx F Rxx",
     // The same, with a part of a thread in another one.
-    "Wxs > Rys|Wys Rxs Rxx",
-    "Wxs < Rys|Wys Rxs Rxx",
+    "Wxs > Rys|Rzx Wys Rxs",
+    "Wxs < Rys|Rzx Wys Rxs",
     "Wxx > Ryx|Wyx > Rxx",
     // Message passing, and release sequences.
     "Wx Wy|Ry Rx",
@@ -43,7 +43,7 @@ const TESTS: &[&str] = &[
     "Wxx Fs Wyx|Wyx Fs Rxx",
     // Independent reads of independent writes.
     "Wx|Wy|Rx Ry|Ry Rx",
-    "Wxs|Wys|Rxs Rys|Rys Rxs Rzx",
+    "Wxs|Wys|Rxs Rys|Rzx Rys Rxs",
     "Wxx|Wyx|Rxs Rys|Rys Rxs",
     "Wxs|Wys|Rxa Rys|Rya Rxs",
     "Wxx|Wyx|Rxx Fs Ryx|Ryx Fs Rxx",

@@ -520,8 +520,14 @@ impl Author<'_> {
             let parent = self.random.below(child);
             let (parent, child) =
                 if self.random.one_in(6) && child == 1 { (child, parent) } else { (parent, child) };
-            let place = self.random.below(all[parent].len() + 1);
+            let mut place = self.random.below(all[parent].len() + 1);
             all[parent].insert(place, spawn(child));
+            if place > 0 && self.random.one_in(2) {
+                // Whether there is a child depends on what was read.
+                let condition = self.condition(1);
+                all[parent].insert(place, skip_unless(condition, 1));
+                place += 1;
+            }
             if !self.random.one_in(3) {
                 let place = place + 1 + self.random.below(all[parent].len() - place);
                 all[parent].insert(place, join(child));
