@@ -6,7 +6,7 @@
 
 use crate::ids::{Location, ThreadId};
 use crate::order::Order;
-use crate::violation::Fault;
+use crate::violation::{Fault, Violation};
 
 /// A value in memory, as its bits.
 pub type Bits = u64;
@@ -149,4 +149,28 @@ pub trait GraphSystem {
 
     /// What went wrong in a thread that stands at [`Label::Failed`].
     fn fault(&self, thread: ThreadId) -> Option<Fault>;
+
+    /// Whether its threads use memory of the program's own. Then what a thread is told comes after everything that
+    /// is before it in program order, reads-from, spawn and join; and a data race ends an execution, since what
+    /// comes after it is undefined.
+    fn has_memory(&self) -> bool {
+        false
+    }
+
+    /// Said before a thread with memory is told that its operation wrote: whether the write is the newest of its
+    /// location, in modification order, of those told so far.
+    fn is_newest(&mut self, thread: ThreadId, newest: bool) {
+        let _ = (thread, newest);
+    }
+
+    /// The location that stands for the memory of `at` in data races: several locations may be in the same memory, one
+    /// after the other.
+    fn memory_of(&self, at: Location) -> Location {
+        at
+    }
+
+    /// All threads came to their ends. Returns what is wrong nevertheless. The next call is [`Self::restart`].
+    fn end(&mut self) -> Option<Violation> {
+        None
+    }
 }

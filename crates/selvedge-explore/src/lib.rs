@@ -35,8 +35,8 @@ pub use division::{
     run_unit, sequential,
 };
 pub use graph::{
-    Act, Event as GraphEvent, Finding, Graph, GraphObserver, GraphReport, Memory, Reading, Source,
-    Unit, Witness, explore_graphs, explore_unit,
+    Act, Event as GraphEvent, Finding, Follower, Graph, GraphObserver, GraphReport, Memory,
+    Reading, Source, Unit, Witness, explore_graphs, explore_unit, follow_graph, graph_races,
 };
 pub use options::{
     Caps, Cycles, Independence, Limits, Locks, Observer, Options, Progress, QuasiOptions, Silent,

@@ -140,3 +140,24 @@ impl Event {
         }
     }
 }
+
+/// Where an operation reads, and how, if this becomes of it.
+pub(super) fn reads(label: Label, reading: Reading) -> (Location, Order) {
+    match label {
+        Label::Load { at, order } => (at, order),
+        Label::Update { at, order } | Label::Await { at, order, update: true } => {
+            (at, order.of_read_part())
+        }
+        Label::Await { at, order, update: false } => (at, order),
+        Label::Compare { at, success, failure, .. } => match reading {
+            Reading::Updating => (at, success.of_read_part()),
+            _ => (at, failure),
+        },
+        Label::Lock(at) => (at, Order::Acquire),
+        Label::TryLock(at) => match reading {
+            Reading::Updating => (at, Order::Acquire),
+            _ => (at, Order::Relaxed),
+        },
+        label => unreachable!("internal error: {label:?} reads nothing"),
+    }
+}

@@ -30,6 +30,7 @@
 mod clocks;
 mod event;
 mod execution;
+mod follow;
 mod locks;
 mod models;
 mod program;
@@ -46,6 +47,7 @@ use crate::options::Options;
 
 pub use event::{Act, Event, Reading, Source};
 pub use execution::Graph;
+pub use follow::{Follower, follow_graph, graph_races};
 pub use models::Memory;
 pub use report::{Finding, GraphObserver, GraphReport};
 pub use unit::Unit;

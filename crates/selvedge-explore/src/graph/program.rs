@@ -3,8 +3,9 @@
 //! A thread is told what its events say only when its next label is needed. Until then the search may have
 //! thrown the graph away, and nothing was run in vain.
 
-use selvedge_core::{Bits, EventId, Fault, GraphSystem, Label, Location, ThreadId};
+use selvedge_core::{Bits, EventId, Fault, GraphSystem, Label, Location, ThreadId, Violation};
 
+use super::event::{Act, Event, Source};
 use super::execution::Graph;
 use super::witness;
 
@@ -27,6 +28,8 @@ pub(super) struct Program<'s, S> {
     told: Vec<Vec<Told>>,
     /// The threads that are there from the beginning.
     roots: Vec<bool>,
+    /// Whether the execution was ended.
+    is_over: bool,
     /// A buffer.
     order: Vec<EventId>,
 }
@@ -36,7 +39,8 @@ impl<'s, S: GraphSystem> Program<'s, S> {
         system.restart();
         let threads = system.thread_count();
         let roots = (0..threads).map(|thread| system.is_root(ThreadId::new(thread))).collect();
-        Self { system, told: (0..threads).map(|_| Vec::new()).collect(), roots, order: Vec::new() }
+        let told = (0..threads).map(|_| Vec::new()).collect();
+        Self { system, told, roots, is_over: false, order: Vec::new() }
     }
 
     /// How many threads are known.
@@ -95,6 +99,27 @@ impl<'s, S: GraphSystem> Program<'s, S> {
         Ok(self.system.fault(thread))
     }
 
+    /// Whether threads use memory of their own; see [`GraphSystem::has_memory`].
+    pub(super) fn has_memory(&self) -> bool {
+        self.system.has_memory()
+    }
+
+    /// The location that stands for the memory of `at` in data races.
+    pub(super) fn memory_of(&self, at: Location) -> Location {
+        self.system.memory_of(at)
+    }
+
+    /// What is wrong at the end of the execution in the graph, in which all threads have ended.
+    pub(super) fn end(&mut self, graph: &Graph) -> Result<Option<Violation>, NotReproducible> {
+        for thread in graph.threads() {
+            self.tell(graph, thread)?;
+        }
+        let wrong = self.system.end();
+        // Whatever comes next starts again.
+        self.is_over = true;
+        Ok(wrong)
+    }
+
     /// Brings a thread to where the graph has it.
     pub(super) fn tell(&mut self, graph: &Graph, thread: ThreadId) -> Result<(), NotReproducible> {
         if self.told.len() < graph.threads.len() {
@@ -103,6 +128,10 @@ impl<'s, S: GraphSystem> Program<'s, S> {
         let events = graph.events(thread);
         let waits = events.last().is_some_and(|event| event.is_blocked());
         let events = &events[..events.len() - usize::from(waits)];
+        if self.is_over || (self.has_memory() && graph.threads().any(|it| self.is_stale(graph, it)))
+        {
+            return self.tell_all(graph);
+        }
         let told = &mut self.told[thread.index()];
         let mut same = told.len().min(events.len());
         while same > 0 && told[same - 1].life != events[same - 1].life {
@@ -115,15 +144,59 @@ impl<'s, S: GraphSystem> Program<'s, S> {
                 return self.tell_all(graph);
             }
         }
-        for nth in same..events.len() {
-            self.tell_event(graph, EventId { thread, nth: nth as u32 })?;
+        match self.system.has_memory() {
+            true => self.tell_with_others(graph, thread),
+            false => (same..events.len())
+                .try_for_each(|nth| self.tell_event(graph, EventId { thread, nth: nth as u32 })),
+        }
+    }
+
+    /// Tells a thread its events, and other threads those that come before them in program order, reads-from, spawn and
+    /// join.
+    fn tell_with_others(&mut self, graph: &Graph, thread: ThreadId) -> Result<(), NotReproducible> {
+        let events = |thread: ThreadId| {
+            let events = graph.events(thread);
+            events.len() - usize::from(events.last().is_some_and(Event::is_blocked))
+        };
+        // Each has to be told so many events, the last one first.
+        let mut due = vec![(thread, events(thread))];
+        while let Some(&(thread, until)) = due.last() {
+            let known = self.told[thread.index()].len();
+            if known >= until {
+                due.pop();
+                continue;
+            }
+            let before = match graph.events(thread)[known].act {
+                Act::Read { from: Source::Write(write), .. } => {
+                    Some((write.thread, write.nth as usize + 1))
+                }
+                Act::Join(child) => Some((child, events(child))),
+                _ => None,
+            };
+            let spawned = graph.threads[thread.index()].spawned.filter(|_| known == 0);
+            let spawned = spawned.map(|spawn| (spawn.thread, spawn.nth as usize + 1));
+            let is_due = |&(other, until): &(ThreadId, usize)| {
+                other != thread && self.told[other.index()].len() < until
+            };
+            match spawned.filter(is_due).or(before.filter(is_due)) {
+                Some(other) => due.push(other),
+                None => self.tell_event(graph, EventId { thread, nth: known as u32 })?,
+            }
         }
         Ok(())
+    }
+
+    /// Whether a thread was told something that the graph does not have: memory is not what it should be.
+    fn is_stale(&self, graph: &Graph, thread: ThreadId) -> bool {
+        let (told, events) = (&self.told[thread.index()], graph.events(thread));
+        told.len() > events.len()
+            || told.last().is_some_and(|told_last| told_last.life != events[told.len() - 1].life)
     }
 
     /// Starts again and tells all threads all of their events.
     fn tell_all(&mut self, graph: &Graph) -> Result<(), NotReproducible> {
         self.system.restart();
+        self.is_over = false;
         self.told.iter_mut().for_each(Vec::clear);
         let mut order = std::mem::take(&mut self.order);
         witness::linear_extension(graph, &mut order);
@@ -136,10 +209,29 @@ impl<'s, S: GraphSystem> Program<'s, S> {
         let event = graph.event(id);
         let wrote = match event.answer() {
             Some(_) if self.system.label(id.thread) != event.label => return Err(NotReproducible),
-            Some(answer) => self.system.proceed(id.thread, answer),
+            Some(answer) => {
+                if self.system.has_memory() && self.may_write(event) {
+                    let newest = self.is_newest(graph, event);
+                    self.system.is_newest(id.thread, newest);
+                }
+                self.system.proceed(id.thread, answer)
+            }
             None => None,
         };
         self.told[id.thread.index()].push(Told { life: event.life, wrote });
         Ok(())
+    }
+
+    fn may_write(&self, event: &Event) -> bool {
+        matches!(event.act, Act::Write { .. }) || event.is_updating_read()
+    }
+
+    /// Whether no write that was told is later in modification order than this one, or than what this read part of an
+    /// update reads.
+    fn is_newest(&self, graph: &Graph, event: &Event) -> bool {
+        let Some(at) = event.at else { return false };
+        let place = graph.place(event) as usize;
+        let later = &graph.writes(at)[place..];
+        !later.iter().any(|write| (write.nth as usize) < self.told[write.thread.index()].len())
     }
 }

@@ -2,6 +2,7 @@
 
 use selvedge_core::{
     Bound, Counts, Ending, EventId, Fault, GraphSystem, Inconclusive, Label, ThreadId, Verdict,
+    Violation,
 };
 
 use super::event::Event;
@@ -20,6 +21,8 @@ pub enum Finding {
     Deadlock(Vec<ThreadId>),
     /// These accesses are a data race.
     DataRace(EventId, EventId),
+    /// The end of an execution is wrong.
+    End(Violation),
 }
 
 impl Finding {
@@ -32,6 +35,7 @@ impl Finding {
             ) => mine.same_as(theirs),
             (Finding::Deadlock(mine), Finding::Deadlock(theirs)) => mine == theirs,
             (Finding::DataRace(a, b), Finding::DataRace(c, d)) => (a, b) == (c, d),
+            (Finding::End(mine), Finding::End(theirs)) => mine.same_as(theirs),
             _ => false,
         }
     }
@@ -126,6 +130,18 @@ impl<S: GraphSystem> Search<'_, '_, S> {
         graph.threads().any(|thread| graph.last(thread).is_some_and(is_stale))
     }
 
+    /// Ends an execution at a data race: what comes after it is undefined.
+    pub(super) fn stop_at_race(&mut self) {
+        self.report.longest = self.report.longest.max(self.graph().len());
+        self.report.counts.complete += 1;
+        for (first, second) in race::find(self.graph(), &|at| self.program.memory_of(at)) {
+            self.find(Finding::DataRace(first, second));
+        }
+        let level = self.levels.last().expect("internal error: no graph");
+        self.observer.execution(&level.graph, Ending::Complete);
+        self.after_execution();
+    }
+
     fn conclude(&mut self) {
         self.report.longest = self.report.longest.max(self.graph().len());
         let graph = self.graph();
@@ -137,13 +153,17 @@ impl<S: GraphSystem> Search<'_, '_, S> {
         let waiting: Vec<ThreadId> =
             graph.threads().filter(|thread| waits(standing(thread))).collect();
         let is_assumed = graph.threads().any(|thread| standing(&thread) == Some(Label::Assumed));
-        let races = race::find(graph);
+        let races = match self.options.data_races || !self.program.has_memory() {
+            true => race::find(graph, &|at| self.program.memory_of(at)),
+            false => Vec::new(),
+        };
         let ending = match () {
             () if !failed.is_empty() => Ending::Complete,
             () if is_assumed => Ending::Blocked,
             () if !waiting.is_empty() => Ending::Deadlocked,
             () => Ending::Complete,
         };
+        let is_over = ending == Ending::Complete && failed.is_empty() && races.is_empty();
         match ending {
             Ending::Complete => self.report.counts.complete += 1,
             Ending::Deadlocked => self.report.counts.deadlocked += 1,
@@ -161,6 +181,13 @@ impl<S: GraphSystem> Search<'_, '_, S> {
         }
         if ending == Ending::Deadlocked {
             self.find(Finding::Deadlock(waiting));
+        }
+        if is_over {
+            let level = self.levels.last().expect("internal error: no graph");
+            let wrong = self.program.end(&level.graph);
+            if let Some(wrong) = self.trust(wrong).flatten() {
+                self.find(Finding::End(wrong));
+            }
         }
         let level = self.levels.last().expect("internal error: no graph");
         self.observer.execution(&level.graph, ending);

@@ -11,10 +11,11 @@ use selvedge_core::{
 
 use crate::options::Options;
 
-use super::event::{Act, Event, Reading, Source};
+use super::event::{self, Act, Event, Reading, Source};
 use super::execution::Graph;
 use super::models::{Judge, Memory};
 use super::program::{NotReproducible, Program};
+use super::race;
 use super::report::{GraphObserver, GraphReport};
 
 /// Something that can be done in a graph.
@@ -70,6 +71,8 @@ pub(super) struct Search<'a, 's, S> {
     pub(super) life: u64,
     events_to_poll: u32,
     pub(super) stopped: bool,
+    /// Whether threads use memory of their own.
+    has_memory: bool,
 }
 
 impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
@@ -81,8 +84,10 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
     ) -> Self {
         let program = Program::new(system);
         let graph = Graph::new(program.threads());
+        let has_memory = program.has_memory();
         Self {
             program,
+            has_memory,
             judge: Judge::new(memory),
             options,
             observer,
@@ -168,6 +173,9 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
             if self.is_too_long() {
                 return;
             }
+            if self.has_memory && self.options.data_races && self.ends_in_race() {
+                return self.stop_at_race();
+            }
             let graph = self.graph();
             let owes = |&thread: &ThreadId| graph.last(thread).is_some_and(Event::is_updating_read);
             let went = if let Some(thread) = graph.threads().find(owes) {
@@ -186,6 +194,18 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
                 return;
             }
         }
+    }
+
+    /// Whether what was added last is part of a data race: one event, or a write and the read that it is shown to.
+    fn ends_in_race(&self) -> bool {
+        let graph = self.graph();
+        let memory = |at| self.program.memory_of(at);
+        let is_racy = |&thread: &ThreadId| {
+            let nth = (graph.events(thread).len() as u32).checked_sub(1);
+            nth.is_some_and(|nth| race::has_race(graph, &memory, EventId { thread, nth }))
+        };
+        graph.census.non_atomic > 0
+            && graph.added_since(graph.mark().saturating_sub(2)).iter().any(is_racy)
     }
 
     /// What the thread stands at. `None`: it does not exist, or the search was stopped.
@@ -217,7 +237,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
     }
 
     /// Returns the result. If the system is nondeterministic, nothing is proved.
-    fn trust<T>(&mut self, result: Result<T, NotReproducible>) -> Option<T> {
+    pub(super) fn trust<T>(&mut self, result: Result<T, NotReproducible>) -> Option<T> {
         match result {
             Ok(result) => Some(result),
             Err(NotReproducible) => {
@@ -450,23 +470,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
         reading: Reading,
         stamp: Option<u32>,
     ) -> bool {
-        let (at, order) = match label {
-            Label::Load { at, order } => (at, order),
-            Label::Update { at, order } | Label::Await { at, order, update: true } => {
-                (at, order.of_read_part())
-            }
-            Label::Await { at, order, update: false } => (at, order),
-            Label::Compare { at, success, failure, .. } => match reading {
-                Reading::Updating => (at, success.of_read_part()),
-                _ => (at, failure),
-            },
-            Label::Lock(at) => (at, Order::Acquire),
-            Label::TryLock(at) => match reading {
-                Reading::Updating => (at, Order::Acquire),
-                _ => (at, Order::Relaxed),
-            },
-            label => unreachable!("internal error: {label:?} reads nothing"),
-        };
+        let (at, order) = event::reads(label, reading);
         let value = self.graph().value(at, from);
         let act = Act::Read { from, reading };
         let read = self.add(thread, label, act, Some(at), order, value, stamp);
