@@ -41,7 +41,7 @@ impl Tally {
     pub fn trouble(&self) -> Trouble {
         let trouble = |finding: &Finding| match finding {
             Finding::DataRace(..) => Trouble::Race,
-            Finding::Fault(_, Fault::Violation(_)) => Trouble::Assert,
+            Finding::Fault(_, Fault::Violation(_)) | Finding::End(_) => Trouble::Assert,
             Finding::Deadlock(_) => Trouble::Stuck,
             Finding::Fault(_, Fault::GaveUp(_)) => Trouble::Fine,
         };
