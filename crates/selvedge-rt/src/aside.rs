@@ -55,16 +55,23 @@ impl<W: Hooks> Runtime<W> {
 
     /// Answers a call of the running thread.
     pub(crate) fn answer(&mut self, call: Call<W>) -> Answer {
+        if let Call::Turn(spot) = call {
+            let me = self.now.current;
+            self.threads[me].asked.ends = self.end_turn(spot);
+            return Answer::GoOn;
+        }
         let at = match call {
             Call::Whim(_) => StandsAside::AtWhim,
-            Call::Operation | Call::Observed(..) | Call::Pause(_) => StandsAside::AtOperation,
+            Call::Turn(_) | Call::Operation | Call::Observed(..) | Call::Pause(_) => {
+                StandsAside::AtOperation
+            }
         };
         let answer = match call {
             Call::Observed(object, what) => {
                 self.note_observed(object, what);
                 Answer::GoOn
             }
-            Call::Operation => self.operation_aside(),
+            Call::Turn(_) | Call::Operation => self.operation_aside(),
             Call::Pause(spot) => self.pause_aside(spot),
             Call::Whim(spot) => self.whim_aside(spot),
         };

@@ -136,17 +136,34 @@ impl Fiber {
 /// Unused stacks.
 pub(crate) struct Stacks {
     free: Vec<DefaultStack>,
+    /// Those that belong to threads, by their numbers: addresses on them are values that another execution is told.
+    own: Vec<Option<DefaultStack>>,
     pub(crate) size: usize,
 }
 
 impl Stacks {
     pub(crate) fn new(size: usize) -> Self {
         const PAGE: usize = 16 << 10;
-        Self { free: Vec::new(), size: size.max(1).next_multiple_of(PAGE) }
+        Self { free: Vec::new(), own: Vec::new(), size: size.max(1).next_multiple_of(PAGE) }
     }
 
     pub(crate) fn put(&mut self, stack: DefaultStack) {
         self.free.push(stack);
+    }
+
+    /// The stack of a thread, the same in every execution.
+    pub(crate) fn take_own(&mut self, thread: usize) -> Result<DefaultStack, std::io::Error> {
+        match self.own.get_mut(thread).and_then(Option::take) {
+            Some(stack) => Ok(stack),
+            None => self.take(),
+        }
+    }
+
+    pub(crate) fn put_own(&mut self, thread: usize, stack: DefaultStack) {
+        if self.own.len() <= thread {
+            self.own.resize_with(thread + 1, || None);
+        }
+        self.own[thread] = Some(stack);
     }
 
     pub(crate) fn take(&mut self) -> Result<DefaultStack, std::io::Error> {
@@ -161,6 +178,7 @@ impl Stacks {
 
 impl Drop for Stacks {
     fn drop(&mut self) {
+        self.free.extend(self.own.drain(..).flatten());
         // Nothing is spared at the end of the thread.
         let _ = SPARE.try_with(|spare| spare.borrow_mut().put(self.size, &mut self.free));
     }

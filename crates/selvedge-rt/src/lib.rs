@@ -11,15 +11,17 @@
 //! |---|---|
 //! | `world` | what a front end says about its code: [`World`] |
 //! | `caps`, `fresh`, `fiber`, `operation`, `log`, `leaks` | bounds, values of an execution, stacks, what a thread announces, what it did, what it holds |
+//! | `labels` | what a thread stands at under a memory model, and locations |
 //! | `names` | objects have the same number in every execution |
 //! | `spin` | loops that wait; [`Observed`] is all that types say for it |
 //! | `runtime` | the state: [`Shared`] by a check, [`Runtime`] of a system, [`Execution`] and [`Thread`] |
 //! | `hooks` | what the engine asks a front end while code runs: [`Hooks`] |
 //! | `operations`, `script`, `ahead`, `lock_order` | operations of many types, steps that are taken, and what they say about locks |
 //! | `deadlock`, `last_words`, `context`, `crash`, `signal_stack` | what reports say, signals |
-//! | `state`, `whim`, `aside` | threads that are tried out: does a loop give up, does an operation come back? |
+//! | `state`, `whim`, `silent`, `aside` | threads that are tried out: does a loop give up, does an operation come back? |
 //! | `switch`, `engine`, `unhinted` | from the scheduler to checked code, and back: announce, follow a script, park, fail |
 //! | `program`, `decide`, `system` | [`Program`], the `System` |
+//! | `graph` | the same under a memory model: [`GraphProgram`], [`Ask`] |
 
 #[cfg(not(unix))]
 compile_error!("selvedge-rt needs a Unix system: it maps stacks and handles signals");
@@ -34,7 +36,9 @@ mod decide;
 mod engine;
 mod fiber;
 mod fresh;
+mod graph;
 mod hooks;
+mod labels;
 pub mod last_words;
 mod leaks;
 mod lock_order;
@@ -46,6 +50,7 @@ mod program;
 mod runtime;
 mod script;
 mod signal_stack;
+mod silent;
 mod spin;
 mod state;
 mod switch;
@@ -59,6 +64,7 @@ pub use crash::WAKE_UP;
 pub use engine::{Engine, keep_room};
 pub use fiber::{Body, Crash, Fiber, Outcome, Yielder};
 pub use fresh::Fresh;
+pub use graph::{Ask, GraphProgram, Word};
 pub use hooks::{AtOnce, Hooks};
 pub use leaks::Leaks;
 pub use log::{Found, Logged, Wants};

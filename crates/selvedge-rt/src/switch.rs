@@ -17,7 +17,11 @@ use crate::world::Advice;
 pub unsafe fn start<W: Hooks>(rt: *mut Runtime<W>, number: usize, body: Body) {
     // SAFETY: the caller promises that `rt` is valid; references end before code runs.
     unsafe {
-        let stack = match (*rt).stacks.take() {
+        let stack = match (*rt).labels.is_some() {
+            true => (*rt).stacks.take_own(number),
+            false => (*rt).stacks.take(),
+        };
+        let stack = match stack {
             Ok(stack) => stack,
             Err(error) => return cannot_start(&mut *rt, number, &error),
         };
@@ -110,6 +114,7 @@ unsafe fn ended<W: Hooks>(rt: *mut Runtime<W>, number: usize, outcome: Outcome) 
     match thread.fiber.take() {
         // Others may use what lies on its stack.
         Some(fiber) if is_left => std::mem::forget(fiber.into_stack()),
+        Some(fiber) if rt.labels.is_some() => rt.stacks.put_own(number, fiber.into_stack()),
         Some(fiber) => rt.stacks.put(fiber.into_stack()),
         None => {}
     }

@@ -19,6 +19,9 @@ impl<W: Hooks> Engine<W> {
             return;
         }
         let thread = &mut rt.threads[rt.now.current];
+        if thread.asked.silent.is_some() {
+            return;
+        }
         let caps = &rt.shared.settings.caps;
         let times = thread.looks.keep(spot, object, thread.operations, caps.things);
         if times >= caps.looks && rt.shared.settings.ends_loops {

@@ -23,9 +23,9 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::panic::Location;
 
-use selvedge_core::{Mode, ObjectId, Order};
+use selvedge_core::{Label, Mode, ObjectId, Order};
 
-use crate::rt::{Engine, Header, Observed, Restorer, Spot, Touch, Touching};
+use crate::rt::{Ask, Engine, Header, Observed, Restorer, Spot, Touch, Touching};
 
 /// A cell that can be changed through a shared reference, as [`std::cell::UnsafeCell`], but with
 /// accesses that begin and end.
@@ -144,7 +144,14 @@ impl Access {
 /// An access to a cell as a step of its own.
 fn touch(engine: &Engine, object: ObjectId, mode: Mode, spot: Spot) {
     let verb = if mode == Mode::Read { "read" } else { "write" };
-    engine.visible(&Touch { object, mode, verb, order: Some(Order::NonAtomic) }, spot);
+    let touch = Touch { object, mode, verb, order: Some(Order::NonAtomic) };
+    match engine.asks() {
+        true => {
+            let at = engine.location(object, || 0);
+            engine.ask(&Ask::plain(Label::Access { at, write: mode != Mode::Read }), &touch, spot);
+        }
+        false => _ = engine.visible(&touch, spot),
+    }
     // A spin loop looks at it without reading it: that is no race.
     match mode {
         Mode::Read => engine.observed(object, Observed::Looked(Mode::Probe)),

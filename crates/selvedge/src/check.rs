@@ -1,6 +1,7 @@
 //! The entry: checks a closure, and says what came out.
 
 mod follow;
+mod memory;
 mod observer;
 mod places;
 mod search;
@@ -14,7 +15,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use selvedge_core::{Bound, Budget, Covers, Inconclusive, Report, Verdict};
-use selvedge_explore::{Algorithm, Limits, Options};
+use selvedge_explore::{Algorithm, Limits, Memory, Options};
 use selvedge_report::Method;
 use selvedge_rt::{Caps, Settings, SignalStack, Spurious};
 
@@ -89,6 +90,7 @@ pub struct Builder {
     quiet: bool,
     replay: Option<String>,
     sample: Option<(u64, u64)>,
+    memory: Option<Memory>,
 }
 
 impl Default for Builder {
@@ -116,6 +118,7 @@ impl Default for Builder {
             quiet: false,
             replay: None,
             sample: None,
+            memory: None,
         }
     }
 }
@@ -384,6 +387,32 @@ impl Builder {
         self
     }
 
+    /// Explores all executions that a memory model allows: with [`Memory::Rc11`], the model of C++ and Rust, a load may see
+    /// older values, as orderings weaker than `SeqCst` permit. Without this, loads see the last store.
+    /// `SELVEDGE_MEMORY=rc11` says the same for tests that do not say it.
+    ///
+    /// Values out of thin air (load buffering) are left out, as in all models here. Operations that have no meaning
+    /// under a memory model yet make the verdict [`Verdict::Inconclusive`], and the report names them.
+    ///
+    /// ```
+    /// # use selvedge::{Builder, Memory, Verdict, sync::{Arc, atomic::{AtomicU32, Ordering::Relaxed}}, thread};
+    /// let publish = || {
+    ///     let (data, ready) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
+    ///     let (data2, ready2) = (Arc::clone(&data), Arc::clone(&ready));
+    ///     thread::spawn(move || { data2.store(42, Relaxed); ready2.store(1, Relaxed); });
+    ///     if ready.load(Relaxed) == 1 {
+    ///         assert_eq!(data.load(Relaxed), 42);
+    ///     }
+    /// };
+    /// assert_eq!(Builder::new().quiet(true).explore(publish).verdict(), Verdict::Verified);
+    /// let outcome = Builder::new().memory(Memory::Rc11).explore(publish);
+    /// assert_eq!(outcome.verdict(), Verdict::Violated);
+    /// ```
+    pub fn memory(mut self, memory: Memory) -> Self {
+        self.memory = Some(memory);
+        self
+    }
+
     /// Checks `f`.
     ///
     /// # Panics
@@ -437,10 +466,13 @@ impl Builder {
         let schedule = self.schedule(here);
         let _watched = Watched::new(&shared.pulse);
         let _stack = SignalStack::new();
-        let (mut report, failures) = match &schedule {
+        let memory = self.memory.or_else(memory_of_environment);
+        let (mut report, failures) = match (&schedule, memory) {
             _ if std::thread::panicking() => (while_panicking(), Vec::new()),
-            Some(schedule) => self.follow(&shared, schedule),
-            None => self.search_and_confirm(&shared),
+            (Some(schedule), Some(memory)) => self.follow_graph(&shared, memory, schedule),
+            (None, Some(memory)) => self.search_graphs(&shared, memory),
+            (Some(schedule), None) => self.follow(&shared, schedule),
+            (None, None) => self.search_and_confirm(&shared),
         };
         if let Some(reason) = hopeless(&shared) {
             // There is no other reason to stop.
@@ -458,8 +490,10 @@ impl Builder {
                 ),
             ));
         }
-        if shared.weak.get() {
-            report.fact("memory", failure::WEAK.to_owned());
+        match memory {
+            Some(memory) => report.fact("memory", failure::explored(memory)),
+            None if shared.weak.get() => report.fact("memory", failure::WEAK.to_owned()),
+            None => {}
         }
         let (bounded, left_out) = (spurious::bounded(&shared), spurious::left_out(&shared));
         let unexplored: Vec<String> = bounded.iter().chain(&left_out).cloned().collect();
@@ -477,7 +511,7 @@ impl Builder {
         let found_out = selvedge_report::Outcome {
             file: here.file().to_owned(),
             constants: BTreeMap::new(),
-            method: self.method(schedule.is_some()),
+            method: self.method(memory, schedule.is_some()),
             covers: Covers { data_races: covers.data_races && self.options.data_races, ..covers },
             report,
             source: failure::source(&failures, here),
@@ -486,14 +520,15 @@ impl Builder {
             time: start.elapsed(),
         };
         let weak = shared.weak.get();
-        Outcome { found_out, checked_at: here, weak, bounded, left_out }
+        Outcome { found_out, checked_at: here, weak, memory, bounded, left_out }
     }
 
     /// How executions are covered. `replayed`: it is one that was asked for.
-    fn method(&self, replayed: bool) -> Method {
+    fn method(&self, memory: Option<Memory>, replayed: bool) -> Method {
         let (info, seed) = (self.algorithm.info(), self.sample.map(|(_, seed)| seed));
         let (algorithm, equivalence) = match seed {
             _ if replayed => ("replay", None),
+            None if memory.is_some() => ("graph", Some("execution graphs")),
             Some(_) => ("sample", None),
             None => (info.name, Some(info.equivalence.name())),
         };
@@ -554,6 +589,22 @@ impl Builder {
             Inconclusive::Bound(_) => true,
         }
     }
+}
+
+/// The memory model that the environment asks for.
+///
+/// # Panics
+/// If there is none of that name.
+fn memory_of_environment() -> Option<Memory> {
+    let name = std::env::var("SELVEDGE_MEMORY").ok().filter(|name| !name.is_empty())?;
+    let memory = Memory::named(&name);
+    let names: Vec<&str> = Memory::ALL.iter().map(|memory| memory.name()).collect();
+    assert!(
+        memory.is_some(),
+        "selvedge: SELVEDGE_MEMORY={name}: there is no memory model of that name; there are {}",
+        names.join(", ")
+    );
+    memory
 }
 
 /// Why it made no sense to go on, if so.

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use crate::rt::Engine;
+use crate::rt::pause;
 
 pub use std::hint::{black_box, select_unpredictable};
 
@@ -53,5 +53,5 @@ pub const fn cold_path() {}
 #[track_caller]
 pub fn spin_loop() {
     let spot = Location::caller();
-    Engine::enter().pause("spin", spot);
+    pause("spin", spot);
 }

@@ -512,5 +512,5 @@ pub use check::{Builder, check, check_random, replay};
 pub use outcome::Outcome;
 pub use rt::allocator::Allocator;
 pub use selvedge_core::{Counts, Report, Verdict, ViolationKind};
-pub use selvedge_explore::{Algorithm, Equivalence};
+pub use selvedge_explore::{Algorithm, Equivalence, Memory};
 pub use sync::waiting_writers::RwLockPolicy;

@@ -1,5 +1,6 @@
 //! The tests of this crate, in one program: what they share is compiled once.
 
+mod both_ways;
 mod bounds;
 mod channels;
 mod common;
@@ -31,3 +32,5 @@ mod std_surface;
 mod tricky;
 mod unwinding;
 mod waiting_writers;
+mod weak_memory;
+mod weak_patterns;

@@ -13,6 +13,8 @@ pub(crate) enum Call<W: World> {
     Observed(ObjectId, Observed),
     /// To go on after the end of a turn.
     Pause(W::Spot),
+    /// To know what it does after the end of a turn, under a memory model.
+    Turn(W::Spot),
     /// To know whether an operation ends without reason.
     Whim(W::Spot),
 }

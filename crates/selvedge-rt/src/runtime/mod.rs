@@ -14,11 +14,13 @@ use std::fmt;
 use std::ops::Deref;
 use std::rc::Rc;
 
+use rustc_hash::FxHashSet;
 use selvedge_core::{Fault, ObjectId, Step, ThreadId, Violation, ViolationKind};
 
 use crate::caps::Caps;
 use crate::fiber::{Crash, Fiber, Stacks, Yielder};
 use crate::fresh::Fresh;
+use crate::labels::{Asked, Labels};
 use crate::leaks::Leaks;
 use crate::log::Logged;
 use crate::names::Names;
@@ -119,6 +121,8 @@ pub struct Learned<W: World> {
     pub(crate) lock_order: RefCell<LockOrder>,
     /// Where operations may end without reason.
     pub(crate) whims: RefCell<Whims<W>>,
+    /// Loops of threads, by where their turns end, that do something else after some turns: under a memory model.
+    pub(crate) counting: RefCell<FxHashSet<(usize, W::Spot)>>,
     /// Whether something new was learned.
     pub news: Cell<bool>,
 }
@@ -132,6 +136,7 @@ impl<W: World> Default for Learned<W> {
             rwlocks: Cell::new(false),
             lock_order: RefCell::default(),
             whims: RefCell::default(),
+            counting: RefCell::default(),
             news: Cell::new(false),
         }
     }
@@ -229,6 +234,10 @@ pub struct Thread<W: World> {
     pub(crate) whim: Option<Key<W>>,
     /// What ended it.
     pub crash: Option<Crash>,
+    /// What it stands at under a memory model.
+    pub(crate) asked: Asked,
+    /// Where its last turn of a loop ended.
+    pub(crate) paused_at: W::Spot,
     /// What the front end keeps about it.
     pub own: W::Thread,
 }
@@ -259,6 +268,8 @@ impl<W: World> Thread<W> {
             whims: Vec::new(),
             whim: None,
             crash: None,
+            asked: Asked::default(),
+            paused_at: spot,
             own: W::Thread::default(),
         }
     }
@@ -350,6 +361,8 @@ pub struct Runtime<W: World> {
     pub(crate) script: *const [Step],
     pub(crate) scripted: usize,
     pub(crate) ahead: Ahead,
+    /// The locations of objects, if an explorer of graphs answers operations.
+    pub(crate) labels: Option<Box<Labels>>,
     /// The steps taken; while a script is followed, also those that are to come again.
     pub log: Vec<Logged<W>>,
     /// Whether texts of steps are asked for.
@@ -374,6 +387,7 @@ impl<W: World> Runtime<W> {
             script: NO_SCRIPT,
             scripted: 0,
             ahead: Ahead::default(),
+            labels: None,
             log: Vec::new(),
             tracing,
             stacks,

@@ -51,6 +51,15 @@ fn ends(mut outcome: Outcome) -> Outcome {
     // SAFETY: as above.
     let allowed = unsafe { &*rt }.shared.panics_are_results;
     let goes_on = outcome == Outcome::Done || (outcome == Outcome::Failed && allowed);
+    // Under a memory model it matters to others what it freed since its last operation.
+    let told = catch_unwind(AssertUnwindSafe(|| {
+        let engine = Engine::enter();
+        let spot = engine.rt().threads[number].spot;
+        engine.end_answered(spot);
+    }));
+    if told.is_err() {
+        return Outcome::Aborted;
+    }
     if number != 0 && goes_on {
         let ended = catch_unwind(AssertUnwindSafe(|| {
             let engine = Engine::enter();

@@ -9,6 +9,7 @@ use selvedge_rt::Way;
 
 use super::arena::Arena;
 use super::blocks::{block_of, position};
+use super::counted;
 use super::memory::Free;
 use super::memory_errors::{double_free, freeing_at, invalid_free, other_layout};
 use super::reuse::{self, recycles};
@@ -67,7 +68,9 @@ fn free(rt: &mut Runtime, address: usize, layout: Layout) -> Result<(), Violatio
         let most = rt.shared.settings.caps.compared;
         rt.now.own.memory.contents.keep(address, size, next, most);
     }
-    if let Some(position) = position.filter(|_| rt.now.way == Way::Announce) {
+    if rt.is_answered() && rt.now.way == Way::Announce {
+        note_freed_to_all(rt, last_object);
+    } else if let Some(position) = position.filter(|_| rt.now.way == Way::Announce) {
         note_freed(rt, last_object, position, address..address + size);
     }
     if recycles {
@@ -85,6 +88,21 @@ fn guard(rt: &mut Runtime, address: usize, size: usize) -> bool {
         rt.shared.unguarded.set(true);
     }
     is_guarded
+}
+
+/// Under a memory model a free is a write of what lies in the block. But for references that are counted without
+/// steps: they order the free, and who does it last depends on nothing.
+fn note_freed_to_all(rt: &mut Runtime, last_object: Option<u32>) {
+    let mut at = last_object;
+    let mut objects = Vec::new();
+    while let Some((object, before)) = at.map(|at| rt.now.own.memory.objects[at as usize]) {
+        objects.push(object);
+        at = before;
+    }
+    rt.now.own.memory.has_freed_objects |= !objects.is_empty();
+    if !counted::is_dropping(rt) {
+        rt.note_freed_objects(&objects);
+    }
 }
 
 fn note_freed(

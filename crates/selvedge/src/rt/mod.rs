@@ -44,6 +44,15 @@ mod take_down;
 mod watched;
 mod world;
 
+/// The end of a turn of a loop.
+pub(crate) fn pause(verb: &'static str, spot: Spot) {
+    let engine = Engine::enter();
+    match engine.asks() {
+        true => engine.pause_asked(verb, spot),
+        false => engine.pause(verb, spot),
+    }
+}
+
 pub(crate) use crate::spot::Spot;
 pub(crate) use address::address_text;
 pub(crate) use object::Header;
@@ -51,7 +60,7 @@ pub(crate) use panics::{is_unwinding, may_step_to_show};
 pub(crate) use restore::Restorer;
 pub(crate) use running::running;
 pub(crate) use selvedge_rt::{
-    Await, Compare, Content, Fence, Found, Observed, Operation, State, Subject, Touch, Waits,
+    Ask, Await, Compare, Content, Fence, Found, Observed, Operation, State, Subject, Touch, Waits,
     Wants, ordering,
 };
-pub(crate) use state::{Engine, Program, Runtime, Rust, Shared, Touching};
+pub(crate) use state::{Engine, GraphProgram, Program, Runtime, Rust, Shared, Touching, Word};

@@ -18,12 +18,12 @@ use std::panic::Location;
 use std::pin::Pin;
 use std::sync::Arc as Std;
 
-use selvedge_core::{Mode, ObjectId};
+use selvedge_core::{Label, Mode, ObjectId, Order};
 
 use crate::rt::blocks::give_up_reference;
 use crate::rt::counted::{is_counted, last_drop, learn};
 use crate::rt::object::content_object;
-use crate::rt::{Engine, Observed, Spot, Touch};
+use crate::rt::{Ask, Engine, Observed, Spot, Touch};
 
 pub use weak::Weak;
 
@@ -73,9 +73,34 @@ impl<T: ?Sized> Counted<'_, T> {
         if let Some(engine) = Engine::try_enter()
             && is_counted::<T>(engine.rt())
         {
-            let object = self.touch(&engine, mode, verb, spot);
+            let object = match engine.asks() {
+                true => self.ask_change(&engine, by, mode, verb, spot),
+                false => self.touch(&engine, mode, verb, spot),
+            };
             self.saw(&engine, object, by);
         }
+    }
+
+    /// A step that changes the counts, under a memory model: as `std` orders it.
+    fn ask_change(
+        &self,
+        engine: &Engine,
+        by: i64,
+        mode: Mode,
+        verb: &'static str,
+        spot: Spot,
+    ) -> ObjectId {
+        let object = self.object(engine);
+        let touch = Touch { object, mode, verb, order: None };
+        let order = if by > 0 { Order::Relaxed } else { Order::Release };
+        let next = |counts: u64| counts.wrapping_add_signed(by);
+        let word = engine.word(object, (self.counts)());
+        let found = word.update(order, &next, &touch, spot);
+        // Who drops the last one sees all that others did with it.
+        if by < 0 && found.is_some_and(|found| unpacked(next(found)).0 == 0) {
+            engine.ask(&Ask::plain(Label::Fence(Order::Acquire)), &touch, spot);
+        }
+        object
     }
 
     /// A look at the counts: from now on they matter. `mode`: what depends on them. `by`: what the thread that
@@ -89,10 +114,31 @@ impl<T: ?Sized> Counted<'_, T> {
     ) {
         if let Some(engine) = Engine::try_enter() {
             learn(engine.rt(), std::any::type_name::<T>());
-            let object = self.touch(&engine, mode, verb, spot);
+            let object = match engine.asks() && mode == Mode::Update {
+                true => self.ask_look(&engine, verb, spot, by),
+                false => self.touch(&engine, mode, verb, spot),
+            };
             let (strong, weak) = unpacked((self.counts)());
             self.saw(&engine, object, by(strong, weak));
         }
+    }
+
+    /// A look at the counts, under a memory model: who finds that it is alone sees all that others did.
+    fn ask_look(
+        &self,
+        engine: &Engine,
+        verb: &'static str,
+        spot: Spot,
+        by: fn(strong: u64, weak: u64) -> i64,
+    ) -> ObjectId {
+        let object = self.object(engine);
+        let touch = Touch { object, mode: Mode::Update, verb, order: None };
+        let next = |counts: u64| {
+            let (strong, weak) = unpacked(counts);
+            counts.wrapping_add_signed(by(strong, weak))
+        };
+        engine.word(object, (self.counts)()).update(Order::Acquire, &next, &touch, spot);
+        object
     }
 
     fn touch(&self, engine: &Engine, mode: Mode, verb: &'static str, spot: Spot) -> ObjectId {

@@ -4,9 +4,9 @@ use std::cell::Cell;
 use std::fmt;
 use std::panic::Location;
 
-use selvedge_core::{Effect, Flexibility, Mode, ObjectId};
+use selvedge_core::{Bits, Effect, Flexibility, Mode, ObjectId, Order};
 
-use crate::rt::{Engine, Header, Observed, Operation, Restorer, Runtime};
+use crate::rt::{Engine, Header, Observed, Operation, Restorer, Runtime, Spot};
 
 /// Lets several threads wait for each other, as [`std::sync::Barrier`]. The last to come leads.
 pub struct Barrier {
@@ -66,7 +66,11 @@ impl Barrier {
         let end = |part| self.header.part(&engine, arrivals, "the end of a round", part);
         let ends = [1, 2].map(end);
         let Self { parties, ref state, .. } = *self;
-        engine.visible(&Arrive { arrivals, ends, parties, state }, spot);
+        let arrive = Arrive { arrivals, ends, parties, state };
+        match engine.asks() {
+            true => self.ask_arrive(&engine, &arrive, spot),
+            false => _ = engine.visible(&arrive, spot),
+        }
         let Arrivals { arrived, round } = self.state.get();
         let leads = arrived + 1 >= parties;
         self.state.set(match leads {
@@ -79,11 +83,30 @@ impl Barrier {
         });
         if !leads {
             let end = ends[(round & 1) as usize];
-            engine.visible(&Pass { barrier: arrivals, end, state, round }, spot);
+            let pass = Pass { barrier: arrivals, end, state, round };
+            match engine.asks() {
+                true => {
+                    let has_passed = |word: Bits| word >> 32 != u64::from(round);
+                    engine.word(arrivals, 0).wait(Order::Acquire, &has_passed, &pass, spot);
+                }
+                false => _ = engine.visible(&pass, spot),
+            }
             engine.note(|rt| format!("pass {}", rt.object_name(arrivals)));
         }
         engine.observed(arrivals, Observed::Heard(u64::from(leads)));
         BarrierWaitResult(leads)
+    }
+}
+
+impl Barrier {
+    /// Arrives, under a memory model: the word has the round, and how many are there.
+    fn ask_arrive(&self, engine: &Engine, arrive: &Arrive<'_>, spot: Spot) {
+        let parties = self.parties as u64;
+        let next = |word: Bits| match (word & u64::from(u32::MAX)) + 1 >= parties {
+            true => u64::from(((word >> 32) as u32).wrapping_add(1)) << 32,
+            false => word + 1,
+        };
+        engine.word(arrive.arrivals, 0).update(Order::AcqRel, &next, arrive, spot);
     }
 }
 

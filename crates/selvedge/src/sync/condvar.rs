@@ -1,5 +1,7 @@
 //! Condition variables.
 
+mod answered;
+
 use std::cell::RefCell;
 use std::fmt;
 use std::panic::Location;
@@ -180,6 +182,10 @@ impl Condvar {
         let engine = Engine::enter();
         let (object, lock) = (mutex.object(&engine), mutex.state());
         let condition = self.object(&engine);
+        if engine.asks() && !timed {
+            self.ask_wait(&engine, mutex, (condition, object), spot);
+            return (mutex, End::Woken);
+        }
         let choice = engine.visible(&Wait { condition, mutex: object, timed }, spot);
         self.check_mutex(&engine, condition, object, spot);
         lock.released(&engine, object, Hold::Alone, Observed::Gave(mutex.content()));
@@ -229,7 +235,11 @@ impl Condvar {
     fn notify(&self, all: bool, spot: Spot) {
         let engine = Engine::enter();
         let condition = self.object(&engine);
-        let choice = engine.visible(&Notify { condition, waiters: &self.waiters, all }, spot);
+        let notify = Notify { condition, waiters: &self.waiters, all };
+        let choice = match engine.asks() {
+            true => notify.ask(&engine, spot),
+            false => engine.visible(&notify, spot),
+        };
         let woken = chosen(&self.waiters, all, choice);
         self.waiters.borrow_mut().retain(|(waiter, _)| !woken.contains(waiter));
         match woken.is_empty() {
@@ -260,7 +270,16 @@ fn wakes_without_reason<'a, T: ?Sized>(
     guard: MutexGuard<'a, T>,
     spot: Spot,
 ) -> Result<&'a Mutex<T>, MutexGuard<'a, T>> {
-    if !Engine::enter().ends_without_reason("wait", spot) {
+    let engine = Engine::enter();
+    let ends = match engine.asks() {
+        true => {
+            let mutex = guard.mutex().object(&engine);
+            engine.asks_whim(&Wait { condition: mutex, mutex, timed: false }, spot)
+        }
+        false => engine.ends_without_reason("wait", spot),
+    };
+    drop(engine);
+    if !ends {
         return Err(guard);
     }
     let mutex = guard.mutex();

@@ -97,7 +97,10 @@ impl<T: ?Sized> Guarded<T> {
         let object = self.object(&engine);
         // A thread that is taken down did not panic: destructors that come next find no poison.
         let poisons = poisons && !engine.rt().threads[engine.me()].own.aborting;
-        if poisons {
+        if poisons && engine.asks() {
+            // Who takes the lock next sees it.
+            self.lock.poison();
+        } else if poisons {
             self.touch_poison(Poison::Leave, taken.spot);
             self.lock.poison();
         }
@@ -122,7 +125,8 @@ impl<T: ?Sized> Guarded<T> {
     /// in between. If there is none, none can be left.
     #[inline]
     pub(super) fn result<G>(&self, guard: G, spot: Spot) -> LockResult<G> {
-        if self.lock.is_poisoned() {
+        let is_asked = || Engine::try_enter().is_some_and(|engine| engine.asks());
+        if self.lock.is_poisoned() && !is_asked() {
             self.touch_poison(Poison::Look, spot);
         }
         result(guard, self.lock.is_poisoned())

@@ -165,6 +165,15 @@ impl Lock {
         content: Content,
         spot: Spot,
     ) {
+        if engine.asks() {
+            if self.is_own(engine.rt(), object, hold, engine.me()) && !is_unwinding() {
+                self.refuse(engine, object, hold, spot);
+            }
+            self.ask_acquire(engine, &Acquire { object, lock: self, hold }, spot);
+            self.acquired(engine, object, hold, content, spot);
+            engine.note(|rt| format!("{} {}", hold.verb(), rt.object_name(object)));
+            return;
+        }
         if hold != Hold::Alone {
             engine.rt().uses_rwlock();
         }
@@ -232,13 +241,19 @@ impl Lock {
         content: Content,
         spot: Spot,
     ) -> bool {
-        if hold == Hold::Read {
+        if hold == Hold::Read && !engine.asks() {
             engine.rt().uses_rwlock();
             engine.rt().tries_to_read(object);
         }
-        let choice = engine.visible(&TryAcquire { object, lock: self, hold }, spot);
-        // Writers that wait are in the way.
-        let free = self.is_free(hold) && choice == 0;
+        let try_acquire = TryAcquire { object, lock: self, hold };
+        let (free, choice) = match engine.asks() {
+            true => (self.ask_try(engine, &try_acquire, spot), 0),
+            false => {
+                let choice = engine.visible(&try_acquire, spot);
+                // Writers that wait are in the way.
+                (self.is_free(hold) && choice == 0, choice)
+            }
+        };
         if hold != Hold::Read || !engine.rt().is_announced(object) {
             engine.found(object, self.found(Wants::Try(hold.mode())));
         }
@@ -282,14 +297,22 @@ impl Lock {
             Hold::Alone | Hold::Write => (Mode::Release, "unlock"),
             Hold::Read => (Mode::ShareRelease, "unlock (read)"),
         };
-        engine.visible(&Touch { object, mode, verb, order: None }, spot);
+        let touch = Touch { object, mode, verb, order: None };
+        match engine.asks() {
+            true => self.ask_release(engine, &touch, hold, spot),
+            false => _ = engine.visible(&touch, spot),
+        }
         self.released(engine, object, hold, left);
     }
 
     /// Goes on with it for reading, in one step.
     pub(crate) fn downgrade(&self, engine: &Engine, object: ObjectId, left: Observed, spot: Spot) {
         let (mode, verb) = (Mode::Update, "downgrade");
-        engine.visible(&Touch { object, mode, verb, order: None }, spot);
+        let touch = Touch { object, mode, verb, order: None };
+        match engine.asks() {
+            true => self.ask_downgrade(engine, &touch, spot),
+            false => _ = engine.visible(&touch, spot),
+        }
         self.released(engine, object, Hold::Write, left);
         self.take(Hold::Read, engine.me());
         self.note_state(engine, object);
@@ -363,10 +386,10 @@ impl Operation<Runtime> for Acquire<'_> {
     }
 }
 
-struct TryAcquire<'a> {
-    object: ObjectId,
+pub(super) struct TryAcquire<'a> {
+    pub(super) object: ObjectId,
     lock: &'a Lock,
-    hold: Hold,
+    pub(super) hold: Hold,
 }
 
 impl TryAcquire<'_> {

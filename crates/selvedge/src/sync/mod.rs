@@ -25,6 +25,7 @@
 //! });
 //! ```
 
+mod answered;
 pub(crate) mod arc;
 pub mod atomic;
 mod barrier;

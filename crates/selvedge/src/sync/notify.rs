@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::panic::Location;
 
-use selvedge_core::{Effect, Flexibility, Mode, ObjectId};
+use selvedge_core::{Effect, Flexibility, Mode, ObjectId, Order};
 
 use crate::rt::{Engine, Header, Operation, Restorer, Runtime, Spot, Touch};
 
@@ -50,7 +50,10 @@ impl Notify {
         let engine = Engine::enter();
         let object = self.object(&engine);
         let touch = Touch { object, mode: Mode::Up, verb, order: None };
-        engine.visible(&touch, spot);
+        match engine.asks() {
+            true => _ = engine.word(object, 0).update(Order::Release, &|_| 1, &touch, spot),
+            false => _ = engine.visible(&touch, spot),
+        }
         self.raised.set(true);
     }
 
@@ -63,7 +66,15 @@ impl Notify {
     pub(crate) fn wait_at(&self, spot: Spot) {
         let engine = Engine::enter();
         let object = self.object(&engine);
-        engine.visible(&Wait { object, raised: &self.raised }, spot);
+        let wait = Wait { object, raised: &self.raised };
+        match engine.asks() {
+            true => {
+                let (is_raised, lowers) = (|raised| raised == 1, |_| 0);
+                let word = engine.word(object, 0);
+                word.wait_and_update(Order::Acquire, &is_raised, &lowers, &wait, spot);
+            }
+            false => _ = engine.visible(&wait, spot),
+        }
         self.raised.set(false);
     }
 }

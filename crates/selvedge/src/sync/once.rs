@@ -5,9 +5,9 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
 
-use selvedge_core::{Mode, ObjectId, ViolationKind};
+use selvedge_core::{Bits, Mode, ObjectId, Order, ViolationKind};
 
-use crate::rt::{Await, Engine, Header, Observed, Restorer, Spot, Touch};
+use crate::rt::{Await, Engine, Header, Observed, Restorer, Spot, Touch, Word};
 
 /// How far an initialisation is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -84,9 +84,17 @@ impl Once {
         let engine = Engine::enter();
         let object = self.object(&engine);
         let verb = "is_completed";
-        engine.visible(&Touch { object, mode: Mode::Read, verb, order: None }, spot);
+        let touch = Touch { object, mode: Mode::Read, verb, order: None };
+        let seen = match engine.asks() {
+            true => self.word(&engine, object).load(Order::Acquire, &touch, spot),
+            false => {
+                engine.visible(&touch, spot);
+                None
+            }
+        };
         engine.observed(object, Observed::Looked(Mode::Read));
-        let complete = self.progress.get() == Progress::Complete;
+        let seen = seen.map_or(self.progress.get(), Progress::from_bits);
+        let complete = seen == Progress::Complete;
         engine.note(|rt| format!("is_completed {} → {complete}", rt.object_name(object)));
         complete
     }
@@ -120,8 +128,18 @@ impl Once {
         let ready = || ends(self.progress.get());
         let never = || false;
         let (verb, waits) = ("wait", "to be complete");
-        engine.visible(&Await { object, ready: &ready, writes: &never, verb, waits }, spot);
-        self.progress.get()
+        let wait = Await { object, ready: &ready, writes: &never, verb, waits };
+        let seen = match engine.asks() {
+            true => {
+                let ends = |bits| ends(Progress::from_bits(bits));
+                self.word(&engine, object).wait(Order::Acquire, &ends, &wait, spot)
+            }
+            false => {
+                engine.visible(&wait, spot);
+                None
+            }
+        };
+        seen.map_or(self.progress.get(), Progress::from_bits)
     }
 
     fn call(&self, force: bool, f: impl FnOnce(&OnceState), spot: Spot) {
@@ -146,8 +164,14 @@ impl Once {
         };
         let writes = || runs(self.progress.get());
         let (verb, waits) = ("call_once", "to be complete");
-        engine.visible(&Await { object, ready: &ready, writes: &writes, verb, waits }, spot);
-        let before = self.progress.get();
+        let wait = Await { object, ready: &ready, writes: &writes, verb, waits };
+        let before = match engine.asks() {
+            true => self.ask_begin(&engine, &wait, force, spot),
+            false => {
+                engine.visible(&wait, spot);
+                self.progress.get()
+            }
+        };
         engine.observed(object, Observed::Looked(Mode::Read));
         match before {
             Progress::Running(by) if by == me && !crate::rt::is_unwinding() => {
@@ -182,7 +206,13 @@ impl Drop for Completion<'_> {
         let object = self.once.object(&engine);
         let verb = "complete";
         let touch = Touch { object, mode: Mode::Update, verb, order: None };
-        engine.visible(&touch, self.spot);
+        match engine.asks() {
+            true => {
+                let word = self.once.word(&engine, object);
+                word.store(Order::Release, self.to.bits(), &touch, self.spot);
+            }
+            false => _ = engine.visible(&touch, self.spot),
+        }
         self.once.progress.set(self.to);
         engine.observed(object, Observed::Changed(Mode::Read));
     }
@@ -198,5 +228,62 @@ impl Default for Once {
 impl fmt::Debug for Once {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Once").finish_non_exhaustive()
+    }
+}
+
+impl Progress {
+    /// As a word under a memory model.
+    fn bits(self) -> Bits {
+        match self {
+            Progress::Nothing => 0,
+            Progress::Poisoned => 1,
+            Progress::Complete => 2,
+            Progress::Running(by) => 3 + Bits::from(by),
+        }
+    }
+
+    fn from_bits(bits: Bits) -> Self {
+        match bits {
+            0 => Progress::Nothing,
+            1 => Progress::Poisoned,
+            2 => Progress::Complete,
+            running => Progress::Running((running - 3) as u32),
+        }
+    }
+}
+
+impl Once {
+    fn word<'a>(&self, engine: &'a Engine, object: ObjectId) -> Word<'a> {
+        engine.word(object, self.progress.get().bits())
+    }
+
+    /// Tries to begin, and waits while another runs it, under a memory model. Returns what it found: if it can begin
+    /// from that, it did.
+    fn ask_begin(&self, engine: &Engine, wait: &Await<'_>, force: bool, spot: Spot) -> Progress {
+        let (word, me) = (self.word(engine, wait.object), engine.me() as u32);
+        let mut expected = Progress::Nothing;
+        loop {
+            let exchange = (expected.bits(), Progress::Running(me).bits());
+            let found = match word.compare_exchange(exchange, Order::Acquire, wait, spot) {
+                None => return self.progress.get(),
+                Some(Ok(found)) => return Progress::from_bits(found),
+                Some(Err(found)) => Progress::from_bits(found),
+            };
+            let found = match found {
+                Progress::Running(by) if by != me => {
+                    let is_over = |bits| bits < 3;
+                    match word.wait(Order::Acquire, &is_over, wait, spot) {
+                        None => return self.progress.get(),
+                        Some(found) => Progress::from_bits(found),
+                    }
+                }
+                found => found,
+            };
+            match found {
+                Progress::Poisoned if force => expected = Progress::Poisoned,
+                Progress::Nothing => expected = Progress::Nothing,
+                found => return found,
+            }
+        }
     }
 }

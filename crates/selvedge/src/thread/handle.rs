@@ -4,13 +4,13 @@ use std::fmt;
 use std::panic::Location;
 use std::rc::Rc;
 
-use selvedge_core::{Effect, Flexibility, Mode};
+use selvedge_core::{Effect, Flexibility, Label, Mode, Order};
 
 use super::packet::Packet;
 use super::parking::token_object;
 use super::start::Started;
 use crate::rt::counted::{is_counted, last_drop, note_self};
-use crate::rt::{Engine, Observed, Operation, Runtime, Spot, State, Touch};
+use crate::rt::{Ask, Engine, Observed, Operation, Runtime, Spot, State, Touch};
 
 /// Owned permission to join on a thread.
 pub struct JoinHandle<T> {
@@ -144,7 +144,14 @@ impl Thread {
 
     fn wait(&self, until: Until, spot: Spot) {
         let (engine, number) = (Engine::enter(), self.number);
-        engine.visible(&Join { number, until }, spot);
+        let join = Join { number, until };
+        match engine.asks() {
+            true => {
+                let label = Label::Join(selvedge_core::ThreadId::new(number));
+                engine.ask(&Ask::plain(label), &join, spot);
+            }
+            false => _ = engine.visible(&join, spot),
+        }
         engine.observed(engine.rt().known[number].life, Observed::Heard(0));
         engine.note(|rt| format!("join {}", rt.thread_name(number)));
     }
@@ -184,7 +191,10 @@ impl Thread {
         let number = self.number;
         let object = token_object(engine.rt(), number);
         let touch = Touch { object, mode: Mode::Up, verb: "unpark", order: None };
-        engine.visible(&touch, spot);
+        match engine.asks() {
+            true => _ = engine.word(object, 0).update(Order::Release, &|_| 1, &touch, spot),
+            false => _ = engine.visible(&touch, spot),
+        }
         let before = std::mem::replace(&mut engine.rt().threads[number].own.token, true);
         engine.observed(
             object,

@@ -27,8 +27,8 @@ use std::io;
 use std::num::NonZero;
 use std::panic::Location;
 
-use crate::rt::Engine;
 use crate::rt::counted::note_self;
+use crate::rt::{Engine, pause};
 
 pub use builder::{Builder, spawn};
 pub use handle::{JoinHandle, Thread, ThreadId, current};
@@ -42,14 +42,14 @@ pub use std::thread::Result;
 #[track_caller]
 pub fn yield_now() {
     let spot = Location::caller();
-    Engine::enter().pause("yield", spot);
+    pause("yield", spot);
 }
 
 /// Like [`yield_now`]: time does not pass in checked code.
 #[track_caller]
 pub fn sleep(_duration: std::time::Duration) {
     let spot = Location::caller();
-    Engine::enter().pause("sleep", spot);
+    pause("sleep", spot);
 }
 
 /// How many threads make sense: two, on every machine, so that what is checked does not depend on

@@ -3,7 +3,7 @@
 use std::panic::Location;
 use std::time::Duration;
 
-use selvedge_core::{Effect, Flexibility, Mode, ObjectId};
+use selvedge_core::{Effect, Flexibility, Mode, ObjectId, Order};
 
 use crate::rt::{Engine, Observed, Operation, Runtime};
 
@@ -23,7 +23,11 @@ use crate::rt::{Engine, Observed, Operation, Runtime};
 pub fn park() {
     let spot = Location::caller();
     let engine = Engine::enter();
-    if !engine.ends_without_reason("park", spot) {
+    let ends = match engine.asks() {
+        true => engine.asks_whim(&Park { timed: false }, spot),
+        false => engine.ends_without_reason("park", spot),
+    };
+    if !ends {
         take_token(&engine, false, spot);
     }
 }
@@ -42,7 +46,7 @@ pub fn park_timeout(_duration: Duration) {
 fn is_time_up(spot: crate::rt::Spot) -> bool {
     let engine = Engine::enter();
     // Then the token stays, also if it is there.
-    if engine.ends_without_reason("park with a timeout", spot) {
+    if !engine.asks() && engine.ends_without_reason("park with a timeout", spot) {
         return false;
     }
     let timed_out = engine.visible(&Begin, spot) == 1;
@@ -64,7 +68,15 @@ pub(super) fn token_object(rt: &mut Runtime, thread: usize) -> ObjectId {
 }
 
 fn take_token(engine: &Engine, timed: bool, spot: crate::rt::Spot) {
-    engine.visible(&Park { timed }, spot);
+    match engine.asks() {
+        true => {
+            let token = token_object(engine.rt(), engine.me());
+            let (is_there, takes) = (|token| token == 1, |_| 0);
+            let word = engine.word(token, 0);
+            word.wait_and_update(Order::Acquire, &is_there, &takes, &Park { timed }, spot);
+        }
+        false => _ = engine.visible(&Park { timed }, spot),
+    }
     let rt = engine.rt();
     let me = rt.now.current;
     rt.threads[me].own.token = false;

@@ -2,12 +2,12 @@
 
 use std::rc::Rc;
 
-use selvedge_core::{Effect, Mode};
+use selvedge_core::{Effect, Label, Mode, ThreadId};
 use selvedge_rt::{Body, Outcome, start};
 
 use super::packet::Packet;
 use crate::rt::body::body;
-use crate::rt::{Engine, Operation, Runtime, Spot};
+use crate::rt::{Ask, Engine, Operation, Runtime, Spot};
 
 /// A thread that was started, and where its result will be.
 pub(super) struct Started<T> {
@@ -31,10 +31,16 @@ pub(super) unsafe fn start_thread<'a, T: 'a>(
     // SAFETY: only the lifetime changes; the caller promises that the thread ends before it.
     let body = unsafe { std::mem::transmute::<Box<dyn FnOnce() -> Outcome + 'a>, Body>(body) };
     let engine = Engine::enter();
-    engine.visible(&Spawn, spot);
+    let me = engine.me();
+    let child = engine.rt().next_child(me);
+    match engine.asks() {
+        true => {
+            let label = Label::Spawn(ThreadId::new(child));
+            engine.ask(&Ask::plain(label), &Spawn, spot);
+        }
+        false => _ = engine.visible(&Spawn, spot),
+    }
     let rt = engine.rt();
-    let me = rt.now.current;
-    let child = rt.next_child(me);
     rt.threads[me].spawned += 1;
     rt.threads[child].name = name.clone();
     (rt.threads[child].spawned_at, rt.threads[child].spot) = (spot, spot);

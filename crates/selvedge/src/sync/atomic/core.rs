@@ -18,6 +18,10 @@ pub(super) trait Value: Copy + PartialEq + Debug {
     #[doc(hidden)]
     fn bits(self) -> u64;
 
+    /// The value with these bits, which [`Self::bits`] gave.
+    #[doc(hidden)]
+    fn from_bits(bits: u64) -> Self;
+
     /// In a report.
     #[doc(hidden)]
     fn text(self, _rt: &Runtime) -> String {
@@ -28,8 +32,16 @@ pub(super) trait Value: Copy + PartialEq + Debug {
 /// An atomic cell.
 pub(super) struct Core<T> {
     header: Header,
-    value: Cell<T>,
+    pub(super) value: Cell<T>,
     kind: &'static str,
+}
+
+/// What a compare-exchange wants.
+pub(super) struct Exchange<T> {
+    pub(super) expected: T,
+    pub(super) new: T,
+    pub(super) success: Order,
+    pub(super) failure: Order,
 }
 
 impl<T: Value> Core<T> {
@@ -58,8 +70,13 @@ impl<T: Value> Core<T> {
         let object = self.object(&engine);
         note_order(&engine, order.into());
         let touch = Touch { object, mode: Mode::Read, verb: "load", order: Some(order.into()) };
-        engine.visible(&touch, spot);
-        let value = self.value.get();
+        let value = match engine.asks() {
+            true => self.ask_load(&engine, &touch, order.into(), spot),
+            false => {
+                engine.visible(&touch, spot);
+                self.value.get()
+            }
+        };
         engine.found(object, found(value, None));
         engine.observed(
             object,
@@ -88,8 +105,13 @@ impl<T: Value> Core<T> {
             return;
         }
         let touch = Touch { object, mode: Mode::Write, verb: "store", order: Some(order.into()) };
-        engine.visible(&touch, spot);
-        engine.found(object, found(self.value.replace(value), None));
+        match engine.asks() {
+            true => self.ask_store(&engine, &touch, value, order.into(), spot),
+            false => {
+                engine.visible(&touch, spot);
+                engine.found(object, found(self.value.replace(value), None));
+            }
+        }
         engine.observed(
             object,
             Observed::Value { look: Mode::Read, found: value.bits(), left: value.bits() },
@@ -104,21 +126,22 @@ impl<T: Value> Core<T> {
     /// Reads, changes and writes in one step; returns the previous value.
     #[inline]
     #[track_caller]
-    pub(super) fn modify(
-        &self,
-        verb: &'static str,
-        order: Ordering,
-        change: impl FnOnce(T) -> T,
-    ) -> T {
+    pub(super) fn modify(&self, verb: &'static str, order: Ordering, change: impl Fn(T) -> T) -> T {
         let spot = Location::caller();
         let engine = Engine::enter();
         let object = self.object(&engine);
         note_order(&engine, order.into());
         let touch = Touch { object, mode: Mode::Update, verb, order: Some(order.into()) };
-        engine.visible(&touch, spot);
-        let old = self.value.get();
-        let new = change(old);
-        self.value.set(new);
+        let (old, new) = match engine.asks() {
+            true => self.ask_modify(&engine, &touch, change, order.into(), spot),
+            false => {
+                engine.visible(&touch, spot);
+                let old = self.value.get();
+                let new = change(old);
+                self.value.set(new);
+                (old, new)
+            }
+        };
         if new == old {
             engine.only_looked(object, spot);
         }
@@ -142,7 +165,21 @@ impl<T: Value> Core<T> {
         verb: &'static str,
         expected: T,
         new: T,
+        orders: (Ordering, Ordering),
+    ) -> Result<T, T> {
+        self.compare_exchange_or_fail(verb, expected, new, orders, false)
+    }
+
+    /// `weak`: whether it may fail without reason under a memory model, where the explorer decides that.
+    #[inline]
+    #[track_caller]
+    fn compare_exchange_or_fail(
+        &self,
+        verb: &'static str,
+        expected: T,
+        new: T,
         (success, failure): (Ordering, Ordering),
+        weak: bool,
     ) -> Result<T, T> {
         if matches!(failure, Ordering::Release | Ordering::AcqRel) {
             panic!("there is no such thing as a release failure ordering");
@@ -155,19 +192,31 @@ impl<T: Value> Core<T> {
         let writes = || self.value.get() == expected;
         let (order, failed) = (Some(success.into()), Some(failure.into()));
         let compare = Compare { object, writes: &writes, verb, order, failure: failed };
-        engine.visible(&compare, spot);
-        let old = self.value.get();
-        let succeeds = old == expected;
-        match succeeds {
-            true => self.value.set(new),
-            false => engine.only_looked(object, spot),
+        let (old, succeeds) = match engine.asks() {
+            true => {
+                let exchange =
+                    Exchange { expected, new, success: success.into(), failure: failure.into() };
+                self.ask_exchange(&engine, &compare, &exchange, weak, spot)
+            }
+            false => {
+                engine.visible(&compare, spot);
+                let old = self.value.get();
+                if old == expected {
+                    self.value.set(new);
+                }
+                (old, old == expected)
+            }
+        };
+        if !succeeds {
+            engine.only_looked(object, spot);
         }
+        let left = if succeeds { new } else { old };
         engine.found(object, found(old, Some(expected)));
         engine.observed(
             object,
-            Observed::Value { look: Mode::Read, found: old.bits(), left: self.value.get().bits() },
+            Observed::Value { look: Mode::Read, found: old.bits(), left: left.bits() },
         );
-        published(&engine, self.value.get().bits());
+        published(&engine, left.bits());
         engine.note(|rt| {
             let (name, order) = (rt.object_name(object), ordering(Some(success.into())));
             let (old, new, expected) = (old.text(rt), new.text(rt), expected.text(rt));
@@ -190,7 +239,11 @@ impl<T: Value> Core<T> {
     ) -> Result<T, T> {
         const VERB: &str = "compare_exchange_weak";
         let spot = Location::caller();
-        if Engine::enter().ends_without_reason(VERB, spot) {
+        let engine = Engine::enter();
+        if engine.asks() {
+            return self.compare_exchange_or_fail(VERB, expected, new, orders, true);
+        }
+        if engine.ends_without_reason(VERB, spot) {
             return Err(self.load(orders.1));
         }
         self.compare_exchange(VERB, expected, new, orders)
@@ -230,7 +283,10 @@ impl<T: Value> Core<T> {
         }
         let object = self.object(&engine);
         let touch = Touch { object, mode: Mode::Update, verb, order: Some(Order::NonAtomic) };
-        engine.visible(&touch, spot);
+        match engine.asks() {
+            true => self.ask_own(&engine, &touch, spot),
+            false => _ = engine.visible(&touch, spot),
+        }
         engine.observed(object, Observed::Changed(Mode::Probe));
     }
 
@@ -250,8 +306,13 @@ impl<T: Value> Core<T> {
         let object = self.object(&engine);
         let touch =
             Touch { object, mode: Mode::Read, verb: "unsync_load", order: Some(Order::NonAtomic) };
-        engine.visible(&touch, spot);
-        let value = self.value.get();
+        let value = match engine.asks() {
+            true => self.ask_load(&engine, &touch, Order::NonAtomic, spot),
+            false => {
+                engine.visible(&touch, spot);
+                self.value.get()
+            }
+        };
         engine.observed(
             object,
             Observed::Value { look: Mode::Probe, found: value.bits(), left: value.bits() },

@@ -11,6 +11,10 @@ macro_rules! atomic_integer {
             fn bits(self) -> u64 {
                 self as u64
             }
+
+            fn from_bits(bits: u64) -> Self {
+                bits as Self
+            }
         }
 
         #[doc = concat!("An atomic `", stringify!($type), "`.")]

@@ -1,6 +1,7 @@
 //! Atomics, as in [`std::sync::atomic`]. Data races follow the orderings, as in C++20; loads see the last store, as
 //! with sequential consistency. Older values, which weaker orderings allow, are not explored, and the report says so.
 
+mod answered;
 mod core;
 mod integers;
 mod others;
@@ -14,10 +15,10 @@ pub use std::sync::atomic::{Ordering, compiler_fence};
 
 use std::panic::Location;
 
-use selvedge_core::Order;
+use selvedge_core::{Label, Order};
 
 use self::core::note_order;
-use crate::rt::{Engine, Fence};
+use crate::rt::{Ask, Engine, Fence};
 
 /// A fence: a step that orders what its thread does around it, for data races.
 ///
@@ -31,7 +32,16 @@ pub fn fence(order: Ordering) {
     if let Some(engine) = Engine::try_enter() {
         let order = Order::from(order);
         note_order(&engine, order);
-        engine.visible(&Fence { order }, Location::caller());
+        match engine.asks() {
+            true => {
+                _ = engine.ask(
+                    &Ask::plain(Label::Fence(order)),
+                    &Fence { order },
+                    Location::caller(),
+                )
+            }
+            false => _ = engine.visible(&Fence { order }, Location::caller()),
+        }
         engine.note(|_| format!("fence ({order})"));
     }
 }

@@ -158,6 +158,10 @@ impl Value for bool {
     fn bits(self) -> u64 {
         u64::from(self)
     }
+
+    fn from_bits(bits: u64) -> Self {
+        bits != 0
+    }
 }
 
 /// An atomic `bool`.
@@ -235,6 +239,10 @@ impl fmt::Debug for AtomicBool {
 impl<T> Value for *mut T {
     fn bits(self) -> u64 {
         self as usize as u64
+    }
+
+    fn from_bits(bits: u64) -> Self {
+        bits as usize as Self
     }
 
     fn text(self, rt: &Runtime) -> String {

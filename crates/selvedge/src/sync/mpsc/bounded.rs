@@ -5,9 +5,10 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::sync::mpsc::{RecvTimeoutError, TryRecvError, TrySendError};
 
-use selvedge_core::{Effect, Flexibility, Mode, ObjectId};
+use selvedge_core::{Effect, Flexibility, Mode, ObjectId, Order};
 
 use super::refuse::refuse;
+use super::words;
 use crate::rt::{Engine, Header, Observed, Operation, Runtime, Spot, Touch};
 
 pub(super) struct Bounded<T> {
@@ -64,7 +65,15 @@ impl<T> Bounded<T> {
         let channel = self.objects(&engine).channel;
         let room = || !self.receiver.get() || self.queue.borrow().len() < self.bound.max(1);
         let (puts, waits) = (|| self.receiver.get(), Some("to have room"));
-        engine.visible(&Put { channel, ready: &room, writes: &puts, verb: "send", waits }, spot);
+        let put = Put { channel, ready: &room, writes: &puts, verb: "send", waits };
+        match engine.asks() && self.bound > 0 {
+            true => {
+                let ready = |word| words::has_room_or_end(word, self.bound);
+                let word = engine.word(channel, 0);
+                word.wait_and_update(Order::AcqRel, &ready, &words::sent, &put, spot);
+            }
+            false => _ = engine.visible(&put, spot),
+        }
         if !self.receiver.get() {
             self.refused(&engine, channel, "send", "the receiver is gone");
             return Err(message);
@@ -94,7 +103,17 @@ impl<T> Bounded<T> {
         };
         let puts = || self.receiver.get() && has_room();
         let (verb, always) = ("try_send", || true);
-        engine.visible(&Put { channel, ready: &always, writes: &puts, verb, waits: None }, spot);
+        let put = Put { channel, ready: &always, writes: &puts, verb, waits: None };
+        match engine.asks() && self.bound > 0 {
+            true => {
+                let next = |word| match words::length(word) < self.bound as u64 {
+                    true => words::sent(word),
+                    false => word,
+                };
+                engine.word(channel, 0).update(Order::AcqRel, &next, &put, spot);
+            }
+            false => _ = engine.visible(&put, spot),
+        }
         if puts() {
             self.put(&engine, channel, verb, message);
             return Ok(());
@@ -126,7 +145,14 @@ impl<T> Bounded<T> {
         if let Some(engine) = Engine::try_enter() {
             let Objects { channel, senders: object } = self.objects(&engine);
             let (mode, verb) = (Mode::Arrive, "drop one of");
-            engine.visible(&Touch { object, mode, verb, order: None }, spot);
+            let touch = Touch { object, mode, verb, order: None };
+            match engine.asks() {
+                true => {
+                    let next = |word| words::without_sender(word, self.senders.get());
+                    engine.word(channel, 0).update(Order::AcqRel, &next, &touch, spot);
+                }
+                false => _ = engine.visible(&touch, spot),
+            }
             engine.note(|rt| format!("drop a sender of {}", rt.object_name(channel)));
             engine.observed(object, Observed::Changed(Mode::Pass));
         }
@@ -137,7 +163,14 @@ impl<T> Bounded<T> {
         if let Some(engine) = Engine::try_enter() {
             let object = self.objects(&engine).channel;
             let (mode, verb) = (Mode::Update, "drop the receiver of");
-            engine.visible(&Touch { object, mode, verb, order: None }, spot);
+            let touch = Touch { object, mode, verb, order: None };
+            match engine.asks() {
+                true => {
+                    let word = engine.word(object, 0);
+                    word.update(Order::AcqRel, &words::without_receiver, &touch, spot);
+                }
+                false => _ = engine.visible(&touch, spot),
+            }
             engine.observed(object, Observed::Changed(Mode::Read));
         }
         self.receiver.set(false);
@@ -172,7 +205,14 @@ impl<T> Bounded<T> {
             self.meets.set(true);
             engine.observed(objects.channel, Observed::Changed(Mode::Read));
         }
-        engine.visible(&take, spot);
+        match engine.asks() {
+            true => {
+                let word = engine.word(objects.channel, 0);
+                let (ready, next) = (words::has_message_or_end, words::received);
+                word.wait_and_update(Order::AcqRel, &ready, &next, &take, spot);
+            }
+            false => _ = engine.visible(&take, spot),
+        }
         self.meets.set(false);
         self.take(&engine, objects, "recv").ok_or(RecvTimeoutError::Disconnected)
     }
@@ -181,7 +221,14 @@ impl<T> Bounded<T> {
         let engine = Engine::enter();
         let objects = self.objects(&engine);
         let (has, gone) = (|| self.has_message(), || self.is_gone());
-        engine.visible(&Take { objects, has: &has, gone: &gone, kind: Kind::Tries }, spot);
+        let take = Take { objects, has: &has, gone: &gone, kind: Kind::Tries };
+        match engine.asks() && self.bound > 0 {
+            true => {
+                let word = engine.word(objects.channel, 0);
+                word.update(Order::AcqRel, &words::received, &take, spot);
+            }
+            false => _ = engine.visible(&take, spot),
+        }
         let empty = if gone() { TryRecvError::Disconnected } else { TryRecvError::Empty };
         self.take(&engine, objects, "try_recv").ok_or(empty)
     }

@@ -14,6 +14,7 @@
 mod bounded;
 mod refuse;
 mod unbounded;
+mod words;
 
 use std::fmt;
 use std::panic::Location;

@@ -5,9 +5,10 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::sync::mpsc::{RecvTimeoutError, TryRecvError};
 
-use selvedge_core::{Effect, Flexibility, Mode, ObjectId};
+use selvedge_core::{Effect, Flexibility, Mode, ObjectId, Order};
 
 use super::refuse::refuse;
+use super::words;
 use crate::rt::{Engine, Header, Observed, Operation, Runtime, Spot, Touch};
 
 pub(super) struct Unbounded<T> {
@@ -60,7 +61,13 @@ impl<T> Unbounded<T> {
     pub(super) fn send(&self, message: T, spot: Spot) -> Result<(), T> {
         let engine = Engine::enter();
         let objects = self.objects(&engine);
-        engine.visible(&Send { objects }, spot);
+        match engine.asks() {
+            true => {
+                let word = engine.word(objects.mailbox, 0);
+                word.update(Order::Release, &words::sent, &Send { objects }, spot);
+            }
+            false => _ = engine.visible(&Send { objects }, spot),
+        }
         let rt = engine.rt();
         let me = rt.now.current;
         let object = rt.names.message(me, rt.threads[me].own.sent);
@@ -87,7 +94,13 @@ impl<T> Unbounded<T> {
             let Objects { mailbox, senders: object, .. } = self.objects(&engine);
             let verb = "drop one of";
             let touch = Touch { object, mode: Mode::Arrive, verb, order: None };
-            engine.visible(&touch, spot);
+            match engine.asks() {
+                true => {
+                    let next = |word| words::without_sender(word, self.senders.get());
+                    engine.word(mailbox, 0).update(Order::AcqRel, &next, &touch, spot);
+                }
+                false => _ = engine.visible(&touch, spot),
+            }
             engine.observed(object, Observed::Changed(Mode::Pass));
             engine.note(|rt| format!("drop a sender of {}", rt.object_name(mailbox)));
         }
@@ -99,7 +112,13 @@ impl<T> Unbounded<T> {
             let Objects { mailbox, receiver: object, .. } = self.objects(&engine);
             let verb = "drop";
             let touch = Touch { object, mode: Mode::End, verb, order: None };
-            engine.visible(&touch, spot);
+            match engine.asks() {
+                true => {
+                    let word = engine.word(mailbox, 0);
+                    word.update(Order::AcqRel, &words::without_receiver, &touch, spot);
+                }
+                false => _ = engine.visible(&touch, spot),
+            }
             engine.observed(object, Observed::Changed(Mode::Alive));
             engine.note(|rt| format!("drop the receiver of {}", rt.object_name(mailbox)));
         }
@@ -117,7 +136,15 @@ impl<T> Unbounded<T> {
         let engine = Engine::enter();
         let objects = self.objects(&engine);
         let (front, gone) = (|| self.front(), || self.senders.get() == 0);
-        engine.visible(&Receive { objects, front: &front, gone: &gone, waits: true, timed }, spot);
+        let receive = Receive { objects, front: &front, gone: &gone, waits: true, timed };
+        match engine.asks() {
+            true => {
+                let word = engine.word(objects.mailbox, 0);
+                let (ready, next) = (words::has_message_or_end, words::received);
+                word.wait_and_update(Order::Acquire, &ready, &next, &receive, spot);
+            }
+            false => _ = engine.visible(&receive, spot),
+        }
         self.take(&engine, objects, "recv")
     }
 
@@ -146,10 +173,14 @@ impl<T> Unbounded<T> {
         let engine = Engine::enter();
         let objects = self.objects(&engine);
         let (front, gone) = (|| self.front(), || self.senders.get() == 0);
-        engine.visible(
-            &Receive { objects, front: &front, gone: &gone, waits: false, timed: false },
-            spot,
-        );
+        let receive = Receive { objects, front: &front, gone: &gone, waits: false, timed: false };
+        match engine.asks() {
+            true => {
+                let word = engine.word(objects.mailbox, 0);
+                word.update(Order::Acquire, &words::received, &receive, spot);
+            }
+            false => _ = engine.visible(&receive, spot),
+        }
         match self.take(&engine, objects, "try_recv") {
             Some(message) => Ok(message),
             None if self.senders.get() == 0 => Err(TryRecvError::Disconnected),

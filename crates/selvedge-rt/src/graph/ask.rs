@@ -1,0 +1,187 @@
+//! Operations that are answered by an explorer of graphs.
+
+use selvedge_core::{Answer, Bits, Label, Location, ObjectId, Order};
+
+use crate::engine::Engine;
+use crate::hooks::Hooks;
+use crate::labels::{NEVER, SAME};
+use crate::operation::{Operation, Subject};
+use crate::operations::Touch;
+use crate::runtime::{Runtime, Way};
+
+/// An operation as a label, with what only its thread knows.
+pub struct Ask<'a> {
+    /// What it is.
+    pub label: Label,
+    /// Whether a value ends it, if it waits.
+    pub satisfies: &'a dyn Fn(Bits) -> bool,
+    /// What it writes if it reads a value, if it updates.
+    pub next: &'a dyn Fn(Bits) -> Bits,
+}
+
+impl Ask<'_> {
+    /// One that neither waits nor updates.
+    pub fn plain(label: Label) -> Self {
+        Self { label, satisfies: &|_| false, next: &|bits| bits }
+    }
+}
+
+impl<W: Hooks> Engine<W> {
+    /// Whether operations are answered by an explorer of graphs.
+    #[inline]
+    pub fn asks(&self) -> bool {
+        let rt = self.rt();
+        rt.labels.is_some() && rt.now.way == Way::Announce
+    }
+
+    /// The location of an object. `initial`: its value, if this execution uses it for the first time.
+    pub fn location(&self, object: ObjectId, initial: impl FnOnce() -> Bits) -> Location {
+        let rt = self.rt();
+        let labels = rt.labels.as_mut().expect("internal error: no explorer of graphs");
+        labels.locate(object, rt.now.epoch, initial)
+    }
+
+    /// The running thread has an object for itself, and may write it without a step.
+    pub fn lend(&self, object: ObjectId) {
+        let rt = self.rt();
+        if let Some(labels) = rt.labels.as_mut() {
+            labels.lend(object, rt.now.epoch);
+        }
+    }
+
+    /// Announces an operation and comes back when it is answered. `None`: what is left of the execution is run to its
+    /// end, and the operation takes place in memory as it is.
+    pub fn ask(
+        &self,
+        ask: &Ask<'_>,
+        operation: &dyn Operation<Runtime<W>>,
+        spot: W::Spot,
+    ) -> Option<Answer> {
+        if let Some(answer) = self.told_silently(ask) {
+            return Some(answer);
+        }
+        let rt = self.rt();
+        let about = W::announces(rt);
+        self.tell_freed(spot);
+        self.check_waiting_writers(ask.label);
+        let rt = self.rt();
+        let me = rt.now.current;
+        rt.threads[me].operations += 1;
+        rt.threads[me].spot = spot;
+        rt.shared.beat();
+        let answer = self.stand(ask, operation, spot);
+        if let Some(answer) = answer {
+            self.note_turn(ask, answer);
+        }
+        if answer.is_some()
+            && let Some(fault) = W::chosen(self.rt(), about, spot)
+        {
+            self.stop(fault);
+        }
+        answer
+    }
+
+    /// The running thread took a lock for reading, or gave one up.
+    pub fn reads_beside_others(&self, takes: bool) {
+        let rt = self.rt();
+        let reading = &mut rt.threads[rt.now.current].asked.reading;
+        *reading = if takes { *reading + 1 } else { reading.saturating_sub(1) };
+    }
+
+    /// A reader-writer lock may let a writer that waits go before readers. That is not explored here: it matters if a
+    /// thread waits while it reads.
+    fn check_waiting_writers(&self, label: Label) {
+        let rt = self.rt();
+        let waits = matches!(label, Label::Lock(_) | Label::Await { .. } | Label::Join(_));
+        let reads = rt.threads[rt.now.current].asked.reading > 0;
+        if waits && reads && rt.shared.settings.writers_may_be_first {
+            let name = rt.thread_name(rt.now.current);
+            self.give_up_all(format!(
+                "{name} waits while it holds a reader-writer lock for reading: that writers who wait go first is not \
+                 explored under a memory model; say `rwlock_policy(RwLockPolicy::Readers)`, or check without one"
+            ));
+        }
+    }
+
+    fn stand(
+        &self,
+        ask: &Ask<'_>,
+        operation: &dyn Operation<Runtime<W>>,
+        spot: W::Spot,
+    ) -> Option<Answer> {
+        let rt = self.rt();
+        rt.stand_at(operation, Subject::Both, spot);
+        let asked = &mut rt.threads[rt.now.current].asked;
+        (asked.label, asked.answer) = (ask.label, None);
+        // SAFETY: only lifetimes change: they are called only while the thread stands there.
+        unsafe {
+            asked.satisfies = std::mem::transmute::<*const dyn Fn(Bits) -> bool, _>(ask.satisfies);
+            asked.next = std::mem::transmute::<*const dyn Fn(Bits) -> Bits, _>(ask.next);
+        }
+        self.suspend();
+        let rt = self.rt();
+        let asked = &mut rt.threads[rt.now.current].asked;
+        (asked.satisfies, asked.next) = (NEVER, SAME);
+        asked.answer.take()
+    }
+
+    /// Whether what the running thread has just written is the newest value, which real memory then has.
+    pub fn is_newest(&self) -> bool {
+        let rt = self.rt();
+        rt.threads[rt.now.current].asked.newest
+    }
+
+    /// Whether a weak compare-exchange at `spot` may fail without reason, once more.
+    pub fn may_fail_without_reason(&self, spot: W::Spot) -> bool {
+        let rt = self.rt();
+        let whims = &rt.threads[rt.now.current].whims;
+        let so_far = whims.iter().filter(|&&other| W::is_same(other, spot)).count();
+        let may = so_far < rt.shared.settings.spurious.most as usize;
+        if !may {
+            rt.shared.settings.spurious.is_bounded.set(true);
+        }
+        may
+    }
+
+    /// It did.
+    pub fn failed_without_reason(&self, spot: W::Spot) {
+        let rt = self.rt();
+        rt.threads[rt.now.current].whims.push(spot);
+    }
+
+    /// The code of the running thread came to its end.
+    pub fn end_answered(&self, spot: W::Spot) {
+        if self.asks() {
+            self.ends_silently();
+            self.tell_freed(spot);
+        }
+    }
+
+    /// Says what the running thread freed since its last operation.
+    pub fn tell_freed(&self, spot: W::Spot) {
+        loop {
+            let rt = self.rt();
+            if !self.asks() {
+                return;
+            }
+            let Some(object) = rt.threads[rt.now.current].asked.freed.pop() else { return };
+            // One that was never answered has no value.
+            let at = self.location(object, || 0);
+            let (verb, order) = ("free", Some(Order::NonAtomic));
+            let touch = Touch { object, mode: selvedge_core::Mode::Update, verb, order };
+            self.stand(&Ask::plain(Label::Access { at, write: true }), &touch, spot);
+        }
+    }
+}
+
+impl<W: Hooks> Runtime<W> {
+    /// Whether an explorer of graphs answers operations.
+    pub fn is_answered(&self) -> bool {
+        self.labels.is_some()
+    }
+
+    /// Objects in a block that the running thread freed: for others that is a write.
+    pub fn note_freed_objects(&mut self, objects: &[ObjectId]) {
+        self.threads[self.now.current].asked.freed.extend_from_slice(objects);
+    }
+}

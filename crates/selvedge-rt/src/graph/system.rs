@@ -1,0 +1,161 @@
+//! Checked code as a [`GraphSystem`].
+
+use std::rc::Rc;
+
+use selvedge_core::{
+    Answer, Bits, Description, Effect, Fault, GraphSystem, Label, Location, ObjectId, ThreadId,
+    Violation,
+};
+
+use crate::hooks::Hooks;
+use crate::labels::Labels;
+use crate::program::Program;
+use crate::runtime::{Shared, State, Way};
+use crate::switch::resume;
+
+/// The code under check, answered by an explorer of graphs.
+pub struct GraphProgram<W: Hooks> {
+    program: Program<W>,
+}
+
+impl<W: Hooks> GraphProgram<W> {
+    /// `tracing`: whether texts of steps will be asked for.
+    pub fn new(shared: Rc<Shared<W>>, tracing: bool) -> Self {
+        let mut program = Program::new(shared, tracing);
+        program.rt_mut().labels = Some(Box::new(Labels::default()));
+        Self { program }
+    }
+
+    /// The name of a thread.
+    pub fn thread_name(&self, thread: ThreadId) -> String {
+        self.program.rt().thread_name(thread.index())
+    }
+
+    /// The object at a location.
+    pub fn object(&self, at: Location) -> ObjectId {
+        let labels = self.program.rt().labels.as_ref();
+        labels.expect("internal error: no labels").object(at)
+    }
+
+    /// The name of an object.
+    pub fn object_name(&self, object: ObjectId) -> String {
+        self.program.rt().object_name(object)
+    }
+
+    /// What the last step was, if texts are asked for.
+    pub fn describe_last(&self) -> Description {
+        match &self.program.rt().now.last {
+            Some((text, spot)) => Description { text: text.clone(), place: Some(W::place(*spot)) },
+            None => Description { text: String::new(), place: None },
+        }
+    }
+
+    /// What a thread would do, or waits for.
+    pub fn describe_pending(&self, thread: ThreadId) -> Description {
+        self.program.rt().describe_pending(thread.index())
+    }
+
+    /// What the operation of a thread would touch, as without a memory model.
+    pub fn effect(&mut self, thread: ThreadId, effect: &mut Effect) {
+        let rt = self.program.rt_mut();
+        effect.clear();
+        let operation = rt.threads[thread.index()].pending;
+        // SAFETY: the thread stands at its operation, which is on its stack.
+        unsafe { (*operation).effect(rt, thread.index(), 0, effect) };
+    }
+
+    /// What is wrong if the threads that are left wait for good. `None` if one of them may go on.
+    pub fn deadlock(&self) -> Option<Violation> {
+        let rt = self.program.rt();
+        (!rt.someone_may_go_on()).then(|| rt.deadlock())
+    }
+
+    /// Whether a thread exists in this execution.
+    pub fn exists(&self, thread: ThreadId) -> bool {
+        let thread = self.program.rt().threads.get(thread.index());
+        thread.is_some_and(|thread| thread.state != State::Absent)
+    }
+}
+
+impl<W: Hooks> GraphSystem for GraphProgram<W> {
+    fn restart(&mut self) {
+        self.program.finish();
+        self.program.begin(Way::Announce);
+    }
+
+    fn thread_count(&self) -> usize {
+        self.program.rt().threads.len()
+    }
+
+    fn is_root(&self, thread: ThreadId) -> bool {
+        thread.index() == 0
+    }
+
+    fn label(&self, thread: ThreadId) -> Label {
+        let rt = self.program.rt();
+        let Some(it) = rt.threads.get(thread.index()) else { return Label::Ended };
+        match it.state {
+            State::Failed => Label::Failed,
+            // It failed before its first operation.
+            State::Ready if it.fault.is_some() => Label::Failed,
+            State::Ready if !rt.shared.is_unsteady.get() => it.asked.label,
+            State::Absent | State::Ready | State::Parked | State::Finished => Label::Ended,
+        }
+    }
+
+    fn satisfies(&self, thread: ThreadId, value: Bits) -> bool {
+        let asked = &self.program.rt().threads[thread.index()].asked;
+        // SAFETY: the thread stands at its operation, and what it asks with is on its stack.
+        unsafe { (*asked.satisfies)(value) }
+    }
+
+    fn proceed(&mut self, thread: ThreadId, answer: Answer) -> Option<Bits> {
+        let number = thread.index();
+        let rt = self.program.rt_mut();
+        let asked = &mut rt.threads[number].asked;
+        asked.answer = Some(answer);
+        let updates =
+            matches!(asked.label, Label::Update { .. } | Label::Await { update: true, .. });
+        let wrote = match answer {
+            // SAFETY: as above.
+            Answer::Value(value) if updates => Some(unsafe { (*asked.next)(value) }),
+            _ => None,
+        };
+        if rt.tracing {
+            let operation = rt.threads[number].pending;
+            // SAFETY: as above.
+            let text = unsafe { (*operation).text(rt, number) };
+            rt.now.last = Some((text, rt.threads[number].spot));
+        }
+        // SAFETY: no reference into the runtime is held.
+        unsafe { resume(self.program.raw(), number) };
+        W::took_step(self.program.rt_mut(), number);
+        wrote
+    }
+
+    fn initial(&self, at: Location) -> Bits {
+        let labels = self.program.rt().labels.as_ref();
+        labels.map_or(0, |labels| labels.initial(at))
+    }
+
+    fn fault(&self, thread: ThreadId) -> Option<Fault> {
+        self.program.rt().threads[thread.index()].fault.clone()
+    }
+
+    fn has_memory(&self) -> bool {
+        true
+    }
+
+    fn is_newest(&mut self, thread: ThreadId, newest: bool) {
+        self.program.rt_mut().threads[thread.index()].asked.newest = newest;
+    }
+
+    fn memory_of(&self, at: Location) -> Location {
+        self.program.rt().labels.as_ref().map_or(at, |labels| labels.memory_of(at))
+    }
+
+    fn end(&mut self) -> Option<Violation> {
+        // SAFETY: the runtime is alive, and no reference into it is held.
+        unsafe { W::ends(self.program.raw()) }
+    }
+}

@@ -1,0 +1,187 @@
+//! Searching all executions that a memory model allows, and running those again that show what is wrong.
+
+mod advice;
+mod story;
+mod teller;
+
+use std::rc::Rc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use selvedge_core::{Bound, Ending, Fault, Inconclusive, Report, Schedule, Violation};
+use selvedge_explore::{
+    Finding, Graph, GraphObserver, GraphReport, Memory, Witness, explore_graphs,
+};
+use selvedge_report::TraceView;
+
+use super::Builder;
+use super::search::until_known;
+use crate::failure::{self, Look};
+use crate::rt::{GraphProgram, Shared};
+
+use story::Story;
+
+impl Builder {
+    /// All executions that the model allows, and those that show what is wrong.
+    pub(super) fn search_graphs(
+        &self,
+        shared: &Rc<Shared>,
+        memory: Memory,
+    ) -> (Report, Vec<TraceView>) {
+        until_known(shared, || {
+            shared.is_unsteady.set(false);
+            let mut system = GraphProgram::new(Rc::clone(shared), false);
+            let mut watch = Watch { shared, threads: 0 };
+            let found = explore_graphs(&mut system, memory, &self.options, &mut watch);
+            drop(system);
+            let mut report = Report {
+                counts: found.counts,
+                steps: found.events,
+                longest: found.longest,
+                threads: watch.threads,
+                ..Report::default()
+            };
+            if shared.hopeless.borrow().is_none() {
+                found.inconclusive.iter().for_each(|reason| report.note(reason.clone()));
+            }
+            shared.pulse.is_confirming.store(true, Relaxed);
+            let failures = self.confirm_graphs(shared, memory, &found, &mut report);
+            shared.pulse.is_confirming.store(false, Relaxed);
+            (report, failures)
+        })
+    }
+
+    /// The executions that show what is wrong, each run again.
+    fn confirm_graphs(
+        &self,
+        shared: &Rc<Shared>,
+        memory: Memory,
+        found: &GraphReport,
+        report: &mut Report,
+    ) -> Vec<TraceView> {
+        let mut failures = Vec::new();
+        for (finding, witness) in &found.findings {
+            let schedule = Schedule { steps: witness.steps.clone() };
+            let story = Story::follow(shared, memory, &schedule, self.options.data_races);
+            let shown = story.and_then(|story| {
+                let violation = shown_by(&story, finding);
+                violation.map(|violation| (story, violation)).ok_or("it does not come again".into())
+            });
+            match shown {
+                Ok((story, violation)) => {
+                    let backtrace = shared.backtrace.take();
+                    let view =
+                        failure::view(&story.replay, &[&violation], shared.checked_at, backtrace);
+                    failures.push(view);
+                    report.violations.push((violation, schedule));
+                }
+                Err(_) if shared.learned.news.get() || shared.hopeless.borrow().is_some() => break,
+                Err(reason) => {
+                    let mut unsteady = shared.unsteady.borrow_mut();
+                    let what = in_short(finding, witness);
+                    unsteady.get_or_insert(format!("{what} came once: {reason}"));
+                }
+            }
+        }
+        failures
+    }
+
+    /// The one execution under the model that a schedule describes. If nothing is wrong in it, it is printed.
+    #[track_caller]
+    #[allow(clippy::print_stderr, reason = "who replays an execution wants to see it")]
+    pub(super) fn follow_graph(
+        &self,
+        shared: &Rc<Shared>,
+        memory: Memory,
+        schedule: &str,
+    ) -> (Report, Vec<TraceView>) {
+        let steps: Schedule = match schedule.parse() {
+            Ok(steps) => steps,
+            Err(error) => panic!("selvedge: `{schedule}` is no schedule: {error}"),
+        };
+        let follow = || {
+            shared.is_unsteady.set(false);
+            Story::follow(shared, memory, &steps, self.options.data_races)
+        };
+        let mut story = until_known(shared, follow);
+        if story.is_err() && shared.hopeless.borrow().is_none() {
+            // Which steps there are may depend on what the search learned: the same search learns the same.
+            self.search_graphs(shared, memory);
+            story = until_known(shared, follow);
+        }
+        if shared.hopeless.borrow().is_some() {
+            return (Report::default(), Vec::new());
+        }
+        let story = match story {
+            Ok(story) => story,
+            Err(reason) => panic!(
+                "selvedge: the schedule does not fit this code under `{}`, or not any more: {reason}",
+                memory.name()
+            ),
+        };
+        let found: Vec<&Violation> = story.violations.iter().collect();
+        let view = failure::view(&story.replay, &found, shared.checked_at, shared.backtrace.take());
+        let mut report = Report {
+            steps: story.replay.steps.len() as u64,
+            longest: story.replay.steps.len(),
+            threads: story.replay.thread_names.len(),
+            ..Report::default()
+        };
+        report.counts.complete = 1;
+        report.note(Inconclusive::Bound(Bound::Executions(1)));
+        if found.is_empty() {
+            let look = Look::of_terminal().under(Some(memory));
+            eprintln!("{}", failure::of_failure(look, &view));
+            eprintln!("selvedge: nothing is wrong in this execution");
+            return (report, Vec::new());
+        }
+        let violations = story.violations.into_iter();
+        report.violations = violations.map(|violation| (violation, steps.clone())).collect();
+        (report, vec![view])
+    }
+}
+
+/// What the execution that was run again shows of a finding.
+fn shown_by(story: &Story, finding: &Finding) -> Option<Violation> {
+    let is_shown = |violation: &&Violation| match finding {
+        Finding::Fault(_, Fault::Violation(found)) | Finding::End(found) => {
+            (violation.kind, &violation.message) == (found.kind, &found.message)
+        }
+        Finding::Fault(_, Fault::GaveUp(_)) => false,
+        Finding::Deadlock(_) => violation.kind == selvedge_core::ViolationKind::Deadlock,
+        Finding::DataRace(..) => violation.kind == selvedge_core::ViolationKind::DataRace,
+    };
+    story.violations.iter().find(is_shown).cloned()
+}
+
+fn in_short(finding: &Finding, witness: &Witness) -> String {
+    match finding {
+        Finding::Fault(_, Fault::Violation(found)) | Finding::End(found) => {
+            format!("\"{}\"", found.message)
+        }
+        Finding::Fault(_, Fault::GaveUp(reason)) => reason.clone(),
+        Finding::Deadlock(_) => format!("a deadlock after {} steps", witness.steps.len()),
+        Finding::DataRace(..) => format!("a data race in {} steps", witness.steps.len()),
+    }
+}
+
+/// Ends a search that makes no sense any more.
+struct Watch<'a> {
+    shared: &'a Shared,
+    threads: usize,
+}
+
+impl GraphObserver for Watch<'_> {
+    fn execution(&mut self, graph: &Graph, _ending: Ending) {
+        self.threads = self.threads.max(graph.threads().count());
+        self.shared.pulse.count_execution();
+    }
+
+    fn poll(&mut self, _report: &GraphReport) -> Option<Bound> {
+        let pulse = &self.shared.pulse;
+        pulse.count_search();
+        let is_over = self.shared.learned.news.get()
+            || self.shared.is_unsteady.get()
+            || pulse.stranger().is_some();
+        is_over.then_some(Bound::Interrupted)
+    }
+}

@@ -1,0 +1,42 @@
+//! The state of a channel as a word, under a memory model: how many messages wait, and who is gone. Messages themselves lie in
+//! real memory, in the order of the updates of the word.
+
+use selvedge_core::Bits;
+
+const SENDERS_GONE: Bits = 1 << 63;
+const RECEIVER_GONE: Bits = 1 << 62;
+
+/// How many messages wait.
+pub(super) fn length(word: Bits) -> Bits {
+    word & (RECEIVER_GONE - 1)
+}
+
+/// After sending: nothing is sent if the receiver is gone.
+pub(super) fn sent(word: Bits) -> Bits {
+    if word & RECEIVER_GONE == 0 { word + 1 } else { word }
+}
+
+/// After receiving, if there is a message.
+pub(super) fn received(word: Bits) -> Bits {
+    if length(word) > 0 { word - 1 } else { word }
+}
+
+/// Whether a receiver need not wait.
+pub(super) fn has_message_or_end(word: Bits) -> bool {
+    length(word) > 0 || word & SENDERS_GONE != 0
+}
+
+/// Whether a sender need not wait in a channel with this bound.
+pub(super) fn has_room_or_end(word: Bits, bound: usize) -> bool {
+    length(word) < bound as Bits || word & RECEIVER_GONE != 0
+}
+
+/// After one of so many senders was dropped.
+pub(super) fn without_sender(word: Bits, senders: usize) -> Bits {
+    if senders <= 1 { word | SENDERS_GONE } else { word }
+}
+
+/// After the receiver was dropped.
+pub(super) fn without_receiver(word: Bits) -> Bits {
+    word | RECEIVER_GONE
+}
