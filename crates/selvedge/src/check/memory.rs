@@ -21,6 +21,32 @@ use crate::rt::{GraphProgram, Shared};
 use story::Story;
 
 impl Builder {
+    /// Explores all executions that a memory model allows: with [`Memory::Rc11`], the model of C++ and Rust, a load may see
+    /// older values, as orderings weaker than `SeqCst` permit. Without this, loads see the last store.
+    /// `SELVEDGE_MEMORY=rc11` says the same for tests that do not say it.
+    ///
+    /// Values out of thin air (load buffering) are left out, as in all models here. Operations that have no meaning
+    /// under a memory model yet make the verdict [`Verdict::Inconclusive`], and the report names them.
+    ///
+    /// ```
+    /// # use selvedge::{Builder, Memory, Verdict, sync::{Arc, atomic::{AtomicU32, Ordering::Relaxed}}, thread};
+    /// let publish = || {
+    ///     let (data, ready) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
+    ///     let (data2, ready2) = (Arc::clone(&data), Arc::clone(&ready));
+    ///     thread::spawn(move || { data2.store(42, Relaxed); ready2.store(1, Relaxed); });
+    ///     if ready.load(Relaxed) == 1 {
+    ///         assert_eq!(data.load(Relaxed), 42);
+    ///     }
+    /// };
+    /// assert_eq!(Builder::new().quiet(true).explore(publish).verdict(), Verdict::Verified);
+    /// let outcome = Builder::new().memory(Memory::Rc11).explore(publish);
+    /// assert_eq!(outcome.verdict(), Verdict::Violated);
+    /// ```
+    pub fn memory(mut self, memory: Memory) -> Self {
+        self.memory = Some(memory);
+        self
+    }
+
     /// All executions that the model allows, and those that show what is wrong.
     pub(super) fn search_graphs(
         &self,
@@ -138,6 +164,22 @@ impl Builder {
         report.violations = violations.map(|violation| (violation, steps.clone())).collect();
         (report, vec![view])
     }
+}
+
+/// The memory model that the environment asks for.
+///
+/// # Panics
+/// If there is none of that name.
+pub(super) fn of_environment() -> Option<Memory> {
+    let name = std::env::var("SELVEDGE_MEMORY").ok().filter(|name| !name.is_empty())?;
+    let memory = Memory::named(&name);
+    let names: Vec<&str> = Memory::ALL.iter().map(|memory| memory.name()).collect();
+    assert!(
+        memory.is_some(),
+        "selvedge: SELVEDGE_MEMORY={name}: there is no memory model of that name; there are {}",
+        names.join(", ")
+    );
+    memory
 }
 
 /// What the execution that was run again shows of a finding.
