@@ -25,6 +25,7 @@ impl Builder {
     /// older values, as orderings weaker than `SeqCst` permit. Without this, loads see the last store.
     /// `SELVEDGE_MEMORY=rc11` says the same for tests that do not say it.
     ///
+    /// [`algorithm`](Self::algorithm) and [`preemptions`](Self::preemptions) have no effect then: each execution is run once.
     /// Values out of thin air (load buffering) are left out, as in all models here. Operations that have no meaning
     /// under a memory model yet make the verdict [`Verdict::Inconclusive`], and the report names them.
     ///
@@ -53,6 +54,14 @@ impl Builder {
         shared: &Rc<Shared>,
         memory: Memory,
     ) -> (Report, Vec<TraceView>) {
+        if self.sample.is_some() {
+            let mut report = Report::default();
+            report.note(Inconclusive::GaveUp(
+                "executions under a memory model are not drawn at random: leave `sample` or `memory` out"
+                    .to_owned(),
+            ));
+            return (report, Vec::new());
+        }
         until_known(shared, || {
             shared.is_unsteady.set(false);
             let mut system = GraphProgram::new(Rc::clone(shared), false);
