@@ -179,8 +179,7 @@ pub(crate) const WEAK: &str = "orderings weaker than SeqCst are used: data races
 /// What was explored under a memory model.
 pub(crate) fn explored(memory: Memory) -> String {
     format!(
-        "{}: every value that this memory model lets a load see was explored; values out of thin air (load buffering) are \
-         left out",
+        "{}: loads see every value that this memory model allows; values out of thin air (load buffering) are left out",
         memory.name()
     )
 }

@@ -34,3 +34,4 @@ mod unwinding;
 mod waiting_writers;
 mod weak_memory;
 mod weak_patterns;
+mod weak_primitives;
