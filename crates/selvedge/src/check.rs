@@ -440,7 +440,7 @@ impl Builder {
         let schedule = self.schedule(here);
         let _watched = Watched::new(&shared.pulse);
         let _stack = SignalStack::new();
-        let memory = self.memory.or_else(memory::of_environment);
+        let memory = self.asked_memory();
         let (mut report, failures) = match (&schedule, memory) {
             _ if std::thread::panicking() => (while_panicking(), Vec::new()),
             (Some(schedule), Some(memory)) => self.follow_graph(&shared, memory, schedule),

@@ -48,6 +48,11 @@ impl Builder {
         self
     }
 
+    /// The memory model that was asked for.
+    pub(super) fn asked_memory(&self) -> Option<Memory> {
+        self.memory.or_else(of_environment)
+    }
+
     /// All executions that the model allows, and those that show what is wrong.
     pub(super) fn search_graphs(
         &self,
@@ -179,7 +184,7 @@ impl Builder {
 ///
 /// # Panics
 /// If there is none of that name.
-pub(super) fn of_environment() -> Option<Memory> {
+fn of_environment() -> Option<Memory> {
     let name = std::env::var("SELVEDGE_MEMORY").ok().filter(|name| !name.is_empty())?;
     let memory = Memory::named(&name);
     let names: Vec<&str> = Memory::ALL.iter().map(|memory| memory.name()).collect();
