@@ -169,6 +169,13 @@ pub trait GraphSystem {
         false
     }
 
+    /// What `thread`, which has memory of its own, writes if the update that it stands at reads this value. It does not go on:
+    /// what it would do may make no sense in a graph that turns out to be inconsistent.
+    fn would_write(&self, thread: ThreadId, value: Bits) -> Option<Bits> {
+        let _ = (thread, value);
+        None
+    }
+
     /// Said before a thread with memory is told that its operation wrote: whether the write is the newest of its
     /// location, in modification order, of those told so far.
     fn is_newest(&mut self, thread: ThreadId, newest: bool) {

@@ -387,32 +387,6 @@ impl Builder {
         self
     }
 
-    /// Explores all executions that a memory model allows: with [`Memory::Rc11`], the model of C++ and Rust, a load may see
-    /// older values, as orderings weaker than `SeqCst` permit. Without this, loads see the last store.
-    /// `SELVEDGE_MEMORY=rc11` says the same for tests that do not say it.
-    ///
-    /// Values out of thin air (load buffering) are left out, as in all models here. Operations that have no meaning
-    /// under a memory model yet make the verdict [`Verdict::Inconclusive`], and the report names them.
-    ///
-    /// ```
-    /// # use selvedge::{Builder, Memory, Verdict, sync::{Arc, atomic::{AtomicU32, Ordering::Relaxed}}, thread};
-    /// let publish = || {
-    ///     let (data, ready) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
-    ///     let (data2, ready2) = (Arc::clone(&data), Arc::clone(&ready));
-    ///     thread::spawn(move || { data2.store(42, Relaxed); ready2.store(1, Relaxed); });
-    ///     if ready.load(Relaxed) == 1 {
-    ///         assert_eq!(data.load(Relaxed), 42);
-    ///     }
-    /// };
-    /// assert_eq!(Builder::new().quiet(true).explore(publish).verdict(), Verdict::Verified);
-    /// let outcome = Builder::new().memory(Memory::Rc11).explore(publish);
-    /// assert_eq!(outcome.verdict(), Verdict::Violated);
-    /// ```
-    pub fn memory(mut self, memory: Memory) -> Self {
-        self.memory = Some(memory);
-        self
-    }
-
     /// Checks `f`.
     ///
     /// # Panics
@@ -466,7 +440,7 @@ impl Builder {
         let schedule = self.schedule(here);
         let _watched = Watched::new(&shared.pulse);
         let _stack = SignalStack::new();
-        let memory = self.memory.or_else(memory_of_environment);
+        let memory = self.asked_memory();
         let (mut report, failures) = match (&schedule, memory) {
             _ if std::thread::panicking() => (while_panicking(), Vec::new()),
             (Some(schedule), Some(memory)) => self.follow_graph(&shared, memory, schedule),
@@ -490,10 +464,9 @@ impl Builder {
                 ),
             ));
         }
-        match memory {
-            Some(memory) => report.fact("memory", failure::explored(memory)),
-            None if shared.weak.get() => report.fact("memory", failure::WEAK.to_owned()),
-            None => {}
+        let unexplored = || shared.weak.get().then(|| failure::WEAK.to_owned());
+        if let Some(about) = memory.map(failure::explored).or_else(unexplored) {
+            report.fact("memory", about);
         }
         let (bounded, left_out) = (spurious::bounded(&shared), spurious::left_out(&shared));
         let unexplored: Vec<String> = bounded.iter().chain(&left_out).cloned().collect();
@@ -520,8 +493,7 @@ impl Builder {
             time: start.elapsed(),
         };
         let weak = shared.weak.get();
-        let is_explored = memory.is_some();
-        Outcome { found_out, checked_at: here, weak, is_explored, bounded, left_out }
+        Outcome { found_out, checked_at: here, weak, memory, bounded, left_out }
     }
 
     /// How executions are covered. `replayed`: it is one that was asked for.
@@ -590,22 +562,6 @@ impl Builder {
             Inconclusive::Bound(_) => true,
         }
     }
-}
-
-/// The memory model that the environment asks for.
-///
-/// # Panics
-/// If there is none of that name.
-fn memory_of_environment() -> Option<Memory> {
-    let name = std::env::var("SELVEDGE_MEMORY").ok().filter(|name| !name.is_empty())?;
-    let memory = Memory::named(&name);
-    let names: Vec<&str> = Memory::ALL.iter().map(|memory| memory.name()).collect();
-    assert!(
-        memory.is_some(),
-        "selvedge: SELVEDGE_MEMORY={name}: there is no memory model of that name; there are {}",
-        names.join(", ")
-    );
-    memory
 }
 
 /// Why it made no sense to go on, if so.

@@ -20,11 +20,13 @@ pub(crate) struct Look {
     width: usize,
     /// Whether it has the calls that led to a panic, if they are known.
     calls: bool,
+    /// The memory model that executions are of.
+    memory: Option<Memory>,
 }
 
 impl Look {
     /// The same everywhere.
-    pub(crate) const PLAIN: Look = Look { width: 120, calls: false };
+    pub(crate) const PLAIN: Look = Look { width: 120, calls: false, memory: None };
 
     /// For the terminal that a failing test is shown on, if it is one.
     pub(crate) fn of_terminal() -> Self {
@@ -32,7 +34,12 @@ impl Look {
         const MOST: usize = 160;
         let columns = [libc::STDOUT_FILENO, libc::STDERR_FILENO].into_iter().find_map(columns_of);
         let width = columns.map_or(Self::PLAIN.width, |columns| columns.clamp(LEAST, MOST));
-        Self { width, calls: true }
+        Self { width, calls: true, memory: None }
+    }
+
+    /// The same, for executions under a memory model.
+    pub(crate) fn under(self, memory: Option<Memory>) -> Self {
+        Self { memory, ..self }
     }
 }
 
@@ -84,9 +91,11 @@ pub(crate) fn of_failure(look: Look, view: &TraceView) -> String {
     }
     if let Some(first) = view.violations.first() {
         let (schedule, command) = (&view.schedule, &first.replay);
+        let memory =
+            look.memory.map_or(String::new(), |memory| format!(".memory(Memory::{memory:?})"));
         text.push_str(&format!(
             "\nto see it again: {command}\n\
-             or in code:      selvedge::Builder::new().replay(\"{schedule}\").check(…)\n\n"
+             or in code:      selvedge::Builder::new(){memory}.replay(\"{schedule}\").check(…)\n\n"
         ));
     }
     text
@@ -126,13 +135,17 @@ impl ReplayCommand {
     }
 }
 
-/// Flags of the compiler without which there might be no such test: `--cfg loom`.
+/// Flags of the compiler without which there might be no such test: `--cfg loom`; and the memory model that the
+/// environment asks for.
 fn flags() -> String {
     let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
-    match flags.contains("--cfg") && !flags.contains('\'') {
+    let flags = match flags.contains("--cfg") && !flags.contains('\'') {
         true => format!("RUSTFLAGS='{flags}' "),
         false => String::new(),
-    }
+    };
+    let memory = std::env::var("SELVEDGE_MEMORY").ok().filter(|name| !name.is_empty());
+    let memory = memory.map_or(String::new(), |name| format!("SELVEDGE_MEMORY={name} "));
+    format!("{flags}{memory}")
 }
 
 /// The file and the line of a check, as its schedules name it.
@@ -166,8 +179,7 @@ pub(crate) const WEAK: &str = "orderings weaker than SeqCst are used: data races
 /// What was explored under a memory model.
 pub(crate) fn explored(memory: Memory) -> String {
     format!(
-        "{}: every value that this memory model lets a load see was explored; values out of thin air (load buffering) are \
-         left out",
+        "{}: loads see every value that this memory model allows; values out of thin air (load buffering) are left out",
         memory.name()
     )
 }

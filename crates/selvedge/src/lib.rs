@@ -1,7 +1,7 @@
 //! Checks concurrent Rust code: runs one execution per equivalence class of interleavings, and
 //! reports every panic, deadlock, data race, leak and misuse that sequentially consistent memory shows,
-//! or proves that there is none. Behaviours that only orderings weaker than `SeqCst` allow are not
-//! explored; a test that passes and uses such orderings says so.
+//! or proves that there is none. Behaviours that only orderings weaker than `SeqCst` allow are explored with
+//! [`Builder::memory`]; a test that passes without it and uses such orderings says so.
 //!
 //! # A first test
 //!
@@ -229,6 +229,7 @@
 //! | variable | effect |
 //! |---|---|
 //! | `SELVEDGE_REPLAY` | the execution that a report gave is run again, and no other; see above |
+//! | `SELVEDGE_MEMORY=rc11` | checks that do not say so themselves explore all executions that this memory model allows; see [`Builder::memory`] |
 //! | `SELVEDGE_QUIET=1` | a check that passes does not say that it used orderings weaker than `SeqCst`; see [`Builder::quiet`] |
 //! | `SELVEDGE_FULL=1` | long executions are shown whole |
 //! | `SELVEDGE_HTML=folder` | a check that fails also writes a page for a browser to this folder, and its message names it |
@@ -338,7 +339,7 @@
 //! |---|---|
 //! | misses executions, and repeats others | each class once |
 //! | `SeqCst` is taken for acquire and release: false alarms | exact |
-//! | weaker orderings have their own behaviours | data races follow them; loads see the last store, which a check that passes says |
+//! | weaker orderings have their own behaviours | data races follow them; loads see the last store, which a check that passes says, or all that [`Builder::memory`] allows |
 //! | at most 5 threads and 1,000 branches | no limit |
 //! | no `const fn new`, `Weak`, `scope`, `OnceLock`, `sync_channel` … | all there |
 //! | a lock is never poisoned | it is, as in `std` |
@@ -415,8 +416,8 @@
 //!
 //! # Limits
 //!
-//! * A load sees the last store, as with sequential consistency; older values, which weaker orderings allow, are not
-//!   explored. Data races do follow the orderings, with fences and release sequences as in C++20: a flag that is stored
+//! * A load sees the last store, as with sequential consistency; older values, which weaker orderings allow, are
+//!   explored only with [`Builder::memory`]. Data races do follow the orderings, with fences and release sequences as in C++20: a flag that is stored
 //!   with `Relaxed` orders nothing. A check that passes and uses orderings weaker than `SeqCst` says in a line
 //!   on the terminal what it did not explore, and so do its report, its JSON (`facts.memory`) and
 //!   [`Outcome::uses_weak_orderings`].

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use selvedge_core::{Inconclusive, Report, Verdict};
+use selvedge_explore::Memory;
 use selvedge_report::{Method, TraceView, ViolationView, page, to_text};
 
 use crate::failure::{self, Look};
@@ -15,8 +16,8 @@ pub struct Outcome {
     pub(crate) found_out: selvedge_report::Outcome,
     pub(crate) checked_at: Spot,
     pub(crate) weak: bool,
-    /// Whether what only weak memory shows was explored.
-    pub(crate) is_explored: bool,
+    /// The memory model that was explored.
+    pub(crate) memory: Option<Memory>,
     /// What is not covered of operations that may end without reason: since there is a bound, and since code
     /// looks again.
     pub(crate) bounded: Option<String>,
@@ -79,7 +80,7 @@ impl Outcome {
     }
 
     pub(crate) fn text_as(&self, look: Look) -> String {
-        let mut text = self.findings(look);
+        let mut text = self.findings(look.under(self.memory));
         text.push_str(&failure::summary(self.report(), self.how(), &self.not_covered()));
         text
     }
@@ -115,7 +116,7 @@ impl Outcome {
 
     /// What was not explored, and might show something wrong.
     pub(crate) fn not_proved(&self) -> Vec<String> {
-        let weak = (self.weak && !self.is_explored).then(|| failure::WEAK.to_owned());
+        let weak = (self.weak && self.memory.is_none()).then(|| failure::WEAK.to_owned());
         weak.into_iter().chain(self.bounded.clone()).collect()
     }
 

@@ -1,5 +1,6 @@
 //! The tests of this crate, in one program: what they share is compiled once.
 
+mod both_ways;
 mod bounds;
 mod channels;
 mod common;
@@ -32,3 +33,5 @@ mod tricky;
 mod unwinding;
 mod waiting_writers;
 mod weak_memory;
+mod weak_patterns;
+mod weak_primitives;

@@ -86,9 +86,23 @@ impl<'s, S: GraphSystem> Program<'s, S> {
         graph: &Graph,
         thread: ThreadId,
     ) -> Result<Bits, NotReproducible> {
+        if self.has_memory() {
+            return self.would_write(graph, thread);
+        }
         self.tell(graph, thread)?;
         let last = self.told[thread.index()].last();
         last.and_then(|told| told.wrote).ok_or(NotReproducible)
+    }
+
+    /// The same of a thread that uses memory of its own, and is not told its last event for that.
+    fn would_write(&mut self, graph: &Graph, thread: ThreadId) -> Result<Bits, NotReproducible> {
+        let events = graph.events(thread);
+        self.tell_until(graph, thread, events.len() - 1)?;
+        match self.told[thread.index()].get(events.len() - 1) {
+            Some(told) => told.wrote,
+            None => self.system.would_write(thread, events[events.len() - 1].value),
+        }
+        .ok_or(NotReproducible)
     }
 
     /// Why the thread failed.
@@ -132,6 +146,16 @@ impl<'s, S: GraphSystem> Program<'s, S> {
 
     /// Brings a thread to where the graph has it.
     pub(super) fn tell(&mut self, graph: &Graph, thread: ThreadId) -> Result<(), NotReproducible> {
+        self.tell_until(graph, thread, graph.events(thread).len())
+    }
+
+    /// Brings a thread to where the graph has it after so many of its events.
+    fn tell_until(
+        &mut self,
+        graph: &Graph,
+        thread: ThreadId,
+        until: usize,
+    ) -> Result<(), NotReproducible> {
         if self.told.len() < graph.threads.len() {
             self.told.resize_with(graph.threads.len(), Vec::new);
         }
@@ -140,7 +164,7 @@ impl<'s, S: GraphSystem> Program<'s, S> {
         let events = &events[..events.len() - usize::from(waits)];
         if self.is_over || (self.has_memory() && graph.threads().any(|it| self.is_stale(graph, it)))
         {
-            return self.tell_all(graph);
+            return self.tell_all(graph, thread, until);
         }
         let told = &mut self.told[thread.index()];
         let mut same = told.len().min(events.len());
@@ -151,11 +175,11 @@ impl<'s, S: GraphSystem> Program<'s, S> {
             told.truncate(same);
             let answers = same.checked_sub(1).map_or(0, |last| events[last].answers);
             if !self.system.rewind(thread, answers as usize) {
-                return self.tell_all(graph);
+                return self.tell_all(graph, thread, until);
             }
         }
         match self.system.has_memory() {
-            true => self.tell_with_others(graph, thread),
+            true => self.tell_with_others(graph, thread, until.min(events.len())),
             false => (same..events.len())
                 .try_for_each(|nth| self.tell_event(graph, EventId { thread, nth: nth as u32 })),
         }
@@ -163,13 +187,18 @@ impl<'s, S: GraphSystem> Program<'s, S> {
 
     /// Tells a thread its events, and other threads those that come before them in program order, reads-from, spawn and
     /// join.
-    fn tell_with_others(&mut self, graph: &Graph, thread: ThreadId) -> Result<(), NotReproducible> {
+    fn tell_with_others(
+        &mut self,
+        graph: &Graph,
+        thread: ThreadId,
+        until: usize,
+    ) -> Result<(), NotReproducible> {
         let events = |thread: ThreadId| {
             let events = graph.events(thread);
             events.len() - usize::from(events.last().is_some_and(Event::is_blocked))
         };
         // Each has to be told so many events, the last one first.
-        let mut due = vec![(thread, events(thread))];
+        let mut due = vec![(thread, until)];
         while let Some(&(thread, until)) = due.last() {
             let known = self.told[thread.index()].len();
             if known >= until {
@@ -203,14 +232,20 @@ impl<'s, S: GraphSystem> Program<'s, S> {
             || told.last().is_some_and(|told_last| told_last.life != events[told.len() - 1].life)
     }
 
-    /// Starts again and tells all threads all of their events.
-    fn tell_all(&mut self, graph: &Graph) -> Result<(), NotReproducible> {
+    /// Starts again and tells all threads all of their events, but one of them only so many.
+    fn tell_all(
+        &mut self,
+        graph: &Graph,
+        thread: ThreadId,
+        until: usize,
+    ) -> Result<(), NotReproducible> {
         self.system.restart();
         self.is_over = false;
         self.told.iter_mut().for_each(Vec::clear);
         let mut order = std::mem::take(&mut self.order);
         witness::linear_extension(graph, &mut order);
-        let told = order.iter().try_for_each(|&event| self.tell_event(graph, event));
+        let is_told = |event: &&EventId| event.thread != thread || (event.nth as usize) < until;
+        let told = order.iter().filter(is_told).try_for_each(|&it| self.tell_event(graph, it));
         self.order = order;
         told
     }

@@ -115,8 +115,14 @@ impl<W: Hooks> Engine<W> {
         (asked.label, asked.answer) = (ask.label, None);
         // SAFETY: only lifetimes change: they are called only while the thread stands there.
         unsafe {
-            asked.satisfies = std::mem::transmute::<*const dyn Fn(Bits) -> bool, _>(ask.satisfies);
-            asked.next = std::mem::transmute::<*const dyn Fn(Bits) -> Bits, _>(ask.next);
+            asked.satisfies = std::mem::transmute::<
+                *const dyn Fn(Bits) -> bool,
+                *const dyn Fn(Bits) -> bool,
+            >(ask.satisfies);
+            asked.next = std::mem::transmute::<
+                *const dyn Fn(Bits) -> Bits,
+                *const dyn Fn(Bits) -> Bits,
+            >(ask.next);
         }
         self.suspend();
         let rt = self.rt();

@@ -128,6 +128,12 @@ impl<W: Hooks> GraphSystem for GraphProgram<W> {
         true
     }
 
+    fn would_write(&self, thread: ThreadId, value: Bits) -> Option<Bits> {
+        let asked = &self.program.rt().threads[thread.index()].asked;
+        // SAFETY: the thread stands at its operation, and what it asks with is on its stack.
+        Some(unsafe { (*asked.next)(value) })
+    }
+
     fn is_newest(&mut self, thread: ThreadId, newest: bool) {
         self.program.rt_mut().threads[thread.index()].asked.newest = newest;
     }

@@ -19,12 +19,52 @@ use crate::rt::{GraphProgram, Shared};
 use story::Story;
 
 impl Builder {
+    /// Explores all executions that a memory model allows: with [`Memory::Rc11`], the model of C++ and Rust, a load may see
+    /// older values, as orderings weaker than `SeqCst` permit. Without this, loads see the last store.
+    /// `SELVEDGE_MEMORY=rc11` says the same for tests that do not say it.
+    ///
+    /// [`algorithm`](Self::algorithm) and [`preemptions`](Self::preemptions) have no effect then: each execution is run once.
+    /// Values out of thin air (load buffering) are left out, as in all models here. Operations that have no meaning
+    /// under a memory model yet make the verdict [`Verdict::Inconclusive`], and the report names them.
+    ///
+    /// ```
+    /// # use selvedge::{Builder, Memory, Verdict, sync::{Arc, atomic::{AtomicU32, Ordering::Relaxed}}, thread};
+    /// let publish = || {
+    ///     let (data, ready) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
+    ///     let (data2, ready2) = (Arc::clone(&data), Arc::clone(&ready));
+    ///     thread::spawn(move || { data2.store(42, Relaxed); ready2.store(1, Relaxed); });
+    ///     if ready.load(Relaxed) == 1 {
+    ///         assert_eq!(data.load(Relaxed), 42);
+    ///     }
+    /// };
+    /// assert_eq!(Builder::new().quiet(true).explore(publish).verdict(), Verdict::Verified);
+    /// let outcome = Builder::new().memory(Memory::Rc11).explore(publish);
+    /// assert_eq!(outcome.verdict(), Verdict::Violated);
+    /// ```
+    pub fn memory(mut self, memory: Memory) -> Self {
+        self.memory = Some(memory);
+        self
+    }
+
+    /// The memory model that was asked for.
+    pub(super) fn asked_memory(&self) -> Option<Memory> {
+        self.memory.or_else(of_environment)
+    }
+
     /// All executions that the model allows, and those that show what is wrong.
     pub(super) fn search_graphs(
         &self,
         shared: &Rc<Shared>,
         memory: Memory,
     ) -> (Report, Vec<TraceView>) {
+        if self.sample.is_some() {
+            let mut report = Report::default();
+            report.note(Inconclusive::GaveUp(
+                "executions under a memory model are not drawn at random: leave `sample` or `memory` out"
+                    .to_owned(),
+            ));
+            return (report, Vec::new());
+        }
         until_known(shared, || {
             shared.is_unsteady.set(false);
             let mut system = GraphProgram::new(Rc::clone(shared), false);
@@ -96,10 +136,16 @@ impl Builder {
             Ok(steps) => steps,
             Err(error) => panic!("selvedge: `{schedule}` is no schedule: {error}"),
         };
-        let story = until_known(shared, || {
+        let follow = || {
             shared.is_unsteady.set(false);
             Story::follow(shared, memory, &steps, self.options.data_races)
-        });
+        };
+        let mut story = until_known(shared, follow);
+        if story.is_err() && shared.hopeless.borrow().is_none() {
+            // Which steps there are may depend on what the search learned: the same search learns the same.
+            self.search_graphs(shared, memory);
+            story = until_known(shared, follow);
+        }
         if shared.hopeless.borrow().is_some() {
             return (Report::default(), Vec::new());
         }
@@ -121,7 +167,8 @@ impl Builder {
         report.counts.complete = 1;
         report.note(Inconclusive::Bound(Bound::Executions(1)));
         if found.is_empty() {
-            eprintln!("{}", failure::of_failure(Look::of_terminal(), &view));
+            let look = Look::of_terminal().under(Some(memory));
+            eprintln!("{}", failure::of_failure(look, &view));
             eprintln!("selvedge: nothing is wrong in this execution");
             return (report, Vec::new());
         }
@@ -129,6 +176,22 @@ impl Builder {
         report.violations = violations.map(|violation| (violation, steps.clone())).collect();
         (report, vec![view])
     }
+}
+
+/// The memory model that the environment asks for.
+///
+/// # Panics
+/// If there is none of that name.
+fn of_environment() -> Option<Memory> {
+    let name = std::env::var("SELVEDGE_MEMORY").ok().filter(|name| !name.is_empty())?;
+    let memory = Memory::named(&name);
+    let names: Vec<&str> = Memory::ALL.iter().map(|memory| memory.name()).collect();
+    assert!(
+        memory.is_some(),
+        "selvedge: SELVEDGE_MEMORY={name}: there is no memory model of that name; there are {}",
+        names.join(", ")
+    );
+    memory
 }
 
 /// What the execution that was run again shows of a finding.

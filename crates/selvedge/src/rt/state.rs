@@ -19,8 +19,8 @@ use crate::watch::Pulse;
 
 pub(crate) type Engine = selvedge_rt::Engine<Rust>;
 pub(crate) type Program = selvedge_rt::Program<Rust>;
-pub(crate) type Word<'a> = selvedge_rt::Word<'a, Rust>;
 pub(crate) type GraphProgram = selvedge_rt::GraphProgram<Rust>;
+pub(crate) type Word<'a> = selvedge_rt::Word<'a, Rust>;
 pub(crate) type Runtime = selvedge_rt::Runtime<Rust>;
 pub(crate) type Shared = selvedge_rt::Shared<Rust>;
 

@@ -33,7 +33,11 @@ pub(super) unsafe fn finish(rt: *mut Runtime) {
             leave_all(&mut *rt);
         }
         let is_alive = |rt: &Runtime| rt.threads.iter().any(|thread| thread.fiber.is_some());
-        if is_alive(&*rt) {
+        if (*rt).is_answered() {
+            // An execution that a memory model does not allow is given up in the middle: what its threads were told
+            // may make no sense together, so that nothing of them runs on.
+            (*rt).now.way = Way::Drain;
+        } else if is_alive(&*rt) {
             drain(rt);
         }
         if is_alive(&*rt) {

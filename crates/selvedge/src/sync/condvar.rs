@@ -14,7 +14,6 @@ use super::lock::{Acquire, Hold, Lock};
 use super::mutex::{Mutex, MutexGuard};
 use super::{LockResult, PoisonError};
 use crate::rt::{Engine, Header, Observed, Operation, Restorer, Runtime, Spot, State};
-use answered::ask_notify;
 
 /// A condition variable, as [`std::sync::Condvar`]. Waits may end without reason, as there: see
 /// [`Builder::spurious`](crate::Builder::spurious).
@@ -238,7 +237,7 @@ impl Condvar {
         let condition = self.object(&engine);
         let notify = Notify { condition, waiters: &self.waiters, all };
         let choice = match engine.asks() {
-            true => ask_notify(&engine, &notify, spot),
+            true => notify.ask(&engine, spot),
             false => engine.visible(&notify, spot),
         };
         let woken = chosen(&self.waiters, all, choice);

@@ -97,11 +97,11 @@ impl<T: ?Sized> Guarded<T> {
         let object = self.object(&engine);
         // A thread that is taken down did not panic: destructors that come next find no poison.
         let poisons = poisons && !engine.rt().threads[engine.me()].own.aborting;
-        if poisons && engine.asks() {
-            // Who takes the lock next sees it.
-            self.lock.poison();
-        } else if poisons {
-            self.touch_poison(Poison::Leave, taken.spot);
+        if poisons {
+            // Under a memory model, who takes the lock next sees it.
+            if !engine.asks() {
+                self.touch_poison(Poison::Leave, taken.spot);
+            }
             self.lock.poison();
         }
         let left = match taken.hold {

@@ -15,10 +15,10 @@
 //!
 //! Relations are rows of bits, one row for each node.
 
-use selvedge_core::{EventId, Order, ThreadId};
+use selvedge_core::{EventId, Location, Order, ThreadId};
 
 use crate::graph::clocks::HB;
-use crate::graph::event::Act;
+use crate::graph::event::{Act, Event};
 use crate::graph::execution::Graph;
 
 /// Whose text is followed.
@@ -208,8 +208,7 @@ impl Rows {
             }
             (true, Some(event)) => {
                 for later in node + 1..end {
-                    let same = event
-                        .at
+                    let same = location(event)
                         .is_some_and(|at| has(&self.located[at.index() * self.words..], later));
                     if !same {
                         set_range(row, later, later + 1);
@@ -259,7 +258,7 @@ impl Rows {
             }
         }
         if let Node::Event(id) = self.nodes[node]
-            && let Some(at) = graph.event(id).at
+            && let Some(at) = location(graph.event(id))
         {
             let located = &self.located[at.index() * self.words..(at.index() + 1) * self.words];
             for ((row, after), located) in
@@ -319,6 +318,11 @@ impl Rows {
             }
         }
     }
+}
+
+/// The location of a read or a write. What a program accesses in memory of its own has no modification order.
+fn location(event: &Event) -> Option<Location> {
+    event.at.filter(|_| matches!(event.act, Act::Read { .. } | Act::Write { .. }))
 }
 
 #[inline]

@@ -5,16 +5,8 @@
 
 use selvedge_core::{Answer, Label, Location, Order};
 
-use super::core::{Core, Value};
+use super::core::{Core, Exchange, Value};
 use crate::rt::{Ask, Compare, Engine, Spot, Touch};
-
-/// What a compare-exchange wants.
-pub(super) struct Exchange<T> {
-    pub(super) expected: T,
-    pub(super) new: T,
-    pub(super) success: Order,
-    pub(super) failure: Order,
-}
 
 impl<T: Value> Core<T> {
     fn location(&self, engine: &Engine, object: selvedge_core::ObjectId) -> Location {

@@ -7,7 +7,6 @@ use std::sync::atomic::Ordering;
 
 use selvedge_core::{Mode, ObjectId, Order};
 
-use super::answered::Exchange;
 use crate::rt::counted::is_dropping;
 use crate::rt::reuse::published;
 use crate::rt::{
@@ -35,6 +34,14 @@ pub(super) struct Core<T> {
     header: Header,
     pub(super) value: Cell<T>,
     kind: &'static str,
+}
+
+/// What a compare-exchange wants.
+pub(super) struct Exchange<T> {
+    pub(super) expected: T,
+    pub(super) new: T,
+    pub(super) success: Order,
+    pub(super) failure: Order,
 }
 
 impl<T: Value> Core<T> {

@@ -1,5 +1,6 @@
 //! Atomics, as in [`std::sync::atomic`]. Data races follow the orderings, as in C++20; loads see the last store, as
-//! with sequential consistency. Older values, which weaker orderings allow, are not explored, and the report says so.
+//! with sequential consistency. Older values, which weaker orderings allow, are explored with
+//! [`Builder::memory`](crate::Builder::memory); without it, the report says that they are not.
 
 mod answered;
 mod core;

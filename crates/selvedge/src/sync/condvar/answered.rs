@@ -57,24 +57,26 @@ impl Condvar {
     }
 }
 
-/// Takes away the bits of those who are woken. Returns which of the waiters it is, if it is one.
-pub(super) fn ask_notify(engine: &Engine, notify: &Notify<'_>, spot: Spot) -> u32 {
-    let word = engine.word(notify.condition, 0);
-    let all = notify.all;
-    let next = |word: Bits| match all || word.count_ones() < 2 {
-        true => 0,
-        false => word | CHOOSES,
-    };
-    let waiting = word.wait_and_update(Order::Relaxed, &is_open, &next, notify, spot);
-    let Some(waiting) = waiting.filter(|waiting| !all && waiting.count_ones() > 1) else {
-        return 0;
-    };
-    let choice = engine.choose(waiting.count_ones(), notify, spot);
-    let mut left = waiting;
-    for _ in 0..choice {
-        left &= left - 1;
+impl Notify<'_> {
+    /// Takes away the bits of those who are woken. Returns which of the waiters it is, if it is one.
+    pub(super) fn ask(&self, engine: &Engine, spot: Spot) -> u32 {
+        let word = engine.word(self.condition, 0);
+        let all = self.all;
+        let next = |word: Bits| match all || word.count_ones() < 2 {
+            true => 0,
+            false => word | CHOOSES,
+        };
+        let waiting = word.wait_and_update(Order::Relaxed, &is_open, &next, self, spot);
+        let Some(waiting) = waiting.filter(|waiting| !all && waiting.count_ones() > 1) else {
+            return 0;
+        };
+        let choice = engine.choose(waiting.count_ones(), self, spot);
+        let mut left = waiting;
+        for _ in 0..choice {
+            left &= left - 1;
+        }
+        let woken = left & left.wrapping_neg();
+        word.store(Order::Relaxed, waiting & !woken, self, spot);
+        choice
     }
-    let woken = left & left.wrapping_neg();
-    word.store(Order::Relaxed, waiting & !woken, notify, spot);
-    choice
 }
