@@ -137,7 +137,15 @@ impl<T> Bounded<T> {
     }
 
     /// One more: its creator has one, so the difference is not visible.
-    pub(super) fn add_sender(&self) {
+    pub(super) fn add_sender(&self, spot: Spot) {
+        if let Some(engine) = Engine::try_enter()
+            && engine.asks()
+        {
+            let object = self.objects(&engine).channel;
+            let (mode, verb) = (Mode::Update, "clone a sender of");
+            let touch = Touch { object, mode, verb, order: None };
+            engine.word(object, 0).update(Order::Relaxed, &words::with_sender, &touch, spot);
+        }
         self.senders.set(self.senders.get() + 1);
     }
 
@@ -148,8 +156,8 @@ impl<T> Bounded<T> {
             let touch = Touch { object, mode, verb, order: None };
             match engine.asks() {
                 true => {
-                    let next = |word| words::without_sender(word, self.senders.get());
-                    engine.word(channel, 0).update(Order::AcqRel, &next, &touch, spot);
+                    let word = engine.word(channel, 0);
+                    word.update(Order::AcqRel, &words::without_sender, &touch, spot);
                 }
                 false => _ = engine.visible(&touch, spot),
             }

@@ -73,8 +73,9 @@ impl<T> Sender<T> {
 impl<T> Clone for Sender<T> {
     #[track_caller]
     fn clone(&self) -> Self {
-        self.channel.add_sender();
-        Self { channel: Rc::clone(&self.channel), spot: Location::caller() }
+        let spot = Location::caller();
+        self.channel.add_sender(spot);
+        Self { channel: Rc::clone(&self.channel), spot }
     }
 }
 
@@ -127,8 +128,9 @@ impl<T> SyncSender<T> {
 impl<T> Clone for SyncSender<T> {
     #[track_caller]
     fn clone(&self) -> Self {
-        self.channel.add_sender();
-        Self { channel: Rc::clone(&self.channel), spot: Location::caller() }
+        let spot = Location::caller();
+        self.channel.add_sender(spot);
+        Self { channel: Rc::clone(&self.channel), spot }
     }
 }
 

@@ -85,7 +85,15 @@ impl<T> Unbounded<T> {
         Ok(())
     }
 
-    pub(super) fn add_sender(&self) {
+    pub(super) fn add_sender(&self, spot: Spot) {
+        if let Some(engine) = Engine::try_enter()
+            && engine.asks()
+        {
+            let object = self.objects(&engine).mailbox;
+            let (mode, verb) = (Mode::Update, "clone a sender of");
+            let touch = Touch { object, mode, verb, order: None };
+            engine.word(object, 0).update(Order::Relaxed, &words::with_sender, &touch, spot);
+        }
         self.senders.set(self.senders.get() + 1);
     }
 
@@ -96,8 +104,8 @@ impl<T> Unbounded<T> {
             let touch = Touch { object, mode: Mode::Arrive, verb, order: None };
             match engine.asks() {
                 true => {
-                    let next = |word| words::without_sender(word, self.senders.get());
-                    engine.word(mailbox, 0).update(Order::AcqRel, &next, &touch, spot);
+                    let word = engine.word(mailbox, 0);
+                    word.update(Order::AcqRel, &words::without_sender, &touch, spot);
                 }
                 false => _ = engine.visible(&touch, spot),
             }

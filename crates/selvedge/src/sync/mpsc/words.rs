@@ -1,14 +1,17 @@
-//! The state of a channel as a word, under a memory model: how many messages wait, and who is gone. Messages themselves lie in
+//! The state of a channel as a word, under a memory model: how many messages wait, how many senders there are beside one, and
+//! who is gone. Messages themselves lie in
 //! real memory, in the order of the updates of the word.
 
 use selvedge_core::Bits;
 
 const SENDERS_GONE: Bits = 1 << 63;
 const RECEIVER_GONE: Bits = 1 << 62;
+/// One more sender.
+const SENDER: Bits = 1 << 32;
 
 /// How many messages wait.
 pub(super) fn length(word: Bits) -> Bits {
-    word & (RECEIVER_GONE - 1)
+    word & (SENDER - 1)
 }
 
 /// After sending: nothing is sent if the receiver is gone.
@@ -31,9 +34,15 @@ pub(super) fn has_room_or_end(word: Bits, bound: usize) -> bool {
     length(word) < bound as Bits || word & RECEIVER_GONE != 0
 }
 
-/// After one of so many senders was dropped.
-pub(super) fn without_sender(word: Bits, senders: usize) -> Bits {
-    if senders <= 1 { word | SENDERS_GONE } else { word }
+/// After a sender was cloned.
+pub(super) fn with_sender(word: Bits) -> Bits {
+    word + SENDER
+}
+
+/// After a sender was dropped.
+pub(super) fn without_sender(word: Bits) -> Bits {
+    let others = word & (RECEIVER_GONE - 1) & !(SENDER - 1);
+    if others == 0 { word | SENDERS_GONE } else { word - SENDER }
 }
 
 /// After the receiver was dropped.
