@@ -7,14 +7,16 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use selvedge_core::{Bound, Budget, Inconclusive, Schedule, Violation, ViolationKind};
 use selvedge_explore::{Algorithm, Limits, Options, Silent};
 use selvedge_lang::Interpreter;
 use selvedge_lang::ir::Program;
 use selvedge_symbolic::{Scheme, check};
-use selvedge_testkit::{Construct, Profile, Sketch, Subject, corpus, explore, generate, shrink};
+use selvedge_testkit::{
+    Construct, Profile, Sketch, Subject, corpus, explore, generate, seeds, shrink,
+};
 
 const TOKENS: [Scheme; 2] = [Scheme::Token, Scheme::Mat];
 
@@ -99,14 +101,8 @@ fn compare_sketch(sketch: &Sketch, scheme: Scheme) -> Result<u32, String> {
 }
 
 fn campaign(profile: &Profile, programs: u64) {
-    let seconds = std::env::var("SELVEDGE_FUZZ_SECONDS").ok();
-    let seconds = seconds.map(|seconds| seconds.parse().expect("a number of seconds"));
-    let end = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
     let mut decided = 0;
-    for seed in 0.. {
-        if end.map_or(seed == programs, |end| Instant::now() > end) {
-            break;
-        }
+    for seed in seeds(programs) {
         let sketch = generate(profile, seed);
         for scheme in TOKENS {
             match compare_sketch(&sketch, scheme) {

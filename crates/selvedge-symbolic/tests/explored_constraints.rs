@@ -6,7 +6,6 @@
 //! campaign of that length, `SELVEDGE_FUZZ_SEED` lets it begin elsewhere.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use crate::random_tasks::{Kind, Tasks};
 use selvedge_core::Budget;
@@ -15,7 +14,7 @@ use selvedge_lang::ir::Program;
 use selvedge_lang::{Additions, Interpreter, compile, compile_with, render};
 use selvedge_symbolic::Caps;
 use selvedge_symbolic::constraints::{Synthesis, pairs, synthesise};
-use selvedge_testkit::{Outcomes, Random, explore, search_states};
+use selvedge_testkit::{Outcomes, Random, explore, is_campaign, search_states, seeds};
 
 /// Larger programs are left out.
 const MOST_STATES: usize = 1_000;
@@ -74,21 +73,11 @@ fn blocks_with_local_variables() {
 
 #[allow(clippy::print_stderr, reason = "a campaign tells what it did")]
 fn campaign(name: &str, kind: Kind, sets: u64) {
-    let number = |variable: &str| -> Option<u64> {
-        let text = std::env::var(variable).ok()?;
-        Some(text.parse().unwrap_or_else(|_| panic!("{variable} is not a number")))
-    };
-    let limit = number("SELVEDGE_FUZZ_SECONDS").map(Duration::from_secs);
-    let first = number("SELVEDGE_FUZZ_SEED").unwrap_or(0);
-    let started = Instant::now();
     let mut tally = Tally::default();
-    for seed in first.. {
-        if limit.map_or(seed >= first + sets, |limit| started.elapsed() >= limit) {
-            break;
-        }
-        try_set(kind, seed, PROGRAMS[usize::from(limit.is_some())], &mut tally);
+    for seed in seeds(sets) {
+        try_set(kind, seed, PROGRAMS[usize::from(is_campaign())], &mut tally);
     }
-    if limit.is_some() {
+    if is_campaign() {
         eprintln!("{name}: {tally:?}");
     }
     // The test would be worth little if most were left out, or if constraints saved nothing.

@@ -5,13 +5,13 @@
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use selvedge_core::{Budget, Verdict, Violation, ViolationKind};
 use selvedge_explore::{Algorithm, Limits, Options, Silent};
 use selvedge_lang::Interpreter;
 use selvedge_symbolic::{Caps, Engine, Scheme, check};
-use selvedge_testkit::{Profile, Sketch, Subject, explore, generate, shrink};
+use selvedge_testkit::{Profile, Sketch, Subject, explore, generate, seeds, shrink};
 
 #[test]
 fn memory() {
@@ -94,14 +94,8 @@ fn campaign(profile: &Profile, programs: u64) {
 
 /// Compares programs of a profile; returns how often the symbolic check came to a verdict.
 fn campaign_with(profile: &Profile, programs: u64, caps: Caps) -> u64 {
-    let seconds = std::env::var("SELVEDGE_FUZZ_SECONDS").ok();
-    let seconds = seconds.map(|seconds| seconds.parse().expect("a number of seconds"));
-    let end = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
     let mut decided = 0;
-    for seed in 0.. {
-        if end.map_or(seed == programs, |end| Instant::now() > end) {
-            break;
-        }
+    for seed in seeds(programs) {
         let sketch = generate(profile, seed);
         for (scheme, engine) in all_kinds() {
             match compare(&sketch, scheme, engine, caps) {

@@ -2,21 +2,30 @@
 
 use std::time::{Duration, Instant};
 
-/// The seeds of a test's random programs: always the same, as many as `programs`. With
+/// The seeds of a test's random programs: always the same, as many as `programs`, or `SELVEDGE_FUZZ_TIMES` as many. With
 /// `SELVEDGE_FUZZ_SECONDS` it continues for that long; `SELVEDGE_FUZZ_SEED` says where to begin.
 ///
 /// # Panics
 /// If one of these variables is not a number.
 pub fn seeds(programs: u64) -> impl Iterator<Item = u64> {
-    let first = number("SELVEDGE_FUZZ_SEED").unwrap_or(0);
-    let seconds = number("SELVEDGE_FUZZ_SECONDS").map(Duration::from_secs);
-    let end = seconds.map(|seconds| Instant::now() + seconds);
+    let first = number(SEED).unwrap_or(0);
+    let most = programs * number(TIMES).unwrap_or(1);
+    let end = number(SECONDS).map(|seconds| Instant::now() + Duration::from_secs(seconds));
     let goes_on = move |seed: &u64| match end {
         Some(end) => Instant::now() < end,
-        None => seed - first < programs,
+        None => seed - first < most,
     };
     (first..).take_while(goes_on)
 }
+
+/// Whether more programs than usual are asked for: the test then tells what it did.
+pub fn is_campaign() -> bool {
+    [TIMES, SECONDS].iter().any(|variable| std::env::var_os(variable).is_some())
+}
+
+const SEED: &str = "SELVEDGE_FUZZ_SEED";
+const TIMES: &str = "SELVEDGE_FUZZ_TIMES";
+const SECONDS: &str = "SELVEDGE_FUZZ_SECONDS";
 
 fn number(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;

@@ -5,12 +5,11 @@
 //! programs for that long, for each kind of program; with `SELVEDGE_FUZZ_SEED=1000000` it begins with others.
 
 use std::fmt::Write;
-use std::time::{Duration, Instant};
 
 use selvedge_core::{System, ViolationKind};
 use selvedge_explore::{Algorithm, Limits, Options, Silent, confirm};
 use selvedge_lang::{Interpreter, compile, render};
-use selvedge_testkit::{Exact, Outcomes, Random, explore, search_states};
+use selvedge_testkit::{Exact, Outcomes, Random, explore, is_campaign, search_states, seeds};
 
 /// Larger programs are left out.
 const MOST_STATES: usize = 1_000;
@@ -292,23 +291,16 @@ fn wrong_constraints_are_caught() {
 
 #[allow(clippy::print_stderr, reason = "a long campaign tells how far it came")]
 fn campaign(kind: Kind, programs: u64) {
-    let seconds = std::env::var("SELVEDGE_FUZZ_SECONDS")
-        .ok()
-        .map(|seconds| seconds.parse().expect("SELVEDGE_FUZZ_SECONDS is not a number of seconds"));
-    let end = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
-    let first: u64 = std::env::var("SELVEDGE_FUZZ_SEED")
-        .map_or(0, |seed| seed.parse().expect("SELVEDGE_FUZZ_SEED is not a number"));
-    let (mut compared, mut counts, mut seed) = (0, [0_u64; 4], first);
-    while end.map_or(seed - first < programs, |end| Instant::now() < end) {
+    let (mut tried, mut compared, mut counts) = (0, 0, [0_u64; 4]);
+    for seed in seeds(programs) {
         let text = program(kind, &mut Random::new(seed));
         compared += u64::from(check(&text, seed, &mut counts));
-        seed += 1;
+        tried += 1;
     }
-    let tried = seed - first;
     assert!(compared * 10 > tried * 6, "only {compared} of {tried} programs were compared");
     // Something must have been saved.
     assert!(counts[3] <= counts[0] && counts[1] <= 2 * counts[0], "{counts:?}");
-    if end.is_some() {
+    if is_campaign() {
         eprintln!("{compared} programs; source, context-sensitive, constrained, exact: {counts:?}");
     }
 }

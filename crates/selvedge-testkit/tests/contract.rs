@@ -5,15 +5,13 @@
 //! independent steps are taken in both orders, and a step that waits is watched while others run.
 //! `SELVEDGE_FUZZ_SECONDS=600` continues with new programs for that long, for each profile.
 
-use std::time::{Duration, Instant};
-
 use selvedge_core::{
     Describe, Effect, Flexibility, Footprint, Mode, Status, Step, System, ThreadId,
 };
 use selvedge_explore::Algorithm;
 use selvedge_lang::Interpreter;
 use selvedge_testkit::compare;
-use selvedge_testkit::{Profile, Random, Sketch, Subject, generate, shrink};
+use selvedge_testkit::{Profile, Random, Sketch, Subject, generate, seeds, shrink};
 
 #[test]
 fn everything() {
@@ -43,15 +41,8 @@ fn numbers_of_threads_do_not_show() {
 }
 
 fn campaign(profile: &Profile, programs: u64) {
-    let seconds = std::env::var("SELVEDGE_FUZZ_SECONDS")
-        .ok()
-        .map(|seconds| seconds.parse().expect("SELVEDGE_FUZZ_SECONDS is not a number of seconds"));
-    let end = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
     let mut swapped = 0;
-    for seed in 0.. {
-        if end.map_or(seed == programs, |end| Instant::now() > end) {
-            break;
-        }
+    for seed in seeds(programs) {
         let sketch = generate(profile, seed);
         match check(&sketch, seed) {
             Ok(pairs) => swapped += pairs,

@@ -14,7 +14,7 @@ use selvedge_core::{
 use selvedge_explore::{Algorithm, Cycles, Locks, Observer, Options, Progress, Silent};
 use selvedge_lang::Interpreter;
 use selvedge_testkit::script::{Op, Script, ScriptSystem};
-use selvedge_testkit::{Random, explore, programs};
+use selvedge_testkit::{Random, explore, programs, seeds};
 
 /// The observation classes of an exploration, and how often each was visited.
 #[derive(Default)]
@@ -82,30 +82,25 @@ fn is_small(script: &Script) -> bool {
     interleavings <= 40_000.0
 }
 
-fn campaign(seed: u64, programs: usize, make: impl Fn(&mut Random) -> Script) {
+fn campaign(seed: u64, programs: u64, make: impl Fn(&mut Random) -> Script) {
     campaign_with(seed, programs, make, check);
 }
 
 /// `check` gives the number of classes.
 fn campaign_with(
     seed: u64,
-    programs: usize,
+    programs: u64,
     make: impl Fn(&mut Random) -> Script,
     check: impl Fn(&Script) -> usize,
 ) {
-    let seconds = std::env::var("SELVEDGE_FUZZ_SECONDS").ok();
-    let seconds = seconds.map(|text| text.parse().expect("a number of seconds"));
-    let end = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
     let mut random = Random::new(seed);
-    let (mut programs_done, mut several) = (0, 0);
-    while end.map_or(programs_done < programs, |end| Instant::now() < end) {
-        let script = make(&mut random);
-        if is_small(&script) {
-            programs_done += 1;
-            several += usize::from(check(&script) > 1);
-        }
+    let mut scripts = std::iter::repeat_with(|| make(&mut random)).filter(is_small);
+    let (mut compared, mut several) = (0, 0);
+    for (_, script) in seeds(programs).zip(&mut scripts) {
+        compared += 1;
+        several += usize::from(check(&script) > 1);
     }
-    assert!(several * 2 > programs_done, "programs with one class test nothing");
+    assert!(several * 2 > compared, "programs with one class test nothing");
 }
 
 fn threads(
@@ -187,7 +182,7 @@ fn locks() {
 
 #[test]
 fn semaphores_and_choices() {
-    campaign(5, 2000, |random| {
+    campaign(5, 700, |random| {
         threads(random, 2, 3, |random, thread| match random.below(6) {
             0 => thread.push(Op::Up(0)),
             1 => thread.push(Op::Down(0)),
@@ -254,18 +249,15 @@ fn cycles_that_are_refined() {
 #[test]
 fn refined_or_not_the_observations_are_the_same() {
     let refine = Cycles::Refine;
-    let mut random = Random::new(13);
-    let mut compared = 0;
-    while compared < 1500 {
-        let script = threads(&mut random, 3, 3, |random, thread| thread.push(access(random, 3)));
-        if !is_small(&script) {
-            continue;
-        }
-        compared += 1;
-        let (expected, _) = named(Algorithm::Oracle, &script, refine, ObservationKey::of);
-        let (found, _) = named(Algorithm::DataCentric, &script, refine, ObservationKey::of);
+    let make = |random: &mut Random| {
+        threads(random, 3, 3, |random, thread| thread.push(access(random, 3)))
+    };
+    campaign_with(13, 500, make, |script| {
+        let (expected, _) = named(Algorithm::Oracle, script, refine, ObservationKey::of);
+        let (found, _) = named(Algorithm::DataCentric, script, refine, ObservationKey::of);
         assert!(found.keys().eq(expected.keys()), "{script:?}");
-    }
+        found.len()
+    });
 }
 
 /// What single observations instead of whole pasts would forbid too much of: 4 classes, not 3.
