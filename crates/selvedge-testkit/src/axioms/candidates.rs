@@ -459,15 +459,11 @@ fn uses(instruction: Instruction, value: i64, state: &State) -> impl Iterator<It
                 second = Some(Use::Reads(Kind::FailedUpdate { spuriously }, failure));
             }
         }
-        Instruction::Await(_, _, until, order) => {
-            if until.holds(value, registers) {
-                first = Some(Use::Reads(Kind::Read, order));
-            }
+        Instruction::Await(_, _, until, order) if until.holds(value, registers) => {
+            first = Some(Use::Reads(Kind::Read, order));
         }
-        Instruction::AwaitUpdate(_, _, until, change, order) => {
-            if until.holds(value, registers) {
-                first = Some(Use::Updates(change.of(value, registers), order));
-            }
+        Instruction::AwaitUpdate(_, _, until, change, order) if until.holds(value, registers) => {
+            first = Some(Use::Updates(change.of(value, registers), order));
         }
         Instruction::Lock(_) | Instruction::TryLock(..) if value == 0 => {
             first = Some(Use::Updates(1, Order::Acquire));
