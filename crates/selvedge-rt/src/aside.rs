@@ -173,6 +173,7 @@ impl<W: Hooks> Runtime<W> {
         let (before, filled) = (alone.before, alone.filled);
         if !self.now.spins.has_touched(me) || !W::is_same(alone.spot, spot) {
             // Another place in the same loop: the turn continues, or becomes longer than it was.
+            self.now.spins.passes_alone(me);
             return self.takes(0);
         }
         if !self.now.spins.is_same_turn() {
