@@ -232,7 +232,7 @@ impl<W: Hooks> Runtime<W> {
         let (thread, advice) = (self.thread_name(self.now.current), W::advice(Advice::EndlessLoop));
         let turns = self.shared.settings.caps.turns;
         format!(
-            "{thread} went round {turns} times in spin loops, now at {spot}, and changed something, or came to \
+            "{thread} made {turns} turns of spin loops, now at {spot}, and changed something, or came to \
              a new state, each time; {advice}"
         )
     }

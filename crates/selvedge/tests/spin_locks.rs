@@ -89,7 +89,7 @@ fn what_a_lock_guards_wakes_who_looked_at_it() {
             }
         },
     );
-    assert!(outcome.messages()[0].contains("main waits for ever"), "{}", outcome.text());
+    assert!(outcome.messages()[0].contains("main is blocked"), "{}", outcome.text());
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub(crate) enum Pause {
     Stands,
     /// The same, but only since it is taken to wait.
     Assumed,
-    /// It went round too often.
+    /// It made too many turns.
     Endless,
 }
 

@@ -27,7 +27,7 @@ impl Seen {
         (self.value ^ now) & self.bits != 0
     }
 
-    /// Whether this is what a lock guards: it may be the same as before although somebody had the lock.
+    /// Whether this is what a lock guards: it may be the same as before although another thread held the lock.
     pub(super) fn is_guarded(&self) -> bool {
         self.bits == !HELD
     }
@@ -139,7 +139,7 @@ pub(super) struct Touched<W: World> {
     pub(super) recent: Turn,
     /// Where it spun, the place of the last time at the end.
     places: Vec<Spinning<W>>,
-    /// How often it went round anywhere.
+    /// How many turns it made anywhere.
     pub(super) turns: u32,
     /// Whether it touched something else than in the turn before.
     pub(super) varies: bool,

@@ -29,7 +29,7 @@ pub(crate) struct Rust {
     pub(crate) checked_at: Spot,
     /// Whether a panic in a spawned thread is only what `join` returns.
     pub(crate) panics_are_results: bool,
-    /// Whether an allocation may give a block that was freed before.
+    /// Whether an allocation may return a block that was freed before.
     pub(crate) reuses: bool,
     /// Whether freed blocks are made inaccessible.
     pub(crate) guards: bool,
@@ -113,7 +113,7 @@ pub(crate) struct RustThread {
     pub(super) allocates: bool,
     /// Whether it unwound when it last stood still, or has panicked since.
     pub(super) unwinding: bool,
-    /// Whether somebody unparked it.
+    /// Whether another thread unparked it.
     pub(crate) token: bool,
     /// The address of a plain access to memory that was freed.
     pub(super) accessed: Option<usize>,
