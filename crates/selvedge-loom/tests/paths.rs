@@ -1,4 +1,4 @@
-//! The paths of loom 0.7 that projects use, with the types that loom gives them.
+//! The paths of loom 0.7 that projects use, with the types that they have in loom.
 #![allow(unsafe_code, reason = "what loom is for")]
 
 use std::cell::RefCell;

@@ -212,7 +212,7 @@ void *__wrap_realloc(void *block, size_t size) {
     if (!block) return ALLOC(size, 16, 0);
     if (!IS_CHECKED) {
         void *moved = early_alloc(size, 16);
-        /* At most what lies behind the block: the arena is in one piece. */
+        /* At most what lies after the block: the arena is in one piece. */
         size_t left = (size_t)(early + sizeof early - (char *)block);
         __real_memmove(moved, block, size < left ? size : left);
         return moved;

@@ -137,7 +137,7 @@ void __wrap_srandom(unsigned seed) { (void)seed; }
 int __wrap_getpid(void) { return 4242; }
 long __wrap_gettid(void) { return 4242 + (long)OP(OP_SELF, 0, 0, 0, 0); }
 
-/* What would wait for the world outside, start processes, or change what a thread does behind the checker's back. */
+/* What would wait for the world outside, start processes, or change what a thread does without the checker's knowledge. */
 
 #define REFUSED(name) \
     long __wrap_##name(void) { OP(OP_REFUSE, #name, 0, 0, 0); __builtin_trap(); }

@@ -188,7 +188,7 @@ impl Machine {
             libc::SIGSEGV | libc::SIGBUS => (
                 ViolationKind::Crash,
                 format!(
-                    "{name} crashed: it used memory that is not there, or not for this (SIGSEGV)"
+                    "{name} crashed: it accessed memory that is not mapped, or not for this kind of access (SIGSEGV)"
                 ),
             ),
             libc::SIGFPE => (
@@ -197,7 +197,7 @@ impl Machine {
             ),
             _ => (
                 ViolationKind::Crash,
-                format!("{name} crashed: it came to an instruction that is none (SIGILL)"),
+                format!("{name} crashed: it came to an invalid instruction (SIGILL)"),
             ),
         };
         let fault = self.violation(number, kind, message, &[place], notes);

@@ -72,8 +72,8 @@ impl Symbols {
 
     /// Returns what lies at an address relative to the module.
     pub(crate) fn at(&self, address: usize) -> Option<&Symbol> {
-        let behind = self.defined.partition_point(|symbol| symbol.start <= address);
-        let candidates = self.defined[..behind].iter().rev().take(4);
+        let after = self.defined.partition_point(|symbol| symbol.start <= address);
+        let candidates = self.defined[..after].iter().rev().take(4);
         candidates.into_iter().find(|symbol| address < symbol.start + symbol.size)
     }
 

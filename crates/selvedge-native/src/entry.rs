@@ -1,6 +1,6 @@
 //! The way from checked code into the checker: what the shim calls, on the stack of a checked thread.
 //!
-//! Nothing here may be dropped after a switch: a thread that is left behind is never unwound.
+//! Nothing here may be dropped after a switch: a thread that is abandoned is never unwound.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -287,7 +287,7 @@ impl At {
         self.with(|machine| {
             let place = machine.place(self.pc).map_or(String::new(), |place| format!(" ({place})"));
             let name = machine.thread_name(self.me);
-            machine.give_up(self.me, format!("{name} cannot go on: {reason}{place}"));
+            machine.give_up(self.me, format!("{name} cannot continue: {reason}{place}"));
             drop(reason);
         });
         self.stand_still()

@@ -56,8 +56,8 @@ impl Heap {
         }
         let base = layout::heap(thread);
         let blocks = &mut self.arenas[thread];
-        let behind = blocks.last().map_or(base, |block| block.start + block.size);
-        let start = behind.checked_add(GAP)?.checked_next_multiple_of(alignment)?;
+        let after = blocks.last().map_or(base, |block| block.start + block.size);
+        let start = after.checked_add(GAP)?.checked_next_multiple_of(alignment)?;
         let end = start.checked_add(size)?.checked_add(GAP)?;
         if end > base + layout::HEAP {
             return None;
@@ -72,8 +72,8 @@ impl Heap {
     /// Returns the block that begins at or before an address of the heap of `thread`.
     pub(crate) fn before(&self, thread: usize, address: usize) -> Option<&Block> {
         let blocks = self.arenas.get(thread)?;
-        let behind = blocks.partition_point(|block| block.start <= address);
-        blocks[..behind].last()
+        let after = blocks.partition_point(|block| block.start <= address);
+        blocks[..after].last()
     }
 
     /// Returns the block that begins at an address.

@@ -82,7 +82,7 @@ pub(crate) fn region(address: usize) -> Option<(usize, Region)> {
     Some((offset / SLOT, region))
 }
 
-/// Returns the lowest address of a thread's variables, and behind the last one.
+/// Returns the lowest address of a thread's variables, and the one after the last.
 pub(crate) fn tls(thread: usize) -> (usize, usize) {
     let start = BASE + thread * SLOT;
     (start, start + TLS)
@@ -93,7 +93,7 @@ pub(crate) fn heap(thread: usize) -> usize {
     BASE + thread * SLOT + TLS
 }
 
-/// Returns the lowest address of a thread's stack, and the one behind it.
+/// Returns the lowest address of a thread's stack, and the one after it.
 pub(crate) fn stack(thread: usize) -> (usize, usize) {
     let end = BASE + (thread + 1) * SLOT;
     (end - STACK, end)

@@ -18,7 +18,7 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// Loads the module that was built from these files. `arguments`: what `main` gets behind the name of the program.
+    /// Loads the module that was built from these files. `arguments`: what `main` gets after the name of the program.
     ///
     /// # Errors
     /// A sentence that says why it cannot be loaded.

@@ -317,7 +317,7 @@ impl Machine {
         });
     }
 
-    /// Gives a thread its code and runs it up to its first visible operation.
+    /// Starts the code of a thread and runs it up to its first visible operation.
     pub(crate) fn start(&mut self, number: usize, code: impl FnOnce(*mut Machine) + 'static) {
         self.shared.module.restore_tls(number);
         let machine: *mut Machine = self;
@@ -364,7 +364,7 @@ impl Machine {
         }
     }
 
-    /// A thread cannot go on.
+    /// A thread cannot continue.
     pub(crate) fn fail(&mut self, number: usize, fault: Fault) {
         let thread = &mut self.threads[number];
         (thread.state, thread.fault) = (State::Failed, Some(fault));

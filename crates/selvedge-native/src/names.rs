@@ -256,7 +256,7 @@ impl Machine {
         Description { text, place: self.place(thread.pc) }
     }
 
-    /// Returns why a thread cannot go on.
+    /// Returns why a thread is blocked.
     fn waits_for(&self, me: usize) -> String {
         let name = |address: usize| self.address_name(address);
         let thread = &self.threads[me];
@@ -305,20 +305,20 @@ impl Machine {
                 let text = self.op_text(me);
                 format!("would {text}, and no thread changes it")
             }
-            _ => "cannot go on".to_owned(),
+            _ => "cannot continue".to_owned(),
         }
     }
 
-    /// Says which threads wait for ever.
+    /// Says which threads are blocked in a deadlock.
     pub(crate) fn deadlock(&self) -> Violation {
         let waits =
             |number: &usize| matches!(self.threads[*number].state, State::Ready | State::Parked);
         let waiting: Vec<usize> = (0..self.threads.len()).filter(waits).collect();
         let names: Vec<String> = waiting.iter().map(|&number| self.thread_name(number)).collect();
         let message = match names.as_slice() {
-            [one] => format!("deadlock: {one} waits for ever"),
+            [one] => format!("deadlock: {one} is blocked"),
             [first @ .., last] => {
-                format!("deadlock: {} and {last} wait for ever", first.join(", "))
+                format!("deadlock: {} and {last} are blocked", first.join(", "))
             }
             [] => "deadlock".to_owned(),
         };

@@ -35,7 +35,7 @@ pub(crate) struct Objects {
     table: Vec<Object>,
     /// Cells by exact range, for the usual access.
     exact: FxHashMap<(usize, usize), ObjectId>,
-    /// Cells by address: behind the end, and the object.
+    /// Cells by address: the address after the end, and the object.
     cells: BTreeMap<usize, (usize, ObjectId)>,
     others: FxHashMap<(u8, usize), ObjectId>,
 }

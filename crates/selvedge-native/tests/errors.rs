@@ -84,7 +84,7 @@ fn crashes() {
     );
     violated(
         &main_does("return *(volatile int *)((intptr_t)zero + 123456789);"),
-        "main crashed: it used memory that is not there, or not for this (SIGSEGV)",
+        "main crashed: it accessed memory that is not mapped, or not for this kind of access (SIGSEGV)",
     );
     violated(
         &main_does("return 7 / zero;"),
@@ -127,7 +127,7 @@ fn what_cannot_be_checked_is_said() {
         compile("#include <unistd.h>\nint main(void) { char c; return read(0, &c, 1); }\n", &[]);
     let report = compiled.explore(selvedge_explore::Algorithm::Optimal);
     let why = report.inconclusive.first().map(ToString::to_string).unwrap_or_default();
-    assert!(why.contains("main cannot go on: it calls read, which cannot be checked"), "{why}");
+    assert!(why.contains("main cannot continue: it calls read, which cannot be checked"), "{why}");
 }
 
 #[test]

@@ -90,7 +90,7 @@ fn kinds_of_mutexes() {
     assert_eq!(report.verdict(), Verdict::Verified, "{report:?}");
     violated(
         &two(&start("PTHREAD_MUTEX_NORMAL"), twice, "", ""),
-        "deadlock: main and a wait for ever",
+        "deadlock: main and a are blocked",
     );
 }
 
@@ -115,7 +115,7 @@ fn lock_order() {
         "pthread_mutex_lock(&n); pthread_mutex_lock(&m); pthread_mutex_unlock(&m); pthread_mutex_unlock(&n);",
     );
     let violation = compile(&two(globals, mn, nm, ""), &[]).violation();
-    assert_eq!(violation.message, "deadlock: main, a and b wait for ever");
+    assert_eq!(violation.message, "deadlock: main, a and b are blocked");
     assert_eq!(violation.notes[1], "a waits for n, held by b since line 3");
     assert_eq!(violation.notes[2], "b waits for m, held by a since line 2");
 }
@@ -129,7 +129,7 @@ fn condition_variables() {
     verified(&two(globals, wait, set, ""), 2);
     verified(&two(globals, wait, &set.replace("signal", "broadcast"), ""), 2);
     let lost = "pthread_mutex_lock(&m); pthread_cond_wait(&c, &m); pthread_mutex_unlock(&m);";
-    violated(&two(globals, lost, set, ""), "deadlock: main and a wait for ever");
+    violated(&two(globals, lost, set, ""), "deadlock: main and a are blocked");
     let timed = "pthread_mutex_lock(&m); struct timespec s = {0, 0}; int r = pthread_cond_timedwait(&c, &m, &s); \
                  assert(r == 0 || r == ETIMEDOUT); pthread_mutex_unlock(&m);";
     let report = compile(&two(globals, timed, set, ""), &[]).explore(Algorithm::Optimal);
@@ -156,7 +156,7 @@ fn reader_writer_locks() {
 fn semaphores() {
     let globals = "sem_t s; int x; void start(void) { sem_init(&s, 0, 0); }";
     verified(&two(globals, "x = 1; sem_post(&s);", "sem_wait(&s); assert(x == 1);", ""), 1);
-    violated(&two(globals, "", "sem_wait(&s);", ""), "deadlock: main and b wait for ever");
+    violated(&two(globals, "", "sem_wait(&s);", ""), "deadlock: main and b are blocked");
     verified(
         &two(globals, "sem_post(&s);", "if (sem_trywait(&s)) assert(errno == EAGAIN);", ""),
         2,

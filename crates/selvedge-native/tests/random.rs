@@ -41,7 +41,7 @@ fn script(random: &mut Random) -> Script {
     (0..threads).map(|_| thread(random, if threads == 2 { 4 } else { 2 })).collect()
 }
 
-/// Prints one operation. Labels are those of the operations behind it.
+/// Prints one operation. Labels are those of the operations after it.
 fn print(op: Op, at: usize, me: usize) -> String {
     match op {
         Op::Read(x) => format!("(void)atomic_load(&v[{x}]);"),

@@ -47,7 +47,7 @@ fn a_loop_with_a_yield() {
 
 #[test]
 fn a_flag_that_is_never_set() {
-    violated(&with_flag("x = 1;", "while (!flag) { }"), "deadlock: main and b wait for ever");
+    violated(&with_flag("x = 1;", "while (!flag) { }"), "deadlock: main and b are blocked");
 }
 
 /// A loop that counts its turns continues.

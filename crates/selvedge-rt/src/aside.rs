@@ -180,6 +180,7 @@ impl<W: Hooks> Runtime<W> {
         let (before, filled) = (alone.before, alone.filled);
         if !self.now.spins.has_touched(me) || !W::is_same(alone.spot, spot) {
             // Another place in the same loop: the turn continues, or becomes longer than it was.
+            self.now.spins.passes_alone(me);
             return self.takes(0);
         }
         if !self.now.spins.is_same_turn() {
@@ -238,7 +239,7 @@ impl<W: Hooks> Runtime<W> {
         let (thread, advice) = (self.thread_name(self.now.current), W::advice(Advice::EndlessLoop));
         let turns = self.shared.settings.caps.turns;
         format!(
-            "{thread} went round {turns} times in spin loops, now at {spot}, and changed something, or came to \
+            "{thread} made {turns} turns of spin loops, now at {spot}, and changed something, or came to \
              a new state, each time; {advice}"
         )
     }

@@ -52,13 +52,13 @@ impl<W: World> Runtime<W> {
         let main = W::MAIN;
         let message = match names.as_slice() {
             [one] if main_is_over => {
-                format!("deadlock: {one} outlives {main} and waits for ever")
+                format!("deadlock: {one} outlives {main} and is blocked")
             }
-            [one] => format!("deadlock: {one} waits for ever"),
+            [one] => format!("deadlock: {one} is blocked"),
             many if main_is_over => {
-                format!("deadlock: {} outlive {main} and wait for ever", listed(many))
+                format!("deadlock: {} outlive {main} and are blocked", listed(many))
             }
-            many => format!("deadlock: {} wait for ever", listed(many)),
+            many => format!("deadlock: {} are blocked", listed(many)),
         };
         let mut notes: Vec<String> = waiting.iter().map(|&it| self.why_it_waits(it)).collect();
         // SAFETY: a thread that waits stands at its operation, which is on its stack.
@@ -79,7 +79,7 @@ impl<W: World> Runtime<W> {
         let operation = unsafe { &*thread.pending };
         let name = self.thread_name(number);
         let Some((what, holders)) = operation.waits_for(self, number) else {
-            return format!("{name} cannot go on with {}", operation.text(self, number));
+            return format!("{name} cannot continue with {}", operation.text(self, number));
         };
         let holders: Vec<String> = holders
             .iter()
@@ -87,7 +87,7 @@ impl<W: World> Runtime<W> {
                 true => "the thread itself".to_owned(),
                 false if self.threads[holder].state == State::Finished => {
                     format!(
-                        "{}, which has ended and will never give it up",
+                        "{}, which has ended and will never release it",
                         self.thread_name(holder)
                     )
                 }

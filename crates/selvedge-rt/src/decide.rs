@@ -50,7 +50,7 @@ impl<W: Hooks> Program<W> {
             }
             let kept: Vec<Step> = self.rt().log.iter().map(|logged| logged.step()).collect();
             let alone = match inside {
-                // When the lock was given up, before somebody else took it.
+                // When the lock was released, before another thread took it.
                 Some(_) => self.try_alone(number, key, 1, &kept[..self.changed_after(number)]),
                 None => {
                     let turns = self.rt().shared.settings.spin_turns as usize;

@@ -49,7 +49,7 @@ impl fmt::Display for Crash {
                 "crashed: it used a null pointer (SIGSEGV)"
             }
             Crash::Signal { number: libc::SIGSEGV, .. } => {
-                "crashed: it used memory that is not there, or not for this (SIGSEGV)"
+                "crashed: it accessed memory that is not mapped, or not for this kind of access (SIGSEGV)"
             }
             Crash::Signal { number: libc::SIGBUS, .. } => {
                 "crashed: it used memory in a way that is not possible (SIGBUS)"
@@ -58,7 +58,7 @@ impl fmt::Display for Crash {
                 "crashed: an arithmetic operation is not possible (SIGFPE)"
             }
             Crash::Signal { number: libc::SIGILL, .. } => {
-                "crashed: it aborts, or came to an instruction that is none (SIGILL)"
+                "crashed: it aborts, or came to an invalid instruction (SIGILL)"
             }
             Crash::Signal { .. } => "aborts the process (SIGABRT)",
         })
@@ -111,7 +111,7 @@ impl Fiber {
         self.limit
     }
 
-    /// The address behind the stack.
+    /// The address after the stack.
     #[inline]
     pub fn base(&self) -> usize {
         self.base

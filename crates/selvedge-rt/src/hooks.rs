@@ -36,7 +36,7 @@ pub trait Hooks: World {
     #[track_caller]
     fn stranger();
 
-    /// The same, and it cannot go on without one.
+    /// The same, and it cannot continue without one.
     #[track_caller]
     fn outside() -> !;
 

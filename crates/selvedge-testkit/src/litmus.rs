@@ -54,7 +54,7 @@ impl LitmusProgram {
         self
     }
 
-    /// How many variables there are; mutexes have the locations behind them.
+    /// How many variables there are; mutexes have the locations after them.
     pub fn variables(&self) -> usize {
         let used = self.threads.iter().flatten().filter_map(Instruction::variable);
         used.max().map_or(0, |last| last + 1)

@@ -9,7 +9,7 @@ pub struct Random {
 }
 
 impl Random {
-    /// The same seed gives the same numbers.
+    /// The same seed yields the same numbers.
     pub fn new(seed: u64) -> Self {
         Self { state: seed }
     }

@@ -27,17 +27,17 @@ pub enum Op {
     Await(&'static [usize], i32),
     /// Takes a mutex.
     Lock(usize),
-    /// Gives it up.
+    /// Releases it.
     Unlock(usize),
     /// Takes it if it is free; skips this many operations if not.
     TryLock(usize, usize),
     /// Takes a reader-writer lock for reading.
     ReadLock(usize),
-    /// Gives it up.
+    /// Releases it.
     ReadUnlock(usize),
     /// Takes a reader-writer lock for writing.
     WriteLock(usize),
-    /// Gives it up.
+    /// Releases it.
     WriteUnlock(usize),
     /// Raises a semaphore.
     Up(usize),

@@ -88,7 +88,7 @@ impl Subject {
         options: &Options,
         observer: &mut dyn Observer,
     ) -> Result<Report, String> {
-        // What a panic leaves behind is not used again: see `Loan::drop`.
+        // What a panic interrupted is not used again: see `Loan::drop`.
         let search = AssertUnwindSafe(|| explore(algorithm, &|| self.lend(), options, observer));
         catch_unwind(search).map_err(|payload| {
             let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());

@@ -58,7 +58,7 @@ fn report(profile: &Profile, seed: u64, sketch: Sketch) -> ! {
     panic!("{broken} (profile {}, seed {seed})\n\n{small}", profile.name);
 }
 
-/// Walks through a program at random; gives the number of pairs that were swapped.
+/// Walks through a program at random; returns the number of pairs that were swapped.
 fn check(sketch: &Sketch, seed: u64) -> Result<u64, String> {
     let text = sketch.to_string();
     let subject = Subject::new("random.sel", &text, &[])

@@ -1,4 +1,4 @@
-//! Every program of the corpus gives what its header says, with every algorithm.
+//! Every program of the corpus has the results that its header says, with every algorithm.
 //!
 //! `UPDATE_EXPECT=1 cargo test -p selvedge-testkit --test it golden` writes the numbers of the algorithms
 //! into the headers; what was derived by hand is never changed. Large settings run in release builds
@@ -45,7 +45,7 @@ fn check_all(wanted: fn(&Setting) -> bool) {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
-/// Runs the wanted settings of one file; gives what is wrong.
+/// Runs the wanted settings of one file; returns what is wrong.
 fn check(file: &Path, wanted: fn(&Setting) -> bool) -> Vec<String> {
     let name = file.strip_prefix(corpus()).unwrap().display().to_string();
     let text = fs::read_to_string(file).unwrap();

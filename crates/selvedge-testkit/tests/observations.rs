@@ -86,7 +86,7 @@ fn campaign(seed: u64, programs: u64, make: impl Fn(&mut Random) -> Script) {
     campaign_with(seed, programs, make, check);
 }
 
-/// `check` gives the number of classes.
+/// `check` returns the number of classes.
 fn campaign_with(
     seed: u64,
     programs: u64,

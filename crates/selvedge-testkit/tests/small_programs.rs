@@ -485,8 +485,8 @@ fn alternatives_that_are_put_off() {
     let (x, y) = (0, 1);
     let either = vec![vec![Op::Either(y, x)], vec![Op::Read(y), Op::Write(x)], vec![Op::Read(y)]];
     assert_eq!(agree(&either), (6, 1));
-    let behind_a_block = vec![vec![Op::Write(y), Op::Either(x, y)], vec![Op::Either(x, y)]];
-    assert_eq!(agree(&behind_a_block), (8, 0));
+    let after_a_block = vec![vec![Op::Write(y), Op::Either(x, y)], vec![Op::Either(x, y)]];
+    assert_eq!(agree(&after_a_block), (8, 0));
 }
 
 /// Otherwise one of the 7 traces is met twice.

@@ -1,4 +1,4 @@
-//! A cache behind a reader-writer lock: look, and compute what is missing.
+//! A cache under a reader-writer lock: look, and compute what is missing.
 //!
 //! `cargo run --example cache` shows the report for a version that computes a value twice.
 

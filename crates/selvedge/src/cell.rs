@@ -175,7 +175,7 @@ impl Drop for Access {
             && !crate::rt::is_unwinding()
             && let Some(engine) = Engine::try_enter()
         {
-            engine.rt().now.own.touching[0] = Some(self.touching);
+            engine.rt().now.own.touching[0] = self.touching;
             touch(&engine, self.object, self.mode, self.spot);
         }
     }

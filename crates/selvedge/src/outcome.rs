@@ -93,8 +93,8 @@ impl Outcome {
         if let Some(reason) = unreliable {
             return format!(
                 "selvedge: inconclusive: {reason}\n  \
-                 does it depend on time, on random numbers, on addresses, on what an earlier run left \
-                 behind, or on threads and locks of `std`?\n"
+                 does it depend on time, on random numbers, on addresses, on what an earlier run \
+                 left, or on threads and locks of `std`?\n"
             );
         }
         let mut text: String =

@@ -30,7 +30,7 @@ fn texts(view: &TraceView) -> impl Iterator<Item = &str> {
 
 /// The files in names like `Mutex@queue.rs:12`.
 fn files_in(text: &str) -> impl Iterator<Item = &str> {
-    let behind_names = text.split('@').skip(1);
-    let files = behind_names.filter_map(|rest| Some(rest.split_once(':')?.0));
+    let after_names = text.split('@').skip(1);
+    let files = after_names.filter_map(|rest| Some(rest.split_once(':')?.0));
     files.filter(|file| file.ends_with(".rs") && !file.contains(' '))
 }

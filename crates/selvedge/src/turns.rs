@@ -19,7 +19,7 @@ pub(crate) fn without(replay: Replay) -> Replay {
             kept.push(step);
             continue;
         }
-        // What comes behind the loop, up to the next step, belongs to the step before.
+        // What comes after the loop, up to the next step, belongs to the step before.
         let before = kept.iter_mut().rev().find(|other| other.step.thread == step.step.thread);
         if let Some(before) = before {
             let fault = &mut before.effect.fault;
@@ -52,7 +52,7 @@ pub(crate) fn with(system: &mut Program, schedule: &Schedule) -> Schedule {
             return Schedule { steps };
         }
     }
-    // What is wrong may come behind the end of a turn.
+    // What is wrong may come after the end of a turn.
     if let Some(&last) = schedule.steps.last()
         && system.ends_turn(last.thread)
         && take(system, Step { choice: 0, ..last })

@@ -1,4 +1,4 @@
-//! Channels with a bound against a specification: the same channel as a queue behind a mutex, with two
+//! Channels with a bound against a specification: the same channel as a queue under a mutex, with two
 //! conditions. Small random programs must have the same results with both, by the best explorer, and
 //! with the real one also by brute force.
 

@@ -401,7 +401,7 @@ fn a_future_that_nobody_wakes() {
     });
 }
 
-/// Reports name an object after the place that created it, whoever uses it.
+/// Reports name an object after the place that created it, whichever thread uses it.
 #[test]
 fn a_destructor_that_comes_too_late() {
     expect("destructor", || {
@@ -448,7 +448,7 @@ fn a_schedule_that_does_not_fit() {
         error.downcast_ref::<String>().unwrap().clone()
     };
     assert!(fails("0@2").contains("the schedule does not fit this code, or not any more"));
-    assert!(fails("zero").contains("`zero` is no schedule"), "{}", fails("zero"));
+    assert!(fails("zero").contains("`zero` is not a schedule"), "{}", fails("zero"));
 }
 
 /// Threads that have the same name, or an empty one, can be told apart; columns that would be too narrow

@@ -1,4 +1,4 @@
-//! Code that is hard on the engine: it must neither end the process nor go on for ever, and the verdict must be
+//! Code that is hard on the engine: it must neither end the process nor run without end, and the verdict must be
 //! right.
 
 use std::rc::Rc;
@@ -153,7 +153,7 @@ fn a_destructor_that_allocates_moves_nothing() {
     expect(&outcome, Verdict::Verified, "executions");
 }
 
-/// Waits in its destructor until somebody sets the flag.
+/// Waits in its destructor until another thread sets the flag.
 struct Waits(Arc<AtomicBool>, fn());
 
 impl Drop for Waits {
@@ -209,13 +209,13 @@ fn a_thread_is_taken_down_while_another_unwinds() {
         });
         _ = panics.join();
     });
-    expect(&outcome, Verdict::Violated, "deadlock: main, thread 1 and thread 2 wait for ever");
+    expect(&outcome, Verdict::Violated, "deadlock: main, thread 1 and thread 2 are blocked");
     assert!(!std::thread::panicking());
 }
 
 #[test]
 fn values_are_shown_in_messages_of_panics() {
-    // To look at them takes no step: whoever were stopped there would hold up all other panics.
+    // To look at them takes no step: a thread that were stopped there would hold up all other panics.
     let outcome = Builder::new().panics_are_results(true).explore(|| {
         type Shown = (AtomicUsize, Mutex<u32>, RwLock<u32>, selvedge::sync::OnceLock<u32>);
         let all: Arc<Shown> = Arc::default();
@@ -244,7 +244,7 @@ fn a_block_that_is_too_large() {
     let outcome = explore(|| {
         let mut new = std::sync::Arc::<Large>::new_uninit();
         let place = std::sync::Arc::get_mut(&mut new).unwrap().as_mut_ptr();
-        // SAFETY: the other field may have any value, as the system gives it.
+        // SAFETY: the other field may have any value, as the system sets it.
         let large = unsafe {
             (&raw mut (*place).x).write(AtomicUsize::new(0));
             new.assume_init()

@@ -151,7 +151,7 @@ fn frees_that_are_ordered_are_fine() {
 
 #[test]
 fn references_that_are_counted_elsewhere_are_fine() {
-    // Nobody sees the counts of `std`, and those of this crate are no steps unless they matter.
+    // No thread sees the counts of `std`, and those of this crate are no steps unless they matter.
     let std = || {
         let shared = std::sync::Arc::new(AtomicUsize::new(0));
         let other = std::sync::Arc::clone(&shared);
@@ -198,7 +198,7 @@ fn a_pointer_into_an_arc_that_all_have_dropped() {
         user.join().unwrap();
     };
     assert_eq!(kinds(program), [ViolationKind::UseAfterFree]);
-    // Whoever joins the user before it drops a reference keeps it alive.
+    // A thread that joins the user before it drops a reference keeps it alive.
     let program = || {
         let shared = Arc::new(AtomicUsize::new(0));
         let raw = Raw(Arc::as_ptr(&shared).cast_mut());
@@ -326,7 +326,7 @@ struct Node {
 /// A stack of boxes whose nodes are freed as soon as they are taken off.
 struct Stack {
     head: AtomicPtr<Node>,
-    /// Of each thread, what it looks at; nobody frees that.
+    /// Of each thread, what it looks at; that is never freed.
     hazards: [AtomicPtr<Node>; 2],
     left: Mutex<Vec<Raw<Node>>>,
 }

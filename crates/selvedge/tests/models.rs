@@ -220,7 +220,7 @@ fn barriers() {
 
 #[test]
 fn initialisation() {
-    // 0: nobody came, 1: it runs, 2: it is complete.
+    // 0: no thread came, 1: it runs, 2: it is complete.
     let model = "
         shared atomic x = 0;
         shared atomic state = 0;

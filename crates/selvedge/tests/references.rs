@@ -37,10 +37,10 @@ fn references_are_counted_when_it_matters() {
         });
         _ = threads.map(|thread| thread.join().unwrap());
     });
-    assert_eq!(executions, 1, "counts that nobody looks at order nothing");
+    assert_eq!(executions, 1, "counts that no thread looks at order nothing");
 }
 
-/// Whoever looks at the counts also sees weak references come and go.
+/// A thread that looks at the counts also sees weak references come and go.
 #[test]
 fn weak_references_are_counted_when_it_matters() {
     let (found, _) = outcomes(|| {
@@ -100,7 +100,7 @@ fn a_visible_destructor_is_tried_in_every_thread() {
     assert_eq!(found, BTreeSet::from([1, 2]));
 }
 
-/// Whoever owns an atomic may access it without synchronising. That it owns it is a promise of unsafe
+/// The owner of an atomic may access it without synchronising. That it owns it is a promise of unsafe
 /// code here, which does not keep it.
 #[test]
 fn owning_an_atomic_is_checked() {
@@ -164,7 +164,7 @@ enum Do {
     GetMut,
 }
 
-/// Runs the operations on references of its own; gives what it saw.
+/// Runs the operations on references of its own; returns what it saw.
 fn run(all: &[Do], mut strong: Vec<Arc<u32>>, mut weak: Vec<Weak<u32>>) -> Vec<usize> {
     let mut seen = Vec::new();
     for &next in all {

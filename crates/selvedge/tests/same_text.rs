@@ -1,5 +1,5 @@
 //! The same text with the types of `std` and with those of this crate: what users call exists, has the
-//! same types, and gives the same results.
+//! same types, and has the same results.
 
 macro_rules! same_text {
     ($library:ident) => {

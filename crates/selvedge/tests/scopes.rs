@@ -26,7 +26,7 @@ fn scoped_threads_borrow() {
     });
 }
 
-/// The end of a scope comes after the end of its threads, whoever ran first.
+/// The end of a scope comes after the end of its threads, whichever ran first.
 #[test]
 fn a_scope_waits_for_its_threads() {
     struct Shared(Cell<u32>);

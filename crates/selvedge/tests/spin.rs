@@ -40,7 +40,7 @@ fn a_loop_that_gives_up() {
 }
 
 #[test]
-fn what_is_wrong_behind_a_loop_that_gives_up() {
+fn what_is_wrong_after_a_loop_that_gives_up() {
     let outcome = Builder::new().explore(|| {
         let flag = Arc::new(AtomicBool::new(false));
         let other = Arc::clone(&flag);
@@ -116,7 +116,7 @@ fn two_loops_that_give_up_on_each_other() {
 
 #[test]
 fn a_loop_that_waits_at_last() {
-    // As backoff strategies do: some turns of one kind, then turns of another for ever.
+    // As backoff strategies do: some turns of one kind, then turns of another without end.
     let (found, executions) = outcomes(|| {
         let flag = Arc::new(AtomicBool::new(false));
         let other = Arc::clone(&flag);
@@ -147,7 +147,7 @@ fn a_long_way_to_giving_up() {
         });
         assert_eq!(turns, None);
     };
-    // Nobody knows, so that it is no deadlock either.
+    // It is unknown, so that it is no deadlock either.
     let outcome = Builder::new().explore(run);
     assert_eq!(outcome.verdict(), Verdict::Inconclusive, "{}", outcome.text());
     let text = outcome.text();
@@ -173,7 +173,7 @@ fn wait_with(wait: fn(&AtomicBool)) -> impl Fn() {
 
 #[test]
 fn a_loop_that_counts_without_end() {
-    // It may give up at any number, or never: so it is not shown that nothing is wrong behind it.
+    // It may give up at any number, or never: so it is not shown that nothing is wrong after it.
     let counts = wait_with(|flag| {
         let mut turns = 0_u64;
         while !flag.load(SeqCst) {
@@ -405,15 +405,12 @@ fn a_loop_that_changes_something_is_no_wait() {
     });
     assert_eq!(outcome.verdict(), Verdict::Inconclusive);
     let text = outcome.text();
-    assert!(
-        text.contains("main went round 1000 times in spin loops, now at crates/selvedge"),
-        "{text}"
-    );
+    assert!(text.contains("main made 1000 turns of spin loops, now at crates/selvedge"), "{text}");
 }
 
 #[test]
 fn a_value_that_comes_and_goes() {
-    // Whoever waits for a change may also miss it.
+    // A thread that waits for a change may also miss it.
     let outcome = Builder::new().explore(|| {
         let x = Arc::new(AtomicUsize::new(0));
         let other = Arc::clone(&x);
@@ -426,7 +423,7 @@ fn a_value_that_comes_and_goes() {
         }
     });
     assert_eq!(outcome.verdict(), Verdict::Violated);
-    assert!(outcome.messages()[0].contains("main waits for ever"), "{}", outcome.text());
+    assert!(outcome.messages()[0].contains("main is blocked"), "{}", outcome.text());
 }
 
 #[test]
@@ -496,7 +493,7 @@ fn other_loops_that_do_not_say_that_they_wait() {
     });
 }
 
-/// What an execution leaves behind moves what the next one allocates; a loop that reads addresses is in
+/// What an execution leaves moves what the next one allocates; a loop that reads addresses is in
 /// the same state all the same.
 #[test]
 fn a_loop_that_reads_addresses() {
@@ -523,7 +520,7 @@ fn a_loop_that_reads_addresses() {
     assert_eq!(results.0, BTreeSet::from([false, true]));
 }
 
-/// The same for an address that is hidden so well that nobody can know it for one.
+/// The same for an address that is hidden so well that it cannot be recognised.
 #[test]
 fn a_loop_that_never_sees_the_same() {
     let outcome = Builder::new().explore(|| {

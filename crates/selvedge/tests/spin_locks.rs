@@ -89,7 +89,7 @@ fn what_a_lock_guards_wakes_who_looked_at_it() {
             }
         },
     );
-    assert!(outcome.messages()[0].contains("main waits for ever"), "{}", outcome.text());
+    assert!(outcome.messages()[0].contains("main is blocked"), "{}", outcome.text());
 }
 
 #[test]
@@ -101,7 +101,8 @@ fn two_who_look_do_not_wake_each_other() {
         |queue| queue.lock().unwrap().pop().is_none(),
         |queue| queue.try_lock().map_or(true, |mut queue| queue.pop().is_none()),
     ];
-    for (look, executions) in looks.into_iter().zip([Some(78), Some(78), None]) {
+    // Who only tries also sees that another holds the lock. The counts are those of every optimisation level.
+    for (look, executions) in looks.into_iter().zip([78, 78, 2_648]) {
         // If they did, there would be no end.
         let outcome = Builder::new().max_executions(10_000).explore(move || {
             let queue = Arc::new(Mutex::new(Vec::new()));
@@ -117,7 +118,7 @@ fn two_who_look_do_not_wake_each_other() {
             _ = threads.map(|thread| thread.join().unwrap());
         });
         assert_eq!(outcome.verdict(), Verdict::Verified, "{}", outcome.text());
-        assert_eq!(outcome.executions(), executions.unwrap_or(outcome.executions()));
+        assert_eq!(outcome.executions(), executions);
     }
 }
 

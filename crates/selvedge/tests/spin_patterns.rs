@@ -180,7 +180,7 @@ fn a_flag_that_nobody_sets() {
         let outcome = Builder::new().explore(move || wait(&AtomicBool::new(false)));
         assert_eq!(outcome.verdict(), Verdict::Violated, "{name}: {}", outcome.text());
         let found = outcome.messages();
-        assert_eq!(found, ["deadlock: main waits for ever"], "{name}: {}", outcome.text());
+        assert_eq!(found, ["deadlock: main is blocked"], "{name}: {}", outcome.text());
     }
 }
 
@@ -223,7 +223,7 @@ fn what_is_seen_between_two_hints_is_explored() {
     assert_eq!(found.0, BTreeSet::from([0, 1, 2, 3]));
 }
 
-/// Threads that add one each, with what is before and behind it.
+/// Threads that add one each, with what is before and after it.
 fn count<S: Send + Sync + Default + 'static>(threads: usize, run: fn(&S, &AtomicUsize)) -> Outcome {
     Builder::new().explore(move || {
         let shared: Arc<(S, AtomicUsize)> = Arc::default();
@@ -369,7 +369,7 @@ fn waits_with_a_timeout_in_a_loop() {
         assert_eq!(outcome.verdict(), Verdict::Verified, "{}", outcome.text());
         assert!(outcome.executions() < 10, "{}", outcome.executions());
         let outcome = wait(false, notifies);
-        assert_eq!(outcome.messages(), ["deadlock: main waits for ever"], "{}", outcome.text());
+        assert_eq!(outcome.messages(), ["deadlock: main is blocked"], "{}", outcome.text());
     }
 }
 
@@ -433,7 +433,7 @@ fn messages_with_a_timeout_in_a_loop() {
         let (_sender, receiver) = mpsc::channel::<u32>();
         while receiver.recv_timeout(SOON).is_err() {}
     });
-    assert_eq!(outcome.messages(), ["deadlock: main waits for ever"], "{}", outcome.text());
+    assert_eq!(outcome.messages(), ["deadlock: main is blocked"], "{}", outcome.text());
     // How often its time was up is known to the code.
     let found = outcomes(|| {
         let (sender, receiver) = mpsc::channel();

@@ -78,7 +78,7 @@ fn a_test_and_test_and_set_lock() {
             }
         }
     }
-    // Who comes second looks before the other takes the lock, while it has it, or behind that. In the first case it
+    // Who comes second looks before the other takes the lock, while it holds it, or after that. In the first case it
     // may fail to take it, and then looks as in the others.
     let looks = TURNS;
     let fails_first = looks;
@@ -190,7 +190,7 @@ fn two_variables() {
     };
     let outcome = Builder::new().explore(program);
     assert_eq!(outcome.verdict(), Verdict::Violated, "{}", outcome.text());
-    assert_eq!(outcome.messages(), ["deadlock: main waits for ever"]);
+    assert_eq!(outcome.messages(), ["deadlock: main is blocked"]);
 }
 
 /// Looks for a flag at most `turns` times.
@@ -211,7 +211,7 @@ fn counts_to(turns: u64) -> impl Fn() + Clone + 'static {
 
 #[test]
 fn a_loop_that_counts() {
-    // The flag is set before one of the turns, or behind all of them. No turn is left out.
+    // The flag is set before one of the turns, or after all of them. No turn is left out.
     for turns in [1, 2, 3, 10] {
         assert_eq!(classes(counts_to(turns)), turns + 1);
     }
@@ -228,7 +228,7 @@ fn a_loop_that_counts() {
 }
 
 #[test]
-fn a_violation_behind_a_loop_that_counts() {
+fn a_violation_after_a_loop_that_counts() {
     let outcome = Builder::new().explore(|| {
         let flag = Arc::new(AtomicBool::new(false));
         let other = Arc::clone(&flag);
@@ -252,7 +252,7 @@ fn a_spin_that_never_ends() {
         }
     });
     assert_eq!(outcome.verdict(), Verdict::Violated, "{}", outcome.text());
-    assert_eq!(outcome.messages(), ["deadlock: main waits for ever"]);
+    assert_eq!(outcome.messages(), ["deadlock: main is blocked"]);
     // Two that wait for each other.
     let outcome = Builder::new().explore(two(|flags: &[AtomicBool; 2], me| {
         while !flags[1 - me].load(SeqCst) {
@@ -260,6 +260,6 @@ fn a_spin_that_never_ends() {
         }
         flags[me].store(true, SeqCst);
     }));
-    assert_eq!(outcome.messages(), ["deadlock: main and thread 1 wait for ever"]);
+    assert_eq!(outcome.messages(), ["deadlock: main and thread 1 are blocked"]);
     assert!(outcome.text().contains("spins, and waits for a change of"), "{}", outcome.text());
 }

@@ -256,7 +256,7 @@ fn what_was_read_decides_whether_it_looks_again() {
 
 #[test]
 fn turns_that_do_something() {
-    // It counts behind the lock.
+    // It counts under the lock.
     fails(|| {
         let pair = Arc::new((Mutex::new((false, 0)), Condvar::new()));
         let other = Arc::clone(&pair);
@@ -271,7 +271,7 @@ fn turns_that_do_something() {
         }
         assert!(data.1 <= 1, "woken twice");
     });
-    // It leaves a mark behind the lock, once.
+    // It leaves a mark under the lock, once.
     fails(|| {
         let pair = Arc::new((Mutex::new((false, false)), Condvar::new()));
         let other = Arc::clone(&pair);
@@ -312,7 +312,7 @@ fn turns_that_do_something() {
     });
 }
 
-/// More turns than anybody would follow: that it counts is seen nevertheless.
+/// More turns than are followed: that it counts is seen nevertheless.
 #[test]
 fn a_wait_in_a_loop_that_counts_far() {
     let outcome = Builder::new().explore(|| {

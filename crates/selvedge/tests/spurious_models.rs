@@ -16,7 +16,7 @@ use Op::*;
 /// What a thread does; those that park are for the first thread only, which `Unpark` is about.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Op {
-    /// `a` is what waits are for, `b` something else behind the same lock.
+    /// `a` is what waits are for, `b` something else under the same lock.
     SetA(usize),
     SetB(usize),
     SetAndNotify,

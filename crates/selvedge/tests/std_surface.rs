@@ -113,7 +113,7 @@ fn readers_share_and_writers_do_not() {
     assert_eq!(executions, 4);
 }
 
-/// Nobody writes between the end of writing and the begin of reading.
+/// No thread writes between the end of writing and the begin of reading.
 #[test]
 fn a_writer_that_goes_on_reading() {
     let run = || {
@@ -465,7 +465,7 @@ fn a_spin_loop_that_gives_up_is_no_deadlock() {
         let flag = AtomicBool::new(false);
         for _ in 0..10 {
             if flag.load(SeqCst) {
-                unreachable!("nobody sets it");
+                unreachable!("no thread sets it");
             }
             thread::yield_now();
         }

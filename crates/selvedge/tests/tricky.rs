@@ -106,7 +106,7 @@ fn nested_reads_see_one_value() {
     has(program, &[0, 3], &["deadlock"]);
 }
 
-/// Three threads come twice to a barrier for two: two of them may leave the third behind.
+/// Three threads come twice to a barrier for two: two of them may leave the third alone.
 #[test]
 fn a_barrier_that_is_used_again() {
     let program = || {

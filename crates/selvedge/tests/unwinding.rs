@@ -131,7 +131,7 @@ fn a_destructor_waits_and_others_go_on() {
         };
         let second = shared.0.try_lock().map_or(9, |guard| *guard);
         assert!(panics.join().is_err());
-        // Whoever takes it in a destructor, and whoever does meanwhile, does not poison it.
+        // A thread that takes it in a destructor, or meanwhile, does not poison it.
         assert!(!shared.0.is_poisoned());
         first + 10 * second
     });

@@ -50,7 +50,7 @@ fn reads_twice() {
 fn a_thread_that_reads_twice() {
     let outcome = hangs(reads_twice);
     let text = outcome.text();
-    assert!(text.contains("deadlock: main and thread 1 wait for ever"), "{text}");
+    assert!(text.contains("deadlock: main and thread 1 are blocked"), "{text}");
     assert!(text.contains("while thread 1 waits to write it, held by the thread itself"), "{text}");
     // The schedule shows it again.
     let again = Builder::new().replay(&outcome.schedules()[0]).explore(reads_twice);

@@ -13,7 +13,7 @@ pub(crate) struct Ahead {
 }
 
 impl Ahead {
-    /// Lets a thread that takes a step go on behind it, up to `most` steps in all.
+    /// Lets a thread that takes a step continue after it, up to `most` steps in all.
     pub(crate) fn allow(&mut self, thread: usize, most: usize, effects: &mut Vec<Effect>) {
         (self.thread, self.most, self.taken) = (thread, most, 1);
         std::mem::swap(&mut self.effects, effects);

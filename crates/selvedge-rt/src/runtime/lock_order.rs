@@ -21,7 +21,7 @@ pub(crate) struct LockOrder {
     pub(crate) edges: BTreeMap<u64, BTreeSet<u64>>,
     /// Locks that are held while something else is waited for.
     pub(crate) others: BTreeSet<u64>,
-    /// Locks that somebody waits for to read, to write, and that somebody tries to read.
+    /// Locks that a thread waits for to read, to write, and that a thread tries to read.
     pub(crate) read: BTreeSet<u64>,
     pub(crate) written: BTreeSet<u64>,
     pub(crate) tried: BTreeSet<u64>,

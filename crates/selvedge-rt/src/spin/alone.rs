@@ -3,6 +3,7 @@
 use selvedge_core::ObjectId;
 
 use super::key::Key;
+use super::turn::TurnEnd;
 use crate::world::World;
 
 /// A thread that is tried out.
@@ -23,7 +24,7 @@ pub(crate) struct Alone<W: World> {
     /// What it had allocated before a turn.
     pub(crate) filled: W::Mark,
     /// The states that it was in.
-    pub(super) path: Vec<(Key<W>, Option<u128>)>,
+    pub(super) path: Vec<(Key<W>, Option<TurnEnd>)>,
     /// Whether the turn before, which had alternatives perhaps, ended as it began.
     pub(super) repeats: bool,
     /// What came out.

@@ -30,7 +30,7 @@ pub(crate) enum TurnDoes {
 pub(crate) struct Loops<W: World> {
     /// Of threads that saw other values of what locks guard: their state, and a number for the values.
     turns: FxHashMap<(Key<W>, u64), TurnDoes>,
-    /// `None`: the loop went on before anybody knew, since something had changed.
+    /// `None`: the loop continued before this was known, since something had changed.
     known: FxHashMap<Key<W>, Option<Decided>>,
 }
 
@@ -77,7 +77,7 @@ impl<W: World> Loops<W> {
     /// Keeps what came out about a loop. Returns whether executions so far took it for something else.
     pub(crate) fn decide_loop(&mut self, key: Key<W>, alone: &Option<Alone<W>>) -> bool {
         match alone.as_ref().map(|alone| (alone, alone.end)) {
-            // It went round once, and nothing is different: it need not do so again.
+            // It made one turn, and nothing is different: it need not make another.
             Some((alone, Some(End::Returned))) if alone.repeats => self.decide(key, Decided::Waits),
             Some((alone, Some(End::Returned))) => {
                 let keys: Vec<Key<W>> = alone.path.iter().map(|&(key, _)| key).collect();

@@ -18,11 +18,13 @@
 //! turn changes nothing, not even its own state, it need not be made.
 //!
 //! If it waits, and its last turn ended as that began, in all values and in the state, it stands still at once: alone it may
-//! take another alternative of an operation than it did.
+//! take another alternative of an operation than it did. The first turn does not count: it begins with what code before the loop
+//! left in frames.
 //!
 //! **The state** of a thread's code is all that its next turn depends on: its stack, with the registers that it saved
 //! there when it was switched away, and the memory of checked code (`state.rs`). Two states are the same only if all of that is,
-//! byte for byte, also what no code will read again. So a loop that counts is never taken to wait; the other mistake, that
+//! byte for byte, also what no code will read again, and if the last turn took the same alternatives of its operations: what is
+//! left of them in frames that are dead depends on the compiler. So a loop that counts is never taken to wait; the other mistake, that
 //! states which mean the same are not recognised, costs executions. What lies elsewhere (statics that the front end does not set
 //! back) is not seen; such code would also not be deterministic.
 //!

@@ -22,7 +22,7 @@ pub(crate) enum Pause {
     Stands,
     /// The same, but only since it is taken to wait.
     Assumed,
-    /// It went round too often.
+    /// It made too many turns.
     Endless,
 }
 
@@ -152,7 +152,7 @@ impl<W: World> Spins<W> {
 
     /// The step of a thread had alternatives, and this one was taken.
     pub(crate) fn chose(&mut self, thread: usize, choice: u32) {
-        self.touched(thread).learn(u64::MAX, u64::from(choice));
+        self.touched(thread).choose(choice);
     }
 
     /// All that a thread came to know so far, as one number.
@@ -166,9 +166,12 @@ impl<W: World> Spins<W> {
     }
 
     /// A thread comes to the end of a turn at `spot` in this state, before [`Spins::pause`].
-    pub(crate) fn passes(&mut self, thread: usize, spot: W::Spot, state: Option<u128>) {
-        let now = Passed { spot, state, values: self.values.clone() };
-        self.touched(thread).passes(now);
+    pub(crate) fn passes(&mut self, thread: usize, spot: W::Spot, memory: Option<u128>) {
+        let values = self.values.clone();
+        let touched = self.touched(thread);
+        touched.end_choices();
+        let state = touched.at_end(memory);
+        touched.passes(Passed { spot, state, values, is_first: true });
     }
 
     /// A thread comes to the end of a turn. `most`: how far loops are followed; with 0 all are taken to wait.
@@ -296,7 +299,7 @@ impl<W: World> Spins<W> {
         &mut self,
         thread: usize,
         key: Key<W>,
-        state: Option<u128>,
+        memory: Option<u128>,
         filled: W::Mark,
         turns: usize,
     ) -> &Alone<W> {
@@ -306,7 +309,8 @@ impl<W: World> Spins<W> {
         let seen = touched.seen().iter().map(|seen| seen.object).collect();
         touched.forget_turns();
         let spot = key.spot;
-        let (varies, repeats, path, end) = (false, touched.repeats, vec![(key, state)], None);
+        let path = vec![(key, touched.at_end(memory))];
+        let (varies, repeats, end) = (false, touched.repeats, None);
         self.alone.insert(Alone {
             thread,
             spot,
@@ -330,6 +334,11 @@ impl<W: World> Spins<W> {
         }
     }
 
+    /// The thread that runs alone came to the end of a turn elsewhere in the loop.
+    pub(crate) fn passes_alone(&mut self, thread: usize) {
+        self.touched(thread).end_choices();
+    }
+
     /// The thread that runs alone came to the end of a turn. Returns whether the turn changed nothing, and touched
     /// what those before it did.
     pub(crate) fn is_same_turn(&mut self) -> bool {
@@ -346,10 +355,13 @@ impl<W: World> Spins<W> {
 
     /// The next turn of the thread that runs alone begins as the first did: nothing that is kept about it differs
     /// from turn to turn.
-    pub(crate) fn begin_same_turn(&mut self, state: Option<u128>) -> Option<End> {
+    pub(crate) fn begin_same_turn(&mut self, memory: Option<u128>) -> Option<End> {
         let mut alone = self.alone.take()?;
         let (first, last) = (alone.path[0].0, alone.path[alone.path.len() - 1].0);
-        let history = self.touched(alone.thread).forget_turn(first.history, last.history);
+        let touched = self.touched(alone.thread);
+        touched.end_choices();
+        let state = touched.at_end(memory);
+        let history = touched.forget_turn(first.history, last.history);
         let was_there = state.is_some() && alone.path.iter().any(|(_, before)| *before == state);
         alone.path.push((Key { history, ..first }, state));
         let end = match was_there {

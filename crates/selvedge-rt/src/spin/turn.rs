@@ -27,7 +27,7 @@ impl Seen {
         (self.value ^ now) & self.bits != 0
     }
 
-    /// Whether this is what a lock guards: it may be the same as before although somebody had the lock.
+    /// Whether this is what a lock guards: it may be the same as before although another thread held the lock.
     pub(super) fn is_guarded(&self) -> bool {
         self.bits == !HELD
     }
@@ -101,18 +101,31 @@ struct Spinning<W: World> {
     expected: Option<u64>,
 }
 
+/// The state of a thread's code at the end of a turn.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct TurnEnd {
+    /// A number for its stack and the memory of checked code.
+    memory: u128,
+    /// A number for the alternatives that it took since the end of a turn before: what it left in its frames depends on them,
+    /// or does not, as the compiler lays out frames.
+    choices: u64,
+}
+
 /// The end of a turn, when states are compared.
 pub(super) struct Passed<W: World> {
     pub(super) spot: W::Spot,
-    pub(super) state: Option<u128>,
+    pub(super) state: Option<TurnEnd>,
     /// Values of all objects.
     pub(super) values: Vec<u64>,
+    /// Whether it came there from elsewhere: then its frames may have what code before the loop left in them.
+    pub(super) is_first: bool,
 }
 
 impl<W: World> Passed<W> {
     /// Whether a turn that began here ended as it began.
     fn is_same(&self, end: &Self) -> bool {
         W::is_same(self.spot, end.spot)
+            && !self.is_first
             && self.state.is_some()
             && self.state == end.state
             && self.values == end.values
@@ -126,7 +139,7 @@ pub(super) struct Touched<W: World> {
     pub(super) recent: Turn,
     /// Where it spun, the place of the last time at the end.
     places: Vec<Spinning<W>>,
-    /// How often it went round anywhere.
+    /// How many turns it made anywhere.
     pub(super) turns: u32,
     /// Whether it touched something else than in the turn before.
     pub(super) varies: bool,
@@ -134,6 +147,9 @@ pub(super) struct Touched<W: World> {
     history: u64,
     /// While it is tried out: what it learned in this turn.
     learned: Option<Vec<(u64, u64)>>,
+    /// A number for the alternatives that it took since the end of a turn, and up to that.
+    choices: u64,
+    choices_before: u64,
     /// The end of its last turn, and whether that turn ended as it began: an operation may have alternatives, and alone it
     /// takes one of them.
     passed: Option<Passed<W>>,
@@ -163,6 +179,8 @@ impl<W: World> Touched<W> {
             varies: false,
             history: 0,
             learned: None,
+            choices: 0,
+            choices_before: 0,
             passed: None,
             repeats: false,
             stands: None,
@@ -171,8 +189,27 @@ impl<W: World> Touched<W> {
         }
     }
 
+    /// It took this alternative of an operation.
+    pub(super) fn choose(&mut self, choice: u32) {
+        self.learn(u64::MAX, u64::from(choice));
+        // With what it saw before, that says at which operation.
+        self.choices = mix(mix(self.choices, self.recent.seen.len() as u64), u64::from(choice));
+    }
+
+    /// It comes to the end of a turn: from now on other choices count.
+    pub(super) fn end_choices(&mut self) {
+        self.choices_before = std::mem::take(&mut self.choices);
+    }
+
+    /// Its state, if it came to the end of a turn and memory is like this.
+    pub(super) fn at_end(&self, memory: Option<u128>) -> Option<TurnEnd> {
+        memory.map(|memory| TurnEnd { memory, choices: self.choices_before })
+    }
+
     /// It comes to the end of a turn.
-    pub(super) fn passes(&mut self, now: Passed<W>) {
+    pub(super) fn passes(&mut self, mut now: Passed<W>) {
+        let is_there = |before: &Passed<W>| W::is_same(before.spot, now.spot);
+        now.is_first = !self.passed.as_ref().is_some_and(is_there);
         self.repeats = self.passed.as_ref().is_some_and(|before| before.is_same(&now));
         self.passed = Some(now);
     }

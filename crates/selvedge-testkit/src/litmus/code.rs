@@ -137,7 +137,7 @@ pub enum Instruction {
     Lock(usize),
     /// Takes it if it is free; the register is then 0, and else 1.
     TryLock(usize, usize),
-    /// Gives it up.
+    /// Releases it.
     Unlock(usize),
     /// Waits for a value of a variable and reads it.
     Await(usize, usize, Until, Order),
@@ -253,7 +253,7 @@ pub fn try_lock(into: usize, mutex: usize) -> Instruction {
     Instruction::TryLock(into, mutex)
 }
 
-/// Gives a mutex up.
+/// Releases a mutex.
 pub fn unlock(mutex: usize) -> Instruction {
     Instruction::Unlock(mutex)
 }

@@ -184,9 +184,9 @@ impl Author<'_> {
     }
 
     fn branch(&mut self) {
-        let is_behind_a_branch = self.code.len() > 1
+        let is_after_a_branch = self.code.len() > 1
             && matches!(self.code[self.code.len() - 2], Instruction::SkipUnless(..));
-        if self.register == 0 || is_behind_a_branch {
+        if self.register == 0 || is_after_a_branch {
             return;
         }
         let condition = match self.random.below(25) {

@@ -63,7 +63,7 @@ pub(super) struct Started {
 }
 
 impl Program {
-    /// Reads a program and gives these values to its constants.
+    /// Reads a program and sets its constants to these values.
     ///
     /// # Errors
     /// What is not understood.

@@ -18,7 +18,7 @@ impl Builder {
     pub(super) fn follow(&self, shared: &Rc<Shared>, schedule: &str) -> (Report, Vec<TraceView>) {
         let steps: Schedule = match schedule.parse() {
             Ok(steps) => steps,
-            Err(error) => panic!("selvedge: `{schedule}` is no schedule: {error}"),
+            Err(error) => panic!("selvedge: `{schedule}` is not a schedule: {error}"),
         };
         let follow = || self.follow_once(shared, &steps);
         let search_and_follow = || {

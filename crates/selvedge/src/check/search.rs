@@ -50,8 +50,10 @@ impl Builder {
                 Err(error) => {
                     let mut unsteady = shared.unsteady.borrow_mut();
                     let reason = error.reason;
-                    unsteady
-                        .get_or_insert(format!("\"{}\" came once: {reason}", violation.message));
+                    unsteady.get_or_insert(format!(
+                        "\"{}\" was found once and not again: {reason}",
+                        violation.message
+                    ));
                 }
             }
         }

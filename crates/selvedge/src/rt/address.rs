@@ -26,7 +26,7 @@ pub(crate) fn address_text(rt: &Runtime, address: usize) -> String {
 }
 
 /// A value as the same number in every execution of every system of a check, also if it is an address: what an execution leaves
-/// behind moves what the next one allocates, and stacks are used in any order.
+/// moves what the next one allocates, and stacks are used in any order.
 pub(crate) fn steady(rt: &Runtime, value: u64) -> u64 {
     const FIRST_PAGE: u64 = 4096;
     if value < FIRST_PAGE {

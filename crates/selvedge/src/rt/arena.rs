@@ -5,7 +5,7 @@
 //! and no block is used twice in an execution. So how much a thread allocated before a block depends
 //! on what it did before and on nothing else: that is the name of what lies in the block. What
 //! outlives an execution (a test that collects outcomes) stays where it is; the next execution begins
-//! behind it.
+//! after it.
 
 use std::alloc::Layout;
 use std::cell::Cell;
@@ -399,8 +399,8 @@ fn take_span(chunks: usize) -> Option<*mut Span> {
         return Some(spare);
     }
     let (region, length) = region()?;
-    let behind = |first: usize| Some(first + chunks).filter(|end| end * CHUNK <= length);
-    let first = NEXT_CHUNK.fetch_update(Ordering::Relaxed, Ordering::Relaxed, behind).ok()?;
+    let after = |first: usize| Some(first + chunks).filter(|end| end * CHUNK <= length);
+    let first = NEXT_CHUNK.fetch_update(Ordering::Relaxed, Ordering::Relaxed, after).ok()?;
     let back = BACK.load(Ordering::Acquire) as *mut u32;
     for index in 1..chunks {
         // SAFETY: the table has an entry for every chunk of the region, and these are ours.
@@ -460,7 +460,7 @@ pub(super) fn release_pages(start: usize, length: usize) {
     // No system has larger pages.
     let (first, end) = (start.next_multiple_of(CHUNK), (start + length) / CHUNK * CHUNK);
     if first < end {
-        // SAFETY: the pages are part of the region, and hold nothing that anybody needs.
+        // SAFETY: the pages are part of the region, and hold nothing that is needed.
         unsafe { libc::madvise(first as *mut libc::c_void, end - first, libc::MADV_DONTNEED) };
     }
 }
@@ -504,7 +504,7 @@ pub(super) fn use_again(address: usize) {
 pub(crate) enum Lies {
     /// In a block that this thread allocated in this execution; a number that is the same in all.
     In { thread: usize, offset: u64 },
-    /// In a block that an earlier execution left behind.
+    /// In a block that an earlier execution left.
     Kept,
     /// Elsewhere.
     Outside,

@@ -13,7 +13,7 @@ use super::{
 use crate::spot::Spot;
 
 impl Hooks for Rust {
-    type About = [Option<Touching>; 2];
+    type About = [Touching; 2];
 
     #[inline]
     fn running() -> *mut Runtime {
@@ -47,13 +47,13 @@ impl Hooks for Rust {
 
     #[inline]
     fn entered(rt: &mut Runtime) {
-        rt.now.own.touching = [None; 2];
+        rt.now.own.touching = [Touching::NOTHING; 2];
     }
 
     #[inline]
     fn announces(rt: &mut Runtime) -> Self::About {
         // Others may free what it is about while it stands there.
-        let touching = std::mem::take(&mut rt.now.own.touching);
+        let touching = std::mem::replace(&mut rt.now.own.touching, [Touching::NOTHING; 2]);
         if counted::is_dropping(rt) {
             counted::note_visible_drop(rt);
         }

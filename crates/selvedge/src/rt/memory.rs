@@ -34,7 +34,7 @@ pub(crate) struct Memory {
     pub(crate) freed: Vec<Freed>,
     /// References that were given up without a step: an address in what they kept, and after which step.
     pub(super) given_up: Vec<(usize, usize)>,
-    /// Blocks that allocations may give again.
+    /// Blocks that allocations may return again.
     pools: Vec<Pool>,
     pub(super) contents: Contents,
     pub(super) guarded: Guarded,
@@ -80,12 +80,12 @@ impl Memory {
         self.contents.changed()
     }
 
-    /// The blocks of a layout that an allocation may give again.
+    /// The blocks of a layout that an allocation may return again.
     pub(super) fn free_blocks(&self, layout: Layout) -> &[usize] {
         self.pools.iter().find(|pool| pool.layout == layout).map_or(&[], |pool| &pool.free)
     }
 
-    /// From now on an allocation may give this block.
+    /// From now on an allocation may return this block.
     pub(super) fn add_free_block(&mut self, layout: Layout, address: usize) {
         match self.pools.iter_mut().find(|pool| pool.layout == layout) {
             Some(pool) => pool.free.push(address),
@@ -93,7 +93,7 @@ impl Memory {
         }
     }
 
-    /// An allocation gives this block of a layout, of those that are free.
+    /// An allocation returns this block of a layout, of those that are free.
     pub(super) fn take_free_block(&mut self, layout: Layout, index: usize) -> Option<usize> {
         let pool = self.pools.iter_mut().find(|pool| pool.layout == layout)?;
         (index < pool.free.len()).then(|| pool.free.remove(index))

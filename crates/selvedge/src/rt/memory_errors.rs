@@ -20,9 +20,10 @@ pub(super) fn freeing_at(rt: &Runtime) -> Spot {
 
 /// What is wrong with using the object at an address, if its block was freed.
 fn used_after_free(rt: &mut Runtime, touching: Touching, spot: Spot) -> Option<Violation> {
+    let created = touching.created?;
     let block = block_of(rt, touching.address)?;
     let (free, start) = (block.free?, block.start);
-    let name = object_name(touching.kind, touching.created);
+    let name = object_name(touching.kind, created);
     let user = rt.thread_name(rt.now.current);
     let message = format!("{user} uses {name}, but its memory was freed");
     let text = format!("{user} uses it");
@@ -164,13 +165,9 @@ pub(super) fn leaked_block(rt: &Runtime) -> Option<Violation> {
 /// wrong if one is.
 #[cold]
 #[inline(never)]
-pub(super) fn use_of_freed(
-    rt: &mut Runtime,
-    touching: [Option<Touching>; 2],
-    spot: Spot,
-) -> Option<Fault> {
+pub(super) fn use_of_freed(rt: &mut Runtime, touching: [Touching; 2], spot: Spot) -> Option<Fault> {
     rt.now.own.memory.guarded.close();
-    let mut used = touching.into_iter().flatten();
+    let mut used = touching.into_iter();
     used.find_map(|touching| used_after_free(rt, touching, spot)).map(Fault::Violation)
 }
 

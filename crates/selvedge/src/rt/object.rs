@@ -48,12 +48,12 @@ impl Header {
     #[inline]
     fn touch(&self, engine: &Engine, kind: &'static str) {
         let touching = &mut engine.rt().now.own.touching;
-        touching[1] = touching[0].replace(self.touching(kind));
+        *touching = [self.touching(kind), touching[0]];
     }
 
     #[inline]
     pub(crate) fn touching(&self, kind: &'static str) -> Touching {
-        Touching { address: &raw const *self as usize, kind, created: self.created }
+        Touching { address: &raw const *self as usize, kind, created: Some(self.created) }
     }
 
     /// Another object that belongs to it, which is `owner`.

@@ -53,13 +53,16 @@ pub(super) fn panicked(rt: &Runtime, number: usize) -> Fault {
             violation.message = format!("{name} panicked: {}", panic.message);
             match &panic.place {
                 Some(place) => violation.places.push(place.clone()),
-                None => violation.notes.push("nobody knows where: `resume_unwind`".to_owned()),
+                None => violation
+                    .notes
+                    .push("its place is unknown: `resume_unwind` does not pass it on".to_owned()),
             }
         }
         None => violation.message = format!("{name} panicked"),
     }
     if number != 0 {
-        let hint = "if it is meant to, and `join` gives it: Builder::panics_are_results(true)";
+        let hint =
+            "if it is meant to, and `join` returns the panic: Builder::panics_are_results(true)";
         violation.notes.push(hint.to_owned());
     }
     Fault::Violation(violation)
@@ -193,7 +196,7 @@ pub(crate) fn text_of(payload: &dyn Any) -> String {
     match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
         (Some(text), _) => (*text).to_owned(),
         (None, Some(text)) => text.clone(),
-        _ => "(a payload that is no text)".to_owned(),
+        _ => "(a payload that is not text)".to_owned(),
     }
 }
 

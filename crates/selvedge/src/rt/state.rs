@@ -31,7 +31,7 @@ pub(crate) struct Rust {
     pub(crate) checked_at: Spot,
     /// Whether a panic in a spawned thread is only what `join` returns.
     pub(crate) panics_are_results: bool,
-    /// Whether an allocation may give a block that was freed before.
+    /// Whether an allocation may return a block that was freed before.
     pub(crate) reuses: bool,
     /// Whether freed blocks are made inaccessible.
     pub(crate) guards: bool,
@@ -115,7 +115,7 @@ pub(crate) struct RustThread {
     pub(super) allocates: bool,
     /// Whether it unwound when it last stood still, or has panicked since.
     pub(super) unwinding: bool,
-    /// Whether somebody unparked it.
+    /// Whether another thread unparked it.
     pub(crate) token: bool,
     /// The address of a plain access to memory that was freed.
     pub(super) accessed: Option<usize>,
@@ -139,16 +139,23 @@ pub(super) struct Panicked {
 }
 
 /// An object that the next operation is about.
+///
+/// Not an `Option` of what is known about it: the compiler does not write the fields of a `None`. They would be those of an
+/// earlier operation, and a copy of them on the stack of a thread would be part of its state (`spin/mod.rs` of the runtime).
 #[derive(Clone, Copy)]
 pub(crate) struct Touching {
     /// Of a part of it.
     pub(crate) address: usize,
     pub(crate) kind: &'static str,
-    pub(crate) created: Spot,
+    /// Where it was created; `None` if there is no object.
+    pub(crate) created: Option<Spot>,
+}
+
+impl Touching {
+    pub(crate) const NOTHING: Self = Self { address: 0, kind: "", created: None };
 }
 
 /// What Rust code adds to an execution.
-#[derive(Default)]
 pub(crate) struct RustExecution {
     /// How many threads stand still while they unwind.
     pub(super) unwinding: u32,
@@ -156,7 +163,18 @@ pub(crate) struct RustExecution {
     pub(super) resets: Vec<Outliving>,
     pub(super) memory: Memory,
     /// What the next operation of the running thread is about.
-    pub(crate) touching: [Option<Touching>; 2],
+    pub(crate) touching: [Touching; 2],
+}
+
+impl Default for RustExecution {
+    fn default() -> Self {
+        Self {
+            unwinding: 0,
+            resets: Vec::new(),
+            memory: Memory::default(),
+            touching: [Touching::NOTHING; 2],
+        }
+    }
 }
 
 impl Fresh for RustExecution {
@@ -165,7 +183,7 @@ impl Fresh for RustExecution {
             unwinding: 0,
             resets: Vec::fresh(last.resets),
             memory: Memory::fresh(last.memory),
-            touching: [None; 2],
+            touching: [Touching::NOTHING; 2],
         }
     }
 }

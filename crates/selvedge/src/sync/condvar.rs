@@ -251,7 +251,7 @@ impl Condvar {
         }
         engine.note(|rt| {
             let names: Vec<_> = woken.iter().map(|&waiter| rt.thread_name(waiter)).collect();
-            let who = if names.is_empty() { "nobody".to_owned() } else { names.join(", ") };
+            let who = if names.is_empty() { "no thread".to_owned() } else { names.join(", ") };
             let verb = if all { "notify_all" } else { "notify_one" };
             format!("{verb} {}: wakes {who}", rt.object_name(condition))
         });
@@ -312,7 +312,7 @@ impl fmt::Debug for Condvar {
 }
 
 /// Releases the mutex and starts to wait. If it is timed, the second alternative is that the time
-/// will be up before somebody wakes it.
+/// will be up before another thread wakes it.
 struct Wait {
     condition: ObjectId,
     mutex: ObjectId,

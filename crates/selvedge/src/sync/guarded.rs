@@ -10,7 +10,7 @@ use super::lock::{Hold, Lock, Poison, TouchPoison};
 use super::{LockResult, PoisonError, TryLockError, TryLockResult};
 use crate::rt::{Content, Engine, Header, Observed, Restorer, Spot, is_unwinding};
 
-/// Data behind a lock.
+/// Data that a lock guards.
 pub(super) struct Guarded<T: ?Sized> {
     header: Header,
     /// What it is called.
@@ -121,7 +121,7 @@ impl<T: ?Sized> Guarded<T> {
         Taken::new(Hold::Read, spot)
     }
 
-    /// A guard, or an error with it. Poison is looked at behind taking the lock: somebody may take it away
+    /// A guard, or an error with it. Poison is looked at after the lock is taken: another thread may clear it
     /// in between. If there is none, none can be left.
     #[inline]
     pub(super) fn result<G>(&self, guard: G, spot: Spot) -> LockResult<G> {

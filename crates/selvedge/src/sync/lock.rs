@@ -1,4 +1,4 @@
-//! Taking and giving up locks: the operations behind mutexes and reader-writer locks.
+//! Taking and releasing locks: the operations of mutexes and reader-writer locks.
 
 use std::cell::Cell;
 use std::num::NonZero;
@@ -110,7 +110,7 @@ impl Lock {
             || (hold == Hold::Write && self.is_read() && rt.now.leaks.is_held_by(object, me))
     }
 
-    /// Whether somebody holds it for reading.
+    /// Whether a thread holds it for reading.
     pub(super) fn is_read(&self) -> bool {
         self.reading.get() > 0
     }

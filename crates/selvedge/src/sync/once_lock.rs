@@ -15,7 +15,7 @@ pub struct OnceLock<T> {
 }
 
 // SAFETY: all threads of checked code run on one thread of the system, by turns; the value is
-// written once, before anybody can see it.
+// written once, before any thread can see it.
 unsafe impl<T: Send> Send for OnceLock<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send + Sync> Sync for OnceLock<T> {}
@@ -104,7 +104,7 @@ impl<T> OnceLock<T> {
         self.written()
     }
 
-    /// Waits until somebody has written the value.
+    /// Waits until the value is written.
     #[track_caller]
     pub fn wait(&self) -> &T {
         self.register(false);

@@ -64,7 +64,7 @@ impl<T: ?Sized> RwLock<T> {
     /// Takes the lock for reading if no thread writes. While a writer waits, it may fail; both are tried.
     ///
     /// # Errors
-    /// If somebody writes, or waits to, or with the guard if the lock is poisoned.
+    /// If a thread writes, or waits to, or with the guard if the lock is poisoned.
     #[track_caller]
     pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
         match self.inner.try_acquire(Hold::Read, Location::caller()) {
@@ -76,7 +76,7 @@ impl<T: ?Sized> RwLock<T> {
     /// Takes the lock for writing if it is free.
     ///
     /// # Errors
-    /// If somebody has, or with the guard if the lock is poisoned.
+    /// If a thread has, or with the guard if the lock is poisoned.
     #[track_caller]
     pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
         match self.inner.try_acquire(Hold::Write, Location::caller()) {

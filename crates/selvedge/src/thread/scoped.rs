@@ -33,7 +33,7 @@ unsafe impl Sync for Scope<'_, '_> {}
 impl std::panic::RefUnwindSafe for Scope<'_, '_> {}
 
 /// Runs `f` with a scope, and waits for all threads that were spawned in it. As in `std`, those that
-/// are not joined may still drop thread-local values behind it.
+/// are not joined may still drop thread-local values after it.
 ///
 /// # Panics
 /// If a thread panicked that was not joined.

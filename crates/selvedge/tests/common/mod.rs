@@ -14,7 +14,7 @@ pub use programs::*;
 pub use selvedge as library;
 use selvedge::{Builder, Verdict};
 
-/// Checks `f`, which must hold, and gives all its results with the number of executions.
+/// Checks `f`, which must hold, and returns all its results with the number of executions.
 pub fn outcomes<T: Ord + Debug + 'static>(f: impl Fn() -> T + 'static) -> (BTreeSet<T>, u64) {
     outcomes_with(&Builder::new(), f)
 }

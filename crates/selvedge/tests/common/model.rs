@@ -15,13 +15,13 @@ use selvedge_testkit::explore;
 #[derive(PartialEq, Eq, Debug)]
 pub struct Results {
     pub values: BTreeSet<Vec<usize>>,
-    /// Whether its threads can wait for each other for ever.
+    /// Whether its threads can deadlock.
     pub deadlock: bool,
 }
 
-struct Nobody;
+struct Unobserved;
 
-impl Observer for Nobody {}
+impl Observer for Unobserved {}
 
 /// A model with shared variables `r0`, `r1` … for its results, and an end that tells their values: each
 /// combination of values below `below` is a violation of its own.
@@ -58,7 +58,7 @@ fn results_of_model(model: &str, count: usize, below: usize) -> Results {
     };
     let make = || Interpreter::new(Arc::clone(&program));
     let options = Options { keep_going: true, ..Options::default() };
-    let report = explore(Algorithm::Oracle, &make, &options, &mut Nobody);
+    let report = explore(Algorithm::Oracle, &make, &options, &mut Unobserved);
     assert!(report.inconclusive.is_empty(), "{:?}", report.inconclusive);
     let mut results = Results { values: BTreeSet::new(), deadlock: false };
     for (violation, _) in &report.violations {
@@ -135,7 +135,7 @@ fn compare_all(
     found
 }
 
-/// Runs the closures, the first one in main, and gives their results.
+/// Runs the closures, the first one in main, and returns their results.
 pub fn together<S: Send + Sync + 'static>(state: S, threads: &[fn(&S) -> usize]) -> Vec<usize> {
     let state = Arc::new(state);
     let handles: Vec<_> = threads[1..]

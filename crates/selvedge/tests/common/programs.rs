@@ -137,7 +137,7 @@ impl Treiber {
         let node = Box::into_raw(Box::new(Node { value, next: std::ptr::null_mut() }));
         let mut head = self.head.load(SeqCst);
         loop {
-            // SAFETY: nobody else knows the node yet.
+            // SAFETY: no other thread knows the node yet.
             unsafe { (*node).next = head };
             match self.head.compare_exchange(head, node, SeqCst, SeqCst) {
                 Ok(_) => return,
@@ -227,7 +227,7 @@ pub fn ring(n: usize) {
     producer.join().unwrap();
 }
 
-/// A bounded buffer behind a reader-writer lock and a condition, `n` items, two threads.
+/// A bounded buffer guarded by a reader-writer lock and a condition, `n` items, two threads.
 pub fn buffer(n: usize) {
     struct Buffer {
         items: RwLock<Vec<usize>>,

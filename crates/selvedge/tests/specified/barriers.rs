@@ -39,7 +39,7 @@ fn who_comes_last_leads() {
     });
 }
 
-/// Two meet three times. What each writes before a round, the other sees behind it.
+/// Two meet three times. What each writes before a round, the other sees after it.
 #[test]
 fn rounds() {
     let model = "
@@ -121,7 +121,7 @@ fn rounds_that_overlap() {
     fn meet(barrier: &Barrier, times: usize) -> usize {
         (0..times).fold(0, |seen, _| seen * 2 + usize::from(barrier.wait().is_leader()))
     }
-    // If the two who come once meet, the third waits for ever.
+    // If the two who come once meet, the third is blocked.
     compare_with_deadlock(model, 4, || {
         together(Barrier::new(2), &[|it| meet(it, 2), |it| meet(it, 1), |it| meet(it, 1)])
     });

@@ -11,16 +11,16 @@ use selvedge_explore::{Observer, Options};
 use selvedge_lang::{Interpreter, compile};
 use selvedge_testkit::explore;
 
-struct Nobody;
+struct Unobserved;
 
-impl Observer for Nobody {}
+impl Observer for Unobserved {}
 
 /// Whether a model can race, by brute force.
 fn model_races(model: &str) -> bool {
     let program = compile("model.sel", model, &[]).expect("a correct model").program;
     let make = || Interpreter::new(Arc::clone(&program));
     let options = Options { data_races: true, keep_going: true, ..Options::default() };
-    let report = explore(Algorithm::Oracle, &make, &options, &mut Nobody);
+    let report = explore(Algorithm::Oracle, &make, &options, &mut Unobserved);
     assert!(report.inconclusive.is_empty(), "{report:?}");
     let kinds: Vec<_> = report.violations.iter().map(|(violation, _)| violation.kind).collect();
     assert!(kinds.iter().all(|&kind| kind == ViolationKind::DataRace), "{kinds:?}");

@@ -182,7 +182,7 @@ fn who_of_two_is_woken() {
     });
 }
 
-/// A notification of all leaves nobody for the next one.
+/// A notification of all leaves no waiter for the next one.
 #[test]
 fn all_are_woken() {
     let model = "
@@ -208,7 +208,7 @@ fn all_are_woken() {
     });
 }
 
-/// A notification before the wait is lost, also if somebody else waits with a limit of time.
+/// A notification before the wait is lost, also if another thread waits with a limit of time.
 #[test]
 fn notifications_that_are_lost() {
     let model = "

@@ -151,7 +151,7 @@ fn tasks_that_are_aborted_or_panic() {
     });
 }
 
-/// Who comes last drops the result: the task, or whoever had its handle.
+/// Who comes last drops the result: the task, or the owner of its handle.
 #[test]
 fn a_result_that_nobody_wants() {
     struct Unwanted(Arc<AtomicUsize>);

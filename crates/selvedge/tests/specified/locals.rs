@@ -1,5 +1,5 @@
 //! Thread-local values: each thread has its own, and what its destructor does are steps of the thread,
-//! behind its code. As in `std`, `join` waits for them; `is_finished` and the end of a scope do not.
+//! after its code. As in `std`, `join` waits for them; `is_finished` and the end of a scope do not.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;

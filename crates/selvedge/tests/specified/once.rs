@@ -1,6 +1,6 @@
 //! Initialisation that happens once, also if it panics.
 //!
-//! In all models, `state` is 0 if nobody came, 1 while it runs, 2 when it is complete, 3 when it panicked.
+//! In all models, `state` is 0 if no thread came, 1 while it runs, 2 when it is complete, 3 when it panicked.
 
 use std::sync::Arc;
 
@@ -63,7 +63,7 @@ const AFTER_A_PANIC: &str = "
 
 type Shared = (Once, AtomicUsize);
 
-/// Gives what it saw before it panicked.
+/// Returns what it saw before it panicked.
 fn panics((once, x): &Shared) -> usize {
     let mut seen = 3;
     attempt(0, || {
@@ -76,7 +76,7 @@ fn panics((once, x): &Shared) -> usize {
     seen
 }
 
-/// Tells whether it ran, and whether there was a panic before.
+/// Returns whether it ran, and whether there was a panic before.
 fn insists((once, x): &Shared) -> usize {
     x.store(1, SeqCst);
     let mut ran = 0;

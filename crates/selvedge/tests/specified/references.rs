@@ -6,7 +6,7 @@ use crate::common::model::compare;
 use selvedge::sync::Arc;
 use selvedge::thread;
 
-/// Gives a reference to each closure, the first in main, and the others in threads.
+/// Passes a reference to each closure, the first in main, and the others in threads.
 fn shared(threads: &[fn(Arc<usize>) -> usize]) -> Vec<usize> {
     let mine = Arc::new(7);
     let handles: Vec<_> = threads[1..]
@@ -101,7 +101,7 @@ fn being_alone() {
     });
 }
 
-/// Of those who unwrap, the last one gets the value; of those who try, and drop it if they fail, perhaps nobody.
+/// Of those who unwrap, the last one gets the value; of those who try, and drop it if they fail, perhaps none.
 #[test]
 fn taking_the_value_out() {
     let model = "

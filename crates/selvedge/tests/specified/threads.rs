@@ -85,7 +85,7 @@ fn writes_first(x: Arc<AtomicUsize>) -> Unwanted {
     Unwanted(x)
 }
 
-/// Who comes last drops the result: the thread, or whoever had its handle.
+/// Who comes last drops the result: the thread, or the owner of its handle.
 #[test]
 fn a_result_that_nobody_wants() {
     let model = "
