@@ -9,6 +9,7 @@ mod program;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use selvedge_core::{Covers, Inconclusive, Report, Schedule, Violation, ViolationKind};
@@ -249,7 +250,10 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new() -> Result<Self, Failure> {
-        let name = format!("selvedge-{}", std::process::id());
+        // Each has a name of its own: a module of the same name would be taken for the one that is loaded.
+        static FOLDERS: AtomicU32 = AtomicU32::new(0);
+        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+        let name = format!("selvedge-{}-{number}", std::process::id());
         let path = std::env::temp_dir().join(name);
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).map_err(|error| {
