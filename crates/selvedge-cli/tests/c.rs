@@ -220,6 +220,7 @@ fn build(folder: &Folder, command: &str) {
 }
 
 /// Whether a tool is there. It may be missing, unless the variable is set.
+#[allow(clippy::print_stderr, reason = "what is skipped is said")]
 fn has(tool: &str, variable: &str) -> bool {
     let is_there = std::process::Command::new(tool).arg("--version").output().is_ok();
     if !is_there {

@@ -57,6 +57,7 @@ pub(crate) const GCC: Toolchain = Toolchain { c: "cc", cxx: "c++" };
 pub(crate) const CLANG: Toolchain = Toolchain { c: "clang", cxx: "clang++" };
 
 /// Returns the compilers that there are. Clang may be missing, unless `SELVEDGE_NEED_CLANG` is set.
+#[allow(clippy::print_stderr, reason = "what is skipped is said")]
 pub(crate) fn toolchains() -> Vec<Toolchain> {
     let has = |command: &str| Command::new(command).arg("--version").output().is_ok();
     if has(CLANG.c) && has(CLANG.cxx) {
