@@ -77,6 +77,18 @@ pub(crate) enum Command {
     Format(FormatArgs),
     /// List the algorithms: what each one does, what it covers, when to use it
     Algorithms,
+    /// Compile C for an existing build: CC="selvedge cc" make
+    #[command(name = "cc", long_about = help::CC, after_long_help = help::CC_EXAMPLES)]
+    Cc {
+        /// The arguments of the compiler
+        arguments: Vec<String>,
+    },
+    /// Compile C++ for an existing build: CXX="selvedge c++" make
+    #[command(name = "c++", long_about = help::CC, after_long_help = help::CC_EXAMPLES)]
+    Cxx {
+        /// The arguments of the compiler
+        arguments: Vec<String>,
+    },
     /// Write a completion script for a shell
     #[command(long_about = help::COMPLETIONS, after_long_help = help::COMPLETIONS_EXAMPLES)]
     Completions {
@@ -118,7 +130,7 @@ impl From<CyclesArg> for Cycles {
 /// Which program.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ProgramArgs {
-    /// The program (.sel, or .c); `-` reads standard input
+    /// The program (.sel, .c, .cpp, or one that `selvedge cc` linked); `-` reads standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 

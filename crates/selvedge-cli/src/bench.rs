@@ -14,6 +14,7 @@ use crate::guard;
 use crate::screen::Screen;
 use crate::so_far::shown_in_any_case;
 
+mod compiled;
 mod goals;
 mod growth;
 mod measure;
@@ -23,6 +24,7 @@ mod rate;
 mod symbolic;
 mod tasks;
 
+use compiled::CompiledRow;
 use goals::Goal;
 use growth::Growth;
 use measure::Effort;
@@ -62,6 +64,10 @@ pub(crate) fn run(args: &BenchArgs, screen: &Screen) -> Result<Exit, Failure> {
         show(tasks::text(&tasks, screen))?;
         goals.extend(tasks::goals(&tasks));
         so_far().tasks = tasks;
+        let compiled = compiled::measure_all(&effort, screen)?;
+        show(compiled::text(&compiled, screen))?;
+        goals.extend(compiled::goals(&compiled));
+        so_far().compiled = compiled;
         let growth = growth::measure_all(&effort, screen)?;
         show(growth::text(&growth, screen))?;
         so_far().growth = Some(growth);
@@ -111,6 +117,7 @@ struct BenchJson {
     rate: Vec<RateRow>,
     observations: Vec<ObservationRow>,
     tasks: Vec<TaskRow>,
+    compiled: Vec<CompiledRow>,
     /// `None`: not measured.
     growth: Option<Growth>,
     symbolic: Vec<SymbolicRow>,
@@ -130,6 +137,7 @@ impl BenchJson {
             rate: Vec::new(),
             observations: Vec::new(),
             tasks: Vec::new(),
+            compiled: Vec::new(),
             growth: None,
             symbolic: Vec::new(),
             goals: Vec::new(),

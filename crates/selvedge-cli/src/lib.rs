@@ -87,6 +87,10 @@ pub fn registry() -> Registry {
 pub fn main_with(registry: Registry) -> ExitCode {
     registry::set(registry);
     exit::report_panics();
+    // The arguments of a compiler are not ours.
+    if let Some(result) = native::compile(std::env::args().skip(1)) {
+        return exit::code(result);
+    }
     let (command, colour) = match args::parse() {
         Ok(parsed) => parsed,
         Err(code) => return code,
@@ -102,6 +106,7 @@ pub fn main_with(registry: Registry) -> ExitCode {
         args::Command::Constraints(args) => constraints::run(&args, &screen),
         args::Command::Format(args) => format::run(&args, &screen),
         args::Command::Algorithms => algorithms::run(&screen),
+        args::Command::Cc { .. } | args::Command::Cxx { .. } => native::compile_nothing(),
         args::Command::Completions { shell } => args::completions(shell, &screen),
     };
     exit::code(result)

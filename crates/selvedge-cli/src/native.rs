@@ -9,17 +9,20 @@ mod program;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use selvedge_core::{Covers, Inconclusive, Report, Schedule, Violation, ViolationKind};
-use selvedge_explore::Equivalence;
-use selvedge_native::{Built, Sources, Unbuilt};
+use selvedge_explore::{Equivalence, Observer, Options};
+use selvedge_native::{Driver, Language, Sources, Unbuilt};
 use selvedge_report::{Outcome, TraceView, ViolationView};
 
 use crate::advice::advice;
 use crate::args::{CheckArgs, CompilerArgs, ReplayArgs};
 use crate::check::{self, Method, Search};
 use crate::exit::{Exit, Failure, complain};
+use crate::named::Named;
+use crate::registry;
 use crate::replay;
 use crate::saved::Saved;
 use crate::screen::Screen;
@@ -50,11 +53,94 @@ pub(crate) fn check(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> 
     let races = args.races || (!args.no_races && method.covers(&probe).data_races);
     let options = check::options(args, &method, quasi, races, guard.budget())?;
     let covers = method.covers(&options);
-    let loaded = Compiled::load(files, Path::new(&folder))?;
+    let loaded = Compiled::load(files, Path::new(&folder), args.compiler.leaks)?;
     let facts = loaded.facts();
     let search =
         Search { loaded: &loaded, args, method, covers, races, facts, budget: guard.budget() };
     search.run(&options, screen)
+}
+
+/// Compiles for an existing build, if that is what the arguments of the process ask for.
+pub(crate) fn compile(
+    mut arguments: impl Iterator<Item = String>,
+) -> Option<Result<Exit, Failure>> {
+    let (language, variable, usual) = match arguments.next()?.as_str() {
+        "cc" => (Language::C, "SELVEDGE_CC", "cc"),
+        "c++" => (Language::Cxx, "SELVEDGE_CXX", "c++"),
+        _ => return None,
+    };
+    let arguments: Vec<String> = arguments.collect();
+    // About selvedge and not about the compiler; these and nothing at all are told by the help of the command.
+    if arguments.is_empty() || arguments == ["--help"] || arguments == ["-h"] {
+        return None;
+    }
+    let run = || {
+        let folder = Folder::new()?;
+        let driver = Driver {
+            compiler: compiler(None, variable, usual),
+            language,
+            arguments,
+            folder: folder.0.clone(),
+            cache: cache(),
+        };
+        match driver.run().map_err(unbuilt)? {
+            0 => Ok(Exit::Good),
+            // The compiler said why.
+            _ => Err(Failure::Rendered(String::new())),
+        }
+    };
+    Some(run())
+}
+
+/// A compiler without arguments.
+pub(crate) fn compile_nothing() -> Result<Exit, Failure> {
+    Err(Failure::User(
+        "there is nothing to compile\n  name files: selvedge cc main.c -o main".to_owned(),
+    ))
+}
+
+/// A program that comes with the tool, compiled and loaded into this process to be measured.
+pub(crate) struct Measured {
+    loaded: selvedge_native::Loaded,
+    _folder: Folder,
+}
+
+/// Looks at nothing.
+pub(crate) struct Unwatched;
+
+impl Observer for Unwatched {}
+
+impl Measured {
+    /// Compiles a text. `None` if there is no compiler.
+    pub(crate) fn new(name: &str, text: &str, flags: &[String]) -> Result<Option<Self>, Failure> {
+        let folder = Folder::new()?;
+        let file = folder.0.join(name).with_extension("c");
+        crate::exit::write_file(&file, "the program", text)?;
+        let sources = Sources {
+            c: compiler(None, "CC", "cc"),
+            cxx: compiler(None, "CXX", "c++"),
+            files: vec![file.clone()],
+            flags: flags.to_vec(),
+            folder: folder.0.clone(),
+            cache: cache(),
+        };
+        match sources.build() {
+            Ok(built) => {
+                let loaded = selvedge_native::Loaded::new(&built.module, &[file], &[]);
+                let loaded = loaded.map_err(Failure::Internal)?;
+                Ok(Some(Self { loaded, _folder: folder }))
+            }
+            Err(Unbuilt::Refused(_)) => Ok(None),
+            Err(error) => Err(unbuilt(error)),
+        }
+    }
+
+    /// Explores it with `optimal`.
+    pub(crate) fn explore(&self, options: &Options) -> Report {
+        let optimal = registry::named("optimal").expect("it comes with the tool");
+        let make = || Named::new(self.loaded.program(), None);
+        self.loaded.settle(|| optimal.explore_compiled(&make, options, &mut Unwatched))
+    }
 }
 
 /// What needs the text of a model does not apply.
@@ -141,7 +227,7 @@ impl Replayed {
             return supervisor.replay(screen);
         };
         let check = self.files.command("check");
-        let loaded = Compiled::load(self.files, Path::new(&folder))?;
+        let loaded = Compiled::load(self.files, Path::new(&folder), args.compiler.leaks)?;
         loaded.warm_up(&self.schedule, &self.locals);
         let exit = replay::show(&loaded, &self.schedule, self.races, &check, args, screen)?;
         let output = loaded.output(&self.schedule);
@@ -164,7 +250,10 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new() -> Result<Self, Failure> {
-        let name = format!("selvedge-{}", std::process::id());
+        // Each has a name of its own: a module of the same name would be taken for the one that is loaded.
+        static FOLDERS: AtomicU32 = AtomicU32::new(0);
+        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+        let name = format!("selvedge-{}-{number}", std::process::id());
         let path = std::env::temp_dir().join(name);
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).map_err(|error| {
@@ -184,22 +273,22 @@ impl Drop for Folder {
 }
 
 impl Supervisor<'_> {
-    fn build(&self, folder: &Folder) -> Result<Built, Failure> {
-        let compiler = self.compiler.cc.clone().or_else(|| std::env::var("CC").ok());
+    /// Compiles, unless that was done before.
+    fn build(&self, folder: &Folder) -> Result<(), Failure> {
+        if self.files.is_module() {
+            return Ok(());
+        }
         let sources = Sources {
-            compiler: compiler.filter(|name| !name.is_empty()).unwrap_or_else(|| "cc".to_owned()),
+            c: compiler(self.compiler.cc.as_deref(), "CC", "cc"),
+            cxx: compiler(self.compiler.cxx.as_deref(), "CXX", "c++"),
             files: self.files.paths(),
             flags: self.files.flags().to_vec(),
             folder: folder.0.clone(),
             cache: cache(),
         };
-        let built = sources.build().map_err(|error| match error {
-            Unbuilt::Refused(reason) => Failure::User(reason),
-            Unbuilt::Rejected(said) => Failure::Rendered(said),
-        })?;
+        let built = sources.build().map_err(unbuilt)?;
         complain(&built.warnings);
-        program::write(&folder.0, &built)?;
-        Ok(built)
+        Ok(())
     }
 
     /// Runs the same command again, as a worker.
@@ -324,6 +413,21 @@ impl Supervisor<'_> {
                 Ok(Exit::Violated)
             }
         }
+    }
+}
+
+/// Returns the command of a compiler: as an option, in the environment, or the usual one. In the environment of a build
+/// that selvedge takes part in, it is selvedge itself.
+fn compiler(option: Option<&str>, variable: &str, usual: &str) -> String {
+    let is_other = |name: &String| !name.is_empty() && !name.contains("selvedge");
+    let set = || std::env::var(variable).ok().filter(is_other);
+    option.map(str::to_owned).or_else(set).unwrap_or_else(|| usual.to_owned())
+}
+
+fn unbuilt(error: Unbuilt) -> Failure {
+    match error {
+        Unbuilt::Refused(reason) => Failure::User(reason),
+        Unbuilt::Rejected(said) => Failure::Rendered(said),
     }
 }
 

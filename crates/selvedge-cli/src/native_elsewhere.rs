@@ -23,6 +23,35 @@ pub(crate) fn check(_: &CheckArgs, _: &Screen) -> Result<Exit, Failure> {
     Err(refused())
 }
 
+pub(crate) fn compile(
+    mut arguments: impl Iterator<Item = String>,
+) -> Option<Result<Exit, Failure>> {
+    let first = arguments.next()?;
+    (first == "cc" || first == "c++").then(|| Err(refused()))
+}
+
+pub(crate) fn compile_nothing() -> Result<Exit, Failure> {
+    Err(refused())
+}
+
+/// A program to be measured: there is none.
+pub(crate) struct Measured(Infallible);
+
+/// Looks at nothing.
+pub(crate) struct Unwatched;
+
+impl selvedge_explore::Observer for Unwatched {}
+
+impl Measured {
+    pub(crate) fn new(_: &str, _: &str, _: &[String]) -> Result<Option<Self>, Failure> {
+        Ok(None)
+    }
+
+    pub(crate) fn explore(&self, _: &selvedge_explore::Options) -> selvedge_core::Report {
+        match self.0 {}
+    }
+}
+
 /// A schedule of a C program: there is none.
 pub(crate) struct Replayed(Infallible);
 

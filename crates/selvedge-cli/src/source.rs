@@ -27,9 +27,31 @@ pub(crate) type Constants = BTreeMap<String, ConstantJson>;
 /// Returns whether a file is one for a compiler.
 pub(crate) fn is_compiled(file: &Path) -> bool {
     let is_one = |extension: &OsStr| {
-        ["c", "i", "cc", "cpp", "cxx", "C", "so"].iter().any(|known| *known == extension)
+        let known = ["c", "i", "cc", "cpp", "cxx", "C", "c++", "cp", "ii", "so", "o"];
+        known.iter().any(|known| *known == extension)
     };
-    file.extension().is_some_and(is_one)
+    file.extension().is_some_and(is_one) || is_elf(file)
+}
+
+/// Returns whether a file is compiled: an object, a library or a program of Linux.
+pub(crate) fn is_elf(file: &Path) -> bool {
+    head(file).is_some_and(|head| head.starts_with(b"\x7fELF"))
+}
+
+/// Returns whether a compiled file is for 32-bit systems.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub(crate) fn is_32_bit(file: &Path) -> bool {
+    head(file).is_some_and(|head| head.starts_with(b"\x7fELF") && head[4] == 1)
+}
+
+/// Returns the first bytes of a regular file.
+fn head(file: &Path) -> Option<[u8; 5]> {
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut head = [0; 5];
+    std::fs::File::open(file).ok()?.read_exact(&mut head).ok()?;
+    Some(head)
 }
 
 /// A program that can be checked, whatever it is written in.

@@ -178,3 +178,148 @@ fn a_program_that_ends_its_process() {
     let run = folder.run("check kill.c").exits(1);
     run.says("violated: the program crashed the process that runs it (signal 6, SIGABRT)");
 }
+
+/// An exception that nothing catches, in C++.
+#[test]
+fn cxx() {
+    let text = "#include <stdexcept>\n#include <thread>\nvoid f() {\n  throw std::runtime_error(\"no paper\");\n}\n\
+                int main() {\n  std::thread t(f);\n  t.join();\n}\n";
+    let folder = Folder::with("print.cpp", text);
+    let check = folder.run("check print.cpp -- -std=c++17").exits(1);
+    check
+        .says("violated: nothing catches what f throws: std::runtime_error: no paper")
+        .says("print.cpp:4");
+    folder
+        .run("check print.cpp --cxx no-such-compiler")
+        .exits(2)
+        .complains("there is no C++ compiler named `no-such-compiler`");
+}
+
+/// Copies an example of a build.
+fn example(name: &str) -> Folder {
+    let from = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../programs/c").join(name);
+    let folder = Folder::with("unused", "");
+    for entry in std::fs::read_dir(from).expect("the example exists") {
+        let entry = entry.expect("an entry");
+        std::fs::copy(entry.path(), folder.path().join(entry.file_name()))
+            .expect("it can be copied");
+    }
+    folder
+}
+
+/// Runs a command of a build, in which selvedge takes the place of the compilers.
+fn build(folder: &Folder, command: &str) {
+    let own = env!("CARGO_BIN_EXE_selvedge");
+    let mut words = command.split(' ');
+    let mut command = std::process::Command::new(words.next().expect("a command"));
+    command.args(words).current_dir(folder.path());
+    command.env("CC", format!("{own} cc")).env("CXX", format!("{own} c++"));
+    let output = command.output().expect("it can be run");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stdout));
+}
+
+/// Whether a tool is there. It may be missing, unless the variable is set.
+fn has(tool: &str, variable: &str) -> bool {
+    let is_there = std::process::Command::new(tool).arg("--version").output().is_ok();
+    if !is_there {
+        assert!(std::env::var_os(variable).is_none(), "{tool} is needed: install it");
+        // Not with `eprintln!`, which the test harness keeps to itself.
+        let line = format!("skipped: there is no {tool}\n");
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes());
+    }
+    is_there
+}
+
+#[test]
+fn a_build_by_make() {
+    if !has("make", "SELVEDGE_NEED_CMAKE") {
+        return;
+    }
+    let folder = example("make");
+    build(&folder, "make -e main");
+    folder.run("check ./main").exits(0).says("verified: no violation in 12 executions");
+    folder.run("check ./main --json").exits(0).says("\"verdict\": \"verified\"");
+    // It does not run by itself, and says so.
+    let output =
+        std::process::Command::new(folder.path().join("main")).output().expect("it is a program");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("selvedge check"));
+    // Nothing is built again, and what changes is.
+    build(&folder, "make -e main");
+    let ring = std::fs::read_to_string(folder.path().join("ring.c")).expect("it is there");
+    let broken = ring.replacen("ring->count--;", "ring->count -= 0;", 1);
+    std::fs::write(folder.path().join("ring.c"), broken).expect("it can be written");
+    build(&folder, "make -e main");
+    folder.run("check ./main").exits(1).says("violated: assertion `sum == 3` is false");
+}
+
+#[test]
+fn a_build_by_cmake() {
+    if !has("cmake", "SELVEDGE_NEED_CMAKE") {
+        return;
+    }
+    let folder = example("cmake");
+    build(&folder, "cmake -B build");
+    build(&folder, "cmake --build build");
+    folder.run("check build/pool").exits(0).says("verified: no violation in 12 executions");
+}
+
+/// Input that cannot be checked, each with one sentence.
+#[test]
+fn bad_input() {
+    let folder = Folder::with("a.c", "int main(void) { return 0; }\n");
+    folder.run("check a.c -- -static").exits(2).complains("the flag -static does not apply");
+    folder.run("check a.c -- -m32").exits(2).complains("32-bit programs cannot be loaded");
+    folder.run("check a.c -- -fsanitize=address").exits(2).complains("cannot be combined");
+    folder.run("check a.c -- -c").exits(2).complains("selvedge compiles and links by itself");
+    folder.run("check a.c -- -fno-such-flag").exits(2).complains("-fno-such-flag");
+    folder
+        .run("check a.c --cc no-such-compiler")
+        .exits(2)
+        .complains("there is no C compiler named `no-such-compiler`");
+    folder.run("check a.c missing.c").exits(2).complains("missing.c");
+    let cc = |arguments: &str| {
+        let status = std::process::Command::new("cc")
+            .args(arguments.split(' '))
+            .current_dir(folder.path())
+            .status();
+        assert!(status.expect("there is a compiler").success(), "{arguments}");
+    };
+    // A program and an object of another compiler.
+    cc("a.c -o other");
+    folder.run("check ./other").exits(2).complains("it was not built by selvedge");
+    cc("-c a.c -o other.o");
+    folder.run("cc other.o -o linked").exits(2).complains("other.o was not compiled by selvedge");
+    folder.run("cc -static a.c").exits(2).complains("the flag -static does not apply");
+    folder.run("cc -shared a.c -o a.so").exits(2).complains("a shared library cannot be checked");
+    // A module of another version.
+    folder.run("cc a.c -o mine").exits(0);
+    folder.run("check ./mine").exits(0);
+    let path = folder.path().join("mine");
+    let mut bytes = std::fs::read(&path).expect("it was linked");
+    let at = bytes.windows(8).position(|window| window == b"version ").expect("it has a version");
+    bytes[at + 8] ^= 1;
+    std::fs::write(&path, bytes).expect("it can be written");
+    folder.run("check ./mine").exits(2).complains("it was built by another version of selvedge");
+    // A 32-bit object: its header says so.
+    std::fs::write(folder.path().join("old"), b"\x7fELF\x01\x01\x01\0\0\0\0\0")
+        .expect("it can be written");
+    folder.run("check ./old").exits(2).complains("it is a 32-bit program");
+    // Inline assembly is not seen.
+    let text = "int x;\nint main(void) { __asm__ volatile(\"incl %0\" : \"+m\"(x)); return 0; }\n";
+    std::fs::write(folder.path().join("asm.c"), text).expect("it can be written");
+    folder.run("check asm.c").exits(3).says("asm.c:2 has inline assembly");
+}
+
+#[test]
+fn leaks_are_shown_on_request() {
+    let text =
+        "#include <stdlib.h>\nint main(void) {\n  char *p = malloc(3);\n  return p == 0;\n}\n";
+    let folder = Folder::with("leak.c", text);
+    folder.run("check leak.c").exits(0);
+    let check = folder.run("check leak.c --leaks").exits(1);
+    let check = check.says("violated: a block of 3 bytes allocated at leak.c:3 is never freed");
+    let command = check.out.lines().find_map(|line| line.strip_prefix("replay: selvedge "));
+    folder.run(command.expect("there is a command")).exits(1).says("is never freed");
+}

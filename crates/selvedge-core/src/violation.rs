@@ -44,6 +44,8 @@ pub enum ViolationKind {
     Resources,
     /// The program panicked.
     Panic,
+    /// An exception is thrown that nothing catches.
+    Exception,
     /// The program crashed: a signal, an abort.
     Crash,
     /// Something is never freed, or a lock never released.
@@ -70,6 +72,7 @@ impl ViolationKind {
         ViolationKind::DataRace,
         ViolationKind::Resources,
         ViolationKind::Panic,
+        ViolationKind::Exception,
         ViolationKind::Crash,
         ViolationKind::Leak,
         ViolationKind::UseAfterFree,
@@ -95,6 +98,7 @@ impl ViolationKind {
             ViolationKind::DataRace => "data-race",
             ViolationKind::Resources => "resources",
             ViolationKind::Panic => "panic",
+            ViolationKind::Exception => "exception",
             ViolationKind::Crash => "crash",
             ViolationKind::Leak => "leak",
             ViolationKind::UseAfterFree => "use-after-free",

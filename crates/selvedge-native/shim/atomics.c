@@ -10,12 +10,9 @@ typedef unsigned int a32;
 typedef unsigned long a64;
 typedef unsigned __int128 a128;
 
-#define SEQ_CST 5
-#define ORDERED(strong, weak) (order == SEQ_CST ? (strong) : (weak))
-
 #define RMW(bits, name, new) \
     a##bits __tsan_atomic##bits##_##name(volatile a##bits *at, a##bits value, int order) { \
-        ACCESS(at, sizeof *at, ORDERED(ACCESS_UPDATE, ACCESS_WEAK_UPDATE)); \
+        ACCESS(at, sizeof *at, WITH_ORDER(ACCESS_UPDATE, order)); \
         a##bits old = *at; \
         *at = (new); \
         return old; \
@@ -25,9 +22,8 @@ typedef unsigned __int128 a128;
    found goes to `expected`, which may be shared as well. */
 #define CAS(bits, name) \
     int __tsan_atomic##bits##_##name(volatile a##bits *at, a##bits *expected, a##bits new, int order, int failure) { \
-        (void)failure; \
         a##bits wanted = *expected; \
-        OP(OP_COMPARE, at, sizeof *at, &wanted, order == SEQ_CST); \
+        OP(OP_COMPARE, at, sizeof *at, &wanted, WITH_ORDER(order & 0xff, failure)); \
         a##bits old = *at; \
         if (old == wanted) { *at = new; return 1; } \
         ACCESS(expected, sizeof *expected, ACCESS_WRITE); \
@@ -37,11 +33,11 @@ typedef unsigned __int128 a128;
 
 #define ATOMIC(bits) \
     a##bits __tsan_atomic##bits##_load(const volatile a##bits *at, int order) { \
-        ACCESS(at, sizeof *at, ORDERED(ACCESS_LOAD, ACCESS_WEAK_LOAD)); \
+        ACCESS(at, sizeof *at, WITH_ORDER(ACCESS_LOAD, order)); \
         return *at; \
     } \
     void __tsan_atomic##bits##_store(volatile a##bits *at, a##bits value, int order) { \
-        ACCESS(at, sizeof *at, ORDERED(ACCESS_STORE, ACCESS_WEAK_STORE)); \
+        ACCESS(at, sizeof *at, WITH_ORDER(ACCESS_STORE, order)); \
         *at = value; \
     } \
     RMW(bits, exchange, value) \
@@ -55,8 +51,7 @@ typedef unsigned __int128 a128;
     CAS(bits, compare_exchange_weak) \
     a##bits __tsan_atomic##bits##_compare_exchange_val(volatile a##bits *at, a##bits expected, a##bits new, \
                                                        int order, int failure) { \
-        (void)failure; \
-        OP(OP_COMPARE, at, sizeof *at, &expected, order == SEQ_CST); \
+        OP(OP_COMPARE, at, sizeof *at, &expected, WITH_ORDER(order & 0xff, failure)); \
         a##bits old = *at; \
         if (old == expected) *at = new; \
         return old; \
@@ -68,5 +63,36 @@ ATOMIC(32)
 ATOMIC(64)
 ATOMIC(128)
 
-void __tsan_atomic_thread_fence(int order) { (void)order; }
+void __tsan_atomic_thread_fence(int order) { if (order & 0xff) OP(OP_FENCE, order & 0xff, 0, 0, 0); }
 void __tsan_atomic_signal_fence(int order) { (void)order; }
+
+/* Objects that no instruction can access at once: the compiler calls these by other names, which C cannot define; the
+   linker gives them theirs. */
+
+void *__real_memcpy(void *to, const void *from, size_t size);
+int __real_memcmp(const void *a, const void *b, size_t size);
+
+void selvedge_atomic_load(size_t size, const void *at, void *to, int order) {
+    ACCESS(at, size, WITH_ORDER(ACCESS_LOAD, order));
+    __real_memcpy(to, at, size);
+}
+void selvedge_atomic_store(size_t size, void *at, const void *from, int order) {
+    ACCESS(at, size, WITH_ORDER(ACCESS_STORE, order));
+    __real_memcpy(at, from, size);
+}
+void selvedge_atomic_exchange(size_t size, void *at, const void *from, void *to, int order) {
+    ACCESS(at, size, WITH_ORDER(ACCESS_UPDATE, order));
+    for (size_t i = 0; i < size; i++) {
+        char old = ((char *)at)[i];
+        ((char *)at)[i] = ((const char *)from)[i];
+        ((char *)to)[i] = old;
+    }
+}
+int selvedge_atomic_compare_exchange(size_t size, void *at, void *expected, const void *new, int order, int failure) {
+    OP(OP_COMPARE, at, size, expected, WITH_ORDER(order & 0xff, failure));
+    if (__real_memcmp(at, expected, size) == 0) { __real_memcpy(at, new, size); return 1; }
+    ACCESS(expected, size, ACCESS_WRITE);
+    __real_memcpy(expected, at, size);
+    return 0;
+}
+int selvedge_atomic_is_lock_free(size_t size, const void *at) { (void)size, (void)at; return 0; }

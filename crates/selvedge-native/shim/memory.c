@@ -173,14 +173,28 @@ int __wrap_sprintf(char *to, const char *format, ...) {
 
 /* The heap: blocks come from the checker's arenas; before the check from a small one in the image. */
 
-static _Alignas(16) char early[1 << 16];
+static _Alignas(16) char early[1 << 20];
 static size_t early_used;
 
+/* What libstdc++ keeps for exceptions when there is no memory left, which never happens here: it need not be restored. */
+#define EMERGENCY (64 * 1024 + 64 * 112)
+static _Alignas(16) char emergency_pool[EMERGENCY];
+static int has_pool;
+
 static void *early_alloc(size_t size, size_t alignment) {
+    if (size == EMERGENCY && !has_pool) {
+        has_pool = 1;
+        return emergency_pool;
+    }
     size_t at = (early_used + alignment - 1) & ~(alignment - 1);
     if (size > sizeof early || at > sizeof early - size) __builtin_trap();
     early_used = at + size;
     return early + at;
+}
+
+/* These blocks live as long as the program: they are not checked. */
+int selvedge_is_early(const void *block) {
+    return (const char *)block >= early && (const char *)block < early + sizeof early;
 }
 
 #define ALLOC(size, alignment, zeroed) \
@@ -206,12 +220,13 @@ int __wrap_posix_memalign(void **result, size_t alignment, size_t size) {
     return 0;
 }
 void __wrap_free(void *block) {
-    if (block) OP(OP_FREE, block, 0, 0, 0);
+    if (block && !selvedge_is_early(block)) OP(OP_FREE, block, 0, 0, 0);
 }
 void *__wrap_realloc(void *block, size_t size) {
     if (!block) return ALLOC(size, 16, 0);
-    if (!IS_CHECKED) {
-        void *moved = early_alloc(size, 16);
+    if (!IS_CHECKED || selvedge_is_early(block)) {
+        void *moved = ALLOC(size, 16, 0);
+        if (!moved) return 0;
         /* At most what lies after the block: the arena is in one piece. */
         size_t left = (size_t)(early + sizeof early - (char *)block);
         __real_memmove(moved, block, size < left ? size : left);
@@ -222,7 +237,7 @@ void *__wrap_realloc(void *block, size_t size) {
 void *__wrap_reallocarray(void *block, size_t count, size_t size) {
     size_t all;
     if (__builtin_mul_overflow(count, size, &all)) return 0;
-    if (!block) return ALLOC(all, 16, 0);
+    if (!IS_CHECKED || !block || selvedge_is_early(block)) return __wrap_realloc(block, all);
     return (void *)OP(OP_REALLOC, block, all, 0, 0);
 }
 size_t __wrap_malloc_usable_size(void *block) { return block ? OP(OP_USABLE, block, 0, 0, 0) : 0; }

@@ -31,10 +31,10 @@ enum {
     ACCESS_LOAD = 4,
     ACCESS_STORE = 5,
     ACCESS_UPDATE = 6,
-    ACCESS_WEAK_LOAD = 7,
-    ACCESS_WEAK_STORE = 8,
-    ACCESS_WEAK_UPDATE = 9,
 };
+/* An atomic access has its memory ordering in the next byte, with the compiler's numbers. */
+#define WITH_ORDER(how, order) ((u64)(how) | (u64)((order) & 0xff) << 8)
+#define SEQ_CST 5
 
 /* Operations. */
 enum {
@@ -97,7 +97,20 @@ enum {
     OP_TLS = 57,
     OP_CLOCK = 58,
     OP_RANDOM = 59,
+    OP_SLEEP = 60,
+    OP_FENCE = 61,
+    OP_FUTEX_WAIT = 62,
+    OP_FUTEX_WAKE = 63,
+    OP_EXIT_LIST = 64,
+    OP_AT_THREAD_EXIT = 65,
+    OP_THREAD_EXITS = 66,
+    OP_THROW = 67,
+    OP_UNCAUGHT = 68,
+    OP_LOCK_ALL = 69,
 };
+
+/* What OP_ONCE is told. */
+enum { ONCE_BEGIN = 0, ONCE_DONE = 1, ONCE_FAILED = 2 };
 
 /* Callee-saved registers are pushed right below the frame: the checker compares them to see whether a loop
    comes back to the same state. */

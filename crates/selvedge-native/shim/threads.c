@@ -5,33 +5,51 @@
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <sys/syscall.h>
 #include <threads.h>
 #include <time.h>
 
 int __real_pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes);
 int __real_mtx_init(mtx_t *mutex, int type);
 
+/* When the time of an operation is up, the clock of its thread shows it. */
+static int timed(int result, const struct timespec *until) {
+    if (result == ETIMEDOUT && until) {
+        OP(OP_CLOCK, (u64)until->tv_sec * 1000000000 + (u64)until->tv_nsec, 0, 0, 0);
+    }
+    return result;
+}
 
 /* Threads. */
+
+__attribute__((noreturn)) void selvedge_cannot_load(const char *text);
+static const char before_main[] =
+    "inconclusive: a constructor of a static variable starts a thread, and what runs before main is not checked\n"
+    "  start it in main, or in a function that main calls\n";
 
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument) {
     int detached = 0;
     if (attributes) pthread_attr_getdetachstate(attributes, &detached);
-    if (!IS_CHECKED) return EAGAIN;
+    if (!IS_CHECKED) selvedge_cannot_load(before_main);
     return OP(OP_CREATE, start, argument, thread, detached == PTHREAD_CREATE_DETACHED);
 }
 int __wrap_pthread_join(pthread_t thread, void **result) { return OP(OP_JOIN, thread, result, 8, 0); }
 int __wrap_pthread_tryjoin_np(pthread_t thread, void **result) { return OP(OP_TRY_JOIN, thread, result, 8, 0); }
 int __wrap_pthread_timedjoin_np(pthread_t thread, void **result, const struct timespec *until) {
-    (void)until;
-    return OP(OP_TIMED_JOIN, thread, result, 8, 0);
+    return timed(OP(OP_TIMED_JOIN, thread, result, 8, 0), until);
 }
 int __wrap_pthread_clockjoin_np(pthread_t thread, void **result, clockid_t clock, const struct timespec *until) {
-    (void)clock, (void)until;
-    return OP(OP_TIMED_JOIN, thread, result, 8, 0);
+    (void)clock;
+    return timed(OP(OP_TIMED_JOIN, thread, result, 8, 0), until);
 }
 int __wrap_pthread_detach(pthread_t thread) { return OP(OP_DETACH, thread, 0, 0, 0); }
-void __wrap_pthread_exit(void *result) { OP(OP_EXIT_THREAD, result, 0, 0, 0); __builtin_trap(); }
+/* Frames of C++ have destructors. */
+__attribute__((weak)) void selvedge_unwind(void *result);
+void __wrap_pthread_exit(void *result) {
+    if (selvedge_unwind) selvedge_unwind(result);
+    OP(OP_EXIT_THREAD, result, 0, 0, 0);
+    __builtin_trap();
+}
 pthread_t __wrap_pthread_self(void) { return OP(OP_SELF, 0, 0, 0, 0); }
 int __wrap_pthread_setname_np(pthread_t thread, const char *name) { return OP(OP_NAME, thread, name, 0, 0); }
 int __wrap_pthread_setcancelstate(int state, int *before) {
@@ -51,26 +69,17 @@ int __wrap_pthread_setaffinity_np(pthread_t thread, size_t size, const cpu_set_t
 }
 
 int __wrap_thrd_create(thrd_t *thread, thrd_start_t start, void *argument) {
-    if (!IS_CHECKED) return thrd_error;
+    if (!IS_CHECKED) selvedge_cannot_load(before_main);
     return OP(OP_CREATE, start, argument, thread, 0) ? thrd_error : thrd_success;
 }
 int __wrap_thrd_join(thrd_t thread, int *result) { return OP(OP_JOIN, thread, result, 4, 0) ? thrd_error : thrd_success; }
 int __wrap_thrd_detach(thrd_t thread) { return OP(OP_DETACH, thread, 0, 0, 0) ? thrd_error : thrd_success; }
 void __wrap_thrd_exit(int result) { OP(OP_EXIT_THREAD, (u64)(long)result, 0, 0, 0); __builtin_trap(); }
 thrd_t __wrap_thrd_current(void) { return OP(OP_SELF, 0, 0, 0, 0); }
-int __wrap_thrd_sleep(const struct timespec *time, struct timespec *left) { (void)time, (void)left; return 0; }
 void __wrap_thrd_yield(void) {}
 
-/* Time passes only where it is asked for: sleeping orders nothing. */
 int __wrap_sched_yield(void) { return 0; }
 int __wrap_pthread_yield(void) { return 0; }
-int __wrap_usleep(unsigned time) { (void)time; return 0; }
-unsigned __wrap_sleep(unsigned time) { (void)time; return 0; }
-int __wrap_nanosleep(const struct timespec *time, struct timespec *left) { (void)time, (void)left; return 0; }
-int __wrap_clock_nanosleep(clockid_t clock, int flags, const struct timespec *time, struct timespec *left) {
-    (void)clock, (void)flags, (void)time, (void)left;
-    return 0;
-}
 
 /* Mutexes. The kind lies where libc keeps it, so that static initialisers work. */
 
@@ -85,12 +94,11 @@ int __wrap_pthread_mutex_destroy(pthread_mutex_t *mutex) { return MUTEX(OP_MUTEX
 int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex) { return MUTEX(OP_MUTEX_LOCK, mutex); }
 int __wrap_pthread_mutex_trylock(pthread_mutex_t *mutex) { return MUTEX(OP_MUTEX_TRY, mutex); }
 int __wrap_pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until) {
-    (void)until;
-    return MUTEX(OP_MUTEX_TIMED, mutex);
+    return timed(MUTEX(OP_MUTEX_TIMED, mutex), until);
 }
 int __wrap_pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock, const struct timespec *until) {
-    (void)clock, (void)until;
-    return MUTEX(OP_MUTEX_TIMED, mutex);
+    (void)clock;
+    return timed(MUTEX(OP_MUTEX_TIMED, mutex), until);
 }
 int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex) { return MUTEX(OP_MUTEX_UNLOCK, mutex); }
 
@@ -104,8 +112,7 @@ void __wrap_mtx_destroy(mtx_t *mutex) { MUTEX(OP_MUTEX_DESTROY, mutex); }
 int __wrap_mtx_lock(mtx_t *mutex) { int result = MUTEX(OP_MUTEX_LOCK, mutex); return C11(result); }
 int __wrap_mtx_trylock(mtx_t *mutex) { int result = MUTEX(OP_MUTEX_TRY, mutex); return C11(result); }
 int __wrap_mtx_timedlock(mtx_t *mutex, const struct timespec *until) {
-    (void)until;
-    int result = MUTEX(OP_MUTEX_TIMED, mutex);
+    int result = timed(MUTEX(OP_MUTEX_TIMED, mutex), until);
     return C11(result);
 }
 int __wrap_mtx_unlock(mtx_t *mutex) { int result = MUTEX(OP_MUTEX_UNLOCK, mutex); return C11(result); }
@@ -134,13 +141,12 @@ int __wrap_pthread_cond_init(pthread_cond_t *cond, const pthread_condattr_t *att
 int __wrap_pthread_cond_destroy(pthread_cond_t *cond) { return COND(OP_COND_DESTROY, cond); }
 int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex) { return WAIT(OP_COND_WAIT, cond, mutex); }
 int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *until) {
-    (void)until;
-    return WAIT(OP_COND_TIMED, cond, mutex);
+    return timed(WAIT(OP_COND_TIMED, cond, mutex), until);
 }
 int __wrap_pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
                                   const struct timespec *until) {
-    (void)clock, (void)until;
-    return WAIT(OP_COND_TIMED, cond, mutex);
+    (void)clock;
+    return timed(WAIT(OP_COND_TIMED, cond, mutex), until);
 }
 int __wrap_pthread_cond_signal(pthread_cond_t *cond) { return COND(OP_COND_SIGNAL, cond); }
 int __wrap_pthread_cond_broadcast(pthread_cond_t *cond) { return COND(OP_COND_BROADCAST, cond); }
@@ -149,8 +155,7 @@ int __wrap_cnd_init(cnd_t *cond) { return COND(OP_COND_INIT, cond); }
 void __wrap_cnd_destroy(cnd_t *cond) { COND(OP_COND_DESTROY, cond); }
 int __wrap_cnd_wait(cnd_t *cond, mtx_t *mutex) { int result = WAIT(OP_COND_WAIT, cond, mutex); return C11(result); }
 int __wrap_cnd_timedwait(cnd_t *cond, mtx_t *mutex, const struct timespec *until) {
-    (void)until;
-    int result = WAIT(OP_COND_TIMED, cond, mutex);
+    int result = timed(WAIT(OP_COND_TIMED, cond, mutex), until);
     return C11(result);
 }
 int __wrap_cnd_signal(cnd_t *cond) { return COND(OP_COND_SIGNAL, cond); }
@@ -170,20 +175,18 @@ int __wrap_pthread_rwlock_wrlock(pthread_rwlock_t *lock) { return RW(OP_RW_WRITE
 int __wrap_pthread_rwlock_tryrdlock(pthread_rwlock_t *lock) { return RW(OP_RW_TRY_READ, lock); }
 int __wrap_pthread_rwlock_trywrlock(pthread_rwlock_t *lock) { return RW(OP_RW_TRY_WRITE, lock); }
 int __wrap_pthread_rwlock_timedrdlock(pthread_rwlock_t *lock, const struct timespec *until) {
-    (void)until;
-    return RW(OP_RW_TIMED_READ, lock);
+    return timed(RW(OP_RW_TIMED_READ, lock), until);
 }
 int __wrap_pthread_rwlock_timedwrlock(pthread_rwlock_t *lock, const struct timespec *until) {
-    (void)until;
-    return RW(OP_RW_TIMED_WRITE, lock);
+    return timed(RW(OP_RW_TIMED_WRITE, lock), until);
 }
 int __wrap_pthread_rwlock_clockrdlock(pthread_rwlock_t *lock, clockid_t clock, const struct timespec *until) {
-    (void)clock, (void)until;
-    return RW(OP_RW_TIMED_READ, lock);
+    (void)clock;
+    return timed(RW(OP_RW_TIMED_READ, lock), until);
 }
 int __wrap_pthread_rwlock_clockwrlock(pthread_rwlock_t *lock, clockid_t clock, const struct timespec *until) {
-    (void)clock, (void)until;
-    return RW(OP_RW_TIMED_WRITE, lock);
+    (void)clock;
+    return timed(RW(OP_RW_TIMED_WRITE, lock), until);
 }
 int __wrap_pthread_rwlock_unlock(pthread_rwlock_t *lock) { return RW(OP_RW_UNLOCK, lock); }
 
@@ -204,12 +207,11 @@ int __wrap_sem_destroy(sem_t *semaphore) { return failed(SEM(OP_SEM_DESTROY, sem
 int __wrap_sem_wait(sem_t *semaphore) { return failed(SEM(OP_SEM_WAIT, semaphore)); }
 int __wrap_sem_trywait(sem_t *semaphore) { return failed(SEM(OP_SEM_TRY, semaphore)); }
 int __wrap_sem_timedwait(sem_t *semaphore, const struct timespec *until) {
-    (void)until;
-    return failed(SEM(OP_SEM_TIMED, semaphore));
+    return failed(timed(SEM(OP_SEM_TIMED, semaphore), until));
 }
 int __wrap_sem_clockwait(sem_t *semaphore, clockid_t clock, const struct timespec *until) {
-    (void)clock, (void)until;
-    return failed(SEM(OP_SEM_TIMED, semaphore));
+    (void)clock;
+    return failed(timed(SEM(OP_SEM_TIMED, semaphore), until));
 }
 int __wrap_sem_post(sem_t *semaphore) { return failed(SEM(OP_SEM_POST, semaphore)); }
 int __wrap_sem_getvalue(sem_t *semaphore, int *value) {
@@ -232,20 +234,7 @@ int __wrap_pthread_barrier_wait(pthread_barrier_t *barrier) {
     return (int)OP(OP_BARRIER_WAIT, barrier, sizeof *barrier, 0, 0);
 }
 
-/* Once, and values of each thread. */
-
-int __wrap_pthread_once(pthread_once_t *once, void (*start)(void)) {
-    if (!IS_CHECKED) {
-        if (!*once) { *once = 1; start(); }
-        return 0;
-    }
-    if (OP(OP_ONCE, once, sizeof *once, 0, 0)) {
-        start();
-        OP(OP_ONCE, once, sizeof *once, 1, 0);
-    }
-    return 0;
-}
-void __wrap_call_once(once_flag *once, void (*start)(void)) { __wrap_pthread_once((pthread_once_t *)once, start); }
+/* Values of each thread. */
 
 int __wrap_pthread_key_create(pthread_key_t *key, void (*destructor)(void *)) {
     if (!IS_CHECKED) return EAGAIN;
@@ -263,3 +252,37 @@ int __wrap_tss_create(tss_t *key, tss_dtor_t destructor) {
 void __wrap_tss_delete(tss_t key) { OP(OP_KEY_DELETE, key, 0, 0, 0); }
 int __wrap_tss_set(tss_t key, void *value) { return OP(OP_KEY_SET, key, value, 0, 0) ? thrd_error : thrd_success; }
 void *__wrap_tss_get(tss_t key) { return (void *)OP(OP_KEY_GET, key, 0, 0, 0); }
+
+/* Futexes: `syscall` is called with up to six arguments, all of them numbers. */
+
+enum { FUTEX_WAIT = 0, FUTEX_WAKE = 1, FUTEX_WAIT_BITSET = 9, FUTEX_WAKE_BITSET = 10, FUTEX_FLAGS = 128 | 256 };
+
+static const u64 second = 1000000000;
+
+long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f) {
+    (void)e;
+    if (number == SYS_gettid) return 4242 + (long)OP(OP_SELF, 0, 0, 0, 0);
+    if (number == SYS_sched_yield) return 0;
+    if (number != SYS_futex) {
+        OP(OP_REFUSE, "syscall", 0, 0, 0);
+        __builtin_trap();
+    }
+    long command = b & ~FUTEX_FLAGS;
+    unsigned wanted = (unsigned)c;
+    /* Waiters of some bits only are not told apart. */
+    int is_partial = (command == FUTEX_WAIT_BITSET || command == FUTEX_WAKE_BITSET) && (unsigned)f != ~0u;
+    if (command == FUTEX_WAIT || (command == FUTEX_WAIT_BITSET && !is_partial)) {
+        const struct timespec *time = (const struct timespec *)d;
+        int error = OP(OP_FUTEX_WAIT, a, sizeof wanted, &wanted, time != 0);
+        if (error == ETIMEDOUT && command == FUTEX_WAIT) {
+            OP(OP_SLEEP, (u64)time->tv_sec * second + (u64)time->tv_nsec, 0, 0, 0);
+            return failed(error);
+        }
+        return failed(timed(error, time));
+    }
+    if (command == FUTEX_WAKE || (command == FUTEX_WAKE_BITSET && !is_partial)) {
+        return (long)OP(OP_FUTEX_WAKE, a, sizeof wanted, (u64)(wanted > 0x7fffffff ? 0x7fffffff : wanted), 0);
+    }
+    OP(OP_REFUSE, "futex with an operation other than WAIT and WAKE", 0, 0, 0);
+    __builtin_trap();
+}

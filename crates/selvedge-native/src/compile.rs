@@ -2,52 +2,64 @@
 //!
 //! The compiler is the system's. Its instrumentation for another tool's data-race detector calls a function before each
 //! access; that tool's library is not linked, the shim defines these functions. References to libc that matter are
-//! redirected to the shim by the linker (`--wrap`), for the program alone.
+//! redirected to the shim by the linker (`--wrap`), for the program alone; with the standard library of C++ linked
+//! statically, for that as well.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The shim: its files and their texts.
-const SHIM: [(&str, &str); 5] = [
-    ("shim.h", include_str!("../shim/shim.h")),
-    ("memory.c", include_str!("../shim/memory.c")),
-    ("atomics.c", include_str!("../shim/atomics.c")),
-    ("threads.c", include_str!("../shim/threads.c")),
-    ("process.c", include_str!("../shim/process.c")),
-];
+use crate::assembly;
+use crate::note::Notes;
+use crate::shim::{self, Shim};
 
 /// Flags that come first, so that the user's override them. Without optimisation the program that runs has all
 /// accesses of the source.
 const FIRST: [&str; 2] = ["-O0", "-g"];
 /// Flags that come last: without them accesses would not be seen.
-const LAST: [&str; 7] = [
+const LAST: [&str; 8] = [
     "-fsanitize=thread",
     "-fno-builtin",
     "-U_FORTIFY_SOURCE",
     "-fPIC",
     "-fno-omit-frame-pointer",
     "-fcf-protection=none",
+    "-fno-lto",
     "-g",
 ];
 const OF_GCC: [&str; 1] = ["--param=tsan-distinguish-volatile=1"];
 const OF_CLANG: [&str; 4] =
     ["-mllvm", "-tsan-compound-read-before-write=1", "-mllvm", "-tsan-distinguish-volatile=1"];
-const OF_SHIM: [&str; 8] = [
-    "-O2",
-    "-fPIC",
-    "-fvisibility=hidden",
-    "-fno-builtin",
-    "-fno-asynchronous-unwind-tables",
-    "-fno-omit-frame-pointer",
-    "-fno-optimize-sibling-calls",
-    "-fcf-protection=none",
-];
+/// Semaphores of C++ are those of POSIX, which are modelled.
+const OF_CXX: [&str; 1] = ["-D_GLIBCXX_USE_POSIX_SEMAPHORE=1"];
+
+/// A language that a file is written in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Language {
+    /// C.
+    C,
+    /// C++.
+    Cxx,
+}
+
+impl Language {
+    /// Returns the language of a file, by its extension.
+    pub fn of(file: &Path) -> Option<Self> {
+        match file.extension().and_then(OsStr::to_str)? {
+            "c" | "i" => Some(Language::C),
+            "cc" | "cpp" | "cxx" | "C" | "c++" | "cp" | "ii" => Some(Language::Cxx),
+            _ => None,
+        }
+    }
+}
 
 /// What to compile, and how.
 #[derive(Clone, Debug)]
 pub struct Sources {
-    /// The compiler's command.
-    pub compiler: String,
+    /// The command of the compiler for C.
+    pub c: String,
+    /// The command of the compiler for C++.
+    pub cxx: String,
     /// The files.
     pub files: Vec<PathBuf>,
     /// Flags of the user, for compiler and linker.
@@ -65,12 +77,6 @@ pub struct Built {
     pub module: PathBuf,
     /// What the compiler said about the program.
     pub warnings: String,
-    /// Places of inline assembly, whose accesses are not seen.
-    pub assembly: Vec<String>,
-    /// The compiler, as it calls itself, and the flags that matter.
-    pub compiler: String,
-    /// Whether the compiler optimised, so that the program that runs may have fewer accesses than the source.
-    pub is_optimised: bool,
 }
 
 /// Why there is no module.
@@ -88,131 +94,160 @@ impl Sources {
     /// # Errors
     /// If the files are not accepted.
     pub fn build(&self) -> Result<Built, Unbuilt> {
-        self.check_flags()?;
-        let version = self.version()?;
-        let own: &[&str] = if version.contains("clang") { &OF_CLANG } else { &OF_GCC };
-        let mut built = Built {
-            module: self.folder.join("program.so"),
-            warnings: String::new(),
-            assembly: Vec::new(),
-            compiler: version.lines().next().unwrap_or_default().to_owned(),
-            is_optimised: self.is_optimised(),
-        };
+        check_flags(&self.flags)?;
+        for flag in &self.flags {
+            if matches!(flag.as_str(), "-c" | "-S" | "-E" | "-o" | "-shared") {
+                return Err(refused(flag, "selvedge compiles and links by itself"));
+            }
+        }
+        let is_cxx = self.files.iter().any(|file| Language::of(file) == Some(Language::Cxx));
+        let language = if is_cxx { Language::Cxx } else { Language::C };
+        let linker = Compiler::find(if is_cxx { &self.cxx } else { &self.c }, language)?;
+        let shim = linker.shim(&self.folder, self.cache.as_deref())?;
+        let mut built = Built { module: self.folder.join("program.so"), warnings: String::new() };
+        let flags: Vec<String> =
+            self.flags.iter().filter(|flag| !is_library(flag)).cloned().collect();
         let mut objects = Vec::new();
         for (number, file) in self.files.iter().enumerate() {
-            let (assembly, object) =
-                (self.folder.join(format!("{number}.s")), self.folder.join(format!("{number}.o")));
-            let mut command = Command::new(&self.compiler);
-            command.args(FIRST).args(self.compile_flags()).args(LAST).args(own);
-            command.arg("-S").arg(file).arg("-o").arg(&assembly);
-            built.warnings.push_str(&run(&mut command)?);
-            let text = std::fs::read_to_string(&assembly).unwrap_or_default();
-            built.assembly.extend(inline_assembly(&text, file));
-            run(Command::new(&self.compiler).arg("-c").arg(&assembly).arg("-o").arg(&object))?;
-            objects.push(object);
+            let object = self.folder.join(format!("{number}.o"));
+            let other = match Language::of(file) {
+                Some(Language::C) if is_cxx => Some(Compiler::find(&self.c, Language::C)?),
+                _ => None,
+            };
+            let compiler = other.as_ref().unwrap_or(&linker);
+            built.warnings.push_str(&compiler.compile(&flags, file, &object, &shim)?);
+            objects.push(object.into_os_string().into_string().unwrap_or_default());
         }
-        objects.extend(self.shim(&version)?);
-        let mut command = Command::new(&self.compiler);
-        command.arg("-shared").args(&objects).arg("-o").arg(&built.module);
-        command.args(wrapped().map(|name| format!("-Wl,--wrap={name}")));
-        command.args(["-Wl,-z,now", "-Wl,-Bsymbolic", "-Wl,-z,noexecstack", "-Wl,--no-undefined"]);
-        command.args(["-static-libgcc", "-pthread"]).args(self.link_flags());
-        run(&mut command)?;
+        objects.extend(self.flags.iter().filter(|flag| is_library(flag)).cloned());
+        linker.link(&objects, &shim, &built.module)?;
         Ok(built)
     }
+}
 
-    fn check_flags(&self) -> Result<(), Unbuilt> {
-        for flag in &self.flags {
-            let why = match flag.as_str() {
-                "-static" => "a program that is linked statically cannot be loaded",
-                "-m32" => "32-bit programs cannot be loaded",
-                "-c" | "-S" | "-E" | "-o" => "selvedge compiles and links by itself",
-                flag if flag.starts_with("-fsanitize=") => {
-                    "the instrumentation of another tool cannot be combined with that of selvedge"
-                }
-                flag if flag.starts_with("-Wl,--wrap") => {
-                    "selvedge redirects functions by the same option of the linker"
-                }
-                _ => continue,
-            };
-            return Err(Unbuilt::Refused(format!(
-                "the flag {flag} does not apply: {why}\n  leave it out"
-            )));
-        }
-        Ok(())
-    }
+/// A compiler of the system.
+pub(crate) struct Compiler {
+    command: String,
+    /// What it says about itself.
+    version: String,
+    language: Language,
+}
 
-    fn is_optimised(&self) -> bool {
-        let last = self.flags.iter().rev().find(|flag| flag.starts_with("-O"));
-        last.is_some_and(|flag| flag != "-O0")
-    }
-
-    /// Libraries are for the linker alone.
-    fn compile_flags(&self) -> impl Iterator<Item = &String> {
-        self.flags.iter().filter(|flag| !is_library(flag))
-    }
-
-    fn link_flags(&self) -> impl Iterator<Item = &String> {
-        self.flags.iter().filter(|flag| is_library(flag))
-    }
-
-    fn version(&self) -> Result<String, Unbuilt> {
-        let output = Command::new(&self.compiler).arg("--version").stdin(Stdio::null()).output();
+impl Compiler {
+    pub(crate) fn find(command: &str, language: Language) -> Result<Self, Unbuilt> {
+        let output = Command::new(command).arg("--version").stdin(Stdio::null()).output();
+        let (name, packages, option, variable) = match language {
+            Language::C => ("C", "gcc, clang", "--cc", "CC"),
+            Language::Cxx => ("C++", "g++, clang", "--cxx", "CXX"),
+        };
         match output {
-            Ok(output) if output.status.success() => {
-                Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-            }
+            Ok(output) if output.status.success() => Ok(Self {
+                command: command.to_owned(),
+                version: String::from_utf8_lossy(&output.stdout).into_owned(),
+                language,
+            }),
             _ => Err(Unbuilt::Refused(format!(
-                "there is no C compiler named `{}`\n  install one (gcc, clang), or name it: --cc, or CC in the environment",
-                self.compiler
+                "there is no {name} compiler named `{command}`\n  install one ({packages}), or name it: {option}, \
+                 or {variable} in the environment"
             ))),
         }
     }
 
-    /// Returns the compiled shim, from the cache if it is there.
-    fn shim(&self, version: &str) -> Result<Vec<PathBuf>, Unbuilt> {
-        let key = hash(SHIM.iter().map(|(_, text)| *text).chain([version, &self.compiler]));
-        let kept = self.cache.as_ref().map(|cache| cache.join(format!("shim-{key:016x}")));
-        let names = || SHIM.iter().filter(|(name, _)| name.ends_with(".c")).map(|(name, _)| *name);
-        let objects = |folder: &Path| -> Vec<PathBuf> {
-            names().map(|name| folder.join(name).with_extension("o")).collect()
+    /// Returns the shim for programs that it links.
+    pub(crate) fn shim(&self, folder: &Path, cache: Option<&Path>) -> Result<Shim, Unbuilt> {
+        let is_cxx = self.language == Language::Cxx;
+        Shim::new(&self.command, &self.version, is_cxx, folder, cache)
+    }
+
+    /// Compiles a file to an object. Returns what the compiler said.
+    pub(crate) fn compile(
+        &self,
+        flags: &[String],
+        file: &Path,
+        object: &Path,
+        shim: &Shim,
+    ) -> Result<String, Unbuilt> {
+        let listing = object.with_extension("selvedge.s");
+        let mut command = Command::new(&self.command);
+        command.args(FIRST).args(flags).args(LAST);
+        command.args(if self.version.contains("clang") { &OF_CLANG[..] } else { &OF_GCC });
+        if self.language == Language::Cxx {
+            command.args(OF_CXX).arg("-isystem").arg(shim.headers());
+        }
+        let said = run(command.arg("-S").arg(file).arg("-o").arg(&listing))?;
+        let text = std::fs::read(&listing).map_err(|error| unwritten(&listing, &error))?;
+        let places = assembly::places(&String::from_utf8_lossy(&text), file);
+        let notes = Notes {
+            compilers: vec![self.version.lines().next().unwrap_or_default().to_owned()],
+            optimised: optimisation(flags).into_iter().map(str::to_owned).collect(),
+            assembly: places,
+            is_outdated: false,
         };
-        if let Some(kept) = &kept
-            && objects(kept).iter().all(|object| object.is_file())
-        {
-            return Ok(objects(kept));
-        }
-        let folder = self.folder.join("shim");
-        let written = std::fs::create_dir_all(&folder).and_then(|()| {
-            SHIM.iter().try_for_each(|(name, text)| std::fs::write(folder.join(name), text))
+        let noted = std::fs::File::options().append(true).open(&listing).and_then(|mut file| {
+            std::io::Write::write_all(&mut file, notes.directives().as_bytes())
         });
-        written.map_err(|error| {
-            Unbuilt::Refused(format!("{} cannot be written: {error}", folder.display()))
-        })?;
-        for (name, object) in names().zip(objects(&folder)) {
-            let mut command = Command::new(&self.compiler);
-            command.args(OF_SHIM).arg("-c").arg(folder.join(name)).arg("-o").arg(object);
-            run(&mut command)?;
+        noted.map_err(|error| unwritten(&listing, &error))?;
+        let assembled =
+            run(Command::new(&self.command).arg("-c").arg(&listing).arg("-o").arg(object));
+        let _ = std::fs::remove_file(&listing);
+        assembled.map(|_| said)
+    }
+
+    /// Links objects and libraries to a module.
+    pub(crate) fn link(
+        &self,
+        arguments: &[String],
+        shim: &Shim,
+        module: &Path,
+    ) -> Result<String, Unbuilt> {
+        let mut command = Command::new(&self.command);
+        command.arg("-shared").args(arguments).args(shim.objects()).arg("-o").arg(module);
+        command.args(shim::wrapped().map(|name| format!("-Wl,--wrap={name}")));
+        command.args(shim::RENAMED.map(|(name, own)| format!("-Wl,--defsym={name}={own}")));
+        command.args(["-Wl,-z,now", "-Wl,-Bsymbolic", "-Wl,-z,noexecstack", "-Wl,--no-undefined"]);
+        command.args(["-Wl,-e,selvedge_hint", "-static-libgcc", "-pthread"]);
+        if self.language == Language::Cxx {
+            command.arg("-static-libstdc++");
         }
-        if let Some(kept) = kept {
-            // Whole or not at all: another process may look at the same time. Without a cache it takes longer.
-            let _ = std::fs::create_dir_all(kept.parent().unwrap_or(&kept));
-            let copy = kept.with_extension(format!("{}", std::process::id()));
-            let copied = std::fs::create_dir_all(&copy).and_then(|()| {
-                objects(&folder)
-                    .iter()
-                    .zip(objects(&copy))
-                    .try_for_each(|(from, to)| std::fs::copy(from, to).map(|_| ()))
-            });
-            if copied.and_then(|()| std::fs::rename(&copy, &kept)).is_err() {
-                let _ = std::fs::remove_dir_all(&copy);
-            }
-        }
-        Ok(objects(&folder))
+        run(&mut command)
     }
 }
 
-fn is_library(flag: &str) -> bool {
+/// Returns the flag that has the compiler optimise, if there is one.
+fn optimisation(flags: &[String]) -> Option<&str> {
+    let last = flags.iter().rev().find(|flag| flag.starts_with("-O"))?;
+    (last != "-O0").then_some(last)
+}
+
+/// Refuses flags with which nothing could be checked.
+pub(crate) fn check_flags(flags: &[String]) -> Result<(), Unbuilt> {
+    for flag in flags {
+        let why = match flag.as_str() {
+            "-static" | "-static-pie" => "a program that is linked statically cannot be loaded",
+            "-m32" | "-mx32" => "32-bit programs cannot be loaded",
+            "-stdlib=libc++" => "the standard library is GNU's, whose headers selvedge knows",
+            flag if flag.starts_with("-fsanitize=") => {
+                "the instrumentation of another tool cannot be combined with that of selvedge"
+            }
+            flag if flag.starts_with("-Wl,--wrap") => {
+                "selvedge redirects functions by the same option of the linker"
+            }
+            _ => continue,
+        };
+        return Err(refused(flag, why));
+    }
+    Ok(())
+}
+
+fn refused(flag: &str, why: &str) -> Unbuilt {
+    Unbuilt::Refused(format!("the flag {flag} does not apply: {why}\n  leave it out"))
+}
+
+pub(crate) fn unwritten(path: &Path, error: &std::io::Error) -> Unbuilt {
+    Unbuilt::Refused(format!("{} cannot be written: {error}", path.display()))
+}
+
+/// Libraries are for the linker alone.
+pub(crate) fn is_library(flag: &str) -> bool {
     flag.starts_with("-l")
         || flag.starts_with("-L")
         || flag.starts_with("-Wl,")
@@ -220,7 +255,7 @@ fn is_library(flag: &str) -> bool {
 }
 
 /// Runs a compiler. Returns what it says.
-fn run(command: &mut Command) -> Result<String, Unbuilt> {
+pub(crate) fn run(command: &mut Command) -> Result<String, Unbuilt> {
     let output = command.stdin(Stdio::null()).output().map_err(|error| {
         let name = command.get_program().to_string_lossy().into_owned();
         Unbuilt::Refused(format!("`{name}` cannot be run: {error}"))
@@ -240,131 +275,4 @@ fn run(command: &mut Command) -> Result<String, Unbuilt> {
         }
         false => Err(Unbuilt::Rejected(said)),
     }
-}
-
-/// Returns the functions that the shim replaces: `__wrap_f` in its text, and those that it refuses.
-fn wrapped() -> impl Iterator<Item = String> {
-    let mut names: Vec<String> = Vec::new();
-    for (_, text) in SHIM {
-        for mark in ["__wrap_", "\nREFUSED("] {
-            for rest in text.split(mark).skip(1) {
-                let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-                let name = &rest[..end.unwrap_or(rest.len())];
-                if !name.is_empty() {
-                    names.push(name.to_owned());
-                }
-            }
-        }
-    }
-    // What it calls itself goes to libc.
-    names.push("vsnprintf".to_owned());
-    names.sort();
-    names.dedup();
-    names.into_iter()
-}
-
-/// Returns whether a function from outside is known to be harmless: it neither waits nor touches what threads share.
-pub(crate) fn is_known(name: &str) -> bool {
-    const KNOWN: &[&str] = &[
-        "abs",
-        "atan",
-        "atan2",
-        "atof",
-        "atoi",
-        "atol",
-        "atoll",
-        "bsearch",
-        "ceil",
-        "cos",
-        "exp",
-        "fabs",
-        "floor",
-        "fmod",
-        "getenv",
-        "isalnum",
-        "isalpha",
-        "isdigit",
-        "isspace",
-        "labs",
-        "log",
-        "log10",
-        "log2",
-        "longjmp",
-        "memchr",
-        "pow",
-        "qsort",
-        "round",
-        "sin",
-        "siglongjmp",
-        "sqrt",
-        "stderr",
-        "stdin",
-        "stdout",
-        "strerror",
-        "strrchr",
-        "strstr",
-        "strtod",
-        "strtol",
-        "strtoll",
-        "strtoul",
-        "strtoull",
-        "sysconf",
-        "tan",
-        "timespec_getres",
-        "tolower",
-        "toupper",
-        "trunc",
-    ];
-    const PARTS: &[&str] = &[
-        "_",
-        "pthread_attr_",
-        "pthread_mutexattr_",
-        "pthread_condattr_",
-        "pthread_rwlockattr_",
-        "pthread_barrierattr_",
-        "pthread_equal",
-        "pthread_getattr",
-        "thrd_equal",
-        "sched_get",
-        "pthread_setsched",
-        "pthread_getsched",
-    ];
-    let name = name.split('@').next().unwrap_or(name);
-    KNOWN.contains(&name)
-        || PARTS.iter().any(|part| name.starts_with(part))
-        || wrapped().any(|known| known == name)
-}
-
-/// Returns the places of inline assembly in the compiler's output, which marks it. Fences and hints to spin are known.
-fn inline_assembly(text: &str, file: &Path) -> Vec<String> {
-    const KNOWN: [&str; 8] =
-        ["", "pause", "nop", "rep nop", "rep; nop", "mfence", "lfence", "sfence"];
-    let mut places = Vec::new();
-    for part in text.split("#APP").skip(1) {
-        let code = part.split("#NO_APP").next().unwrap_or(part);
-        let mut place = file.display().to_string();
-        for line in code.lines().map(str::trim) {
-            if let Some(mark) = line.strip_prefix("# ") {
-                if let Some(number) = mark
-                    .split_whitespace()
-                    .next()
-                    .filter(|it| it.parse::<u32>().is_ok_and(|it| it > 0))
-                {
-                    place = format!("{}:{number}", file.display());
-                }
-            } else if !KNOWN.contains(&line) && !line.starts_with('#') {
-                places.push(place.clone());
-                break;
-            }
-        }
-    }
-    places
-}
-
-fn hash<'a>(parts: impl Iterator<Item = &'a str>) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for byte in parts.flat_map(str::bytes) {
-        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    }
-    hash
 }

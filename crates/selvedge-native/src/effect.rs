@@ -12,8 +12,15 @@ impl Machine {
         self.synchronisation.mutexes.get(&address).copied().unwrap_or_default()
     }
 
-    fn waiters(&self, cond: usize) -> &[usize] {
-        self.synchronisation.conds.get(&cond).map_or(&[], Vec::as_slice)
+    /// Returns the mutexes in a list of the program.
+    pub(crate) fn listed<'a>(list: usize, count: usize) -> &'a [usize] {
+        // SAFETY: the list is on the stack of the thread that stands at it, and does not change until it continues.
+        unsafe { std::slice::from_raw_parts(list as *const usize, count) }
+    }
+
+    /// Returns the threads that wait on a condition variable, or for a word.
+    fn waiters(&self, on: usize) -> &[usize] {
+        self.synchronisation.waiters.get(&on).map_or(&[], Vec::as_slice)
     }
 
     pub(crate) fn count(&self, semaphore: usize) -> u64 {
@@ -37,6 +44,13 @@ impl Machine {
             true => waiters.to_vec(),
             false => waiters.get(choice as usize).copied().into_iter().collect(),
         }
+    }
+
+    /// Returns the threads that a wake-up of at most `most` of those who wait for a word wakes.
+    pub(crate) fn woken_by_word(&self, address: usize, most: usize, choice: u32) -> Vec<usize> {
+        let waiters = self.waiters(address);
+        let chosen = subset(waiters.len(), most.min(waiters.len()), choice);
+        chosen.into_iter().map(|at| waiters[at]).collect()
     }
 
     /// Returns whether something that a thread saw differs now.
@@ -71,6 +85,9 @@ impl Machine {
                 None => true,
                 Some(owner) => owner == me && kind != Kind::Normal,
             },
+            Op::LockAll { list, count } => {
+                Self::listed(list, count).iter().all(|&mutex| self.mutex(mutex).owner.is_none())
+            }
             Op::Reacquire { mutex, .. } => self.mutex(mutex).owner.is_none(),
             Op::RwLock { address, write, .. } => self.is_takeable(address, write),
             Op::Down { address, .. } => self.count(address) > 0,
@@ -90,6 +107,10 @@ impl Machine {
         match self.threads[me].op {
             Op::Signal { cond, all: false } => self.waiters(cond).len().max(1) as u32,
             Op::Choose { most } => most,
+            Op::FutexWake { address, most } => {
+                let waiters = self.waiters(address).len();
+                subsets(waiters, most.min(waiters))
+            }
             _ => 1,
         }
     }
@@ -118,7 +139,8 @@ impl Machine {
         } else if let Some((&first, others)) = thread.objects.split_first() {
             effect.footprint.add(first, mode);
             // Memory is touched in one way; of another object there is one, unless something strange lies on it.
-            let rest = if mode.is_memory() { mode } else { Mode::Update };
+            let is_one = !mode.is_memory() && !matches!(thread.op, Op::LockAll { .. });
+            let rest = if is_one { Mode::Update } else { mode };
             others.iter().for_each(|&object| effect.footprint.add(object, rest));
         }
         for &block in &thread.blocks {
@@ -126,8 +148,27 @@ impl Machine {
             effect.footprint.add(block, if frees { Mode::Write } else { Mode::Read });
         }
         match thread.op {
-            Op::Access { how, .. } => {
-                effect.order = how.is_plain().then_some(Order::NonAtomic);
+            Op::Access { how, .. } => effect.order = how.order(),
+            Op::Compare { address, size, wanted, orders } => {
+                let finds = Self::finds(address, size, wanted);
+                effect.order = Some(if finds { orders.success } else { orders.failure });
+            }
+            Op::Fence { order } => effect.order = Some(order),
+            Op::FutexWait { address, size, wanted, expires, .. } => {
+                // The word is compared like a relaxed load: what it holds makes nothing else visible.
+                effect.order = Some(Order::Relaxed);
+                if !expires && Self::finds(address, size, wanted) {
+                    let queue = self.shared.objects.borrow_mut().other(Object::Queue(address));
+                    effect.footprint.add(queue, Mode::Wait);
+                }
+            }
+            Op::FutexWoken { .. } => effect.footprint.add(self.known[me].wake, Mode::Woken),
+            Op::FutexWake { address, most } => {
+                let queue = self.shared.objects.borrow_mut().other(Object::Queue(address));
+                effect.footprint.add(queue, Mode::Signal);
+                for woken in self.woken_by_word(address, most, choice) {
+                    effect.footprint.add(self.known[woken].wake, Mode::Wake);
+                }
             }
             Op::Spawn { child } => {
                 effect.footprint.add(self.known[child].life, Mode::Spawn);
@@ -175,7 +216,7 @@ impl Machine {
     fn mode(&self, me: usize) -> (Mode, Flexibility) {
         match self.threads[me].op {
             Op::Access { how, .. } => (how.mode(), Flexibility::Fixed),
-            Op::Compare { address, size, wanted } => {
+            Op::Compare { address, size, wanted, .. } => {
                 let mode = match Self::finds(address, size, wanted) {
                     true => Mode::Update,
                     false => Mode::Read,
@@ -200,6 +241,7 @@ impl Machine {
                 }
                 _ => (Mode::Probe, Flexibility::Fixed),
             },
+            Op::LockAll { .. } => (Mode::Acquire, Flexibility::Blocking),
             Op::Reacquire { .. } => (Mode::Acquire, Flexibility::Lock),
             Op::Signal { .. } => (Mode::Signal, Flexibility::Conditional),
             Op::RwLock { write, .. } => (acquires(write), Flexibility::Blocking),
@@ -229,12 +271,16 @@ impl Machine {
             },
             Op::Join { .. } | Op::Pass { .. } | Op::Spin => (Mode::Read, Flexibility::Blocking),
             Op::TryJoin { .. } => (Mode::Read, Flexibility::Conditional),
-            Op::OnceDone { .. } | Op::Make { .. } => (Mode::Update, Flexibility::Fixed),
+            Op::FutexWait { .. } => (Mode::Read, Flexibility::Conditional),
+            Op::FutexWake { .. } => (Mode::Signal, Flexibility::Conditional),
+            Op::FutexWoken { .. } => (Mode::Woken, Flexibility::Fixed),
+            Op::OnceEnd { .. } | Op::Make { .. } => (Mode::Update, Flexibility::Fixed),
             Op::Wait { .. }
             | Op::Arrive { .. }
             | Op::Spawn { .. }
             | Op::End
             | Op::Choose { .. }
+            | Op::Fence { .. }
             | Op::Free { .. }
             | Op::Doomed => (Mode::Update, Flexibility::Fixed),
         }
@@ -243,4 +289,51 @@ impl Machine {
 
 fn acquires(write: bool) -> Mode {
     if write { Mode::Acquire } else { Mode::ShareAcquire }
+}
+
+/// Returns how many subsets of `count` of `all` things there are.
+fn subsets(all: usize, count: usize) -> u32 {
+    let (mut result, count) = (1_u64, count.min(all - count));
+    for at in 0..count {
+        result = result * (all - at) as u64 / (at as u64 + 1);
+    }
+    // No search ends that has more alternatives than this.
+    u32::try_from(result).unwrap_or(u32::MAX)
+}
+
+/// Returns the subset with this number, in lexicographic order.
+fn subset(all: usize, count: usize, mut number: u32) -> Vec<usize> {
+    let mut chosen = Vec::with_capacity(count);
+    for at in 0..all {
+        let left = count - chosen.len();
+        if left == 0 {
+            break;
+        }
+        // Those that begin with this one.
+        let with = subsets(all - at - 1, left - 1);
+        if number < with {
+            chosen.push(at);
+        } else {
+            number -= with;
+        }
+    }
+    chosen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subsets_are_all_different_and_in_order() {
+        for all in 0..7 {
+            for count in 0..=all {
+                let every: Vec<_> =
+                    (0..subsets(all, count)).map(|number| subset(all, count, number)).collect();
+                assert!(every.windows(2).all(|pair| pair[0] < pair[1]), "{every:?}");
+                assert!(every.iter().all(|chosen| chosen.len() == count), "{every:?}");
+            }
+        }
+        assert_eq!(subsets(6, 3), 20);
+    }
 }

@@ -83,6 +83,22 @@ impl Symbols {
     }
 }
 
+/// Returns the content of the section of this name of a 64-bit ELF file.
+pub(crate) fn section<'a>(file: &'a [u8], wanted: &str) -> Option<&'a [u8]> {
+    if file.len() < HEADER || file[..4] != *b"\x7fELF" || file[4] != 2 {
+        return None;
+    }
+    let sections = usize::try_from(number(file, 0x28, 8)?).ok()?;
+    let head = |index: usize| file.get(sections.checked_add(index * SECTION)?..)?.get(..SECTION);
+    let names = part(file, head(number(file, 0x3e, 2)? as usize)?)?;
+    let mut heads = (0..number(file, 0x3c, 2)? as usize).filter_map(head);
+    let found = heads.find(|head| {
+        let at = number(head, 0, 4).map(|at| at as usize);
+        at.and_then(|at| name(names, at)).is_some_and(|name| name == wanted)
+    })?;
+    part(file, found)
+}
+
 fn number(bytes: &[u8], at: usize, size: usize) -> Option<u64> {
     let bytes = bytes.get(at..at + size)?;
     Some(bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)))

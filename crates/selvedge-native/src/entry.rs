@@ -2,14 +2,18 @@
 //!
 //! Nothing here may be dropped after a switch: a thread that is abandoned is never unwound.
 
+mod ends;
+
 use std::sync::atomic::Ordering::Relaxed;
 
-use selvedge_core::ViolationKind;
+use selvedge_core::{Order, ViolationKind};
+use smallvec::SmallVec;
 
 use crate::crash::BEATS;
+use crate::heap::Fresh;
 use crate::layout;
 use crate::machine::{Machine, State, running};
-use crate::op::{EAGAIN, EBUSY, EINVAL, ESRCH, ETIMEDOUT, How, Kind, Op, What};
+use crate::op::{By, EAGAIN, EBUSY, EINVAL, ESRCH, ETIMEDOUT, How, Kind, Op, Orders, What, order};
 
 /// An operation other than an access: its code, where it is, the frame that calls it, its arguments.
 pub(crate) type Operate = unsafe extern "C" fn(u64, usize, usize, u64, u64, u64, u64) -> u64;
@@ -42,10 +46,14 @@ pub(crate) unsafe extern "C" fn access(
         return;
     }
     // SAFETY: the machine lives while its code runs.
-    let at = At { machine, me: unsafe { (*machine).current }, pc, frame };
+    let at = unsafe { At::new(machine, pc, frame) };
     let how = How(how);
     // SAFETY: as above, and no reference into it is held.
-    let is_shared = size > 0 && unsafe { (*machine).is_shared(at.me, address, size) };
+    let is_shared = size > 0
+        && unsafe {
+            (*machine).is_shared(at.me, address, size)
+                && !(&*machine).shared.module.is_handed_over(pc)
+        };
     if !is_shared {
         return;
     }
@@ -69,7 +77,7 @@ pub(crate) unsafe extern "C" fn op(
         return 0;
     }
     // SAFETY: the machine lives while its code runs.
-    let at = At { machine, me: unsafe { (*machine).current }, pc, frame };
+    let at = unsafe { At::new(machine, pc, frame) };
     let (address, size) = (a as usize, b as usize);
     let object = [(address, size)];
     match code {
@@ -77,10 +85,11 @@ pub(crate) unsafe extern "C" fn op(
             // SAFETY: as above.
             let is_shared = unsafe { (*machine).is_shared(at.me, address, size) };
             if is_shared {
-                if d == 0 {
+                let orders = Orders { success: order(d), failure: order(d >> 8) };
+                if orders.success != Order::SeqCst {
                     at.with(Machine::note_weak);
                 }
-                at.announce(Op::Compare { address, size, wanted: c as usize }, &object);
+                at.announce(Op::Compare { address, size, wanted: c as usize, orders }, &object);
             }
             0
         }
@@ -140,7 +149,7 @@ pub(crate) unsafe extern "C" fn op(
         39 => at.announce(Op::Make { address, what: What::NoBarrier }, &object),
         40 => at.announce(Op::Arrive { address }, &[]),
         41 if c == 0 => at.announce(Op::Once { address }, &object),
-        41 => at.announce(Op::OnceDone { address }, &object),
+        41 => at.announce(Op::OnceEnd { address, is_done: c == 1 }, &object),
         42 => at.with(|machine| {
             machine.synchronisation.keys.push(Some(a));
             machine.synchronisation.keys.len() as u64 - 1
@@ -164,13 +173,13 @@ pub(crate) unsafe extern "C" fn op(
             let keys = &machine.threads[at.me].keys;
             keys.iter().find(|(key, _)| *key == a).map_or(0, |(_, value)| *value)
         }),
-        46 => at.allocate(a as usize, b as usize, c != 0),
-        47 => at.free(address, "frees"),
+        46 => at.allocate(a as usize, b as usize, c != 0, By::new(d)),
+        47 => at.free(address, By::new(b)),
         48 => at.reallocate(address, size),
         49 => at.with(|machine| machine.heap.at(address).map_or(0, |block| block.size as u64)),
         50 => at.fail(a, b as usize),
         51 => {
-            exit(machine, a);
+            ends::exit(at);
             0
         }
         52 => {
@@ -197,14 +206,55 @@ pub(crate) unsafe extern "C" fn op(
         }
         57 => (layout::tls(at.me).0 + address) as u64,
         58 => at.changes(|machine| {
-            machine.threads[at.me].clock += 1;
-            machine.threads[at.me].clock
+            let clock = &mut machine.threads[at.me].clock;
+            *clock = (*clock + CLOCK_STEP).max(a.saturating_sub(CLOCK_START));
+            CLOCK_START + *clock
         }),
         59 => at.changes(|machine| {
             let random = &mut machine.threads[at.me].random;
             *random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             *random >> 33
         }),
+        // A loop that sleeps and does not look at the clock changes nothing.
+        60 => at.with(|machine| {
+            let clock = &mut machine.threads[at.me].clock;
+            *clock = clock.saturating_add(a.min(CLOCK_START));
+            0
+        }),
+        61 => at.announce(Op::Fence { order: order(a) }, &[]),
+        62 => {
+            // SAFETY: as above. A word on the stack of another thread is shared from now on.
+            unsafe { (*machine).is_shared(at.me, address, size) };
+            let (wanted, timed) = (c as usize, d != 0);
+            let expires = timed && at.expires();
+            at.announce(Op::FutexWait { address, size, wanted, timed, expires }, &object)
+        }
+        63 => at.announce(Op::FutexWake { address, most: c as usize }, &[]),
+        64 => {
+            let is_known = at.with(|machine| machine.shared.learned.registers(b != 0));
+            if is_known {
+                at.announce(Op::Access { address, size: 1, how: How::UPDATE }, &[(address, 1)]);
+            }
+            // The list itself is not what is compared.
+            at.changes(|machine| machine.threads[at.me].written = None);
+            0
+        }
+        65 => at.changes(|machine| {
+            machine.threads[at.me].locals.push((address, b));
+            0
+        }),
+        66 => at.leave_locals(),
+        67 => at.with(|machine| {
+            machine.thrown.push((address, at.pc));
+            0
+        }),
+        69 => {
+            let list = Machine::listed(address, size);
+            let ranges: SmallVec<[(usize, usize); 4]> =
+                list.iter().map(|&it| (it, MUTEX)).collect();
+            at.announce(Op::LockAll { list: address, count: size }, &ranges)
+        }
+        68 => at.uncaught(address, b as usize, c as usize),
         _ => at.give_up(format!("its shim asks for operation {code}, which is not known")),
     }
 }
@@ -217,18 +267,24 @@ enum Joins {
     Timed,
 }
 
-/// The process ends: the thread stands for good, and what the others still do they could have done before.
-pub(crate) fn exit(machine: *mut Machine, _code: u64) {
-    // SAFETY: the machine lives while its code runs.
-    let at = At { machine, me: unsafe { (*machine).current }, pc: 0, frame: 0 };
-    at.with(|machine| {
-        machine.has_exited = true;
-        machine.threads[at.me].state = State::Exited;
-    });
-    at.stand_still();
-}
+/// What the clock of a thread shows at first, in nanoseconds, and how much later it is each time.
+const CLOCK_START: u64 = 1_000_000_000_000_000_000;
+const CLOCK_STEP: u64 = 1_000;
 
 impl At {
+    /// A thread calls the shim.
+    ///
+    /// # Safety
+    /// The machine lives, and no reference into it is held.
+    unsafe fn new(machine: *mut Machine, pc: usize, frame: usize) -> Self {
+        // SAFETY: the caller's promise.
+        let (me, pc) = unsafe {
+            let me = (*machine).current;
+            (me, (&*machine).caller(me, pc, frame))
+        };
+        At { machine, me, pc, frame }
+    }
+
     /// Looks at the machine. No reference into it is held while others run.
     fn with<R>(self, look: impl FnOnce(&mut Machine) -> R) -> R {
         BEATS.store(BEATS.load(Relaxed) + 1, Relaxed);
@@ -273,7 +329,10 @@ impl At {
                 machine.comes_to(self.me, op, self.pc, self.frame)
             });
         }
-        self.with(|machine| machine.stands_at(self.me, op, self.pc, ranges));
+        self.with(|machine| {
+            machine.threads[self.me].frame = self.frame;
+            machine.stands_at(self.me, op, self.pc, ranges);
+        });
         self.switch_away();
         self.with(|machine| machine.threads[self.me].result)
     }
@@ -297,7 +356,7 @@ impl At {
         let child = self.with(|machine| {
             let child = machine.next_child(self.me)?;
             // Its name is that of the function.
-            machine.threads[child].start = start;
+            machine.threads[child].start = machine.body_of(start, argument as usize);
             Some(child)
         });
         let Some(child) = child else {
@@ -313,41 +372,15 @@ impl At {
         self.with(|machine| {
             machine.threads[self.me].created += 1;
             machine.threads[child].is_detached = is_detached;
+            let starter = machine.shared.module.starter;
             machine.start(child, move |machine| {
-                type Start = extern "C" fn(u64) -> u64;
-                // SAFETY: the program passes a function of this form.
-                let function = unsafe { std::mem::transmute::<usize, Start>(start) };
-                let result = function(argument);
+                let result = starter.start(start, argument);
                 // Its last step has the place of the function.
                 let at = At { machine, me: child, pc: start + 1, frame: 0 };
                 at.end(result);
             });
         });
         0
-    }
-
-    /// The end of the running thread: destructors of its keys, and its last step.
-    fn end(self, result: u64) -> u64 {
-        loop {
-            let next = self.with(|machine| {
-                let keys = &mut machine.threads[self.me].keys;
-                let made = &machine.synchronisation.keys;
-                let destructor = |key: u64| made.get(key as usize).copied().flatten();
-                let found = keys.iter_mut().find(|(key, value)| {
-                    *value != 0 && destructor(*key).is_some_and(|function| function != 0)
-                });
-                found.map(|(key, value)| (destructor(*key), std::mem::take(value)))
-            });
-            let Some((Some(function), value)) = next else { break };
-            type Destructor = extern "C" fn(u64);
-            // SAFETY: the program passed a function of this form.
-            let function = unsafe { std::mem::transmute::<usize, Destructor>(function as usize) };
-            function(value);
-        }
-        self.with(|machine| machine.threads[self.me].returned = result);
-        self.announce(Op::End, &[]);
-        self.with(|machine| machine.threads[self.me].state = State::Finished);
-        self.stand_still()
     }
 
     fn join(self, thread: u64, result: usize, size: usize, joins: Joins) -> u64 {
@@ -425,9 +458,10 @@ impl At {
         0
     }
 
-    fn allocate(self, size: usize, alignment: usize, zeroed: bool) -> u64 {
+    fn allocate(self, size: usize, alignment: usize, zeroed: bool, by: By) -> u64 {
         let made = self.changes(|machine| {
-            machine.heap.allocate(self.me, size, alignment.max(16), zeroed, self.pc)
+            let fresh = Fresh { size, alignment: alignment.max(16), zeroed, by, made: self.pc };
+            machine.heap.allocate(self.me, &fresh)
         });
         match made {
             Some(address) => address as u64,
@@ -438,36 +472,19 @@ impl At {
         }
     }
 
-    fn free(self, block: usize, verb: &'static str) -> u64 {
-        self.announce(Op::Free { block, verb }, &[(block, 0)])
+    fn free(self, block: usize, by: By) -> u64 {
+        self.announce(Op::Free { block, by }, &[(block, 0)])
     }
 
     fn reallocate(self, block: usize, size: usize) -> u64 {
-        self.free(block, "reallocates");
+        self.free(block, By::Realloc);
         let before = self.with(|machine| machine.heap.at(block).map_or(0, |block| block.size));
-        let new = self.allocate(size, 16, false);
+        let new = self.allocate(size, 16, false, By::Malloc);
         // SAFETY: both blocks lie in slots, which stay mapped, and do not overlap.
         unsafe {
             std::ptr::copy_nonoverlapping(block as *const u8, new as *mut u8, before.min(size));
         }
         new
-    }
-
-    fn fail(self, why: u64, what: usize) -> u64 {
-        // SAFETY: the program passes a text of its own.
-        let what = unsafe { text(what) };
-        self.with(|machine| {
-            let name = machine.thread_name(self.me);
-            let (kind, message) = match why {
-                0 => (ViolationKind::Assertion, format!("assertion `{what}` is false")),
-                1 => (ViolationKind::Crash, format!("{name} aborts the process")),
-                _ => (ViolationKind::Assertion, format!("{name} reached {what}()")),
-            };
-            let fault = machine.violation(self.me, kind, message, &[self.pc], Vec::new());
-            machine.fail(self.me, fault);
-            drop(what);
-        });
-        self.stand_still()
     }
 
     fn output(self, from: usize, size: usize) -> u64 {

@@ -4,6 +4,7 @@
 //! that belongs to none, so an access beyond a block is recognised as well.
 
 use crate::layout;
+use crate::op::By;
 
 /// What fresh memory holds, so that programs that rely on zeros show it.
 const FRESH: u8 = 0xCB;
@@ -15,10 +16,21 @@ const GAP: usize = 16;
 pub(crate) struct Block {
     pub(crate) start: usize,
     pub(crate) size: usize,
-    /// Where it was allocated.
+    /// Where it was allocated, and by what.
     pub(crate) made: usize,
+    pub(crate) by: By,
     /// Which thread freed it, and where.
     pub(crate) freed: Option<(usize, usize)>,
+}
+
+/// A block that is asked for.
+pub(crate) struct Fresh {
+    pub(crate) size: usize,
+    pub(crate) alignment: usize,
+    pub(crate) zeroed: bool,
+    pub(crate) by: By,
+    /// Where.
+    pub(crate) made: usize,
 }
 
 /// What is wrong with an access.
@@ -43,14 +55,8 @@ impl Heap {
     }
 
     /// Allocates for a thread. `None` if its heap is full.
-    pub(crate) fn allocate(
-        &mut self,
-        thread: usize,
-        size: usize,
-        alignment: usize,
-        zeroed: bool,
-        made: usize,
-    ) -> Option<usize> {
+    pub(crate) fn allocate(&mut self, thread: usize, fresh: &Fresh) -> Option<usize> {
+        let &Fresh { size, alignment, zeroed, by, made } = fresh;
         if self.arenas.len() <= thread {
             self.arenas.resize_with(thread + 1, Vec::new);
         }
@@ -65,15 +71,24 @@ impl Heap {
         let fill = if zeroed { 0 } else { FRESH };
         // SAFETY: the block lies in the slot of the thread, where nothing else is.
         unsafe { std::ptr::write_bytes(start as *mut u8, fill, size) };
-        blocks.push(Block { start, size, made, freed: None });
+        blocks.push(Block { start, size, made, by, freed: None });
         Some(start)
+    }
+
+    /// Returns the blocks of each thread.
+    pub(crate) fn arenas(&self) -> &[Vec<Block>] {
+        &self.arenas
+    }
+
+    /// Returns which block of `thread` begins at or before an address.
+    pub(crate) fn index(&self, thread: usize, address: usize) -> Option<usize> {
+        let blocks = self.arenas.get(thread)?;
+        blocks.partition_point(|block| block.start <= address).checked_sub(1)
     }
 
     /// Returns the block that begins at or before an address of the heap of `thread`.
     pub(crate) fn before(&self, thread: usize, address: usize) -> Option<&Block> {
-        let blocks = self.arenas.get(thread)?;
-        let after = blocks.partition_point(|block| block.start <= address);
-        blocks[..after].last()
+        self.index(thread, address).map(|index| &self.arenas[thread][index])
     }
 
     /// Returns the block that begins at an address.

@@ -6,9 +6,10 @@
 //!
 //! | module | |
 //! |---|---|
-//! | `compile` | from source files to a module |
-//! | `module`, `elf`, `lines` | a module in memory, its symbols and its source lines |
-//! | `layout`, `heap` | where memory of threads lies; memory errors |
+//! | `compile`, `shim`, `note`, `assembly`, `known` | from source files to a module, and what it says about itself |
+//! | `module`, `elf`, `lines`, `demangle` | a module in memory, its symbols, its source lines, names of C++ |
+//! | `driver` | the compiler of an existing build |
+//! | `layout`, `heap`, `leaks` | where memory of threads lies; memory errors |
 //! | `objects` | which accesses are to the same object |
 //! | `machine`, `fiber`, `crash` | threads, stacks, signals |
 //! | `entry` | the way in from checked code |
@@ -23,28 +24,37 @@ compile_error!(
     "selvedge-native needs Linux on x86-64: it handles its signals and lays out its memory"
 );
 
+mod assembly;
 mod compile;
 mod crash;
+mod demangle;
+mod driver;
 mod effect;
 mod elf;
 mod entry;
 mod fiber;
 mod heap;
+mod known;
 mod layout;
+mod leaks;
 mod lines;
 mod load;
 mod machine;
 mod module;
 mod names;
+mod note;
 mod objects;
 mod op;
 mod perform;
+mod shim;
 mod spin;
 mod stand;
 mod system;
 mod worker;
 
-pub use compile::{Built, Sources, Unbuilt};
-pub use load::Loaded;
+pub use compile::{Built, Language, Sources, Unbuilt};
+pub use driver::Driver;
+pub use load::{Caps, Loaded};
+pub use note::Notes;
 pub use system::Program;
 pub use worker::{record_in, recorded, supervise};

@@ -65,7 +65,7 @@ impl Lines {
 
     fn start(&self) -> Option<Reader> {
         let mut command = Command::new("addr2line");
-        command.arg("-e").arg(&self.module);
+        command.arg("-i").arg("-a").arg("-e").arg(&self.module);
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = piped.spawn().ok()?;
         let (input, output) = (child.stdin.take()?, BufReader::new(child.stdout.take()?));
@@ -94,16 +94,46 @@ impl Lines {
 }
 
 impl Reader {
+    /// Returns the place of an instruction: if it came there from a header of the system, that of the code that it was
+    /// expanded in.
     fn ask(&mut self, address: usize) -> Option<(String, u32)> {
-        writeln!(self.input, "{address:#x}").ok()?;
+        // How many lines an answer has is not known, but what comes before the next one is.
+        writeln!(self.input, "{address:#x}\n0x0").ok()?;
         self.input.flush().ok()?;
-        let mut answer = String::new();
-        self.output.read_line(&mut answer).ok()?;
-        let answer = answer.trim().split(" (discriminator").next()?;
-        let (file, line) = answer.rsplit_once(':')?;
-        let line = line.parse().ok().filter(|&line| line > 0)?;
-        (file != "??").then(|| (file.to_owned(), line))
+        let mut places = Vec::new();
+        let is_end = |line: &str| {
+            line.strip_prefix("0x").is_some_and(|digits| digits.bytes().all(|digit| digit == b'0'))
+        };
+        loop {
+            let line = self.line()?;
+            if is_end(&line) {
+                break;
+            }
+            places.push(line);
+        }
+        self.line()?;
+        let mut places = places.iter().skip(1).filter_map(|line| {
+            let line = line.split(" (discriminator").next()?;
+            let (file, line) = line.rsplit_once(':')?;
+            let line = line.parse().ok().filter(|&line| line > 0)?;
+            (file != "??").then(|| (file.to_owned(), line))
+        });
+        let first = places.next()?;
+        if !is_of_system(&first.0) {
+            return Some(first);
+        }
+        Some(places.find(|(file, _)| !is_of_system(file)).unwrap_or(first))
     }
+
+    fn line(&mut self) -> Option<String> {
+        let mut line = String::new();
+        let size = self.output.read_line(&mut line).ok()?;
+        (size > 0).then(|| line.trim().to_owned())
+    }
+}
+
+fn is_of_system(file: &str) -> bool {
+    file.starts_with("/usr/") || file.contains("/include/c++/") || file.contains("/include/bits/")
 }
 
 /// Returns a path relative to the current folder, if it lies there.

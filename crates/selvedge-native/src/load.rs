@@ -5,6 +5,8 @@ use std::ffi::CString;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use selvedge_core::{Inconclusive, Report};
+
 use crate::crash;
 use crate::layout;
 use crate::machine::{Doubts, Shared};
@@ -17,6 +19,22 @@ pub struct Loaded {
     shared: Rc<Shared>,
 }
 
+/// Limits on what is looked at before something is given up. Tests make them tiny.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Caps {
+    /// How often a search begins again because it learned something. Then it is inconclusive.
+    pub restarts: usize,
+    /// How many looks a turn of a loop can have. The loop that has more is not taken for one that waits, so that it runs on: no
+    /// execution is lost, and the search may not end.
+    pub looks: usize,
+}
+
+impl Default for Caps {
+    fn default() -> Self {
+        Self { restarts: 10_000, looks: 256 }
+    }
+}
+
 impl Loaded {
     /// Loads the module that was built from these files. `arguments`: what `main` gets after the name of the program.
     ///
@@ -27,15 +45,20 @@ impl Loaded {
         let module = Module::load(module, sources)?;
         crash::install();
         let name = sources.first().map_or_else(String::new, |file| file.display().to_string());
-        Ok(Self::with(Rc::new(module), &name, arguments))
+        Ok(Self::with(Rc::new(module), &name, arguments, Caps::default()))
+    }
+
+    /// Returns the same program with other limits, of which nothing is known yet.
+    pub fn with_caps(&self, caps: Caps) -> Self {
+        Self::with(Rc::clone(&self.shared.module), "program", &[], caps)
     }
 
     /// Returns the same program with other arguments, of which nothing is known yet.
     pub fn again(&self, arguments: &[String]) -> Self {
-        Self::with(Rc::clone(&self.shared.module), "program", arguments)
+        Self::with(Rc::clone(&self.shared.module), "program", arguments, self.shared.caps)
     }
 
-    fn with(module: Rc<Module>, name: &str, arguments: &[String]) -> Self {
+    fn with(module: Rc<Module>, name: &str, arguments: &[String], caps: Caps) -> Self {
         let arguments = std::iter::once(name).chain(arguments.iter().map(String::as_str));
         let mut pointers: Vec<*mut libc::c_char> =
             arguments.map(|text| CString::new(text).unwrap_or_default().into_raw()).collect();
@@ -49,8 +72,15 @@ impl Loaded {
                 unsteady: RefCell::default(),
                 is_unsteady: Cell::new(false),
                 arguments: pointers,
+                caps,
+                leaks: Cell::new(false),
             }),
         }
+    }
+
+    /// From now on memory that is never freed is a violation.
+    pub fn look_for_leaks(&self) {
+        self.shared.leaks.set(true);
     }
 
     /// Returns a fresh system. Its steps have no texts.
@@ -66,6 +96,27 @@ impl Loaded {
     /// Returns whether something was learned since this was last asked, so that a search has to begin again.
     pub fn has_learned(&self) -> bool {
         self.shared.learned.news.replace(false)
+    }
+
+    /// Runs a search until it learns nothing new about the program.
+    pub fn settle(&self, mut search: impl FnMut() -> Report) -> Report {
+        let most = self.shared.caps.restarts;
+        let mut report = search();
+        let mut restarts = 0;
+        while self.has_learned() {
+            if restarts == most {
+                // What was found belongs to a program of which less was known.
+                report.violations.clear();
+                report.note(Inconclusive::GaveUp(format!(
+                    "the search learned something new about the program {most} times: which accesses are to the same \
+                     memory, or which variables threads share"
+                )));
+                break;
+            }
+            restarts += 1;
+            report = search();
+        }
+        report
     }
 
     /// Returns the words of stacks that other threads saw: the thread, and how many words below the top. A schedule is
@@ -97,7 +148,7 @@ impl Loaded {
     /// Returns functions that the program calls and that are neither instrumented nor known to be harmless.
     pub fn unknown_functions(&self) -> Vec<String> {
         let needed = self.shared.module.symbols.needed.iter();
-        needed.filter(|name| !crate::compile::is_known(name)).cloned().collect()
+        needed.filter(|name| !crate::known::is_known(name)).cloned().collect()
     }
 
     /// Returns a function whose name says that it is atomic, which is not supported.

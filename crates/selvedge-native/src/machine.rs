@@ -14,6 +14,7 @@ use crate::crash::Crash;
 use crate::fiber::{Fiber, Outcome, Yielder};
 use crate::heap::Heap;
 use crate::layout;
+use crate::load::Caps;
 use crate::module::Module;
 use crate::objects::{Ids, Object, Objects};
 use crate::op::Op;
@@ -30,6 +31,9 @@ pub(crate) struct Shared {
     pub(crate) is_unsteady: Cell<bool>,
     /// Arguments of `main`, the name of the program first.
     pub(crate) arguments: Vec<*mut libc::c_char>,
+    pub(crate) caps: Caps,
+    /// Whether memory that is never freed is a violation.
+    pub(crate) leaks: Cell<bool>,
 }
 
 /// What makes a proof one of something else than the program.
@@ -76,6 +80,8 @@ pub(crate) struct Thread {
     pub(crate) yielder: *const Yielder,
     /// Where the frames of its code begin: above lies what depends on who resumed it.
     pub(crate) top: usize,
+    /// The frame of the shim where it stands: below lies what it does not use.
+    pub(crate) frame: usize,
     /// What its operation returns.
     pub(crate) result: u64,
     /// How many threads it created.
@@ -90,6 +96,8 @@ pub(crate) struct Thread {
     pub(crate) crash: Option<Crash>,
     /// Values of its keys.
     pub(crate) keys: Vec<(u64, u64)>,
+    /// Destructors of its variables, and what they get.
+    pub(crate) locals: Vec<(usize, u64)>,
     pub(crate) clock: u64,
     pub(crate) random: u64,
     /// The condition variable that it waits on, and whether time alone would end that.
@@ -114,6 +122,7 @@ impl Thread {
             fiber: None,
             yielder: std::ptr::null(),
             top: 0,
+            frame: 0,
             result: 0,
             created: 0,
             start: 0,
@@ -124,6 +133,7 @@ impl Thread {
             fault: None,
             crash: None,
             keys: Vec::new(),
+            locals: Vec::new(),
             clock: 0,
             random: 0,
             waits_on: None,
@@ -173,7 +183,8 @@ pub(crate) enum Once {
 #[derive(Default)]
 pub(crate) struct Synchronisation {
     pub(crate) mutexes: FxHashMap<usize, Mutex>,
-    pub(crate) conds: FxHashMap<usize, Vec<usize>>,
+    /// Who waits on a condition variable, or for a word.
+    pub(crate) waiters: FxHashMap<usize, Vec<usize>>,
     pub(crate) rwlocks: FxHashMap<usize, RwLock>,
     pub(crate) semaphores: FxHashMap<usize, u64>,
     pub(crate) barriers: FxHashMap<usize, Barrier>,
@@ -185,7 +196,7 @@ pub(crate) struct Synchronisation {
 impl Synchronisation {
     fn clear(&mut self) {
         self.mutexes.clear();
-        self.conds.clear();
+        self.waiters.clear();
         self.rwlocks.clear();
         self.semaphores.clear();
         self.barriers.clear();
@@ -203,6 +214,8 @@ pub(crate) struct Machine {
     pub(crate) threads: Vec<Thread>,
     pub(crate) synchronisation: Synchronisation,
     pub(crate) heap: Heap,
+    /// Exceptions that were thrown: the object, and where.
+    pub(crate) thrown: Vec<(usize, usize)>,
     /// The thread that runs.
     pub(crate) current: usize,
     /// Whether `main` returned, or a thread ended the process.
@@ -242,6 +255,7 @@ impl Machine {
             threads: Vec::new(),
             synchronisation: Synchronisation::default(),
             heap: Heap::default(),
+            thrown: Vec::new(),
             current: 0,
             has_exited: false,
             steps: Vec::new(),
@@ -295,25 +309,17 @@ impl Machine {
         }
         self.synchronisation.clear();
         self.heap.clear();
+        self.thrown.clear();
         self.has_exited = false;
         self.steps.clear();
         self.last = None;
         self.output.clear();
         self.shared.module.restore();
-        let main = self.shared.module.main;
+        let (main, starter) = (self.shared.module.main, self.shared.module.starter);
         self.start(0, move |machine| {
-            type Main =
-                extern "C" fn(i32, *const *mut libc::c_char, *const *mut libc::c_char) -> i32;
-            // SAFETY: this is the program's `main`; the module stays loaded.
-            let function = unsafe { std::mem::transmute::<usize, Main>(main) };
             // SAFETY: the machine lives while its code runs.
             let shared = unsafe { &*Rc::as_ptr(&(*machine).shared) };
-            let arguments = &shared.arguments;
-            let count = arguments.len() as i32 - 1;
-            // The list ends with a null pointer, which is an empty environment as well.
-            let nothing = &raw const arguments[arguments.len() - 1];
-            let code = function(count, arguments.as_ptr(), nothing);
-            crate::entry::exit(machine, code as u32 as u64);
+            starter.main(main, &shared.arguments);
         });
     }
 

@@ -1,12 +1,17 @@
 //! A compiled program in memory: where its parts lie, and how its variables are set back.
 
+use std::cell::RefCell;
 use std::ffi::{CStr, CString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use rustc_hash::FxHashMap;
+
+use crate::demangle::{self, Demangler, Owner};
 use crate::elf::Symbols;
 use crate::layout;
 use crate::lines::Lines;
+use crate::note::Notes;
 
 /// The shim's table, as it lies in a module.
 #[repr(C)]
@@ -32,8 +37,56 @@ pub(crate) struct Module {
     tls: (usize, usize, usize),
     /// The program's `main`.
     pub(crate) main: usize,
+    pub(crate) starter: Starter,
     pub(crate) symbols: Symbols,
     pub(crate) lines: Lines,
+    /// Whether parts of it are C++.
+    is_cxx: bool,
+    /// Whether a function may have code of others in it, since the compiler optimised.
+    is_optimised: bool,
+    /// Addresses of code that were met, and whose each is.
+    owners: RefCell<FxHashMap<usize, Owner>>,
+    demangler: Demangler,
+}
+
+/// Functions of the shim that call the program: an exception ends there.
+#[derive(Clone, Copy)]
+pub(crate) struct Starter {
+    start: usize,
+    main: usize,
+    call: usize,
+}
+
+impl Starter {
+    /// Runs the function of a thread, and returns what it returns.
+    pub(crate) fn start(self, function: usize, argument: u64) -> u64 {
+        type Start = extern "C" fn(usize, u64) -> u64;
+        // SAFETY: the shim defines it like this, and the program passes a function of the form that it expects.
+        unsafe { std::mem::transmute::<usize, Start>(self.start)(function, argument) }
+    }
+
+    /// Runs `main`. The list of arguments ends with a null pointer, which is an empty environment as well.
+    pub(crate) fn main(self, function: usize, arguments: &[*mut libc::c_char]) {
+        type Main = extern "C" fn(usize, i32, *const *mut libc::c_char, *const *mut libc::c_char);
+        let nothing = &raw const arguments[arguments.len() - 1];
+        let count = arguments.len() as i32 - 1;
+        // SAFETY: as above.
+        unsafe {
+            std::mem::transmute::<usize, Main>(self.main)(
+                function,
+                count,
+                arguments.as_ptr(),
+                nothing,
+            );
+        }
+    }
+
+    /// Runs a destructor.
+    pub(crate) fn call(self, function: usize, argument: u64) {
+        type Call = extern "C" fn(usize, u64);
+        // SAFETY: as above.
+        unsafe { std::mem::transmute::<usize, Call>(self.call)(function, argument) }
+    }
 }
 
 impl Module {
@@ -62,6 +115,14 @@ impl Module {
         if table == 0 {
             return Err("it was not linked by selvedge".to_owned());
         }
+        let starter = Starter {
+            start: symbol(c"selvedge_start"),
+            main: symbol(c"selvedge_main"),
+            call: symbol(c"selvedge_call"),
+        };
+        if starter.start == 0 || starter.main == 0 || starter.call == 0 {
+            return Err("it was linked by another version of selvedge; build it again".to_owned());
+        }
         let mut found =
             Found { wanted: main, base: 0, end: 0, writable: Vec::new(), tls: (0, 0, 0) };
         // SAFETY: the callback keeps to its signature, and `found` lives until it returns.
@@ -74,8 +135,7 @@ impl Module {
             *(table as *mut Table) =
                 Table { op: Some(crate::entry::op), access: Some(crate::entry::access) };
         }
-        // The unused part of the shim's first heap holds nothing.
-        if let Some(unused) = unused_heap(&symbols, found.base) {
+        for unused in unused(&symbols, found.base) {
             found.writable =
                 found.writable.iter().flat_map(|&part| without(part, unused)).collect();
         }
@@ -90,8 +150,13 @@ impl Module {
             segments: found.writable.iter().map(snapshot).collect(),
             tls: found.tls,
             main,
+            starter,
+            is_optimised: Notes::read(path).is_none_or(|notes| !notes.optimised.is_empty()),
+            is_cxx: symbols.defined().iter().any(|symbol| symbol.name == "selvedge_unwind"),
             symbols,
             lines: Lines::new(path, sources),
+            owners: RefCell::default(),
+            demangler: Demangler::default(),
         })
     }
 
@@ -117,6 +182,16 @@ impl Module {
         }
     }
 
+    /// Returns where the program's variables lie.
+    pub(crate) fn variables(&self) -> Vec<(usize, usize)> {
+        self.segments.iter().map(|part| (part.start, part.start + part.content.len())).collect()
+    }
+
+    /// Returns how many bytes the variables of a thread take.
+    pub(crate) fn tls_size(&self) -> usize {
+        self.tls.2
+    }
+
     /// Returns whether an address is one of the program's variables.
     #[inline]
     pub(crate) fn has_variable(&self, address: usize) -> bool {
@@ -130,26 +205,113 @@ impl Module {
     }
 
     /// Returns the name of the function at an address.
-    pub(crate) fn function(&self, address: usize) -> Option<&str> {
+    pub(crate) fn function(&self, address: usize) -> Option<String> {
         let symbol = self.symbols.at(address.checked_sub(self.base)?)?;
-        symbol.is_function.then_some(symbol.name.as_str())
+        symbol.is_function.then(|| {
+            demangle::short(&demangle::without_arguments(&self.demangler.text(&symbol.name)))
+        })
+    }
+
+    /// Returns the name of a thread with this body: a function, or what [`Self::body_of`] found.
+    pub(crate) fn body_name(&self, address: usize) -> Option<String> {
+        let symbol = self.symbols.at(address.checked_sub(self.base)?)?;
+        match symbol.is_function {
+            true => self.function(address),
+            false => Some(demangle::lambda(&self.demangler.text(&symbol.name))),
+        }
     }
 
     /// Returns the name of a variable and the offset into it.
-    pub(crate) fn variable(&self, address: usize) -> Option<(&str, usize, usize)> {
+    pub(crate) fn variable(&self, address: usize) -> Option<(String, usize, usize)> {
         let offset = address.checked_sub(self.base)?;
         let symbol = self.symbols.at(offset).filter(|symbol| !symbol.is_function)?;
-        Some((&symbol.name, offset - symbol.start, symbol.size))
+        let name = demangle::short(&self.demangler.text(&symbol.name));
+        Some((name, offset - symbol.start, symbol.size))
+    }
+
+    /// Returns whose code a return address lies in.
+    fn owner(&self, pc: usize) -> Owner {
+        if let Some(&known) = self.owners.borrow().get(&pc) {
+            return known;
+        }
+        let offset = pc.wrapping_sub(self.base).wrapping_sub(1);
+        let symbol = self.symbols.at(offset).filter(|_| self.contains(pc));
+        let owner = symbol.map_or(Owner::Program, |symbol| Owner::of(&symbol.name));
+        self.owners.borrow_mut().insert(pc, owner);
+        owner
+    }
+
+    fn is_of_library(&self, pc: usize) -> bool {
+        self.owner(pc) != Owner::Program
+    }
+
+    /// Returns whether code accesses only what it alone has: the creator of a thread until it is created, and then the
+    /// thread.
+    #[inline]
+    pub(crate) fn is_handed_over(&self, pc: usize) -> bool {
+        self.is_cxx && !self.is_optimised && self.owner(pc) == Owner::Start
+    }
+
+    /// Returns where the program called the standard library, if a thread is in it: up from a frame of its stack.
+    #[inline]
+    pub(crate) fn caller(&self, pc: usize, frame: usize, stack: (usize, usize)) -> usize {
+        if !self.is_cxx {
+            return pc;
+        }
+        let (mut frame, mut at) = (frame, pc);
+        while self.is_of_library(at) {
+            if frame < stack.0 || frame + 16 > stack.1 || frame % 8 != 0 {
+                return pc;
+            }
+            // SAFETY: it lies on the stack of the thread, which runs.
+            let (next, up) =
+                unsafe { ((frame as *const usize).read(), (frame as *const usize).add(1).read()) };
+            // The frame of the shim returns to where it was called from; those above it come after that.
+            at = up;
+            if next <= frame {
+                return if self.contains(at) && !self.is_of_library(at) { at } else { pc };
+            }
+            frame = next;
+        }
+        if self.contains(at) { at } else { pc }
+    }
+
+    /// Returns what a thread does that the standard library starts with this argument: a function of the program that
+    /// the argument holds, or else the type of it, which names a lambda expression.
+    pub(crate) fn body_of(&self, start: usize, argument: usize, size: usize) -> usize {
+        let is_routine = |offset: usize| {
+            self.symbols.at(offset).is_some_and(|symbol| Owner::of(&symbol.name) != Owner::Program)
+        };
+        if !self.is_cxx || !start.checked_sub(self.base).is_some_and(is_routine) || size < 8 {
+            return start;
+        }
+        // SAFETY: the argument is a block of this size.
+        let words = unsafe { std::slice::from_raw_parts(argument as *const usize, size / 8) };
+        let is_body = |word: &&usize| {
+            let offset = word.wrapping_sub(self.base);
+            let symbol = self.symbols.at(offset).filter(|_| self.contains(**word));
+            symbol.is_some_and(|symbol| {
+                symbol.is_function
+                    && symbol.start == offset
+                    && Owner::of(&symbol.name) == Owner::Program
+            })
+        };
+        words[1..].iter().find(is_body).copied().unwrap_or(words[0])
     }
 }
 
-/// Returns the part of the heap for constructors that they did not use.
-fn unused_heap(symbols: &Symbols, base: usize) -> Option<(usize, usize)> {
+/// Returns parts of the shim that hold nothing: what constructors did not use of their heap, and a pool that is never used.
+fn unused(symbols: &Symbols, base: usize) -> Vec<(usize, usize)> {
     let symbol = |name: &str| symbols.defined().iter().find(|symbol| symbol.name == name);
-    let (heap, used) = (symbol("early")?, symbol("early_used")?);
-    // SAFETY: the shim defines it as a number of this size.
-    let used = unsafe { ((base + used.start) as *const usize).read() };
-    Some((base + heap.start + used, base + heap.start + heap.size))
+    let mut parts = Vec::new();
+    if let (Some(heap), Some(used)) = (symbol("early"), symbol("early_used")) {
+        // SAFETY: the shim defines it as a number of this size.
+        let used = unsafe { ((base + used.start) as *const usize).read() };
+        parts.push((base + heap.start + used, base + heap.start + heap.size));
+    }
+    let pool = symbol("emergency_pool");
+    parts.extend(pool.map(|pool| (base + pool.start, base + pool.start + pool.size)));
+    parts
 }
 
 /// Returns what is left of a range without another one.

@@ -29,13 +29,15 @@ impl Machine {
         if number == 0 {
             return "main".to_owned();
         }
-        let function = |start: usize| self.shared.module.function(start).unwrap_or("thread");
+        let function = |start: usize| {
+            self.shared.module.body_name(start).unwrap_or_else(|| "thread".to_owned())
+        };
         let name = function(thread.start);
         let earlier = self.threads[1..number].iter().filter(|other| {
             other.state != State::Absent && other.name.is_none() && function(other.start) == name
         });
         match earlier.count() {
-            0 => name.to_owned(),
+            0 => name,
             count => format!("{name}#{}", count + 1),
         }
     }
@@ -48,6 +50,7 @@ impl Machine {
             Object::Life(thread) => self.thread_name(thread),
             Object::Wake(thread) => format!("wake-up of {}", self.thread_name(thread)),
             Object::Block(start) => self.block_name(start),
+            Object::Queue(address) => format!("waiters of {}", self.address_name(address)),
             Object::Barrier { address, .. } => self.address_name(address),
         }
     }
@@ -84,12 +87,13 @@ impl Machine {
                 format!("a thread-local variable of {}", self.thread_name(thread))
             }
             None => match self.shared.module.variable(address) {
-                Some(("atomic_section", ..)) => "the atomic section".to_owned(),
-                Some((name, 0, all)) if size == 0 || size == all => name.to_owned(),
+                Some((name, ..)) if name == "atomic_section" => "the atomic section".to_owned(),
+                Some((name, ..)) if name == "atexit_list" => "the list of atexit".to_owned(),
+                Some((name, 0, all)) if size == 0 || size == all => name,
                 Some((name, offset, all)) if size > 0 && all % size == 0 && offset % size == 0 => {
                     format!("{name}[{}]", offset / size)
                 }
-                Some((name, 0, _)) => name.to_owned(),
+                Some((name, 0, _)) => name,
                 Some((name, offset, _)) => format!("{name}+{offset}"),
                 None => "memory outside of the program".to_owned(),
             },
@@ -151,6 +155,10 @@ impl Machine {
                 }
             }
             Op::Lock { address, .. } => format!("lock {}", name(address)),
+            Op::LockAll { list, count } => {
+                let names = Self::listed(list, count).iter().map(|&mutex| name(mutex));
+                format!("lock {}", names.collect::<Vec<_>>().join(" and "))
+            }
             Op::TryLock { address, .. } => format!("try to lock {}", name(address)),
             Op::Unlock { address, .. } => format!("unlock {}", name(address)),
             Op::Wait { cond, mutex, expires, .. } => match expires {
@@ -176,7 +184,18 @@ impl Machine {
             Op::Arrive { address } => format!("arrive at barrier {}", name(address)),
             Op::Pass { address, .. } => format!("pass barrier {}", name(address)),
             Op::Once { address } => format!("once {}", name(address)),
-            Op::OnceDone { address } => format!("end of once {}", name(address)),
+            Op::OnceEnd { address, is_done: true } => format!("end of once {}", name(address)),
+            Op::OnceEnd { address, is_done: false } => {
+                format!("once {} failed: it can be tried again", name(address))
+            }
+            Op::Fence { order } => format!("fence ({order})"),
+            Op::FutexWait { address, expires, .. } => match expires {
+                false => format!("wait for a change of {}", name(address)),
+                true => format!("wait for a change of {} until the time is up", name(address)),
+            },
+            Op::FutexWoken { address } => format!("continue after the wait for {}", name(address)),
+            Op::FutexWake { address, most: 1 } => format!("notify one of {}", name(address)),
+            Op::FutexWake { address, .. } => format!("notify all of {}", name(address)),
             Op::Choose { .. } => "choose".to_owned(),
             Op::Free { block, .. } => format!("free {}", name(block)),
             Op::Doomed => "start".to_owned(),
@@ -201,7 +220,7 @@ impl Machine {
                 let value = self.value_text(address, size);
                 value.map_or(String::new(), |value| format!(" → {value}"))
             }
-            Op::Compare { address, size, wanted } => {
+            Op::Compare { address, size, wanted, .. } => {
                 let finds = Self::finds(address, size, wanted);
                 let found = self.value_text(address, size).unwrap_or_default();
                 let result = if finds { "succeeds" } else { "fails" };
@@ -217,6 +236,20 @@ impl Machine {
             Op::TryDown { address, .. } if self.count(address) == 0 => ": it is 0".to_owned(),
             Op::Signal { cond, all } => {
                 let woken = self.woken(cond, all, choice);
+                let names: Vec<String> = woken.iter().map(|&it| self.thread_name(it)).collect();
+                match names.is_empty() {
+                    true => ": no waiter".to_owned(),
+                    false => format!(": wakes {}", names.join(", ")),
+                }
+            }
+            Op::FutexWait { address, size, wanted, .. } => {
+                match Self::finds(address, size, wanted) {
+                    true => ": it is as expected".to_owned(),
+                    false => ": it has changed".to_owned(),
+                }
+            }
+            Op::FutexWake { address, most } => {
+                let woken = self.woken_by_word(address, most, choice);
                 let names: Vec<String> = woken.iter().map(|&it| self.thread_name(it)).collect();
                 match names.is_empty() {
                     true => ": no waiter".to_owned(),
@@ -260,6 +293,9 @@ impl Machine {
     fn waits_for(&self, me: usize) -> String {
         let name = |address: usize| self.address_name(address);
         let thread = &self.threads[me];
+        if let (Some((word, _)), Op::FutexWoken { .. }) = (thread.waits_on, thread.op) {
+            return format!("waits for a notification of {}", name(word));
+        }
         if let Some((cond, _)) = thread.waits_on {
             return format!("waits for a signal on {}", name(cond));
         }
@@ -277,6 +313,15 @@ impl Machine {
                 let taken = self.place(mutex.taken);
                 let taken = taken.map_or(String::new(), |at| format!(" since line {}", at.line));
                 format!("waits for {}, held by {owner}{taken}", name(address))
+            }
+            Op::LockAll { list, count } => {
+                let held = Self::listed(list, count).iter().filter_map(|&mutex| {
+                    let owner = self.mutex(mutex).owner?;
+                    let owner =
+                        if owner == me { "itself".to_owned() } else { self.thread_name(owner) };
+                    Some(format!("{}, held by {owner}", name(mutex)))
+                });
+                format!("waits for {}", held.collect::<Vec<_>>().join(" and for "))
             }
             Op::RwLock { address, .. } => {
                 let mut text = format!("waits for {}", name(address));

@@ -25,6 +25,8 @@ pub(crate) enum Object {
     Wake(usize),
     /// Whether the block that begins at an address is allocated.
     Block(usize),
+    /// Those who wait for the word at an address.
+    Queue(usize),
     /// The arrivals of every other round at a barrier.
     Barrier { address: usize, half: bool },
 }
@@ -46,6 +48,11 @@ impl Objects {
         self.table[id.index()]
     }
 
+    /// Returns all cells.
+    pub(crate) fn cells_so_far(&self) -> impl Iterator<Item = ObjectId> + '_ {
+        self.cells.values().map(|(_, id)| *id)
+    }
+
     fn add(&mut self, object: Object) -> ObjectId {
         let id = ObjectId::new(self.table.len());
         self.table.push(object);
@@ -59,6 +66,7 @@ impl Objects {
             Object::Wake(thread) => (1, thread),
             Object::Block(start) => (2, start),
             Object::Barrier { address, half } => (3 + u8::from(half), address),
+            Object::Queue(address) => (5, address),
             Object::Cell { start, .. } => unreachable!("{start:#x} is a cell"),
         };
         if let Some(&id) = self.others.get(&key) {

@@ -1,42 +1,58 @@
 //! Visible operations: what a thread announces before it does it.
 
-use selvedge_core::Mode;
+use selvedge_core::{Mode, Order};
 
 use crate::spin::Looks;
 
-/// How memory is accessed. The numbers are those of the shim.
+/// How memory is accessed: a number of the shim, and above it the memory ordering of an atomic access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct How(pub(crate) u64);
 
 impl How {
-    pub(crate) const READ: How = How(0);
     pub(crate) const WRITE: How = How(1);
-    pub(crate) const VOLATILE_READ: How = How(2);
-    pub(crate) const VOLATILE_WRITE: How = How(3);
-    pub(crate) const LOAD: How = How(4);
-    pub(crate) const STORE: How = How(5);
-    pub(crate) const WEAK_LOAD: How = How(7);
-    pub(crate) const WEAK_STORE: How = How(8);
-    pub(crate) const WEAK_UPDATE: How = How(9);
+    /// An update that is ordered with everything.
+    pub(crate) const UPDATE: How = How(6 | SEQ_CST << 8);
+
+    fn kind(self) -> u64 {
+        self.0 & 0xff
+    }
 
     /// Returns the mode of the access.
     pub(crate) fn mode(self) -> Mode {
-        match self {
-            How::READ | How::VOLATILE_READ | How::LOAD | How::WEAK_LOAD => Mode::Read,
-            How::WRITE | How::VOLATILE_WRITE | How::STORE | How::WEAK_STORE => Mode::Write,
+        match self.kind() {
+            0 | 2 | 4 => Mode::Read,
+            1 | 3 | 5 => Mode::Write,
             // Also what the shim does not have: it depends on everything.
             _ => Mode::Update,
         }
     }
 
-    /// Returns whether it synchronises nothing.
-    pub(crate) fn is_plain(self) -> bool {
-        matches!(self, How::READ | How::WRITE)
+    /// Returns its ordering. Volatile accesses have none: they are no data races.
+    pub(crate) fn order(self) -> Option<Order> {
+        match self.kind() {
+            0 | 1 => Some(Order::NonAtomic),
+            2 | 3 => None,
+            _ => Some(order(self.0 >> 8)),
+        }
     }
 
     /// Returns whether an ordering weaker than sequential consistency is asked for.
     pub(crate) fn is_weak(self) -> bool {
-        matches!(self, How::WEAK_LOAD | How::WEAK_STORE | How::WEAK_UPDATE)
+        !matches!(self.order(), None | Some(Order::NonAtomic | Order::SeqCst))
+    }
+}
+
+const SEQ_CST: u64 = 5;
+
+/// Returns the memory ordering with the number that compilers give it.
+pub(crate) fn order(number: u64) -> Order {
+    match number & 0xff {
+        0 => Order::Relaxed,
+        // Compilers treat the weaker `consume` as `acquire`.
+        1 | 2 => Order::Acquire,
+        3 => Order::Release,
+        4 => Order::AcqRel,
+        _ => Order::SeqCst,
     }
 }
 
@@ -57,7 +73,9 @@ pub(crate) enum Op {
     /// Accesses memory.
     Access { address: usize, size: usize, how: How },
     /// Compares, and writes if it finds what lies at `wanted`.
-    Compare { address: usize, size: usize, wanted: usize },
+    Compare { address: usize, size: usize, wanted: usize, orders: Orders },
+    /// Orders what its thread does around it.
+    Fence { order: Order },
     /// Creates a thread.
     Spawn { child: usize },
     /// Waits for the end of a thread.
@@ -70,6 +88,8 @@ pub(crate) enum Op {
     Make { address: usize, what: What },
     /// Takes a mutex.
     Lock { address: usize, kind: Kind, timed: bool },
+    /// Takes several mutexes at once, whose addresses lie at `list`.
+    LockAll { list: usize, count: usize },
     /// Takes a mutex if it is free.
     TryLock { address: usize, kind: Kind, otherwise: u64 },
     /// Releases a mutex.
@@ -100,16 +120,29 @@ pub(crate) enum Op {
     Pass { address: usize, round: u64, result: u64 },
     /// Begins what is done once, or finds that it was done.
     Once { address: usize },
-    /// Ends what is done once.
-    OnceDone { address: usize },
+    /// Ends what is done once: it is done, or failed and is tried again.
+    OnceEnd { address: usize, is_done: bool },
+    /// Waits for a wake-up if a word is what it is expected to be, or only until its time is up.
+    FutexWait { address: usize, size: usize, wanted: usize, timed: bool, expires: bool },
+    /// Continues after a wake-up.
+    FutexWoken { address: usize },
+    /// Wakes so many of those that wait for a word.
+    FutexWake { address: usize, most: usize },
     /// Chooses one of several alternatives.
     Choose { most: u32 },
     /// Frees a block.
-    Free { block: usize, verb: &'static str },
+    Free { block: usize, by: By },
     /// Shows what went wrong before the first operation of a thread.
     Doomed,
     /// Waits until something that a loop looked at has changed.
     Spin,
+}
+
+/// The orderings of a compare-exchange: if it finds what it wants, and if not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Orders {
+    pub(crate) success: Order,
+    pub(crate) failure: Order,
 }
 
 /// Kinds of mutexes.
@@ -129,6 +162,51 @@ impl Kind {
             1 => Kind::Recursive,
             2 => Kind::Checked,
             _ => Kind::Normal,
+        }
+    }
+}
+
+/// By which function a block was allocated, or is freed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum By {
+    /// `malloc` and its family.
+    Malloc,
+    /// The same: a block that moves.
+    Realloc,
+    New,
+    NewArray,
+}
+
+impl By {
+    pub(crate) fn new(number: u64) -> Self {
+        match number {
+            1 => By::New,
+            2 => By::NewArray,
+            _ => By::Malloc,
+        }
+    }
+
+    /// Returns whether what is allocated by `self` can be freed by `other`.
+    pub(crate) fn fits(self, other: By) -> bool {
+        let family = |by: By| if by == By::Realloc { By::Malloc } else { by };
+        family(self) == family(other)
+    }
+
+    /// Returns what allocates like this, and what frees it.
+    pub(crate) fn names(self) -> (&'static str, &'static str) {
+        match self {
+            By::Malloc | By::Realloc => ("malloc", "free"),
+            By::New => ("new", "delete"),
+            By::NewArray => ("new[]", "delete[]"),
+        }
+    }
+
+    /// Returns what a thread does that frees.
+    pub(crate) fn verb(self) -> &'static str {
+        match self {
+            By::Malloc => "frees",
+            By::Realloc => "reallocates",
+            By::New | By::NewArray => "deletes",
         }
     }
 }

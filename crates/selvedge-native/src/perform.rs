@@ -1,11 +1,11 @@
 //! What an operation does to the state when it runs.
 
-use selvedge_core::{Fault, ViolationKind};
+use selvedge_core::{Fault, Mode, ViolationKind};
 
 use crate::heap::Wrong;
 use crate::layout::{self, Region};
 use crate::machine::{Barrier, Machine, Mutex, Once, RwLock, State};
-use crate::op::{EDEADLK, EINVAL, EPERM, ETIMEDOUT, Kind, Op, SERIAL_THREAD, What};
+use crate::op::{By, EAGAIN, EDEADLK, EINVAL, EPERM, ETIMEDOUT, Kind, Op, SERIAL_THREAD, What};
 
 /// What becomes of a thread after its operation.
 pub(crate) enum Then {
@@ -25,7 +25,7 @@ impl Machine {
                 self.check_memory(me, address, size)?;
                 0
             }
-            Op::Spawn { .. } | Op::End | Op::Spin => 0,
+            Op::Spawn { .. } | Op::End | Op::Spin | Op::Fence { .. } | Op::FutexWoken { .. } => 0,
             Op::Join { target, .. } => self.join(me, target)?,
             Op::TryJoin { target, otherwise } => match self.threads[target].state {
                 State::Finished => self.join(me, target)?,
@@ -35,6 +35,13 @@ impl Machine {
             Op::Lock { address, kind, .. } => {
                 self.check_memory(me, address, 1)?;
                 self.lock(me, address, kind, pc)
+            }
+            Op::LockAll { list, count } => {
+                for &mutex in Self::listed(list, count) {
+                    self.check_memory(me, mutex, 1)?;
+                    self.lock(me, mutex, Kind::Normal, pc);
+                }
+                0
             }
             Op::TryLock { address, kind, otherwise } => {
                 self.check_memory(me, address, 1)?;
@@ -108,12 +115,26 @@ impl Machine {
                     1
                 }
             },
-            Op::OnceDone { address } => {
-                self.synchronisation.onces.insert(address, Once::Done);
+            Op::OnceEnd { address, is_done } => {
+                let state = if is_done { Once::Done } else { Once::New };
+                self.synchronisation.onces.insert(address, state);
                 0
             }
+            Op::FutexWait { address, size, wanted, timed, expires } => {
+                self.check_memory(me, address, size)?;
+                match (Self::finds(address, size, wanted), expires) {
+                    (false, _) => EAGAIN,
+                    (true, true) => ETIMEDOUT,
+                    (true, false) => return Ok(self.wait_for_word(me, address, timed)),
+                }
+            }
+            Op::FutexWake { address, most } => {
+                let woken = self.woken_by_word(address, most, choice);
+                self.wake(address, &woken);
+                woken.len() as u64
+            }
             Op::Choose { .. } => u64::from(choice),
-            Op::Free { block, verb } => self.free(me, block, verb, pc)?,
+            Op::Free { block, by } => self.free(me, block, by, pc)?,
             Op::Doomed => {
                 let fault = self.threads[me].fault.take();
                 return Err(fault.unwrap_or_else(|| Fault::GaveUp("a thread failed".to_owned())));
@@ -144,8 +165,11 @@ impl Machine {
     ) -> Fault {
         let (name, pc) = (self.thread_name(me), self.threads[me].pc);
         let verb = match self.threads[me].op {
-            Op::Access { how, .. } if how.mode().reads() => "reads",
-            Op::Access { .. } => "writes",
+            Op::Access { how, .. } => match how.mode() {
+                Mode::Read => "reads",
+                Mode::Write => "writes",
+                _ => "updates",
+            },
             _ => "uses",
         };
         let Some(block) = self.heap.before(owner, address) else {
@@ -197,7 +221,7 @@ impl Machine {
                 state.mutexes.remove(&address).is_some_and(|mutex| mutex.owner.is_some())
             }
             What::NoCond | What::Cond => {
-                state.conds.remove(&address).is_some_and(|waiters| !waiters.is_empty())
+                state.waiters.remove(&address).is_some_and(|waiters| !waiters.is_empty())
             }
             What::NoRwLock | What::RwLock => state
                 .rwlocks
@@ -298,23 +322,42 @@ impl Machine {
             // No other thread wakes it: its own step does.
             return Ok(Then::Stands);
         }
-        thread.state = State::Parked;
-        thread.waits_on = Some((cond, timed));
-        let waiters = self.synchronisation.conds.entry(cond).or_default();
-        // By thread numbers, since the order in which they came is not one of steps that depend on each other.
-        let at = waiters.partition_point(|&waiter| waiter < me);
-        waiters.insert(at, me);
+        self.park(me, cond, timed);
         Ok(Then::Stands)
     }
 
-    fn signal(&mut self, cond: usize, all: bool, choice: u32) {
-        for woken in self.woken(cond, all, choice) {
-            if let Some(waiters) = self.synchronisation.conds.get_mut(&cond) {
-                waiters.retain(|&waiter| waiter != woken);
-            }
-            let thread = &mut self.threads[woken];
+    /// A thread waits until it is woken.
+    fn park(&mut self, me: usize, on: usize, timed: bool) {
+        let thread = &mut self.threads[me];
+        (thread.state, thread.waits_on) = (State::Parked, Some((on, timed)));
+        let waiters = self.synchronisation.waiters.entry(on).or_default();
+        // By thread numbers, since the order in which they came is not one of steps that depend on each other.
+        let at = waiters.partition_point(|&waiter| waiter < me);
+        waiters.insert(at, me);
+    }
+
+    fn wake(&mut self, on: usize, woken: &[usize]) {
+        if let Some(waiters) = self.synchronisation.waiters.get_mut(&on) {
+            waiters.retain(|waiter| !woken.contains(waiter));
+        }
+        for &number in woken {
+            let thread = &mut self.threads[number];
             (thread.state, thread.waits_on) = (State::Ready, None);
         }
+    }
+
+    fn signal(&mut self, cond: usize, all: bool, choice: u32) {
+        let woken = self.woken(cond, all, choice);
+        self.wake(cond, &woken);
+    }
+
+    fn wait_for_word(&mut self, me: usize, address: usize, timed: bool) -> Then {
+        let thread = &mut self.threads[me];
+        thread.op = Op::FutexWoken { address };
+        thread.objects.clear();
+        thread.blocks.clear();
+        self.park(me, address, timed);
+        Then::Stands
     }
 
     fn take_rwlock(&mut self, me: usize, address: usize, write: bool) -> u64 {
@@ -368,26 +411,34 @@ impl Machine {
         Ok(Then::Stands)
     }
 
-    fn free(
-        &mut self,
-        me: usize,
-        block: usize,
-        verb: &'static str,
-        pc: usize,
-    ) -> Result<u64, Fault> {
-        let name = self.thread_name(me);
+    fn free(&mut self, me: usize, block: usize, by: By, pc: usize) -> Result<u64, Fault> {
+        let (name, verb) = (self.thread_name(me), by.verb());
         let Some(found) = self.heap.at(block) else {
             let what = self.address_name(block);
             let message = format!("{name} {verb} {what}, which is not the start of a block");
             return Err(self.violation(me, ViolationKind::InvalidFree, message, &[pc], Vec::new()));
         };
-        if let Some((by, at)) = found.freed {
+        if let Some((freed_by, at)) = found.freed {
             let message =
                 format!("{name} {verb} memory that was freed: {}", self.block_name(block));
-            let note = format!("the second place is where {} freed it", self.thread_name(by));
+            let note = format!("the second place is where {} freed it", self.thread_name(freed_by));
             let fault =
                 self.violation(me, ViolationKind::DoubleFree, message, &[pc, at], vec![note]);
             return Err(fault);
+        }
+        if !found.by.fits(by) {
+            let ((maker, right), (_, wrong), made) = (found.by.names(), by.names(), found.made);
+            let blocks = self.block_name(block);
+            let message = format!("{name} frees with {wrong} what {maker} allocated: {blocks}");
+            let note = format!("the second place is where it was allocated; use {right}");
+            let places = [pc, made];
+            return Err(self.violation(
+                me,
+                ViolationKind::InvalidFree,
+                message,
+                &places,
+                vec![note],
+            ));
         }
         found.freed = Some((me, pc));
         Ok(0)

@@ -48,6 +48,8 @@ pub(crate) struct Learned {
     seen: RefCell<BTreeSet<usize>>,
     /// Threads that came to a barrier. If there are more than its parties, it matters who comes first.
     arrived: RefCell<FxHashMap<usize, Arrived>>,
+    /// Whether threads register what is done at the end of the process. Only then the order of the two matters.
+    registers: Cell<bool>,
     /// Whether something new was learned since the search began.
     pub(crate) news: Cell<bool>,
 }
@@ -68,6 +70,15 @@ impl Learned {
                 self.news.set(true);
             }
         }
+    }
+
+    /// A thread registers something for the end of the process, or does what is registered. Returns whether the order
+    /// matters.
+    pub(crate) fn registers(&self, does: bool) -> bool {
+        if does && !self.registers.replace(true) {
+            self.news.set(true);
+        }
+        self.registers.get()
     }
 
     /// Returns the words of stacks that others saw: the thread, and how many words below the top.

@@ -26,6 +26,22 @@ impl Machine {
         }
     }
 
+    /// Returns where the program calls, if a thread is in the standard library.
+    #[inline]
+    pub(crate) fn caller(&self, me: usize, pc: usize, frame: usize) -> usize {
+        self.shared.module.caller(pc, frame, layout::stack(me))
+    }
+
+    /// Returns what a new thread does: the function, or what the standard library runs in it.
+    pub(crate) fn body_of(&self, start: usize, argument: usize) -> usize {
+        let block = match layout::region(argument) {
+            Some((owner, Region::Heap)) => self.heap.before(owner, argument),
+            _ => None,
+        };
+        let size = block.filter(|block| block.start == argument).map_or(0, |block| block.size);
+        self.shared.module.body_of(start, argument, size)
+    }
+
     /// The program asks for a weaker ordering than sequential consistency.
     pub(crate) fn note_weak(&mut self) {
         self.shared.doubts.borrow_mut().weak = true;
@@ -85,7 +101,7 @@ impl Machine {
     pub(crate) fn note_turn(&mut self, me: usize) {
         let thread = &self.threads[me];
         let Some(what) = thread.op.looks() else {
-            if thread.op != Op::Spin {
+            if !matches!(thread.op, Op::Spin | Op::Fence { .. }) {
                 self.threads[me].turn.clear();
             }
             return;
@@ -104,7 +120,7 @@ impl Machine {
         };
         let may_write = match thread.op {
             Op::Access { how, .. } => how.mode().writes(),
-            Op::Compare { address, size, wanted } => Self::finds(address, size, wanted),
+            Op::Compare { address, size, wanted, .. } => Self::finds(address, size, wanted),
             _ => self
                 .mutex(match what {
                     Looks::Mutex(address) | Looks::Memory { address, .. } => address,
@@ -118,8 +134,9 @@ impl Machine {
             (true, _) => thread.written = Some(look),
             (false, _) => thread.turn.push(look),
         }
-        if thread.turn.len() > MOST_LOOKS {
-            thread.turn.drain(..MOST_LOOKS / 2);
+        let most = self.shared.caps.looks;
+        if thread.turn.len() > most {
+            thread.turn.drain(..most.div_ceil(2));
         }
     }
 
@@ -129,6 +146,3 @@ impl Machine {
         if thread.state == State::Failed { thread.fault.take() } else { None }
     }
 }
-
-/// A turn that looks at more than this is not recognised.
-const MOST_LOOKS: usize = 256;

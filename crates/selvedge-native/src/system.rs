@@ -5,7 +5,8 @@ use std::rc::Rc;
 
 use selvedge_core::{
     Ahead, Conditions, Describe, Description, Effect, Ending, Footprint, Foresight, Freed, Judging,
-    ObjectId, Status, Step, System, ThreadId, Values, Violation, obstacles_by_footprint, without,
+    Mode, ObjectId, Status, Step, System, ThreadId, Values, Violation, obstacles_by_footprint,
+    without,
 };
 
 use crate::machine::{Machine, Shared, State};
@@ -201,7 +202,8 @@ impl System for Program {
             return (Ending::Blocked, None);
         }
         if machine.has_exited || (!any(State::Ready) && !any(State::Parked)) {
-            return (Ending::Complete, None);
+            let looks = machine.shared.leaks.get();
+            return (Ending::Complete, looks.then(|| machine.leak()).flatten());
         }
         // Time alone would end the wait: the execution in which it does covers this one.
         let is_timed = machine.threads.iter().any(|thread| match thread.state {
@@ -260,8 +262,14 @@ impl Ahead for Program {
 }
 
 impl Judging for Program {
-    /// The end looks at no variable: which threads wait follows from the steps that each took.
-    fn judged(&mut self, _: &mut Footprint) {}
+    /// Which threads wait follows from the steps that each took. What memory points to is looked at if leaks are asked for.
+    fn judged(&mut self, footprint: &mut Footprint) {
+        let machine = self.machine();
+        if machine.shared.leaks.get() {
+            let objects = machine.shared.objects.borrow();
+            objects.cells_so_far().for_each(|cell| footprint.add(cell, Mode::Read));
+        }
+    }
 }
 
 impl Describe for Program {

@@ -1,12 +1,14 @@
 //! Compiling and exploring C programs. A process runs one at a time.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use selvedge_core::{Report, Verdict, Violation};
 use selvedge_explore::{Algorithm, Observer, Options, confirm};
-use selvedge_native::{Built, Loaded, Sources};
+use selvedge_native::{Loaded, Notes, Sources};
 use selvedge_testkit::explore;
 
 /// Memory of checked programs has one place in a process.
@@ -20,7 +22,7 @@ impl Observer for Nothing {}
 /// A program in memory, which no other test disturbs.
 pub(crate) struct Compiled {
     pub(crate) loaded: Loaded,
-    pub(crate) built: Built,
+    pub(crate) notes: Notes,
     /// What comes before the name of the file.
     prefix: String,
     _folder: Folder,
@@ -46,33 +48,81 @@ fn folder() -> Folder {
     Folder(path)
 }
 
+/// Compilers for C and C++.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Toolchain {
+    pub(crate) c: &'static str,
+    pub(crate) cxx: &'static str,
+}
+
+pub(crate) const GCC: Toolchain = Toolchain { c: "cc", cxx: "c++" };
+pub(crate) const CLANG: Toolchain = Toolchain { c: "clang", cxx: "clang++" };
+
+/// Returns the compilers that there are. Clang may be missing, unless `SELVEDGE_NEED_CLANG` is set.
+pub(crate) fn toolchains() -> Vec<Toolchain> {
+    let has = |command: &str| Command::new(command).arg("--version").output().is_ok();
+    if has(CLANG.c) && has(CLANG.cxx) {
+        return vec![GCC, CLANG];
+    }
+    assert!(std::env::var_os("SELVEDGE_NEED_CLANG").is_none(), "clang is needed: install clang");
+    // Not with `eprintln!`, which the test harness keeps to itself.
+    let _ = std::io::stderr().write_all(b"skipped for clang: it is not installed\n");
+    vec![GCC]
+}
+
 /// Compiles files.
 pub(crate) fn compile_files(files: &[PathBuf], flags: &[&str]) -> Compiled {
+    compile_files_with(GCC, files, flags)
+}
+
+/// Compiles files.
+pub(crate) fn compile_files_with(
+    toolchain: Toolchain,
+    files: &[PathBuf],
+    flags: &[&str],
+) -> Compiled {
     let guard = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = folder();
     let sources = Sources {
-        compiler: "cc".to_owned(),
+        c: toolchain.c.to_owned(),
+        cxx: toolchain.cxx.to_owned(),
         files: files.to_vec(),
         flags: flags.iter().map(|&flag| flag.to_owned()).collect(),
         folder: folder.0.clone(),
         cache: Some(Path::new(env!("CARGO_TARGET_TMPDIR")).join("c-cache")),
     };
     let built = sources.build().unwrap_or_else(|error| panic!("{files:?}: {error:?}"));
+    let notes = Notes::read(&built.module).expect("a module has notes");
     let loaded = Loaded::new(&built.module, files, &[]).expect("it can be loaded");
     let parent = files[0].parent().map(|folder| format!("{}/", folder.display()));
     let prefix = parent.unwrap_or_default();
-    Compiled { loaded, built, prefix, _folder: folder, _source: None, _guard: guard }
+    Compiled { loaded, notes, prefix, _folder: folder, _source: None, _guard: guard }
 }
 
 /// Compiles a text.
 pub(crate) fn compile(text: &str, flags: &[&str]) -> Compiled {
-    let folder = folder();
-    let file = folder.0.join("test.c");
+    compile_with(GCC, text, flags)
+}
+
+/// Compiles a text.
+pub(crate) fn compile_with(toolchain: Toolchain, text: &str, flags: &[&str]) -> Compiled {
     let head = "#include <assert.h>\n#include <pthread.h>\n#include <stdatomic.h>\n#include <stdlib.h>\n\
                 #include <semaphore.h>\n#include <string.h>\n#include <errno.h>\n#include <threads.h>\n\
                 #include <sched.h>\n#include <stdint.h>\n";
-    std::fs::write(&file, format!("{head}#line 1\n{text}")).expect("the file can be written");
-    let compiled = compile_files(&[file], flags);
+    compile_text(toolchain, "test.c", &format!("{head}#line 1\n{text}"), flags)
+}
+
+/// Compiles a text to which nothing is added, by the extension of its name.
+pub(crate) fn compile_text(
+    toolchain: Toolchain,
+    name: &str,
+    text: &str,
+    flags: &[&str],
+) -> Compiled {
+    let folder = folder();
+    let file = folder.0.join(name);
+    std::fs::write(&file, text).expect("the file can be written");
+    let compiled = compile_files_with(toolchain, &[file], flags);
     // Its lines are read when something is shown.
     Compiled { _source: Some(folder), ..compiled }
 }
@@ -91,12 +141,17 @@ impl Compiled {
 
     /// Returns the first violation, replayed.
     pub(crate) fn violation(&self) -> Violation {
+        self.violation_of(&self.loaded)
+    }
+
+    /// Returns the first violation of the program with other arguments, replayed.
+    pub(crate) fn violation_of(&self, loaded: &Loaded) -> Violation {
         let options = Options { data_races: true, ..Options::default() };
-        let report = self.explore_with(Algorithm::Optimal, &options);
+        let report = search(loaded, Algorithm::Optimal, &options, &mut Nothing);
         let (violation, schedule) = report.violations.first().unwrap_or_else(|| {
             panic!("no violation, {:?}, {:?}", report.counts, report.inconclusive)
         });
-        let confirmed = confirm(&|| self.loaded.traced(), violation, schedule);
+        let confirmed = confirm(&|| loaded.traced(), violation, schedule);
         let confirmed = confirmed.unwrap_or_else(|error| panic!("{violation:?}: {}", error.reason));
         let mut violation = confirmed.violation;
         // The folder is another one every time.
@@ -112,13 +167,11 @@ pub(crate) fn search(
     options: &Options,
     observer: &mut dyn Observer,
 ) -> Report {
-    loop {
+    loaded.settle(|| {
         let report = explore(algorithm, &|| loaded.program(), options, observer);
         assert_eq!(loaded.unsteady(), None);
-        if !loaded.has_learned() {
-            return report;
-        }
-    }
+        report
+    })
 }
 
 /// Explorers that need no model.

@@ -136,11 +136,11 @@ fn inline_assembly_is_noticed() {
         "int x;\nint main(void) {\n  __asm__ volatile(\"incl %0\" : \"+m\"(x));\n  return 0; }\n",
         &[],
     );
-    assert_eq!(compiled.built.assembly.len(), 1, "{:?}", compiled.built);
+    assert_eq!(compiled.notes.assembly.len(), 1, "{:?}", compiled.notes);
     drop(compiled);
     let compiled = compile(
         "int main(void) { __asm__ volatile(\"\" ::: \"memory\"); __builtin_ia32_pause(); return 0; }\n",
         &[],
     );
-    assert!(compiled.built.assembly.is_empty(), "{:?}", compiled.built);
+    assert!(compiled.notes.assembly.is_empty(), "{:?}", compiled.notes);
 }

@@ -2,8 +2,11 @@
 
 mod common;
 
+mod cxx;
 mod errors;
+mod memory;
 mod operations;
+mod orderings;
 mod programs;
 mod random;
 mod shim;

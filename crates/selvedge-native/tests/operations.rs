@@ -283,3 +283,77 @@ fn explorers_agree() {
         EXPLORERS.iter().map(|&it| compiled.explore(it).counts.maximal()).collect();
     assert_eq!(counts, [6, 6, 6, 6, 6, 6]);
 }
+
+/// A lock of a futex: the waiter sees the word, or is woken, or waits without an end if nothing wakes it.
+#[test]
+fn futexes() {
+    let globals = "#include <linux/futex.h>\n#include <sys/syscall.h>\n#include <unistd.h>\n#include <time.h>\natomic_int f;\n\
+                   static long futex(int op, int v) { return syscall(SYS_futex, &f, op, v, 0, 0, 0); }\n";
+    let wait = "while (atomic_load(&f) == 0) futex(FUTEX_WAIT_PRIVATE, 0);";
+    let wake = "f = 1; futex(FUTEX_WAKE_PRIVATE, 1);";
+    // The load sees it; or the word has changed when it would wait; or it waits and is woken.
+    verified(&two(globals, wait, wake, ""), 3);
+    violated(&two(globals, wait, "f = 1;", ""), "deadlock: main and a wait for ever");
+    verified(
+        &two(globals, "assert(futex(FUTEX_WAIT_PRIVATE, 7) == -1 && errno == EAGAIN);", "", ""),
+        1,
+    );
+    // One of two waiters is woken, whichever it is; the other one waits for good.
+    violated(
+        &two(globals, wait, wait, "").replace(
+            "pthread_join(t1, 0)",
+            "f = 1; futex(FUTEX_WAKE_PRIVATE, 1); pthread_join(t1, 0)",
+        ),
+        "deadlock: main and b wait for ever",
+    );
+    let timed = "struct timespec s = {1, 0}; long r = syscall(SYS_futex, &f, FUTEX_WAIT_PRIVATE, 0, &s, 0, 0);\n\
+                 assert(r == 0 || errno == ETIMEDOUT || errno == EAGAIN);";
+    let report = compile(&two(globals, timed, wake, ""), &[]).explore(Algorithm::Optimal);
+    assert_eq!(report.verdict(), Verdict::Verified, "{report:?}");
+    let requeue = "syscall(SYS_futex, &f, FUTEX_CMP_REQUEUE, 1, 0, &f, 0);";
+    let report = compile(&two(globals, requeue, "", ""), &[]).explore(Algorithm::Optimal);
+    let why = report.inconclusive.first().map(ToString::to_string).unwrap_or_default();
+    assert!(why.contains("futex with an operation other than WAIT and WAKE"), "{why}");
+}
+
+/// What cannot be checked is inconclusive, with its place.
+#[test]
+fn cancellation_is_refused() {
+    let text = two("", "pthread_cancel(pthread_self());", "", "");
+    let report = compile(&text, &[]).explore(Algorithm::Optimal);
+    assert_eq!(report.verdict(), Verdict::Inconclusive);
+    let why = report.inconclusive.first().map(ToString::to_string).unwrap_or_default();
+    assert!(
+        why.contains("it calls pthread_cancel, which cannot be checked") && why.contains("test.c"),
+        "{why}"
+    );
+}
+
+/// The clock of a thread advances when it sleeps, or its time is up.
+#[test]
+fn time() {
+    let globals =
+        "#include <time.h>\n#include <unistd.h>\npthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;";
+    let body = "struct timespec a, b; clock_gettime(CLOCK_MONOTONIC, &a); sleep(2); clock_gettime(CLOCK_MONOTONIC, &b);\n\
+                assert(b.tv_sec - a.tv_sec >= 2); b.tv_sec += 5;\n\
+                if (pthread_mutex_timedlock(&m, &b) == ETIMEDOUT) { clock_gettime(CLOCK_REALTIME, &a); assert(a.tv_sec >= b.tv_sec); }\n\
+                else pthread_mutex_unlock(&m);";
+    let report =
+        compile(&two(globals, body, "pthread_mutex_lock(&m); pthread_mutex_unlock(&m);", ""), &[])
+            .explore(Algorithm::Optimal);
+    assert_eq!(report.verdict(), Verdict::Verified, "{report:?}");
+}
+
+/// What is registered for the end of the process runs, the last one first.
+#[test]
+fn functions_at_exit() {
+    let globals = "int n; void first(void) { assert(n == 1); n = 2; } void second(void) { assert(n == 0); n = 1; }";
+    verified(
+        &format!("{globals}\nint main(void) {{ atexit(first); atexit(second); return 0; }}"),
+        1,
+    );
+    violated(
+        &format!("{globals}\nint main(void) {{ atexit(second); atexit(first); exit(0); }}"),
+        "assertion `n == 1` is false",
+    );
+}

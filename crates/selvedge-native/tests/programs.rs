@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use selvedge_core::Verdict;
 use selvedge_explore::{Algorithm, Options};
 use selvedge_lang::Interpreter;
+use selvedge_native::Language;
 use selvedge_testkit::explore;
 
 use crate::common::{Nothing, compile_files};
@@ -54,10 +55,10 @@ fn have_the_verdicts_and_counts_of_their_headers() {
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder().join("c"))
         .expect("the folder exists")
         .map(|entry| entry.expect("an entry").path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "c"))
+        .filter(|path| Language::of(path).is_some())
         .collect();
     files.sort();
-    assert!(files.len() >= 15, "{files:?}");
+    assert!(files.len() >= 26, "{files:?}");
     for file in files {
         let header = header(&std::fs::read_to_string(&file).expect("it is a text"));
         let counts = match header.counts.is_empty() {
@@ -73,13 +74,15 @@ fn have_the_verdicts_and_counts_of_their_headers() {
             for algorithm in [Algorithm::Optimal, Algorithm::Parsimonious, Algorithm::DataCentric] {
                 let report = compiled.explore(algorithm);
                 let name = algorithm.info().name;
-                if header.verdict == "violated" {
-                    assert_eq!(report.verdict(), Verdict::Violated, "{at} {name}");
-                    continue;
-                }
                 let why = format!("{at} {name}: {:?} {:?}", report.violations, report.inconclusive);
-                assert_eq!(report.verdict(), Verdict::Verified, "{why}");
-                if classes == 0 {
+                let verdict = match header.verdict == "violated" {
+                    true => Verdict::Violated,
+                    false => Verdict::Verified,
+                };
+                assert_eq!(report.verdict(), verdict, "{why}");
+                // Of a program without a model, the number of traces is known.
+                let is_counted = header.same.is_some() || algorithm != Algorithm::DataCentric;
+                if classes == 0 || !is_counted {
                     continue;
                 }
                 let expected = match &header.same {

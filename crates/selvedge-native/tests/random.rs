@@ -1,5 +1,5 @@
 //! Random programs, as scripts of the test kit and printed as C: the same number of classes for every explorer, and the
-//! same number of deadlocks.
+//! same number of deadlocks, with every compiler, optimised and not.
 //!
 //! All programs are one module: a number that `main` gets chooses among them.
 
@@ -10,7 +10,7 @@ use selvedge_explore::{Algorithm, Options};
 use selvedge_testkit::script::{Op, Script, ScriptSystem};
 use selvedge_testkit::{Random, explore};
 
-use crate::common::{EXPLORERS, Nothing, compile, search};
+use crate::common::{EXPLORERS, Nothing, compile_with, search, toolchains};
 
 const PROGRAMS: usize = 60;
 
@@ -97,19 +97,28 @@ fn kinds(counts: Counts) -> (u64, u64, u64) {
 fn have_the_classes_of_the_same_scripts() {
     let mut random = Random::new(17);
     let scripts: Vec<Script> = (0..PROGRAMS).map(|_| script(&mut random)).collect();
-    let compiled = compile(&in_c(&scripts), &["-Wno-unused-label"]);
     let options = Options { keep_going: true, ..Options::default() };
-    let mut most = 0;
-    for (number, script) in scripts.iter().enumerate() {
-        let loaded = compiled.loaded.again(&[number.to_string()]);
-        for algorithm in EXPLORERS.into_iter().chain([Algorithm::Quasi]) {
-            let make = || ScriptSystem::new(script.clone());
-            let expected = explore(algorithm, &make, &options, &mut Nothing);
-            let found = search(&loaded, algorithm, &options, &mut Nothing);
-            let name = algorithm.info().name;
-            assert_eq!(kinds(found.counts), kinds(expected.counts), "{name} {number}: {script:?}");
-            most = most.max(found.counts.maximal());
+    let algorithms: Vec<Algorithm> = EXPLORERS.into_iter().chain([Algorithm::Quasi]).collect();
+    let mut expected: Vec<Vec<(u64, u64, u64)>> = Vec::new();
+    for script in &scripts {
+        let make = || ScriptSystem::new(script.clone());
+        let counts = |&algorithm| explore(algorithm, &make, &options, &mut Nothing).counts;
+        expected.push(algorithms.iter().map(|algorithm| kinds(counts(algorithm))).collect());
+    }
+    let most = expected.iter().flatten().map(|(complete, ..)| *complete).max();
+    assert!(most > Some(20), "the programs are not all trivial: {most:?}");
+    for toolchain in toolchains() {
+        for level in ["-O0", "-O2"] {
+            let compiled = compile_with(toolchain, &in_c(&scripts), &["-Wno-unused-label", level]);
+            for (number, script) in scripts.iter().enumerate() {
+                let loaded = compiled.loaded.again(&[number.to_string()]);
+                for (&algorithm, expected) in algorithms.iter().zip(&expected[number]) {
+                    let found = search(&loaded, algorithm, &options, &mut Nothing);
+                    let name = algorithm.info().name;
+                    let at = format!("{} {level} {name} {number}: {script:?}", toolchain.c);
+                    assert_eq!(kinds(found.counts), *expected, "{at}");
+                }
+            }
         }
     }
-    assert!(most > 20, "the programs are not all trivial: {most}");
 }

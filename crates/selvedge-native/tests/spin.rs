@@ -3,7 +3,9 @@
 use selvedge_core::Verdict;
 use selvedge_explore::Algorithm;
 
-use crate::common::{compile, violated};
+use selvedge_native::Caps;
+
+use crate::common::{Nothing, compile, search, violated};
 
 fn with_flag(a: &str, b: &str) -> String {
     format!(
@@ -94,4 +96,43 @@ fn a_loop_that_writes() {
     let options = selvedge_explore::Options::default();
     let report = compiled.explore_with(Algorithm::Source, &options);
     assert_ne!(report.verdict(), Verdict::Verified);
+}
+
+/// A search that keeps learning is inconclusive when its limit is reached, and shows nothing that it found before.
+#[test]
+fn a_search_that_keeps_learning() {
+    // Each thread writes to another word of main's stack: one restart each.
+    let text = "void *a(void *p) { *(int *)p = 1; return 0; }\n\
+                int main(void) { pthread_t t[3]; int x[12] = {0};\n\
+                for (int i = 0; i < 3; i++) { pthread_create(&t[i], 0, a, &x[4 * i]); pthread_join(t[i], 0); }\n\
+                assert(x[0] + x[4] + x[8] == 4); return 0; }\n";
+    let compiled = compile(text, &[]);
+    let few = compiled.loaded.with_caps(Caps { restarts: 1, ..Caps::default() });
+    let options = selvedge_explore::Options::default();
+    let report = search(&few, Algorithm::Optimal, &options, &mut Nothing);
+    assert_eq!(report.verdict(), Verdict::Inconclusive, "{:?}", report.violations);
+    let why = report.inconclusive.first().map(ToString::to_string).unwrap_or_default();
+    assert!(why.contains("learned something new about the program 1 times"), "{why}");
+    let enough = compiled.loaded.with_caps(Caps { restarts: 3, ..Caps::default() });
+    let report = search(&enough, Algorithm::Optimal, &options, &mut Nothing);
+    assert_eq!(report.verdict(), Verdict::Violated);
+}
+
+/// A turn that looks at more than its limit is not taken for one that waits: nothing is lost, but the search ends at the
+/// limit of steps.
+#[test]
+fn a_turn_with_many_looks() {
+    let text = with_flag(
+        "flag = 1;",
+        "for (;;) { int sum = flag + flag + flag + flag + flag + flag; if (sum) break; } x = 1;",
+    );
+    let compiled = compile(&text, &[]);
+    let limits = selvedge_explore::Limits { steps: 200, ..Default::default() };
+    let options = selvedge_explore::Options { limits, keep_going: true, ..Default::default() };
+    let report = search(&compiled.loaded, Algorithm::Optimal, &options, &mut Nothing);
+    assert_eq!(report.verdict(), Verdict::Verified, "{:?}", report.inconclusive);
+    let few = compiled.loaded.with_caps(Caps { looks: 4, ..Caps::default() });
+    let report = search(&few, Algorithm::Optimal, &options, &mut Nothing);
+    assert_eq!(report.verdict(), Verdict::Inconclusive, "{:?}", report.counts);
+    assert!(report.violations.is_empty(), "{:?}", report.violations);
 }

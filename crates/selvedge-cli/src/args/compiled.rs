@@ -18,7 +18,15 @@ pub(crate) struct CompilerArgs {
     #[arg(long, value_name = "COMMAND", help_heading = "C programs")]
     pub(crate) cc: Option<String>,
 
-    /// Flags for the C compiler, such as -Iinclude -DN=3 -lm; behind a second `--` the arguments of the program
+    /// The C++ compiler [default: CXX in the environment, or c++]
+    #[arg(long, value_name = "COMMAND", help_heading = "C programs")]
+    pub(crate) cxx: Option<String>,
+
+    /// Report memory that is never freed and that nothing points to at the end
+    #[arg(long, help_heading = "C programs")]
+    pub(crate) leaks: bool,
+
+    /// Flags for the compiler, such as -Iinclude -DN=3 -lm; behind a second `--` the arguments of the program
     #[arg(last = true, value_name = "FLAGS")]
     pub(crate) flags: Vec<String>,
 }
@@ -26,12 +34,12 @@ pub(crate) struct CompilerArgs {
 impl CompilerArgs {
     /// Returns an error if an option for C programs is used with another program.
     pub(crate) fn refuse(&self) -> Result<(), Failure> {
-        let given = match (self.more.first(), &self.cc, self.flags.first()) {
-            (Some(file), ..) => format!("a second file ({})", file.display()),
-            (None, Some(_), _) => "--cc".to_owned(),
-            (None, None, Some(flag)) => format!("the flag {flag}"),
-            (None, None, None) => return Ok(()),
-        };
+        let file = self.more.first().map(|file| format!("a second file ({})", file.display()));
+        let cc = self.cc.as_ref().map(|_| "--cc".to_owned());
+        let cxx = self.cxx.as_ref().map(|_| "--cxx".to_owned());
+        let flag = self.flags.first().map(|flag| format!("the flag {flag}"));
+        let leaks = self.leaks.then(|| "--leaks".to_owned());
+        let Some(given) = file.or(cc).or(cxx).or(leaks).or(flag) else { return Ok(()) };
         Err(Failure::User(format!("{given} only applies to C programs\n  leave it out")))
     }
 }

@@ -189,3 +189,16 @@ Examples:
   selvedge fmt queue.sel            rewrite a file
   selvedge fmt --check programs     list what is not formatted below a folder, for CI
   selvedge fmt - < queue.sel        for editors";
+
+pub(super) const CC: &str = "\
+Compile and link like a compiler, for the build of an existing program. Objects are instrumented, and a program is linked so that \
+`selvedge check` can load it; it does not run by itself. Everything that a compiler does otherwise, such as -E or --version, is left \
+to it.
+
+The compiler is cc or c++, or the one that SELVEDGE_CC or SELVEDGE_CXX names.";
+
+pub(super) const CC_EXAMPLES: &str = "\
+Examples:
+  CC=\"selvedge cc\" make && selvedge check ./queue
+  CC=\"selvedge cc\" CXX=\"selvedge c++\" cmake -B build && cmake --build build
+  selvedge cc -c queue.c && selvedge cc main.c queue.o -o queue && selvedge check ./queue -- 3";

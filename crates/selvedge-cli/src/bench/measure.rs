@@ -43,6 +43,11 @@ impl Effort {
         Self { limit, ..*self }
     }
 
+    /// Returns how long something should run.
+    pub(super) fn enough(&self) -> Duration {
+        self.enough
+    }
+
     /// Returns whether this program is to be measured.
     pub(super) fn includes(&self, case: &Case) -> bool {
         !(self.quick && case.long)
@@ -279,7 +284,7 @@ fn wrong_count(case: &Case, algorithm: Algorithm, counts: Counts) -> Option<Stri
 }
 
 /// Returns the one in the middle; `NaN` of nothing.
-fn median(mut numbers: Vec<f64>) -> f64 {
+pub(super) fn median(mut numbers: Vec<f64>) -> f64 {
     numbers.sort_by(f64::total_cmp);
     let middle = numbers.len() / 2;
     match numbers.len() {

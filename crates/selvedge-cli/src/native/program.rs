@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 use selvedge_core::{Fact, FactValue, Inconclusive, Report, Schedule, ViolationKind};
 use selvedge_explore::{Observer, Options};
 use selvedge_lang::ThreadNames;
-use selvedge_native::{Built, Loaded, Program};
+use selvedge_native::{Language, Loaded, Notes, Program};
 use selvedge_report::Origin;
-use serde::{Deserialize, Serialize};
 
 use crate::args::CompilerArgs;
 use crate::exit::Failure;
@@ -26,6 +25,8 @@ pub(super) struct Files {
     pub(super) text: String,
     /// What the user typed behind `--`.
     flags: Vec<String>,
+    /// Whether it is a module that was linked already.
+    is_module: bool,
     none: Constants,
 }
 
@@ -33,13 +34,17 @@ impl Files {
     pub(super) fn new(file: &Path, compiler: &CompilerArgs) -> Result<Self, Failure> {
         let paths: Vec<&Path> =
             std::iter::once(file).chain(compiler.more.iter().map(PathBuf::as_path)).collect();
+        let is_module = source::is_elf(file);
+        if is_module {
+            return Self::of_module(file, compiler);
+        }
         for path in &paths {
-            let extension = path.extension().and_then(|extension| extension.to_str());
-            let why = match extension {
-                Some("c" | "i") => continue,
-                Some("cc" | "cpp" | "cxx" | "C") => "C++ is not supported",
-                Some("so") => "it is a module; name the source files",
-                _ => "all files of a C program are C files (.c)",
+            let why = match Language::of(path) {
+                Some(_) => continue,
+                None if source::is_elf(path) => {
+                    "it is compiled already; name source files, or one program alone"
+                }
+                None => "all files of a C or C++ program are source files (.c, .cc, .cpp, .cxx)",
             };
             return Err(Failure::User(format!("cannot check {}: {why}", path.display())));
         }
@@ -50,8 +55,65 @@ impl Files {
             text: texts.concat(),
             texts,
             flags: compiler.flags.clone(),
+            is_module: false,
             none: Constants::new(),
         })
+    }
+
+    /// A program that `selvedge cc` or `selvedge c++` linked. What is behind `--` are its arguments.
+    fn of_module(file: &Path, compiler: &CompilerArgs) -> Result<Self, Failure> {
+        let refuse =
+            |why: &str| Err(Failure::User(format!("cannot check {}: {why}", file.display())));
+        if let Some(more) = compiler.more.first() {
+            return refuse(&format!(
+                "it is compiled already, and {} is another file\n  name one program",
+                more.display()
+            ));
+        }
+        match Notes::read(file) {
+            None if source::is_32_bit(file) => {
+                return refuse(
+                    "it is a 32-bit program, which cannot be loaded\n  build it for 64 bits",
+                );
+            }
+            None => {
+                return refuse(
+                    "it was not built by selvedge\n  build it again: CC=\"selvedge cc\" CXX=\"selvedge c++\" make",
+                );
+            }
+            Some(notes) if notes.is_outdated => {
+                return refuse(
+                    "it was built by another version of selvedge\n  build it again with this one, from the sources",
+                );
+            }
+            Some(_) => {}
+        }
+        let bytes = std::fs::read(file).map_err(|error| {
+            Failure::User(format!("{} cannot be read: {error}", file.display()))
+        })?;
+        let mut flags = vec!["--".to_owned()];
+        flags.extend(compiler.flags.iter().filter(|flag| *flag != "--").cloned());
+        Ok(Self {
+            names: vec![file.to_string_lossy().into_owned()],
+            texts: vec![String::new()],
+            text: fingerprint(&bytes),
+            flags: if flags.len() == 1 { Vec::new() } else { flags },
+            is_module: true,
+            none: Constants::new(),
+        })
+    }
+
+    /// Returns where the module is, or will be once it is built in `folder`.
+    pub(super) fn module(&self, folder: &Path) -> PathBuf {
+        if self.is_module {
+            std::path::absolute(&self.names[0]).unwrap_or_else(|_| PathBuf::from(&self.names[0]))
+        } else {
+            folder.join(MODULE)
+        }
+    }
+
+    pub(super) fn is_module(&self) -> bool {
+        self.is_module
     }
 
     pub(super) fn name(&self) -> &str {
@@ -112,14 +174,18 @@ pub(super) fn with_schedule(
         Some((command, flags)) => (command, format!(" -- {flags}")),
         None => (command, String::new()),
     };
-    let races = if kind == ViolationKind::DataRace { " --races" } else { "" };
+    let option = match kind {
+        ViolationKind::DataRace => " --races",
+        ViolationKind::Leak => " --leaks",
+        _ => "",
+    };
     let schedule = schedule.to_string();
     let schedule = if schedule.is_empty() { "''" } else { &schedule };
     let locals = match locals {
         [] => String::new(),
         some => format!(" --locals {}", locals_text(some)),
     };
-    format!("{command}{races} --schedule {schedule}{locals}{flags}")
+    format!("{command}{option} --schedule {schedule}{locals}{flags}")
 }
 
 /// Returns variables on stacks as they are typed: `0:12,0:13`.
@@ -143,23 +209,15 @@ pub(super) fn locals(text: &str) -> Result<Vec<(usize, usize)>, Failure> {
     })
 }
 
-/// What the process that compiled tells the worker.
-#[derive(Serialize, Deserialize)]
-struct Told {
-    compiler: String,
-    is_optimised: bool,
-    assembly: Vec<String>,
-}
-
 const MODULE: &str = "program.so";
-const TOLD: &str = "program.json";
 const STEPS: &str = "steps";
 
-/// Writes what the worker has to know.
-pub(super) fn write(folder: &Path, built: &Built) -> Result<(), Failure> {
-    let Built { compiler, is_optimised, assembly, .. } = built.clone();
-    let told = selvedge_report::to_text(&Told { compiler, is_optimised, assembly });
-    crate::exit::write_file(&folder.join(TOLD), "what was compiled", &told)
+/// Returns a text that differs if a file does.
+fn fingerprint(bytes: &[u8]) -> String {
+    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    format!("{} bytes, {hash:016x}", bytes.len())
 }
 
 /// Returns the schedule that a worker followed last.
@@ -171,26 +229,26 @@ pub(super) fn recorded(folder: &Path) -> Option<Schedule> {
 pub(super) struct Compiled {
     files: Files,
     program: Loaded,
-    told: Told,
+    notes: Notes,
     /// What keeps a proof from being one of the program.
     doubts: RefCell<Vec<Inconclusive>>,
 }
 
-/// A replay or a search that learns something begins again, each time with more of the program known.
-const MOST_RESTARTS: usize = 10_000;
-
 impl Compiled {
-    pub(super) fn load(files: Files, folder: &Path) -> Result<Self, Failure> {
+    pub(super) fn load(files: Files, folder: &Path, leaks: bool) -> Result<Self, Failure> {
         let wrong =
             |why: String| Failure::User(format!("{} cannot be loaded: {why}", files.name()));
-        let told =
-            std::fs::read_to_string(folder.join(TOLD)).map_err(|error| wrong(error.to_string()))?;
-        let told = serde_json::from_str(&told).map_err(|error| wrong(error.to_string()))?;
+        let module = files.module(folder);
+        let notes = Notes::read(&module)
+            .ok_or_else(|| wrong("it does not say how it was built".to_owned()))?;
         // Without the record a crash of the process is reported without its schedule.
         let _ = selvedge_native::record_in(&folder.join(STEPS));
-        let program = Loaded::new(&folder.join(MODULE), &files.paths(), files.arguments());
+        let program = Loaded::new(&module, &files.paths(), files.arguments());
         let program = program.map_err(wrong)?;
-        let loaded = Self { files, program, told, doubts: RefCell::default() };
+        if leaks {
+            program.look_for_leaks();
+        }
+        let loaded = Self { files, program, notes, doubts: RefCell::default() };
         loaded.note_doubts();
         Ok(loaded)
     }
@@ -198,7 +256,7 @@ impl Compiled {
     /// Says what is known to be missing before anything runs.
     fn note_doubts(&self) {
         let mut doubts = self.doubts.borrow_mut();
-        if let Some(place) = self.told.assembly.first() {
+        if let Some(place) = self.notes.assembly.first() {
             doubts.push(Inconclusive::GaveUp(format!(
                 "{place} has inline assembly, whose accesses are not seen; use atomic operations of the language"
             )));
@@ -220,8 +278,13 @@ impl Compiled {
             format!("-O0 {}", super::typed(flags))
         };
         let text = |name, text: String| Fact { name, value: FactValue::Text(text) };
-        let mut facts = vec![text("compiler", format!("{}, {flags}", self.told.compiler))];
-        if self.told.is_optimised {
+        let compilers = self.notes.compilers.join("; ");
+        let compilers = match self.files.is_module {
+            true => compilers,
+            false => format!("{compilers}, {flags}"),
+        };
+        let mut facts = vec![text("compiler", compilers)];
+        if !self.notes.optimised.is_empty() {
             facts.push(text(
                 "optimised",
                 "the verdict is about the optimised program, which may have fewer accesses than the source".to_owned(),
@@ -236,19 +299,8 @@ impl Compiled {
     }
 
     /// Runs a search until it learns nothing new.
-    fn search(&self, mut search: impl FnMut() -> Report) -> Report {
-        let mut report = search();
-        let mut restarts = 0;
-        while self.program.has_learned() {
-            if restarts == MOST_RESTARTS {
-                report.note(Inconclusive::GaveUp(format!(
-                    "the search learned something new about the program {MOST_RESTARTS} times"
-                )));
-                break;
-            }
-            restarts += 1;
-            report = search();
-        }
+    fn search(&self, search: impl FnMut() -> Report) -> Report {
+        let mut report = self.program.settle(search);
         if self.program.is_weak() {
             let text = "weaker atomic orderings are checked as sequentially consistent";
             report.fact("memory orderings", text.to_owned());
@@ -275,12 +327,10 @@ impl Compiled {
     /// Follows a schedule until nothing new is learned.
     pub(super) fn warm_up(&self, schedule: &Schedule, locals: &[(usize, usize)]) {
         self.program.set_shared_locals(locals);
-        for _ in 0..MOST_RESTARTS {
+        let _ = self.program.settle(|| {
             let _ = selvedge_core::replay(&mut self.program.traced(), schedule);
-            if !self.program.has_learned() {
-                return;
-            }
-        }
+            Report::default()
+        });
     }
 
     /// Returns what the program writes if it follows a schedule.

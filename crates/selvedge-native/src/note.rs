@@ -1,0 +1,69 @@
+//! What a module says about how it was built, in a section of its own: so a module is checked like its sources are,
+//! whoever linked it.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use crate::elf;
+use crate::shim;
+
+/// The section, which is not loaded.
+const SECTION: &str = ".selvedge";
+
+/// What is known about how a module was built.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Notes {
+    /// The compilers, as they call themselves.
+    pub compilers: Vec<String>,
+    /// Files that were optimised, so that the program that runs may have fewer accesses than they have, and how.
+    pub optimised: Vec<String>,
+    /// Places of inline assembly, whose accesses are not seen.
+    pub assembly: Vec<String>,
+    /// Whether a part was compiled for another version of the shim.
+    pub is_outdated: bool,
+}
+
+impl Notes {
+    /// Reads the notes of a module or an object. `None` if it was not built by selvedge.
+    pub fn read(path: &Path) -> Option<Self> {
+        let file = std::fs::read(path).ok()?;
+        let section = elf::section(&file, SECTION)?;
+        let mut notes = Self::default();
+        for line in section.split(|&byte| byte == 0).filter(|line| !line.is_empty()) {
+            let line = String::from_utf8_lossy(line);
+            let (name, value) = line.split_once(' ')?;
+            let list = match name {
+                "compiler" => &mut notes.compilers,
+                "optimised" => &mut notes.optimised,
+                "assembly" => &mut notes.assembly,
+                _ => {
+                    notes.is_outdated |= name != "version" || value != version();
+                    continue;
+                }
+            };
+            if !list.iter().any(|known| *known == value) {
+                list.push(value.to_owned());
+            }
+        }
+        Some(notes)
+    }
+
+    /// Returns the lines that an assembler makes the section from.
+    pub(crate) fn directives(&self) -> String {
+        let mut text = format!("\n\t.section {SECTION},\"\",@progbits\n");
+        let mut line = |name: &str, value: &str| {
+            let value = value.replace('\\', "\\\\").replace('"', "\\\"");
+            let _ = writeln!(text, "\t.asciz \"{name} {value}\"");
+        };
+        line("version", &version());
+        self.compilers.iter().for_each(|value| line("compiler", value));
+        self.optimised.iter().for_each(|value| line("optimised", value));
+        self.assembly.iter().for_each(|value| line("assembly", value));
+        text
+    }
+}
+
+/// Objects and modules fit the shim that they were built with.
+fn version() -> String {
+    format!("{:016x}", shim::key([]))
+}
