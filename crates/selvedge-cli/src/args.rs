@@ -19,8 +19,15 @@ use crate::screen::Screen;
 use crate::source::Constants;
 
 mod compiled;
+mod estimate;
+#[cfg(feature = "farm")]
+mod farm;
+#[cfg(not(feature = "farm"))]
+#[path = "args/farm_elsewhere.rs"]
+mod farm;
 mod help;
 mod limits;
+mod mat;
 mod output;
 mod quasi;
 mod values;
@@ -28,7 +35,14 @@ mod weak;
 mod work;
 
 pub(crate) use compiled::CompilerArgs;
+pub(crate) use estimate::EstimateArgs;
+pub(crate) use farm::FarmArgs;
+#[cfg(feature = "farm")]
+pub(crate) use farm::{
+    AccessArgs, FarmCheckArgs, FarmCleanArgs, FarmCommand, FarmStatusArgs, FarmWorkArgs, checked,
+};
 pub(crate) use limits::{LimitArgs, MemoryArgs};
+pub(crate) use mat::MatArgs;
 pub(crate) use output::{Annotations, Form, FormatArgs, OutputArgs};
 pub(crate) use quasi::QuasiArgs;
 pub(crate) use weak::WeakArgs;
@@ -57,6 +71,12 @@ pub(crate) enum Command {
     /// Go on with a check that was interrupted, from its checkpoint
     #[command(long_about = help::RESUME, after_long_help = help::RESUME_EXAMPLES)]
     Resume(Box<ResumeArgs>),
+    /// Estimate how many executions a check will have
+    #[command(long_about = help::ESTIMATE, after_long_help = help::ESTIMATE_EXAMPLES)]
+    Estimate(EstimateArgs),
+    /// Check a program on many machines, by way of a NATS server
+    #[command(long_about = help::FARM, after_long_help = help::FARM_EXAMPLES)]
+    Farm(FarmArgs),
     /// Run all algorithms on a program, side by side
     #[command(long_about = help::COMPARE, after_long_help = help::COMPARE_EXAMPLES)]
     Compare(CompareArgs),
@@ -359,22 +379,6 @@ pub(crate) struct BenchArgs {
     /// Print one JSON object instead of tables
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-/// Arguments of `mat`.
-#[derive(Args, Debug)]
-pub(crate) struct MatArgs {
-    #[command(flatten)]
-    pub(crate) program: ProgramArgs,
-
-    /// Write a diagram of the threads and the passes to a file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) svg: Option<PathBuf>,
-
-    /// Unroll loops at most N times; loops whose bounds are constant are unrolled fully
-    #[arg(long, value_name = "N", default_value_t = 1,
-          value_parser = clap::value_parser!(u32).range(..=1_000))]
-    pub(crate) unroll: u32,
 }
 
 /// Arguments of `constraints`.

@@ -198,7 +198,7 @@ impl<L: Subject> Search<'_, L> {
     }
 
     /// Confirms what the search found, and shows it.
-    fn conclude(
+    pub(crate) fn conclude(
         &self,
         mut report: Report,
         tree: Option<Tree>,

@@ -3,15 +3,13 @@
 use std::path::Path;
 use std::time::Duration;
 
-use selvedge_core::{
-    Bound, Counts, Inconclusive, Place, Schedule, ThreadId, ThreadKey, Violation, ViolationKind,
-};
-use selvedge_explore::{Frontier, Part, Pending, Tally};
+use selvedge_explore::{Frontier, Part};
 use selvedge_report::ConstantJson;
 use serde::{Deserialize, Serialize};
 
 use crate::args::{CheckArgs, ResumeArgs};
 use crate::exit::{self, Failure};
+use crate::parts::PartJson;
 use crate::source::{Constants, Loaded};
 
 /// What makes a file a checkpoint.
@@ -38,62 +36,6 @@ pub(crate) struct Checkpoint {
     seconds: f64,
     /// The search, in order.
     parts: Vec<PartJson>,
-}
-
-#[derive(Serialize, Deserialize, Clone, Debug)]
-#[serde(rename_all = "kebab-case")]
-enum PartJson {
-    Done(Box<TallyJson>),
-    ToDo(PendingJson),
-}
-
-#[derive(Serialize, Deserialize, Clone, Debug)]
-struct PendingJson {
-    unit: String,
-    share: f64,
-}
-
-#[derive(Serialize, Deserialize, Clone, Debug)]
-struct TallyJson {
-    complete: u64,
-    deadlocked: u64,
-    blocked: u64,
-    redundant: u64,
-    cut: u64,
-    steps: u64,
-    longest: usize,
-    threads: Vec<String>,
-    violations: Vec<ViolationJson>,
-    inconclusive: Vec<DoubtJson>,
-    share: f64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    from: Option<PendingJson>,
-}
-
-#[derive(Serialize, Deserialize, Clone, Debug)]
-struct ViolationJson {
-    kind: String,
-    message: String,
-    places: Vec<PlaceJson>,
-    notes: Vec<String>,
-    thread: Option<usize>,
-    schedule: String,
-}
-
-#[derive(Serialize, Deserialize, Clone, Debug)]
-struct PlaceJson {
-    file: String,
-    line: u32,
-    column: u32,
-    length: u32,
-}
-
-/// Why nothing is proved: what can be the case in the middle of a search.
-#[derive(Serialize, Deserialize, Clone, Debug)]
-#[serde(rename_all = "kebab-case")]
-enum DoubtJson {
-    Steps(usize),
-    GaveUp(String),
 }
 
 impl Checkpoint {
@@ -226,121 +168,4 @@ impl Checkpoint {
 
 fn damaged(why: &str) -> Failure {
     Failure::User(format!("the checkpoint is damaged: {why}\n  start the check again"))
-}
-
-impl PartJson {
-    fn of(part: &Part) -> Self {
-        match part {
-            Part::ToDo(unit) => PartJson::ToDo(PendingJson::of(unit)),
-            Part::Done(tally, from) => {
-                let from = from.as_ref().map(PendingJson::of);
-                PartJson::Done(Box::new(TallyJson { from, ..TallyJson::of(tally) }))
-            }
-        }
-    }
-
-    fn part(&self) -> Option<Part> {
-        Some(match self {
-            PartJson::ToDo(unit) => Part::ToDo(unit.pending()),
-            PartJson::Done(tally) => {
-                Part::Done(tally.tally()?, tally.from.as_ref().map(PendingJson::pending))
-            }
-        })
-    }
-}
-
-impl PendingJson {
-    fn of(unit: &Pending) -> Self {
-        Self { unit: unit.unit.clone(), share: unit.share }
-    }
-
-    fn pending(&self) -> Pending {
-        Pending { unit: self.unit.clone(), share: self.share }
-    }
-}
-
-impl TallyJson {
-    fn of(tally: &Tally) -> Self {
-        let Counts { complete, deadlocked, blocked, redundant, cut } = tally.counts;
-        let violations = tally.violations.iter();
-        Self {
-            complete,
-            deadlocked,
-            blocked,
-            redundant,
-            cut,
-            steps: tally.steps,
-            longest: tally.longest,
-            threads: tally.threads.iter().map(ThreadKey::to_string).collect(),
-            violations: violations.map(|(found, by)| ViolationJson::of(found, by)).collect(),
-            inconclusive: tally.inconclusive.iter().map(DoubtJson::of).collect(),
-            share: tally.share,
-            from: None,
-        }
-    }
-
-    fn tally(&self) -> Option<Tally> {
-        let &Self { complete, deadlocked, blocked, redundant, cut, .. } = self;
-        Some(Tally {
-            counts: Counts { complete, deadlocked, blocked, redundant, cut },
-            steps: self.steps,
-            longest: self.longest,
-            threads: self.threads.iter().map(|key| key.parse().ok()).collect::<Option<_>>()?,
-            violations: self.violations.iter().map(ViolationJson::found).collect::<Option<_>>()?,
-            inconclusive: self.inconclusive.iter().map(DoubtJson::reason).collect(),
-            share: self.share,
-        })
-    }
-}
-
-impl ViolationJson {
-    fn of(violation: &Violation, schedule: &Schedule) -> Self {
-        let place = |place: &Place| PlaceJson {
-            file: place.file.clone(),
-            line: place.line,
-            column: place.column,
-            length: place.length,
-        };
-        Self {
-            kind: violation.kind.name().to_owned(),
-            message: violation.message.clone(),
-            places: violation.places.iter().map(place).collect(),
-            notes: violation.notes.clone(),
-            thread: violation.thread.map(ThreadId::index),
-            schedule: schedule.to_string(),
-        }
-    }
-
-    fn found(&self) -> Option<(Violation, Schedule)> {
-        let place = |place: &PlaceJson| Place {
-            file: place.file.clone(),
-            line: place.line,
-            column: place.column,
-            length: place.length,
-        };
-        let violation = Violation {
-            kind: ViolationKind::named(&self.kind)?,
-            message: self.message.clone(),
-            places: self.places.iter().map(place).collect(),
-            notes: self.notes.clone(),
-            thread: self.thread.map(ThreadId::new),
-        };
-        Some((violation, self.schedule.parse().ok()?))
-    }
-}
-
-impl DoubtJson {
-    fn of(reason: &Inconclusive) -> Self {
-        match reason {
-            Inconclusive::Bound(Bound::Steps(most)) => DoubtJson::Steps(*most),
-            other => DoubtJson::GaveUp(other.to_string()),
-        }
-    }
-
-    fn reason(&self) -> Inconclusive {
-        match self {
-            DoubtJson::Steps(most) => Inconclusive::Bound(Bound::Steps(*most)),
-            DoubtJson::GaveUp(why) => Inconclusive::GaveUp(why.clone()),
-        }
-    }
 }

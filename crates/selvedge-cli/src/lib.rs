@@ -41,7 +41,13 @@ mod check;
 mod checkpoint;
 mod compare;
 mod constraints;
+mod estimate;
 mod exit;
+#[cfg(feature = "farm")]
+mod farm;
+#[cfg(not(feature = "farm"))]
+#[path = "farm_elsewhere.rs"]
+mod farm;
 mod format;
 mod guard;
 mod hash;
@@ -53,6 +59,7 @@ mod native;
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 #[path = "native_elsewhere.rs"]
 mod native;
+mod parts;
 mod progress;
 mod recorded;
 mod registry;
@@ -99,6 +106,8 @@ pub fn main_with(registry: Registry) -> ExitCode {
     let result = match command {
         args::Command::Check(args) => check::run(&args, &screen),
         args::Command::Resume(args) => check::resume(&args, &screen),
+        args::Command::Estimate(args) => estimate::run(&args, &screen),
+        args::Command::Farm(args) => farm::run(&args, &screen),
         args::Command::Compare(args) => compare::run(&args, &screen),
         args::Command::Replay(args) => replay::run(&args, &screen),
         args::Command::Bench(args) => bench::run(&args, &screen),

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use selvedge_core::{Bound, Report};
 use selvedge_explore::{Observer, Progress};
-use selvedge_report::{grouped, rate, seconds};
+use selvedge_report::{grouped, rate};
 
 use crate::exit::complain;
 use crate::so_far;
@@ -97,22 +97,37 @@ impl Observer for Watch {
 fn line(label: &str, progress: &Progress, elapsed: Duration) -> String {
     let total = progress.counts.total();
     let rate = rate(total, elapsed).unwrap_or(0);
-    let mut line = format!(
-        "{label}: {} executions, {}/s, depth {}",
-        grouped(total),
-        grouped(rate),
-        progress.depth,
-    );
+    let mut line = format!("{label}: {} executions, {}/s", grouped(total), grouped(rate));
     let done = progress.fraction;
     if done.is_finite() && done > 0.0 && done <= 1.0 {
         line.push_str(&format!(", ~{} done", percent(done)));
-        const FORESEEABLE: f64 = 86_400.0;
         let left = elapsed.as_secs_f64() * (1.0 - done) / done;
-        if left < FORESEEABLE {
-            line.push_str(&format!(", {} left", seconds(Duration::from_secs(left.ceil() as u64))));
-        }
+        line.push_str(&format!(", {} left", roughly(left)));
+    }
+    // Unknown where others explore.
+    if progress.depth > 0 {
+        line.push_str(&format!(", depth {}", progress.depth));
     }
     line
+}
+
+/// Returns a time with one digit that matters: what is known of the future is no more exact.
+fn roughly(seconds: f64) -> String {
+    const MINUTE: f64 = 60.0;
+    const HOUR: f64 = 60.0 * MINUTE;
+    const DAY: f64 = 24.0 * HOUR;
+    const YEAR: f64 = 365.0 * DAY;
+    let one_digit = |number: f64| {
+        let unit = 10_f64.powf(number.max(1.0).log10().floor());
+        ((number / unit).ceil() * unit).max(1.0)
+    };
+    match seconds {
+        few if few <= MINUTE => format!("about {} s", one_digit(few)),
+        some if some <= HOUR => format!("about {} min", one_digit(some / MINUTE)),
+        many if many <= 2.0 * DAY => format!("about {} h", one_digit(many / HOUR)),
+        days if days <= YEAR => format!("about {} days", one_digit(days / DAY)),
+        _ => "more than a year".to_owned(),
+    }
 }
 
 fn percent(share: f64) -> String {
@@ -134,12 +149,28 @@ mod tests {
         let mut progress = Progress { counts, steps: 0, depth: 31, fraction: 0.25 };
         assert_eq!(
             line("optimal", &progress, Duration::from_secs(2)),
-            "optimal: 12,345 executions, 6,170/s, depth 31, ~25 % done, 6.00 s left"
+            "optimal: 12,345 executions, 6,170/s, ~25 % done, about 6 s left, depth 31"
         );
         progress.fraction = 0.0;
-        assert!(line("optimal", &progress, Duration::ZERO).ends_with("depth 31"));
+        assert!(line("optimal", &progress, Duration::ZERO).ends_with("executions, 0/s, depth 31"));
         progress.fraction = 1e-12;
-        assert!(line("", &progress, Duration::from_secs(1)).ends_with("~0 % done"));
+        let line = line("", &progress, Duration::from_secs(1));
+        assert!(line.contains("~0 % done, more than a year left"), "{line}");
+    }
+
+    #[test]
+    fn the_time_left_is_not_more_exact_than_it_is() {
+        for (seconds, text) in [
+            (0.0, "about 1 s"),
+            (3.2, "about 4 s"),
+            (41.0, "about 50 s"),
+            (95.0, "about 2 min"),
+            (5_000.0, "about 2 h"),
+            (260_000.0, "about 4 days"),
+            (1e9, "more than a year"),
+        ] {
+            assert_eq!(roughly(seconds), text, "{seconds}");
+        }
     }
 
     #[test]

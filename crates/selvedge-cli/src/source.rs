@@ -158,13 +158,25 @@ impl Loaded {
         Self::compile(file, text, args.constants()?, screen)
     }
 
-    /// Compiles a text that was read.
+    /// Compiles a text that was read. Warnings go to standard error.
     pub(crate) fn compile(
         file: String,
         text: String,
         given: Constants,
         screen: &Screen,
     ) -> Result<Self, Failure> {
+        let (loaded, warnings) = Self::compile_quietly(file, text, given, screen)?;
+        complain(&warnings);
+        Ok(loaded)
+    }
+
+    /// Compiles a text that was read. Returns the warnings as well.
+    pub(crate) fn compile_quietly(
+        file: String,
+        text: String,
+        given: Constants,
+        screen: &Screen,
+    ) -> Result<(Self, String), Failure> {
         let name = display_name(&file);
         let overrides: Vec<(String, i64)> =
             given.iter().map(|(name, value)| (name.clone(), number(*value))).collect();
@@ -173,7 +185,7 @@ impl Loaded {
         };
         let compiled = selvedge_lang::compile(name, &text, &overrides)
             .map_err(|diagnostics| Failure::Rendered(render(&diagnostics)))?;
-        complain(&render(&compiled.warnings));
+        let warnings = render(&compiled.warnings);
         if compiled.program.threads.is_empty() {
             return Err(Failure::User(format!(
                 "{name} has no threads, so nothing runs\n  \
@@ -193,7 +205,8 @@ impl Loaded {
                 )));
             }
         }
-        Ok(Self { file, text, given, constants, added: None, program: compiled.program })
+        let loaded = Self { file, text, given, constants, added: None, program: compiled.program };
+        Ok((loaded, warnings))
     }
 
     /// Returns the same program with further independence constraints.

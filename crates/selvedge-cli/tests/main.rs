@@ -9,6 +9,9 @@ mod compare;
 mod compare_exit;
 mod constraints;
 mod docs;
+mod estimate;
+#[cfg(feature = "farm")]
+mod farm;
 mod files;
 mod format;
 mod limits;

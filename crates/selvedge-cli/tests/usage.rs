@@ -124,3 +124,16 @@ fn completions() {
     }
     folder.run("completions tcsh").exits(2);
 }
+
+#[cfg(not(feature = "farm"))]
+#[test]
+fn a_build_without_a_farm_says_how_to_get_one() {
+    let folder = Folder::new();
+    for command in ["farm", "farm check x.sel --nats nats://host", "farm --help"] {
+        folder
+            .run(command)
+            .exits(2)
+            .complains("this build of selvedge has no `farm`")
+            .complains("--features farm");
+    }
+}

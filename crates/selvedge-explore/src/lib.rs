@@ -31,7 +31,7 @@ pub mod trace;
 mod unfolding;
 
 pub use division::{
-    Divided, Divisible, Division, Frontier, Keeper, Part, Pending, Tally, explore_divided,
+    Divided, Divisible, Division, Frontier, Keeper, Ledger, Part, Pending, Tally, explore_divided,
     run_unit, sequential,
 };
 pub use graph::{
@@ -46,4 +46,5 @@ pub use outcome::confirm::{Confirmed, NotConfirmed, confirm, confirm_within, dat
 pub use registry::{
     Algorithm, Covers, Equivalence, Explorer, ExplorerOf, Info, Registry, Setting, explore,
 };
+pub use search::estimate::{Estimate, Range, estimate};
 pub use search::sampling::{Sampling, sample};

@@ -126,7 +126,8 @@ fn explore_in_parts(text: &str, options: &Options, random: &mut Random) -> u64 {
         }
         let nth = *random.pick(&to_do);
         let Part::ToDo(unit) = &frontier.parts[nth] else { unreachable!("it is to be done") };
-        let parts = run_unit(what, &make, options, unit, 1 + random.below(5) as u64);
+        let most = 1 + random.below(5) as u64;
+        let parts = run_unit(what, &make, options, unit, &mut |ran| ran < most);
         frontier.replace(nth, parts.unwrap_or_else(|why| panic!("{why}: {text}")));
         units += 1;
     }

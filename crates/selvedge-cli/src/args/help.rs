@@ -85,6 +85,40 @@ Examples:
 
 Exit codes: those of `selvedge check`.";
 
+pub(crate) const ESTIMATE: &str = "\
+Estimate how many executions a check will have: one per Mazurkiewicz class.
+
+Random executions are run for a while, and each counts for the classes that are as likely as its own. What is
+shown is an order of magnitude with its range; where there are many threads, it is more often too low than
+too high. With --samples the result does not depend on the machine's speed.";
+
+pub(crate) const ESTIMATE_EXAMPLES: &str = "\
+Examples:
+  selvedge estimate queue.sel
+  selvedge estimate queue.sel --const N=8 --time 2s
+  selvedge estimate queue.sel --samples 1000 --json
+
+Exit codes: 0; 2 if something cannot be done; 3 if there is no estimate.";
+
+pub(crate) const FARM: &str = "\
+Check a program on many machines, by way of a NATS server with JetStream.
+
+`farm check` submits the program and adds up what workers find; `farm work`, on each machine, runs parts of
+the search. Workers can be started and stopped at any time, and killed: what they had is done by another. The
+result is that of `selvedge check --algorithm parsimonious`, but for the time. If the submitter is killed, the
+same command continues the job. All need the same build of selvedge.";
+
+pub(crate) const FARM_EXAMPLES: &str = "\
+Examples:
+  nats-server -js                                        on one machine, say `head`
+  selvedge farm work --nats nats://head:4222             on each machine, any number
+  selvedge farm check queue.sel --nats nats://head:4222  anywhere: the report comes here
+  selvedge farm status --nats nats://head:4222
+
+The environment variables NATS_URL and NATS_CREDS stand for --nats and --creds.
+
+Exit codes: those of `selvedge check`; the others 0, or 2 if something cannot be done.";
+
 pub(crate) const COMPARE: &str = "\
 Run all algorithms on a program, side by side.
 

@@ -48,7 +48,7 @@ pub(crate) struct MemoryArgs {
 
 impl MemoryArgs {
     /// Sets the limit, and starts a guard that ends after `time` at the latest.
-    fn guard(&self, time: Option<Duration>) -> Guard {
+    pub(super) fn guard(&self, time: Option<Duration>) -> Guard {
         memory::limit(self.max_memory);
         Guard::start(time)
     }

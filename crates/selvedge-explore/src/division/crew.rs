@@ -349,20 +349,20 @@ impl<'a> Crew<'a> {
     }
 }
 
-/// Runs at most so many units, beginning with `unit`.
+/// Runs units while `go_on` says so, beginning with `unit`.
 pub(super) fn run_unit<S: System>(
     begin: Begin<S>,
     make: &dyn Fn() -> S,
     options: &Options,
     unit: &Pending,
-    most: u64,
+    go_on: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Vec<Part>, String> {
     let mut own = options.clone();
     own.limits.executions = None;
     let mut observer = Silent;
     let mut worker = begin(make, &own, &mut observer, unit)?;
     let mut units = 0;
-    while units < most && worker.advance() == Advance::Ran {
+    while go_on(units) && worker.advance() == Advance::Ran {
         units += 1;
     }
     let start = options.limits.executions.map(|_| unit.clone());

@@ -142,6 +142,12 @@ impl Frontier {
         self.parts.splice(unit..=unit, parts);
     }
 
+    /// Makes one of parts that were done one after the other, as far as [`push`](Frontier::push) does.
+    pub(super) fn join(&mut self) {
+        let parts = std::mem::take(&mut self.parts);
+        parts.into_iter().for_each(|part| self.push(part));
+    }
+
     /// Adds a part at the end. What was done right before it becomes one with it, unless the report may end in between: at
     /// a violation, or at a limit.
     pub(super) fn push(&mut self, part: Part) {

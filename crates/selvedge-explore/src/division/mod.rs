@@ -13,12 +13,14 @@
 //! | `worker.rs` | what an explorer can do whose work can be divided |
 //! | `sample.rs` | random executions |
 //! | `crew.rs` | threads that work on one frontier |
+//! | `ledger.rs` | a frontier whose units are run elsewhere |
 //!
 //! Nothing here knows how units travel. A checkpoint is a frontier in a file; workers on other machines need the program
 //! and a unit, and return a tally with the units that are left.
 
 mod crew;
 mod frontier;
+mod ledger;
 mod sample;
 #[cfg(test)]
 mod tests;
@@ -34,6 +36,7 @@ use crate::registry::Algorithm;
 use crate::search::sampling::note_sampled;
 
 pub use frontier::{Frontier, Part, Pending, Tally};
+pub use ledger::Ledger;
 use worker::Begin;
 
 /// Keeps the frontier of a search that continues.
@@ -90,8 +93,9 @@ pub fn explore_divided<S: System + 'static>(
     Ok(divided)
 }
 
-/// Runs at most so many units, beginning with one of a frontier. Returns the parts that take its place there
-/// ([`Frontier::replace`]): what was done, and what is left. This is all that a worker elsewhere has to do.
+/// Runs units, beginning with one of a frontier, while `go_on` says so, which is told how many were run. Returns the parts
+/// that take its place there ([`Frontier::replace`]): what was done, and what is left. This is all that a worker elsewhere has
+/// to do.
 ///
 /// # Errors
 /// As for [`explore_divided`].
@@ -100,9 +104,9 @@ pub fn run_unit<S: System + 'static>(
     make: &dyn Fn() -> S,
     options: &Options,
     unit: &Pending,
-    most: u64,
+    go_on: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Vec<Part>, String> {
-    crew::run_unit(begin(what)?, make, options, unit, most)
+    crew::run_unit(begin(what)?, make, options, unit, go_on)
 }
 
 /// Returns how workers begin.

@@ -12,7 +12,7 @@ use selvedge_core::{
 use selvedge_testkit::Random;
 use selvedge_testkit::script::{Op, Script, ScriptSystem};
 
-use super::{Divisible, Division, Frontier, Keeper, explore_divided};
+use super::{Divisible, Division, Frontier, Keeper, Ledger, explore_divided, run_unit};
 use crate::options::{Observer, Options, Silent};
 use crate::reductions::parsimonious;
 use crate::registry::{Algorithm, Setting};
@@ -272,4 +272,90 @@ fn a_sample_is_the_same_for_every_number_of_workers() {
             assert_eq!(seen(&found.report), seen(&expected), "{number}: {script:?}");
         }
     }
+}
+
+/// Runs units of a ledger as workers elsewhere do: in any order, some twice and cut in different places, some results lost, some
+/// late; now and then all that was issued is forgotten.
+fn explore_elsewhere(script: &Script, bad: u64, options: &Options, random: &mut Random) -> Report {
+    let make = || Judged::new(script, bad);
+    let limit = options.limits.executions;
+    let mut ledger = Ledger::new(Frontier::root(), options.keep_going, limit);
+    let mut at_work: Vec<super::Pending> = Vec::new();
+    let mut late = Vec::new();
+    while !ledger.is_over() {
+        if ledger.left() > 0 {
+            at_work.extend(ledger.issue(1 + random.below(3), random.below(200)));
+        }
+        if random.below(40) == 0 {
+            at_work.drain(..).for_each(|unit| ledger.take_back(&unit.unit));
+        }
+        if !at_work.is_empty() {
+            let unit = at_work.swap_remove(random.below(at_work.len()));
+            let mut run = || {
+                let most = 1 + random.below(4) as u64;
+                run_unit(PARSIMONIOUS, &make, options, &unit, &mut |ran| ran < most).unwrap()
+            };
+            let (parts, others) = (run(), run());
+            match random.below(6) {
+                0 => ledger.take_back(&unit.unit),
+                1 => {
+                    ledger.take_back(&unit.unit);
+                    late.push((unit.unit, parts));
+                }
+                _ => {
+                    // A late result may have come before.
+                    ledger.accept(&unit.unit, parts);
+                    assert!(!ledger.accept(&unit.unit, others), "a second result does not count");
+                }
+            }
+        }
+        if !late.is_empty() && random.below(3) == 0 {
+            let (unit, parts) = late.swap_remove(random.below(late.len()));
+            ledger.accept(&unit, parts);
+        }
+        if random.below(20) == 0 {
+            let kept = ledger.frontier().clone();
+            ledger.restore(kept);
+            at_work.clear();
+        }
+    }
+    let division = Division { jobs: jobs(1), start: ledger.frontier().clone(), keeper: None };
+    divided(script, bad, options, &mut Silent, division).report
+}
+
+#[test]
+fn what_happens_to_units_elsewhere_does_not_show() {
+    let mut random = Random::new(23);
+    for nth in 0..150 {
+        let (script, bad) = (random_script(&mut random), nth % 4 * 3);
+        let mut options = Options { keep_going: nth % 3 == 0, ..Options::default() };
+        if nth % 5 == 0 {
+            options.limits.executions = Some(1 + random.below(30) as u64);
+        }
+        let make = || Judged::new(&script, bad);
+        let expected = explore(Algorithm::Parsimonious, &make, &options, &mut Silent);
+        let found = explore_elsewhere(&script, bad, &options, &mut random);
+        assert_eq!(seen(&found), seen(&expected), "{script:?}");
+    }
+}
+
+#[test]
+fn a_unit_that_cannot_be_run_leaves_a_doubt() {
+    let script = long_script();
+    let options = Options::default();
+    let mut ledger = Ledger::new(Frontier::root(), false, None);
+    let unit = ledger.issue(1, 0).remove(0);
+    let make = || Judged::new(&script, 0);
+    let parts = run_unit(PARSIMONIOUS, &make, &options, &unit, &mut |ran| ran < 1).unwrap();
+    ledger.accept(&unit.unit, parts);
+    while !ledger.is_over() {
+        for unit in ledger.issue(2, usize::MAX) {
+            ledger.give_up(&unit.unit, "three workers died");
+        }
+    }
+    let division = Division { jobs: jobs(1), start: ledger.frontier().clone(), keeper: None };
+    let report = divided(&script, 0, &options, &mut Silent, division).report;
+    assert_eq!(report.counts.total(), 1);
+    let doubts = format!("{:?}", report.inconclusive);
+    assert!(doubts.contains("was not run: three workers died"), "{doubts}");
 }

@@ -44,6 +44,7 @@
 //! ```
 
 pub(crate) mod depth_first;
+pub(crate) mod estimate;
 pub(crate) mod order;
 pub(crate) mod random;
 pub(crate) mod run;

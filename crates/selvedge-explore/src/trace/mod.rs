@@ -7,9 +7,11 @@
 //! | `sleep_set.rs` | sleep sets along the current path |
 //! | `frontier.rs` | backtrack sets |
 //! | `clock.rs` | vector clocks of steps that may come |
+//! | `linearisations.rs` | how many executions a trace has |
 
 pub(crate) mod clock;
 pub(crate) mod frontier;
+pub(crate) mod linearisations;
 pub(crate) mod races;
 pub(crate) mod sequence;
 pub(crate) mod sleep_set;

@@ -1,0 +1,107 @@
+//! Workers that are killed while they hold units, submitters that are killed, a server that is restarted.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::nats::{Nats, PATIENCE, Worker};
+use super::result;
+use crate::common::{Folder, LARGE, Run, finish};
+
+/// Ten programs with constants, large enough that faults come in the middle. Two of them end with a violation.
+const PROGRAMS: &[(&str, &str)] = &[
+    ("optimal-dpor/lastzero.sel", "--const N=12"),
+    ("optimal-dpor/readers.sel", "--const N=14"),
+    ("optimal-dpor/indexer.sel", "--const N=14"),
+    ("optimal-dpor/alternate.sel", "--const N=5"),
+    ("optimal-dpor/writers.sel", "--const N=7"),
+    ("optimal-dpor/filesystem.sel", "--const N=18"),
+    ("locks/philosophers.sel", "--const N=4 --keep-going"),
+    ("quasi-optimal/mpat.sel", "--const K=4"),
+    ("data-centric/sieve.sel", "--const N=6"),
+    ("locks/reader-writer.sel", "--const R=4 --keep-going"),
+];
+
+/// One violation, in the 704th of 720 executions.
+const LATE: &str = "\
+shared x = 9;
+shared ordered = true;
+proc follow(i: int, other: int) { atomic { if x != other { ordered = false; } x = i; } }
+thread a { follow(0, 3); }
+thread b { follow(1, 9); }
+thread c { follow(2, 1); }
+thread d { follow(3, 4); }
+thread e { follow(4, 5); }
+thread f { follow(5, 2); }
+finally { assert !(ordered && x == 0); }
+";
+
+#[test]
+fn no_fault_shows_in_the_result() {
+    let Some(mut nats) = Nats::start("") else { return };
+    let folder = Folder::with("late.sel", LATE);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../programs");
+    let mut checks = vec!["late.sel".to_owned(), "late.sel --keep-going".to_owned()];
+    for (name, options) in PROGRAMS {
+        let file = name.replace('/', "-");
+        let text = std::fs::read(source.join(name)).expect("a program can be read");
+        folder.write(&file, &text);
+        checks.push(format!("{file} {options}"));
+    }
+    let farm = |nth: usize| {
+        format!("farm check {} --nats {} --lease 1s --job job-{nth}", checks[nth], nats.url())
+    };
+    let start = |nth: usize| folder.spawn(&farm(nth));
+    // One that does not end, so that there is always something to do.
+    folder.write("large.sel", LARGE.as_bytes());
+    let endless =
+        folder.spawn(&format!("farm check large.sel --nats {} --lease 1s --job large", nats.url()));
+    let endless = Worker::of(endless);
+    let mut running: Vec<_> = (0..checks.len()).map(|nth| Some(start(nth))).collect();
+    let worker = |nats: &Nats| Worker::start(nats, &folder, "--jobs 1");
+    let mut workers: Vec<Worker> = (0..4).map(|_| worker(&nats)).collect();
+
+    // Every worker is killed once, while all of them hold something.
+    for nth in 0..workers.len() {
+        wait_for_batches(&nats, &folder, workers.len() as u64);
+        workers[nth].signal("-KILL");
+        workers[nth] = worker(&nats);
+        std::thread::sleep(Duration::from_millis(100 + 70 * nth as u64));
+    }
+    // Every submitter that still runs is killed once.
+    let mut killed = 0;
+    for child in running.iter_mut().flatten() {
+        if child.try_wait().expect("it can be asked").is_none() {
+            child.kill().expect("it can be killed");
+            killed += 1;
+        }
+    }
+    let first: Vec<Run> =
+        running.iter_mut().map(|child| finish(child.take().expect("it runs"))).collect();
+    let mut again: Vec<_> =
+        first.iter().enumerate().map(|(nth, run)| run.code.is_none().then(|| start(nth))).collect();
+    std::thread::sleep(Duration::from_secs(1));
+    nats.restart(Duration::from_millis(500));
+
+    for (nth, (check, first)) in checks.iter().zip(first).enumerate() {
+        let farmed = again[nth].take().map_or(first, finish);
+        let alone = folder.run(&format!("check {check} -a parsimonious"));
+        assert_eq!(result(&farmed), result(&alone), "{check}: {}", farmed.err);
+    }
+    assert!(killed > 0, "no submitter was killed");
+    drop(endless);
+}
+
+/// Waits until so many batches are at work: there is always something to do.
+fn wait_for_batches(nats: &Nats, folder: &Folder, wanted: u64) {
+    let began = Instant::now();
+    loop {
+        let status = folder.run(&format!("farm status --json --nats {}", nats.url())).exits(0);
+        let json = status.json();
+        let jobs = json["jobs"].as_array().cloned().unwrap_or_default();
+        let all: u64 = jobs.iter().filter_map(|job| job["batches_at_work"].as_u64()).sum();
+        if all >= wanted {
+            return;
+        }
+        assert!(began.elapsed() < PATIENCE, "only {all} batches are at work: {json}");
+    }
+}

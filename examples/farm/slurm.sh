@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# A check on a Slurm cluster: an array whose first task runs the NATS server and the submitter, and whose every task works.
+#
+#   sbatch examples/farm/slurm.sh queue.sel --const N=12
+#
+# The folder must be one that all nodes see, and hold the executable (built with --features farm), the server's
+# (one file: nats-server) and the program. Tasks may be killed and started again at any time; if the first one is, the job
+# goes on where it was, since the server keeps everything in $STORE.
+#SBATCH --job-name=selvedge
+#SBATCH --array=0-15
+#SBATCH --cpus-per-task=8
+#SBATCH --time=24:00:00
+#SBATCH --requeue
+#SBATCH --signal=TERM@30
+set -euo pipefail
+
+SELVEDGE=${SELVEDGE:-./selvedge}
+STORE=${STORE:-$PWD/selvedge-farm-$SLURM_ARRAY_JOB_ID}
+PORT=${PORT:-4222}
+mkdir -p "$STORE"
+
+if [ "$SLURM_ARRAY_TASK_ID" = 0 ]; then
+  nats-server -js -sd "$STORE/jetstream" -p "$PORT" -l "$STORE/nats.log" &
+  server=$!
+  hostname > "$STORE/host.new" && mv "$STORE/host.new" "$STORE/host"
+  export NATS_URL="nats://localhost:$PORT"
+  until "$SELVEDGE" farm status >/dev/null 2>&1; do sleep 1; done
+  "$SELVEDGE" farm work &
+  worker=$!
+  code=0
+  "$SELVEDGE" farm check "$@" > "$STORE/report.txt" || code=$?
+  kill "$worker" "$server"
+  wait || true
+  touch "$STORE/finished"
+  exit "$code"
+fi
+
+until [ -e "$STORE/host" ]; do sleep 1; done
+# A worker ends when its server is gone, or when there was nothing to do for ten minutes.
+while [ ! -e "$STORE/finished" ]; do
+  NATS_URL="nats://$(cat "$STORE/host"):$PORT" "$SELVEDGE" farm work --idle 10m && break
+  sleep 5
+done
