@@ -20,6 +20,7 @@ mod measure;
 mod observations;
 mod programs;
 mod rate;
+mod scale;
 mod symbolic;
 mod tasks;
 
@@ -28,6 +29,7 @@ use growth::Growth;
 use measure::Effort;
 use observations::ObservationRow;
 use rate::RateRow;
+use scale::Scale;
 use symbolic::SymbolicRow;
 use tasks::TaskRow;
 
@@ -65,6 +67,9 @@ pub(crate) fn run(args: &BenchArgs, screen: &Screen) -> Result<Exit, Failure> {
         let growth = growth::measure_all(&effort, screen)?;
         show(growth::text(&growth, screen))?;
         so_far().growth = Some(growth);
+        let scale = scale::measure_all(&effort, screen)?;
+        show(scale::text(&scale, screen))?;
+        so_far().scale = Some(scale);
         let symbolic = symbolic::measure_all(&effort, screen)?;
         show(symbolic::text(&symbolic, screen))?;
         goals.extend(symbolic::goals(&symbolic, &effort));
@@ -113,6 +118,8 @@ struct BenchJson {
     tasks: Vec<TaskRow>,
     /// `None`: not measured.
     growth: Option<Growth>,
+    /// `None`: not measured.
+    scale: Option<Scale>,
     symbolic: Vec<SymbolicRow>,
     goals: Vec<Goal>,
 }
@@ -131,6 +138,7 @@ impl BenchJson {
             observations: Vec::new(),
             tasks: Vec::new(),
             growth: None,
+            scale: None,
             symbolic: Vec::new(),
             goals: Vec::new(),
         }
