@@ -21,6 +21,7 @@ mod measure;
 mod observations;
 mod programs;
 mod rate;
+mod scale;
 mod symbolic;
 mod tasks;
 
@@ -30,6 +31,7 @@ use growth::Growth;
 use measure::Effort;
 use observations::ObservationRow;
 use rate::RateRow;
+use scale::Scale;
 use symbolic::SymbolicRow;
 use tasks::TaskRow;
 
@@ -71,6 +73,9 @@ pub(crate) fn run(args: &BenchArgs, screen: &Screen) -> Result<Exit, Failure> {
         let growth = growth::measure_all(&effort, screen)?;
         show(growth::text(&growth, screen))?;
         so_far().growth = Some(growth);
+        let scale = scale::measure_all(&effort, screen)?;
+        show(scale::text(&scale, screen))?;
+        so_far().scale = Some(scale);
         let symbolic = symbolic::measure_all(&effort, screen)?;
         show(symbolic::text(&symbolic, screen))?;
         goals.extend(symbolic::goals(&symbolic, &effort));
@@ -120,6 +125,8 @@ struct BenchJson {
     compiled: Vec<CompiledRow>,
     /// `None`: not measured.
     growth: Option<Growth>,
+    /// `None`: not measured.
+    scale: Option<Scale>,
     symbolic: Vec<SymbolicRow>,
     goals: Vec<Goal>,
 }
@@ -139,6 +146,7 @@ impl BenchJson {
             tasks: Vec::new(),
             compiled: Vec::new(),
             growth: None,
+            scale: None,
             symbolic: Vec::new(),
             goals: Vec::new(),
         }

@@ -60,6 +60,9 @@ struct PlaceJson {
 #[serde(rename_all = "kebab-case")]
 enum DoubtJson {
     Steps(usize),
+    /// A bound on preemptions, and whether everything within it is covered.
+    Preemptions(u32, bool),
+    ContextSwitches(u32, bool),
     GaveUp(String),
 }
 
@@ -170,6 +173,12 @@ impl DoubtJson {
     fn of(reason: &Inconclusive) -> Self {
         match reason {
             Inconclusive::Bound(Bound::Steps(most)) => DoubtJson::Steps(*most),
+            &Inconclusive::Bound(Bound::Preemptions { most, exact }) => {
+                DoubtJson::Preemptions(most, exact)
+            }
+            &Inconclusive::Bound(Bound::ContextSwitches { most, exact }) => {
+                DoubtJson::ContextSwitches(most, exact)
+            }
             other => DoubtJson::GaveUp(other.to_string()),
         }
     }
@@ -177,6 +186,12 @@ impl DoubtJson {
     fn reason(&self) -> Inconclusive {
         match self {
             DoubtJson::Steps(most) => Inconclusive::Bound(Bound::Steps(*most)),
+            &DoubtJson::Preemptions(most, exact) => {
+                Inconclusive::Bound(Bound::Preemptions { most, exact })
+            }
+            &DoubtJson::ContextSwitches(most, exact) => {
+                Inconclusive::Bound(Bound::ContextSwitches { most, exact })
+            }
             DoubtJson::GaveUp(why) => Inconclusive::GaveUp(why.clone()),
         }
     }

@@ -54,6 +54,26 @@ fn a_quick_run_counts_right() {
 }
 
 #[test]
+fn growth_and_workers() {
+    let json = &*QUICK;
+    let rows = json["scale"]["growth"].as_array().expect("an array");
+    assert_eq!(rows.len(), 6);
+    for row in rows {
+        let measured = row["algorithms"].as_array().expect("an array");
+        let names: Vec<&Value> = measured.iter().map(|it| &it["algorithm"]).collect();
+        assert_eq!(names, ["parsimonious", "optimal", "quasi", "source"], "{row}");
+        for it in measured {
+            assert_eq!(ended(it), row["classes"], "{row}");
+            is_measured(it);
+        }
+    }
+    let rows = json["scale"]["workers"].as_array().expect("an array");
+    assert_eq!(rows.len(), 1);
+    assert_eq!(rows[0]["classes"], 8_192);
+    assert!(rows[0]["speed_up"].as_f64().is_some_and(|times| times > 0.0), "{rows:?}");
+}
+
+#[test]
 fn long_executions_and_goals() {
     let json = &*QUICK;
     let rows = json["growth"]["rows"].as_array().expect("an array");

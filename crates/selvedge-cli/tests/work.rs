@@ -89,6 +89,33 @@ fn the_number_of_threads_does_not_show() {
 }
 
 #[test]
+fn the_number_of_threads_does_not_show_with_sleep_sets() {
+    let folder = programs();
+    for check in [
+        "check bank.sel -a sleep",
+        "check locks-philosophers.sel -a sleep --keep-going",
+        "check locks-philosophers.sel -a sleep --max-steps 9 --keep-going",
+        "check locks-philosophers.sel -a sleep --preemptions 1 --keep-going",
+        "check late.sel -a sleep",
+        "check late.sel -a sleep --keep-going --max-executions 700",
+    ] {
+        let alone = folder.run(check);
+        for jobs in [2, 5] {
+            let several = folder.run(&format!("{check} --jobs {jobs}"));
+            assert_eq!(result(&several), result(&alone), "{check}: {jobs}");
+        }
+    }
+    // A bound is remembered while the search rests.
+    let check = "check late.sel -a sleep --preemptions 2 --keep-going";
+    let alone = folder.run(check);
+    folder.run(&format!("{check} --checkpoint late.ckpt --time 1ms"));
+    if folder.path().join("late.ckpt").exists() {
+        let resumed = folder.run("resume late.ckpt --jobs 2");
+        assert_eq!(result(&resumed), result(&alone));
+    }
+}
+
+#[test]
 fn the_number_of_threads_does_not_show_at_a_limit() {
     let folder = programs();
     for most in [1, 7, 100, 719, 720, 721] {

@@ -398,9 +398,11 @@ fn a_pointer_that_is_published() {
         let t = thread::spawn(move || q.store(Box::into_raw(Box::new(AtomicU32::new(7))), Release));
         let r = p.load(Acquire);
         if !r.is_null() {
+            // SAFETY: it is freed after this thread has joined the other, which is after this.
             assert_eq!(unsafe { (*r).load(Relaxed) }, 7);
         }
         t.join().unwrap();
+        // SAFETY: the other thread has ended, and left it here.
         drop(unsafe { Box::from_raw(p.load(Relaxed)) });
     };
     check(code, Verdict::Verified, Some(2));
@@ -413,10 +415,12 @@ fn an_access_that_races_with_a_free() {
         let q = Arc::clone(&p);
         let t = thread::spawn(move || {
             let r = q.load(Acquire);
+            // SAFETY: it may be freed already: that is what the check has to find.
             unsafe {
                 (*r).store(1, Relaxed);
             }
         });
+        // SAFETY: the other thread may still use it: that is what the check has to find.
         drop(unsafe { Box::from_raw(p.load(Relaxed)) });
         t.join().unwrap();
     };

@@ -17,8 +17,8 @@ const JOBS: &str = "SELVEDGE_JOBS";
 /// How many workers there are.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct JobsArgs {
-    /// Explore with N threads at a time; the result is the same for every N. For `parsimonious` and
-    /// --sample; the other algorithms are sequential [default: SELVEDGE_JOBS, or 1]
+    /// Explore with N threads at a time; the result is the same for every N. For `parsimonious`,
+    /// `sleep` and --sample; the other algorithms are sequential [default: SELVEDGE_JOBS, or 1]
     #[arg(long, value_name = "N", value_parser = parse_jobs)]
     jobs: Option<NonZeroUsize>,
 
@@ -49,7 +49,7 @@ pub(crate) struct WorkArgs {
     pub(crate) jobs: JobsArgs,
 
     /// Write what is done and what is left to a file, from time to time and when the search ends early:
-    /// `selvedge resume FILE` continues from there. For `parsimonious` and --sample
+    /// `selvedge resume FILE` continues from there. For `parsimonious`, `sleep` and --sample
     #[arg(long, value_name = "FILE")]
     pub(crate) checkpoint: Option<PathBuf>,
 }

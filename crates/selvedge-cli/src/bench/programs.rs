@@ -160,6 +160,29 @@ pub(super) const GROWTH: &[Case] = &[
 /// One execution of 100,000 steps: without rounds there are no races.
 pub(super) const SINGLE: Case = private_steps(&[("L", 50_000), ("ROUNDS", 0)], 1);
 
+/// Programs in several sizes, for the growth of time and memory with the number of classes.
+pub(super) const SCALE: &[Case] = &[
+    case!("optimal-dpor", "readers", N = 8 => 256),
+    case!("optimal-dpor", "readers", N = 11 => 2_048),
+    long(case!("optimal-dpor", "readers", N = 14 => 16_384)),
+    long(case!("optimal-dpor", "readers", N = 17 => 131_072)),
+    case!("optimal-dpor", "lastzero", N = 8 => 704),
+    case!("optimal-dpor", "lastzero", N = 10 => 3_328),
+    long(case!("optimal-dpor", "lastzero", N = 12 => 15_360)),
+    long(case!("optimal-dpor", "lastzero", N = 15 => 147_456)),
+    case!("quasi-optimal", "mpat", K = 4 => 384),
+    case!("quasi-optimal", "mpat", K = 5 => 3_840),
+    long(case!("quasi-optimal", "mpat", K = 6 => 46_080)),
+];
+
+/// Programs for several workers. The long ones take seconds with one.
+pub(super) const SHARED: &[Case] = &[
+    case!("optimal-dpor", "readers", N = 13 => 8_192),
+    long(case!("optimal-dpor", "readers", N = 18 => 262_144)),
+    long(case!("optimal-dpor", "lastzero", N = 18 => 1_376_256)),
+    long(case!("optimal-dpor", "alternate", N = 7 => 4_027_216)),
+];
+
 /// More than any of these programs needs.
 pub(super) const MOST_STEPS: usize = 1_000_000;
 

@@ -31,7 +31,7 @@ use std::num::NonZeroUsize;
 use selvedge_core::{Report, System};
 
 use crate::options::{Observer, Options};
-use crate::reductions::parsimonious;
+use crate::reductions::{parsimonious, sleep};
 use crate::registry::Algorithm;
 use crate::search::sampling::note_sampled;
 
@@ -113,6 +113,7 @@ pub fn run_unit<S: System + 'static>(
 fn begin<S: System + 'static>(what: Divisible) -> Result<Begin<S>, String> {
     match what {
         Divisible::Exploration(Algorithm::Parsimonious) => Ok(parsimonious::begin::<S>),
+        Divisible::Exploration(Algorithm::Sleep) => Ok(sleep::begin::<S>),
         Divisible::Exploration(algorithm) => Err(sequential(algorithm.info().name)),
         Divisible::Sample => Ok(sample::begin::<S>),
     }

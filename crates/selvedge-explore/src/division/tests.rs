@@ -14,9 +14,12 @@ use selvedge_testkit::script::{Op, Script, ScriptSystem};
 
 use super::{Divisible, Division, Frontier, Keeper, Ledger, explore_divided, run_unit};
 use crate::options::{Observer, Options, Silent};
-use crate::reductions::parsimonious;
+use crate::reductions::{parsimonious, sleep};
 use crate::registry::{Algorithm, Setting};
 use crate::search::sampling::{Sampling, sample};
+
+/// The explorers whose work can be divided.
+const DIVISIBLE: [Algorithm; 2] = [Algorithm::Parsimonious, Algorithm::Sleep];
 
 const PARSIMONIOUS: Divisible = Divisible::Exploration(Algorithm::Parsimonious);
 
@@ -116,7 +119,21 @@ fn jobs(number: usize) -> NonZeroUsize {
     NonZeroUsize::new(number).expect("at least one")
 }
 
+/// Explores with one of them, without compiling all others for this system.
+fn explore(
+    algorithm: Algorithm,
+    make: &dyn Fn() -> Judged,
+    options: &Options,
+    observer: &mut dyn Observer,
+) -> Report {
+    match algorithm {
+        Algorithm::Sleep => sleep::explore(make, options, observer),
+        _ => parsimonious::explore(make, options, observer),
+    }
+}
+
 fn divided(
+    algorithm: Algorithm,
     script: &Script,
     bad: u64,
     options: &Options,
@@ -124,7 +141,7 @@ fn divided(
     division: Division<'_>,
 ) -> super::Divided {
     let make = || Judged::new(script, bad);
-    explore_divided(PARSIMONIOUS, &make, options, observer, division)
+    explore_divided(Divisible::Exploration(algorithm), &make, options, observer, division)
         .expect("its work can be divided")
 }
 
@@ -132,7 +149,8 @@ fn divided(
 fn the_number_of_workers_does_not_show() {
     let mut random = Random::new(11);
     let mut violated = 0;
-    for nth in 0..200 {
+    for nth in 0..300 {
+        let algorithm = if nth < 200 { Algorithm::Parsimonious } else { Algorithm::Sleep };
         let (script, bad) = (random_script(&mut random), nth % 4 * 3);
         let mut options = Options { keep_going: nth % 3 == 0, ..Options::default() };
         if nth % 5 == 0 {
@@ -141,14 +159,17 @@ fn the_number_of_workers_does_not_show() {
         if nth % 11 == 0 {
             options.limits.steps = 4;
         }
+        if nth % 7 == 0 && algorithm == Algorithm::Sleep {
+            options.limits.preemptions = Some(1);
+        }
         let make = || Judged::new(&script, bad);
-        let expected = parsimonious::explore(&make, &options, &mut Silent);
+        let expected = explore(algorithm, &make, &options, &mut Silent);
         violated += usize::from(!expected.violations.is_empty());
         for number in [1, 2, 3, 8] {
             let start = Frontier::root();
             let division = Division { jobs: jobs(number), start, keeper: None };
-            let found = divided(&script, bad, &options, &mut Silent, division);
-            assert_eq!(seen(&found.report), seen(&expected), "{number}: {script:?}");
+            let found = divided(algorithm, &script, bad, &options, &mut Silent, division);
+            assert_eq!(seen(&found.report), seen(&expected), "{algorithm:?}, {number}: {script:?}");
         }
     }
     assert!(violated > 25, "some are violated: {violated}");
@@ -169,18 +190,27 @@ impl Keeper for All {
 }
 
 /// Four threads with enough to do for several looks.
-fn long_script() -> Script {
-    let body: Vec<Op> = vec![Op::Read(0), Op::Write(0), Op::Lock(0), Op::Write(1), Op::Unlock(0)];
+fn long_script(algorithm: Algorithm) -> Script {
+    let mut body: Vec<Op> =
+        vec![Op::Lock(0), Op::Write(1), Op::Unlock(0), Op::Read(0), Op::Write(0)];
+    // Sleep sets alone leave many redundant executions.
+    body.truncate(if algorithm == Algorithm::Sleep { 4 } else { 5 });
     vec![body.clone(), body.clone(), vec![Op::Read(1), Op::Add(0)], vec![Op::Either(0, 1)]]
+}
+
+/// Returns how many steps a complete execution has.
+fn steps(script: &Script) -> u64 {
+    script.iter().map(|thread| thread.len() as u64).sum()
 }
 
 #[test]
 fn a_search_goes_on_where_it_was_interrupted() {
-    for bad in [0, 13] {
-        let script = long_script();
+    for (algorithm, bad) in DIVISIBLE.into_iter().flat_map(|it| [(it, false), (it, true)]) {
+        let script = long_script(algorithm);
+        let bad = if bad { steps(&script) } else { 0 };
         let options = Options { keep_going: true, ..Options::default() };
         let make = || Judged::new(&script, bad);
-        let expected = parsimonious::explore(&make, &options, &mut Silent);
+        let expected = explore(algorithm, &make, &options, &mut Silent);
         let (mut start, mut times) = (Frontier::root(), 0);
         let last = loop {
             let options = Options { keep_going: true, ..Options::default() };
@@ -188,8 +218,8 @@ fn a_search_goes_on_where_it_was_interrupted() {
             let fuse = Arc::new(fuse);
             let make = || Judged { fuse: Some(Arc::clone(&fuse)), ..Judged::new(&script, bad) };
             let division = Division { jobs: jobs(1 + times % 3), start, keeper: None };
-            let found =
-                explore_divided(PARSIMONIOUS, &make, &options, &mut Silent, division).unwrap();
+            let what = Divisible::Exploration(algorithm);
+            let found = explore_divided(what, &make, &options, &mut Silent, division).unwrap();
             if options.budget.spent().is_none() {
                 break found.report;
             }
@@ -203,18 +233,21 @@ fn a_search_goes_on_where_it_was_interrupted() {
 
 #[test]
 fn every_frontier_that_is_kept_leads_to_the_same_report() {
-    for (bad, keep_going) in [(0, true), (13, true), (13, false)] {
-        let script = long_script();
+    let kinds = [(false, true), (true, true), (true, false)];
+    let all = DIVISIBLE.into_iter().flat_map(|it| kinds.map(|(bad, keep)| (it, bad, keep)));
+    for (algorithm, bad, keep_going) in all {
+        let script = long_script(algorithm);
+        let bad = if bad { steps(&script) } else { 0 };
         let options = Options { keep_going, ..Options::default() };
         let make = || Judged::new(&script, bad);
-        let expected = parsimonious::explore(&make, &options, &mut Silent);
+        let expected = explore(algorithm, &make, &options, &mut Silent);
         let mut kept = All::default();
         let division = Division { jobs: jobs(3), start: Frontier::root(), keeper: Some(&mut kept) };
-        let found = divided(&script, bad, &options, &mut Silent, division);
+        let found = divided(algorithm, &script, bad, &options, &mut Silent, division);
         assert_eq!(seen(&found.report), seen(&expected));
         for start in kept.0 {
             let division = Division { jobs: jobs(2), start, keeper: None };
-            let found = divided(&script, bad, &options, &mut Silent, division);
+            let found = divided(algorithm, &script, bad, &options, &mut Silent, division);
             assert_eq!(seen(&found.report), seen(&expected));
         }
     }
@@ -223,21 +256,26 @@ fn every_frontier_that_is_kept_leads_to_the_same_report() {
 #[test]
 fn a_unit_of_another_program_is_refused() {
     use super::{Part, Pending};
-    let script = long_script();
-    for unit in ["9", "0@50", "0/1", "x", "0?0,9,1", "0.1h7"] {
+    let of_parsimonious = ["9", "0@50", "0/1", "x", "0?0,9,1", "0.1h7"];
+    let of_sleep = ["9!", "0", "0/1!", "x!", "0-1-2-3-9!", "0!-0:7", "0.0.0.0.0.0.0!"];
+    let [first, second] = DIVISIBLE;
+    let all = of_parsimonious.map(|unit| (first, unit)).into_iter();
+    for (algorithm, unit) in all.chain(of_sleep.map(|unit| (second, unit))) {
+        let script = long_script(algorithm);
         let part = Part::ToDo(Pending { unit: unit.to_owned(), share: 1.0 });
         let division =
             Division { jobs: jobs(2), start: Frontier { parts: vec![part] }, keeper: None };
         let make = || Judged::new(&script, 0);
         let options = Options::default();
-        let found = explore_divided(PARSIMONIOUS, &make, &options, &mut Silent, division);
-        assert!(found.is_err(), "{unit}");
+        let what = Divisible::Exploration(algorithm);
+        let found = explore_divided(what, &make, &options, &mut Silent, division);
+        assert!(found.is_err(), "{algorithm:?}: {unit}");
     }
 }
 
 #[test]
 fn what_is_sequential_says_so() {
-    let make = || Judged::new(&long_script(), 0);
+    let make = || Judged::new(&long_script(Algorithm::Parsimonious), 0);
     let options = Options::default();
     for &algorithm in Algorithm::ALL {
         let division = Division { jobs: jobs(2), start: Frontier::root(), keeper: None };
@@ -320,7 +358,7 @@ fn explore_elsewhere(script: &Script, bad: u64, options: &Options, random: &mut 
         }
     }
     let division = Division { jobs: jobs(1), start: ledger.frontier().clone(), keeper: None };
-    divided(script, bad, options, &mut Silent, division).report
+    divided(Algorithm::Parsimonious, script, bad, options, &mut Silent, division).report
 }
 
 #[test]
@@ -341,7 +379,7 @@ fn what_happens_to_units_elsewhere_does_not_show() {
 
 #[test]
 fn a_unit_that_cannot_be_run_leaves_a_doubt() {
-    let script = long_script();
+    let script = long_script(Algorithm::Parsimonious);
     let options = Options::default();
     let mut ledger = Ledger::new(Frontier::root(), false, None);
     let unit = ledger.issue(1, 0).remove(0);
@@ -354,7 +392,8 @@ fn a_unit_that_cannot_be_run_leaves_a_doubt() {
         }
     }
     let division = Division { jobs: jobs(1), start: ledger.frontier().clone(), keeper: None };
-    let report = divided(&script, 0, &options, &mut Silent, division).report;
+    let report =
+        divided(Algorithm::Parsimonious, &script, 0, &options, &mut Silent, division).report;
     assert_eq!(report.counts.total(), 1);
     let doubts = format!("{:?}", report.inconclusive);
     assert!(doubts.contains("was not run: three workers died"), "{doubts}");

@@ -20,7 +20,7 @@ pub(crate) trait Rule<S: System> {
     }
 
     /// Returns the backtrack set to begin with, in a state in which `first` is awake.
-    fn frontier(&self, run: &Run<'_, S>, sleep: &SleepSets, first: ThreadId) -> Frontier {
+    fn frontier(&mut self, run: &Run<'_, S>, sleep: &SleepSets, first: ThreadId) -> Frontier {
         let _ = (run, sleep);
         // [l.3]
         Frontier::new(first)
@@ -45,14 +45,20 @@ pub(crate) fn explore<S: System>(
     observer: &mut dyn Observer,
 ) -> Report {
     let mut run = Run::new(make, options, observer);
-    let sets = BacktrackSets { sleep: SleepSets::new(), frontiers: Vec::new(), next: None };
-    depth_first(&mut run, &mut Backtracking { rule, sets });
+    depth_first(&mut run, &mut Backtracking::new(rule));
     run.into_report()
 }
 
-struct Backtracking<R> {
-    rule: R,
-    sets: BacktrackSets,
+pub(crate) struct Backtracking<R> {
+    pub(crate) rule: R,
+    pub(crate) sets: BacktrackSets,
+}
+
+impl<R> Backtracking<R> {
+    pub(crate) fn new(rule: R) -> Self {
+        let sets = BacktrackSets { sleep: SleepSets::new(), frontiers: Vec::new(), next: None };
+        Self { rule, sets }
+    }
 }
 
 /// The sets along the current path.
@@ -61,7 +67,7 @@ pub(crate) struct BacktrackSets {
     /// One per prefix of the execution: `frontiers[i]` is `backtrack(E)` in the state before the event at `i`.
     pub(crate) frontiers: Vec<Frontier>,
     /// The next step from the state that the search has gone back to.
-    next: Option<Step>,
+    pub(crate) next: Option<Step>,
 }
 
 impl BacktrackSets {
@@ -80,7 +86,7 @@ impl BacktrackSets {
     }
 
     /// Returns the next step of the last node that does not sleep.
-    fn next_of_last<S: System>(&mut self, run: &mut Run<'_, S>) -> Option<Step> {
+    pub(crate) fn next_of_last<S: System>(&mut self, run: &mut Run<'_, S>) -> Option<Step> {
         let frontier = self.frontiers.last_mut()?;
         // [l.4]
         loop {

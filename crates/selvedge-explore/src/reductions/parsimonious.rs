@@ -43,7 +43,7 @@ mod worker;
 pub(crate) use worker::begin;
 
 use selvedge_core::{
-    Access, Effect, Flexibility, Footprint, Position, Report, Step, System, ThreadId,
+    Access, Effect, Flexibility, Footprint, Mode, Position, Report, Step, System, ThreadId,
 };
 use smallvec::SmallVec;
 
@@ -98,8 +98,8 @@ struct Search<'a, S> {
     marks: Vec<Mark>,
     /// The events that depart from the first choice, in order.
     departures: Vec<Position>,
-    /// The events that may wait, or act differently in another state, in order.
-    flexible: Vec<Position>,
+    /// The events whose races must be looked at in every execution that has them, in order.
+    unsettled: Vec<Position>,
     /// The blocks of the execution, in order.
     stages: Vec<Stage>,
     /// The numbers of those that steps may sleep because of, now or when the block has ended.
@@ -150,7 +150,7 @@ impl<'a, S: System> Search<'a, S> {
             order,
             marks: Vec::new(),
             departures: Vec::new(),
-            flexible: Vec::new(),
+            unsettled: Vec::new(),
             stages: Vec::new(),
             open: Vec::new(),
             sleepy: Vec::new(),
@@ -254,7 +254,7 @@ impl<'a, S: System> Search<'a, S> {
         }
         self.run.backtrack(common);
         self.marks.truncate(common);
-        for list in [&mut self.departures, &mut self.flexible] {
+        for list in [&mut self.departures, &mut self.unsettled] {
             while list.last().is_some_and(|last| last.index() >= common) {
                 list.pop();
             }
@@ -332,8 +332,9 @@ impl<'a, S: System> Search<'a, S> {
         if mark.departs() {
             self.departures.push(last);
         }
-        if self.run.execution.event(last).flexibility != Flexibility::Fixed {
-            self.flexible.push(last);
+        let flexibility = self.run.execution.event(last).flexibility;
+        if !is_settled(flexibility, self.run.execution.accesses(last)) {
+            self.unsettled.push(last);
         }
         if self.open.is_empty() {
             return;
@@ -391,7 +392,9 @@ impl<'a, S: System> Search<'a, S> {
         }
         let at = Position::new(self.run.execution.len());
         self.run.step(Step::of(thread));
-        if put_off.is_none() && self.run.execution.event(at).flexibility == Flexibility::Blocking {
+        let flexibility = self.run.execution.event(at).flexibility;
+        if put_off.is_none() && can_wait(flexibility, self.run.execution.accesses(at)) {
+            self.run.report.steps -= 1;
             self.run.backtrack(at.index());
             return Plain::Unknown;
         }
@@ -450,7 +453,7 @@ impl<'a, S: System> Search<'a, S> {
     /// Returns whether the pending step of a thread, which is enabled, can be made to wait.
     fn can_wait(&mut self, thread: ThreadId) -> bool {
         self.run.system.pending(Step::of(thread), &mut self.effect);
-        self.effect.flexibility == Flexibility::Blocking
+        can_wait(self.effect.flexibility, self.effect.footprint.accesses())
     }
 
     /// Returns whether any step may sleep now.
@@ -483,5 +486,32 @@ impl<'a, S: System> Search<'a, S> {
         let config = Config { execution: &self.run.execution, order: &self.order, len, more };
         let mut open = self.stages.iter().filter(|stage| stage.is_open(len));
         open.any(|stage| stage.sleeps(&config, step, accesses))
+    }
+}
+
+/// Returns whether a step that is enabled can be made to wait. What only joins threads that have ended cannot.
+#[inline]
+fn can_wait(flexibility: Flexibility, accesses: &[Access]) -> bool {
+    flexibility == Flexibility::Blocking && !is_only(accesses, Mode::Join)
+}
+
+/// Returns whether a step has these accesses, apart from what made it possible.
+#[inline]
+fn is_only(accesses: &[Access], mode: Mode) -> bool {
+    accesses.iter().all(|access| access.mode == mode || access.mode.is_cause())
+}
+
+/// Returns whether the races of an event lead to nothing new once more has happened after it. A child of an execution
+/// has the last departure in its target: so that would have to be in the past of the step where it runs earlier. If the
+/// step touches the same everywhere, what comes last in its past conflicts with it, or is known to its thread anyway;
+/// and what conflicts with the event and comes after it happens after it. Other steps that wait may touch something else
+/// where they run earlier, even if they touch one object here: an atomic block, for one.
+#[inline]
+fn is_settled(flexibility: Flexibility, accesses: &[Access]) -> bool {
+    match flexibility {
+        Flexibility::Fixed => true,
+        Flexibility::Lock => is_only(accesses, Mode::Acquire),
+        Flexibility::Conditional => false,
+        Flexibility::Blocking => is_only(accesses, Mode::Join),
     }
 }

@@ -57,12 +57,17 @@ pub trait Reduction<S: System> {
 /// Explores until nothing is left, or a limit or a violation ends the exploration.
 pub fn depth_first<S: System>(run: &mut Run<'_, S>, reduction: &mut impl Reduction<S>) {
     loop {
-        descend(run, reduction);
-        run.after_execution(&|| reduction.fraction());
+        to_the_end(run, reduction);
         if run.is_stopped() || !reduction.go_back(run) {
             return;
         }
     }
+}
+
+/// Explores one execution, to its end.
+pub(crate) fn to_the_end<S: System>(run: &mut Run<'_, S>, reduction: &mut impl Reduction<S>) {
+    descend(run, reduction);
+    run.after_execution(&|| reduction.fraction());
 }
 
 /// Goes down to the end of an execution.

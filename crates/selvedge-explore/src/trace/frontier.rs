@@ -63,6 +63,12 @@ impl Frontier {
         }
     }
 
+    /// Removes what is left.
+    pub(crate) fn clear(&mut self) {
+        self.threads.truncate(self.done);
+        self.choices_done = 0;
+    }
+
     /// Returns how many threads were begun, and how many there are.
     pub(crate) fn progress(&self) -> (usize, usize) {
         (self.done + usize::from(self.choices_done > 0), self.threads.len())

@@ -11,12 +11,11 @@ use selvedge_core::{
 };
 use smallvec::SmallVec;
 
-use super::Search;
 use super::elsewhere::Open;
 use super::pasts::{Trial, try_out};
-use super::stages::{all_accesses, is_known};
+use super::stages::all_accesses;
 use super::unit::{Item, Mark, Reasons, Unit};
-use crate::trace::clock::{Clock, join};
+use super::{Search, is_only};
 use crate::trace::races::{hard_causes, is_hard, lock_races};
 
 /// The second step of a race: executed, or pending at the end.
@@ -28,8 +27,8 @@ pub(super) struct Later {
     pub(super) executed: bool,
     pub(super) flexibility: Flexibility,
     pub(super) accesses: SmallVec<[Access; 4]>,
-    /// What happens before it whatever it touches: a clock.
-    pub(super) known: Clock,
+    /// What happens before it whatever it touches: these events, and what happens before them.
+    pub(super) causes: SmallVec<[Position; 2]>,
 }
 
 impl<S: System> Search<'_, S> {
@@ -52,8 +51,8 @@ impl<S: System> Search<'_, S> {
             }
         }
         // Of what was there in the parent, only steps whose past or effect may be another one now.
-        for nth in (0..self.flexible.partition_point(|at| at.index() < head)).rev() {
-            let at = self.flexible[nth];
+        for nth in (0..self.unsettled.partition_point(|at| at.index() < head)).rev() {
+            let at = self.unsettled[nth];
             if !self.is_varied(at) {
                 self.reverse(self.executed(at), false, &mut open);
             }
@@ -87,13 +86,10 @@ impl<S: System> Search<'_, S> {
         let execution = &self.run.execution;
         let event = execution.event(at);
         let accesses = SmallVec::from_slice(execution.accesses(at));
-        let mut known = Clock::new();
         let causes = execution.previous_of_thread(at).into_iter();
-        for cause in causes.chain(hard_causes(execution, &accesses, at)) {
-            join(&mut known, execution.clock(cause));
-        }
+        let causes = causes.chain(hard_causes(execution, &accesses, at)).collect();
         let (thread, flexibility) = (event.thread(), event.flexibility);
-        Later { thread, at, executed: true, flexibility, accesses, known }
+        Later { thread, at, executed: true, flexibility, accesses, causes }
     }
 
     pub(super) fn pending_at_end(&mut self, thread: ThreadId) -> Later {
@@ -103,13 +99,10 @@ impl<S: System> Search<'_, S> {
         self.run.system.pending(Step::of(thread), &mut effect);
         let (execution, at) = (&self.run.execution, Position::new(end));
         let accesses: SmallVec<[Access; 4]> = SmallVec::from_slice(effect.footprint.accesses());
-        let mut known = Clock::new();
         let causes = execution.last_of(thread).into_iter();
-        for cause in causes.chain(hard_causes(execution, &accesses, at)) {
-            join(&mut known, execution.clock(cause));
-        }
+        let causes = causes.chain(hard_causes(execution, &accesses, at)).collect();
         let flexibility = effect.flexibility;
-        Later { thread, at, executed: false, flexibility, accesses, known }
+        Later { thread, at, executed: false, flexibility, accesses, causes }
     }
 
     /// Races of a step that always acts as it did.
@@ -173,15 +166,11 @@ impl<S: System> Search<'_, S> {
     /// Races of a step that may wait or act differently. `is_new`: it was not there in the parent. Those that need a
     /// look at other states are added to `open`.
     fn reverse(&mut self, later: Later, is_new: bool, open: &mut Vec<Open>) {
-        let only = |mode| later.accesses.iter().all(|a| a.mode == mode || a.mode.is_cause());
         match later.flexibility {
-            Flexibility::Lock if only(Mode::Acquire) => {
-                // Of an old one, the last departure is not known to its thread.
-                if is_new {
-                    self.reverse_lock(&later);
-                }
+            Flexibility::Lock if is_only(&later.accesses, Mode::Acquire) => {
+                self.reverse_lock(&later);
             }
-            Flexibility::Blocking if only(Mode::Join) => {}
+            Flexibility::Blocking if is_only(&later.accesses, Mode::Join) => {}
             _ => self.reverse_general(&later, is_new, open),
         }
     }
@@ -191,7 +180,13 @@ impl<S: System> Search<'_, S> {
         let Some(own) = later.accesses.iter().find(|a| a.mode == Mode::Acquire).copied() else {
             return;
         };
-        if later.executed {
+        // If nothing inspected the mutex, its race is with the acquire before: see below.
+        let is_inspected = {
+            let before = self.run.execution.history(own.object, later.at);
+            let mut before = before.map(|(_, access)| access.mode);
+            before.find(|&mode| mode != Mode::Release).is_some_and(|mode| mode != Mode::Acquire)
+        };
+        if later.executed && is_inspected {
             for e in lock_races(&self.run.execution, later.at) {
                 let takes = |a: &Access| a.object == own.object && a.mode == Mode::Acquire;
                 if !self.run.execution.accesses(e).iter().any(takes)
@@ -204,11 +199,15 @@ impl<S: System> Search<'_, S> {
                 }
             }
         }
-        let acquires: Vec<Position> = self
+        // All departures after `e` are in the target. If the step was executed, that is what its thread knows.
+        let mut departures = self.departures.iter().rev().filter(|_| later.executed);
+        let unknown = departures.find(|&&x| !self.knows(later, x));
+        let first = unknown.map_or(0, |x| x.index() + 1);
+        let acquires: SmallVec<[Position; 8]> = self
             .run
             .execution
             .history(own.object, later.at)
-            .take_while(|&(e, _)| !self.knows(later, e))
+            .take_while(|&(e, _)| e.index() >= first && !self.knows(later, e))
             .filter(|(_, access)| access.mode == Mode::Acquire)
             .map(|(e, _)| e)
             .filter(|e| self.marks[e.index()] == Mark::Free && !self.is_varied(*e))
@@ -216,13 +215,14 @@ impl<S: System> Search<'_, S> {
         let is_simple =
             later.executed || acquires.first().is_none_or(|&e| self.touches_only(later, e, own));
         for e in acquires {
-            let past = self.known_since(later, e);
             if !is_simple {
+                let past = self.known_since(later, e);
                 self.with_target(later, e, past, false);
                 continue;
             }
             let mut after = self.departures.iter().rev().take_while(|&&x| x > e);
             if after.all(|&x| self.knows(later, x)) && self.is_apart(e, &|x| self.knows(later, x)) {
+                let past = self.known_since(later, e);
                 self.offer(e, &past, Step::of(later.thread), &later.accesses);
             }
         }
@@ -239,8 +239,9 @@ impl<S: System> Search<'_, S> {
         }
     }
 
+    #[inline]
     pub(super) fn knows(&self, later: &Later, x: Position) -> bool {
-        is_known(&self.run.execution, &later.known, x)
+        later.causes.iter().any(|&cause| self.run.execution.happens_before(x, cause))
     }
 
     pub(super) fn known_since(&self, later: &Later, e: Position) -> Vec<Position> {

@@ -10,12 +10,12 @@ use smallvec::SmallVec;
 use super::Search;
 use super::children::Later;
 use super::pasts::{Question, Rest, Trial, try_out};
-use super::stages::{Config, is_known};
+use super::stages::Config;
 use super::unit::{Mark, Reasons, Unit};
 use crate::trace::races::{decided, is_hard};
 
 impl Later {
-    /// Returns the access, if it waits for one object, which it always touches in the same way.
+    /// Returns the access, if it waits for one object, and touched nothing else.
     fn single(&self) -> Option<Access> {
         let mut own = self.accesses.iter().filter(|access| !access.mode.is_cause());
         let waits = |mode| matches!(mode, Mode::Acquire | Mode::ShareAcquire | Mode::Down);
@@ -44,6 +44,7 @@ impl<S: System> Search<'_, S> {
                 if is_hard(&self.run.execution, e, later.at)
                     || self.marks[e.index()] != Mark::Free
                     || self.is_varied(e)
+                    || !self.may_be_parent(later, e, true)
                 {
                     continue;
                 }
@@ -59,10 +60,32 @@ impl<S: System> Search<'_, S> {
             }
         }
         for e in self.candidates(later) {
-            if self.marks[e.index()] == Mark::Free && !self.is_varied(e) {
+            if self.marks[e.index()] == Mark::Free
+                && !self.is_varied(e)
+                && self.may_be_parent(later, e, false)
+            {
                 open.push(Open { later: later.clone(), e, contains: false, is_new });
             }
         }
+    }
+
+    /// Returns whether all departures after `e` can be in the target, which contains `later` or does not: each of them is
+    /// in the past of that, or independent of both. Cheap, and rarely so.
+    fn may_be_parent(&self, later: &Later, e: Position, contains: bool) -> bool {
+        let execution = &self.run.execution;
+        let mut after = self.departures.iter().rev().take_while(|&&x| x > e);
+        after.all(|&x| {
+            let is_needed = || match contains {
+                true => execution.happens_before(x, later.at),
+                false => self.knows(later, x),
+            };
+            let is_apart = || {
+                execution.event(x).thread() != later.thread
+                    && !(later.executed && execution.happens_before(later.at, x))
+            };
+            contains && x == later.at
+                || !execution.happens_before(e, x) && (is_needed() || is_apart())
+        })
     }
 
     /// Looks at a race in other states.
@@ -91,6 +114,13 @@ impl<S: System> Search<'_, S> {
         if !contains && !touched.any(excludes) {
             return false;
         }
+        let execution = &self.run.execution;
+        let in_target = |x: Position| match contains {
+            true => execution.happens_before(x, later.at),
+            false => self.knows(later, x),
+        };
+        let mut after = self.departures.iter().rev().take_while(|&&x| x > e);
+        let is_parent = is_new && after.all(|&x| in_target(x)) && self.is_apart(e, &in_target);
         let past = match contains {
             true => self.past(e, later.at).unwrap_or_default(),
             false => self.known_since(later, e),
@@ -103,17 +133,7 @@ impl<S: System> Search<'_, S> {
         if alternatives.len() > 1 || !is_only(&alternatives[0]) {
             return false;
         }
-        let execution = &self.run.execution;
-        let in_target = |x: Position| match contains {
-            true => execution.happens_before(x, later.at),
-            false => self.knows(later, x),
-        };
-        let mut after = self.departures.iter().rev().take_while(|&&x| x > e);
-        if is_new
-            && after.all(|&x| in_target(x))
-            && self.is_apart(e, &in_target)
-            && (contains || !self.runs_after(later.thread, e, &past))
-        {
+        if is_parent && (contains || !self.runs_after(later.thread, e, &past)) {
             self.offer(e, &past, Step::of(later.thread), alternatives[0].accesses());
         }
         true
@@ -149,9 +169,10 @@ impl<S: System> Search<'_, S> {
             }
         }
         // Or sleep without them.
-        let sleepy = self.sleepy.iter().copied().filter(|&e| e < later.at);
-        let is_other = |e: &Position| execution.event(*e).thread() != later.thread;
-        candidates.extend(sleepy.filter(|&e| !self.knows(later, e)).filter(is_other));
+        let sleepy = self.sleepy.iter().copied().filter(|&e| {
+            e < later.at && execution.event(e).thread() != later.thread && !self.knows(later, e)
+        });
+        candidates.extend(sleepy);
         candidates.sort_unstable_by(|a, b| b.cmp(a));
         candidates.dedup();
         candidates
@@ -174,9 +195,14 @@ impl<S: System> Search<'_, S> {
                 {
                     continue;
                 }
-                let base = self.known_since(&later, e);
-                self.with_target(&later, e, base, false);
-                if later.executed && self.run.execution.event(later.at).choice == 0 {
+                if self.may_be_parent(&later, e, false) {
+                    let base = self.known_since(&later, e);
+                    self.with_target(&later, e, base, false);
+                }
+                if later.executed
+                    && self.run.execution.event(later.at).choice == 0
+                    && self.may_be_parent(&later, e, true)
+                {
                     let execution = &self.run.execution;
                     let before = (e.index() + 1..later.at.index()).map(Position::new);
                     let base = before.filter(|&x| execution.happens_before(x, later.at)).collect();
@@ -256,16 +282,16 @@ impl<S: System> Search<'_, S> {
             let Some((past, alternatives)) = rest.next(&mut self.run, &self.order) else { return };
             let Question { e, later, contains } = &rest.question;
             let (e, contains) = (*e, *contains);
-            if !self.is_apart(e, &|x| past.contains(&x) || contains && x == later.at)
-                || !contains && self.runs_after(later.thread, e, &past)
-            {
+            let thread = later.thread;
+            if !self.is_apart(e, &|x| past.contains(&x) || contains && x == later.at) {
                 continue;
             }
-            let steps = (0..).map(|choice| Step { thread: later.thread, choice });
+            let steps = (0..).map(|choice| Step { thread, choice });
             let is_head = |(step, it): &(Step, &Footprint)| {
                 self.is_head(e.index(), &touched, &past, *step, it.accesses())
             };
-            if let Some((step, _)) = steps.zip(&alternatives).find(is_head) {
+            let Some((step, _)) = steps.zip(&alternatives).find(is_head) else { continue };
+            if contains || !self.runs_after(thread, e, &past) {
                 self.push(e, &past, step, Reasons::Open);
             }
         }
@@ -305,8 +331,8 @@ impl<S: System> Search<'_, S> {
         let config = Config { execution, order: &self.order, len, more: past };
         dependent(put_off, accesses)
             && (past.is_empty() || {
-                let clock = config.clock_of(step.thread, accesses);
-                past.iter().all(|&x| is_known(execution, &clock, x))
+                let causes = config.causes(step.thread, accesses);
+                past.iter().all(|&x| causes.iter().any(|&by| execution.happens_before(x, by)))
             })
             && !self.sleeps(len, past, step, accesses)
     }

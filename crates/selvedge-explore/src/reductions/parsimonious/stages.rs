@@ -10,7 +10,6 @@ use selvedge_core::{
 use smallvec::SmallVec;
 
 use crate::search::order::Order;
-use crate::trace::clock::{Clock, join};
 
 /// The order of reasons: the first access of the put-off step that one conflicts with, and then its thread.
 pub(super) type Rank = (usize, ThreadId);
@@ -48,37 +47,29 @@ impl Config<'_> {
         x.index() < self.len || self.more.contains(&x)
     }
 
-    /// Returns what happens before a step that comes next.
-    pub(super) fn clock_of(&self, thread: ThreadId, accesses: &[Access]) -> Clock {
-        let mut clock = Clock::new();
+    /// Returns the events that order a step that comes next: it happens after all that happens before one of them.
+    pub(super) fn causes(&self, thread: ThreadId, accesses: &[Access]) -> SmallVec<[Position; 8]> {
         let own = self.execution.of_thread(thread).iter().rev();
-        if let Some(&last) = own.clone().find(|&&x| self.contains(x)) {
-            join(&mut clock, self.execution.clock(last));
-        }
+        let mut causes: SmallVec<[Position; 8]> =
+            own.copied().find(|&x| self.contains(x)).into_iter().collect();
         let end = Position::new(self.execution.len());
         for access in accesses {
             for (x, other) in self.execution.history(access.object, end) {
                 if !commute(other.mode, access.mode) && self.contains(x) {
-                    join(&mut clock, self.execution.clock(x));
+                    causes.push(x);
                     if !commute(other.mode, other.mode) {
                         break;
                     }
                 }
             }
         }
-        clock
+        causes
     }
 
     fn since(&self, at: usize) -> impl Iterator<Item = Position> + '_ {
         let more = self.more.iter().copied().filter(move |x| x.index() >= self.len.max(at));
         (at..self.len).map(Position::new).chain(more)
     }
-}
-
-/// Returns whether the event is in what the clock counts.
-pub(super) fn is_known(execution: &Execution, clock: &[u32], x: Position) -> bool {
-    let id = execution.event(x).id;
-    clock.get(id.thread.index()).is_some_and(|&count| count > id.nth)
 }
 
 impl Stage {
@@ -147,9 +138,10 @@ impl Stage {
         if place((first, step.thread)) >= place(self.rank) {
             return false;
         }
-        let clock = config.clock_of(step.thread, accesses);
+        let causes = config.causes(step.thread, accesses);
+        let is_known = |x: Position| causes.iter().any(|&by| execution.happens_before(x, by));
         let mut since = config.since(self.at);
-        !since.any(|x| is_known(execution, &clock, x) && self.conflicts(execution.accesses(x)))
+        !since.any(|x| is_known(x) && self.conflicts(execution.accesses(x)))
     }
 
     fn conflicts(&self, accesses: &[Access]) -> bool {

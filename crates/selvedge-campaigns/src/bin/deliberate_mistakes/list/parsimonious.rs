@@ -46,8 +46,8 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "units: heads are ordered also if one happens before the other",
         file: "reductions/parsimonious/stages.rs",
-        right: "is_known(execution, &clock, x) && self.conflicts(",
-        wrong: "x.index() > execution.len() && self.conflicts(",
+        right: "is_known(x) && self.conflicts(",
+        wrong: "false && is_known(x) && self.conflicts(",
         suite: "small_programs",
         test: "random_programs_with_branches_and_read_modify_writes",
     },
