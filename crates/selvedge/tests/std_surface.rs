@@ -376,7 +376,7 @@ fn spin_loops_end_when_something_changes() {
         seen
     });
     assert!(found.contains(&vec![]) && found.contains(&vec![0, 1]), "{found:?}");
-    assert!(executions < 40, "{executions}");
+    assert!(executions < 60, "{executions}");
 }
 
 #[test]

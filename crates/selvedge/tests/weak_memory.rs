@@ -234,10 +234,10 @@ fn a_report_says_what_a_load_did_not_see_and_what_is_missing() {
     let text = report(publish(Relaxed, Acquire));
     assert!(text.contains("→ 0, older than `store AtomicU32@"), "{text}");
     assert!(text.contains("← 42` of thread 1"), "{text}");
-    assert!(text.contains("was stored with Relaxed at"), "{text}");
-    assert!(text.contains("visible; use Release"), "{text}");
+    assert!(text.contains("was written with Relaxed at"), "{text}");
+    assert!(text.contains("visible: use Release"), "{text}");
     let text = report(publish(Release, Relaxed));
-    assert!(text.contains("was loaded with Relaxed at"), "{text}");
+    assert!(text.contains("was read with Relaxed at"), "{text}");
     assert!(text.contains("use Acquire"), "{text}");
     let text = report(publish(Relaxed, Relaxed));
     assert!(text.contains("use Release for the write and Acquire for the read"), "{text}");
