@@ -56,7 +56,7 @@ const CXX17: &[(&str, &str, Expected)] = &[
     (
         "std::mutex m7; std::condition_variable c7; void f7() { std::lock_guard<std::mutex> g(m7); c7.notify_one(); }",
         "std::thread a(f7); { std::unique_lock<std::mutex> g(m7); c7.wait(g); } a.join();",
-        Violated("deadlock: main waits for ever"),
+        Violated("deadlock: main is blocked"),
     ),
     (
         "std::mutex m8; std::condition_variable c8; bool b8;",
@@ -189,7 +189,7 @@ const CXX17: &[(&str, &str, Expected)] = &[
     (
         "std::mutex m33, n33; void f33() { std::lock_guard<std::mutex> g(m33), h(n33); } void g33() { std::lock_guard<std::mutex> g(n33), h(m33); }",
         "std::thread a(f33), b(g33); a.join(); b.join();",
-        Violated("deadlock: main, f33 and g33 wait for ever"),
+        Violated("deadlock: main, f33 and g33 are blocked"),
     ),
     (
         "std::atomic<int> x34; ",
@@ -214,7 +214,7 @@ const CXX20: &[(&str, &str, Expected)] = &[
     (
         "std::atomic<int> x2;",
         "std::thread a([] { x2 = 1; }); x2.wait(0); a.join();",
-        Violated("deadlock: main waits for ever"),
+        Violated("deadlock: main is blocked"),
     ),
     (
         "std::atomic_flag x3;",
@@ -246,7 +246,7 @@ const CXX20: &[(&str, &str, Expected)] = &[
         "std::binary_semaphore s(0); std::thread a([&] { s.release(); }); (void)s.try_acquire_for(1s); a.join();",
         Verified(0),
     ),
-    ("", "std::binary_semaphore s(0); s.acquire();", Violated("deadlock: main waits for ever")),
+    ("", "std::binary_semaphore s(0); s.acquire();", Violated("deadlock: main is blocked")),
     (
         "",
         "std::jthread a([](std::stop_token s) { while (!s.stop_requested()) std::this_thread::yield(); });",
@@ -351,7 +351,7 @@ fn places_are_those_of_the_program() {
         let violation = compile_text(GCC, "test.cpp", text, flags).violation();
         let lines: Vec<u32> = violation.places.iter().map(|place| place.line).collect();
         assert_eq!(lines, [11, 6], "{flags:?} {violation:?}");
-        assert_eq!(violation.message, "deadlock: main and f wait for ever");
+        assert_eq!(violation.message, "deadlock: main and f are blocked");
     }
     let text = "#include <stdexcept>\n#include <thread>\nvoid f() {\n  throw std::runtime_error(\"x\");\n}\n\
                 int main() {\n  std::thread t(f);\n  t.join();\n}\n";

@@ -137,7 +137,7 @@ const ERRORS: &[(&str, &str)] = &[
     ("seen = 7 / zero;", "main crashed: a division by zero, or one that overflows (SIGFPE)"),
     (
         "*(volatile char *)\"constant\" = 1;",
-        "main crashed: it used memory that is not there, or not for this (SIGSEGV)",
+        "main crashed: it accessed memory that is not mapped, or not for this kind of access (SIGSEGV)",
     ),
 ];
 

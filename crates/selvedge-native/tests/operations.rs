@@ -293,7 +293,7 @@ fn futexes() {
     let wake = "f = 1; futex(FUTEX_WAKE_PRIVATE, 1);";
     // The load sees it; or the word has changed when it would wait; or it waits and is woken.
     verified(&two(globals, wait, wake, ""), 3);
-    violated(&two(globals, wait, "f = 1;", ""), "deadlock: main and a wait for ever");
+    violated(&two(globals, wait, "f = 1;", ""), "deadlock: main and a are blocked");
     verified(
         &two(globals, "assert(futex(FUTEX_WAIT_PRIVATE, 7) == -1 && errno == EAGAIN);", "", ""),
         1,
@@ -304,7 +304,7 @@ fn futexes() {
             "pthread_join(t1, 0)",
             "f = 1; futex(FUTEX_WAKE_PRIVATE, 1); pthread_join(t1, 0)",
         ),
-        "deadlock: main and b wait for ever",
+        "deadlock: main and b are blocked",
     );
     let timed = "struct timespec s = {1, 0}; long r = syscall(SYS_futex, &f, FUTEX_WAIT_PRIVATE, 0, &s, 0, 0);\n\
                  assert(r == 0 || errno == ETIMEDOUT || errno == EAGAIN);";

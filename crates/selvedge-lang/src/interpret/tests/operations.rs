@@ -47,7 +47,8 @@ fn read_modify_writes() {
     let mut d = Driver::new(&b.finish());
     assert_eq!(d.pending("t"), "Conditional [Update f]");
     assert_eq!(d.step("t"), "compare_exchange(f, false, true) → true [Update f]");
-    assert_eq!(d.effect.order, None);
+    // An ordering that is not said is the strongest one.
+    assert_eq!(d.effect.order, Some(Order::SeqCst));
     assert_eq!(d.step("t"), "compare_exchange(f, false, true) → false [Read f]");
     assert_eq!(d.flexibility(), Flexibility::Conditional);
     assert_eq!(d.step("t"), "exchange(f, false) → true [Update f]");
