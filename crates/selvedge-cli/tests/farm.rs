@@ -78,7 +78,9 @@ fn a_worker_that_is_ended_hands_back_what_it_has() {
         std::thread::sleep(Duration::from_millis(30 * nth));
         worker.signal("-TERM");
         worker.finish().exits(0);
-        nats.wait_for(&folder, |job| job["batches_at_work"].as_u64() == Some(0));
+        // The server counts a batch that was handed back until the next worker takes it: at most the last one. Those
+        // that were not would add up.
+        nats.wait_for(&folder, |job| job["batches_at_work"].as_u64() <= Some(1));
     }
     nats::signal(&check, "-INT");
     crate::common::finish(check).exits(3).says("inconclusive: interrupted");
