@@ -25,7 +25,7 @@ impl Builder {
     ///
     /// [`algorithm`](Self::algorithm) and [`preemptions`](Self::preemptions) have no effect then: each execution is run once.
     /// Values out of thin air (load buffering) are left out, as in all models here. Operations that have no meaning
-    /// under a memory model yet make the verdict [`Verdict::Inconclusive`], and the report names them.
+    /// under a memory model yet make the verdict [`Verdict::Inconclusive`](crate::Verdict::Inconclusive), and the report names them.
     ///
     /// ```
     /// # use selvedge::{Builder, Memory, Verdict, sync::{Arc, atomic::{AtomicU32, Ordering::Relaxed}}, thread};
