@@ -210,7 +210,7 @@ fn post(
 struct Pointer {
     /// Of which job: another one may have had the same name.
     born: String,
-    /// Snapshots are written to two places by turns.
+    /// Snapshots are written to two places in turn.
     place: u64,
     /// The last result that it contains.
     read: u64,

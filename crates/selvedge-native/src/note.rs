@@ -1,5 +1,5 @@
 //! What a module says about how it was built, in a section of its own: so a module is checked like its sources are,
-//! whoever linked it.
+//! however it was linked.
 
 use std::fmt::Write as _;
 use std::path::Path;

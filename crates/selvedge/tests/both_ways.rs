@@ -67,7 +67,7 @@ fn run(world: &World, number: usize) {
             }
             Instruction::Fence(order) => fence(ordering(order)),
             Instruction::Lock(mutex) => {
-                // Taking it twice is an error of its own here; there, the thread waits for ever.
+                // Taking it twice is an error of its own here; there, the thread is blocked.
                 let guard = world.mutexes[mutex].lock().unwrap();
                 std::mem::forget(held[mutex].replace(guard));
             }

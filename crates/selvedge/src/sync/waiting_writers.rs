@@ -1,6 +1,6 @@
 //! Reader-writer locks that let writers in first: what `std` may do, and does on most systems.
 //!
-//! A reader may have to wait as long as a writer waits. For ever is enough: in every deadlock that needs it, it
+//! A reader may have to wait as long as a writer waits. Waiting without end is enough: in every deadlock that needs it, it
 //! is so, and elsewhere a wait that ends shows nothing new. So a reader chooses, in a step that touches
 //! nothing, whether it never continues; at the end it must be so that a writer waits, and only because of
 //! readers. `rt/lock_order.rs` says for which locks this is tried.

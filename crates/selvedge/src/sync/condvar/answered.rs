@@ -49,7 +49,7 @@ impl Condvar {
                 word.wait(Order::Relaxed, &is_woken, &woken, spot);
                 engine.note(|rt| format!("woken by {}", rt.object_name(condition)));
             }
-            // What is left of the execution: whoever notifies wakes it.
+            // Teardown: any notification wakes it.
             false => engine.park(&woken, spot),
         }
         self.waiters.borrow_mut().retain(|&mut (waiter, _)| waiter != me);
