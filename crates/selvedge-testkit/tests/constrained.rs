@@ -289,6 +289,26 @@ fn wrong_constraints_are_caught() {
     assert!(report.violations.is_empty() && report.counts.complete == 1, "{report:?}");
 }
 
+/// Found by more random programs than `pairs` draws: with conditions that are decided exactly, a final state is missed.
+#[test]
+#[ignore = "a known defect: with exact conditions `constrained` misses a final state here"]
+fn a_final_state_that_is_missed() {
+    let text = "shared w = 1;
+shared x = -1;
+shared y = 1;
+shared z = 0;
+thread t0 {
+    atomic { if x < 0 { x = min(w, 5) + 1; } if w == 1 { w = min(w, 5) + 1; } }
+    atomic { if w >= -1 { w = min(w, 5) + 1; } }
+    atomic { x = x; }
+}
+thread t1 { atomic { if x >= 1 { x = w; } } }
+thread t2 { atomic { if z < 0 { y = -1; } } }
+thread t3 { atomic { z = min(z, 5) + 1; if w == 1 { z = min(w, 5) + 1; } } }
+";
+    assert!(check(text, 0, &mut [0; 4]));
+}
+
 #[allow(clippy::print_stderr, reason = "a long campaign tells how far it came")]
 fn campaign(kind: Kind, programs: u64) {
     let (mut tried, mut compared, mut counts) = (0, 0, [0_u64; 4]);
