@@ -164,10 +164,24 @@ impl Conditional {
         let first = run.execution.event(e).step();
         let unknown = || Judged::Race { touched: Footprint::of_event(accesses) };
         let (mut moves, mut effect) = (Vec::new(), Effect::default());
+        // Only behind what it commutes with permanently can `e` act differently than it did.
+        let left_out = self.left_out.get(&e);
         for &position in u {
             let step = run.execution.event(position).step();
             if !run.can_take(step) {
                 return unknown();
+            }
+            if left_out.is_some_and(|seconds| !seconds.contains(&position)) {
+                if !run.can_take(first) {
+                    return unknown();
+                }
+                run.system.pending(first, &mut effect);
+                let acts = effect.footprint.clone();
+                run.system.pending(step, &mut effect);
+                if acts.dependent(&effect.footprint) {
+                    // `E'.e.u`, which is explored, does not lead where `E'.u.e` does.
+                    return unknown();
+                }
             }
             run.system.step(step, &mut effect);
             moves.push(Move::new(step, effect.choices, effect.footprint.clone()));

@@ -4,6 +4,14 @@ use super::Mistake;
 
 pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
+        name: "conditions: a step can move behind what it does not commute with",
+        file: "conditional/independence.rs",
+        right: "if acts.dependent(&effect.footprint) {",
+        wrong: "if false && acts.dependent(&effect.footprint) {",
+        suite: "constrained",
+        test: "what_commutes_behind_something_that_does_not",
+    },
+    Mistake {
         name: "conditions: what holds now is taken to hold for good",
         file: "conditional/independence.rs",
         right: "stable.contains(&true)",
