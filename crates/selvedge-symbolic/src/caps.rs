@@ -45,6 +45,8 @@ pub struct Caps {
     pub witnesses: usize,
     /// Deeper calls are not followed: the pair of blocks has no constraint.
     pub calls: usize,
+    /// A product with more parts is not multiplied out: the pair of blocks has no constraint.
+    pub parts: usize,
 }
 
 impl Default for Caps {
@@ -69,6 +71,7 @@ impl Default for Caps {
             paths: 400,
             witnesses: 16,
             calls: 16,
+            parts: 64,
         }
     }
 }
@@ -96,6 +99,7 @@ impl Caps {
             paths: 6,
             witnesses: 1,
             calls: 2,
+            parts: 1,
         }
     }
 }

@@ -141,7 +141,9 @@ impl Runner<'_, '_> {
         let result = match op {
             BinaryOp::Add => a.plus(b),
             BinaryOp::Subtract => a.minus(b),
-            _ => a.times(b).ok_or(GiveUp::TooLarge("a product has too many parts"))?,
+            _ => a
+                .times(b, self.caps.parts)
+                .ok_or(GiveUp::TooLarge("a product has too many parts"))?,
         };
         let (left, right) = (self.words.word(a), self.words.word(b));
         let circuit = &mut self.words.circuit;
