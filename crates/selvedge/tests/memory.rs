@@ -64,6 +64,21 @@ fn a_box_that_is_freed_while_another_reads_it() {
     assert_eq!(kinds(freed_while_read), [ViolationKind::UseAfterFree]);
 }
 
+/// An object has its name written into it when it is first used: that is not the code.
+#[test]
+fn reading_freed_memory_is_not_told_as_writing() {
+    let outcome = explore(|| {
+        let shared = Arc::new(AtomicPtr::new(Raw::new(AtomicUsize::new(7)).0));
+        let other = Arc::clone(&shared);
+        let reader = thread::spawn(move || Raw(other.load(SeqCst)).get().load(SeqCst));
+        Raw(shared.load(SeqCst)).free();
+        reader.join().unwrap();
+    });
+    assert_eq!(outcome.kinds(), [ViolationKind::UseAfterFree]);
+    let text = outcome.text();
+    assert!(text.contains("thread 1 uses it") && !text.contains("writes to"), "{text}");
+}
+
 #[test]
 fn a_box_that_is_freed_while_another_may_read_it() {
     // Most executions do not show it: the reader looks first.

@@ -28,7 +28,9 @@ pub(super) fn find(shared: &Rc<Shared>, replay: &mut Replay, violation: &mut Vio
         (Event::Freed, place_of(&seen.freed)),
         (Event::Allocated, place_of(&seen.allocated)),
     ];
-    if let Some(written) = &seen.written {
+    // An operation on an object in the block may be what first gives the object its name, which is written into it.
+    let is_used = about.happened.iter().any(|happened| happened.event == Event::Used);
+    if let Some(written) = seen.written.as_ref().filter(|_| !is_used) {
         let text = format!("{} writes to it in the code after this operation", written.thread);
         about.happened.insert(0, Happened { event: Event::Used, text, spot: Some(written.spot) });
         add_to(replay, written.position, "; then writes to freed memory");
