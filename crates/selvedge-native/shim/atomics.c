@@ -22,6 +22,7 @@ typedef unsigned __int128 a128;
    found goes to `expected`, which may be shared as well. */
 #define CAS(bits, name) \
     int __tsan_atomic##bits##_##name(volatile a##bits *at, a##bits *expected, a##bits new, int order, int failure) { \
+        ACCESS(expected, sizeof *expected, ACCESS_READ); \
         a##bits wanted = *expected; \
         OP(OP_COMPARE, at, sizeof *at, &wanted, WITH_ORDER(order & 0xff, failure)); \
         a##bits old = *at; \
@@ -73,14 +74,18 @@ void *__real_memcpy(void *to, const void *from, size_t size);
 int __real_memcmp(const void *a, const void *b, size_t size);
 
 void selvedge_atomic_load(size_t size, const void *at, void *to, int order) {
+    ACCESS(to, size, ACCESS_WRITE);
     ACCESS(at, size, WITH_ORDER(ACCESS_LOAD, order));
     __real_memcpy(to, at, size);
 }
 void selvedge_atomic_store(size_t size, void *at, const void *from, int order) {
+    ACCESS(from, size, ACCESS_READ);
     ACCESS(at, size, WITH_ORDER(ACCESS_STORE, order));
     __real_memcpy(at, from, size);
 }
 void selvedge_atomic_exchange(size_t size, void *at, const void *from, void *to, int order) {
+    ACCESS(from, size, ACCESS_READ);
+    ACCESS(to, size, ACCESS_WRITE);
     ACCESS(at, size, WITH_ORDER(ACCESS_UPDATE, order));
     for (size_t i = 0; i < size; i++) {
         char old = ((char *)at)[i];
@@ -89,6 +94,7 @@ void selvedge_atomic_exchange(size_t size, void *at, const void *from, void *to,
     }
 }
 int selvedge_atomic_compare_exchange(size_t size, void *at, void *expected, const void *new, int order, int failure) {
+    ACCESS(expected, size, ACCESS_READ);
     OP(OP_COMPARE, at, size, expected, WITH_ORDER(order & 0xff, failure));
     if (__real_memcmp(at, expected, size) == 0) { __real_memcpy(at, new, size); return 1; }
     ACCESS(expected, size, ACCESS_WRITE);

@@ -2,8 +2,6 @@
 
 #include "shim.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 struct selvedge_table selvedge_table __attribute__((visibility("default")));
@@ -43,7 +41,6 @@ void *__real_memmove(void *to, const void *from, size_t size);
 void *__real_memset(void *to, int value, size_t size);
 int __real_memcmp(const void *a, const void *b, size_t size);
 size_t __real_strlen(const char *text);
-int __real_vsnprintf(char *to, size_t size, const char *format, va_list arguments);
 
 #define READS(at, size) ACCESS(at, size, ACCESS_READ)
 #define WRITES(at, size) ACCESS(at, size, ACCESS_WRITE)
@@ -126,49 +123,6 @@ int __real_strncmp(const char *a, const char *b, size_t most);
 int __wrap_strncmp(const char *a, const char *b, size_t most) {
     if (most) { READS(a, bounded(a, most)); READS(b, bounded(b, most)); }
     return __real_strncmp(a, b, most);
-}
-char *__real_strchr(const char *text, int wanted);
-char *__wrap_strchr(const char *text, int wanted) {
-    READS(text, __real_strlen(text) + 1);
-    return __real_strchr(text, wanted);
-}
-int __wrap_vsnprintf(char *to, size_t size, const char *format, va_list arguments) {
-    if (size) {
-        va_list again;
-        va_copy(again, arguments);
-        int needed = __real_vsnprintf(0, 0, format, again);
-        va_end(again);
-        size_t written = needed < 0 ? size : (size_t)needed + 1;
-        WRITES(to, written < size ? written : size);
-    }
-    return __real_vsnprintf(to, size, format, arguments);
-}
-int __wrap_snprintf(char *to, size_t size, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    if (size) {
-        va_list again;
-        va_copy(again, arguments);
-        int needed = __real_vsnprintf(0, 0, format, again);
-        va_end(again);
-        size_t written = needed < 0 ? size : (size_t)needed + 1;
-        WRITES(to, written < size ? written : size);
-    }
-    int result = __real_vsnprintf(to, size, format, arguments);
-    va_end(arguments);
-    return result;
-}
-int __wrap_sprintf(char *to, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    va_list again;
-    va_copy(again, arguments);
-    int needed = __real_vsnprintf(0, 0, format, again);
-    va_end(again);
-    WRITES(to, (size_t)(needed < 0 ? 0 : needed) + 1);
-    int result = __real_vsnprintf(to, (size_t)-1 >> 1, format, arguments);
-    va_end(arguments);
-    return result;
 }
 
 /* The heap: blocks come from the checker's arenas; before the check from a small one in the image. */

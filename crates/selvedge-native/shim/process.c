@@ -118,10 +118,15 @@ NONDET(size_t, size_t)
 int __real_vsnprintf(char *to, size_t size, const char *format, va_list arguments);
 size_t __real_strlen(const char *text);
 
-#define OUTPUT(text, size) OP(OP_OUTPUT, text, size, 0, 0)
+int selvedge_format(const char *format, va_list arguments, void *pc, void *frame);
 
-static int shown(const char *format, va_list arguments) {
+#define OUTPUT(text, size) OP(OP_OUTPUT, text, size, 0, 0)
+#define READS(at, size) ACCESS(at, size, ACCESS_READ)
+#define WRITES(at, size) ACCESS(at, size, ACCESS_WRITE)
+
+static int shown(const char *format, va_list arguments, void *pc, void *frame) {
     char text[1024];
+    selvedge_format(format, arguments, pc, frame);
     int size = __real_vsnprintf(text, sizeof text, format, arguments);
     if (size > 0) OUTPUT(text, (size_t)size < sizeof text ? (size_t)size : sizeof text - 1);
     return size;
@@ -129,7 +134,7 @@ static int shown(const char *format, va_list arguments) {
 int __wrap_printf(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    int size = shown(format, arguments);
+    int size = shown(format, arguments, PC, FRAME);
     va_end(arguments);
     return size;
 }
@@ -137,32 +142,45 @@ int __wrap_fprintf(FILE *file, const char *format, ...) {
     (void)file;
     va_list arguments;
     va_start(arguments, format);
-    int size = shown(format, arguments);
+    int size = shown(format, arguments, PC, FRAME);
     va_end(arguments);
     return size;
 }
-int __wrap_vprintf(const char *format, va_list arguments) { return shown(format, arguments); }
-int __wrap_vfprintf(FILE *file, const char *format, va_list arguments) { (void)file; return shown(format, arguments); }
+int __wrap_vprintf(const char *format, va_list arguments) { return shown(format, arguments, PC, FRAME); }
+int __wrap_vfprintf(FILE *file, const char *format, va_list arguments) { (void)file; return shown(format, arguments, PC, FRAME); }
 int __wrap_puts(const char *text) {
+    READS(text, __real_strlen(text) + 1);
     OUTPUT(text, __real_strlen(text));
     OUTPUT("\n", 1);
     return 1;
 }
-int __wrap_fputs(const char *text, FILE *file) { (void)file; OUTPUT(text, __real_strlen(text)); return 1; }
+int __wrap_fputs(const char *text, FILE *file) {
+    (void)file;
+    READS(text, __real_strlen(text) + 1);
+    OUTPUT(text, __real_strlen(text));
+    return 1;
+}
 int __wrap_putchar(int letter) { char text = letter; OUTPUT(&text, 1); return letter; }
 int __wrap_fputc(int letter, FILE *file) { (void)file; char text = letter; OUTPUT(&text, 1); return letter; }
 int __wrap_putc(int letter, FILE *file) { (void)file; char text = letter; OUTPUT(&text, 1); return letter; }
 size_t __wrap_fwrite(const void *from, size_t size, size_t count, FILE *file) {
     (void)file;
+    if (size && count) READS(from, size * count);
     OUTPUT(from, size * count);
     return count;
 }
 long __wrap_write(int file, const void *from, size_t size) {
     if (file != 1 && file != 2) OP(OP_REFUSE, "write", 0, 0, 0);
+    if (size) READS(from, size);
     OUTPUT(from, size);
     return (long)size;
 }
-void __wrap_perror(const char *text) { OUTPUT(text, __real_strlen(text)); OUTPUT("\n", 1); }
+void __wrap_perror(const char *text) {
+    if (!text) return;
+    READS(text, __real_strlen(text) + 1);
+    OUTPUT(text, __real_strlen(text));
+    OUTPUT("\n", 1);
+}
 int __wrap_fflush(FILE *file) { (void)file; return 0; }
 int __wrap_setvbuf(FILE *file, char *buffer, int mode, size_t size) { (void)file, (void)buffer, (void)mode, (void)size; return 0; }
 void __wrap_setbuf(FILE *file, char *buffer) { (void)file, (void)buffer; }
@@ -176,12 +194,16 @@ static u64 now(void *pc, void *frame) {
 }
 time_t __wrap_time(time_t *result) {
     time_t seconds = (time_t)(now(PC, FRAME) / SECOND);
-    if (result) *result = seconds;
+    if (result) {
+        WRITES(result, sizeof *result);
+        *result = seconds;
+    }
     return seconds;
 }
 int __wrap_clock_gettime(clockid_t clock, struct timespec *time) {
     (void)clock;
     u64 time_now = now(PC, FRAME);
+    WRITES(time, sizeof *time);
     time->tv_sec = (time_t)(time_now / SECOND);
     time->tv_nsec = (long)(time_now % SECOND);
     return 0;
@@ -189,11 +211,18 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *time) {
 int __wrap_gettimeofday(struct timeval *time, void *zone) {
     (void)zone;
     u64 time_now = now(PC, FRAME);
+    WRITES(time, sizeof *time);
     time->tv_sec = (time_t)(time_now / SECOND);
     time->tv_usec = (long)(time_now % SECOND) / 1000;
     return 0;
 }
-int __wrap_timespec_get(struct timespec *time, int base) { __wrap_clock_gettime(0, time); return base; }
+int __wrap_timespec_get(struct timespec *time, int base) {
+    u64 time_now = now(PC, FRAME);
+    WRITES(time, sizeof *time);
+    time->tv_sec = (time_t)(time_now / SECOND);
+    time->tv_nsec = (long)(time_now % SECOND);
+    return base;
+}
 clock_t __wrap_clock(void) { return (clock_t)((now(PC, FRAME) - (u64)SECOND * SECOND) / 1000); }
 
 /* Sleeping orders nothing: only the clock of the thread advances. */
@@ -211,17 +240,27 @@ int __wrap_clock_nanosleep(clockid_t clock, int flags, const struct timespec *ti
     return 0;
 }
 int __wrap_rand(void) { return (int)(OP(OP_RANDOM, 0, 0, 0, 0) & 0x7fffffff); }
-int __wrap_rand_r(unsigned *seed) { (void)seed; return (int)(OP(OP_RANDOM, 0, 0, 0, 0) & 0x7fffffff); }
+int __wrap_rand_r(unsigned *seed) {
+    READS(seed, sizeof *seed);
+    WRITES(seed, sizeof *seed);
+    *seed = *seed * 1103515245 + 12345;
+    return (int)(*seed >> 1);
+}
 long __wrap_random(void) { return (long)(OP(OP_RANDOM, 0, 0, 0, 0) & 0x7fffffff); }
 unsigned __wrap_arc4random(void) { return (unsigned)OP(OP_RANDOM, 0, 0, 0, 0); }
 long __wrap_getrandom(void *to, size_t size, unsigned flags) {
     (void)flags;
+    if (size) WRITES(to, size);
     for (size_t i = 0; i < size; i++) ((char *)to)[i] = (char)OP(OP_RANDOM, 0, 0, 0, 0);
     return (long)size;
 }
-int __wrap_getentropy(void *to, size_t size) { return __wrap_getrandom(to, size, 0) < 0 ? -1 : 0; }
-void __wrap_srand(unsigned seed) { (void)seed; }
-void __wrap_srandom(unsigned seed) { (void)seed; }
+int __wrap_getentropy(void *to, size_t size) {
+    if (size) WRITES(to, size);
+    for (size_t i = 0; i < size; i++) ((char *)to)[i] = (char)OP(OP_RANDOM, 0, 0, 0, 0);
+    return 0;
+}
+void __wrap_srand(unsigned seed) { OP(OP_RANDOM, 1, seed, 0, 0); }
+void __wrap_srandom(unsigned seed) { OP(OP_RANDOM, 1, seed, 0, 0); }
 int __wrap_getpid(void) { return 4242; }
 long __wrap_gettid(void) { return 4242 + (long)OP(OP_SELF, 0, 0, 0, 0); }
 

@@ -119,9 +119,10 @@ enum { ONCE_BEGIN = 0, ONCE_DONE = 1, ONCE_FAILED = 2 };
 #define IS_CHECKED (selvedge_table.op != 0)
 #define OP(code, a, b, c, d) \
     (IS_CHECKED ? selvedge_table.op((code), PC, FRAME, (u64)(a), (u64)(b), (u64)(c), (u64)(d)) : 0)
-#define ACCESS(address, size, how) \
+#define ACCESS_AT(address, size, how, pc, frame) \
     do { \
-        if (IS_CHECKED) selvedge_table.access((u64)(address), (u64)(size), (how), PC, FRAME); \
+        if (IS_CHECKED) selvedge_table.access((u64)(address), (u64)(size), (how), (pc), (frame)); \
     } while (0)
+#define ACCESS(address, size, how) ACCESS_AT(address, size, how, PC, FRAME)
 
 #endif

@@ -3,6 +3,7 @@
 #include "shim.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <sys/syscall.h>
@@ -90,7 +91,23 @@ int __wrap_pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t 
     OP(OP_MUTEX_INIT, mutex, sizeof *mutex, 0, 0);
     return __real_pthread_mutex_init(mutex, attributes);
 }
-int __wrap_pthread_mutex_destroy(pthread_mutex_t *mutex) { return MUTEX(OP_MUTEX_DESTROY, mutex); }
+/* A mutex that is destroyed is marked as libc does it, until it is initialised again, by whatever means. */
+int __wrap_pthread_mutex_destroy(pthread_mutex_t *mutex) {
+    int result = MUTEX(OP_MUTEX_DESTROY, mutex);
+    if (!result) mutex->__data.__kind = -1;
+    return result;
+}
+/* With these, threads would wait and end in ways that are not modelled. */
+int __real_pthread_mutexattr_setrobust(pthread_mutexattr_t *attributes, int robust);
+int __wrap_pthread_mutexattr_setrobust(pthread_mutexattr_t *attributes, int robust) {
+    if (robust == PTHREAD_MUTEX_ROBUST) OP(OP_REFUSE, "pthread_mutexattr_setrobust", 0, 0, 0);
+    return __real_pthread_mutexattr_setrobust(attributes, robust);
+}
+int __real_pthread_rwlockattr_setkind_np(pthread_rwlockattr_t *attributes, int kind);
+int __wrap_pthread_rwlockattr_setkind_np(pthread_rwlockattr_t *attributes, int kind) {
+    if (kind == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP) OP(OP_REFUSE, "pthread_rwlockattr_setkind_np", 0, 0, 0);
+    return __real_pthread_rwlockattr_setkind_np(attributes, kind);
+}
 int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex) { return MUTEX(OP_MUTEX_LOCK, mutex); }
 int __wrap_pthread_mutex_trylock(pthread_mutex_t *mutex) { return MUTEX(OP_MUTEX_TRY, mutex); }
 int __wrap_pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until) {
@@ -108,7 +125,9 @@ int __wrap_mtx_init(mtx_t *mutex, int type) {
     OP(OP_MUTEX_INIT, mutex, sizeof *mutex, 0, 0);
     return __real_mtx_init(mutex, type);
 }
-void __wrap_mtx_destroy(mtx_t *mutex) { MUTEX(OP_MUTEX_DESTROY, mutex); }
+void __wrap_mtx_destroy(mtx_t *mutex) {
+    if (!MUTEX(OP_MUTEX_DESTROY, mutex)) ((pthread_mutex_t *)mutex)->__data.__kind = -1;
+}
 int __wrap_mtx_lock(mtx_t *mutex) { int result = MUTEX(OP_MUTEX_LOCK, mutex); return C11(result); }
 int __wrap_mtx_trylock(mtx_t *mutex) { int result = MUTEX(OP_MUTEX_TRY, mutex); return C11(result); }
 int __wrap_mtx_timedlock(mtx_t *mutex, const struct timespec *until) {
@@ -140,12 +159,15 @@ int __wrap_pthread_cond_init(pthread_cond_t *cond, const pthread_condattr_t *att
 }
 int __wrap_pthread_cond_destroy(pthread_cond_t *cond) { return COND(OP_COND_DESTROY, cond); }
 int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex) { return WAIT(OP_COND_WAIT, cond, mutex); }
+static int is_no_time(const struct timespec *until) { return until->tv_nsec < 0 || until->tv_nsec >= 1000000000; }
 int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *until) {
+    if (is_no_time(until)) return EINVAL;
     return timed(WAIT(OP_COND_TIMED, cond, mutex), until);
 }
 int __wrap_pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
                                   const struct timespec *until) {
     (void)clock;
+    if (is_no_time(until)) return EINVAL;
     return timed(WAIT(OP_COND_TIMED, cond, mutex), until);
 }
 int __wrap_pthread_cond_signal(pthread_cond_t *cond) { return COND(OP_COND_SIGNAL, cond); }
@@ -201,6 +223,9 @@ static int failed(int error) {
 }
 int __wrap_sem_init(sem_t *semaphore, int shared, unsigned value) {
     (void)shared;
+    if (value > SEM_VALUE_MAX) return failed(EINVAL);
+    /* That a count is too large for another post is not modelled. */
+    if (value > SEM_VALUE_MAX - 1000000) OP(OP_REFUSE, "sem_init with a count near the largest", 0, 0, 0);
     return failed(OP(OP_SEM_INIT, semaphore, sizeof *semaphore, value, 0));
 }
 int __wrap_sem_destroy(sem_t *semaphore) { return failed(SEM(OP_SEM_DESTROY, semaphore)); }

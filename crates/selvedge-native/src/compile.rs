@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::assembly;
+use crate::by_value::{self, ByValue};
+use crate::known;
 use crate::note::Notes;
 use crate::shim::{self, Shim};
 
@@ -169,17 +171,29 @@ impl Compiler {
         let listing = object.with_extension("selvedge.s");
         let mut command = Command::new(&self.command);
         command.args(FIRST).args(flags).args(LAST);
-        command.args(if self.version.contains("clang") { &OF_CLANG[..] } else { &OF_GCC });
+        command.args(if self.is_clang() { &OF_CLANG[..] } else { &OF_GCC });
         if self.language == Language::Cxx {
             command.args(OF_CXX).arg("-isystem").arg(shim.headers());
         }
+        // The instrumentation is one pass for functions that are optimised, and another for those that are not.
+        let passes = ["tsan", "tsan0"].map(|pass| (pass, object.with_extension(pass)));
+        for (pass, dump) in passes.iter().filter(|_| !self.is_clang()) {
+            command.arg(format!("-fdump-tree-{pass}-gimple-lineno={}", dump.display()));
+        }
         let said = run(command.arg("-S").arg(file).arg("-o").arg(&listing))?;
+        let by_value = self.by_value(flags, file, &passes.map(|(_, dump)| dump), shim)?;
         let text = std::fs::read(&listing).map_err(|error| unwritten(&listing, &error))?;
-        let places = assembly::places(&String::from_utf8_lossy(&text), file);
+        let text = String::from_utf8_lossy(&text);
+        let places = assembly::places(&text, file);
+        let is_serial = assembly::uses_result(&text, "pthread_barrier_wait");
+        let serial = is_serial.then(|| file.display().to_string()).into_iter().collect();
         let notes = Notes {
             compilers: vec![self.version.lines().next().unwrap_or_default().to_owned()],
             optimised: optimisation(flags).into_iter().map(str::to_owned).collect(),
             assembly: places,
+            by_value: by_value.shared,
+            local_by_value: by_value.local,
+            serial,
             is_outdated: false,
         };
         let noted = std::fs::File::options().append(true).open(&listing).and_then(|mut file| {
@@ -192,6 +206,48 @@ impl Compiler {
         assembled.map(|_| said)
     }
 
+    fn is_clang(&self) -> bool {
+        self.version.contains("clang")
+    }
+
+    /// Finds calls that copy structures: in what gcc wrote beside the object, or in what clang writes.
+    fn by_value(
+        &self,
+        flags: &[String],
+        file: &Path,
+        dumps: &[PathBuf; 2],
+        shim: &Shim,
+    ) -> Result<ByValue, Unbuilt> {
+        let headers = shim.headers().display().to_string();
+        let of_system = ["/usr/include/", "/usr/lib/", &headers, "<built-in>"];
+        let is_own = |file: &str| !of_system.iter().any(|part| file.starts_with(part));
+        if self.is_clang() {
+            let mut command = Command::new(&self.command);
+            command.args(FIRST).args(flags).args(["-O0", "-g", "-w", "-fno-builtin"]);
+            if self.language == Language::Cxx {
+                command.args(OF_CXX).arg("-isystem").arg(shim.headers());
+            }
+            run(command.args(["-S", "-emit-llvm"]).arg(file).arg("-o").arg(&dumps[0]))?;
+        }
+        let mut text = String::new();
+        for dump in dumps {
+            match std::fs::read(dump) {
+                Ok(bytes) => text.push_str(&String::from_utf8_lossy(&bytes)),
+                // A file without functions has none.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => {
+                    let dump = dump.display();
+                    return Err(Unbuilt::Refused(format!("{dump} cannot be read: {error}")));
+                }
+            }
+            let _ = std::fs::remove_file(dump);
+        }
+        Ok(match self.is_clang() {
+            true => by_value::in_llvm(&text, &file.display().to_string(), &is_own),
+            false => by_value::in_gimple(&text, &is_own),
+        })
+    }
+
     /// Links objects and libraries to a module.
     pub(crate) fn link(
         &self,
@@ -199,6 +255,29 @@ impl Compiler {
         shim: &Shim,
         module: &Path,
     ) -> Result<String, Unbuilt> {
+        let said = run(&mut self.linking(arguments, shim, module))?;
+        let file = std::fs::read(module).map_err(|error| unwritten(module, &error))?;
+        let strangers = known::strangers(&file);
+        if strangers.is_empty() {
+            return Ok(said);
+        }
+        // Once more, with functions in their place that end the check where they are called.
+        let text = module.with_extension("selvedge.c");
+        let object = module.with_extension("selvedge.o");
+        std::fs::write(&text, known::refusing(&strangers))
+            .map_err(|error| unwritten(&text, &error))?;
+        let linked = shim.compile(&self.command, &text, &object).and_then(|()| {
+            let mut command = self.linking(arguments, shim, module);
+            command.arg(&object);
+            command.args(strangers.iter().map(|name| format!("-Wl,--wrap={name}")));
+            run(&mut command)
+        });
+        let _ = std::fs::remove_file(&text);
+        let _ = std::fs::remove_file(&object);
+        linked
+    }
+
+    fn linking(&self, arguments: &[String], shim: &Shim, module: &Path) -> Command {
         let mut command = Command::new(&self.command);
         command.arg("-shared").args(arguments).args(shim.objects()).arg("-o").arg(module);
         command.args(shim::wrapped().map(|name| format!("-Wl,--wrap={name}")));
@@ -208,7 +287,7 @@ impl Compiler {
         if self.language == Language::Cxx {
             command.arg("-static-libstdc++");
         }
-        run(&mut command)
+        command
     }
 }
 

@@ -188,7 +188,9 @@ impl Machine {
             Op::Arrive { address } => {
                 let barrier = self.synchronisation.barriers.get(&address);
                 let round = barrier.map_or(0, |barrier| barrier.round);
-                let is_crowded = barrier.is_none() || self.shared.learned.is_crowded(address);
+                let is_crowded = barrier.is_none()
+                    || self.shared.module.has_serial_thread
+                    || self.shared.learned.is_crowded(address);
                 let objects = &mut self.shared.objects.borrow_mut();
                 let mut half = |half| objects.other(Object::Barrier { address, half });
                 if is_crowded {

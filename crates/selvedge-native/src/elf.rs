@@ -18,8 +18,8 @@ pub(crate) struct Symbol {
 pub(crate) struct Symbols {
     /// Those it defines, by address.
     defined: Vec<Symbol>,
-    /// The names of those it needs, in order.
-    pub(crate) needed: Vec<String>,
+    /// The names of the functions it needs, in order.
+    pub(crate) needed_functions: Vec<String>,
 }
 
 const HEADER: usize = 64;
@@ -27,6 +27,10 @@ const SECTION: usize = 64;
 const ENTRY: usize = 24;
 const SYMTAB: u32 = 2;
 const DYNSYM: u32 = 11;
+const VARIABLE: u64 = 1;
+const FUNCTION: u64 = 2;
+/// One of several functions, chosen for the processor when the module is loaded.
+const CHOSEN_FUNCTION: u64 = 10;
 
 impl Symbols {
     /// Reads the symbols of a 64-bit ELF file. `None` if it is none.
@@ -50,8 +54,8 @@ impl Symbols {
             }
         }
         symbols.defined.sort_by(|a, b| (a.start, &a.name).cmp(&(b.start, &b.name)));
-        symbols.needed.sort();
-        symbols.needed.dedup();
+        symbols.needed_functions.sort();
+        symbols.needed_functions.dedup();
         Some(symbols)
     }
 
@@ -61,9 +65,11 @@ impl Symbols {
         let is_undefined = number(entry, 6, 2)? == 0;
         let (start, size) = (number(entry, 8, 8)? as usize, number(entry, 16, 8)? as usize);
         match (is_undefined, is_dynamic) {
-            (true, true) if !name.is_empty() => self.needed.push(name),
-            (false, false) if (kind == 1 || kind == 2) && size > 0 => {
-                self.defined.push(Symbol { name, start, size, is_function: kind == 2 });
+            (true, true) if (kind == FUNCTION || kind == CHOSEN_FUNCTION) && !name.is_empty() => {
+                self.needed_functions.push(name);
+            }
+            (false, false) if (kind == VARIABLE || kind == FUNCTION) && size > 0 => {
+                self.defined.push(Symbol { name, start, size, is_function: kind == FUNCTION });
             }
             _ => {}
         }

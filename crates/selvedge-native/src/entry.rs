@@ -102,7 +102,12 @@ pub(crate) unsafe extern "C" fn op(
         8 => at.me as u64 + 1,
         9 => at.name(a, b as usize),
         10 => at.announce(Op::Make { address, what: What::Mutex }, &object),
-        11 => at.announce(Op::Make { address, what: What::NoMutex }, &object),
+        11 => {
+            // A spin lock is smaller.
+            let is_mutex = size >= size_of::<libc::pthread_mutex_t>();
+            let what = if is_mutex { What::NoMutex } else { What::NoSpinLock };
+            at.announce(Op::Make { address, what }, &object)
+        }
         12 => at.announce(Op::Lock { address, kind: Kind::new(c), timed: false }, &object),
         13 => at.announce(Op::TryLock { address, kind: Kind::new(c), otherwise: EBUSY }, &object),
         14 => match at.expires() {
@@ -212,6 +217,9 @@ pub(crate) unsafe extern "C" fn op(
         }),
         59 => at.changes(|machine| {
             let random = &mut machine.threads[at.me].random;
+            if a != 0 {
+                *random = b;
+            }
             *random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             *random >> 33
         }),

@@ -25,6 +25,7 @@ compile_error!(
 );
 
 mod assembly;
+mod by_value;
 mod compile;
 mod crash;
 mod demangle;

@@ -145,12 +145,6 @@ impl Loaded {
         self.shared.doubts.borrow().inputs.clone()
     }
 
-    /// Returns functions that the program calls and that are neither instrumented nor known to be harmless.
-    pub fn unknown_functions(&self) -> Vec<String> {
-        let needed = self.shared.module.symbols.needed.iter();
-        needed.filter(|name| !crate::known::is_known(name)).cloned().collect()
-    }
-
     /// Returns a function whose name says that it is atomic, which is not supported.
     pub fn atomic_function(&self) -> Option<String> {
         let known = ["__VERIFIER_atomic_begin", "__VERIFIER_atomic_end"];

@@ -151,6 +151,8 @@ pub(crate) struct Mutex {
     pub(crate) depth: u32,
     /// Where it was taken.
     pub(crate) taken: usize,
+    /// Whether it was destroyed and not initialised since.
+    pub(crate) is_destroyed: bool,
 }
 
 /// A reader-writer lock.

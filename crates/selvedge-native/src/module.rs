@@ -44,6 +44,8 @@ pub(crate) struct Module {
     is_cxx: bool,
     /// Whether a function may have code of others in it, since the compiler optimised.
     is_optimised: bool,
+    /// Whether the program may look at which thread a barrier calls the serial one.
+    pub(crate) has_serial_thread: bool,
     /// Addresses of code that were met, and whose each is.
     owners: RefCell<FxHashMap<usize, Owner>>,
     demangler: Demangler,
@@ -144,6 +146,7 @@ impl Module {
             let content = std::slice::from_raw_parts(start as *const u8, end - start);
             Segment { start, content: content.into() }
         };
+        let notes = Notes::read(path);
         Ok(Self {
             base: found.base,
             end: found.end,
@@ -151,7 +154,8 @@ impl Module {
             tls: found.tls,
             main,
             starter,
-            is_optimised: Notes::read(path).is_none_or(|notes| !notes.optimised.is_empty()),
+            is_optimised: notes.as_ref().is_none_or(|notes| !notes.optimised.is_empty()),
+            has_serial_thread: notes.is_none_or(|notes| !notes.serial.is_empty()),
             is_cxx: symbols.defined().iter().any(|symbol| symbol.name == "selvedge_unwind"),
             symbols,
             lines: Lines::new(path, sources),

@@ -19,6 +19,12 @@ pub struct Notes {
     pub optimised: Vec<String>,
     /// Places of inline assembly, whose accesses are not seen.
     pub assembly: Vec<String>,
+    /// Places of calls that copy structures that threads may share, which is not seen.
+    pub by_value: Vec<String>,
+    /// The same for local variables, which other threads may have the address of.
+    pub local_by_value: Vec<String>,
+    /// Whether the program looks at which thread a barrier calls the serial one.
+    pub serial: Vec<String>,
     /// Whether a part was compiled for another version of the shim.
     pub is_outdated: bool,
 }
@@ -36,6 +42,9 @@ impl Notes {
                 "compiler" => &mut notes.compilers,
                 "optimised" => &mut notes.optimised,
                 "assembly" => &mut notes.assembly,
+                "by-value" => &mut notes.by_value,
+                "local-by-value" => &mut notes.local_by_value,
+                "serial" => &mut notes.serial,
                 _ => {
                     notes.is_outdated |= name != "version" || value != version();
                     continue;
@@ -59,6 +68,9 @@ impl Notes {
         self.compilers.iter().for_each(|value| line("compiler", value));
         self.optimised.iter().for_each(|value| line("optimised", value));
         self.assembly.iter().for_each(|value| line("assembly", value));
+        self.by_value.iter().for_each(|value| line("by-value", value));
+        self.local_by_value.iter().for_each(|value| line("local-by-value", value));
+        self.serial.iter().for_each(|value| line("serial", value));
         text
     }
 }

@@ -34,17 +34,20 @@ impl Machine {
             Op::Make { address, what } => self.make(me, address, what)?,
             Op::Lock { address, kind, .. } => {
                 self.check_memory(me, address, 1)?;
+                self.check_not_destroyed(me, "locks", address)?;
                 self.lock(me, address, kind, pc)
             }
             Op::LockAll { list, count } => {
                 for &mutex in Self::listed(list, count) {
                     self.check_memory(me, mutex, 1)?;
+                    self.check_not_destroyed(me, "locks", mutex)?;
                     self.lock(me, mutex, Kind::Normal, pc);
                 }
                 0
             }
             Op::TryLock { address, kind, otherwise } => {
                 self.check_memory(me, address, 1)?;
+                self.check_not_destroyed(me, "locks", address)?;
                 match self.mutex(address).owner {
                     None => self.lock(me, address, kind, pc),
                     Some(owner) if owner == me && kind == Kind::Recursive => {
@@ -55,6 +58,7 @@ impl Machine {
             }
             Op::Unlock { address, kind } => {
                 self.check_memory(me, address, 1)?;
+                self.check_not_destroyed(me, "unlocks", address)?;
                 self.unlock(me, address, kind)?
             }
             Op::Wait { cond, mutex, timed, expires } => {
@@ -62,7 +66,8 @@ impl Machine {
             }
             Op::Reacquire { mutex, depth, result } => {
                 let mutexes = &mut self.synchronisation.mutexes;
-                mutexes.insert(mutex, Mutex { owner: Some(me), depth, taken: pc });
+                let taken = Mutex { owner: Some(me), depth, taken: pc, is_destroyed: false };
+                mutexes.insert(mutex, taken);
                 result
             }
             Op::Signal { cond, all } => {
@@ -150,6 +155,14 @@ impl Machine {
                 None => Ok(()),
                 Some(wrong) => Err(self.wrong_access(me, thread, address, size, wrong)),
             },
+            Some((thread, Region::Stack))
+                if thread != me && self.threads[thread].state == State::Finished =>
+            {
+                let (name, other) = (self.thread_name(me), self.thread_name(thread));
+                let message = format!("{name} uses the stack of {other}, which has ended");
+                let pc = self.threads[me].pc;
+                Err(self.violation(me, ViolationKind::UseAfterFree, message, &[pc], Vec::new()))
+            }
             _ => Ok(()),
         }
     }
@@ -217,8 +230,10 @@ impl Machine {
         self.check_memory(me, address, 1)?;
         let state = &mut self.synchronisation;
         let in_use = match what {
-            What::NoMutex | What::Mutex => {
-                state.mutexes.remove(&address).is_some_and(|mutex| mutex.owner.is_some())
+            What::NoMutex | What::NoSpinLock | What::Mutex => {
+                let is_destroyed = what == What::NoMutex;
+                let now = Mutex { is_destroyed, ..Mutex::default() };
+                state.mutexes.insert(address, now).is_some_and(|mutex| mutex.owner.is_some())
             }
             What::NoCond | What::Cond => {
                 state.waiters.remove(&address).is_some_and(|waiters| !waiters.is_empty())
@@ -267,7 +282,7 @@ impl Machine {
             mutex.depth += 1;
             return 0;
         }
-        *mutex = Mutex { owner: Some(me), depth: 1, taken: pc };
+        *mutex = Mutex { owner: Some(me), depth: 1, taken: pc, is_destroyed: false };
         0
     }
 
@@ -285,6 +300,24 @@ impl Machine {
             mutex.owner = None;
         }
         Ok(0)
+    }
+
+    /// Returns what is wrong with the use of a mutex that was destroyed. A program may initialise it again by an assignment: then
+    /// the mark that libc and the shim leave in it is gone.
+    fn check_not_destroyed(&self, me: usize, verb: &str, address: usize) -> Result<(), Fault> {
+        const KIND_AT: usize = 16;
+        if !self.mutex(address).is_destroyed {
+            return Ok(());
+        }
+        // SAFETY: it was destroyed as a mutex, whose memory the program has not freed.
+        let kind = unsafe { ((address + KIND_AT) as *const i32).read_unaligned() };
+        if kind >= 0 {
+            return Ok(());
+        }
+        let (name, lock) = (self.thread_name(me), self.address_name(address));
+        let message = format!("{name} {verb} {lock}, which was destroyed");
+        let pc = self.threads[me].pc;
+        Err(self.violation(me, ViolationKind::Misuse, message, &[pc], Vec::new()))
     }
 
     #[cold]
@@ -311,6 +344,28 @@ impl Machine {
         let Mutex { owner, depth, .. } = self.mutex(mutex);
         if owner != Some(me) {
             return Err(self.not_held(me, "waits with", mutex));
+        }
+        if depth > 1 {
+            let (name, lock) = (self.thread_name(me), self.address_name(mutex));
+            let message = format!(
+                "{name} waits with {lock}, which it holds {depth} times, and only one of them is given up"
+            );
+            let pc = self.threads[me].pc;
+            return Err(self.violation(me, ViolationKind::Misuse, message, &[pc], Vec::new()));
+        }
+        let waiters = self.synchronisation.waiters.get(&cond).map_or(&[][..], Vec::as_slice);
+        let with_another = waiters.iter().find_map(|&waiter| match self.threads[waiter].op {
+            Op::Reacquire { mutex: other, .. } if other != mutex => Some((waiter, other)),
+            _ => None,
+        });
+        if let Some((waiter, other)) = with_another {
+            let (name, waiter) = (self.thread_name(me), self.thread_name(waiter));
+            let [cond, lock, other] = [cond, mutex, other].map(|it| self.address_name(it));
+            let message = format!(
+                "{name} waits at {cond} with {lock}, while {waiter} waits there with {other}"
+            );
+            let pc = self.threads[me].pc;
+            return Err(self.violation(me, ViolationKind::Misuse, message, &[pc], Vec::new()));
         }
         self.synchronisation.mutexes.insert(mutex, Mutex::default());
         let lock = self.threads[me].objects[1];
@@ -404,9 +459,13 @@ impl Machine {
         if arrived.len() as u64 >= barrier.parties {
             barrier.arrived.clear();
             barrier.round += 1;
-            // Which thread is told is left open: the one with the lowest number, so that arrivals commute.
-            let first = arrived.iter().copied().min().unwrap_or(me);
-            self.threads[first].op = Op::Pass { address, round, result: SERIAL_THREAD };
+            // Which thread is the serial one is left open. Each can be the last to arrive, since one that has arrived keeps no
+            // other from it. If the program does not look, arrivals commute.
+            let serial = match self.shared.module.has_serial_thread {
+                true => me,
+                false => arrived.iter().copied().min().unwrap_or(me),
+            };
+            self.threads[serial].op = Op::Pass { address, round, result: SERIAL_THREAD };
         }
         Ok(Then::Stands)
     }

@@ -6,9 +6,10 @@ use std::process::Command;
 use crate::compile::{Unbuilt, run};
 
 /// Its files and their texts. Those of the second list are linked to programs that are C++ in parts.
-const C: [(&str, &str); 6] = [
+const C: [(&str, &str); 7] = [
     ("shim.h", include_str!("../shim/shim.h")),
     ("memory.c", include_str!("../shim/memory.c")),
+    ("text.c", include_str!("../shim/text.c")),
     ("atomics.c", include_str!("../shim/atomics.c")),
     ("threads.c", include_str!("../shim/threads.c")),
     ("process.c", include_str!("../shim/process.c")),
@@ -74,15 +75,7 @@ impl Shim {
             Unbuilt::Refused(format!("{} cannot be written: {error}", fresh.folder.display()))
         })?;
         for name in fresh.names() {
-            let mut command = Command::new(compiler);
-            let language = if name.ends_with(".cc") { "c++" } else { "c" };
-            command.args(FLAGS).args(if THROUGH.contains(&name) {
-                &TRANSPARENT[..]
-            } else {
-                &OPAQUE
-            });
-            command.arg("-c").args(["-x", language]).arg(fresh.folder.join(name));
-            run(command.arg("-o").arg(fresh.object(name)))?;
+            fresh.compile(compiler, &fresh.folder.join(name), &fresh.object(name))?;
         }
         if let Some(kept) = kept {
             // Whole or not at all: another process may look at the same time. Without a cache it takes longer.
@@ -93,6 +86,22 @@ impl Shim {
             }
         }
         Ok(fresh)
+    }
+
+    /// Compiles a file of the shim, or one that belongs to it.
+    pub(crate) fn compile(
+        &self,
+        compiler: &str,
+        file: &Path,
+        object: &Path,
+    ) -> Result<(), Unbuilt> {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let language = if name.ends_with(".cc") { "c++" } else { "c" };
+        let is_transparent = THROUGH.contains(&name.as_ref());
+        let mut command = Command::new(compiler);
+        command.args(FLAGS).args(if is_transparent { &TRANSPARENT[..] } else { &OPAQUE });
+        command.arg("-c").args(["-x", language]).arg(file).arg("-I").arg(&self.folder);
+        run(command.arg("-o").arg(object)).map(|_| ())
     }
 
     fn names(&self) -> impl Iterator<Item = &'static str> {
@@ -138,11 +147,23 @@ pub(crate) fn key<const N: usize>(with: [&str; N]) -> u64 {
     hash
 }
 
-/// Returns the functions that the shim replaces: `__wrap_f` in its text, and those that it refuses.
+/// What stands before the name of a function that the shim replaces: in its definition, or in a macro that has it.
+const MARKS: [&str; 8] = [
+    "__wrap_",
+    "\nREFUSED(",
+    "\nTHROUGH(",
+    "\nPARSED(",
+    "\nPARSED_IN(",
+    "\nRENAMED_IN(",
+    "\nCONVERTED(",
+    "\nFOUND(",
+];
+
+/// Returns the functions that the shim replaces.
 pub(crate) fn wrapped() -> impl Iterator<Item = String> {
     let mut names: Vec<String> = Vec::new();
     for (_, text) in C.iter().chain(&CXX) {
-        for mark in ["__wrap_", "\nREFUSED(", "\nTHROUGH("] {
+        for mark in MARKS {
             for rest in text.split(mark).skip(1) {
                 let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
                 let name = &rest[..end.unwrap_or(rest.len())];

@@ -4,6 +4,7 @@ mod common;
 
 mod cxx;
 mod errors;
+mod libc;
 mod memory;
 mod operations;
 mod orderings;

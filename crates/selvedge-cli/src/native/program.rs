@@ -261,6 +261,9 @@ impl Compiled {
                 "{place} has inline assembly, whose accesses are not seen; use atomic operations of the language"
             )));
         }
+        if let Some(place) = self.notes.by_value.first() {
+            doubts.push(unseen_copy(place));
+        }
         if let Some(name) = self.program.atomic_function() {
             doubts.push(Inconclusive::GaveUp(format!(
                 "{name} is meant to be atomic by its name, which is not supported; use __VERIFIER_atomic_begin \
@@ -290,11 +293,6 @@ impl Compiled {
                 "the verdict is about the optimised program, which may have fewer accesses than the source".to_owned(),
             ));
         }
-        let unknown = self.program.unknown_functions();
-        if !unknown.is_empty() {
-            let names = unknown.join(", ");
-            facts.push(text("not instrumented", format!("{names}: data races in it are not seen")));
-        }
         facts
     }
 
@@ -304,6 +302,11 @@ impl Compiled {
         if self.program.is_weak() {
             let text = "weaker atomic orderings are checked as sequentially consistent";
             report.fact("memory orderings", text.to_owned());
+        }
+        if let Some(place) = self.notes.local_by_value.first()
+            && !self.program.shared_locals().is_empty()
+        {
+            report.note(unseen_copy(place));
         }
         for doubt in self.doubts.borrow().iter() {
             report.note(doubt.clone());
@@ -392,4 +395,12 @@ impl Origin for Compiled {
         let locals = self.program.shared_locals();
         with_schedule(&self.files.command("replay"), schedule, kind, &locals)
     }
+}
+
+/// What a compiler does not show of a call.
+fn unseen_copy(place: &str) -> Inconclusive {
+    Inconclusive::GaveUp(format!(
+        "{place} has a structure that threads may share as an argument or a result of a call, and the compiler does not \
+         show that it is copied there; copy it by an assignment, to or from a local variable"
+    ))
 }
