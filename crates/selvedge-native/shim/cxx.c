@@ -123,3 +123,71 @@ THROUGH(_ZNSt18condition_variable10notify_oneEv)
 THROUGH(_ZNSt18condition_variable10notify_allEv)
 THROUGH(_ZNSt28__atomic_futex_unsigned_base19_M_futex_wait_untilEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE)
 THROUGH(_ZNSt28__atomic_futex_unsigned_base19_M_futex_notify_allEPj)
+
+/* The compiled part of containers, which links nodes: the word in which a tree begins, and its first, last and root node, are in
+   its header, as is the end of a list. Whoever changes a tree is taken to write all of the header, and whoever goes on from a node to read
+   that node; what is in between is behind the same header. */
+
+#define READS(at, size) ACCESS(at, size, ACCESS_READ)
+#define WRITES(at, size) ACCESS(at, size, ACCESS_WRITE)
+#define TREE_NODE 32
+struct list_node { struct list_node *next, *previous; };
+
+void __real__ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_node_baseS0_RS_(_Bool left, void *node, void *parent, void *header);
+void __wrap__ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_node_baseS0_RS_(_Bool left, void *node, void *parent, void *header) {
+    WRITES(node, TREE_NODE);
+    WRITES(parent, TREE_NODE);
+    if (parent != header) WRITES(header, TREE_NODE);
+    __real__ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_node_baseS0_RS_(left, node, parent, header);
+}
+void *__real__ZSt28_Rb_tree_rebalance_for_erasePSt18_Rb_tree_node_baseRS_(void *node, void *header);
+void *__wrap__ZSt28_Rb_tree_rebalance_for_erasePSt18_Rb_tree_node_baseRS_(void *node, void *header) {
+    WRITES(node, TREE_NODE);
+    WRITES(header, TREE_NODE);
+    return __real__ZSt28_Rb_tree_rebalance_for_erasePSt18_Rb_tree_node_baseRS_(node, header);
+}
+#define FOLLOWED(name) \
+    void *__real_##name(void *node); \
+    void *__wrap_##name(void *node) { READS(node, TREE_NODE); return __real_##name(node); }
+FOLLOWED(_ZSt18_Rb_tree_incrementPSt18_Rb_tree_node_base)
+FOLLOWED(_ZSt18_Rb_tree_incrementPKSt18_Rb_tree_node_base)
+FOLLOWED(_ZSt18_Rb_tree_decrementPSt18_Rb_tree_node_base)
+FOLLOWED(_ZSt18_Rb_tree_decrementPKSt18_Rb_tree_node_base)
+
+void __real__ZNSt8__detail15_List_node_base7_M_hookEPS0_(struct list_node *node, struct list_node *at);
+void __wrap__ZNSt8__detail15_List_node_base7_M_hookEPS0_(struct list_node *node, struct list_node *at) {
+    WRITES(node, sizeof *node);
+    WRITES(&at->previous, sizeof at->previous);
+    WRITES(&at->previous->next, sizeof at->next);
+    __real__ZNSt8__detail15_List_node_base7_M_hookEPS0_(node, at);
+}
+void __real__ZNSt8__detail15_List_node_base9_M_unhookEv(struct list_node *node);
+void __wrap__ZNSt8__detail15_List_node_base9_M_unhookEv(struct list_node *node) {
+    READS(node, sizeof *node);
+    WRITES(&node->previous->next, sizeof node->next);
+    WRITES(&node->next->previous, sizeof node->previous);
+    __real__ZNSt8__detail15_List_node_base9_M_unhookEv(node);
+}
+void __real__ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_(struct list_node *at, struct list_node *first, struct list_node *last);
+void __wrap__ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_(struct list_node *at, struct list_node *first, struct list_node *last) {
+    if (at != last) {
+        struct list_node *linked[] = {at, first, last, first->previous, last->previous, at->previous};
+        for (int i = 0; i < 6; i++) WRITES(linked[i], sizeof **linked);
+    }
+    __real__ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_(at, first, last);
+}
+void __real__ZNSt8__detail15_List_node_base10_M_reverseEv(struct list_node *list);
+void __wrap__ZNSt8__detail15_List_node_base10_M_reverseEv(struct list_node *list) {
+    struct list_node *node = list;
+    do {
+        WRITES(node, sizeof *node);
+        node = node->next;
+    } while (node != list);
+    __real__ZNSt8__detail15_List_node_base10_M_reverseEv(list);
+}
+void __real__ZNSt8__detail15_List_node_base4swapERS0_S1_(struct list_node *one, struct list_node *other);
+void __wrap__ZNSt8__detail15_List_node_base4swapERS0_S1_(struct list_node *one, struct list_node *other) {
+    WRITES(one, sizeof *one);
+    WRITES(other, sizeof *other);
+    __real__ZNSt8__detail15_List_node_base4swapERS0_S1_(one, other);
+}

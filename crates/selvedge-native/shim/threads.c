@@ -34,6 +34,12 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
     if (!IS_CHECKED) selvedge_cannot_load(before_main);
     return OP(OP_CREATE, start, argument, thread, detached == PTHREAD_CREATE_DETACHED);
 }
+/* Threads have the system's usual stacks. */
+int __real_pthread_attr_setstacksize(pthread_attr_t *attributes, size_t size);
+int __wrap_pthread_attr_setstacksize(pthread_attr_t *attributes, size_t size) {
+    if (size > (8 << 20)) OP(OP_REFUSE, "pthread_attr_setstacksize with more than 8 MiB", 0, 0, 0);
+    return __real_pthread_attr_setstacksize(attributes, size);
+}
 int __wrap_pthread_join(pthread_t thread, void **result) { return OP(OP_JOIN, thread, result, 8, 0); }
 int __wrap_pthread_tryjoin_np(pthread_t thread, void **result) { return OP(OP_TRY_JOIN, thread, result, 8, 0); }
 int __wrap_pthread_timedjoin_np(pthread_t thread, void **result, const struct timespec *until) {

@@ -194,6 +194,7 @@ impl Compiler {
             by_value: by_value.shared,
             local_by_value: by_value.local,
             serial,
+            has_destructors: false,
             is_outdated: false,
         };
         let noted = std::fs::File::options().append(true).open(&listing).and_then(|mut file| {

@@ -3,13 +3,18 @@
 use selvedge_core::{Effect, Flexibility, Mode, Order};
 
 use crate::machine::{Machine, Mutex, Once, State};
+use crate::marks;
 use crate::objects::Object;
 use crate::op::{Kind, Op};
 use crate::spin::{Look, Looks, content};
 
 impl Machine {
     pub(crate) fn mutex(&self, address: usize) -> Mutex {
-        self.synchronisation.mutexes.get(&address).copied().unwrap_or_default()
+        let mutex = self.synchronisation.mutexes.get(&address).copied().unwrap_or_default();
+        match mutex.owner.is_some() && marks::read(address) == marks::NEW {
+            true => Mutex::default(),
+            false => mutex,
+        }
     }
 
     /// Returns the mutexes in a list of the program.
@@ -27,8 +32,11 @@ impl Machine {
         self.synchronisation.semaphores.get(&semaphore).copied().unwrap_or(0)
     }
 
-    pub(crate) fn once(&self, address: usize) -> Once {
-        self.synchronisation.onces.get(&address).copied().unwrap_or_default()
+    pub(crate) fn once(&self, address: usize, is_marked: bool) -> Once {
+        match is_marked && marks::read(address) == marks::NEW {
+            true => Once::New,
+            false => self.synchronisation.onces.get(&address).copied().unwrap_or_default(),
+        }
     }
 
     /// Returns whether a thread can take a reader-writer lock now.
@@ -95,7 +103,7 @@ impl Machine {
                 let barrier = self.synchronisation.barriers.get(&address);
                 barrier.is_none_or(|barrier| barrier.round != round)
             }
-            Op::Once { address } => self.once(address) != Once::Running,
+            Op::Once { address, is_marked } => self.once(address, is_marked) != Once::Running,
             Op::Spin => thread.turn.iter().any(|look| self.has_changed(look)),
             _ => true,
         }
@@ -267,7 +275,7 @@ impl Machine {
             },
             Op::Up { .. } => (Mode::Up, Flexibility::Fixed),
             Op::Value { .. } => (Mode::Probe, Flexibility::Fixed),
-            Op::Once { address } => match self.once(address) {
+            Op::Once { address, is_marked } => match self.once(address, is_marked) {
                 Once::Done => (Mode::Read, Flexibility::Blocking),
                 Once::New | Once::Running => (Mode::Update, Flexibility::Blocking),
             },

@@ -153,8 +153,15 @@ pub(crate) unsafe extern "C" fn op(
         38 => at.announce(Op::Make { address, what: What::Barrier(c) }, &object),
         39 => at.announce(Op::Make { address, what: What::NoBarrier }, &object),
         40 => at.announce(Op::Arrive { address }, &[]),
-        41 if c == 0 => at.announce(Op::Once { address }, &object),
-        41 => at.announce(Op::OnceEnd { address, is_done: c == 1 }, &object),
+        41 => {
+            // The guard of a local static is a byte, which compiled code looks at; it is never another one.
+            let is_marked = size > 1;
+            let op = match c {
+                0 => Op::Once { address, is_marked },
+                _ => Op::OnceEnd { address, is_marked, is_done: c == 1 },
+            };
+            at.announce(op, &object)
+        }
         42 => at.with(|machine| {
             machine.synchronisation.keys.push(Some(a));
             machine.synchronisation.keys.len() as u64 - 1

@@ -17,8 +17,8 @@ const TLS: usize = 1 << 20;
 pub(crate) const HEAP: usize = 64 << 20;
 /// How many threads an execution can have.
 pub(crate) const THREADS: usize = 64;
-/// At the end of a slot is the stack. What lies between heap and stack is inaccessible.
-pub(crate) const STACK: usize = 1 << 20;
+/// At the end of a slot is the stack, as large as the system's. What lies between heap and stack is inaccessible.
+pub(crate) const STACK: usize = 8 << 20;
 
 /// What kind of memory an address belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

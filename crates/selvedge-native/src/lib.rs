@@ -41,6 +41,7 @@ mod leaks;
 mod lines;
 mod load;
 mod machine;
+mod marks;
 mod module;
 mod names;
 mod note;

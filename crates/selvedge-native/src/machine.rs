@@ -334,13 +334,19 @@ impl Machine {
             // SAFETY: the machine lives while its code runs, and nothing else uses it then.
             let thread = unsafe { &mut (&mut (*machine).threads)[number] };
             (thread.yielder, thread.top) = (yielder, &raw const here as usize);
+            // SAFETY: the variable belongs to the thread of the system; the one that runs on it now is new.
+            unsafe { *libc::__errno_location() = 0 };
             code(machine);
             Outcome::Done
         });
         let thread = &mut self.threads[number];
         (thread.state, thread.fiber) = (State::Ready, Some(fiber));
         thread.random = number as u64 + 1;
+        // SAFETY: the variable belongs to the thread of the system; the code that called this may be checked code.
+        let error = unsafe { *libc::__errno_location() };
         self.resume(number);
+        // SAFETY: as above.
+        unsafe { *libc::__errno_location() = error };
         let thread = &mut self.threads[number];
         if thread.state == State::Failed {
             // A step of its own shows it.

@@ -183,9 +183,9 @@ impl Machine {
             Op::Value { address } => format!("sem_getvalue {}", name(address)),
             Op::Arrive { address } => format!("arrive at barrier {}", name(address)),
             Op::Pass { address, .. } => format!("pass barrier {}", name(address)),
-            Op::Once { address } => format!("once {}", name(address)),
-            Op::OnceEnd { address, is_done: true } => format!("end of once {}", name(address)),
-            Op::OnceEnd { address, is_done: false } => {
+            Op::Once { address, .. } => format!("once {}", name(address)),
+            Op::OnceEnd { address, is_done: true, .. } => format!("end of once {}", name(address)),
+            Op::OnceEnd { address, is_done: false, .. } => {
                 format!("once {} failed: it can be tried again", name(address))
             }
             Op::Fence { order } => format!("fence ({order})"),
@@ -257,7 +257,9 @@ impl Machine {
                 }
             }
             Op::Choose { .. } => format!(": {choice}"),
-            Op::Once { address } if self.once(address) == Once::Done => ": done before".to_owned(),
+            Op::Once { address, is_marked } if self.once(address, is_marked) == Once::Done => {
+                ": done before".to_owned()
+            }
             _ => String::new(),
         }
     }
@@ -343,7 +345,7 @@ impl Machine {
                     barrier.map_or((0, 0), |barrier| (barrier.arrived.len(), barrier.parties));
                 format!("waits at {}: {arrived} of {parties} arrived", name(address))
             }
-            Op::Once { address } => {
+            Op::Once { address, .. } => {
                 format!("waits for the end of what {} does once", name(address))
             }
             Op::Spin => {

@@ -25,6 +25,8 @@ pub struct Notes {
     pub local_by_value: Vec<String>,
     /// Whether the program looks at which thread a barrier calls the serial one.
     pub serial: Vec<String>,
+    /// Whether it has functions that run at the end of the process, which are not run.
+    pub has_destructors: bool,
     /// Whether a part was compiled for another version of the shim.
     pub is_outdated: bool,
 }
@@ -34,7 +36,9 @@ impl Notes {
     pub fn read(path: &Path) -> Option<Self> {
         let file = std::fs::read(path).ok()?;
         let section = elf::section(&file, SECTION)?;
-        let mut notes = Self::default();
+        // The compiler's own is one of them.
+        let destructors = elf::section(&file, ".fini_array").unwrap_or_default();
+        let mut notes = Self { has_destructors: destructors.len() > 8, ..Self::default() };
         for line in section.split(|&byte| byte == 0).filter(|line| !line.is_empty()) {
             let line = String::from_utf8_lossy(line);
             let (name, value) = line.split_once(' ')?;

@@ -119,9 +119,9 @@ pub(crate) enum Op {
     /// Leaves it when all have come.
     Pass { address: usize, round: u64, result: u64 },
     /// Begins what is done once, or finds that it was done.
-    Once { address: usize },
+    Once { address: usize, is_marked: bool },
     /// Ends what is done once: it is done, or failed and is tried again.
-    OnceEnd { address: usize, is_done: bool },
+    OnceEnd { address: usize, is_marked: bool, is_done: bool },
     /// Waits for a wake-up if a word is what it is expected to be, or only until its time is up.
     FutexWait { address: usize, size: usize, wanted: usize, timed: bool, expires: bool },
     /// Continues after a wake-up.

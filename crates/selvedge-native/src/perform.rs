@@ -5,6 +5,7 @@ use selvedge_core::{Fault, Mode, ViolationKind};
 use crate::heap::Wrong;
 use crate::layout::{self, Region};
 use crate::machine::{Barrier, Machine, Mutex, Once, RwLock, State};
+use crate::marks;
 use crate::op::{By, EAGAIN, EDEADLK, EINVAL, EPERM, ETIMEDOUT, Kind, Op, SERIAL_THREAD, What};
 
 /// What becomes of a thread after its operation.
@@ -65,9 +66,8 @@ impl Machine {
                 return self.wait(me, cond, mutex, (timed, expires));
             }
             Op::Reacquire { mutex, depth, result } => {
-                let mutexes = &mut self.synchronisation.mutexes;
                 let taken = Mutex { owner: Some(me), depth, taken: pc, is_destroyed: false };
-                mutexes.insert(mutex, taken);
+                self.set_mutex(mutex, taken);
                 result
             }
             Op::Signal { cond, all } => {
@@ -113,16 +113,23 @@ impl Machine {
             Op::Value { address } => self.count(address),
             Op::Arrive { address } => return self.arrive(me, address),
             Op::Pass { result, .. } => result,
-            Op::Once { address } => match self.once(address) {
+            Op::Once { address, is_marked } => match self.once(address, is_marked) {
                 Once::Done => 0,
                 Once::New | Once::Running => {
                     self.synchronisation.onces.insert(address, Once::Running);
+                    if is_marked {
+                        marks::write(address, marks::BEGUN);
+                    }
                     1
                 }
             },
-            Op::OnceEnd { address, is_done } => {
-                let state = if is_done { Once::Done } else { Once::New };
+            Op::OnceEnd { address, is_marked, is_done } => {
+                let (state, mark) =
+                    if is_done { (Once::Done, marks::DONE) } else { (Once::New, marks::NEW) };
                 self.synchronisation.onces.insert(address, state);
+                if is_marked {
+                    marks::write(address, mark);
+                }
                 0
             }
             Op::FutexWait { address, size, wanted, timed, expires } => {
@@ -228,12 +235,14 @@ impl Machine {
 
     fn make(&mut self, me: usize, address: usize, what: What) -> Result<u64, Fault> {
         self.check_memory(me, address, 1)?;
+        let is_held = self.mutex(address).owner.is_some();
         let state = &mut self.synchronisation;
         let in_use = match what {
             What::NoMutex | What::NoSpinLock | What::Mutex => {
                 let is_destroyed = what == What::NoMutex;
                 let now = Mutex { is_destroyed, ..Mutex::default() };
-                state.mutexes.insert(address, now).is_some_and(|mutex| mutex.owner.is_some())
+                state.mutexes.insert(address, now);
+                is_held
             }
             What::NoCond | What::Cond => {
                 state.waiters.remove(&address).is_some_and(|waiters| !waiters.is_empty())
@@ -273,16 +282,22 @@ impl Machine {
         Ok(0)
     }
 
+    fn set_mutex(&mut self, address: usize, mutex: Mutex) {
+        marks::write(address, if mutex.owner.is_some() { marks::HELD } else { marks::NEW });
+        self.synchronisation.mutexes.insert(address, mutex);
+    }
+
     fn lock(&mut self, me: usize, address: usize, kind: Kind, pc: usize) -> u64 {
-        let mutex = self.synchronisation.mutexes.entry(address).or_default();
+        let mutex = self.mutex(address);
         if mutex.owner == Some(me) {
             if kind == Kind::Checked {
                 return EDEADLK;
             }
-            mutex.depth += 1;
+            self.set_mutex(address, Mutex { depth: mutex.depth + 1, ..mutex });
             return 0;
         }
-        *mutex = Mutex { owner: Some(me), depth: 1, taken: pc, is_destroyed: false };
+        let taken = Mutex { owner: Some(me), depth: 1, taken: pc, is_destroyed: false };
+        self.set_mutex(address, taken);
         0
     }
 
@@ -294,11 +309,9 @@ impl Machine {
             }
             return Err(self.not_held(me, "unlocks", address));
         }
-        let mutex = self.synchronisation.mutexes.entry(address).or_default();
-        mutex.depth -= 1;
-        if mutex.depth == 0 {
-            mutex.owner = None;
-        }
+        let depth = mutex.depth - 1;
+        let owner = mutex.owner.filter(|_| depth > 0);
+        self.set_mutex(address, Mutex { owner, depth, ..mutex });
         Ok(0)
     }
 
@@ -367,7 +380,7 @@ impl Machine {
             let pc = self.threads[me].pc;
             return Err(self.violation(me, ViolationKind::Misuse, message, &[pc], Vec::new()));
         }
-        self.synchronisation.mutexes.insert(mutex, Mutex::default());
+        self.set_mutex(mutex, Mutex::default());
         let lock = self.threads[me].objects[1];
         let thread = &mut self.threads[me];
         let result = if expires { ETIMEDOUT } else { 0 };

@@ -148,7 +148,7 @@ pub(crate) fn key<const N: usize>(with: [&str; N]) -> u64 {
 }
 
 /// What stands before the name of a function that the shim replaces: in its definition, or in a macro that has it.
-const MARKS: [&str; 8] = [
+const MARKS: [&str; 9] = [
     "__wrap_",
     "\nREFUSED(",
     "\nTHROUGH(",
@@ -157,6 +157,7 @@ const MARKS: [&str; 8] = [
     "\nRENAMED_IN(",
     "\nCONVERTED(",
     "\nFOUND(",
+    "\nFOLLOWED(",
 ];
 
 /// Returns the functions that the shim replaces.

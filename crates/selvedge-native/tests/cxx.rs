@@ -144,6 +144,38 @@ const CXX17: &[(&str, &str, Expected)] = &[
         Verified(1),
     ),
     ("int x25 = [] { return 3; }();", "assert(x25 == 3); x25 = 4;", Verified(1)),
+    // Nodes of trees and lists are linked by compiled functions of the library.
+    (
+        "std::map<int, int> t30 = {{1, 1}, {2, 2}, {3, 3}};",
+        "std::thread a([] { t30.erase(3); }); int n = 0; for (auto &e : t30) n += e.second; a.join();",
+        Violated("data race"),
+    ),
+    (
+        "std::map<int, int> t31; std::mutex m31;",
+        "std::thread a([] { std::lock_guard g(m31); t31[1] = 1; }); { std::lock_guard g(m31); t31[2] = 2; } a.join(); \
+         assert(t31.size() == 2 && t31.begin()->first == 1);",
+        Verified(2),
+    ),
+    (
+        "std::list<int> l32 = {1, 2};",
+        "std::thread a([] { l32.push_back(3); }); auto last = std::prev(l32.end()); (void)last; a.join();",
+        Violated("data race"),
+    ),
+    (
+        "std::list<int> l33 = {1, 2}, k33;",
+        "std::thread a([] { k33.splice(k33.end(), l33); }); l33.front() = 3; a.join();",
+        Violated("data race"),
+    ),
+    (
+        "std::list<int> l34 = {1, 2};",
+        "std::thread a([] { l34.reverse(); }); l34.front() = 3; a.join();",
+        Violated("data race"),
+    ),
+    (
+        "std::once_flag o35; int n35;",
+        "for (int i = 0; i < 2; i++) { std::once_flag o; std::call_once(o, [] { n35++; }); } assert(n35 == 2);",
+        Verified(1),
+    ),
     (
         "std::string s26; ",
         "std::thread a([] { s26 += \"a\"; }); s26 += \"b\"; a.join();",
@@ -275,7 +307,7 @@ const CXX20: &[(&str, &str, Expected)] = &[
 ];
 
 fn program(cases: &[(&str, &str, Expected)]) -> String {
-    let mut text = "#include <atomic>\n#include <cassert>\n#include <condition_variable>\n#include <cstdlib>\n#include <future>\n\
+    let mut text = "#include <atomic>\n#include <cassert>\n#include <condition_variable>\n#include <cstdlib>\n#include <future>\n#include <list>\n#include <map>\n\
                     #include <iostream>\n#include <memory>\n#include <mutex>\n#include <shared_mutex>\n#include <stdexcept>\n\
                     #include <string>\n#include <thread>\n#include <vector>\n#if __cplusplus > 201703L\n#include <barrier>\n\
                     #include <latch>\n#include <semaphore>\n#include <stop_token>\n#endif\nusing namespace std::literals;\n"

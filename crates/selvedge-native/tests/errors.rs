@@ -93,7 +93,7 @@ fn crashes() {
     violated(&main_does("abort();"), "main aborts the process");
     violated(
         "int deep(int n) { volatile char a[4096]; a[0] = n; return deep(n + 1) + a[0]; }\nint main(void) { return deep(0); }",
-        "main overflows its stack of 1024 KiB",
+        "main overflows its stack of 8192 KiB",
     );
 }
 

@@ -260,10 +260,51 @@ fn the_stack_of_a_thread_that_has_ended() {
 }
 
 #[test]
+fn errors_of_each_thread() {
+    verified(
+        "void *t(void *u) { assert(errno == 0); errno = 7; return u; }\n\
+         int main(void) { assert(errno == 0); errno = 5; pthread_t h; pthread_create(&h, 0, t, 0); pthread_join(h, 0); assert(errno == 5); return 0; }",
+        1,
+    );
+}
+
+#[test]
+fn functions_that_run_at_the_end() {
+    let compiled = |text: &str| compile(text, &[]).notes.has_destructors;
+    assert!(compiled(
+        "int d; __attribute__((destructor)) void e(void) { d = 1; } int main(void) { return 0; }"
+    ));
+    assert!(!compiled("int d; void e(void) { d = 1; } int main(void) { return atexit(e); }"));
+}
+
+#[test]
+fn stacks_as_large_as_the_usual_ones() {
+    verified(
+        "int main(void) { volatile char a[7000000]; a[0] = 1; a[6999999] = 2; return a[0] - 1; }",
+        1,
+    );
+}
+
+#[test]
 fn numbers_that_are_seeded() {
     verified(
         "int main(void) { srand(7); int a = rand(); srand(7); assert(a == rand()); unsigned s = 3, t = 3;\n\
               assert(rand_r(&s) == rand_r(&t) && s == t); return 0; }",
+        1,
+    );
+}
+
+/// What is local to a function that is called again lies where it lay before, and is new.
+#[test]
+fn objects_that_lie_where_others_were() {
+    verified(
+        "int n; void g(void) { n++; } void f(void) { once_flag o = ONCE_FLAG_INIT; call_once(&o, g); call_once(&o, g); }\n\
+         int main(void) { f(); f(); assert(n == 2); return 0; }",
+        1,
+    );
+    verified(
+        "void f(void) { pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; assert(pthread_mutex_trylock(&m) == 0); }\n\
+         int main(void) { f(); f(); return 0; }",
         1,
     );
 }

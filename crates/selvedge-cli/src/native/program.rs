@@ -261,6 +261,13 @@ impl Compiled {
                 "{place} has inline assembly, whose accesses are not seen; use atomic operations of the language"
             )));
         }
+        if self.notes.has_destructors {
+            doubts.push(Inconclusive::GaveUp(
+                "it has functions with the attribute `destructor`, which are not run; call them at the end of main, or \
+                 register them with atexit"
+                    .to_owned(),
+            ));
+        }
         if let Some(place) = self.notes.by_value.first() {
             doubts.push(unseen_copy(place));
         }

@@ -1,0 +1,26 @@
+//! Marks in the program's memory: what a mutex or a flag lies in says whether it is still the same one.
+//!
+//! States of synchronisation are kept by address. A local variable may come to lie where another one was, and be initialised by an
+//! assignment, which is no operation: then the mark of the old one is gone. Both have their first word for it, which is 0 in
+//! what is new, and which only libc would use.
+
+/// In what is new.
+pub(crate) const NEW: u32 = 0;
+/// In a mutex that is held.
+pub(crate) const HELD: u32 = 1;
+/// In the flag of something that is done once, and is being done, or is done. libc has other numbers, which the shim
+/// knows from before the check.
+pub(crate) const BEGUN: u32 = 3;
+pub(crate) const DONE: u32 = 4;
+
+/// Returns the mark of an object that a program has used.
+pub(crate) fn read(address: usize) -> u32 {
+    // SAFETY: the program used it as an object of at least that size, and memory stays mapped.
+    unsafe { (address as *const u32).read_unaligned() }
+}
+
+/// Marks an object that the program uses now.
+pub(crate) fn write(address: usize, mark: u32) {
+    // SAFETY: as above; libc, which it belongs to, would write to it as well.
+    unsafe { (address as *mut u32).write_unaligned(mark) }
+}
