@@ -394,7 +394,12 @@ impl Builder {
     /// bound that was asked for is the reason.
     #[track_caller]
     pub fn check(&self, f: impl Fn() + 'static) {
-        let outcome = self.explore(f);
+        self.check_program(Rc::new(f));
+    }
+
+    #[track_caller]
+    fn check_program(&self, program: Rc<dyn Fn()>) {
+        let outcome = self.explore_program(program);
         let unwritten = self.report_file.as_deref().and_then(|path| outcome.write_to(path).err());
         if self.statistics || std::env::var_os("SELVEDGE_STATISTICS").is_some() {
             tell::print_statistics(&outcome);
@@ -426,11 +431,17 @@ impl Builder {
     /// If the allocator of this crate is not installed, or a schedule does not fit.
     #[track_caller]
     pub fn explore(&self, f: impl Fn() + 'static) -> Outcome {
+        self.explore_program(Rc::new(f))
+    }
+
+    /// Nothing here is generic, so that it is compiled once, not for every test of a user.
+    #[track_caller]
+    fn explore_program(&self, program: Rc<dyn Fn()>) -> Outcome {
         let here = Location::caller();
         let mut this = self.clone();
         // Clones of a budget are the same one.
         this.options.budget = Budget::unlimited();
-        this.explore_within_budget(Rc::new(f), here)
+        this.explore_within_budget(program, here)
     }
 
     #[track_caller]
