@@ -49,11 +49,6 @@ pub(crate) struct Heap {
 }
 
 impl Heap {
-    /// Forgets all blocks: another execution begins.
-    pub(crate) fn clear(&mut self) {
-        self.arenas.iter_mut().for_each(Vec::clear);
-    }
-
     /// Allocates for a thread. `None` if its heap is full.
     pub(crate) fn allocate(&mut self, thread: usize, fresh: &Fresh) -> Option<usize> {
         let &Fresh { size, alignment, zeroed, by, made } = fresh;

@@ -195,18 +195,6 @@ pub(crate) struct Synchronisation {
     pub(crate) keys: Vec<Option<u64>>,
 }
 
-impl Synchronisation {
-    fn clear(&mut self) {
-        self.mutexes.clear();
-        self.waiters.clear();
-        self.rwlocks.clear();
-        self.semaphores.clear();
-        self.barriers.clear();
-        self.onces.clear();
-        self.keys.clear();
-    }
-}
-
 /// The state of a program.
 pub(crate) struct Machine {
     pub(crate) shared: Rc<Shared>,
@@ -250,11 +238,19 @@ pub(crate) fn running() -> *mut Machine {
 
 impl Machine {
     pub(crate) fn new(shared: Rc<Shared>, is_tracing: bool) -> Box<Self> {
-        let mut machine = Box::new(Self {
+        let id = MACHINES.fetch_add(1, Relaxed);
+        let mut machine = Box::new(Self::fresh(shared, id, is_tracing, Vec::new()));
+        machine.add_thread();
+        machine
+    }
+
+    /// Returns a machine with these threads, none of which exists yet.
+    fn fresh(shared: Rc<Shared>, id: u64, is_tracing: bool, known: Vec<Known>) -> Self {
+        Self {
             shared,
-            id: MACHINES.fetch_add(1, Relaxed),
-            known: Vec::new(),
-            threads: Vec::new(),
+            id,
+            threads: known.iter().map(|_| Thread::absent()).collect(),
+            known,
             synchronisation: Synchronisation::default(),
             heap: Heap::default(),
             thrown: Vec::new(),
@@ -266,9 +262,7 @@ impl Machine {
             is_tracing,
             last: None,
             output: Vec::new(),
-        });
-        machine.add_thread();
-        machine
+        }
     }
 
     fn add_thread(&mut self) -> usize {
@@ -303,19 +297,11 @@ impl Machine {
     /// Begins an execution: everything is as it was when the program was loaded.
     pub(crate) fn begin(&mut self) {
         OWNER.store(self.id, Relaxed);
-        self.is_started = true;
-        for thread in &mut self.threads {
-            if thread.state != State::Absent {
-                *thread = Thread::absent();
-            }
-        }
-        self.synchronisation.clear();
-        self.heap.clear();
-        self.thrown.clear();
-        self.has_exited = false;
-        self.steps.clear();
-        self.last = None;
-        self.output.clear();
+        // What an execution does not leave behind is a fresh value; the log tells whether the same steps do the same again.
+        let (shared, known) = (Rc::clone(&self.shared), std::mem::take(&mut self.known));
+        let log = std::mem::take(&mut self.log);
+        let fresh = Self::fresh(shared, self.id, self.is_tracing, known);
+        *self = Self { log, is_started: true, ..fresh };
         self.shared.module.restore();
         let (main, starter) = (self.shared.module.main, self.shared.module.starter);
         self.start(0, move |machine| {

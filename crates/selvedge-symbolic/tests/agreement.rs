@@ -19,18 +19,24 @@ use selvedge_testkit::{corpus, explore, programs};
 #[test]
 fn order_agrees_with_the_explorers() {
     for engine in Engine::ALL.into_iter().filter(|engine| engine.is_built_in()) {
-        agrees(Scheme::Order, engine);
+        agrees(Scheme::Order, engine, |_| true);
     }
 }
 
+/// In two halves, which run side by side: nothing here takes longer.
 #[test]
 fn token_agrees_with_the_explorers() {
-    agrees(Scheme::Token, Engine::default());
+    agrees(Scheme::Token, Engine::default(), |number| number % 2 == 0);
+}
+
+#[test]
+fn token_agrees_with_the_explorers_on_the_others() {
+    agrees(Scheme::Token, Engine::default(), |number| number % 2 == 1);
 }
 
 #[test]
 fn mat_agrees_with_the_explorers() {
-    agrees(Scheme::Mat, Engine::default());
+    agrees(Scheme::Mat, Engine::default(), |_| true);
 }
 
 /// Programs that come to something that has no encoding, and why.
@@ -97,14 +103,15 @@ fn smaller(scheme: Scheme, name: &str) -> Constants {
     entries.find(|(program, _)| *program == name).map_or(&[], |&(_, constants)| constants)
 }
 
-fn agrees(scheme: Scheme, engine: Engine) {
+/// Compares on the programs with these numbers.
+fn agrees(scheme: Scheme, engine: Engine, is_chosen: fn(usize) -> bool) {
     let mut problems = Vec::new();
     let mut seen = BTreeSet::new();
-    for file in programs() {
+    for (number, file) in programs().into_iter().enumerate() {
         let text = fs::read_to_string(&file).unwrap();
         let name = file.strip_prefix(corpus()).unwrap().display().to_string();
         let constants = smaller(scheme, &name);
-        if TOO_LARGE.contains(&name.as_str()) {
+        if !is_chosen(number) || TOO_LARGE.contains(&name.as_str()) {
             seen.insert(name);
             continue;
         }

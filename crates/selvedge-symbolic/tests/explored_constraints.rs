@@ -38,37 +38,37 @@ struct Tally {
 
 #[test]
 fn arithmetic() {
-    campaign("arithmetic", Kind::Arithmetic, 2);
+    campaign("arithmetic", Kind::Arithmetic, 6);
 }
 
 #[test]
 fn arrays() {
-    campaign("arrays", Kind::Arrays, 2);
+    campaign("arrays", Kind::Arrays, 6);
 }
 
 #[test]
 fn spawned_tasks() {
-    campaign("spawned_tasks", Kind::Spawning, 2);
+    campaign("spawned_tasks", Kind::Spawning, 6);
 }
 
 #[test]
 fn assertions() {
-    campaign("assertions", Kind::Asserting, 2);
+    campaign("assertions", Kind::Asserting, 6);
 }
 
 #[test]
 fn awaits() {
-    campaign("awaits", Kind::Waiting, 2);
+    campaign("awaits", Kind::Waiting, 6);
 }
 
 #[test]
 fn lists_and_maps() {
-    campaign("lists_and_maps", Kind::Containers, 2);
+    campaign("lists_and_maps", Kind::Containers, 6);
 }
 
 #[test]
 fn blocks_with_local_variables() {
-    campaign("blocks_with_local_variables", Kind::Blocks, 3);
+    campaign("blocks_with_local_variables", Kind::Blocks, 9);
 }
 
 #[allow(clippy::print_stderr, reason = "a campaign tells what it did")]

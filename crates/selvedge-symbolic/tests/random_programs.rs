@@ -81,21 +81,23 @@ fn tiny_caps() {
         Profile::choices(),
         Profile::spawning(),
     ];
-    let decided = profiles.iter().map(|profile| campaign_with(profile, 30, Caps::tiny()));
-    let decided: u64 = decided.sum();
-    // Some are small enough, most are not.
-    assert!((20..300).contains(&decided), "{decided} of {} were decided", 7 * 30 * 3);
+    let counts = profiles.iter().map(|profile| campaign_with(profile, 30, Caps::tiny()));
+    let (tried, decided) = counts.fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
+    // Of the checks with three encodings some are small enough, most are not.
+    let some = tried / 10..3 * tried / 2;
+    assert!(some.contains(&decided), "{decided} of {} were decided", 3 * tried);
 }
 
 fn campaign(profile: &Profile, programs: u64) {
-    let decided = campaign_with(profile, programs, Caps::default());
-    assert!(decided > programs / 2, "only {decided} programs were decided");
+    let (tried, decided) = campaign_with(profile, programs, Caps::default());
+    assert!(2 * decided > tried, "only {decided} of {tried} checks were decided");
 }
 
-/// Compares programs of a profile; returns how often the symbolic check came to a verdict.
-fn campaign_with(profile: &Profile, programs: u64, caps: Caps) -> u64 {
-    let mut decided = 0;
+/// Compares programs of a profile; returns how many there were, and how often the symbolic check came to a verdict.
+fn campaign_with(profile: &Profile, programs: u64, caps: Caps) -> (u64, u64) {
+    let (mut tried, mut decided) = (0, 0);
     for seed in seeds(programs) {
+        tried += 1;
         let sketch = generate(profile, seed);
         for (scheme, engine) in all_kinds() {
             match compare(&sketch, scheme, engine, caps) {
@@ -111,7 +113,7 @@ fn campaign_with(profile: &Profile, programs: u64, caps: Caps) -> u64 {
             }
         }
     }
-    decided
+    (tried, decided)
 }
 
 /// All encodings with the default solver, and one with every other solver that this build has.

@@ -124,7 +124,7 @@ fn the_corpus_as_graphs() {
 /// The same for random programs.
 #[test]
 fn random_programs_as_graphs() {
-    let mut compared = Compared::default();
+    let (mut tried, mut compared) = (0, Compared::default());
     let profiles = [
         Profile::memory(),
         Profile::locks(),
@@ -134,13 +134,14 @@ fn random_programs_as_graphs() {
     ];
     for profile in profiles {
         for seed in seeds(60) {
+            tried += 1;
             let text = generate(&profile, seed).to_string();
             let name = format!("{} {seed}", profile.name);
             let Ok(compiled) = compile(&name, &text, &[]) else { panic!("{name}:\n{text}") };
             compare(&format!("{name}:\n{text}"), &compiled.program, 1_000, &mut compared);
         }
     }
-    assert!(compared.counts > 80 && compared.deadlocks > 0, "{compared:?}");
+    assert!(4 * compared.counts > tried && compared.deadlocks > 0, "{tried}: {compared:?}");
 }
 
 /// Litmus tests have the same graphs, written in the language.

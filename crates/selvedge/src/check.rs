@@ -14,13 +14,13 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use selvedge_core::{Bound, Budget, Covers, Inconclusive, Report, Verdict};
+use selvedge_core::{Bound, Budget, Covers, Inconclusive, Report};
 use selvedge_explore::{Algorithm, Limits, Memory, Options};
 use selvedge_report::Method;
 use selvedge_rt::{Caps, Settings, SignalStack, Spurious};
 
 use crate::alloc::Reuse;
-use crate::failure::{self, Look, ReplayCommand};
+use crate::failure::{self, ReplayCommand};
 use crate::outcome::Outcome;
 use crate::rt::{Rust, Shared, Spot, allocator, arena, running};
 use crate::sync::waiting_writers::RwLockPolicy;
@@ -155,7 +155,7 @@ impl Builder {
     }
 
     /// Stops after so much time. Code that is in the middle of a step then may end it; if it computes on, or
-    /// waits for something of `std`, it is left: the verdict is [`Verdict::Inconclusive`], the report says where, and the
+    /// waits for something of `std`, it is left: the verdict is [`Inconclusive`](crate::Verdict::Inconclusive), the report says where, and the
     /// test fails.
     pub fn max_time(mut self, most: Duration) -> Self {
         self.times.all = Some(most);
@@ -164,7 +164,7 @@ impl Builder {
 
     /// How long code may compute from one operation that the check sees to the next, in processor time of this
     /// machine; a minute unless said otherwise. Code that takes longer is left, since it may have no
-    /// end: the report says where, and the verdict is [`Verdict::Inconclusive`]. Linux only.
+    /// end: the report says where, and the verdict is [`Inconclusive`](crate::Verdict::Inconclusive). Linux only.
     pub fn max_step_time(mut self, most: Duration) -> Self {
         self.times.between = most;
         self
@@ -256,7 +256,7 @@ impl Builder {
     /// How many turns a spin loop is followed to see whether it gives up by itself although nothing
     /// it read has changed; 100 unless said otherwise. One that does not, and comes to a new state in
     /// each turn (it counts them, for example), is taken to wait for a change, and the verdict is
-    /// [`Verdict::Inconclusive`]. With 0 all loops are taken to wait.
+    /// [`Inconclusive`](crate::Verdict::Inconclusive). With 0 all loops are taken to wait.
     pub fn spin_turns(mut self, turns: u32) -> Self {
         self.spin_turns = turns;
         self
@@ -394,30 +394,7 @@ impl Builder {
     /// bound that was asked for is the reason.
     #[track_caller]
     pub fn check(&self, f: impl Fn() + 'static) {
-        let outcome = self.explore(f);
-        let unwritten = self.report_file.as_deref().and_then(|path| outcome.write_to(path).err());
-        if self.statistics || std::env::var_os("SELVEDGE_STATISTICS").is_some() {
-            tell::print_statistics(&outcome);
-        }
-        let fine = match outcome.verdict() {
-            Verdict::Verified => true,
-            Verdict::Violated => false,
-            Verdict::Inconclusive => {
-                outcome.report().inconclusive.iter().all(|reason| self.asked_for(reason))
-            }
-        };
-        if fine && !self.quiet {
-            tell::print_not_proved(&outcome);
-        }
-        let text = (!fine).then(|| {
-            let page = tell::write_page(&outcome).unwrap_or_default();
-            format!("{}{page}", outcome.text_as(Look::of_terminal()))
-        });
-        match (text, unwritten) {
-            (None, None) => {}
-            (Some(text), None) => panic!("{text}"),
-            (text, Some(error)) => panic!("{}selvedge: {error}", text.unwrap_or_default()),
-        }
+        self.check_program(Rc::new(f));
     }
 
     /// Checks `f` and returns all that was found.
@@ -426,11 +403,17 @@ impl Builder {
     /// If the allocator of this crate is not installed, or a schedule does not fit.
     #[track_caller]
     pub fn explore(&self, f: impl Fn() + 'static) -> Outcome {
+        self.explore_program(Rc::new(f))
+    }
+
+    /// Nothing here is generic, so that it is compiled once, not for every test of a user.
+    #[track_caller]
+    fn explore_program(&self, program: Rc<dyn Fn()>) -> Outcome {
         let here = Location::caller();
         let mut this = self.clone();
         // Clones of a budget are the same one.
         this.options.budget = Budget::unlimited();
-        this.explore_within_budget(Rc::new(f), here)
+        this.explore_within_budget(program, here)
     }
 
     #[track_caller]

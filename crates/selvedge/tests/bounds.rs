@@ -30,10 +30,17 @@ macro_rules! has {
     }};
 }
 
-/// Adds the traits of some types to a list.
+/// The name of a type without its root, and those of its traits that it has.
+fn line(path: &str, found: &[(&str, bool)]) -> String {
+    let own: Vec<&str> = found.iter().filter(|(_, has)| *has).map(|(name, _)| *name).collect();
+    let name = path.replace(char::is_whitespace, "");
+    format!("{}: {}", name.splitn(3, "::").last().unwrap_or_default(), own.join(" "))
+}
+
+/// Adds the traits of some types to a list. There are hundreds of them, so that little is done in place.
 macro_rules! traits {
-    ($list:ident: $($type:ty),+ $(,)?) => {$(
-        let found = [
+    ($list:ident: $($type:ty),+ $(,)?) => {$({
+        const FOUND: &[(&str, bool)] = &[
             ("Send", has!($type, Send)),
             ("Sync", has!($type, Sync)),
             ("Unpin", has!($type, Unpin)),
@@ -51,11 +58,8 @@ macro_rules! traits {
             ("Error", has!($type, std::error::Error)),
             ("From<u32>", has!($type, From<u32>)),
         ];
-        let own: Vec<&str> = found.iter().filter(|(_, has)| *has).map(|(name, _)| *name).collect();
-        let name = stringify!($type).replace(char::is_whitespace, "");
-        let name = name.splitn(3, "::").last().unwrap_or_default().to_owned();
-        $list.push(format!("{name}: {}", own.join(" ")));
-    )+};
+        $list.push(line(stringify!($type), FOUND));
+    })+};
 }
 
 macro_rules! list {

@@ -32,7 +32,9 @@ macro_rules! same_text {
 
             fn atomics() {
                 macro_rules! integer {
+                    // A function each: one for all of them takes the compiler long.
                     ($atomic:ident, $integer:ty) => {{
+                        fn part() {
                         let mut x = $atomic::new(5);
                         assert_eq!(x.swap(6, AcqRel), 5);
                         assert_eq!(x.fetch_add(1, SeqCst), 6);
@@ -56,6 +58,8 @@ macro_rules! same_text {
                         assert_eq!(x.into_inner(), 9);
                         assert_eq!($atomic::default().into_inner(), 0);
                         assert_eq!($atomic::from(3).into_inner(), 3);
+                        }
+                        part();
                     }};
                 }
                 integer!(AtomicI8, i8);

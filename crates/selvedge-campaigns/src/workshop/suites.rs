@@ -143,6 +143,8 @@ impl Suite {
             .current_dir(&self.folder)
             .env(name, value)
             .env("RUST_TEST_THREADS", "1")
+            // As in `scripts/campaigns`, not the share of programs that `cargo test` looks at.
+            .env("SELVEDGE_FUZZ_TIMES", "1")
             .env("CARGO_MANIFEST_DIR", &self.folder)
             .process_group(0)
             .stdin(Stdio::null())

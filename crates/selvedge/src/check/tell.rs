@@ -1,16 +1,51 @@
-//! What a check prints and writes when it is over, besides the report of a failing test.
+//! What a check prints and writes when it is over, and how a test fails.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::{Mutex, PoisonError};
 
-use crate::failure::short;
+use selvedge_core::Verdict;
+
+use super::Builder;
+use crate::failure::{Look, short};
 use crate::outcome::Outcome;
+
+impl Builder {
+    /// Checks a program, and tells what came out. Nothing here is generic: see [`Builder::explore_program`].
+    #[track_caller]
+    pub(super) fn check_program(&self, program: Rc<dyn Fn()>) {
+        let outcome = self.explore_program(program);
+        let unwritten = self.report_file.as_deref().and_then(|path| outcome.write_to(path).err());
+        if self.statistics || std::env::var_os("SELVEDGE_STATISTICS").is_some() {
+            print_statistics(&outcome);
+        }
+        let fine = match outcome.verdict() {
+            Verdict::Verified => true,
+            Verdict::Violated => false,
+            Verdict::Inconclusive => {
+                outcome.report().inconclusive.iter().all(|reason| self.asked_for(reason))
+            }
+        };
+        if fine && !self.quiet {
+            print_not_proved(&outcome);
+        }
+        let text = (!fine).then(|| {
+            let page = write_page(&outcome).unwrap_or_default();
+            format!("{}{page}", outcome.text_as(Look::of_terminal()))
+        });
+        match (text, unwritten) {
+            (None, None) => {}
+            (Some(text), None) => panic!("{text}"),
+            (text, Some(error)) => panic!("{}selvedge: {error}", text.unwrap_or_default()),
+        }
+    }
+}
 
 /// What a check that passed does not prove. Test harnesses keep what passing tests print, so this goes to
 /// the terminal itself; once for each check of a process, however often it runs.
-pub(super) fn print_not_proved(outcome: &Outcome) {
+fn print_not_proved(outcome: &Outcome) {
     static TOLD: Mutex<BTreeSet<(String, String)>> = Mutex::new(BTreeSet::new());
     let lines = outcome.not_proved();
     if lines.is_empty() {
@@ -32,7 +67,7 @@ pub(super) fn print_not_proved(outcome: &Outcome) {
 }
 
 /// Writes the page of a failing test to the folder that `SELVEDGE_HTML` names. Returns a line that says so.
-pub(super) fn write_page(outcome: &Outcome) -> Option<String> {
+fn write_page(outcome: &Outcome) -> Option<String> {
     let folder = PathBuf::from(std::env::var_os("SELVEDGE_HTML").filter(|name| !name.is_empty())?);
     let current = std::thread::current();
     let name = format!("{}-{}.html", current.name().unwrap_or("check"), short(outcome.checked_at));
@@ -50,7 +85,7 @@ pub(super) fn write_page(outcome: &Outcome) -> Option<String> {
 
 /// What was found out in short, for who asks for it with `SELVEDGE_STATISTICS`.
 #[allow(clippy::print_stderr, reason = "asked for")]
-pub(super) fn print_statistics(outcome: &Outcome) {
+fn print_statistics(outcome: &Outcome) {
     let current = std::thread::current();
     let test = current.name().unwrap_or("a check");
     let (verdict, executions) = (outcome.verdict(), outcome.executions());

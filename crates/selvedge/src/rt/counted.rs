@@ -3,6 +3,7 @@
 
 use selvedge_rt::Way;
 
+use super::arena::Filled;
 use super::state::{Engine, Runtime};
 
 /// Whether the running thread takes down a content whose count does not matter so far.
@@ -40,34 +41,45 @@ pub(crate) fn learn(rt: &Runtime, content: &'static str) {
 }
 
 /// Whether the count of this content is part of the search.
+#[inline]
 pub(crate) fn is_counted<T: ?Sized>(rt: &Runtime) -> bool {
+    is_learned(rt, std::any::type_name::<T>())
+}
+
+fn is_learned(rt: &Runtime, content: &'static str) -> bool {
     let counted = rt.shared.counted.borrow();
-    !counted.is_empty() && counted.contains(std::any::type_name::<T>())
+    !counted.is_empty() && counted.contains(content)
 }
 
 /// Runs `drops`, which drops a content that several could. If that does something visible, it matters from
 /// now on who does it.
 pub(crate) fn last_drop<T: ?Sized>(drops: impl FnOnce()) {
     let content = std::any::type_name::<T>();
-    let mark = |on: bool| {
-        let engine = Engine::try_enter()?;
-        let rt = engine.rt();
-        if is_counted::<T>(rt) {
-            return None;
-        }
-        let me = rt.now.current;
-        let dropping = &mut rt.threads[me].own.dropping;
-        match on {
-            true => dropping.push(content),
-            false => _ = dropping.pop(),
-        }
-        Some(rt.known[me].home.filled())
-    };
     // While it is dropped, something may turn out to be visible: then nothing is taken back.
-    let before = mark(true);
+    let before = mark(content, true);
     drops();
+    took_down(content, before);
+}
+
+/// The running thread begins or ends to take down a content; returns how full its memory is, if the count does not matter.
+fn mark(content: &'static str, begins: bool) -> Option<Filled> {
+    let engine = Engine::try_enter()?;
+    let rt = engine.rt();
+    if is_learned(rt, content) {
+        return None;
+    }
+    let me = rt.now.current;
+    let dropping = &mut rt.threads[me].own.dropping;
+    match begins {
+        true => dropping.push(content),
+        false => _ = dropping.pop(),
+    }
+    Some(rt.known[me].home.filled())
+}
+
+fn took_down(content: &'static str, before: Option<Filled>) {
     // A thread that allocated something has its next blocks elsewhere.
-    if let Some(after) = mark(false)
+    if let Some(after) = mark(content, false)
         && before != Some(after)
         && let Some(engine) = Engine::try_enter()
     {

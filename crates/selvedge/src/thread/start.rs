@@ -30,6 +30,12 @@ pub(super) unsafe fn start_thread<'a, T: 'a>(
     let body = body(code, move |result| theirs.leave(result));
     // SAFETY: only the lifetime changes; the caller promises that the thread ends before it.
     let body = unsafe { std::mem::transmute::<Box<dyn FnOnce() -> Outcome + 'a>, Body>(body) };
+    let number = start_body(name.as_deref(), body, spot);
+    Started { number, name, packet }
+}
+
+/// Starts a thread, and returns its number. Nothing here is generic, so that it is compiled once, not at every `spawn`.
+fn start_body(name: Option<&str>, body: Body, spot: Spot) -> usize {
     let engine = Engine::enter();
     let me = engine.me();
     let child = engine.rt().next_child(me);
@@ -42,13 +48,13 @@ pub(super) unsafe fn start_thread<'a, T: 'a>(
     }
     let rt = engine.rt();
     rt.threads[me].spawned += 1;
-    rt.threads[child].name = name.clone();
+    // A copy that is not the checked code's, which would leak it.
+    rt.threads[child].name = name.map(str::to_owned);
     (rt.threads[child].spawned_at, rt.threads[child].spot) = (spot, spot);
     engine.note(|rt| format!("spawn {}", rt.thread_name(child)));
     // SAFETY: the runtime is alive, and no reference into it is held.
     unsafe { start(engine.raw(), child, body) };
-    drop(engine);
-    Started { number: child, name, packet }
+    child
 }
 
 struct Spawn;

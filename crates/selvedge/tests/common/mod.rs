@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 pub use programs::*;
 pub use selvedge as library;
-use selvedge::{Builder, Verdict};
+use selvedge::{Builder, Outcome, Verdict};
 
 /// Checks `f`, which must hold, and returns all its results with the number of executions.
 pub fn outcomes<T: Ord + Debug + 'static>(f: impl Fn() -> T + 'static) -> (BTreeSet<T>, u64) {
@@ -29,10 +29,15 @@ pub fn outcomes_with<T: Ord + Debug + 'static>(
         let result = f();
         seen.borrow_mut().insert(result);
     });
+    let found = std::mem::take(&mut *all.borrow_mut());
+    (found, executions_of(&outcome))
+}
+
+/// How many executions a check of a program that holds had.
+fn executions_of(outcome: &Outcome) -> u64 {
     assert_eq!(outcome.verdict(), Verdict::Verified, "{}", outcome.text());
     assert_eq!(outcome.report().counts.redundant, 0, "optimal wastes nothing");
-    let found = std::mem::take(&mut *all.borrow_mut());
-    (found, outcome.executions())
+    outcome.executions()
 }
 
 /// How many executions `f`, which must hold, has.

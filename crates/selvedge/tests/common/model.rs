@@ -19,6 +19,9 @@ pub struct Results {
     pub deadlock: bool,
 }
 
+/// Code that returns its results; behind a pointer, so that the comparison is compiled once.
+type Code = Rc<dyn Fn() -> Vec<usize>>;
+
 struct Unobserved;
 
 impl Observer for Unobserved {}
@@ -74,7 +77,8 @@ fn results_of_model(model: &str, count: usize, below: usize) -> Results {
 }
 
 /// All results of the code, in which spawned threads may panic.
-fn results_of_code(algorithm: Algorithm, code: impl Fn() -> Vec<usize> + 'static) -> Results {
+fn results_of_code(algorithm: Algorithm, code: &Code) -> Results {
+    let code = Rc::clone(code);
     let all = Rc::new(RefCell::new(BTreeSet::new()));
     let seen = Rc::clone(&all);
     // In the language nothing ends without reason.
@@ -98,28 +102,20 @@ fn results_of_code(algorithm: Algorithm, code: impl Fn() -> Vec<usize> + 'static
 /// Compares the results of the code with those of its model, which are below `below`, and those by the best
 /// explorer with those by others and by brute force.
 #[track_caller]
-pub fn compare(model: &str, below: usize, code: impl Fn() -> Vec<usize> + Copy + 'static) {
-    let found = compare_all(model, below, code);
+pub fn compare(model: &str, below: usize, code: impl Fn() -> Vec<usize> + 'static) {
+    let found = compare_all(model, below, &(Rc::new(code) as Code));
     assert!(!found.deadlock, "a deadlock");
 }
 
 /// As [`compare`], for programs that can end in a deadlock.
 #[track_caller]
-pub fn compare_with_deadlock(
-    model: &str,
-    below: usize,
-    code: impl Fn() -> Vec<usize> + Copy + 'static,
-) {
-    let found = compare_all(model, below, code);
+pub fn compare_with_deadlock(model: &str, below: usize, code: impl Fn() -> Vec<usize> + 'static) {
+    let found = compare_all(model, below, &(Rc::new(code) as Code));
     assert!(found.deadlock, "no deadlock");
 }
 
 #[track_caller]
-fn compare_all(
-    model: &str,
-    below: usize,
-    code: impl Fn() -> Vec<usize> + Copy + 'static,
-) -> Results {
+fn compare_all(model: &str, below: usize, code: &Code) -> Results {
     let found = results_of_code(Algorithm::Optimal, code);
     let count = found.values.first().map_or(0, Vec::len);
     assert!(found.values.len() > 1, "the order should show: {found:?}");
