@@ -11,6 +11,7 @@ mod observations;
 mod random_programs;
 mod reference;
 mod small_programs;
+mod states;
 mod tidy;
 mod weak_axioms;
 mod weak_campaign;

@@ -26,6 +26,10 @@ pub(crate) struct Loaded {
     /// How many objects globals have; the cell after them counts the threads of the execution.
     pub(crate) global_objects: u32,
     pub(crate) observes_ends: bool,
+    /// Whether threads send messages or look for them.
+    pub(crate) has_messages: bool,
+    /// The cells of generations of barriers, ascending.
+    pub(crate) generations: Vec<u32>,
     /// How many lists, maps, reader-writer locks and condition variables there are.
     pub(crate) contents: Contents,
 }
@@ -110,6 +114,8 @@ impl Loaded {
         let mut loaded = Self {
             global_objects: program.global_objects() as u32,
             observes_ends: program.observes_ends(),
+            has_messages: code.iter().any(|it: &Instruction| matches!(it.op, Op::Message(_))),
+            generations: generations(&program),
             foresight,
             sections,
             program,
@@ -179,6 +185,13 @@ pub(crate) fn value(operand: Operand, stack: &[i32], base: u32) -> i32 {
         Operand::Slot(slot) => stack[(base + slot.0) as usize],
         Operand::Constant(value) => value,
     }
+}
+
+/// Returns the cells that hold generations: the second of each barrier.
+fn generations(program: &Program) -> Vec<u32> {
+    let barriers =
+        program.globals.iter().filter(|it| matches!(it.kind, GlobalKind::Barrier { .. }));
+    barriers.flat_map(|it| (0..it.elements() as u32).map(|at| it.base + 2 * at + 1)).collect()
 }
 
 /// Whether the count of a semaphore can come to its end: `up` is then a step that may fail.
