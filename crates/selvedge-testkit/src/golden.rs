@@ -515,6 +515,7 @@ fn unlike_brute_force(found: &Classes, all: &Classes) -> Option<String> {
 fn class_problem(classes: &Classes, expected: &ClassCounts) -> Option<String> {
     let found = ClassCounts {
         observations: expected.observations,
+        states: expected.states,
         all: classes.traces.len() as u64,
         deadlocked: classes.ending_in(Ending::Deadlocked),
         blocked: classes.ending_in(Ending::Blocked),

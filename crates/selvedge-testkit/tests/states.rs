@@ -4,11 +4,17 @@
 //! `SELVEDGE_FUZZ_SECONDS=100 cargo test --release -p selvedge-testkit --test it states` continues with new
 //! programs for that long, for each kind of program; with `SELVEDGE_FUZZ_SEED=1000000` it begins with others.
 
-use selvedge_core::ViolationKind;
-use selvedge_explore::{Algorithm, Options, confirm};
+use selvedge_core::{
+    Bound, Conditions, Effect, FactValue, States, Status, Step, System, ThreadId, Verdict,
+    ViolationKind,
+};
+use selvedge_explore::{Algorithm, Observer, Options, Progress, Silent, confirm};
 use selvedge_lang::Interpreter;
 use selvedge_testkit::looping::{Looping, Reached};
-use selvedge_testkit::{Outcomes, Profile, Subject, generate, is_campaign, seeds, shrink};
+use selvedge_testkit::script::{self, ScriptSystem};
+use selvedge_testkit::{
+    Outcomes, Profile, Random, Subject, explore, generate, is_campaign, seeds, shrink,
+};
 
 /// Larger programs are left out.
 const MOST_STATES: usize = 5_000;
@@ -123,4 +129,99 @@ fn loops() {
     }
     assert!(kinds.iter().all(|&kind| kind * 20 >= compared), "{kinds:?} of {compared}");
     assert!(states[0] < states[1], "nothing is reduced, {states:?}");
+}
+
+/// A send depends on whether its receiver has ended, which no access of the receiver shows.
+#[test]
+fn a_receiver_that_may_end() {
+    let text = "shared x = 0; thread a { send b(1); } thread b { x = 1; }";
+    assert!(check(text).expect("both searches find the same").is_some());
+    let (_, outcomes) = found(&compiled(text), false);
+    assert_eq!(outcomes.violations.first().map(|it| it.0), Some(ViolationKind::Misuse));
+}
+
+/// A saved state is as good as the steps that led to it: what follows is the same, and so is its name.
+#[test]
+fn states_are_restored() {
+    for profile in Profile::all() {
+        for seed in seeds(40) {
+            let text = generate(&profile, seed).to_string();
+            let program = compiled(&text).program().clone();
+            walk(&mut Interpreter::new(program), &mut Random::new(seed), &text);
+        }
+    }
+}
+
+/// Walks at random; at every step the state is saved, left, and restored.
+fn walk(system: &mut Interpreter, random: &mut Random, text: &str) {
+    let (mut saved, mut again, mut effect) = (Vec::new(), Vec::new(), Effect::default());
+    for _ in 0..60 {
+        let steps = enabled(system);
+        let key = system.state();
+        saved.clear();
+        system.save(&mut saved);
+        if steps.is_empty() {
+            return;
+        }
+        system.step(*random.pick(&steps), &mut effect);
+        system.restore(&saved);
+        assert_eq!((enabled(system), system.state()), (steps.clone(), key.clone()), "{text}");
+        again.clear();
+        system.save(&mut again);
+        assert_eq!(again, saved, "{text}");
+        system.step(*random.pick(&steps), &mut effect);
+        system.rewind(&[]);
+        assert_eq!(system.state(), key, "{text}");
+        system.step(*random.pick(&steps), &mut effect);
+    }
+    // The steps before the last restore are forgotten, and the initial state is not.
+    let mut fresh = Interpreter::new(system.program().clone());
+    system.restart();
+    assert_eq!((enabled(system), system.state()), (enabled(&fresh), fresh.state()), "{text}");
+}
+
+fn enabled(system: &Interpreter) -> Vec<Step> {
+    (0..system.thread_count())
+        .map(ThreadId::new)
+        .filter(|&thread| system.status(thread) == Status::Enabled)
+        .flat_map(|thread| (0..system.choices(thread)).map(move |choice| Step { thread, choice }))
+        .collect()
+}
+
+/// A system without the ability is not verified.
+#[test]
+fn without_states_nothing_is_proved() {
+    let make = || ScriptSystem::new(vec![vec![script::Op::Write(0)]]);
+    let report = explore(Algorithm::States, &make, &Options::default(), &mut Silent);
+    assert_eq!(report.verdict(), Verdict::Inconclusive);
+    assert!(report.inconclusive[0].to_string().contains("cannot save its state"));
+}
+
+/// Ends a search that has some thousand states.
+struct Impatient;
+
+impl Observer for Impatient {
+    fn poll(&mut self, progress: &dyn Fn() -> Progress) -> Option<Bound> {
+        (progress().states > Some(20_000)).then_some(Bound::Memory)
+    }
+}
+
+/// Limits are kept, and the answer says which variable grows.
+#[test]
+fn too_many_states() {
+    let text = "shared x = 0; shared y = 0; thread a { loop { x = x + 1; } } thread b { loop { y = 1 - y; } }";
+    let report = compiled(text).explore(Algorithm::States, &Options::default(), &mut Impatient);
+    let report = report.unwrap_or_else(|message| panic!("{message}"));
+    assert_eq!(report.verdict(), Verdict::Inconclusive);
+    let grows = report.facts.iter().find(|fact| fact.name == "most values").expect("it says so");
+    assert!(matches!(&grows.value, FactValue::Text(text) if text.starts_with("x")), "{grows:?}");
+}
+
+/// Data races are about executions.
+#[test]
+fn data_races_are_not_claimed() {
+    let text = "shared x = 0; thread a { x = 1; } thread b { x = 2; }";
+    let options = Options { data_races: true, ..Options::default() };
+    let report = compiled(text).explore(Algorithm::States, &options, &mut Silent);
+    assert_eq!(report.expect("it does not panic").verdict(), Verdict::Inconclusive);
 }

@@ -14,7 +14,7 @@
 //! **Guarantee:** every final state, deadlock and failing step is found; the search ends if there are finitely many
 //! states, also if executions do not. Limits on the length of executions do not apply. **Not guaranteed:** that a state in
 //! which a thread can run is visited, if steps that do not interfere lead past it.
-//! **Differs from the papers:**
+//! **Differs from the paper:**
 //! 1. What a thread may still access is found from where it stands and what its slots hold
 //!    ([`Conditions::may_access`](selvedge_core::Conditions::may_access)), not from a table of its code.
 //! 2. The search is breadth first, so that a violation has a path with the fewest steps of all that are explored.

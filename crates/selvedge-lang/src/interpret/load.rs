@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::ir::{
     Global, GlobalId, GlobalKind, Instruction, Label, ObjectRef, Op, Operand, ProcedureId, Program,
-    SiteId,
+    SiteId, Thread,
 };
 use crate::ops::Relabel;
 
@@ -26,6 +26,10 @@ pub(crate) struct Loaded {
     /// How many objects globals have; the cell after them counts the threads of the execution.
     pub(crate) global_objects: u32,
     pub(crate) observes_ends: bool,
+    /// Whether threads are spawned.
+    pub(crate) spawns: bool,
+    /// The size of the frame of the procedure, for each instruction.
+    pub(crate) frames: Vec<u32>,
     /// Whether threads send messages or look for them.
     pub(crate) has_messages: bool,
     /// The cells of generations of barriers, ascending.
@@ -114,6 +118,14 @@ impl Loaded {
         let mut loaded = Self {
             global_objects: program.global_objects() as u32,
             observes_ends: program.observes_ends(),
+            spawns: code
+                .iter()
+                .any(|it: &Instruction| matches!(it.op, Op::Thread(Thread::Spawn { .. }))),
+            frames: program
+                .procedures
+                .iter()
+                .flat_map(|it| std::iter::repeat_n(it.slots.len() as u32, it.code.len()))
+                .collect(),
             has_messages: code.iter().any(|it: &Instruction| matches!(it.op, Op::Message(_))),
             generations: generations(&program),
             foresight,

@@ -98,10 +98,10 @@ impl Machine {
     pub(super) fn save(&self, loaded: &Loaded, live: &Live, bytes: &mut Vec<u8>) {
         let mut next = 0;
         for &generation in &loaded.generations {
-            put_all(bytes, &self.cells[next..generation as usize]);
+            put_all(bytes, self.cells[next..generation as usize].iter().copied());
             next = generation as usize + 1;
         }
-        put_all(bytes, &self.cells[next..loaded.global_objects as usize]);
+        put_all(bytes, self.cells[next..loaded.global_objects as usize].iter().copied());
         for list in &self.lists {
             put_length(bytes, list.len());
             list.iter().for_each(|&value| put(bytes, value));
@@ -136,9 +136,14 @@ impl Machine {
             Phase::Assumed | Phase::Failed => put_length(bytes, thread.pc as usize),
             Phase::Ready | Phase::FaultsAtOnce | Phase::Parked | Phase::Woken | Phase::Passing => {
                 let stack = &self.stacks[number];
+                if loaded.spawns {
+                    put_length(bytes, thread.spawned as usize);
+                }
+                put_length(bytes, thread.pc as usize);
                 put_length(bytes, thread.depth as usize);
-                put_length(bytes, thread.spawned as usize);
-                for frame in frames(thread, stack) {
+                let slots = live.at(thread.pc).iter();
+                put_all(bytes, slots.map(|slot| stack[(thread.base + slot.0) as usize]));
+                for frame in frames(thread, stack).skip(1) {
                     put_length(bytes, frame.pc as usize);
                     put_length(bytes, frame.target.map_or(0, |target| target as usize + 1));
                     for &slot in live.at(frame.pc) {
@@ -153,7 +158,7 @@ impl Machine {
             put_length(bytes, self.mailboxes[number].len());
             for message in &self.mailboxes[number] {
                 put_length(bytes, message.values().len());
-                put_all(bytes, message.values());
+                put_all(bytes, message.values().iter().copied());
             }
         }
     }
@@ -217,8 +222,9 @@ impl Machine {
             Phase::Finished => {}
             Phase::Assumed | Phase::Failed => thread.pc = reader.length() as u32,
             Phase::Ready | Phase::FaultsAtOnce | Phase::Parked | Phase::Woken | Phase::Passing => {
-                thread.depth = reader.length() as u32;
-                thread.spawned = reader.length() as u32;
+                if loaded.spawns {
+                    thread.spawned = reader.length() as u32;
+                }
                 restore_frames(loaded, live, &mut thread, &mut self.stacks[number], reader);
             }
         }
@@ -244,42 +250,48 @@ fn restore_frames(
     stack: &mut Vec<i32>,
     reader: &mut Reader<'_>,
 ) {
-    let depth = thread.depth as usize;
-    let mut read: Vec<(u32, u32, Vec<i32>)> = Vec::new();
-    for level in 0..=depth {
-        let (pc, target) = (reader.length() as u32, reader.length() as u32);
-        let slots = live.at(pc).iter();
-        let kept = slots.filter(|slot| target == 0 || slot.0 != target - 1);
-        if level == depth && depth == 0 {
-            // The only frame, in nearly all states.
-            let frame = loaded.procedures[loaded.procedure_at(pc).index()].frame;
-            if stack.len() < frame as usize {
-                stack.resize(frame as usize, 0);
-            }
-            kept.for_each(|slot| stack[slot.index()] = reader.number());
-            (thread.pc, thread.base, thread.top) = (pc, 0, frame);
-            return;
+    thread.pc = reader.length() as u32;
+    thread.depth = reader.length() as u32;
+    if thread.depth == 0 {
+        // The only frame, in nearly all states.
+        thread.top = loaded.frames[thread.pc as usize];
+        if stack.len() < thread.top as usize {
+            stack.resize(thread.top as usize, 0);
         }
-        read.push((pc, target, kept.map(|_| reader.number()).collect()));
+        for slot in live.at(thread.pc) {
+            stack[slot.index()] = reader.number();
+        }
+        return;
     }
-    let mut base = 0_u32;
-    let mut caller: Option<(u32, u32, u32)> = None;
+    let mut read = Vec::with_capacity(thread.depth as usize + 1);
+    for level in 0..=thread.depth {
+        let (pc, target) = match level {
+            0 => (thread.pc, 0),
+            _ => (reader.length() as u32, reader.length() as u32),
+        };
+        let kept = live.at(pc).iter().filter(|slot| slot.0 + 1 != target);
+        let values: Vec<(u32, i32)> = kept.map(|slot| (slot.0, reader.number())).collect();
+        read.push((pc, target, values));
+    }
+    let mut base = 0;
+    let mut caller = None;
     for (pc, target, values) in read.into_iter().rev() {
+        thread.top = base + loaded.frames[pc as usize];
+        if stack.len() < thread.top as usize {
+            stack.resize(thread.top as usize, 0);
+        }
         if let Some((return_to, caller_base, target)) = caller {
             let header = (base - HEADER) as usize;
             stack[header] = return_to as i32;
             stack[header + 1] = caller_base as i32;
             stack[header + 2] = if target > 0 { (caller_base + target) as i32 } else { 0 };
         }
-        let top = base + loaded.procedures[loaded.procedure_at(pc).index()].frame;
-        if stack.len() < (top + HEADER) as usize {
-            stack.resize((top + HEADER) as usize, 0);
+        for (slot, value) in values {
+            stack[(base + slot) as usize] = value;
         }
-        let slots = live.at(pc).iter().filter(|slot| target == 0 || slot.0 != target - 1);
-        slots.zip(values).for_each(|(slot, value)| stack[(base + slot.0) as usize] = value);
-        (thread.pc, thread.base, thread.top) = (pc, base, top);
+        thread.base = base;
         caller = Some((pc, base, target));
-        base = top + HEADER;
+        base = thread.top + HEADER;
     }
 }
 
@@ -288,12 +300,34 @@ const RELEASED: u8 = 0x80;
 
 #[inline]
 fn put(bytes: &mut Vec<u8>, value: i32) {
-    // Small numbers of either sign become small ones without a sign.
-    put_length(bytes, ((value << 1) ^ (value >> 31)) as u32 as usize);
+    put_length(bytes, unsigned(value) as usize);
 }
 
-fn put_all(bytes: &mut Vec<u8>, values: &[i32]) {
-    values.iter().for_each(|&value| put(bytes, value));
+/// Small numbers of either sign become small ones without a sign.
+#[inline]
+fn unsigned(value: i32) -> u32 {
+    ((value << 1) ^ (value >> 31)) as u32
+}
+
+/// As `put` for each. What is put is short, so there is room for it before it is counted.
+#[inline]
+fn put_all(bytes: &mut Vec<u8>, values: impl ExactSizeIterator<Item = i32>) {
+    let mut at = bytes.len();
+    bytes.resize(at + values.len(), 0);
+    let mut left = values.len();
+    for value in values {
+        left -= 1;
+        let value = unsigned(value);
+        if value < 0x80 {
+            bytes[at] = value as u8;
+            at += 1;
+        } else {
+            bytes.truncate(at);
+            put_length(bytes, value as usize);
+            at = bytes.len();
+            bytes.resize(at + left, 0);
+        }
+    }
 }
 
 /// Seven bits in each byte, the lowest first; all but the last have the highest bit.
@@ -339,6 +373,7 @@ impl Reader<'_> {
         (value >> 1) as i32 ^ -((value & 1) as i32)
     }
 
+    #[inline]
     fn numbers(&mut self, values: &mut [i32]) {
         values.iter_mut().for_each(|value| *value = self.number());
     }

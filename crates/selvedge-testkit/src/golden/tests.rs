@@ -24,7 +24,7 @@ fn a_header_is_understood() {
     assert!(!first.slow && first.constants.is_empty());
     assert_eq!(
         first.classes,
-        ClassCounts { all: 4, deadlocked: 1, blocked: 0, observations: None }
+        ClassCounts { all: 4, deadlocked: 1, blocked: 0, observations: None, states: None }
     );
     let kinds = ["assertion", "deadlock"].map(str::to_owned).into();
     assert_eq!(first.verdict, ExpectedVerdict::Violated(kinds));
