@@ -40,16 +40,14 @@ impl<'a, S: System> Search<'a, S> {
         let mut state = StateId::FIRST;
         // The first state that is one step further away than the one at hand.
         let mut further = state.next();
-        let mut expanded = 0_u64;
         while self.store.has(state) && !self.run.is_stopped() {
             if state == further {
                 self.run.report.longest += 1;
                 further = self.store.end();
             }
             self.expand(state);
-            expanded += 1;
             self.run.report.states = Some(self.store.len() as u64);
-            let share = expanded as f64 / self.store.len() as f64;
+            let share = self.store.share_up_to(state);
             self.run.after_steps(self.steps.len().max(1), &|| share);
             state = state.next();
         }
@@ -144,7 +142,8 @@ impl<'a, S: System> Search<'a, S> {
         }
         self.restore(state);
         self.run.tell_state(ending);
-        self.run.after_execution(&|| 0.0);
+        let share = self.store.share_up_to(state);
+        self.run.after_execution(&|| share);
     }
 
     #[cold]

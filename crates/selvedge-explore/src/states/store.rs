@@ -80,6 +80,11 @@ impl Store {
         StateId(self.len as u32)
     }
 
+    /// Returns which share of all states are those up to this one.
+    pub(super) fn share_up_to(&self, state: StateId) -> f64 {
+        (state.index() + 1) as f64 / self.len as f64
+    }
+
     /// Returns the bytes of a state.
     pub(super) fn bytes(&self, state: StateId) -> &[u8] {
         let (chunk, place) = (&self.chunks[state.index() / CHUNK], state.index() % CHUNK);

@@ -10,6 +10,7 @@ use crate::ops::Relabel;
 
 use super::awaited::{self, Section};
 use super::foresight::{self, Foresight};
+use super::invariants;
 
 /// What never changes while the program runs.
 pub(crate) struct Loaded {
@@ -26,6 +27,8 @@ pub(crate) struct Loaded {
     /// How many objects globals have; the cell after them counts the threads of the execution.
     pub(crate) global_objects: u32,
     pub(crate) observes_ends: bool,
+    /// For each object of a global, the invariants that read it, by their numbers. Empty if there is no invariant.
+    pub(crate) read_by: Vec<Vec<usize>>,
     /// Whether threads are spawned.
     pub(crate) spawns: bool,
     /// The size of the frame of the procedure, for each instruction.
@@ -118,6 +121,7 @@ impl Loaded {
         let mut loaded = Self {
             global_objects: program.global_objects() as u32,
             observes_ends: program.observes_ends(),
+            read_by: Vec::new(),
             spawns: code
                 .iter()
                 .any(|it: &Instruction| matches!(it.op, Op::Thread(Thread::Spawn { .. }))),
@@ -138,6 +142,14 @@ impl Loaded {
         };
         for id in foresight::crowded_barriers(&loaded.program) {
             loaded.globals[id.index()].crowded = true;
+        }
+        loaded.read_by = invariants::read_by(&loaded);
+        for pc in 0..loaded.code.len() {
+            // Its check may fail, which ends the thread.
+            if loaded.may_check(pc as u32) {
+                let foresight = &mut loaded.foresight[pc];
+                foresight.may_end = true;
+            }
         }
         loaded
     }

@@ -226,6 +226,7 @@ impl Machine {
                 GlobalKind::Mutex
                 | GlobalKind::RwLock
                 | GlobalKind::Cond
+                | GlobalKind::Invariant
                 | GlobalKind::Barrier { .. } => {}
             }
         }

@@ -11,6 +11,7 @@ mod describe;
 mod ending;
 pub(crate) mod fault;
 mod foresight;
+pub(crate) mod invariants;
 pub(crate) mod invisible;
 mod load;
 pub(crate) mod machine;

@@ -65,6 +65,7 @@ impl States for Interpreter {
                     GlobalKind::Mutex
                     | GlobalKind::RwLock
                     | GlobalKind::Cond
+                    | GlobalKind::Invariant
                     | GlobalKind::Barrier { .. } => continue,
                 };
                 part(&global.element_name(element), &value);

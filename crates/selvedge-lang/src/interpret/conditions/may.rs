@@ -369,6 +369,9 @@ fn note(loaded: &Loaded, op: &Op, found: &mut MayAccess, known: impl Fn(Operand)
         found.reads.insert(start, end);
         if reach != Reach::Reads {
             found.writes.insert(start, end);
+            loaded.for_each_check(start..end, |check| {
+                found.writes.insert(check.number(), check.number() + 1);
+            });
         }
     });
 }
@@ -452,7 +455,7 @@ fn objects(loaded: &Loaded, object: ObjectRef, index: Known) -> (u32, u32) {
 }
 
 /// Per procedure, all that it names, with what it calls and spawns.
-fn named(loaded: &Loaded) -> Vec<MayAccess> {
+pub(in crate::interpret) fn named(loaded: &Loaded) -> Vec<MayAccess> {
     let procedures = &loaded.program.procedures;
     let mut named = vec![MayAccess::default(); procedures.len()];
     loop {

@@ -1,4 +1,4 @@
-//! Mistakes in the search of states, and in how states are saved.
+//! Mistakes in the search of states, in how states are saved, and in invariants.
 
 use super::Mistake;
 
@@ -74,5 +74,37 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         wrong: "mailbox.clear();\n                mailbox.push_back(Message::new(object, (0..length).map(|_| reader.number())));",
         suite: "states",
         test: "every_profile",
+    },
+    Mistake {
+        name: "always: it is told again while it is false",
+        file: "interpret/invariants.rs",
+        right: "first = first.or(fault.filter(|_| !was_false));",
+        wrong: "first = first.or(fault);",
+        suite: "always",
+        test: "it_is_told_when_it_becomes_false",
+    },
+    Mistake {
+        name: "always: constraints hold whatever an invariant says",
+        file: "interpret/conditions/mod.rs",
+        right: "        if !loaded.program.invariants.is_empty() {\n            return Vec::new();",
+        wrong: "        if loaded.program.invariants.len() > 1000 {\n            return Vec::new();",
+        suite: "always",
+        test: "blocks_that_commute",
+    },
+    Mistake {
+        name: "always: what a thread may change does not include invariants",
+        file: "interpret/conditions/may.rs",
+        right: "found.writes.insert(check.number(), check.number() + 1);",
+        wrong: "found.writes.insert(check.number(), check.number());",
+        suite: "always",
+        test: "a_state_between_two_steps",
+    },
+    Mistake {
+        name: "checks of invariants synchronise",
+        file: "outcome/data_race.rs",
+        right: "access.mode != Mode::Check && (order.is_none() || !access.mode.is_memory())",
+        wrong: "order.is_none() || !access.mode.is_memory()",
+        suite: "always",
+        test: "checks_and_data_races",
     },
 ];
