@@ -196,6 +196,10 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     pub(crate) unobserved_locks: bool,
 
+    /// With `--algorithm states`: take every step in every state; more states, and the shortest path to a violation
+    #[arg(long)]
+    pub(crate) unreduced: bool,
+
     /// With `--algorithm constrained`: run both orders wherever a constraint is used, and report a constraint
     /// that does not hold, with the state that refutes it
     #[arg(long)]

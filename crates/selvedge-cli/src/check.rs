@@ -128,6 +128,7 @@ pub(crate) fn options(
         statistics: args.stats,
         quasi,
         check_constraints: args.check_constraints,
+        unreduced: args.unreduced,
         caps: Caps::default(),
     };
     if args.stats && !method.takes(Setting::Statistics) {
@@ -137,6 +138,9 @@ pub(crate) fn options(
             method.name(),
             registry::takers(Setting::Statistics).join(", ")
         )));
+    }
+    if args.unreduced && !method.takes(Setting::Unreduced) {
+        return Err(registry::only_applies("--unreduced", Setting::Unreduced));
     }
     check_switch_bounds(args, method)?;
     check_observation_options(args, method)?;
@@ -211,9 +215,12 @@ impl<L: Subject> Search<'_, L> {
         explain_disregarded_races(loaded, &mut report, budget)?;
         let found = confirm_all(loaded, &mut report, budget)?;
         note_unshortened(&mut report, &found, budget);
-        let executions = plural(report.counts.maximal(), "execution", "executions");
+        let searched = match report.states {
+            Some(states) => plural(states, "state", "states"),
+            None => plural(report.counts.maximal(), "execution", "executions"),
+        };
         let shown = Shown {
-            verified: format!("no violation in {executions}"),
+            verified: format!("no violation in {searched}"),
             summary: summary::summary(&report, method.describe(), covers, races, time),
             statistics: report.statistics.as_deref().map(statistics::text),
             outcome: Outcome {

@@ -315,7 +315,9 @@ fn twice(time: Duration) -> String {
 }
 
 fn table(rows: &[Row]) -> Table {
-    let mut table = Table::new(&[
+    // A column of its own, if an algorithm tells states apart.
+    let has_states = rows.iter().any(|row| row.report.states.is_some());
+    let mut columns = vec![
         ("algorithm", Align::Left),
         ("complete", Align::Right),
         ("deadlocked", Align::Right),
@@ -327,13 +329,17 @@ fn table(rows: &[Row]) -> Table {
         ("memory", Align::Right),
         ("verdict", Align::Left),
         ("equivalence", Align::Left),
-    ]);
+    ];
+    if has_states {
+        columns.insert(1, ("states", Align::Right));
+    }
+    let mut table = Table::new(&columns);
     for row in rows {
         let counts = row.report.counts;
         let bound = if row.is_exhausted() { "" } else { "≥ " };
         let number = |number: u64| format!("{bound}{}", grouped(number));
         let speed = rate(counts.total(), row.time).map_or("-".to_owned(), grouped);
-        table.row(vec![
+        let mut cells = vec![
             row.name(),
             number(counts.complete),
             number(counts.deadlocked),
@@ -345,7 +351,11 @@ fn table(rows: &[Row]) -> Table {
             bytes(row.peak),
             row.verdict().name().to_owned(),
             row.algorithm.equivalence_name().to_owned(),
-        ]);
+        ];
+        if has_states {
+            cells.insert(1, row.report.states.map_or("-".to_owned(), number));
+        }
+        table.row(cells);
     }
     table
 }
@@ -362,6 +372,7 @@ fn json(rows: &[Row], agree: bool, args: &CompareArgs, loaded: &Loaded) -> Compa
         exhausted: row.is_exhausted(),
         covers: asked_for(row.algorithm.covers(), args.races).into(),
         executions: row.report.counts.into(),
+        states: row.report.states,
         steps: row.report.steps,
         seconds: row.time.as_secs_f64(),
         peak_bytes: row.peak,

@@ -170,7 +170,7 @@ fn refuse_options(args: &CheckArgs) -> Result<(), Failure> {
     if args.sampling.sample.is_none() && needs_states {
         let name = args.algorithm.info().name;
         return Err(Failure::User(format!(
-            "--algorithm {name} does not apply to C programs: it asks whether steps commute in a state, which \
+            "--algorithm {name} does not apply to C programs: it compares states, which \
              compiled code cannot tell\n  use another one: optimal, parsimonious, source, data-centric"
         )));
     }

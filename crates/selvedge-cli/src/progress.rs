@@ -95,9 +95,12 @@ impl Observer for Watch {
 }
 
 fn line(label: &str, progress: &Progress, elapsed: Duration) -> String {
-    let total = progress.counts.total();
+    let (total, what) = match progress.states {
+        Some(states) => (states, "states"),
+        None => (progress.counts.total(), "executions"),
+    };
     let rate = rate(total, elapsed).unwrap_or(0);
-    let mut line = format!("{label}: {} executions, {}/s", grouped(total), grouped(rate));
+    let mut line = format!("{label}: {} {what}, {}/s", grouped(total), grouped(rate));
     let done = progress.fraction;
     if done.is_finite() && done > 0.0 && done <= 1.0 {
         line.push_str(&format!(", ~{} done", percent(done)));
@@ -146,12 +149,18 @@ mod tests {
     #[test]
     fn the_line_says_how_far() {
         let counts = Counts { complete: 12_345, ..Counts::default() };
-        let mut progress = Progress { counts, steps: 0, depth: 31, fraction: 0.25 };
+        let mut progress = Progress { counts, states: None, steps: 0, depth: 31, fraction: 0.25 };
         assert_eq!(
             line("optimal", &progress, Duration::from_secs(2)),
             "optimal: 12,345 executions, 6,170/s, ~25 % done, about 6 s left, depth 31"
         );
         progress.fraction = 0.0;
+        progress.states = Some(4_000);
+        assert_eq!(
+            line("states", &progress, Duration::from_secs(2)),
+            "states: 4,000 states, 2,000/s, depth 31"
+        );
+        progress.states = None;
         assert!(line("optimal", &progress, Duration::ZERO).ends_with("executions, 0/s, depth 31"));
         progress.fraction = 1e-12;
         let line = line("", &progress, Duration::from_secs(1));

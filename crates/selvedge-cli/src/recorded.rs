@@ -46,6 +46,10 @@ impl Observer for Recorder<'_> {
         self.watch.ended(steps, how);
     }
 
+    fn wants_steps(&self) -> bool {
+        true
+    }
+
     fn execution(&mut self, execution: &Execution, ending: Ending) {
         self.watch.execution(execution, ending);
     }

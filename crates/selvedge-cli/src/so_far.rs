@@ -24,7 +24,7 @@ static FOUND: Mutex<Option<Report>> = Mutex::new(None);
 pub(crate) fn publish(report: &Report) {
     let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
     let known = found.get_or_insert_default();
-    (known.counts, known.steps) = (report.counts, report.steps);
+    (known.counts, known.states, known.steps) = (report.counts, report.states, report.steps);
     (known.longest, known.threads) = (report.longest, report.threads);
     if known.violations.len() != report.violations.len() {
         known.violations.clone_from(&report.violations);

@@ -13,19 +13,23 @@ pub(crate) fn summary(
     asked_for_races: bool,
     time: Duration,
 ) -> String {
-    let steps = format!(
-        "{} in all, {} in the longest execution; {}",
-        grouped(report.steps),
-        grouped(report.longest as u64),
-        plural(report.threads as u64, "thread", "threads"),
-    );
-    let rows = [
-        scope(report.verdict(), covers, asked_for_races),
-        ("executions", kinds(report.counts)),
-        ("steps", steps),
-        ("search", search),
-        ("time", speed(report.counts.total(), time)),
-    ];
+    let threads = plural(report.threads as u64, "thread", "threads");
+    let (all, longest) = (grouped(report.steps), grouped(report.longest as u64));
+    let scope = scope(report.verdict(), covers, asked_for_races);
+    let counts = report.counts;
+    let [counted, steps, speed] = match report.states {
+        None => [
+            ("executions", kinds(counts)),
+            ("steps", format!("{all} in all, {longest} in the longest execution; {threads}")),
+            ("time", speed(counts.total(), "executions", time)),
+        ],
+        Some(states) => [
+            ("states", format!("{}; final: {}", grouped(states), endings(counts))),
+            ("steps", format!("{all} in all, {longest} to the state furthest away; {threads}")),
+            ("time", speed(states, "states", time)),
+        ],
+    };
+    let rows = [scope, counted, steps, ("search", search), speed];
     let mut text: String = rows.iter().map(|(name, text)| format!("  {name:11}{text}\n")).collect();
     for fact in &report.facts {
         let value = match &fact.value {
@@ -67,23 +71,25 @@ pub(crate) fn scope(
 
 /// Returns the kinds of executions, always apart.
 pub(crate) fn kinds(counts: Counts) -> String {
-    let Counts { complete, deadlocked, blocked, redundant, cut } = counts;
-    let [complete, deadlocked, blocked, redundant] =
-        [complete, deadlocked, blocked, redundant].map(grouped);
-    let mut text = format!(
-        "{complete} complete, {deadlocked} deadlocked, {blocked} blocked by assume, \
-         {redundant} redundant"
-    );
+    let Counts { redundant, cut, .. } = counts;
+    let mut text = format!("{}, {} redundant", endings(counts), grouped(redundant));
     if cut > 0 {
         text.push_str(&format!(", {} cut", grouped(cut)));
     }
     text
 }
 
-fn speed(executions: u64, time: Duration) -> String {
-    match rate(executions, time) {
-        Some(rate) if executions > 0 => {
-            format!("{}, {} executions/s", seconds(time), grouped(rate))
+/// Returns the kinds of maximal executions, or of final states.
+fn endings(counts: Counts) -> String {
+    let Counts { complete, deadlocked, blocked, .. } = counts;
+    let [complete, deadlocked, blocked] = [complete, deadlocked, blocked].map(grouped);
+    format!("{complete} complete, {deadlocked} deadlocked, {blocked} blocked by assume")
+}
+
+fn speed(count: u64, what: &str, time: Duration) -> String {
+    match rate(count, time) {
+        Some(rate) if count > 0 => {
+            format!("{}, {} {what}/s", seconds(time), grouped(rate))
         }
         _ => seconds(time),
     }

@@ -132,6 +132,7 @@ impl GraphObserver for Watching<'_> {
     fn poll(&mut self, report: &GraphReport) -> Option<Bound> {
         let progress = || Progress {
             counts: report.counts,
+            states: None,
             steps: report.events,
             depth: report.longest,
             fraction: 0.0,

@@ -39,3 +39,19 @@ pub trait Values {
     /// `None` if that is not known, or if it could not run then.
     fn instead(&self, object: ObjectId, earlier: usize, later: usize) -> Option<Mode>;
 }
+
+/// Saves the state that the system is in, and returns to it. `states` needs it.
+pub trait States {
+    /// Appends the state to `bytes`. Two states are the same to `step`, `status`, `choices` and `end`, now and after any
+    /// steps, if their bytes are the same; what can have no effect any more need not be in them.
+    fn save(&mut self, bytes: &mut Vec<u8>);
+
+    /// Returns to a state that this system saved. Steps taken before are forgotten:
+    /// [`System::rewind`](crate::System::rewind) counts those taken from here, and
+    /// [`System::restart`](crate::System::restart) returns to the initial state.
+    fn restore(&mut self, bytes: &[u8]);
+
+    /// Calls `part` for each part of the state that the system is in and that can take many values, such as a variable:
+    /// with a name for users, and the value as numbers.
+    fn parts(&mut self, part: &mut dyn FnMut(&str, &[i32]));
+}

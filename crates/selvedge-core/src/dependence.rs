@@ -43,7 +43,8 @@ impl Mode {
             | Mode::Take
             | Mode::Spawn
             | Mode::Begin
-            | Mode::End => Group::Exclusive,
+            | Mode::End
+            | Mode::Check => Group::Exclusive,
         }
     }
 }

@@ -18,7 +18,7 @@
 ///
 ///     forward_system! { self => self.inner;
 ///         restart rewind thread_count thread_key object_key status choices pending obstacles end freed
-///         ahead values judging foresight conditions
+///         ahead values judging foresight conditions states
 ///     }
 /// }
 /// ```
@@ -112,6 +112,11 @@ macro_rules! forward_system {
             $inner.conditions()
         }
     };
+    (@ states, $this:ident, $inner:expr) => {
+        fn states(&mut $this) -> Option<&mut dyn $crate::States> {
+            $inner.states()
+        }
+    };
 }
 
 /// Writes the methods of [`System`](crate::System) for what a front end does not have, by name: threads that are created
@@ -144,7 +149,7 @@ macro_rules! forward_system {
 ///         (Ending::Complete, None)
 ///     }
 ///
-///     without! { thread_key object_key rewind obstacles freed ahead values judging foresight conditions }
+///     without! { thread_key object_key rewind obstacles freed ahead values judging foresight conditions states }
 /// }
 /// ```
 #[macro_export]
@@ -199,6 +204,11 @@ macro_rules! without {
     };
     (@ conditions) => {
         fn conditions(&mut self) -> Option<&mut dyn $crate::Conditions> {
+            None
+        }
+    };
+    (@ states) => {
+        fn states(&mut self) -> Option<&mut dyn $crate::States> {
             None
         }
     };

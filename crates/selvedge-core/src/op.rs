@@ -71,6 +71,9 @@ pub enum Mode {
     Join,
     /// Sees that a thread has not ended (or that it has); the object is the thread.
     Alive,
+
+    /// Checks an invariant, since something that it reads has changed; the object is the invariant.
+    Check,
 }
 
 impl Mode {
@@ -102,6 +105,7 @@ impl Mode {
             Mode::End => "end",
             Mode::Join => "join",
             Mode::Alive => "alive",
+            Mode::Check => "check",
         }
     }
 

@@ -231,6 +231,9 @@ pub struct Report {
     pub steps: u64,
     /// Length of the longest execution.
     pub longest: usize,
+    /// Distinct states that were reached, if the search tells them apart. Then only final states are counted as
+    /// executions.
+    pub states: Option<u64>,
     /// The largest number of threads in one system.
     pub threads: usize,
     /// Distinct violations in the order in which they were found, each with a schedule that leads

@@ -1,6 +1,6 @@
 //! The seam between programs and algorithms.
 
-use crate::abilities::{Ahead, Foresight, Judging, Values};
+use crate::abilities::{Ahead, Foresight, Judging, States, Values};
 use crate::conditions::Conditions;
 use crate::forward_system;
 use crate::ids::{ObjectId, ThreadId};
@@ -172,7 +172,7 @@ pub enum Ended {
 /// What a default answers is a guess about a system that it does not know, and a system that wraps another would
 /// fall back on it by oversight. Front ends name what they do not have ([`without!`](crate::without)); wrappers use
 /// [`forward_system!`](crate::forward_system). What only some systems can do is a trait of its own in
-/// `abilities.rs`, returned by one of the last five methods.
+/// `abilities.rs`, returned by one of the last six methods.
 pub trait System {
     /// Returns to the initial state.
     fn restart(&mut self);
@@ -233,13 +233,16 @@ pub trait System {
     /// Returns what is known about the state beyond footprints, if the system supports it. Asking does not change the
     /// answers of other methods.
     fn conditions(&mut self) -> Option<&mut dyn Conditions>;
+
+    /// Returns the ability to save the state and to return to it, if the system has it.
+    fn states(&mut self) -> Option<&mut dyn States>;
 }
 
 /// A system behind a pointer: code that works on any system can be compiled once, for `Box<dyn System>`.
 impl<S: System + ?Sized> System for Box<S> {
     forward_system! { self => (**self);
         restart rewind thread_count thread_key object_key status choices pending obstacles step end freed
-        ahead values judging foresight conditions
+        ahead values judging foresight conditions states
     }
 }
 

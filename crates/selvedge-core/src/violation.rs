@@ -30,6 +30,8 @@ pub enum ViolationKind {
     Assertion,
     /// An `assert` in the `finally` block is false.
     Finally,
+    /// An invariant is false after a step.
+    Always,
     /// Some threads are blocked, and no thread can unblock them.
     Deadlock,
     /// A lock, semaphore, condition variable, thread or mailbox is used in a way it does not allow.
@@ -65,6 +67,7 @@ impl ViolationKind {
     pub const ALL: &[ViolationKind] = &[
         ViolationKind::Assertion,
         ViolationKind::Finally,
+        ViolationKind::Always,
         ViolationKind::Deadlock,
         ViolationKind::Misuse,
         ViolationKind::Arithmetic,
@@ -91,6 +94,7 @@ impl ViolationKind {
         match self {
             ViolationKind::Assertion => "assertion",
             ViolationKind::Finally => "finally",
+            ViolationKind::Always => "always",
             ViolationKind::Deadlock => "deadlock",
             ViolationKind::Misuse => "misuse",
             ViolationKind::Arithmetic => "arithmetic",

@@ -12,6 +12,7 @@
 //! | `unfolding/` | unfoldings: quasi |
 //! | `observations/` | reads-from classes: data-centric |
 //! | `graph/` | execution graphs under weak memory |
+//! | `states/` | search of the state graph: states |
 //! | `division/` | a search in parts: several workers, checkpoints |
 //! | `trace/` | data structures over traces: races, sequences, sleep sets, backtrack sets |
 //! | `outcome/` | what becomes of executions: data races, frees, replay, shortening |
@@ -27,6 +28,7 @@ mod outcome;
 mod reductions;
 mod registry;
 pub mod search;
+mod states;
 pub mod trace;
 mod unfolding;
 

@@ -123,6 +123,8 @@ pub struct Options {
     pub quasi: QuasiOptions,
     /// Whether `constrained` checks every constraint where it uses it.
     pub check_constraints: bool,
+    /// Whether `states` takes every step in every state.
+    pub unreduced: bool,
     /// Where explorers switch methods or give up.
     pub caps: Caps,
 }
@@ -160,6 +162,8 @@ pub enum Independence {
 pub struct Progress {
     /// Executions so far.
     pub counts: Counts,
+    /// Distinct states so far, if the search tells them apart.
+    pub states: Option<u64>,
     /// Steps so far.
     pub steps: u64,
     /// Length of the current execution.
@@ -187,6 +191,11 @@ pub trait Observer {
     /// The same execution: the state in which it ended, if the system can tell about states.
     fn state(&mut self, conditions: &mut dyn Conditions, ending: Ending) {
         let _ = (conditions, ending);
+    }
+
+    /// Returns whether [`ended`](Self::ended) is of use: an explorer of states has to find the steps.
+    fn wants_steps(&self) -> bool {
+        false
     }
 
     /// What was found so far. Called before each [`poll`](Self::poll).

@@ -13,6 +13,7 @@ use crate::observations as data_centric;
 use crate::options::{Locks, Observer, Options};
 use crate::reductions::optimal_dpor::{optimal, source};
 use crate::reductions::{classic, oracle, parsimonious, sleep};
+use crate::states;
 use crate::unfolding::quasi;
 
 /// An exploration algorithm of any origin.
@@ -145,6 +146,8 @@ pub enum Algorithm {
     ContextSensitive,
     /// Source sets and independence constraints.
     Constrained,
+    /// Every reachable state once.
+    States,
 }
 
 /// When two executions are equivalent.
@@ -204,6 +207,8 @@ pub enum Setting {
     Observations,
     /// Conditions under which blocks commute.
     Constraints,
+    /// Every step in every state, instead of only those that are necessary.
+    Unreduced,
     /// Figures about its data structures.
     Statistics,
     /// Several workers, and checkpoints: its work can be divided ([`explore_divided`](crate::explore_divided)).
@@ -236,6 +241,7 @@ impl Algorithm {
         Algorithm::DataCentric,
         Algorithm::ContextSensitive,
         Algorithm::Constrained,
+        Algorithm::States,
     ];
 
     /// The default.
@@ -264,6 +270,7 @@ impl Algorithm {
             Algorithm::DataCentric => data_centric::INFO,
             Algorithm::ContextSensitive => context_sensitive::INFO,
             Algorithm::Constrained => constrained::INFO,
+            Algorithm::States => states::INFO,
         }
     }
 }
@@ -301,5 +308,6 @@ pub fn explore<S: System>(
         Algorithm::DataCentric => data_centric::explore(make, options, observer),
         Algorithm::ContextSensitive => context_sensitive::explore(make, options, observer),
         Algorithm::Constrained => constrained::explore(make, options, observer),
+        Algorithm::States => states::explore(make, options, observer),
     }
 }

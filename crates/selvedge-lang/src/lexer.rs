@@ -63,7 +63,7 @@ define_tokens! {
     BitAnd "&", BitOr "|", BitXor "^", BitNot "~", ShiftLeft "<<", ShiftRight ">>";
     Const "const", Shared "shared", Atomic "atomic", Mutex "mutex", Rwlock "rwlock", Cond "cond",
     Semaphore "semaphore", Barrier "barrier", List "list", Map "map", Fn "fn", Proc "proc",
-    Thread "thread", Daemon "daemon", Finally "finally", Independent "independent", Let "let",
+    Thread "thread", Daemon "daemon", Finally "finally", Always "always", Independent "independent", Let "let",
     If "if", Else "else", While "while", For "for", In "in", Loop "loop", Break "break",
     Continue "continue", Return "return", Assert "assert", Assume "assume", Await "await",
     Lock "lock", Unlock "unlock", ReadLock "read_lock", ReadUnlock "read_unlock",

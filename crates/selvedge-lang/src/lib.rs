@@ -89,8 +89,18 @@ pub fn compile_with(
                 after_line: u32::try_from(text.matches('\n').count() + 1).unwrap_or(u32::MAX),
             });
             debug_assert_eq!(ir::verify(&program), Ok(()), "internal error: lowered wrongly");
+            let program = Arc::new(program);
+            if let Some((number, message)) = interpret::invariants::false_at_first(&program) {
+                let spans = file.items.iter().filter_map(|item| item.always_span());
+                let found = spans.skip(number).map(|span| {
+                    Diagnostic::error(span, format!("{message} in the initial state")).help(
+                        "an invariant holds from the beginning: change it, or the initial values",
+                    )
+                });
+                return Err(Rejected { program: found.take(1).collect(), additions: Vec::new() });
+            }
             let warnings = additions::split(diagnostics.into_sorted(), text).program;
-            Ok(Compiled { program: Arc::new(program), warnings })
+            Ok(Compiled { program, warnings })
         }
         _ => Err(additions::split(diagnostics.into_sorted(), text)),
     }

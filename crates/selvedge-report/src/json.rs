@@ -60,6 +60,8 @@ enum MethodJson<'a> {
 enum SizesJson<'a> {
     Explored {
         executions: ExecutionsJson,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        states: Option<u64>,
         steps: u64,
         longest: usize,
         threads: usize,
@@ -91,6 +93,7 @@ impl Serialize for Outcome {
             sizes: match &self.method {
                 Method::Explored { .. } => SizesJson::Explored {
                     executions: report.counts.into(),
+                    states: report.states,
                     steps: report.steps,
                     longest: report.longest,
                     threads: report.threads,
@@ -212,6 +215,8 @@ pub struct CompareRowJson {
     pub covers: CoversJson,
     /// How many executions of each kind.
     pub executions: ExecutionsJson,
+    /// Distinct states that were reached, of an algorithm that tells them apart.
+    pub states: Option<u64>,
     /// Steps taken.
     pub steps: u64,
     /// How long it took.

@@ -2,7 +2,7 @@
 
 use selvedge_core::{
     Ahead, Conditions, Describe, Description, Effect, Ending, Fault, Footprint, Foresight, Freed,
-    Judging, Mode, ObjectId, ObjectKey, Status, Step, System, ThreadId, ThreadKey, Values,
+    Judging, Mode, ObjectId, ObjectKey, States, Status, Step, System, ThreadId, ThreadKey, Values,
     Violation, obstacles_by_footprint,
 };
 
@@ -172,6 +172,10 @@ impl<W: Hooks> System for Program<W> {
     }
 
     fn conditions(&mut self) -> Option<&mut dyn Conditions> {
+        None
+    }
+
+    fn states(&mut self) -> Option<&mut dyn States> {
         None
     }
 }

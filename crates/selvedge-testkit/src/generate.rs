@@ -85,7 +85,9 @@ impl<'a> Generator<'a> {
         let parties = self.random.within(&(1..=self.threads)) as u32;
         let asserts = self.constructs.contains(&Construct::Assert);
         let finally = (asserts && self.random.one_in(2)).then(|| self.test_of_variable());
-        Sketch { threads, tasks, parties, finally, unused: 0, elements: 0 }
+        // Last, so that programs without it are as they are.
+        let always = (asserts && self.random.one_in(5)).then(|| self.test_of_variable());
+        Sketch { threads, tasks, parties, finally, always, unused: 0, elements: 0 }
     }
 
     /// Takes one operation away, perhaps an inner one.

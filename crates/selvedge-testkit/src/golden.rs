@@ -37,6 +37,8 @@ pub struct Setting {
     pub constants: Vec<(String, i64)>,
     /// The verdict.
     pub verdict: ExpectedVerdict,
+    /// The verdict of `states`, which does not cut executions.
+    pub of_states: ExpectedVerdict,
     /// How many classes there are, derived by hand.
     pub classes: ClassCounts,
     /// What each algorithm does: only those that have a line.
@@ -56,6 +58,8 @@ pub struct ClassCounts {
     pub blocked: u64,
     /// All observation classes, if that was derived too.
     pub observations: Option<u64>,
+    /// All reachable states, if that was derived too.
+    pub states: Option<u64>,
 }
 
 /// A verdict with the kinds of the violations.
@@ -88,11 +92,14 @@ pub struct Cost {
     pub redundant: u64,
     /// Executions that were cut.
     pub cut: u64,
+    /// States, if it tells them apart.
+    pub states: Option<u64>,
 }
 
 impl Cost {
-    fn of(counts: &Counts) -> Self {
-        Self { maximal: counts.maximal(), redundant: counts.redundant, cut: counts.cut }
+    fn of(counts: &Counts, states: Option<u64>) -> Self {
+        let Counts { redundant, cut, .. } = *counts;
+        Self { maximal: counts.maximal(), redundant, cut, states }
     }
 
     fn show(&self, variant: Variant) -> String {
@@ -102,6 +109,9 @@ impl Cost {
         }
         if self.cut > 0 {
             text += &format!(" cut={}", self.cut);
+        }
+        if let Some(states) = self.states {
+            text += &format!(" states={states}");
         }
         text
     }
@@ -180,6 +190,7 @@ fn default_options() -> Options {
 struct Reader {
     options: Option<Options>,
     verdict: Option<ExpectedVerdict>,
+    of_states: Option<ExpectedVerdict>,
     settings: Vec<Setting>,
 }
 
@@ -195,7 +206,8 @@ impl Reader {
         }
         match key {
             "options" => self.options = Some(parse_options(value)?),
-            "verdict" => self.verdict = Some(parse_verdict(value)?),
+            "verdict" => (self.verdict, self.of_states) = (Some(parse_verdict(value)?), None),
+            "verdict of states" => self.of_states = Some(parse_verdict(value)?),
             _ => self.setting(index, key, value)?,
         }
         Ok(())
@@ -216,6 +228,7 @@ impl Reader {
             line,
             slow,
             constants,
+            of_states: self.of_states.clone().unwrap_or_else(|| verdict.clone()),
             verdict,
             classes,
             algorithms: Vec::new(),
@@ -279,7 +292,8 @@ fn parse_constant(text: &str) -> Result<(String, i64), String> {
 }
 
 fn parse_classes(text: &str) -> Result<ClassCounts, String> {
-    let mut counts = ClassCounts { all: 0, deadlocked: 0, blocked: 0, observations: None };
+    let mut counts =
+        ClassCounts { all: 0, deadlocked: 0, blocked: 0, observations: None, states: None };
     let mut said = false;
     for part in text.split_whitespace() {
         let (name, number) = part.split_once('=').unwrap_or((part, ""));
@@ -289,9 +303,11 @@ fn parse_classes(text: &str) -> Result<ClassCounts, String> {
             "deadlocked" => counts.deadlocked = number,
             "blocked" => counts.blocked = number,
             "observations" => counts.observations = Some(number),
+            // Executions may be endless: then there is no number of classes.
+            "states" => (counts.states, said) = (Some(number), true),
             _ => {
                 return Err(format!(
-                    "`{name}` is not one of `classes`, `deadlocked`, `blocked`, `observations`"
+                    "`{name}` is not one of `classes`, `deadlocked`, `blocked`, `observations`, `states`"
                 ));
             }
         }
@@ -300,12 +316,16 @@ fn parse_classes(text: &str) -> Result<ClassCounts, String> {
 }
 
 pub(super) fn parse_cost(text: &str) -> Result<Cost, String> {
+    let (text, states) = match text.split_once(" states=") {
+        Some((text, states)) => (text, Some(parse_number(states)?)),
+        None => (text, None),
+    };
     let (executions, cut) = match text.split_once(" cut=") {
         Some((executions, cut)) => (executions, parse_number(cut)?),
         None => (text, 0),
     };
     let (maximal, redundant) = executions.split_once('+').unwrap_or((executions, "0"));
-    Ok(Cost { maximal: parse_number(maximal)?, redundant: parse_number(redundant)?, cut })
+    Ok(Cost { maximal: parse_number(maximal)?, redundant: parse_number(redundant)?, cut, states })
 }
 
 fn parse_number(text: &str) -> Result<u64, String> {
@@ -336,6 +356,7 @@ pub fn run(name: &str, text: &str, golden: &Golden, setting: &Setting) -> Result
     for line in &setting.memory {
         outcome.wrong.extend(line.problems(subject.program(), &golden.options));
     }
+    outcome.wrong.extend(states_problem(&subject, golden, setting)?);
     let mut oracle = None;
     for variant in variants(setting) {
         let name = variant.name();
@@ -353,7 +374,7 @@ pub fn run(name: &str, text: &str, golden: &Golden, setting: &Setting) -> Result
                 continue;
             }
         };
-        let cost = Cost::of(&report.counts);
+        let cost = Cost::of(&report.counts, report.states);
         outcome.measured.push((variant, Some(cost)));
         match line.and_then(|line| line.cost) {
             None => outcome.outdated.push(format!("`{name}` has no line")),
@@ -364,7 +385,11 @@ pub fn run(name: &str, text: &str, golden: &Golden, setting: &Setting) -> Result
             )),
             Some(_) => {}
         }
-        let mut problems = verdict_problems(&report, &setting.verdict);
+        let verdict = match variant.algorithm {
+            Algorithm::States => &setting.of_states,
+            _ => &setting.verdict,
+        };
+        let mut problems = verdict_problems(&report, verdict);
         match variant.algorithm.info().equivalence {
             Equivalence::Interleaving | Equivalence::Mazurkiewicz => {
                 let optimal = variant.is_optimal();
@@ -459,6 +484,19 @@ fn count_problems(counts: &Counts, classes: &ClassCounts, optimal: bool) -> Vec<
     problems
 }
 
+/// What was derived must come out exactly, if every step is taken in every state.
+fn states_problem(
+    subject: &Subject,
+    golden: &Golden,
+    setting: &Setting,
+) -> Result<Option<String>, String> {
+    let Some(expected) = setting.classes.states else { return Ok(None) };
+    let options = Options { unreduced: true, ..golden.options.clone() };
+    let report = subject.explore(Algorithm::States, &options, &mut selvedge_explore::Silent)?;
+    let problem = || format!("{:?} states, but there are {expected}", report.states);
+    Ok((report.states != Some(expected)).then(problem))
+}
+
 /// What was derived must come out exactly.
 fn observation_problem(counts: &Counts, classes: &ClassCounts) -> Option<String> {
     let expected = classes.observations.filter(|&expected| expected != counts.maximal())?;
@@ -477,6 +515,7 @@ fn unlike_brute_force(found: &Classes, all: &Classes) -> Option<String> {
 fn class_problem(classes: &Classes, expected: &ClassCounts) -> Option<String> {
     let found = ClassCounts {
         observations: expected.observations,
+        states: expected.states,
         all: classes.traces.len() as u64,
         deadlocked: classes.ending_in(Ending::Deadlocked),
         blocked: classes.ending_in(Ending::Blocked),

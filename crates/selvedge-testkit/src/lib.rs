@@ -18,6 +18,7 @@ pub mod campaign;
 pub mod compare;
 pub mod golden;
 pub mod litmus;
+pub mod looping;
 pub mod reference;
 pub mod script;
 

@@ -65,6 +65,14 @@ impl fmt::Display for Sketch {
                 printer.routine(&format!("proc {name}(k: int)"), "k", body);
             }
         }
+        if let Some(test) = &self.always {
+            let (holds, test) = (test.holds_at_first(), printer.test(test));
+            printer.line(&if holds {
+                format!("always {test};")
+            } else {
+                format!("always !({test});")
+            });
+        }
         if let Some(test) = &self.finally {
             printer.open("finally");
             // The register does not exist there; the generator uses variables only.

@@ -212,7 +212,7 @@ fn choices(op: Op) -> u32 {
 }
 
 impl System for ScriptSystem {
-    without! { thread_key object_key rewind obstacles freed values conditions }
+    without! { thread_key object_key rewind obstacles freed values conditions states }
 
     fn restart(&mut self) {
         *self = Self::new(std::mem::take(&mut self.script));

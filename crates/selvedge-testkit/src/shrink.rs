@@ -67,6 +67,9 @@ fn candidates(sketch: &Sketch) -> Vec<Sketch> {
     if sketch.elements > 0 {
         all.push(Sketch { elements: 0, ..sketch.clone() });
     }
+    if sketch.always.is_some() {
+        all.push(Sketch { always: None, ..sketch.clone() });
+    }
     if sketch.finally.is_some() {
         all.push(Sketch { finally: None, ..sketch.clone() });
     }
@@ -307,6 +310,9 @@ fn merge_scalars(sketch: &Sketch, number: u8) -> Option<Sketch> {
                 for_each_place(test, &merge);
             }
         });
+    }
+    if let Some(test) = &mut merged.always {
+        for_each_place(test, &merge);
     }
     if let Some(test) = &mut merged.finally {
         for_each_place(test, &merge);

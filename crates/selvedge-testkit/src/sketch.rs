@@ -15,6 +15,8 @@ pub struct Sketch {
     pub parties: u32,
     /// What the `finally` block asserts.
     pub finally: Option<Test>,
+    /// What always holds; or its opposite, if it does not hold at the beginning.
+    pub always: Option<Test>,
     /// So many variables and mutexes that nothing uses are declared before the others.
     pub unused: usize,
     /// How many elements the array `a` has; 0 for two.
@@ -88,6 +90,28 @@ pub enum Test {
     Both(Box<Test>, Box<Test>),
     /// `||`: the second is looked at only if the first is false.
     Either(Box<Test>, Box<Test>),
+}
+
+impl Test {
+    /// Whether it is true at the beginning, when variables are 0; `print.rs` has what lists and maps contain.
+    pub fn holds_at_first(&self) -> bool {
+        let compare = |found: i32, comparison: Comparison, value: i32| match comparison {
+            Comparison::Equal => found == value,
+            Comparison::NotEqual => found != value,
+            Comparison::AtMost => found <= value,
+        };
+        match *self {
+            Test::Register(comparison, value)
+            | Test::Variable(_, comparison, value)
+            | Test::Sum(_, _, comparison, value) => compare(0, comparison, value),
+            Test::Length(comparison, value) => compare(1, comparison, value),
+            Test::Entry(key, comparison, value) => {
+                compare(if key == 1 { 2 } else { 0 }, comparison, value)
+            }
+            Test::Both(ref a, ref b) => a.holds_at_first() && b.holds_at_first(),
+            Test::Either(ref a, ref b) => a.holds_at_first() || b.holds_at_first(),
+        }
+    }
 }
 
 /// How two numbers are compared.

@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 
 use selvedge_core::{
     Ahead, Commutation, Conditions, Effect, Ending, Fault, Holding, MayAccess, ObjectId, Place,
-    Report, StateKey, Status, Step, System, ThreadId, Violation, ViolationKind, forward_system,
+    Report, StateKey, States, Status, Step, System, ThreadId, Violation, ViolationKind,
+    forward_system,
 };
 use selvedge_explore::Observer;
 
@@ -152,6 +153,11 @@ impl<S: System> System for Exact<S> {
 
     fn conditions(&mut self) -> Option<&mut dyn Conditions> {
         Some(self)
+    }
+
+    /// None: the steps that lead to a state have to be known.
+    fn states(&mut self) -> Option<&mut dyn States> {
+        None
     }
 }
 

@@ -14,6 +14,7 @@ use selvedge_lang::{Caps, Interpreter, compile, render};
 
 use crate::classes::Classes;
 use crate::explore::explore;
+use crate::states::{Outcomes, search_states};
 
 /// A compiled program.
 ///
@@ -96,6 +97,11 @@ impl Subject {
         })
     }
 
+    /// Every way in which it can end, by a plain search. `None` if it has more than `most` states.
+    pub fn search_states(&self, most: usize) -> Option<Outcomes> {
+        search_states(&mut self.lend(), most)
+    }
+
     /// The threads that have not finished after `steps` of an execution of it: the name of each, what it can do, and the
     /// line of its next step.
     pub fn waiting(&self, steps: &[Step]) -> Vec<(String, Status, u32)> {
@@ -169,6 +175,6 @@ impl DerefMut for Loan {
 impl System for Loan {
     forward_system! { self => (**self);
         restart rewind thread_count thread_key object_key status choices pending obstacles step end freed
-        ahead values judging foresight conditions
+        ahead values judging foresight conditions states
     }
 }

@@ -169,6 +169,10 @@ fn limits_give_inconclusive() {
         assert_eq!(report.inconclusive, [Inconclusive::Bound(Bound::Executions(2))]);
 
         let report = run(Limits { steps: 4, ..Limits::default() });
+        if algorithm == Algorithm::States {
+            assert_eq!(report.verdict(), Verdict::Verified, "states have no length");
+            return;
+        }
         assert!(report.counts.cut > 0 && report.counts.complete == 0, "{algorithm:?}");
         assert_eq!(report.inconclusive, [Inconclusive::Bound(Bound::Steps(4))]);
 

@@ -1,5 +1,6 @@
 //! The tests of this crate, in one program: what they share is compiled once.
 
+mod always;
 mod bounds;
 mod constrained;
 mod contract;
@@ -11,6 +12,7 @@ mod observations;
 mod random_programs;
 mod reference;
 mod small_programs;
+mod states;
 mod tidy;
 mod weak_axioms;
 mod weak_campaign;

@@ -44,6 +44,7 @@ impl CheckArgs {
             (self.work.checkpoint.is_some(), "--checkpoint"),
             (self.tree, "--tree"),
             (self.constraints.is_some(), "--constraints"),
+            (self.unreduced, "--unreduced"),
             (self.check_constraints, "--check-constraints"),
             (self.unobserved_locks, "--unobserved-locks"),
             (quasi.is_some(), quasi.unwrap_or_default()),

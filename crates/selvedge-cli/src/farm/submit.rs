@@ -158,7 +158,7 @@ impl Host for Submitter<'_> {
         let progress = || {
             let (executions, fraction) = ledger.so_far();
             let counts = Counts { complete: executions, ..Counts::default() };
-            Progress { counts, steps: 0, depth: 0, fraction }
+            Progress { counts, states: None, steps: 0, depth: 0, fraction }
         };
         self.watch.poll(&progress);
     }

@@ -269,6 +269,7 @@ impl<'a> Crew<'a> {
             observer.found(&found);
             let progress = || Progress {
                 counts: found.counts,
+                states: None,
                 steps: found.steps,
                 depth: found.longest,
                 fraction: share,

@@ -262,11 +262,7 @@ impl<'a, S: System> Run<'a, S> {
     pub fn finish(&mut self) {
         self.note_length();
         let (ending, violation) = self.system.end();
-        match ending {
-            Ending::Complete => self.report.counts.complete += 1,
-            Ending::Deadlocked => self.report.counts.deadlocked += 1,
-            Ending::Blocked => self.report.counts.blocked += 1,
-        }
+        self.count_ending(ending);
         let mut is_violated = self.violated_at.is_some() || violation.is_some();
         if let Some(violation) = violation {
             self.note_violation(violation, self.execution.len());
@@ -283,10 +279,34 @@ impl<'a, S: System> Run<'a, S> {
         let how = if is_violated { Ended::Violated } else { Ended::Maximal(ending) };
         self.observer.ended(self.execution.steps(), how);
         self.observer.execution(&self.execution, ending);
+        self.tell_state(ending);
+        self.try_frees();
+    }
+
+    /// Counts a maximal execution, or a final state.
+    pub(crate) fn count_ending(&mut self, ending: Ending) {
+        match ending {
+            Ending::Complete => self.report.counts.complete += 1,
+            Ending::Deadlocked => self.report.counts.deadlocked += 1,
+            Ending::Blocked => self.report.counts.blocked += 1,
+        }
+    }
+
+    /// Returns whether the observer wants to know the steps of each execution.
+    pub(crate) fn wants_steps(&self) -> bool {
+        self.observer.wants_steps()
+    }
+
+    /// Tells the observer of an execution that is not the one that the run is in.
+    pub(crate) fn tell_ended(&mut self, steps: &[Step], how: Ended) {
+        self.observer.ended(steps, how);
+    }
+
+    /// Tells the observer of the state that the system is in, which is final.
+    pub(crate) fn tell_state(&mut self, ending: Ending) {
         if let Some(conditions) = self.system.conditions() {
             self.observer.state(conditions, ending);
         }
-        self.try_frees();
     }
 
     /// Tries accesses to memory that was freed, and did not have to be freed later than they were made, in
@@ -410,12 +430,18 @@ impl<'a, S: System> Run<'a, S> {
         self.report.note(Inconclusive::GaveUp(reason));
     }
 
+    /// Ends the exploration, for a reason that was noted.
+    pub(crate) fn stop_now(&mut self) {
+        self.stopped = true;
+    }
+
     fn poll(&mut self, fraction: &dyn Fn() -> f64) {
         self.steps_to_poll = STEPS_BETWEEN_POLLS;
         self.report.threads = self.system.thread_count();
         self.observer.found(&self.report);
         let progress = || Progress {
             counts: self.report.counts,
+            states: self.report.states,
             steps: self.report.steps,
             depth: self.execution.len(),
             fraction: fraction(),

@@ -124,6 +124,7 @@ impl BodyChecker<'_, '_> {
             }
             Region::Atomic => "inside `atomic`",
             Region::Look => "in `finally`",
+            Region::Always => "in `always`",
             Region::Condition => "in an independence constraint",
         };
         let message = format!("a memory ordering has no meaning {place}");

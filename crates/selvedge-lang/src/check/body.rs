@@ -21,6 +21,8 @@ pub(super) enum Region {
     Atomic,
     /// Inside `finally`.
     Look,
+    /// The condition of `always`.
+    Always,
     /// The condition of `await`.
     Await,
     /// The patterns and the guard of a `receive`.

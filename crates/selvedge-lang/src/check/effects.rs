@@ -35,7 +35,9 @@ impl Region {
         match self {
             Region::Thread => true,
             Region::Atomic => effect != Effect::Wait,
-            Region::Look | Region::Await | Region::Condition => effect == Effect::Read,
+            Region::Look | Region::Always | Region::Await | Region::Condition => {
+                effect == Effect::Read
+            }
             Region::Guard | Region::Constant => false,
         }
     }
@@ -50,6 +52,10 @@ impl Region {
             Region::Look => (
                 format!("{what} is not allowed in `finally`"),
                 "`finally` only looks at the final state",
+            ),
+            Region::Always => (
+                format!("{what} is not allowed in `always`"),
+                "an invariant only looks at the state between two steps",
             ),
             Region::Await => (
                 format!("{what} is not allowed in the condition of `await`"),

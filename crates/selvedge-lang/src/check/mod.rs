@@ -52,6 +52,7 @@ pub(crate) fn check(
     let routines = checker.routines();
     let threads = checker.thread_bodies();
     let finally = checker.finally();
+    let invariants = checker.invariants();
     checker.check_calls();
     let independence = checker.independence();
     checker.warn_unused();
@@ -60,6 +61,7 @@ pub(crate) fn check(
         routines,
         threads,
         finally,
+        invariants,
         independence,
     })
 }
@@ -217,6 +219,14 @@ impl<'c> Checker<'c> {
             first = first.or(Some(finally.keyword));
         }
         result
+    }
+
+    fn invariants(&mut self) -> Vec<tree::Body> {
+        let items = self.file.items.iter().filter_map(|item| match item {
+            ast::Item::Always(always) => Some(always),
+            _ => None,
+        });
+        items.map(|it| BodyChecker::new(self, Region::Always).finish(&it.body, None)).collect()
     }
 
     fn warn_unused(&mut self) {

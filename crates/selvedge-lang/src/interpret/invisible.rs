@@ -28,7 +28,7 @@ pub(crate) enum Pause {
 const DEEPEST_CALL: u32 = 1_000;
 
 /// In front of a frame: where to return to, the caller's frame, and where the result goes.
-const HEADER: u32 = 3;
+pub(super) const HEADER: u32 = 3;
 
 /// Runs `thread`, whose number is `me`, up to the next instruction that is not invisible. Old
 /// values of its slots go to `log`.

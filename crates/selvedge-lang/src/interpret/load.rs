@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use crate::ir::{
     Global, GlobalId, GlobalKind, Instruction, Label, ObjectRef, Op, Operand, ProcedureId, Program,
-    SiteId,
+    SiteId, Thread,
 };
 use crate::ops::Relabel;
 
 use super::awaited::{self, Section};
 use super::foresight::{self, Foresight};
+use super::invariants;
 
 /// What never changes while the program runs.
 pub(crate) struct Loaded {
@@ -26,6 +27,16 @@ pub(crate) struct Loaded {
     /// How many objects globals have; the cell after them counts the threads of the execution.
     pub(crate) global_objects: u32,
     pub(crate) observes_ends: bool,
+    /// For each object of a global, the invariants that read it, by their numbers. Empty if there is no invariant.
+    pub(crate) read_by: Vec<Vec<usize>>,
+    /// Whether threads are spawned.
+    pub(crate) spawns: bool,
+    /// The size of the frame of the procedure, for each instruction.
+    pub(crate) frames: Vec<u32>,
+    /// Whether threads send messages or look for them.
+    pub(crate) has_messages: bool,
+    /// The cells of generations of barriers, ascending.
+    pub(crate) generations: Vec<u32>,
     /// How many lists, maps, reader-writer locks and condition variables there are.
     pub(crate) contents: Contents,
 }
@@ -110,6 +121,17 @@ impl Loaded {
         let mut loaded = Self {
             global_objects: program.global_objects() as u32,
             observes_ends: program.observes_ends(),
+            read_by: Vec::new(),
+            spawns: code
+                .iter()
+                .any(|it: &Instruction| matches!(it.op, Op::Thread(Thread::Spawn { .. }))),
+            frames: program
+                .procedures
+                .iter()
+                .flat_map(|it| std::iter::repeat_n(it.slots.len() as u32, it.code.len()))
+                .collect(),
+            has_messages: code.iter().any(|it: &Instruction| matches!(it.op, Op::Message(_))),
+            generations: generations(&program),
             foresight,
             sections,
             program,
@@ -120,6 +142,14 @@ impl Loaded {
         };
         for id in foresight::crowded_barriers(&loaded.program) {
             loaded.globals[id.index()].crowded = true;
+        }
+        loaded.read_by = invariants::read_by(&loaded);
+        for pc in 0..loaded.code.len() {
+            // Its check may fail, which ends the thread.
+            if loaded.may_check(pc as u32) {
+                let foresight = &mut loaded.foresight[pc];
+                foresight.may_end = true;
+            }
         }
         loaded
     }
@@ -179,6 +209,13 @@ pub(crate) fn value(operand: Operand, stack: &[i32], base: u32) -> i32 {
         Operand::Slot(slot) => stack[(base + slot.0) as usize],
         Operand::Constant(value) => value,
     }
+}
+
+/// Returns the cells that hold generations: the second of each barrier.
+fn generations(program: &Program) -> Vec<u32> {
+    let barriers =
+        program.globals.iter().filter(|it| matches!(it.kind, GlobalKind::Barrier { .. }));
+    barriers.flat_map(|it| (0..it.elements() as u32).map(|at| it.base + 2 * at + 1)).collect()
 }
 
 /// Whether the count of a semaphore can come to its end: `up` is then a step that may fail.

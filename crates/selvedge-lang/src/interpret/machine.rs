@@ -77,6 +77,19 @@ pub(crate) enum Phase {
 }
 
 impl Phase {
+    /// Every phase, in the order of their numbers.
+    pub(super) const ALL: [Phase; 9] = [
+        Phase::Absent,
+        Phase::Ready,
+        Phase::FaultsAtOnce,
+        Phase::Parked,
+        Phase::Woken,
+        Phase::Passing,
+        Phase::Finished,
+        Phase::Assumed,
+        Phase::Failed,
+    ];
+
     /// Returns whether the thread takes its next step at the operation where it stands.
     pub(crate) fn is_at_operation(self) -> bool {
         matches!(self, Phase::Ready | Phase::Woken | Phase::Passing)
@@ -213,6 +226,7 @@ impl Machine {
                 GlobalKind::Mutex
                 | GlobalKind::RwLock
                 | GlobalKind::Cond
+                | GlobalKind::Invariant
                 | GlobalKind::Barrier { .. } => {}
             }
         }
@@ -339,6 +353,14 @@ impl Machine {
             }
         }
         self.threads[thread] = mark.before;
+    }
+
+    /// Makes the state the one that taking steps back leads to.
+    pub(super) fn forget_steps(&mut self) {
+        self.marks.clear();
+        self.cell_log.clear();
+        self.local_log.clear();
+        self.content_log.clear();
     }
 
     /// Ends the most recent step for its thread alone: its slots and its place in the code stay, with the old values of the

@@ -11,11 +11,13 @@ mod describe;
 mod ending;
 pub(crate) mod fault;
 mod foresight;
+pub(crate) mod invariants;
 pub(crate) mod invisible;
 mod load;
 pub(crate) mod machine;
 mod names;
 mod record;
+mod saved;
 mod step;
 #[cfg(test)]
 mod tests;
@@ -27,7 +29,7 @@ use std::sync::Arc;
 
 use selvedge_core::{
     Ahead, Conditions, Describe, Description, Effect, Ending, Footprint, Foresight, Freed, Judging,
-    ObjectId, ObjectKey, Status, Step, System, ThreadId, ThreadKey, Values, Violation,
+    ObjectId, ObjectKey, States, Status, Step, System, ThreadId, ThreadKey, Values, Violation,
 };
 
 use crate::ir::Program;
@@ -55,6 +57,8 @@ pub struct Interpreter {
     caps: Caps,
     /// Made when conditions are first asked for.
     analysis: Option<Box<Analysis>>,
+    /// The initial state, if a state was restored since: then taking back all steps does not lead there.
+    initial: Option<Box<[u8]>>,
 }
 
 impl Interpreter {
@@ -63,7 +67,7 @@ impl Interpreter {
         debug_assert_eq!(crate::ir::verify(&program), Ok(()), "the program is not well formed");
         let loaded = Loaded::new(program);
         let machine = RefCell::new(initial(&loaded, DEFAULT_BUDGET));
-        Self { loaded, machine, caps: Caps::default(), analysis: None }
+        Self { loaded, machine, caps: Caps::default(), analysis: None, initial: None }
     }
 
     /// Returns the same program, with another limit to the instructions of one step.
@@ -103,7 +107,13 @@ pub(crate) fn initial(loaded: &Loaded, budget: u64) -> Machine {
 
 impl System for Interpreter {
     fn restart(&mut self) {
-        self.rewind(&[]);
+        match self.initial.take() {
+            Some(initial) => {
+                let (loaded, machine, analysis) = self.parts();
+                machine.restore(loaded, &analysis.live, &initial);
+            }
+            None => self.rewind(&[]),
+        }
     }
 
     fn rewind(&mut self, kept: &[Step]) {
@@ -176,6 +186,10 @@ impl System for Interpreter {
     }
 
     fn conditions(&mut self) -> Option<&mut dyn Conditions> {
+        Some(self)
+    }
+
+    fn states(&mut self) -> Option<&mut dyn States> {
         Some(self)
     }
 }

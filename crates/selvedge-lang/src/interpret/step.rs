@@ -37,11 +37,11 @@ impl Machine {
 
     /// Does something in a step of `me`, and takes it back.
     pub(crate) fn tentatively<T>(&mut self, me: usize, act: impl FnOnce(&mut Self) -> T) -> T {
-        self.record.on = false;
+        let was_on = std::mem::replace(&mut self.record.on, false);
         self.begin_step(me);
         let result = act(self);
         self.undo_step();
-        self.record.on = true;
+        self.record.on = was_on;
         result
     }
 
@@ -68,6 +68,7 @@ impl Machine {
         effect.clear();
         let at = At { loaded, me, thread: &thread };
         if !tracks_end && self.simple_effect(at, effect) {
+            loaded.add_checks(&mut effect.footprint);
             return;
         }
         let is_enabled = self.quick_status(loaded, me) == Some(Status::Enabled);
@@ -79,6 +80,7 @@ impl Machine {
             return;
         }
         self.other_effect(at, choice, effect);
+        loaded.add_checks(&mut effect.footprint);
         self.add_begin(loaded, me, &thread, &mut effect.footprint);
         if may_end {
             effect.footprint.add(self.names.life(me), Mode::End);
@@ -159,8 +161,15 @@ impl Machine {
             }
             self.run_one(at, choice, &mut budget)
         };
+        loaded.add_checks(&mut effect.footprint);
         self.add_begin(loaded, me, &before, &mut effect.footprint);
         self.threads[me].begun = true;
+        let broken = self.check_invariants(loaded, &effect.footprint);
+        let pause = match pause {
+            // A step fails once.
+            Some(Pause::Fault(_) | Pause::Endless | Pause::Blocked | Pause::AtomicEnd) => pause,
+            other => broken.map(|fault| Pause::Fault(Box::new(fault))).or(other),
+        };
         match pause {
             // A thread that waits after its visible operation has a phase that says so.
             Some(Pause::Visible) | None => return true,
@@ -410,7 +419,8 @@ fn raise_flexibility(loaded: &Loaded, thread: &Thread, effect: &mut Effect) {
         && foresight.may_end
         && foresight.may_go_on
         && effect.flexibility == Flexibility::Fixed
-        && loaded.op(thread.pc).operation().is_some_and(|op| op.facts().finds)
+        && (loaded.op(thread.pc).operation().is_some_and(|op| op.facts().finds)
+            || loaded.may_check(thread.pc))
     {
         effect.flexibility = Flexibility::Conditional;
     }

@@ -31,7 +31,7 @@ impl Machine {
                 let pairs = self.maps[content].iter().map(|(key, value)| format!("{key}: {value}"));
                 Some(format!("{{{}}}", listed(pairs)))
             }
-            GlobalKind::Cond | GlobalKind::Barrier { .. } => None,
+            GlobalKind::Cond | GlobalKind::Barrier { .. } | GlobalKind::Invariant => None,
         }
     }
 

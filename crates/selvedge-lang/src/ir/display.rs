@@ -19,6 +19,9 @@ impl Display for Program {
             list(f, &thread.arguments)?;
             writeln!(f, ")")?;
         }
+        for invariant in &self.invariants {
+            writeln!(f, "always {}", self.globals[invariant.object.index()].name)?;
+        }
         if let Some(finally) = self.finally {
             writeln!(f, "finally = {}", self.procedures[finally.index()].name)?;
         }
@@ -59,6 +62,7 @@ impl Display for Global {
             GlobalKind::Barrier { .. } => "barrier",
             GlobalKind::List { .. } => "list",
             GlobalKind::Map { .. } => "map",
+            GlobalKind::Invariant => "invariant",
         };
         write!(f, "{what} {}", self.name)?;
         for size in &self.dims {
@@ -70,7 +74,7 @@ impl Display for Global {
             GlobalKind::Barrier { parties } => write!(f, " of {parties:?}")?,
             GlobalKind::List { initial } => write!(f, " = {initial:?}")?,
             GlobalKind::Map { initial } => write!(f, " = {initial:?}")?,
-            GlobalKind::Mutex | GlobalKind::RwLock | GlobalKind::Cond => {}
+            GlobalKind::Mutex | GlobalKind::RwLock | GlobalKind::Cond | GlobalKind::Invariant => {}
         }
         write!(f, "  // object {}", self.base)
     }

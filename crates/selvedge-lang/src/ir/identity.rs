@@ -29,10 +29,11 @@ impl Display for Identity<'_> {
             procedures,
             threads,
             finally,
+            invariants,
             atomics,
             independence,
         } = self.0;
-        write!(f, "{globals:?}{threads:?}{finally:?}{atomics:?}")?;
+        write!(f, "{globals:?}{threads:?}{finally:?}{invariants:?}{atomics:?}")?;
         for rule in independence {
             write!(f, "{:?}{:?}{:?}", rule.first, rule.second, rule.condition)?;
         }

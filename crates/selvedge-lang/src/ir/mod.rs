@@ -87,12 +87,23 @@ pub struct Program {
     pub threads: Vec<StaticThread>,
     /// Run when every thread has ended.
     pub finally: Option<ProcedureId>,
+    /// Conditions that hold in the initial state and after every step.
+    pub invariants: Vec<Invariant>,
     /// Atomic sections, by [`AtomicId`].
     pub atomics: Vec<Atomic>,
     /// Declared independence between atomic sections. Of several for one pair, any one suffices.
     pub independence: Vec<Independence>,
     /// Where independence was declared besides the source file.
     pub additions: Option<Additions>,
+}
+
+/// A condition that holds in the initial state and after every step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Invariant {
+    /// Asserts it; without parameters and result. Runs as one look, like `finally`.
+    pub procedure: ProcedureId,
+    /// A [`GlobalKind::Invariant`] of its own.
+    pub object: GlobalId,
 }
 
 /// A place in the source and what messages say about it.
@@ -179,6 +190,8 @@ pub enum GlobalKind {
         /// Initial contents.
         initial: Vec<Vec<i32>>,
     },
+    /// Nothing that code names: who changes what an [`Invariant`] reads touches it, so that those steps are ordered.
+    Invariant,
     /// Maps from integers to integers.
     Map {
         /// Initial contents; a later pair with the same key wins.

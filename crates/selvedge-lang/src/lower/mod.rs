@@ -16,8 +16,8 @@ use std::collections::BTreeMap;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::ir::{
-    Atomic, AtomicId, AtomicKind, Condition, ConditionArgument, Independence, Op, Procedure,
-    ProcedureId, Program, Slot, StaticThread, Type,
+    Atomic, AtomicId, AtomicKind, Condition, ConditionArgument, GlobalKind, Independence,
+    Invariant, Op, Procedure, ProcedureId, Program, Slot, StaticThread, Type,
 };
 use crate::span::Span;
 use crate::tree::resolved::{self as tree, SectionId, SectionLocal};
@@ -48,6 +48,17 @@ pub(crate) fn lower(
         let id = ProcedureId::new(tree.routines.len() + tree.threads.len());
         lowerer.program.finally = Some(id);
         lowerer.body(id, "finally", 0, None, body);
+    }
+    let finally = usize::from(tree.finally.is_some());
+    let first = tree.routines.len() + tree.threads.len() + finally;
+    for (i, body) in tree.invariants.iter().enumerate() {
+        let id = ProcedureId::new(first + i);
+        // As it is written, on one line.
+        let words: Vec<&str> = body.block.span.of(text).split_whitespace().collect();
+        let name = words.join(" ").trim_end_matches(';').to_owned();
+        let object = lowerer.program.add_global(name, Vec::new(), GlobalKind::Invariant);
+        lowerer.program.invariants.push(Invariant { procedure: id, object });
+        lowerer.body(id, "always", 0, None, body);
     }
     tree.independence.iter().for_each(|constraint| lowerer.constraint(constraint));
     lowerer.finish(name)
@@ -107,7 +118,7 @@ impl<'t> Lowerer<'t> {
         }
         let bodies = self.tree.routines.len() + self.tree.threads.len();
         let finally = usize::from(self.tree.finally.is_some());
-        self.procedures.resize_with(bodies + finally, || None);
+        self.procedures.resize_with(bodies + finally + self.tree.invariants.len(), || None);
     }
 
     fn routine(&mut self, id: ProcedureId, routine: &tree::Routine) {
@@ -144,7 +155,8 @@ impl<'t> Lowerer<'t> {
     fn start(&mut self, id: ProcedureId, body: &tree::Body) {
         self.current = id;
         self.code = Code::new(&body.locals);
-        self.code.one_look = self.program.finally == Some(id);
+        self.code.one_look = self.program.finally == Some(id)
+            || self.program.invariants.iter().any(|it| it.procedure == id);
     }
 
     fn end(

@@ -5,8 +5,8 @@ use crate::diagnostic::{Diagnostic, nearest};
 use crate::ir::Type;
 use crate::lexer::TokenKind;
 use crate::tree::written::{
-    ConstDecl, Finally, Ident, Independent, IndependentSide, Initial, Item, ObjectDecl, ObjectKind,
-    Param, Replicas, Routine, ThreadDecl,
+    Always, Block, ConstDecl, Finally, Ident, Independent, IndependentSide, Initial, Item,
+    ObjectDecl, ObjectKind, Param, Replicas, Routine, Stmt, ThreadDecl,
 };
 
 impl Parser<'_, '_> {
@@ -28,6 +28,7 @@ impl Parser<'_, '_> {
             }
             TokenKind::Thread | TokenKind::Daemon => self.thread_decl().map(Item::Thread),
             TokenKind::Finally => self.finally().map(Item::Finally),
+            TokenKind::Always => self.always().map(Item::Always),
             TokenKind::Independent => self.independent().map(Item::Independent),
             _ => Err(self.no_item()),
         }
@@ -39,7 +40,7 @@ impl Parser<'_, '_> {
             let message = "this `}` closes nothing";
             return self.report(Diagnostic::error(token.span, message).help("remove it"));
         }
-        const WORDS: [&str; 18] = [
+        const WORDS: [&str; 19] = [
             "const",
             "shared",
             "mutex",
@@ -55,6 +56,7 @@ impl Parser<'_, '_> {
             "thread",
             "daemon",
             "finally",
+            "always",
             "independent",
             "int",
             "var",
@@ -284,6 +286,14 @@ impl Parser<'_, '_> {
         let keyword = self.bump().span;
         let body = self.block("after `finally`")?;
         Ok(Finally { keyword, body })
+    }
+
+    /// `always c;` is written as an assertion is, and checked like one.
+    fn always(&mut self) -> Parsed<Always> {
+        let keyword = self.token().span;
+        let kind = self.assertion("always")?;
+        let span = keyword.to(self.previous());
+        Ok(Always { keyword, body: Block { statements: vec![Stmt { kind, span }], span } })
     }
 
     fn independent(&mut self) -> Parsed<Independent> {

@@ -318,6 +318,7 @@ fn starts_item(kind: TokenKind) -> bool {
             | Thread
             | Daemon
             | Finally
+            | Always
             | Independent
     )
 }

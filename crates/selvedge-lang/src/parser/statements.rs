@@ -170,6 +170,11 @@ impl Parser<'_, '_> {
     }
 
     fn assert_statement(&mut self) -> Parsed<StmtKind> {
+        self.assertion("assert")
+    }
+
+    /// A keyword, a condition, and perhaps a message.
+    pub(super) fn assertion(&mut self, keyword: &str) -> Parsed<StmtKind> {
         self.bump();
         let condition = self.expression()?;
         let message = match self.eat(TokenKind::Comma) {
@@ -179,7 +184,7 @@ impl Parser<'_, '_> {
             }
             false => None,
         };
-        self.expect_semicolon(" after `assert`");
+        self.expect_semicolon(&format!(" after `{keyword}`"));
         Ok(StmtKind::Op(Op::Assert { condition, message }))
     }
 

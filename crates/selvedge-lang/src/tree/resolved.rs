@@ -116,6 +116,8 @@ pub(crate) struct Program {
     pub(crate) routines: Vec<Routine>,
     pub(crate) threads: Vec<ThreadGroup>,
     pub(crate) finally: Option<Body>,
+    /// The conditions that hold in every state, each as an assertion.
+    pub(crate) invariants: Vec<Body>,
     pub(crate) independence: Vec<Independence>,
 }
 

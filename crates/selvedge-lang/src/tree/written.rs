@@ -100,7 +100,18 @@ pub(crate) enum Item {
     Routine(Routine),
     Thread(ThreadDecl),
     Finally(Finally),
+    Always(Always),
     Independent(Independent),
+}
+
+impl Item {
+    /// Returns the place of an `always`.
+    pub(crate) fn always_span(&self) -> Option<Span> {
+        match self {
+            Item::Always(always) => Some(always.body.span),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -205,6 +216,13 @@ pub(crate) struct Replicas {
 
 #[derive(Debug)]
 pub(crate) struct Finally {
+    pub(crate) keyword: Span,
+    pub(crate) body: Block,
+}
+
+/// `always c;`: the body is one assertion.
+#[derive(Debug)]
+pub(crate) struct Always {
     pub(crate) keyword: Span,
     pub(crate) body: Block,
 }

@@ -10,7 +10,7 @@ use selvedge_core::{Order, Place};
 
 use crate::interpret::Loaded;
 use crate::ir::{
-    AtomicKind, GlobalId, Label, Op, Operand, Procedure, ProcedureId, Program, SiteId,
+    AtomicKind, GlobalId, Invariant, Label, Op, Operand, Procedure, ProcedureId, Program, SiteId,
 };
 
 /// Something that cannot be checked under a memory model.
@@ -32,9 +32,19 @@ pub(super) struct Section {
     pub(super) order: Order,
 }
 
+/// Without a state that all threads see there is nothing that an invariant could look at.
+fn always(program: &Program, invariant: &Invariant) -> Refusal {
+    let code = &program.procedures[invariant.procedure.index()].code;
+    Refusal {
+        place: program.place(code[0].site),
+        message: "`always` has no meaning under a memory model, which has no state that all threads see".to_owned(),
+        help: "leave out --memory to check it under sequential consistency, or use `assert` in the threads".to_owned(),
+    }
+}
+
 /// Everything that the program has no meaning with.
 pub(super) fn refusals(program: &Program) -> Vec<Refusal> {
-    let mut found = Vec::new();
+    let mut found: Vec<Refusal> = program.invariants.iter().map(|it| always(program, it)).collect();
     let mut seen = BTreeSet::new();
     for procedure in &program.procedures {
         for (at, instruction) in procedure.code.iter().enumerate() {

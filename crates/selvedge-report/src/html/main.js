@@ -11,6 +11,7 @@ function summary() {
   else add("search", DATA.equivalence ? `${DATA.algorithm}: one execution per class of ${DATA.equivalence}` : DATA.algorithm);
   if (DATA.executions) {
     add("executions", Object.entries(DATA.executions).filter(([kind, count]) => count || kind !== "cut").map(([kind, count]) => `${count.toLocaleString("en")} ${kind}`).join(", "));
+    if (DATA.states) add("states", DATA.states.toLocaleString("en"));
     add("steps", `${DATA.steps.toLocaleString("en")} in all, ${DATA.longest.toLocaleString("en")} in the longest execution`);
   }
   add("threads", DATA.threads);

@@ -16,6 +16,10 @@ impl Unrolled {
     /// Runs one visible instruction: an event of its own, or a part of the section it is in.
     pub(super) fn visible(&mut self, turn: &mut Turn<'_>, op: &Op) -> Result<(), CutReason> {
         match op {
+            // It may be false after any of them.
+            _ if !self.program.invariants.is_empty() => {
+                Err(CutReason::Unsupported("`always`".to_owned()))
+            }
             Op::Variable(op) => self.variable(turn, op),
             Op::Choice(Choice::Choose { target, low, high }) => {
                 self.choose(turn, *target, [*low, *high]);

@@ -54,7 +54,7 @@ impl MemoryLine {
             Verdict::Violated => ExpectedVerdict::Violated(kinds),
             Verdict::Inconclusive => ExpectedVerdict::Inconclusive,
         };
-        let cost = Cost::of(&report.counts);
+        let cost = Cost::of(&report.counts, None);
         let mut problems = Vec::new();
         if found != self.verdict {
             problems.push(format!("memory {name}: {found:?} found, {:?} expected", self.verdict));

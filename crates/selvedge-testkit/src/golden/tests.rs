@@ -24,12 +24,12 @@ fn a_header_is_understood() {
     assert!(!first.slow && first.constants.is_empty());
     assert_eq!(
         first.classes,
-        ClassCounts { all: 4, deadlocked: 1, blocked: 0, observations: None }
+        ClassCounts { all: 4, deadlocked: 1, blocked: 0, observations: None, states: None }
     );
     let kinds = ["assertion", "deadlock"].map(str::to_owned).into();
     assert_eq!(first.verdict, ExpectedVerdict::Violated(kinds));
     let costs: Vec<_> = first.algorithms.iter().map(|line| (line.variant, line.cost)).collect();
-    let cost = |maximal, redundant, cut| Some(Cost { maximal, redundant, cut });
+    let cost = |maximal, redundant, cut| Some(Cost { maximal, redundant, cut, states: None });
     let (oracle, source) = (Variant::of(Algorithm::Oracle), Variant::of(Algorithm::Source));
     assert_eq!(costs, [(oracle, cost(6, 0, 0)), (source, cost(4, 1, 2))]);
     assert!(second.slow);
@@ -42,9 +42,15 @@ fn a_header_is_understood() {
 fn rewriting_changes_the_algorithm_lines_of_what_was_run_only() {
     let golden = Golden::parse(TEXT).unwrap();
     let measured = vec![
-        (Variant::of(Algorithm::Oracle), Some(Cost { maximal: 7, redundant: 0, cut: 0 })),
-        (Variant::of(Algorithm::Optimal), Some(Cost { maximal: 4, redundant: 0, cut: 0 })),
-        (Variant::partial(1), Some(Cost { maximal: 4, redundant: 2, cut: 0 })),
+        (
+            Variant::of(Algorithm::Oracle),
+            Some(Cost { maximal: 7, redundant: 0, cut: 0, states: None }),
+        ),
+        (
+            Variant::of(Algorithm::Optimal),
+            Some(Cost { maximal: 4, redundant: 0, cut: 0, states: None }),
+        ),
+        (Variant::partial(1), Some(Cost { maximal: 4, redundant: 2, cut: 0, states: None })),
     ];
     let text = golden.rewrite(TEXT, &[Some(measured), None]);
     let expected = TEXT.replace(

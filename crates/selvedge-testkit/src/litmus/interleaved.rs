@@ -187,7 +187,7 @@ impl Interleaved {
 }
 
 impl System for Interleaved {
-    without! { thread_key object_key rewind obstacles freed ahead values judging foresight conditions }
+    without! { thread_key object_key rewind obstacles freed ahead values judging foresight conditions states }
 
     fn restart(&mut self) {
         self.memory = self.program.memory();

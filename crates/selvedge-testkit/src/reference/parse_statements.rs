@@ -85,6 +85,15 @@ impl Parser {
         }
     }
 
+    /// The condition of an assertion, and perhaps a message.
+    pub(super) fn assertion(&mut self) -> Parsed<StmtKind> {
+        let condition = self.expr()?;
+        if self.has_sign(",") && self.next() != Kind::Text {
+            return self.error("a message");
+        }
+        Ok(StmtKind::Assert(condition))
+    }
+
     /// A statement that ends with a semicolon.
     fn simple_statement(&mut self, word: &str) -> Parsed<StmtKind> {
         let is_keyword = matches!(
@@ -118,13 +127,7 @@ impl Parser {
             }
             "return" if self.is_sign(";") => Ok(StmtKind::Return(None)),
             "return" => Ok(StmtKind::Return(Some(self.expr()?))),
-            "assert" => {
-                let condition = self.expr()?;
-                if self.has_sign(",") && self.next() != Kind::Text {
-                    return self.error("a message");
-                }
-                Ok(StmtKind::Assert(condition))
-            }
+            "assert" => self.assertion(),
             "assume" => Ok(StmtKind::Assume(self.expr()?)),
             "await" => Ok(StmtKind::Await(self.expr()?)),
             "join" => Ok(StmtKind::Join(self.target()?)),

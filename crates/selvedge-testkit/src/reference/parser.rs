@@ -1,7 +1,11 @@
 //! Reads declarations; statements and expressions are read in files of their own.
 
+use std::rc::Rc;
+
 use super::lexer::{Kind, Token, tokens};
-use super::syntax::{Expr, Finally, Initial, ObjectDecl, ObjectKind, Routine, Source, ThreadDecl};
+use super::syntax::{
+    Expr, Finally, Initial, ObjectDecl, ObjectKind, Routine, Source, Stmt, ThreadDecl,
+};
 
 /// Reads a program.
 ///
@@ -134,6 +138,12 @@ impl Parser {
                 let end = self.tokens[self.at - 1].end;
                 source.finally = Some(Finally { body, start, end });
                 Ok(())
+            }
+            "always" => {
+                let line = self.tokens[self.at].line;
+                let kind = self.assertion()?;
+                source.invariants.push(Rc::new([Stmt { line, kind }]));
+                self.sign(";")
             }
             "independent" => {
                 while !self.has_sign(";") {

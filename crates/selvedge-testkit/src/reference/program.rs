@@ -19,6 +19,7 @@ pub struct Program {
     /// The threads that start at the beginning, in the order of the text.
     pub(super) threads: Vec<Started>,
     pub(super) finally: Option<Finally>,
+    pub(super) invariants: Vec<Block>,
     /// The initial state of everything that is shared.
     pub(super) objects: Vec<Object>,
 }
@@ -94,6 +95,7 @@ impl Program {
             routines: routines.collect(),
             threads,
             finally: source.finally.clone(),
+            invariants: source.invariants.clone(),
             objects,
         })
     }

@@ -59,11 +59,33 @@ pub(super) fn step(
     thread: &ThreadId,
     alternative: usize,
 ) -> Result<Step, NoStep> {
+    let before = state;
     let mut state = state.clone();
     let mut run = Run::new(program, &mut state, thread, Some(alternative));
     let stop = run.thread();
-    let (fault, alternatives) = run.finish(stop)?;
+    let (mut fault, alternatives) = run.finish(stop)?;
+    if fault.is_none() {
+        fault = broken(program, before, &state)?;
+        if fault.is_some() {
+            let thread = state.threads.get_mut(thread).expect("the thread exists");
+            thread.status = Status::Failed;
+            thread.answers.clear();
+            thread.mailbox.clear();
+        }
+    }
     Ok(Step { state, fault, alternatives })
+}
+
+/// The first invariant that was true before a step and is false after it.
+fn broken(program: &Program, before: &State, after: &State) -> Result<Option<Fault>, NoStep> {
+    for invariant in &program.invariants {
+        if look(program, before, invariant, ViolationKind::Always)?.is_none()
+            && let Some(fault) = look(program, after, invariant, ViolationKind::Always)?
+        {
+            return Ok(Some(fault));
+        }
+    }
+    Ok(None)
 }
 
 /// Runs the `finally` block in a state in which every thread has ended. Returns what is wrong.
@@ -72,17 +94,25 @@ pub(super) fn step(
 /// If it is too much work.
 pub(super) fn finally(program: &Program, state: &State) -> Result<Option<Fault>, NoStep> {
     let Some(finally) = &program.finally else { return Ok(None) };
+    look(program, state, &finally.body, ViolationKind::Finally)
+}
+
+/// Runs code that only looks at the state. Returns what is wrong; an assertion that fails is of this kind.
+fn look(
+    program: &Program,
+    state: &State,
+    body: &Block,
+    kind: ViolationKind,
+) -> Result<Option<Fault>, NoStep> {
     let mut state = state.clone();
     let mut run = Run::new(program, &mut state, &ThreadId::new(), None);
     run.atomic = 1;
-    match run.block(&finally.body) {
+    match run.block(body) {
         Ok(_) => Ok(None),
-        Err(Stop::Fault((ViolationKind::Assertion, line))) => {
-            Ok(Some((ViolationKind::Finally, line)))
-        }
+        Err(Stop::Fault((ViolationKind::Assertion, line))) => Ok(Some((kind, line))),
         Err(Stop::Fault(fault)) => Ok(Some(fault)),
         Err(Stop::TooLong) => Err(NoStep::TooLong),
-        Err(stop) => panic!("`finally` does not end: {stop:?}"),
+        Err(stop) => panic!("{kind} does not end: {stop:?}"),
     }
 }
 

@@ -194,6 +194,8 @@ pub(super) struct Source {
     pub(super) threads: Vec<ThreadDecl>,
     pub(super) routines: Vec<Routine>,
     pub(super) finally: Option<Finally>,
+    /// What holds after every step, each as an assertion.
+    pub(super) invariants: Vec<Block>,
 }
 
 /// The `finally` block, and where it is in the text, in bytes.

@@ -8,8 +8,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use selvedge_core::{
-    Ahead, Conditions, Effect, Ending, Execution, Footprint, Mode, Order, Schedule, Step, System,
-    Values, Violation, forward_system,
+    Ahead, Conditions, Effect, Ending, Execution, Footprint, Mode, Order, Schedule, States, Step,
+    System, Values, Violation, forward_system,
 };
 
 use crate::outcome::data_race;
@@ -106,6 +106,11 @@ impl<S: System> System for LocksOnly<S> {
 
     /// None: what the inner system knows is about all accesses.
     fn conditions(&mut self) -> Option<&mut dyn Conditions> {
+        None
+    }
+
+    /// None: what was recorded of earlier steps belongs to them.
+    fn states(&mut self) -> Option<&mut dyn States> {
         None
     }
 }

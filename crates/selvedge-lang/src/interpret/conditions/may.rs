@@ -9,6 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
 use selvedge_core::MayAccess;
 
 use crate::ir::{
@@ -80,12 +81,24 @@ pub(super) struct May {
     /// Per procedure, all that it and what it calls and spawns names.
     named: Vec<MayAccess>,
     nothing: Arc<MayAccess>,
+    /// The answers, by where a thread stands in numbers: the same as a look at the nodes, and quicker.
+    answers: FxHashMap<Box<[i32]>, Arc<MayAccess>>,
+    /// A key of `answers`, as a buffer.
+    key: Vec<i32>,
 }
 
 impl May {
     pub(super) fn new(loaded: &Loaded, caps: Caps) -> Self {
         let named = named(loaded);
-        Self { caps, nodes: Vec::new(), known: BTreeMap::new(), named, nothing: Arc::default() }
+        Self {
+            caps,
+            nodes: Vec::new(),
+            known: BTreeMap::new(),
+            named,
+            nothing: Arc::default(),
+            answers: FxHashMap::default(),
+            key: Vec::new(),
+        }
     }
 
     pub(super) fn of_thread(
@@ -102,13 +115,25 @@ impl May {
             }
             Phase::Ready | Phase::FaultsAtOnce | Phase::Parked | Phase::Woken | Phase::Passing => {}
         }
-        let standing = standing(loaded, machine, live, thread);
-        if self.nodes.len() > self.caps.kept {
+        self.key.clear();
+        let stack = &machine.stacks[thread];
+        for frame in frames(state, stack) {
+            self.key.extend([frame.pc as i32, frame.target.map_or(-1, |target| target as i32)]);
+            let slots = live.at(frame.pc).iter();
+            self.key.extend(slots.map(|&slot| stack[(frame.base + slot.0) as usize]));
+        }
+        if let Some(answer) = self.answers.get(&self.key[..]) {
+            return Arc::clone(answer);
+        }
+        if self.nodes.len() > self.caps.kept || self.answers.len() > self.caps.kept {
             self.nodes.clear();
             self.known.clear();
+            self.answers.clear();
         }
-        let node = self.node(loaded, standing);
-        self.all(node)
+        let node = self.node(loaded, standing(loaded, machine, live, thread));
+        let answer = self.all(node);
+        self.answers.insert(self.key.as_slice().into(), Arc::clone(&answer));
+        answer
     }
 
     /// Returns the node of a standing, and those of all that can be spawned from it.
@@ -344,6 +369,9 @@ fn note(loaded: &Loaded, op: &Op, found: &mut MayAccess, known: impl Fn(Operand)
         found.reads.insert(start, end);
         if reach != Reach::Reads {
             found.writes.insert(start, end);
+            loaded.for_each_check(start..end, |check| {
+                found.writes.insert(check.number(), check.number() + 1);
+            });
         }
     });
 }
@@ -427,7 +455,7 @@ fn objects(loaded: &Loaded, object: ObjectRef, index: Known) -> (u32, u32) {
 }
 
 /// Per procedure, all that it names, with what it calls and spawns.
-fn named(loaded: &Loaded) -> Vec<MayAccess> {
+pub(in crate::interpret) fn named(loaded: &Loaded) -> Vec<MayAccess> {
     let procedures = &loaded.program.procedures;
     let mut named = vec![MayAccess::default(); procedures.len()];
     loop {

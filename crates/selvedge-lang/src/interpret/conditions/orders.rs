@@ -82,16 +82,16 @@ impl Machine {
                 return None;
             }
             if index == 0 {
-                after.spawned_first = self.spawned_since(analysis, contents);
+                after.spawned_first = self.spawned_since(loaded, analysis, contents);
             }
         }
         for index in self.cells_changed_since(cells) {
             after.cells.insert(index, self.cells[index as usize]);
         }
-        self.add_contents(analysis, contents, &mut after)?;
+        self.add_contents(loaded, analysis, contents, &mut after)?;
         let mut threads = order.map(|step| step.thread.index());
         threads.sort_unstable();
-        let state = |thread| (thread, self.thread_state(&analysis.live, thread));
+        let state = |thread| (thread, self.thread_state(loaded, &analysis.live, thread));
         after.threads = threads.into_iter().map(state).collect();
         Some(after)
     }
@@ -121,18 +121,29 @@ impl Machine {
         taken
     }
 
-    fn spawned_since(&self, analysis: &Analysis, from: usize) -> BTreeMap<usize, Vec<i32>> {
+    fn spawned_since(
+        &self,
+        loaded: &Loaded,
+        analysis: &Analysis,
+        from: usize,
+    ) -> BTreeMap<usize, Vec<i32>> {
         let mut spawned = BTreeMap::new();
         for undo in &self.content_log[from..] {
             if let ContentUndo::Thread(thread, _) = undo {
-                spawned.insert(*thread, self.thread_state(&analysis.live, *thread));
+                spawned.insert(*thread, self.thread_state(loaded, &analysis.live, *thread));
             }
         }
         spawned
     }
 
     /// Adds what is not one number. `None` if something else changed than lists, maps and new threads.
-    fn add_contents(&self, analysis: &Analysis, from: usize, after: &mut After) -> Option<()> {
+    fn add_contents(
+        &self,
+        loaded: &Loaded,
+        analysis: &Analysis,
+        from: usize,
+        after: &mut After,
+    ) -> Option<()> {
         for undo in &self.content_log[from..] {
             match *undo {
                 ContentUndo::ListPushed(list)
@@ -149,7 +160,7 @@ impl Machine {
                 _ => return None,
             }
         }
-        after.spawned = self.spawned_since(analysis, from);
+        after.spawned = self.spawned_since(loaded, analysis, from);
         Some(())
     }
 

@@ -9,13 +9,13 @@ use super::Live;
 impl Machine {
     /// Returns what a thread will do, as far as it depends on the thread alone: where it stands and the slots
     /// that still matter.
-    pub(super) fn thread_state(&self, live: &Live, thread: usize) -> Vec<i32> {
+    pub(super) fn thread_state(&self, loaded: &Loaded, live: &Live, thread: usize) -> Vec<i32> {
         let state = &self.threads[thread];
         let mut name = vec![state.phase as i32];
         match state.phase {
             Phase::Absent | Phase::Finished => {}
             Phase::Assumed | Phase::Failed => name.push(state.pc as i32),
-            Phase::Passing => name.push(state.generation),
+            Phase::Passing => name.push(i32::from(self.is_released(loaded, thread))),
             Phase::Ready | Phase::FaultsAtOnce | Phase::Parked | Phase::Woken => {}
         }
         if matches!(state.phase, Phase::Ready | Phase::Parked | Phase::Woken | Phase::Passing) {
@@ -40,6 +40,8 @@ impl Machine {
     /// Returns the whole state, up to the names of spawned threads.
     pub(super) fn state(&self, loaded: &Loaded, analysis: &Analysis) -> Vec<i32> {
         let mut name = self.cells[..loaded.global_objects as usize].to_vec();
+        // What matters of a generation is whether threads that arrived may pass.
+        loaded.generations.iter().for_each(|&cell| name[cell as usize] = 0);
         let mut add = |values: &mut dyn Iterator<Item = i32>| {
             let start = name.len();
             name.push(0);
@@ -53,12 +55,12 @@ impl Machine {
             add(&mut map.iter().flat_map(|(&key, &value)| [key, value]));
         }
         for thread in 0..loaded.static_threads() {
-            add(&mut self.thread_state(&analysis.live, thread).into_iter());
+            add(&mut self.thread_state(loaded, &analysis.live, thread).into_iter());
         }
         let mut spawned: Vec<Vec<i32>> = (loaded.static_threads()..self.threads.len())
             .filter(|&thread| self.threads[thread].phase != Phase::Absent)
             .map(|thread| {
-                let mut state = self.thread_state(&analysis.live, thread);
+                let mut state = self.thread_state(loaded, &analysis.live, thread);
                 if analysis.names_matter {
                     state.push(thread as i32);
                 }

@@ -7,6 +7,7 @@ use crate::ops::Part;
 pub(super) fn check(program: &Program, errors: &mut Errors) {
     let (mut atomic, mut guard) = (Vec::new(), Vec::new());
     let mut look: Vec<ProcedureId> = program.finally.into_iter().collect();
+    look.extend(program.invariants.iter().map(|invariant| invariant.procedure));
     let conditions = program.independence.iter().filter_map(|rule| rule.condition.as_ref());
     look.extend(conditions.map(|condition| condition.procedure));
     for procedure in &program.procedures {

@@ -31,10 +31,18 @@ pub(super) fn check(program: &Program, errors: &mut Errors) {
             }
         }
     }
-    if let Some(finally) = program.finally {
-        match program.procedures.get(finally.index()) {
+    let looks = program.finally.map(|finally| ("finally", finally)).into_iter();
+    let invariants = program.invariants.iter().map(|it| ("always", it.procedure));
+    for (name, look) in looks.chain(invariants) {
+        match program.procedures.get(look.index()) {
             Some(procedure) if procedure.parameters == 0 && procedure.result.is_none() => {}
-            _ => errors.add("finally: not a procedure without parameters and result"),
+            _ => errors.add(format!("{name}: not a procedure without parameters and result")),
+        }
+    }
+    for invariant in &program.invariants {
+        let object = program.globals.get(invariant.object.index());
+        if !object.is_some_and(|it| it.kind == GlobalKind::Invariant && it.dims.is_empty()) {
+            errors.add("always: no object of its own");
         }
     }
     independence(program, errors);
@@ -68,7 +76,7 @@ fn initial_values_fit(global: &Global) -> bool {
             initial.len() == elements && initial.iter().all(|value| matches!(value, 0 | 1))
         }
         GlobalKind::Variable { ty: Type::Thread, .. } => false,
-        GlobalKind::Mutex | GlobalKind::RwLock | GlobalKind::Cond => true,
+        GlobalKind::Mutex | GlobalKind::RwLock | GlobalKind::Cond | GlobalKind::Invariant => true,
         GlobalKind::Semaphore { initial } => {
             initial.len() == elements && initial.iter().all(|&count| count >= 0)
         }

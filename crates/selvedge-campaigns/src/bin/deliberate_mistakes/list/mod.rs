@@ -8,6 +8,7 @@ mod library;
 mod observations;
 mod parsimonious;
 mod reduction;
+mod states;
 mod symbolic;
 mod unfolding;
 
@@ -29,6 +30,7 @@ impl Mistake {
             Some(("library", _)) => ("crates/selvedge/src", "selvedge"),
             Some(("runtime", _)) => ("crates/selvedge-rt/src", "selvedge"),
             Some(("core", _)) => ("crates/selvedge-core/src", "selvedge-core"),
+            Some(("saved" | "always", _)) => ("crates/selvedge-lang/src", "selvedge-testkit"),
             Some(("language", _)) => ("crates/selvedge-lang/src", "selvedge-lang"),
             _ if self.suite == "lib" => ("crates/selvedge-explore/src", "selvedge-explore"),
             Some(("symbolic" | "constraints", _)) => {
@@ -43,6 +45,7 @@ impl Mistake {
 pub(crate) fn all() -> impl Iterator<Item = &'static Mistake> {
     [
         reduction::MISTAKES,
+        states::MISTAKES,
         parsimonious::MISTAKES,
         observations::MISTAKES,
         unfolding::MISTAKES,

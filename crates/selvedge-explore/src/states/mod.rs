@@ -1,0 +1,70 @@
+//! Every reachable state once: search of the state graph, with persistent sets.
+//!
+//! P. Godefroid: *Partial-Order Methods for the Verification of Concurrent Systems*, LNCS 1032, 1996, chapter 4
+//! (persistent sets); D. Bošnački, S. Leue, A. Lluch Lafuente: *Partial-Order Reduction for General State Exploring
+//! Algorithms*, SPIN 2006 (the proviso for a search in any order).
+//!
+//! | papers | here |
+//! |---|---|
+//! | `Closed`, `Open` | the states up to the one at hand, and those after it, in a [`Store`](store::Store) |
+//! | persistent set | `Persistent` in `persistent.rs`: all steps of some threads |
+//! | proviso `C3` | `Search::expand` in `search.rs`: a step leads to a state that is still open |
+//!
+//! **Equivalence:** states: each is expanded once, however many executions lead there.
+//! **Guarantee:** every final state, deadlock and failing step is found; the search ends if there are finitely many
+//! states, also if executions do not. Limits on the length of executions do not apply. **Not guaranteed:** that a state in
+//! which a thread can run is visited, if steps that do not interfere lead past it.
+//! **Differs from the paper:**
+//! 1. What a thread may still access is found from where it stands and what its slots hold
+//!    ([`Conditions::may_access`](selvedge_core::Conditions::may_access)), not from a table of its code.
+//! 2. The search is breadth first, so that a violation has a path with the fewest steps of all that are explored.
+//! 3. No sleep sets: with states that are met again they are not sound as they are (Godefroid, section 5.3).
+//!
+//! **Cost:** memory of all states; per state, one restore and for each step taken, one save. Data races are about
+//! executions, not about states, and are not covered.
+//! **Tests:** `selvedge-testkit/tests/states.rs`: random programs, with and without loops, against searches that share no
+//! code with this one.
+
+mod growth;
+mod persistent;
+mod search;
+mod store;
+
+use selvedge_core::{Report, System};
+
+use crate::options::{Observer, Options};
+use crate::registry::{Covers, Equivalence, Info, Setting};
+use crate::search::run::Run;
+
+pub(crate) const INFO: Info = Info {
+    name: "states",
+    summary: "every reachable state once, with persistent sets",
+    advice: "For models that loop: spin locks, servers, barriers in rounds, retransmission; executions may be endless \
+             if there are finitely many states. Needs memory for all states; does not detect data races.",
+    paper: "Godefroid, LNCS 1032, 1996; Bošnački, Leue, Lluch Lafuente, SPIN 2006",
+    equivalence: Equivalence::State,
+    covers: Covers { data_races: false, ..Covers::EVERYTHING },
+    optimal: false,
+    settings: &[Setting::Unreduced],
+};
+
+pub(crate) fn explore<S: System>(
+    make: &dyn Fn() -> S,
+    options: &Options,
+    observer: &mut dyn Observer,
+) -> Report {
+    let mut run = Run::new(make, options, observer);
+    if run.system.states().is_none() {
+        run.give_up(
+            "this program cannot save its state, as models in `.sel` files can: use another algorithm".to_owned(),
+        );
+        return run.into_report();
+    }
+    if options.data_races {
+        run.give_up(
+            "`states` does not detect data races, which are about executions: use another algorithm for them"
+                .to_owned(),
+        );
+    }
+    search::Search::new(run).run()
+}

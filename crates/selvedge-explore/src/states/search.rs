@@ -1,0 +1,232 @@
+//! The search: states are expanded in the order in which they were reached.
+
+use selvedge_core::{Effect, Ended, Fault, Status, Step, System, ThreadId, Violation};
+
+use super::growth;
+use super::persistent::Persistent;
+use super::store::{Put, StateId, Store};
+use crate::search::run::Run;
+
+pub(super) struct Search<'a, S> {
+    run: Run<'a, S>,
+    store: Store,
+    /// `None`: all steps are taken in every state.
+    persistent: Option<Persistent>,
+    steps: Vec<Step>,
+    bytes: Vec<u8>,
+    effect: Effect,
+    /// Whether a state was expanded only in part.
+    is_reduced: bool,
+}
+
+impl<'a, S: System> Search<'a, S> {
+    /// Begins in the initial state of a system that can save its states.
+    pub(super) fn new(run: Run<'a, S>) -> Self {
+        let persistent = (!run.options.unreduced).then(Persistent::default);
+        Self {
+            run,
+            store: Store::new(),
+            persistent,
+            steps: Vec::new(),
+            bytes: Vec::new(),
+            effect: Effect::default(),
+            is_reduced: false,
+        }
+    }
+
+    pub(super) fn run(mut self) -> selvedge_core::Report {
+        self.save();
+        self.store.put(&self.bytes, None);
+        let mut state = StateId::FIRST;
+        // The first state that is one step further away than the one at hand.
+        let mut further = state.next();
+        while self.store.has(state) && !self.run.is_stopped() {
+            if state == further {
+                self.run.report.longest += 1;
+                further = self.store.end();
+            }
+            self.expand(state);
+            self.run.report.states = Some(self.store.len() as u64);
+            let share = self.store.share_up_to(state);
+            self.run.after_steps(self.steps.len().max(1), &|| share);
+            state = state.next();
+        }
+        let is_cut = self.store.has(state) && self.run.report.violations.is_empty();
+        if is_cut && let Some(system) = self.run.system.states() {
+            let grows = growth::growing(system, &self.store);
+            if let Some(it) = grows {
+                self.run.report.fact(
+                    "most values",
+                    format!("{}: {} in {} of the states", it.name, it.values, it.of),
+                );
+            }
+        }
+        if !self.run.report.violations.is_empty() {
+            let path = match self.is_reduced {
+                true => "may not be the shortest; --unreduced finds the shortest",
+                false => "the shortest, before it is rearranged for fewer context switches",
+            };
+            self.run.report.fact("path", path.to_owned());
+        }
+        self.run.into_report()
+    }
+
+    /// Takes the steps from a state that are necessary.
+    fn expand(&mut self, state: StateId) {
+        self.restore(state);
+        self.list_steps();
+        if self.steps.is_empty() {
+            self.finish(state);
+            return;
+        }
+        let first = match &mut self.persistent {
+            Some(persistent) => persistent.first(&mut self.run.system, &mut self.steps),
+            None => self.steps.len(),
+        };
+        // The proviso: some state that follows is expanded later. So no step is put off for ever: from each state, such
+        // states lead to one in which all steps are taken.
+        let mut leads_on = false;
+        for index in 0..self.steps.len() {
+            if index == first && leads_on {
+                self.is_reduced = true;
+                return;
+            }
+            let Some(next) = self.take(state, self.steps[index]) else { return };
+            leads_on |= next > state;
+        }
+    }
+
+    /// Takes one step and goes back. Returns the state that it leads to; `None` if the search ends.
+    fn take(&mut self, state: StateId, step: Step) -> Option<StateId> {
+        self.run.system.step(step, &mut self.effect);
+        self.run.report.steps += 1;
+        self.save();
+        self.run.system.rewind(&[]);
+        if let Some(fault) = self.effect.fault.take() {
+            self.note_fault(state, step, fault);
+            if self.run.is_stopped() {
+                return None;
+            }
+        }
+        match self.store.put(&self.bytes, Some(state)) {
+            Put::New(next) | Put::Known(next) => Some(next),
+            Put::Full => {
+                self.run.give_up(format!(
+                    "there are more than {} states, which is all that `states` can number",
+                    self.store.len()
+                ));
+                self.run.stop_now();
+                None
+            }
+        }
+    }
+
+    /// Judges a state in which no thread is enabled.
+    fn finish(&mut self, state: StateId) {
+        let (ending, violation) = self.run.system.end();
+        let is_violated = violation.is_some();
+        self.run.count_ending(ending);
+        if self.run.wants_steps() {
+            let steps = self.path(state);
+            let how = if is_violated { Ended::Violated } else { Ended::Maximal(ending) };
+            self.run.tell_ended(&steps, how);
+        }
+        if let Some(violation) = violation.filter(|it| !self.run.report.knows(it)) {
+            let steps = self.path(state);
+            self.follow(&steps);
+            // Names of spawned threads depend on how they came into being.
+            let violation = self.run.system.end().1.unwrap_or(violation);
+            self.run.note_violation_behind(violation, steps);
+        } else if is_violated && !self.run.options.keep_going {
+            self.run.stop_now();
+        }
+        self.restore(state);
+        self.run.tell_state(ending);
+        let share = self.store.share_up_to(state);
+        self.run.after_execution(&|| share);
+    }
+
+    #[cold]
+    fn note_fault(&mut self, state: StateId, step: Step, fault: Fault) {
+        match fault {
+            Fault::GaveUp(reason) => self.run.give_up(reason),
+            Fault::Violation(violation) => {
+                if self.run.report.knows(&violation) {
+                    return;
+                }
+                let mut steps = self.path(state);
+                steps.push(step);
+                let violation = self.follow(&steps).unwrap_or(violation);
+                self.run.note_violation_behind(violation, steps);
+                self.restore(state);
+            }
+        }
+    }
+
+    /// Takes steps from the initial state. Returns what is wrong with the last.
+    fn follow(&mut self, steps: &[Step]) -> Option<Violation> {
+        self.run.system.restart();
+        for &step in steps {
+            self.run.system.step(step, &mut self.effect);
+        }
+        match self.effect.fault.take() {
+            Some(Fault::Violation(violation)) => Some(violation),
+            _ => None,
+        }
+    }
+
+    /// Returns the steps that lead to a state. The state that the system is in changes.
+    fn path(&mut self, state: StateId) -> Vec<Step> {
+        // The state at hand is not done with these.
+        let (steps, bytes) = (std::mem::take(&mut self.steps), std::mem::take(&mut self.bytes));
+        let mut path = Vec::new();
+        let mut at = state;
+        while let Some(parent) = self.store.parent(at) {
+            self.restore(parent);
+            path.extend(self.step_between(at));
+            at = parent;
+        }
+        path.reverse();
+        (self.steps, self.bytes) = (steps, bytes);
+        path
+    }
+
+    /// Returns the step that leads from where the system is to a state.
+    fn step_between(&mut self, to: StateId) -> Option<Step> {
+        self.list_steps();
+        for index in 0..self.steps.len() {
+            let step = self.steps[index];
+            self.run.system.step(step, &mut self.effect);
+            self.save();
+            self.run.system.rewind(&[]);
+            if self.bytes == self.store.bytes(to) {
+                return Some(step);
+            }
+        }
+        None
+    }
+
+    /// Lists all steps that can be taken now, by ascending threads.
+    fn list_steps(&mut self) {
+        self.steps.clear();
+        for thread in (0..self.run.system.thread_count()).map(ThreadId::new) {
+            if self.run.system.status(thread) == Status::Enabled {
+                let choices = self.run.system.choices(thread);
+                self.steps.extend((0..choices).map(|choice| Step { thread, choice }));
+            }
+        }
+    }
+
+    fn save(&mut self) {
+        self.bytes.clear();
+        if let Some(states) = self.run.system.states() {
+            states.save(&mut self.bytes);
+        }
+    }
+
+    fn restore(&mut self, state: StateId) {
+        if let Some(states) = self.run.system.states() {
+            states.restore(self.store.bytes(state));
+        }
+    }
+}
