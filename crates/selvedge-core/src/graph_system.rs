@@ -92,6 +92,9 @@ pub enum Label {
     },
     /// Starts a thread.
     Spawn(ThreadId),
+    /// Tells others at a location that the thread has ended, as a relaxed [`Label::Update`], the last of the thread. It is
+    /// one step with the event before it: what comes after that one comes after this one too.
+    Close(Location),
     /// Waits for the end of a thread.
     Join(ThreadId),
     /// Chooses a number below this one, which is not 0.

@@ -151,6 +151,7 @@ pub(super) fn reads(label: Label, reading: Reading) -> (Location, Order) {
             (at, order.of_read_part())
         }
         Label::Await { at, order, update: false } => (at, order),
+        Label::Close(at) => (at, Order::Relaxed),
         Label::Compare { at, success, failure, .. } | Label::Try { at, success, failure } => {
             match reading {
                 Reading::Updating => (at, success.of_read_part()),

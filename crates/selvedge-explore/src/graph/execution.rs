@@ -42,6 +42,8 @@ pub(super) struct Census {
     pub(super) non_atomic: u32,
     /// Joins.
     pub(super) joins: u32,
+    /// Ends of threads that others are told of.
+    pub(super) closes: u32,
 }
 
 impl Census {
@@ -57,6 +59,9 @@ impl Census {
         }
         if event.at.is_some() && event.order == Order::NonAtomic {
             change(&mut self.non_atomic);
+        }
+        if matches!((event.label, event.act), (Label::Close(_), Act::Write { .. })) {
+            change(&mut self.closes);
         }
     }
 }

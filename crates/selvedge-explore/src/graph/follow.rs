@@ -65,6 +65,7 @@ impl<S: GraphSystem> Following<'_, S> {
         let event = match label {
             Label::Load { at, .. }
             | Label::Update { at, .. }
+            | Label::Close(at)
             | Label::Compare { at, .. }
             | Label::Try { at, .. }
             | Label::Await { at, .. }
@@ -133,7 +134,7 @@ impl<S: GraphSystem> Following<'_, S> {
         let from = self.graph.write_at(at, place);
         let value = self.graph.value(at, from);
         let reading = match label {
-            Label::Update { .. } => Reading::Updating,
+            Label::Update { .. } | Label::Close(_) => Reading::Updating,
             Label::Lock(_) if value == 0 => Reading::Updating,
             Label::Compare { expected, .. } if value == expected => match spurious {
                 true => Reading::Spurious,
@@ -187,6 +188,10 @@ impl<S: GraphSystem> Following<'_, S> {
             | Label::Try { success: order, .. } => {
                 let Some(wrote) = wrote else { return Err("it writes nothing".to_owned()) };
                 (order.of_write_part(), wrote)
+            }
+            Label::Close(_) => {
+                let Some(wrote) = wrote else { return Err("it writes nothing".to_owned()) };
+                (Order::Relaxed, wrote)
             }
             Label::Compare { success, new, .. } => (success.of_write_part(), new),
             _ => (Order::Relaxed, 1),

@@ -223,6 +223,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
         if let Label::Load { at, .. }
         | Label::Store { at, .. }
         | Label::Update { at, .. }
+        | Label::Close(at)
         | Label::Compare { at, .. }
         | Label::Try { at, .. }
         | Label::Await { at, .. }
@@ -302,6 +303,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
         match label {
             Label::Load { at, .. }
             | Label::Update { at, .. }
+            | Label::Close(at)
             | Label::Compare { at, .. }
             | Label::Try { at, .. }
             | Label::TryLock(at)
@@ -344,7 +346,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
         spurious: bool,
     ) -> Option<Reading> {
         Some(match label {
-            Label::Update { .. } | Label::Lock(_) => Reading::Updating,
+            Label::Update { .. } | Label::Close(_) | Label::Lock(_) => Reading::Updating,
             Label::Compare { .. } if spurious => Reading::Spurious,
             Label::Compare { expected, .. } if value == expected => Reading::Updating,
             Label::TryLock(_) if value == 0 => Reading::Updating,
@@ -436,6 +438,10 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
             | Label::Try { at, success: order, .. } => {
                 let wrote = self.program.wrote(&level.graph, thread);
                 (at, order.of_write_part(), self.trust(wrote)?)
+            }
+            Label::Close(at) => {
+                let wrote = self.program.wrote(&level.graph, thread);
+                (at, Order::Relaxed, self.trust(wrote)?)
             }
             Label::Compare { at, new, success, .. } => (at, success.of_write_part(), new),
             Label::Lock(at) | Label::TryLock(at) => (at, Order::Relaxed, 1),

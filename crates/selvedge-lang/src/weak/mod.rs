@@ -158,6 +158,10 @@ impl Inner {
             self.threads.resize(me + 1, own.clone());
         }
         self.threads[me] = own;
+        // A thread without any step is over as soon as it is there: no event closes its mailbox.
+        if self.machine.threads[me].phase == Phase::Finished {
+            self.threads[me].now.stage = Stage::Over;
+        }
         self.stand(me);
         // To go back to the first label is to go back to no answer.
         self.threads[me].log.clear();

@@ -73,8 +73,7 @@ impl Inner {
         let is_over = self.threads[me].now.stage == Stage::Over;
         let label = match phase {
             Phase::Finished | Phase::Failed if self.has_messages && !is_over => {
-                let at = self.of(What::Mailbox(me as u32));
-                Label::Update { at, order: Order::Relaxed }
+                Label::Close(self.of(What::Mailbox(me as u32)))
             }
             Phase::Finished | Phase::Absent => Label::Ended,
             Phase::Failed => Label::Failed,
@@ -340,6 +339,7 @@ impl Inner {
             Label::Load { at, .. }
             | Label::Store { at, .. }
             | Label::Update { at, .. }
+            | Label::Close(at)
             | Label::Compare { at, .. }
             | Label::Try { at, .. }
             | Label::Await { at, .. }
