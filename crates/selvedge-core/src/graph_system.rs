@@ -151,7 +151,8 @@ pub trait GraphSystem {
     fn proceed(&mut self, thread: ThreadId, answer: Answer) -> Option<Bits>;
 
     /// Takes `thread` back to where it stood when it had got this many answers, if the system can do that
-    /// without touching other threads. Returns whether it did.
+    /// without touching other threads. Returns whether it did. Threads that it has started since were taken back to
+    /// their beginning before.
     ///
     /// The default cannot: the explorer then starts again and gives all answers anew.
     fn rewind(&mut self, thread: ThreadId, answers: usize) -> bool {

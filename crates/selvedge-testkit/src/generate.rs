@@ -140,6 +140,8 @@ impl<'a> Generator<'a> {
             | Construct::Choose
             | Construct::Yield
             | Construct::Daemon
+            | Construct::Try
+            | Construct::Watch
             | Construct::Atomic => self.read_or_write(),
             Construct::Spawn if self.first_task < self.tasks => self.spawn_only(),
             _ => self.op_of(construct),
@@ -164,6 +166,9 @@ impl<'a> Generator<'a> {
             Construct::Barrier => Op::Arrive,
             Construct::Mailbox => self.mail(false),
             Construct::Timeout => self.mail(true),
+            Construct::Try => self.try_to(),
+            Construct::Watch if self.random.one_in(2) => self.send(),
+            Construct::Watch => Op::JoinThread(self.random.below(self.threads) as u8),
             Construct::Spawn if self.first_task >= self.tasks => self.read_or_write(),
             Construct::Spawn => self.spawn(),
             Construct::Atomic => self.atomic(),
@@ -280,6 +285,63 @@ impl<'a> Generator<'a> {
     fn send(&mut self) -> Op {
         let to = self.random.below(self.threads) as u8;
         Op::Send(to, self.random.below(2) as u8, self.value())
+    }
+
+    /// Something that may fail, and then mostly ends the thread: at once, or after a step or two. The kinds that the program
+    /// uses elsewhere are likelier, so that it does fail.
+    fn try_to(&mut self) -> Op {
+        let has = |construct| self.constructs.contains(&construct);
+        let likely = [
+            has(Construct::Mutex),
+            has(Construct::Semaphore),
+            has(Construct::ReaderWriterLock),
+            has(Construct::ReadModifyWrite) || has(Construct::ReadWrite),
+            has(Construct::Mailbox),
+            has(Construct::List),
+            has(Construct::Map),
+        ];
+        let likely: Vec<usize> = (0..likely.len()).filter(|&kind| likely[kind]).collect();
+        let kind = match likely.is_empty() || self.random.one_in(6) {
+            true => self.random.below(5),
+            false => *self.random.pick(&likely),
+        };
+        let tried = match kind {
+            0 => {
+                let mutex = self.mutex();
+                Op::TryLocked(mutex, self.body_with(mutex))
+            }
+            1 => Op::TryDown(self.body()),
+            2 => {
+                let share = if self.random.one_in(2) { Share::Read } else { Share::Write };
+                Op::TryShared(share, self.body())
+            }
+            3 if self.random.one_in(3) => Op::TestAndSet(self.body()),
+            3 => {
+                let place = self.place();
+                Op::CompareExchange(place, self.small(), self.small(), self.body())
+            }
+            4 => return self.receive_or_end(),
+            5 => Op::Contains(self.small(), self.body()),
+            _ => Op::Has(self.small(), self.body()),
+        };
+        if self.random.one_in(4) {
+            return tried;
+        }
+        Op::Else(Box::new(tried), self.last_ops())
+    }
+
+    fn receive_or_end(&mut self) -> Op {
+        match self.mail(true) {
+            Op::Receive(alternatives, _) => Op::Receive(alternatives, Some(self.last_ops())),
+            send => send,
+        }
+    }
+
+    /// The last operations of a thread.
+    fn last_ops(&mut self) -> Vec<Op> {
+        let mut ops = if self.random.one_in(3) { self.body() } else { Vec::new() };
+        ops.push(Op::Return);
+        ops
     }
 
     fn wait_for(&mut self) -> Op {

@@ -125,15 +125,8 @@ fn the_corpus_as_graphs() {
 #[test]
 fn random_programs_as_graphs() {
     let mut compared = Compared::default();
-    let profiles = [
-        Profile::memory(),
-        Profile::locks(),
-        Profile::ordinary(),
-        Profile::waiting(),
-        Profile::everything(),
-    ];
-    for profile in profiles {
-        for seed in seeds(60) {
+    for profile in Profile::all() {
+        for seed in seeds(25) {
             let text = generate(&profile, seed).to_string();
             let name = format!("{} {seed}", profile.name);
             let Ok(compiled) = compile(&name, &text, &[]) else { panic!("{name}:\n{text}") };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use selvedge_core::{Bits, Effect, Label, Location, Order, Status, ThreadId};
+use selvedge_core::{Bits, Effect, Label, Location, Mode, Order, Status, ThreadId};
 
 use super::Inner;
 use super::locations::{What, bits, number};
@@ -310,11 +310,18 @@ impl Inner {
                 .trying(me, value, |all| {
                     all.machine.tried_status(&all.loaded, me) == Status::Enabled
                 }),
-            Op::AtomicBegin { .. } => self.trying(me, value, |all| {
-                let mut effect = Effect::default();
-                all.machine.perform(&all.loaded, me, 0, &mut effect);
-                effect.footprint.accesses().iter().any(|access| access.mode.writes())
-            }),
+            Op::AtomicBegin { .. } => {
+                let what = self.touched(me);
+                self.trying(me, value, |all| {
+                    let mut effect = Effect::default();
+                    all.machine.perform(&all.loaded, me, 0, &mut effect);
+                    // Whatever is not known to leave the object as it is writes: `up` and `down` do.
+                    effect.footprint.accesses().iter().any(|access| {
+                        what == Some(What::Object(access.object.number()))
+                            && !matches!(access.mode, Mode::Read | Mode::Probe)
+                    })
+                })
+            }
             _ => true,
         }
     }
