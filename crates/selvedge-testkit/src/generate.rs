@@ -40,7 +40,12 @@ struct Generator<'a> {
     first_task: usize,
     /// Mutexes that the operation around this one holds.
     held: Vec<Mutex>,
+    /// What is tried most in this program.
+    favourite: Option<usize>,
 }
+
+/// How many ways there are to try something.
+const WAYS_TO_TRY: usize = 7;
 
 impl<'a> Generator<'a> {
     fn new(profile: &'a Profile, mut random: Random) -> Self {
@@ -56,6 +61,8 @@ impl<'a> Generator<'a> {
             true => random.within(&profile.tasks),
             false => 0,
         };
+        let tries = constructs.contains(&Construct::Try);
+        let favourite = tries.then(|| random.below(WAYS_TO_TRY));
         Self {
             profile,
             random,
@@ -66,6 +73,7 @@ impl<'a> Generator<'a> {
             in_atomic: false,
             first_task: 0,
             held: Vec::new(),
+            favourite,
         }
     }
 
@@ -167,7 +175,7 @@ impl<'a> Generator<'a> {
             Construct::Mailbox => self.mail(false),
             Construct::Timeout => self.mail(true),
             Construct::Try => self.try_to(),
-            Construct::Watch if self.random.one_in(2) => self.send(),
+            Construct::Watch if !self.random.one_in(3) => self.send(),
             Construct::Watch => Op::JoinThread(self.random.below(self.threads) as u8),
             Construct::Spawn if self.first_task >= self.tasks => self.read_or_write(),
             Construct::Spawn => self.spawn(),
@@ -287,23 +295,12 @@ impl<'a> Generator<'a> {
         Op::Send(to, self.random.below(2) as u8, self.value())
     }
 
-    /// Something that may fail, and then mostly ends the thread: at once, or after a step or two. The kinds that the program
-    /// uses elsewhere are likelier, so that it does fail.
+    /// Something that may fail, and then mostly ends the thread: at once, or after a step or two.
     fn try_to(&mut self) -> Op {
-        let has = |construct| self.constructs.contains(&construct);
-        let likely = [
-            has(Construct::Mutex),
-            has(Construct::Semaphore),
-            has(Construct::ReaderWriterLock),
-            has(Construct::ReadModifyWrite) || has(Construct::ReadWrite),
-            has(Construct::Mailbox),
-            has(Construct::List),
-            has(Construct::Map),
-        ];
-        let likely: Vec<usize> = (0..likely.len()).filter(|&kind| likely[kind]).collect();
-        let kind = match likely.is_empty() || self.random.one_in(6) {
-            true => self.random.below(5),
-            false => *self.random.pick(&likely),
+        let kind = match self.favourite {
+            // Mostly the same in all threads, so that it does fail.
+            Some(favourite) if !self.random.one_in(6) => favourite,
+            _ => self.random.below(WAYS_TO_TRY),
         };
         let tried = match kind {
             0 => {
@@ -339,7 +336,7 @@ impl<'a> Generator<'a> {
 
     /// The last operations of a thread.
     fn last_ops(&mut self) -> Vec<Op> {
-        let mut ops = if self.random.one_in(3) { self.body() } else { Vec::new() };
+        let mut ops = if self.random.one_in(6) { self.body() } else { Vec::new() };
         ops.push(Op::Return);
         ops
     }

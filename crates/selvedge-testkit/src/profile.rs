@@ -474,7 +474,7 @@ impl Profile {
         use Construct::*;
         Self {
             name: "endings",
-            always: vec![Try, Try, Watch],
+            always: vec![Try, Try, Try, Watch, Watch],
             sometimes: vec![
                 ReadWrite,
                 Mutex,
@@ -490,8 +490,10 @@ impl Profile {
                 Array,
                 Atomic,
             ],
-            how_many: 0..=2,
+            how_many: 0..=1,
+            threads: 3..=4,
             ops: 1..=2,
+            objects: 1,
             ..Self::default()
         }
     }
