@@ -75,13 +75,18 @@ pub enum Label {
     },
     /// Orders accesses before it and behind it.
     Fence(Order),
-    /// Takes a mutex, which is free while its value is 0. Only [`Label::Lock`], [`Label::TryLock`] and
-    /// [`Label::Unlock`] touch its location.
+    /// Takes a mutex, which is free while its value is 0. Only [`Label::Lock`], [`Label::TryLock`], [`Label::Unlock`],
+    /// [`Label::Share`] and [`Label::Unshare`] touch its location.
     Lock(Location),
     /// Takes a mutex if it sees it free, and else continues without it.
     TryLock(Location),
     /// Gives up a mutex that the thread holds.
     Unlock(Location),
+    /// Takes a mutex together with others that share it. One that is shared is taken by [`Label::Lock`] when all have given
+    /// it up, and [`Label::TryLock`] does not touch it.
+    Share(Location),
+    /// Gives up a mutex that the thread shares.
+    Unshare(Location),
     /// A non-atomic access to memory of the program's own. The explorer gives it no value: it only looks for
     /// data races.
     Access {

@@ -44,6 +44,8 @@ pub(super) struct Census {
     pub(super) joins: u32,
     /// Ends of threads that others are told of.
     pub(super) closes: u32,
+    /// Mutexes that were taken together with others.
+    pub(super) shares: u32,
 }
 
 impl Census {
@@ -62,6 +64,9 @@ impl Census {
         }
         if matches!((event.label, event.act), (Label::Close(_), Act::Write { .. })) {
             change(&mut self.closes);
+        }
+        if matches!(event.label, Label::Share(_)) {
+            change(&mut self.shares);
         }
     }
 }
@@ -443,14 +448,25 @@ impl Graph {
         let (message, rest) = rest.split_at_mut(width);
         let (pending, fenced) = rest.split_at_mut(width);
         match event.act {
-            Act::Read { from: Source::Write(write), .. } => {
-                self.join_event(porf, write, PORF);
-                if event.order != Order::NonAtomic {
-                    let learned = self.clock(write, MESSAGE).0;
-                    if event.order.acquires() {
-                        clocks::join(hb, learned);
+            Act::Read { from, .. } => {
+                if let Source::Write(write) = from {
+                    self.join_event(porf, write, PORF);
+                    if event.order != Order::NonAtomic {
+                        let learned = self.clock(write, MESSAGE).0;
+                        if event.order.acquires() {
+                            clocks::join(hb, learned);
+                        }
+                        clocks::join(pending, learned);
                     }
-                    clocks::join(pending, learned);
+                }
+                // Those that shared the mutex have given it up.
+                if self.census.shares > 0
+                    && let Label::Lock(at) = event.label
+                {
+                    for share in self.sharers(at, from).filter_map(|share| self.end_of_share(share)) {
+                        self.join_event(porf, share, PORF);
+                        self.join_event(hb, share, HB);
+                    }
                 }
             }
             Act::Write { updating, .. } if event.order != Order::NonAtomic => {

@@ -70,6 +70,8 @@ impl<S: GraphSystem> Following<'_, S> {
             | Label::Try { at, .. }
             | Label::Await { at, .. }
             | Label::Lock(at)
+            | Label::Share(at)
+            | Label::Unshare(at)
             | Label::TryLock(at) => self.read(thread, label, at, choice)?,
             Label::Store { at, order, value } => {
                 self.write(thread, label, at, order, value, choice)?
@@ -135,7 +137,11 @@ impl<S: GraphSystem> Following<'_, S> {
         let value = self.graph.value(at, from);
         let reading = match label {
             Label::Update { .. } | Label::Close(_) => Reading::Updating,
+            Label::Lock(_) if self.graph.is_shared(at, from) => {
+                return Err("others share the mutex".to_owned());
+            }
             Label::Lock(_) if value == 0 => Reading::Updating,
+            Label::Share(_) | Label::Unshare(_) if value == 0 => Reading::Alone,
             Label::Compare { expected, .. } if value == expected => match spurious {
                 true => Reading::Spurious,
                 false => Reading::Updating,
@@ -149,7 +155,7 @@ impl<S: GraphSystem> Following<'_, S> {
                 true => Reading::Updating,
                 false => Reading::Alone,
             },
-            Label::Await { .. } | Label::Lock(_) => {
+            Label::Await { .. } | Label::Lock(_) | Label::Share(_) | Label::Unshare(_) => {
                 return Err("it waits for another value".to_owned());
             }
             _ => Reading::Alone,

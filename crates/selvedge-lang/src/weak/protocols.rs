@@ -207,9 +207,17 @@ impl Inner {
         match op {
             Lock::Release { .. } if held != Some(mode) => NOTHING,
             Lock::Acquire { .. } | Lock::Try { .. } if held.is_some() => NOTHING,
-            Lock::Release { .. } if mode == LockMode::Mutex => Label::Unlock(at),
             Lock::Acquire { .. } if mode == LockMode::Mutex => Label::Lock(at),
+            Lock::Release { .. } if mode == LockMode::Mutex => Label::Unlock(at),
             Lock::Try { .. } if mode == LockMode::Mutex => Label::TryLock(at),
+            Lock::Acquire { .. } if !self.tried[lock.global.index()] => match mode {
+                LockMode::Read => Label::Share(at),
+                LockMode::Mutex | LockMode::Write => Label::Lock(at),
+            },
+            Lock::Release { .. } if !self.tried[lock.global.index()] => match mode {
+                LockMode::Read => Label::Unshare(at),
+                LockMode::Mutex | LockMode::Write => Label::Unlock(at),
+            },
             Lock::Release { .. } => Label::Update { at, order: Order::Release },
             Lock::Acquire { .. } => Label::Await { at, order: Order::Acquire, update: true },
             Lock::Try { .. } => Label::Try { at, success: Order::Acquire, failure: Order::Relaxed },
@@ -351,6 +359,8 @@ impl Inner {
             | Label::Try { at, .. }
             | Label::Await { at, .. }
             | Label::Lock(at)
+            | Label::Share(at)
+            | Label::Unshare(at)
             | Label::TryLock(at)
             | Label::Unlock(at) => at,
             _ => return None,

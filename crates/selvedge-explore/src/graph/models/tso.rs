@@ -44,6 +44,8 @@ fn drains(event: &Event) -> bool {
                 | Label::Try { .. }
                 | Label::Await { update: true, .. }
                 | Label::Lock(_)
+                | Label::Share(_)
+                | Label::Unshare(_)
                 | Label::TryLock(_)
         ),
         Act::Write { updating, .. } => updating || event.order == Order::SeqCst,
