@@ -114,8 +114,7 @@ fn edges(
     let event = followed.graph.event(turn.event);
     let other = match event.act {
         Act::Read { from: Source::Write(write), .. }
-            if write.thread != turn.event.thread
-                && !matches!(event.label, Label::Unshare(_)) =>
+            if write.thread != turn.event.thread && !matches!(event.label, Label::Unshare(_)) =>
         {
             let why = match event.label {
                 Label::Lock(_) | Label::Share(_) => "takes what it released",

@@ -79,6 +79,8 @@ pub struct Graph {
     pub(super) census: Census,
     /// Locks that were taken in the place of others.
     pub(super) ghosts: Vec<Ghost>,
+    /// Whether it was made from one with readers that were not in order: it is met elsewhere too.
+    pub(super) is_again: bool,
     /// Who added the events since the graph was made, in order.
     trail: Vec<ThreadId>,
     /// The youngest stamp.
@@ -377,9 +379,11 @@ impl Graph {
     ) {
         let width = whole.threads.len();
         self.now = whole.now;
+        // What is forgotten with a ghost is remembered here.
+        self.is_again = !whole.has_readers_in_order(kept, |ghost| !is_kept(ghost));
         self.trail.clear();
         self.ghosts.clear();
-        self.ghosts.extend(whole.ghosts.iter().copied().filter(is_kept));
+        self.ghosts.extend(whole.ghosts.iter().copied().filter(&is_kept));
         self.threads.resize_with(width, Thread::default);
         self.census = Census::default();
         for ((mine, theirs), &kept) in self.threads.iter_mut().zip(&whole.threads).zip(kept) {
@@ -463,7 +467,8 @@ impl Graph {
                 if self.census.shares > 0
                     && let Label::Lock(at) = event.label
                 {
-                    for share in self.sharers(at, from).filter_map(|share| self.end_of_share(share)) {
+                    for share in self.sharers(at, from).filter_map(|share| self.end_of_share(share))
+                    {
                         self.join_event(porf, share, PORF);
                         self.join_event(hb, share, HB);
                     }

@@ -183,7 +183,10 @@ impl<S: GraphSystem> Search<'_, '_, S> {
                 None => Ending::Complete,
             },
         };
+        // One that was met in another order of readers is judged all the same, and not counted again.
+        let is_first = self.graph().is_met_first();
         match ending {
+            _ if !is_first => self.report.counts.redundant += 1,
             Ending::Complete => self.report.counts.complete += 1,
             Ending::Deadlocked => self.report.counts.deadlocked += 1,
             Ending::Blocked => self.report.counts.blocked += 1,
@@ -204,8 +207,10 @@ impl<S: GraphSystem> Search<'_, '_, S> {
         if ending == Ending::Deadlocked && !has_judged {
             self.find(Finding::Deadlock(waiting));
         }
-        let level = self.levels.last().expect("internal error: no graph");
-        self.observer.execution(&level.graph, ending);
+        if is_first {
+            let level = self.levels.last().expect("internal error: no graph");
+            self.observer.execution(&level.graph, ending);
+        }
     }
 
     fn find(&mut self, finding: Finding) {

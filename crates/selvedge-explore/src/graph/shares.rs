@@ -59,6 +59,43 @@ impl Graph {
         events.find(|event| event.label == Label::Share(at))?.source()
     }
 
+    /// Whether, of so many events of each thread and by these ghosts, readers that came before a lock which was there before them did so in the
+    /// order of their threads, as far as they do not depend on each other. A set of readers can come before a lock in any
+    /// order, and the graph is the same: only the first of these orders counts. It is the lexicographic normal form
+    /// of a trace: no reader comes later than one of a higher thread with nothing that it depends on in between.
+    pub(super) fn has_readers_in_order(
+        &self,
+        kept: &[u32],
+        looks_at: impl Fn(&Ghost) -> bool,
+    ) -> bool {
+        if self.is_again || self.census.shares == 0 {
+            return !self.is_again;
+        }
+        let by_reader = |ghost: &&Ghost| looks_at(ghost) && self.event(ghost.by).is_of_share();
+        self.ghosts.iter().filter(by_reader).all(|ghost| {
+            let event = self.event(ghost.by);
+            let (Some(at), Some(from)) = (event.at, event.source()) else { return true };
+            let counts = |&share: &EventId| {
+                self.event(share).stamp > ghost.stamp && Clock(kept).contains(share)
+            };
+            let mut readers: SmallVec<[EventId; 8]> =
+                self.sharers(at, from).filter(counts).collect();
+            readers.sort_unstable_by_key(|&share| self.event(share).stamp);
+            (1..readers.len()).all(|nth| {
+                let prefix = self.clock(readers[nth], PORF);
+                let others = readers[..nth].iter().rev();
+                others.take_while(|&&it| !prefix.contains(it)).all(|it| *it < readers[nth])
+            })
+        })
+    }
+
+    /// Whether the graph counts: another order of readers leads to the same graph otherwise.
+    pub(super) fn is_met_first(&self) -> bool {
+        let all: SmallVec<[u32; 8]> =
+            self.threads.iter().map(|thread| thread.events.len() as u32).collect();
+        self.has_readers_in_order(&all, |_| true)
+    }
+
     /// The lock that took what this write made free.
     fn lock_of(&self, at: Location, from: Source) -> Option<EventId> {
         let mut reads = self.cells[at.index()].reads.iter().copied();
