@@ -75,13 +75,18 @@ pub enum Label {
     },
     /// Orders accesses before it and behind it.
     Fence(Order),
-    /// Takes a mutex, which is free while its value is 0. Only [`Label::Lock`], [`Label::TryLock`] and
-    /// [`Label::Unlock`] touch its location.
+    /// Takes a mutex, which is free while its value is 0. Only [`Label::Lock`], [`Label::TryLock`], [`Label::Unlock`],
+    /// [`Label::Share`] and [`Label::Unshare`] touch its location.
     Lock(Location),
     /// Takes a mutex if it sees it free, and else continues without it.
     TryLock(Location),
     /// Gives up a mutex that the thread holds.
     Unlock(Location),
+    /// Takes a mutex together with others that share it. One that is shared is taken by [`Label::Lock`] when all have given
+    /// it up, and [`Label::TryLock`] does not touch it.
+    Share(Location),
+    /// Gives up a mutex that the thread shares.
+    Unshare(Location),
     /// A non-atomic access to memory of the program's own. The explorer gives it no value: it only looks for
     /// data races.
     Access {
@@ -92,6 +97,9 @@ pub enum Label {
     },
     /// Starts a thread.
     Spawn(ThreadId),
+    /// Tells others at a location that the thread has ended, as a relaxed [`Label::Update`], the last of the thread. It is
+    /// one step with the event before it: what comes after that one comes after this one too.
+    Close(Location),
     /// Waits for the end of a thread.
     Join(ThreadId),
     /// Chooses a number below this one, which is not 0.
@@ -148,7 +156,8 @@ pub trait GraphSystem {
     fn proceed(&mut self, thread: ThreadId, answer: Answer) -> Option<Bits>;
 
     /// Takes `thread` back to where it stood when it had got this many answers, if the system can do that
-    /// without touching other threads. Returns whether it did.
+    /// without touching other threads. Returns whether it did. Threads that it has started since were taken back to
+    /// their beginning before.
     ///
     /// The default cannot: the explorer then starts again and gives all answers anew.
     fn rewind(&mut self, thread: ThreadId, answers: usize) -> bool {

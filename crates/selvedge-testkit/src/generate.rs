@@ -40,7 +40,12 @@ struct Generator<'a> {
     first_task: usize,
     /// Mutexes that the operation around this one holds.
     held: Vec<Mutex>,
+    /// What is tried most in this program.
+    favourite: Option<usize>,
 }
+
+/// How many ways there are to try something.
+const WAYS_TO_TRY: usize = 7;
 
 impl<'a> Generator<'a> {
     fn new(profile: &'a Profile, mut random: Random) -> Self {
@@ -56,6 +61,8 @@ impl<'a> Generator<'a> {
             true => random.within(&profile.tasks),
             false => 0,
         };
+        let tries = constructs.contains(&Construct::Try);
+        let favourite = tries.then(|| random.below(WAYS_TO_TRY));
         Self {
             profile,
             random,
@@ -66,6 +73,7 @@ impl<'a> Generator<'a> {
             in_atomic: false,
             first_task: 0,
             held: Vec::new(),
+            favourite,
         }
     }
 
@@ -142,6 +150,8 @@ impl<'a> Generator<'a> {
             | Construct::Choose
             | Construct::Yield
             | Construct::Daemon
+            | Construct::Try
+            | Construct::Watch
             | Construct::Atomic => self.read_or_write(),
             Construct::Spawn if self.first_task < self.tasks => self.spawn_only(),
             _ => self.op_of(construct),
@@ -166,6 +176,9 @@ impl<'a> Generator<'a> {
             Construct::Barrier => Op::Arrive,
             Construct::Mailbox => self.mail(false),
             Construct::Timeout => self.mail(true),
+            Construct::Try => self.try_to(),
+            Construct::Watch if !self.random.one_in(3) => self.send(),
+            Construct::Watch => Op::JoinThread(self.random.below(self.threads) as u8),
             Construct::Spawn if self.first_task >= self.tasks => self.read_or_write(),
             Construct::Spawn => self.spawn(),
             Construct::Atomic => self.atomic(),
@@ -282,6 +295,52 @@ impl<'a> Generator<'a> {
     fn send(&mut self) -> Op {
         let to = self.random.below(self.threads) as u8;
         Op::Send(to, self.random.below(2) as u8, self.value())
+    }
+
+    /// Something that may fail, and then mostly ends the thread: at once, or after a step or two.
+    fn try_to(&mut self) -> Op {
+        let kind = match self.favourite {
+            // Mostly the same in all threads, so that it does fail.
+            Some(favourite) if !self.random.one_in(6) => favourite,
+            _ => self.random.below(WAYS_TO_TRY),
+        };
+        let tried = match kind {
+            0 => {
+                let mutex = self.mutex();
+                Op::TryLocked(mutex, self.body_with(mutex))
+            }
+            1 => Op::TryDown(self.body()),
+            2 => {
+                let share = if self.random.one_in(2) { Share::Read } else { Share::Write };
+                Op::TryShared(share, self.body())
+            }
+            3 if self.random.one_in(3) => Op::TestAndSet(self.body()),
+            3 => {
+                let place = self.place();
+                Op::CompareExchange(place, self.small(), self.small(), self.body())
+            }
+            4 => return self.receive_or_end(),
+            5 => Op::Contains(self.small(), self.body()),
+            _ => Op::Has(self.small(), self.body()),
+        };
+        if self.random.one_in(4) {
+            return tried;
+        }
+        Op::Else(Box::new(tried), self.last_ops())
+    }
+
+    fn receive_or_end(&mut self) -> Op {
+        match self.mail(true) {
+            Op::Receive(alternatives, _) => Op::Receive(alternatives, Some(self.last_ops())),
+            send => send,
+        }
+    }
+
+    /// The last operations of a thread.
+    fn last_ops(&mut self) -> Vec<Op> {
+        let mut ops = if self.random.one_in(6) { self.body() } else { Vec::new() };
+        ops.push(Op::Return);
+        ops
     }
 
     fn wait_for(&mut self) -> Op {

@@ -166,6 +166,11 @@ impl Printer {
             Op::If(test, then, otherwise) => self.branch(test, then, otherwise),
             Op::Repeat(times, test, body) => self.repeat(*times, test, body),
             Op::ReturnIf(test) => self.line(&format!("if {} {{ return; }}", self.test(test))),
+            Op::Return => self.line("return;"),
+            Op::Else(op, otherwise) => {
+                self.op(op);
+                self.otherwise(otherwise);
+            }
             Op::CallFunction => self.line("r = look(r);"),
             Op::CallProcedure { atomic, value } => {
                 let name = if *atomic { "bump" } else { "poke" };
@@ -281,6 +286,16 @@ impl Printer {
             self.depth += 1;
             self.ops(otherwise);
         }
+        self.close();
+    }
+
+    /// What is done if the condition of the block that was just closed is false.
+    fn otherwise(&mut self, body: &[Op]) {
+        let closed = self.text.trim_end().len();
+        self.text.truncate(closed);
+        self.text.push_str(" else {\n");
+        self.depth += 1;
+        self.ops(body);
         self.close();
     }
 

@@ -20,6 +20,10 @@ pub enum Construct {
     Barrier,
     Mailbox,
     Timeout,
+    /// Tries something, and mostly ends the thread if it fails.
+    Try,
+    /// Observes whether a thread has ended.
+    Watch,
     Spawn,
     Atomic,
     Await,
@@ -33,7 +37,7 @@ pub enum Construct {
 }
 
 impl Construct {
-    /// All of them.
+    /// All of them but those that only put others together, [`Construct::Try`] and [`Construct::Watch`].
     pub const ALL: &[Construct] = &[
         Construct::ReadWrite,
         Construct::Branch,
@@ -465,6 +469,48 @@ impl Profile {
         }
     }
 
+    /// Operations that try something and end their thread if they fail, and threads that see whether it has ended.
+    pub fn endings() -> Self {
+        use Construct::*;
+        Self {
+            name: "endings",
+            always: vec![Try, Try, Try, Watch, Watch],
+            sometimes: vec![
+                ReadWrite,
+                Mutex,
+                Mutex,
+                Semaphore,
+                ReaderWriterLock,
+                ReadModifyWrite,
+                Mailbox,
+                Spawn,
+                Branch,
+                List,
+                Map,
+                Array,
+                Atomic,
+            ],
+            how_many: 0..=1,
+            threads: 3..=4,
+            ops: 1..=2,
+            objects: 1,
+            ..Self::default()
+        }
+    }
+
+    /// The same with many threads.
+    pub fn wide_endings() -> Self {
+        Self {
+            name: "wide endings",
+            threads: 4..=8,
+            ops: 1..=1,
+            objects: 1,
+            interleavings: 1e7,
+            share: 8,
+            ..Self::endings()
+        }
+    }
+
     /// All of them.
     pub fn all() -> Vec<Self> {
         vec![
@@ -487,6 +533,8 @@ impl Profile {
             Self::chains(),
             Self::conditions(),
             Self::assumptions(),
+            Self::endings(),
+            Self::wide_endings(),
         ]
     }
 }

@@ -186,6 +186,11 @@ fn simpler(op: &Op) -> Vec<Op> {
             all.push((**inner).clone());
             all.extend(simpler(inner).into_iter().filter(Op::has_second).map(Op::second));
         }
+        Op::Else(inner, otherwise) => {
+            all.push((**inner).clone());
+            let simple = simpler(inner).into_iter().filter(Op::tries);
+            all.extend(simple.map(|it| Op::Else(Box::new(it), otherwise.clone())));
+        }
         Op::SpawnChain(depth) if *depth > 0 => {
             all.extend([Op::SpawnChain(depth / 2), Op::SpawnChain(depth - 1)]);
         }

@@ -57,6 +57,13 @@ impl Sketch {
             }
             Op::Atomic(_) => longest.steps = 1,
             Op::Second(inner) => return self.length_of(inner),
+            Op::Else(inner, otherwise) => {
+                let (mut one, other) = (self.length_of(inner), self.length(otherwise));
+                one.steps += other.steps;
+                one.choices *= other.choices;
+                one.spawned.extend(other.spawned);
+                return one;
+            }
             Op::SpawnChain(depth) => {
                 longest.steps = 1;
                 longest.spawned = vec![1; usize::from(*depth) + 1];
@@ -124,7 +131,12 @@ fn own_steps(op: &Op) -> u32 {
         Op::If(test, ..) | Op::ReturnIf(test) | Op::Assume(test) | Op::Assert(test) => {
             reads_in(test)
         }
-        Op::Repeat(..) | Op::Spawn { .. } | Op::SpawnChain(_) | Op::Second(_) => 0,
+        Op::Repeat(..)
+        | Op::Spawn { .. }
+        | Op::SpawnChain(_)
+        | Op::Second(_)
+        | Op::Else(..)
+        | Op::Return => 0,
     }
 }
 

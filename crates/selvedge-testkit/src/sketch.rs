@@ -191,6 +191,10 @@ pub enum Op {
     Repeat(u8, Option<Test>, Vec<Op>),
     /// `if test { return; }`
     ReturnIf(Test),
+    /// `return;`
+    Return,
+    /// An operation that tries something, and what is done if it fails: `if try_lock(m) { … } else { … }`.
+    Else(Box<Op>, Vec<Op>),
     /// `r = look(r);`, a function that reads `x0` if its argument is positive.
     CallFunction,
     /// `poke(value);`, a procedure that writes `x0`, or `bump(value);`, which adds in one step.
@@ -323,6 +327,21 @@ impl Op {
         )
     }
 
+    /// Whether it tries something and is printed as an `if`, so that there can be an `else`.
+    pub fn tries(&self) -> bool {
+        match self {
+            Op::CompareExchange(..)
+            | Op::TestAndSet(_)
+            | Op::TryLocked(..)
+            | Op::TryShared(..)
+            | Op::TryDown(_)
+            | Op::Contains(..)
+            | Op::Has(..) => true,
+            Op::Second(op) => op.tries(),
+            _ => false,
+        }
+    }
+
     /// The same on the second object of its kind.
     pub fn second(self) -> Self {
         Op::Second(Box::new(self))
@@ -346,6 +365,11 @@ impl Op {
             | Op::Contains(_, body)
             | Op::Has(_, body) => vec![body],
             Op::Second(op) => op.bodies(),
+            Op::Else(op, otherwise) => {
+                let mut bodies = op.bodies();
+                bodies.push(otherwise);
+                bodies
+            }
             Op::Receive(alternatives, after) => {
                 alternatives.iter().map(|alternative| &alternative.body).chain(after).collect()
             }
@@ -371,6 +395,11 @@ impl Op {
             | Op::Contains(_, body)
             | Op::Has(_, body) => vec![body],
             Op::Second(op) => op.bodies_mut(),
+            Op::Else(op, otherwise) => {
+                let mut bodies = op.bodies_mut();
+                bodies.push(otherwise);
+                bodies
+            }
             Op::Receive(alternatives, after) => {
                 let alternatives = alternatives.iter_mut().map(|alternative| &mut alternative.body);
                 alternatives.chain(after).collect()

@@ -22,3 +22,4 @@ mod weak_litmus;
 mod weak_models;
 mod weak_parts;
 mod weak_patterns;
+mod weak_readers;

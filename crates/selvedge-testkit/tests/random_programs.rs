@@ -103,6 +103,16 @@ fn assumptions() {
     campaign(Profile::assumptions(), 500, 90);
 }
 
+#[test]
+fn endings() {
+    campaign(Profile::endings(), 600, 90);
+}
+
+#[test]
+fn wide_endings() {
+    campaign(Profile::wide_endings(), 300, 90);
+}
+
 /// Where an explorer stops trying is reached everywhere if it is tiny.
 #[test]
 fn tiny_caps() {
@@ -166,6 +176,30 @@ fn every_construct_occurs_and_every_program_compiles() {
     let rare: Vec<_> = seen.iter().filter(|(_, times)| **times < 30).collect();
     assert!(rare.is_empty(), "hardly ever made: {rare:?}");
     assert!(seen.len() >= 44 && Construct::ALL.len() == 24, "{} kinds of operations", seen.len());
+}
+
+/// Each way to try something ends its thread often, where it fails.
+#[test]
+fn what_is_tried_may_end_its_thread() {
+    let mut ends = std::collections::BTreeMap::new();
+    for seed in 0..1_000 {
+        for profile in [Profile::endings(), Profile::wide_endings()] {
+            for body in generate(&profile, seed).bodies() {
+                for_each_op(body, &mut |op| {
+                    let (tried, otherwise) = match op {
+                        Op::Else(tried, otherwise) => (&**tried, otherwise),
+                        Op::Receive(_, Some(otherwise)) => (op, otherwise),
+                        _ => return,
+                    };
+                    if otherwise.as_slice() == [Op::Return] {
+                        *ends.entry(kind(tried)).or_insert(0) += 1;
+                    }
+                });
+            }
+        }
+    }
+    let rare: Vec<_> = ends.iter().filter(|(_, times)| **times < 200).collect();
+    assert!(rare.is_empty() && ends.len() == 8, "{ends:?}");
 }
 
 /// The name of the variant.

@@ -89,6 +89,8 @@ fn accesses(system: &GraphInterpreter, followed: &Followed, turn: &Turn) -> Vec<
     let mode = match (event.label, reads, turn.writes) {
         (Label::Lock(_), ..) => "acquire",
         (Label::Unlock(_), ..) => "release",
+        (Label::Share(_), ..) => "share-acquire",
+        (Label::Unshare(_), ..) => "share-release",
         (_, true, Some(_)) => "update",
         (_, true, None) => "read",
         _ => "write",
@@ -111,9 +113,11 @@ fn edges(
 ) -> Vec<EdgeView> {
     let event = followed.graph.event(turn.event);
     let other = match event.act {
-        Act::Read { from: Source::Write(write), .. } if write.thread != turn.event.thread => {
+        Act::Read { from: Source::Write(write), .. }
+            if write.thread != turn.event.thread && !matches!(event.label, Label::Unshare(_)) =>
+        {
             let why = match event.label {
-                Label::Lock(_) => "takes what it released",
+                Label::Lock(_) | Label::Share(_) => "takes what it released",
                 _ => "reads what it wrote",
             };
             event.at.map(|at| (write, system.location_name(at), why))
@@ -160,7 +164,9 @@ fn waiting(
             Label::Ended => continue,
             Label::Failed => Status::Failed,
             Label::Assumed => Status::Assumed,
-            Label::Lock(_) | Label::Await { .. } | Label::Join(_) => Status::Blocked,
+            Label::Lock(_) | Label::Share(_) | Label::Await { .. } | Label::Join(_) => {
+                Status::Blocked
+            }
             _ => Status::Enabled,
         };
         let description = system.describe_pending(thread);

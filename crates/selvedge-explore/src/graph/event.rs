@@ -112,6 +112,12 @@ impl Event {
         matches!(self.act, Act::Write { updating: true, .. })
     }
 
+    /// Whether it takes or gives up a mutex that is shared.
+    #[inline]
+    pub(super) fn is_of_share(&self) -> bool {
+        matches!(self.label, Label::Share(_) | Label::Unshare(_))
+    }
+
     /// Whether it is the read part of a lock.
     #[inline]
     pub(super) fn is_lock_read(&self) -> bool {
@@ -129,6 +135,7 @@ impl Event {
             }),
             Act::Read { reading: Reading::Spurious, .. } => Some(Answer::Failed(self.value)),
             Act::Read { reading: Reading::Alone, .. } => Some(match self.label {
+                Label::Share(_) | Label::Unshare(_) => Answer::Done,
                 Label::Compare { .. } | Label::Try { .. } | Label::TryLock(_) => {
                     Answer::Failed(self.value)
                 }
@@ -151,13 +158,15 @@ pub(super) fn reads(label: Label, reading: Reading) -> (Location, Order) {
             (at, order.of_read_part())
         }
         Label::Await { at, order, update: false } => (at, order),
+        Label::Close(at) => (at, Order::Relaxed),
         Label::Compare { at, success, failure, .. } | Label::Try { at, success, failure } => {
             match reading {
                 Reading::Updating => (at, success.of_read_part()),
                 _ => (at, failure),
             }
         }
-        Label::Lock(at) => (at, Order::Acquire),
+        Label::Lock(at) | Label::Share(at) => (at, Order::Acquire),
+        Label::Unshare(at) => (at, Order::Relaxed),
         Label::TryLock(at) => match reading {
             Reading::Updating => (at, Order::Acquire),
             _ => (at, Order::Relaxed),

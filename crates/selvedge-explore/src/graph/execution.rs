@@ -42,6 +42,10 @@ pub(super) struct Census {
     pub(super) non_atomic: u32,
     /// Joins.
     pub(super) joins: u32,
+    /// Ends of threads that others are told of.
+    pub(super) closes: u32,
+    /// Mutexes that were taken together with others.
+    pub(super) shares: u32,
 }
 
 impl Census {
@@ -58,6 +62,12 @@ impl Census {
         if event.at.is_some() && event.order == Order::NonAtomic {
             change(&mut self.non_atomic);
         }
+        if matches!((event.label, event.act), (Label::Close(_), Act::Write { .. })) {
+            change(&mut self.closes);
+        }
+        if matches!(event.label, Label::Share(_)) {
+            change(&mut self.shares);
+        }
     }
 }
 
@@ -69,6 +79,8 @@ pub struct Graph {
     pub(super) census: Census,
     /// Locks that were taken in the place of others.
     pub(super) ghosts: Vec<Ghost>,
+    /// Whether it was made from one with readers that were not in order: it is met elsewhere too.
+    pub(super) is_again: bool,
     /// Who added the events since the graph was made, in order.
     trail: Vec<ThreadId>,
     /// The youngest stamp.
@@ -367,9 +379,11 @@ impl Graph {
     ) {
         let width = whole.threads.len();
         self.now = whole.now;
+        // What is forgotten with a ghost is remembered here.
+        self.is_again = !whole.has_readers_in_order(kept, |ghost| !is_kept(ghost));
         self.trail.clear();
         self.ghosts.clear();
-        self.ghosts.extend(whole.ghosts.iter().copied().filter(is_kept));
+        self.ghosts.extend(whole.ghosts.iter().copied().filter(&is_kept));
         self.threads.resize_with(width, Thread::default);
         self.census = Census::default();
         for ((mine, theirs), &kept) in self.threads.iter_mut().zip(&whole.threads).zip(kept) {
@@ -438,14 +452,26 @@ impl Graph {
         let (message, rest) = rest.split_at_mut(width);
         let (pending, fenced) = rest.split_at_mut(width);
         match event.act {
-            Act::Read { from: Source::Write(write), .. } => {
-                self.join_event(porf, write, PORF);
-                if event.order != Order::NonAtomic {
-                    let learned = self.clock(write, MESSAGE).0;
-                    if event.order.acquires() {
-                        clocks::join(hb, learned);
+            Act::Read { from, .. } => {
+                if let Source::Write(write) = from {
+                    self.join_event(porf, write, PORF);
+                    if event.order != Order::NonAtomic {
+                        let learned = self.clock(write, MESSAGE).0;
+                        if event.order.acquires() {
+                            clocks::join(hb, learned);
+                        }
+                        clocks::join(pending, learned);
                     }
-                    clocks::join(pending, learned);
+                }
+                // Those that shared the mutex have given it up.
+                if self.census.shares > 0
+                    && let Label::Lock(at) = event.label
+                {
+                    for share in self.sharers(at, from).filter_map(|share| self.end_of_share(share))
+                    {
+                        self.join_event(porf, share, PORF);
+                        self.join_event(hb, share, HB);
+                    }
                 }
             }
             Act::Write { updating, .. } if event.order != Order::NonAtomic => {

@@ -65,10 +65,13 @@ impl<S: GraphSystem> Following<'_, S> {
         let event = match label {
             Label::Load { at, .. }
             | Label::Update { at, .. }
+            | Label::Close(at)
             | Label::Compare { at, .. }
             | Label::Try { at, .. }
             | Label::Await { at, .. }
             | Label::Lock(at)
+            | Label::Share(at)
+            | Label::Unshare(at)
             | Label::TryLock(at) => self.read(thread, label, at, choice)?,
             Label::Store { at, order, value } => {
                 self.write(thread, label, at, order, value, choice)?
@@ -133,8 +136,12 @@ impl<S: GraphSystem> Following<'_, S> {
         let from = self.graph.write_at(at, place);
         let value = self.graph.value(at, from);
         let reading = match label {
-            Label::Update { .. } => Reading::Updating,
+            Label::Update { .. } | Label::Close(_) => Reading::Updating,
+            Label::Lock(_) if self.graph.is_shared(at, from) => {
+                return Err("others share the mutex".to_owned());
+            }
             Label::Lock(_) if value == 0 => Reading::Updating,
+            Label::Share(_) | Label::Unshare(_) if value == 0 => Reading::Alone,
             Label::Compare { expected, .. } if value == expected => match spurious {
                 true => Reading::Spurious,
                 false => Reading::Updating,
@@ -148,7 +155,7 @@ impl<S: GraphSystem> Following<'_, S> {
                 true => Reading::Updating,
                 false => Reading::Alone,
             },
-            Label::Await { .. } | Label::Lock(_) => {
+            Label::Await { .. } | Label::Lock(_) | Label::Share(_) | Label::Unshare(_) => {
                 return Err("it waits for another value".to_owned());
             }
             _ => Reading::Alone,
@@ -187,6 +194,10 @@ impl<S: GraphSystem> Following<'_, S> {
             | Label::Try { success: order, .. } => {
                 let Some(wrote) = wrote else { return Err("it writes nothing".to_owned()) };
                 (order.of_write_part(), wrote)
+            }
+            Label::Close(_) => {
+                let Some(wrote) = wrote else { return Err("it writes nothing".to_owned()) };
+                (Order::Relaxed, wrote)
             }
             Label::Compare { success, new, .. } => (success.of_write_part(), new),
             _ => (Order::Relaxed, 1),

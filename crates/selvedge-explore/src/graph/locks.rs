@@ -24,13 +24,16 @@ pub(super) struct Ghost {
     pub(super) stamp: u32,
     /// Its name.
     pub(super) lock: EventId,
-    /// The write that took its place.
-    pub(super) write: EventId,
+    /// What took its place: a write, or the read of one that shares the mutex.
+    pub(super) by: EventId,
 }
 
 impl<S: GraphSystem> Search<'_, '_, S> {
     /// Plans what else can come of a lock that `thread` stands at: it comes before others that have the mutex.
     pub(super) fn plan_steals(&mut self, thread: ThreadId, at: Location) {
+        if self.graph().census.shares > 0 && self.graph().has_shares(at) {
+            return self.plan_takes(thread, at);
+        }
         let reading = Reading::Updating;
         for index in 0..self.graph().cells[at.index()].reads.len() {
             let graph = self.graph();
@@ -68,7 +71,7 @@ impl<S: GraphSystem> Search<'_, '_, S> {
         if self.add_read(thread, label, from, Reading::Updating, None)
             && let Some(write) = self.add_write_at(thread, self.graph().place_of(from) + 1)
         {
-            self.graph_mut().ghosts.push(Ghost { stamp, lock, write });
+            self.graph_mut().ghosts.push(Ghost { stamp, lock, by: write });
             self.go_on();
         }
     }
@@ -82,7 +85,7 @@ impl<S: GraphSystem> Search<'_, '_, S> {
         let place = self.first_place(thread, &pending);
         let is_last = place as usize == self.graph().places(pending.at);
         if is_last && let Some(write) = self.add_write_at(thread, place) {
-            self.graph_mut().ghosts.push(Ghost { stamp, lock, write });
+            self.graph_mut().ghosts.push(Ghost { stamp, lock, by: write });
             self.go_on();
         }
     }

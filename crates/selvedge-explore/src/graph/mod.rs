@@ -16,7 +16,7 @@
 //! **Guarantee:** exactly one complete graph per class. **Not guaranteed:** no wasted work where threads await
 //! values: a graph in which a thread waits at a write that is no longer the last is dropped, and counted as redundant.
 //! **Differs from the paper:**
-//! 1. Locks with their deadlocks, and try-locks: `locks.rs`.
+//! 1. Locks with their deadlocks, and try-locks: `locks.rs`; those that threads share: `shares.rs`.
 //! 2. Awaits: a thread that waits for a value is in the graph only when nothing else can run.
 //! 3. Choices, weak compare-exchanges, spawn and join; for each it is said in `Graph::is_maximal` how the search adds
 //!    it without an alternative.
@@ -38,6 +38,7 @@ mod race;
 mod report;
 mod revisit;
 mod search;
+mod shares;
 mod told;
 mod unit;
 mod witness;

@@ -13,6 +13,7 @@
 //! looks for that and for nothing else.
 
 mod cxx20;
+mod ends;
 mod rc11;
 mod reach;
 mod sc;
@@ -108,6 +109,9 @@ impl Judge {
 
     /// Whether a complete graph counts. A model that is not extensible is a filter of one that is.
     pub(super) fn admits(&mut self, graph: &Graph) -> bool {
+        if graph.census.closes > 0 && !ends::admits(graph, self.memory, &mut self.reach) {
+            return false;
+        }
         match self.memory {
             Memory::Sc | Memory::Tso | Memory::Rc11 => true,
             Memory::Cxx20 => cxx20::admits(graph, &mut self.rows),

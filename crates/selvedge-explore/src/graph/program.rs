@@ -6,6 +6,7 @@
 use selvedge_core::{
     Bits, Ending, EventId, Fault, GraphSystem, Label, Location, ThreadId, Violation,
 };
+use smallvec::{SmallVec, smallvec};
 
 use super::event::{Act, Event, Source};
 use super::execution::Graph;
@@ -21,6 +22,8 @@ struct Told {
     life: u64,
     /// What the thread writes, if it is the read part of an update.
     wrote: Option<Bits>,
+    /// The thread that it starts, if it does.
+    starts: Option<ThreadId>,
 }
 
 /// A system, and which events its threads were told.
@@ -166,23 +169,62 @@ impl<'s, S: GraphSystem> Program<'s, S> {
         {
             return self.tell_all(graph, thread, until);
         }
-        let told = &mut self.told[thread.index()];
+        if self.has_memory() {
+            return match self.take_back(graph, thread) {
+                true => self.tell_with_others(graph, thread, until.min(events.len())),
+                false => self.tell_all(graph, thread, until),
+            };
+        }
+        // A thread is there when those before it in the line of spawns are where they start it.
+        let mut line: SmallVec<[ThreadId; 8]> = smallvec![thread];
+        let mut last = thread;
+        while let Some(spawn) = graph.threads[last.index()].spawned
+            && !self.is_told(graph, spawn)
+        {
+            last = spawn.thread;
+            line.push(last);
+        }
+        for &one in line.iter().rev() {
+            if !self.take_back(graph, one) {
+                return self.tell_all(graph, thread, until);
+            }
+            let events = graph.events(one);
+            let waits = events.last().is_some_and(|event| event.is_blocked());
+            for nth in self.told[one.index()].len()..events.len() - usize::from(waits) {
+                self.tell_event(graph, EventId { thread: one, nth: nth as u32 })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an event of the graph was told.
+    fn is_told(&self, graph: &Graph, event: EventId) -> bool {
+        let told = self.told[event.thread.index()].get(event.nth as usize);
+        told.is_some_and(|told| told.life == graph.event(event).life)
+    }
+
+    /// Takes a thread back to the last event that it was told and that the graph has, and threads that it has started
+    /// since to their beginning. Returns whether the system can do that.
+    fn take_back(&mut self, graph: &Graph, thread: ThreadId) -> bool {
+        let (told, events) = (&self.told[thread.index()], graph.events(thread));
         let mut same = told.len().min(events.len());
         while same > 0 && told[same - 1].life != events[same - 1].life {
             same -= 1;
         }
-        if same < told.len() {
-            told.truncate(same);
-            let answers = same.checked_sub(1).map_or(0, |last| events[last].answers);
-            if !self.system.rewind(thread, answers as usize) {
-                return self.tell_all(graph, thread, until);
-            }
+        if same == told.len() {
+            return true;
         }
-        match self.system.has_memory() {
-            true => self.tell_with_others(graph, thread, until.min(events.len())),
-            false => (same..events.len())
-                .try_for_each(|nth| self.tell_event(graph, EventId { thread, nth: nth as u32 })),
+        let answers = same.checked_sub(1).map_or(0, |last| events[last].answers);
+        let mut back: SmallVec<[(ThreadId, u32); 4]> = smallvec![(thread, answers)];
+        let mut next = 0;
+        while let Some(&(thread, _)) = back.get(next) {
+            let from = if next == 0 { same } else { 0 };
+            let undone = self.told[thread.index()].drain(from..);
+            back.extend(undone.filter_map(|told| told.starts).map(|child| (child, 0)));
+            next += 1;
         }
+        // Those that were started before those that started them.
+        back.iter().rev().all(|&(thread, answers)| self.system.rewind(thread, answers as usize))
     }
 
     /// Tells a thread its events, and other threads those that come before them in program order, reads-from, spawn and
@@ -263,7 +305,8 @@ impl<'s, S: GraphSystem> Program<'s, S> {
             }
             None => None,
         };
-        self.told[id.thread.index()].push(Told { life: event.life, wrote });
+        let starts = if let Act::Spawn(child) = event.act { Some(child) } else { None };
+        self.told[id.thread.index()].push(Told { life: event.life, wrote, starts });
         Ok(())
     }
 

@@ -114,8 +114,10 @@ impl<S: GraphSystem> Search<'_, '_, S> {
             }
         }
         for thread in self.graph().threads() {
-            if let Some(Label::Lock(at)) = self.graph().threads[thread.index()].stands {
-                self.plan_steals(thread, at);
+            match self.graph().threads[thread.index()].stands {
+                Some(Label::Lock(at)) => self.plan_steals(thread, at),
+                Some(Label::Share(at)) => self.plan_shares(thread, at),
+                _ => {}
             }
         }
         self.after_execution();
@@ -146,8 +148,12 @@ impl<S: GraphSystem> Search<'_, '_, S> {
         self.report.longest = self.report.longest.max(self.graph().len());
         let graph = self.graph();
         let standing = |thread: &ThreadId| graph.threads[thread.index()].stands;
-        let waits =
-            |label| matches!(label, Some(Label::Lock(_) | Label::Join(_) | Label::Await { .. }));
+        let waits = |label| {
+            matches!(
+                label,
+                Some(Label::Lock(_) | Label::Share(_) | Label::Join(_) | Label::Await { .. })
+            )
+        };
         let failed: Vec<ThreadId> =
             graph.threads().filter(|thread| standing(thread) == Some(Label::Failed)).collect();
         let waiting: Vec<ThreadId> =
@@ -177,7 +183,10 @@ impl<S: GraphSystem> Search<'_, '_, S> {
                 None => Ending::Complete,
             },
         };
+        // One that was met in another order of readers is judged all the same, and not counted again.
+        let is_first = self.graph().is_met_first();
         match ending {
+            _ if !is_first => self.report.counts.redundant += 1,
             Ending::Complete => self.report.counts.complete += 1,
             Ending::Deadlocked => self.report.counts.deadlocked += 1,
             Ending::Blocked => self.report.counts.blocked += 1,
@@ -198,8 +207,10 @@ impl<S: GraphSystem> Search<'_, '_, S> {
         if ending == Ending::Deadlocked && !has_judged {
             self.find(Finding::Deadlock(waiting));
         }
-        let level = self.levels.last().expect("internal error: no graph");
-        self.observer.execution(&level.graph, ending);
+        if is_first {
+            let level = self.levels.last().expect("internal error: no graph");
+            self.observer.execution(&level.graph, ending);
+        }
     }
 
     fn find(&mut self, finding: Finding) {

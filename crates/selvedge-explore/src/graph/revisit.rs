@@ -50,7 +50,7 @@ impl Graph {
         }) && self.ghosts.iter().all(|ghost| {
             ghost.stamp <= stamp
                 || Clock(prefix).contains(ghost.lock)
-                || Clock(prefix).contains(ghost.write)
+                || Clock(prefix).contains(ghost.by)
         })
     }
 
@@ -74,7 +74,9 @@ impl Graph {
         let event = self.event(id);
         match (event.act, event.at) {
             (Act::Read { from, reading }, Some(at)) => {
-                reading != Reading::Spurious && from == self.last_before(at, event.stamp, prefix)
+                reading != Reading::Spurious
+                    && from == self.last_before(at, event.stamp, prefix)
+                    && !(event.is_of_share() && self.has_older_ghost(id))
             }
             (Act::Write { .. }, Some(at)) => {
                 let cell = &self.cells[at.index()];
@@ -85,14 +87,17 @@ impl Graph {
                 };
                 self.last_before(at, event.stamp, prefix) == Source::Write(id)
                     && !cell.reads.iter().any(reads_it)
-                    && !self
-                        .ghosts
-                        .iter()
-                        .any(|ghost| ghost.write == id && ghost.stamp <= event.stamp)
+                    && !self.has_older_ghost(id)
             }
             (Act::Choice, _) => event.value == 0,
             _ => true,
         }
+    }
+
+    /// Whether the event took the place of a lock that was there before it.
+    fn has_older_ghost(&self, id: EventId) -> bool {
+        let stamp = self.event(id).stamp;
+        self.ghosts.iter().any(|ghost| ghost.by == id && ghost.stamp <= stamp)
     }
 
     /// The last write of a location among those that are not younger than `stamp`, or in `prefix`.
@@ -120,6 +125,7 @@ impl<S: GraphSystem> Search<'_, '_, S> {
             .iter()
             .copied()
             .filter(|&read| !Clock(&prefix).contains(read))
+            .filter(|&read| !graph.event(read).is_of_share())
             .filter(|&read| !(of_lock && graph.event(read).is_lock_read()))
             .collect();
         reads.sort_unstable_by_key(|&read| std::cmp::Reverse(graph.event(read).stamp));

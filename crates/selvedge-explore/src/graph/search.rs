@@ -35,6 +35,11 @@ pub(super) enum Task {
     Show { thread: ThreadId, place: u32, to: ThreadId, stamp: u32, spurious: bool },
     /// The thread takes a mutex in place of this lock.
     Steal { thread: ThreadId, lock: EventId },
+    /// The thread takes a mutex that others share, after what `from` wrote and after these of them, by their number; the
+    /// others come later.
+    Take { thread: ThreadId, from: Source, after: u64 },
+    /// The thread shares a mutex before this lock.
+    Share { thread: ThreadId, lock: EventId },
 }
 
 /// A graph, and what can be done in it: each after how many events.
@@ -163,6 +168,8 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
                 self.show(thread, place, to, stamp, spurious);
             }
             Task::Steal { thread, lock } => self.steal(thread, lock),
+            Task::Take { thread, from, after } => self.take(thread, from, after),
+            Task::Share { thread, lock } => self.share(thread, lock),
         }
     }
 
@@ -223,10 +230,13 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
         if let Label::Load { at, .. }
         | Label::Store { at, .. }
         | Label::Update { at, .. }
+        | Label::Close(at)
         | Label::Compare { at, .. }
         | Label::Try { at, .. }
         | Label::Await { at, .. }
         | Label::Lock(at)
+        | Label::Share(at)
+        | Label::Unshare(at)
         | Label::TryLock(at)
         | Label::Unlock(at) = label
         {
@@ -271,7 +281,11 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
             let graph = self.graph();
             let is_enabled = match label {
                 Label::Ended | Label::Assumed | Label::Failed => false,
-                Label::Lock(at) => graph.value(at, graph.last_write(at)) == 0,
+                Label::Lock(at) => {
+                    let last = graph.last_write(at);
+                    graph.value(at, last) == 0 && !graph.is_shared(at, last)
+                }
+                Label::Share(at) => graph.value(at, graph.last_write(at)) == 0,
                 Label::Await { at, .. } => {
                     !graph.last(thread).is_some_and(Event::is_blocked)
                         && self.satisfies(thread, graph.value(at, graph.last_write(at)))?
@@ -302,6 +316,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
         match label {
             Label::Load { at, .. }
             | Label::Update { at, .. }
+            | Label::Close(at)
             | Label::Compare { at, .. }
             | Label::Try { at, .. }
             | Label::TryLock(at)
@@ -310,6 +325,15 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
                 self.plan_steals(thread, at);
                 let from = self.graph().last_write(at);
                 self.add_read(thread, label, from, Reading::Updating, None)
+            }
+            Label::Share(at) => {
+                self.plan_shares(thread, at);
+                let from = self.graph().last_write(at);
+                self.add_read(thread, label, from, Reading::Alone, None)
+            }
+            Label::Unshare(at) => {
+                let Some(from) = self.graph().shared_by(thread, at) else { return false };
+                self.add_read(thread, label, from, Reading::Alone, None)
             }
             Label::Store { .. } | Label::Unlock(_) => self.write(thread),
             Label::Fence(_) => self.add_plain(thread, label, Act::Fence, 0),
@@ -344,7 +368,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
         spurious: bool,
     ) -> Option<Reading> {
         Some(match label {
-            Label::Update { .. } | Label::Lock(_) => Reading::Updating,
+            Label::Update { .. } | Label::Close(_) | Label::Lock(_) => Reading::Updating,
             Label::Compare { .. } if spurious => Reading::Spurious,
             Label::Compare { expected, .. } if value == expected => Reading::Updating,
             Label::TryLock(_) if value == 0 => Reading::Updating,
@@ -436,6 +460,10 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
             | Label::Try { at, success: order, .. } => {
                 let wrote = self.program.wrote(&level.graph, thread);
                 (at, order.of_write_part(), self.trust(wrote)?)
+            }
+            Label::Close(at) => {
+                let wrote = self.program.wrote(&level.graph, thread);
+                (at, Order::Relaxed, self.trust(wrote)?)
             }
             Label::Compare { at, new, success, .. } => (at, success.of_write_part(), new),
             Label::Lock(at) | Label::TryLock(at) => (at, Order::Relaxed, 1),

@@ -124,7 +124,11 @@ fn can_go_on<S: GraphDescribe>(system: &S, graph: &Graph, thread: ThreadId) -> b
     };
     match system.label(thread) {
         Label::Ended | Label::Assumed | Label::Failed => false,
-        Label::Lock(at) => last(at) == 0,
+        Label::Lock(at) => {
+            let is_met = at.index() < graph.cells.len();
+            last(at) == 0 && !(is_met && graph.is_shared(at, graph.last_write(at)))
+        }
+        Label::Share(at) => last(at) == 0,
         Label::Await { at, .. } => system.satisfies(thread, last(at)),
         Label::Join(child) => is_there(system, graph, child) && system.label(child) == Label::Ended,
         _ => true,

@@ -168,7 +168,14 @@ fn is_ready(graph: &Graph, thread: ThreadId, event: &Event, done: &[u32]) -> boo
         done[thread.index()] > 0 || graph.threads[thread.index()].spawned.is_none_or(is_done);
     is_begun
         && match event.act {
-            Act::Read { from: Source::Write(write), .. } => is_done(write),
+            Act::Read { from, .. } => {
+                let is_given_up = |share: EventId| graph.end_of_share(share).is_some_and(is_done);
+                let is_free = match event.label {
+                    Label::Lock(at) => graph.sharers(at, from).all(is_given_up),
+                    _ => true,
+                };
+                is_free && !matches!(from, Source::Write(write) if !is_done(write))
+            }
             Act::Join(child) => done[child.index()] as usize == graph.events(child).len(),
             _ => true,
         }

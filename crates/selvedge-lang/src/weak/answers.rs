@@ -294,13 +294,19 @@ impl Inner {
         self.last = Last::Operation;
     }
 
+    /// Whether a thread was over as soon as it was there. Who can name it knows that it was spawned.
+    fn has_no_step(&self, thread: usize) -> bool {
+        let own = &self.threads[thread];
+        own.past.is_empty() && own.now.stage == Stage::Over
+    }
+
     fn take_send(&mut self, me: usize, answer: Answer) -> Option<Bits> {
         let (Some(what @ What::Mailbox(to)), Answer::Value(value)) = (self.touched(me), answer)
         else {
             return None;
         };
         let to = to as usize;
-        let is_closed = self.contents.content(value).first() == Some(&1);
+        let is_closed = self.has_no_step(to) || self.contents.content(value).first() == Some(&1);
         let load = |all: &mut Self| {
             all.put(what, value);
             let phase = if is_closed { Phase::Finished } else { Phase::Ready };

@@ -66,6 +66,9 @@ struct Inner {
     sections: BTreeMap<u32, Section>,
     /// Per global, the threads that use it if it is a barrier.
     parties: Vec<Arc<[u32]>>,
+    /// Per global, whether it is a lock that some thread tries to take. If so, who holds a reader-writer lock is a number, and
+    /// readers are ordered: a try to write that fails sees which readers have come.
+    tried: Vec<bool>,
     /// The last that was done.
     last: Last,
 }
@@ -121,6 +124,7 @@ impl GraphInterpreter {
         let mut code = program.procedures.iter().flat_map(|procedure| &procedure.code);
         let has_messages = code.any(|instruction| matches!(instruction.op, Op::Message(_)));
         let parties = refuse::parties(&program);
+        let tried = refuse::tried(&program);
         let loaded = Loaded::new(program);
         let sections = refuse::sections(&loaded);
         let mut machine = interpret::initial(&loaded, DEFAULT_BUDGET);
@@ -134,6 +138,7 @@ impl GraphInterpreter {
             has_messages,
             sections,
             parties,
+            tried,
             last: Last::Operation,
         };
         for me in 0..all.machine.threads.len() {
@@ -158,6 +163,10 @@ impl Inner {
             self.threads.resize(me + 1, own.clone());
         }
         self.threads[me] = own;
+        // A thread without any step is over as soon as it is there: no event closes its mailbox.
+        if self.machine.threads[me].phase == Phase::Finished {
+            self.threads[me].now.stage = Stage::Over;
+        }
         self.stand(me);
         // To go back to the first label is to go back to no answer.
         self.threads[me].log.clear();

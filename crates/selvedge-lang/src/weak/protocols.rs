@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use selvedge_core::{Bits, Effect, Label, Location, Order, Status, ThreadId};
+use selvedge_core::{Bits, Effect, Label, Location, Mode, Order, Status, ThreadId};
 
 use super::Inner;
 use super::locations::{What, bits, number};
@@ -73,8 +73,7 @@ impl Inner {
         let is_over = self.threads[me].now.stage == Stage::Over;
         let label = match phase {
             Phase::Finished | Phase::Failed if self.has_messages && !is_over => {
-                let at = self.of(What::Mailbox(me as u32));
-                Label::Update { at, order: Order::Relaxed }
+                Label::Close(self.of(What::Mailbox(me as u32)))
             }
             Phase::Finished | Phase::Absent => Label::Ended,
             Phase::Failed => Label::Failed,
@@ -208,9 +207,17 @@ impl Inner {
         match op {
             Lock::Release { .. } if held != Some(mode) => NOTHING,
             Lock::Acquire { .. } | Lock::Try { .. } if held.is_some() => NOTHING,
-            Lock::Release { .. } if mode == LockMode::Mutex => Label::Unlock(at),
             Lock::Acquire { .. } if mode == LockMode::Mutex => Label::Lock(at),
+            Lock::Release { .. } if mode == LockMode::Mutex => Label::Unlock(at),
             Lock::Try { .. } if mode == LockMode::Mutex => Label::TryLock(at),
+            Lock::Acquire { .. } if !self.tried[lock.global.index()] => match mode {
+                LockMode::Read => Label::Share(at),
+                LockMode::Mutex | LockMode::Write => Label::Lock(at),
+            },
+            Lock::Release { .. } if !self.tried[lock.global.index()] => match mode {
+                LockMode::Read => Label::Unshare(at),
+                LockMode::Mutex | LockMode::Write => Label::Unlock(at),
+            },
             Lock::Release { .. } => Label::Update { at, order: Order::Release },
             Lock::Acquire { .. } => Label::Await { at, order: Order::Acquire, update: true },
             Lock::Try { .. } => Label::Try { at, success: Order::Acquire, failure: Order::Relaxed },
@@ -311,11 +318,18 @@ impl Inner {
                 .trying(me, value, |all| {
                     all.machine.tried_status(&all.loaded, me) == Status::Enabled
                 }),
-            Op::AtomicBegin { .. } => self.trying(me, value, |all| {
-                let mut effect = Effect::default();
-                all.machine.perform(&all.loaded, me, 0, &mut effect);
-                effect.footprint.accesses().iter().any(|access| access.mode.writes())
-            }),
+            Op::AtomicBegin { .. } => {
+                let what = self.touched(me);
+                self.trying(me, value, |all| {
+                    let mut effect = Effect::default();
+                    all.machine.perform(&all.loaded, me, 0, &mut effect);
+                    // Whatever is not known to leave the object as it is writes: `up` and `down` do.
+                    effect.footprint.accesses().iter().any(|access| {
+                        what == Some(What::Object(access.object.number()))
+                            && !matches!(access.mode, Mode::Read | Mode::Probe)
+                    })
+                })
+            }
             _ => true,
         }
     }
@@ -340,10 +354,13 @@ impl Inner {
             Label::Load { at, .. }
             | Label::Store { at, .. }
             | Label::Update { at, .. }
+            | Label::Close(at)
             | Label::Compare { at, .. }
             | Label::Try { at, .. }
             | Label::Await { at, .. }
             | Label::Lock(at)
+            | Label::Share(at)
+            | Label::Unshare(at)
             | Label::TryLock(at)
             | Label::Unlock(at) => at,
             _ => return None,

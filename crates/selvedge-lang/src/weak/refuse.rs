@@ -10,7 +10,8 @@ use selvedge_core::{Order, Place};
 
 use crate::interpret::Loaded;
 use crate::ir::{
-    AtomicKind, GlobalId, Invariant, Label, Op, Operand, Procedure, ProcedureId, Program, SiteId,
+    AtomicKind, GlobalId, Invariant, Label, Lock, Op, Operand, Procedure, ProcedureId, Program,
+    SiteId,
 };
 
 /// Something that cannot be checked under a memory model.
@@ -193,4 +194,15 @@ pub(super) fn parties(program: &Program) -> Vec<Arc<[u32]>> {
             (0..program.threads.len()).filter(uses).map(|it| it as u32).collect()
         })
         .collect()
+}
+
+/// Per global, whether it is a lock that some thread tries to take.
+pub(super) fn tried(program: &Program) -> Vec<bool> {
+    let mut tried = vec![false; program.globals.len()];
+    for instruction in program.procedures.iter().flat_map(|procedure| &procedure.code) {
+        if let Op::Lock(Lock::Try { lock, .. }) = &instruction.op {
+            tried[lock.global.index()] = true;
+        }
+    }
+    tried
 }

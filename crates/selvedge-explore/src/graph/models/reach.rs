@@ -44,6 +44,22 @@ impl Reach {
     /// Whether the new event, which is the last of its thread, is reached from itself along kept program order,
     /// reads-from, modification order, from-read, spawn and join. It can be left only towards a later write.
     pub(super) fn returns<K: Kept>(&mut self, graph: &Graph, new: EventId) -> bool {
+        let event = graph.event(new);
+        let Some(at) = event.at else { return false };
+        self.begin(graph);
+        self.reach_place(at, graph.place(event) + 1);
+        self.comes_to::<K>(graph, new)
+    }
+
+    /// Whether an event is reached from another one.
+    pub(super) fn reaches<K: Kept>(&mut self, graph: &Graph, from: EventId, to: EventId) -> bool {
+        self.begin(graph);
+        self.reach_event::<K>(graph, from);
+        self.comes_to::<K>(graph, to)
+    }
+
+    /// Nothing is reached yet.
+    fn begin(&mut self, graph: &Graph) {
         self.threads.clear();
         self.threads.extend(graph.threads.iter().map(|thread| {
             let len = thread.events.len() as u32;
@@ -53,12 +69,13 @@ impl Reach {
         self.places.extend(graph.cells.iter().map(|cell| cell.writes.len() as u32 + 1));
         self.parts.clear();
         self.changed.clear();
-        let event = graph.event(new);
-        let Some(at) = event.at else { return false };
-        self.reach_place(at, graph.place(event) + 1);
+    }
+
+    /// Follows what is reached. Returns whether that includes an event.
+    fn comes_to<K: Kept>(&mut self, graph: &Graph, event: EventId) -> bool {
         loop {
             if let Some((thread, onward)) = self.parts.pop() {
-                if self.follow::<K>(graph, thread, onward, new) {
+                if self.follow::<K>(graph, thread, onward, event) {
                     return true;
                 }
             } else if let Some((at, before)) = self.changed.pop() {
@@ -104,13 +121,13 @@ impl Reach {
         }
     }
 
-    /// Follows a part of a thread. Returns whether it includes `new`.
+    /// Follows a part of a thread. Returns whether it includes an event.
     fn follow<K: Kept>(
         &mut self,
         graph: &Graph,
         home: ThreadId,
         Onward { all, writes }: Onward,
-        new: EventId,
+        sought: EventId,
     ) -> bool {
         let events = graph.events(home);
         let known = self.threads[home.index()];
@@ -127,7 +144,7 @@ impl Reach {
             if !is_reached || is_known || event.is_blocked() {
                 continue;
             }
-            if home == new.thread && nth == new.nth {
+            if home == sought.thread && nth == sought.nth {
                 return true;
             }
             match (event.act, event.at) {

@@ -16,7 +16,8 @@ use crate::graph::execution::Graph;
 
 use super::reach::{Kept, Onward, Reach};
 
-struct Buffered;
+/// Keeps what a store buffer keeps.
+pub(super) struct Buffered;
 
 impl Kept for Buffered {
     const INTERNAL_READS: bool = false;
@@ -38,10 +39,13 @@ fn drains(event: &Event) -> bool {
         Act::Read { .. } => matches!(
             event.label,
             Label::Update { .. }
+                | Label::Close(_)
                 | Label::Compare { .. }
                 | Label::Try { .. }
                 | Label::Await { update: true, .. }
                 | Label::Lock(_)
+                | Label::Share(_)
+                | Label::Unshare(_)
                 | Label::TryLock(_)
         ),
         Act::Write { updating, .. } => updating || event.order == Order::SeqCst,
