@@ -3,6 +3,7 @@
 mod bounds;
 mod constrained;
 mod contract;
+mod elsewhere;
 mod golden;
 mod locks_only;
 mod modules;
