@@ -107,10 +107,10 @@ impl Watch {
             self.next_line = Some(now + REFRESH);
             self.is_line_shown = true;
             let prior = self.prior();
-            let line = line(&self.label, &progress(), self.elapsed(), prior);
+            let parts = parts(&self.label, &progress(), self.elapsed(), prior);
             let width = terminal_size::terminal_size_of(std::io::stderr())
                 .map_or(80, |(width, _)| usize::from(width.0));
-            let line: String = line.chars().take(width.saturating_sub(1)).collect();
+            let line = fitting(&parts, width.saturating_sub(1));
             complain(&format!("\r\u{1b}[2K{line}"));
         }
     }
@@ -136,24 +136,37 @@ impl Observer for Watch {
     }
 }
 
-fn line(label: &str, progress: &Progress, elapsed: Duration, prior: Option<Range>) -> String {
+/// The parts of the line, the most important first.
+fn parts(label: &str, progress: &Progress, elapsed: Duration, prior: Option<Range>) -> Vec<String> {
     let total = progress.counts.total();
     let rate = rate(total, elapsed).unwrap_or(0);
-    let mut line = format!("{label}: {} executions, {}/s", grouped(total), grouped(rate));
+    let mut parts =
+        vec![format!("{label}: {} executions", grouped(total)), format!("{}/s", grouped(rate))];
     let done = progress.counts.maximal();
     if let Some(range) = expected(done, progress.fraction, prior) {
         let share = done as f64 / range.estimate;
-        line.push_str(&format!(", ~{} done, {} in all", percent(share), magnitude(range)));
+        parts.push(format!(
+            "~{} of {}",
+            percent(share),
+            magnitude(range).trim_start_matches("about ")
+        ));
         if share > 0.0 {
             let left = elapsed.as_secs_f64() * (1.0 - share) / share;
-            line.push_str(&format!(", {} left", roughly(left)));
+            parts.push(format!("{} left", roughly(left)));
         }
     }
     // Unknown where others explore.
     if progress.depth > 0 {
-        line.push_str(&format!(", depth {}", progress.depth));
+        parts.push(format!("depth {}", progress.depth));
     }
-    line
+    parts
+}
+
+/// Returns the first parts, as many as fit: half a number would be another one.
+fn fitting(parts: &[String], width: usize) -> String {
+    let lines = (1..=parts.len()).rev().map(|count| parts[..count].join(", "));
+    let mut fits = lines.skip_while(|line| line.chars().count() > width);
+    fits.next().unwrap_or_default()
 }
 
 /// Returns the order of magnitude of a time: what is known of the future is no more exact.
@@ -191,25 +204,30 @@ mod tests {
     fn the_line_says_how_far() {
         let counts = Counts { complete: 12_345, ..Counts::default() };
         let mut progress = Progress { counts, steps: 0, depth: 31, fraction: 0.25 };
+        let line = |progress: &Progress, seconds, prior| {
+            parts("optimal", progress, Duration::from_secs(seconds), prior).join(", ")
+        };
         assert_eq!(
-            line("optimal", &progress, Duration::from_secs(2), None),
-            "optimal: 12,345 executions, 6,170/s, ~25 % done, about 10,000 to 100,000 in all, seconds left, depth 31"
+            line(&progress, 2, None),
+            "optimal: 12,345 executions, 6,170/s, ~25 % of 10,000 to 100,000, seconds left, depth 31"
         );
         progress.fraction = 0.0;
-        let unknown = line("optimal", &progress, Duration::ZERO, None);
+        let unknown = line(&progress, 0, None);
         assert!(unknown.ends_with("executions, 0/s, depth 31"), "{unknown}");
         let prior = Range { estimate: 1e7, low: 3e6, high: 3e7 };
-        let told = line("optimal", &progress, Duration::from_secs(1), Some(prior));
-        assert!(
-            told.contains("~0.1 % done, about 1,000,000 to 10^8 in all, minutes left"),
-            "{told}"
-        );
+        let told = line(&progress, 1, Some(prior));
+        assert!(told.contains("~0.1 % of 1,000,000 to 10^8, minutes left"), "{told}");
         progress.fraction = 1e-12;
-        let line = line("", &progress, Duration::from_secs(1), None);
-        assert!(
-            line.contains("~0 % done, about 10^15 to 10^18 in all, more than a year left"),
-            "{line}"
-        );
+        let long = line(&progress, 1, None);
+        assert!(long.contains("~0 % of 10^15 to 10^18, more than a year left"), "{long}");
+    }
+
+    #[test]
+    fn a_narrow_terminal_gets_whole_parts() {
+        let parts = ["a: 1,000 executions".to_owned(), "~5 % of 10^6 to 10^7".to_owned()];
+        assert_eq!(fitting(&parts, 80), "a: 1,000 executions, ~5 % of 10^6 to 10^7");
+        assert_eq!(fitting(&parts, 40), "a: 1,000 executions");
+        assert_eq!(fitting(&parts, 10), "");
     }
 
     #[test]
