@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use selvedge_core::{Budget, Covers, Fact, Inconclusive, Report, Schedule, Violation};
 use selvedge_explore::{
-    Caps, Confirmed, Independence, Locks, Observer, Options, QuasiOptions, Sampling, Setting,
+    Caps, Confirmed, Equivalence, Independence, Locks, Observer, Options, QuasiOptions, Sampling,
+    Setting,
 };
 use selvedge_lang::ThreadNames;
 use selvedge_report::{Outcome, TraceView, Tree, plural, sources};
@@ -163,7 +164,7 @@ impl Search<'_, Loaded> {
         options: &Options,
         screen: &Screen,
     ) -> Result<Exit, Failure> {
-        let mut watch = Watch::start(!self.args.quiet, self.method.name());
+        let mut watch = self.watch(options);
         let done = work.run(self.loaded, options, &mut watch);
         let time = work.time_before() + watch.finish();
         let (report, checkpoint) = done?;
@@ -193,12 +194,28 @@ pub(crate) struct Search<'a, L> {
 impl<L: Subject> Search<'_, L> {
     /// Searches, and shows the result.
     pub(crate) fn run(&self, options: &Options, screen: &Screen) -> Result<Exit, Failure> {
-        let mut watch = Watch::start(!self.args.quiet, self.method.name());
+        let mut watch = self.watch(options);
         let wants_tree = self.args.tree || self.args.output.html.is_some();
         let (report, tree) = self.method.run(self.loaded, options, wants_tree, &mut watch);
         let time = watch.finish();
         so_far::publish(&report);
         self.conclude(report, tree, time, screen)
+    }
+
+    /// Starts the clock and the line that shows how far the search is. An estimate is for searches of traces only.
+    fn watch(&self, options: &Options) -> Watch {
+        let watch = Watch::start(!self.args.quiet, self.method.name());
+        match self.method {
+            Method::Explore(chosen, _)
+                if chosen.info().equivalence == Equivalence::Mazurkiewicz =>
+            {
+                match self.loaded.estimator(options) {
+                    Some(estimator) => watch.expecting(estimator),
+                    None => watch,
+                }
+            }
+            Method::Explore(..) | Method::Sample { .. } => watch,
+        }
     }
 
     /// Confirms what the search found, and shows it.

@@ -1,7 +1,8 @@
 //! `selvedge estimate`: how many executions a check will have.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use selvedge_core::System;
 use selvedge_explore::{Estimate, Options, Range};
 use selvedge_report::{grouped, plural, seconds};
 use serde::Serialize;
@@ -10,6 +11,19 @@ use crate::args::EstimateArgs;
 use crate::exit::{Exit, Failure};
 use crate::screen::Screen;
 use crate::source::Loaded;
+
+/// How long a check that runs on a terminal is interrupted for an estimate.
+const IN_PASSING: Duration = Duration::from_millis(200);
+
+/// Estimates how many executions an optimal search has, when it is called.
+pub(crate) type Estimator = Box<dyn FnOnce() -> Option<Range>>;
+
+/// Estimates while a search is running.
+pub(crate) fn in_passing<S: System>(make: &dyn Fn() -> S, options: &Options) -> Option<Range> {
+    let end = Instant::now() + IN_PASSING;
+    let mut go_on = |sampled: u64| sampled == 0 || Instant::now() < end;
+    selvedge_explore::estimate(make, options, 0, &mut go_on).traces
+}
 
 #[derive(Serialize)]
 struct EstimateJson<'a> {

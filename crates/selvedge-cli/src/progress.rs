@@ -1,14 +1,18 @@
 //! Progress of an exploration, on one line. `guard.rs` ends explorations.
 
+mod expected;
+
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
 use selvedge_core::{Bound, Report};
-use selvedge_explore::{Observer, Progress};
+use selvedge_explore::{Observer, Progress, Range};
 use selvedge_report::{grouped, rate};
 
+use crate::estimate::magnitude;
 use crate::exit::complain;
 use crate::so_far;
+use expected::expected;
 
 /// How often the line is refreshed.
 const REFRESH: Duration = Duration::from_millis(200);
@@ -27,6 +31,16 @@ pub(crate) struct Watch {
     skip: u32,
     skipped: u32,
     label: String,
+    prior: Prior,
+    /// What was spent on the estimate.
+    aside: Duration,
+}
+
+/// What random executions say about the number of executions.
+enum Prior {
+    /// They are run when the line is shown for the first time: a check that is over by then does without.
+    Ask(Box<dyn FnOnce() -> Option<Range>>),
+    Told(Option<Range>),
 }
 
 impl Watch {
@@ -42,12 +56,39 @@ impl Watch {
             skip: 0,
             skipped: 0,
             label: label.to_owned(),
+            prior: Prior::Told(None),
+            aside: Duration::ZERO,
         }
+    }
+
+    /// Estimates the number of executions by `ask` if there is a line.
+    pub(crate) fn expecting(mut self, ask: impl FnOnce() -> Option<Range> + 'static) -> Self {
+        if self.next_line.is_some() {
+            self.prior = Prior::Ask(Box::new(ask));
+        }
+        self
+    }
+
+    /// Returns what random executions say. Running them is no part of the search's time.
+    fn prior(&mut self) -> Option<Range> {
+        if let Prior::Ask(ask) = std::mem::replace(&mut self.prior, Prior::Told(None)) {
+            let before = Instant::now();
+            self.prior = Prior::Told(ask());
+            self.aside += before.elapsed();
+        }
+        match self.prior {
+            Prior::Told(range) => range,
+            Prior::Ask(_) => None,
+        }
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.start.elapsed().saturating_sub(self.aside)
     }
 
     /// Removes the line. Returns the elapsed time.
     pub(crate) fn finish(self) -> Duration {
-        let time = self.start.elapsed();
+        let time = self.elapsed();
         if self.is_line_shown {
             complain("\r\u{1b}[2K");
         }
@@ -65,10 +106,11 @@ impl Watch {
         if self.next_line.is_some_and(|next| now >= next) {
             self.next_line = Some(now + REFRESH);
             self.is_line_shown = true;
-            let line = line(&self.label, &progress(), now - self.start);
+            let prior = self.prior();
+            let parts = parts(&self.label, &progress(), self.elapsed(), prior);
             let width = terminal_size::terminal_size_of(std::io::stderr())
                 .map_or(80, |(width, _)| usize::from(width.0));
-            let line: String = line.chars().take(width.saturating_sub(1)).collect();
+            let line = fitting(&parts, width.saturating_sub(1));
             complain(&format!("\r\u{1b}[2K{line}"));
         }
     }
@@ -80,7 +122,7 @@ impl Observer for Watch {
     }
 
     fn now(&self) -> Duration {
-        self.start.elapsed()
+        self.elapsed()
     }
 
     fn poll(&mut self, progress: &dyn Fn() -> Progress) -> Option<Bound> {
@@ -94,42 +136,60 @@ impl Observer for Watch {
     }
 }
 
-fn line(label: &str, progress: &Progress, elapsed: Duration) -> String {
+/// The parts of the line, the most important first.
+fn parts(label: &str, progress: &Progress, elapsed: Duration, prior: Option<Range>) -> Vec<String> {
     let (total, what) = match progress.states {
         Some(states) => (states, "states"),
         None => (progress.counts.total(), "executions"),
     };
     let rate = rate(total, elapsed).unwrap_or(0);
-    let mut line = format!("{label}: {} {what}, {}/s", grouped(total), grouped(rate));
-    let done = progress.fraction;
-    if done.is_finite() && done > 0.0 && done <= 1.0 {
-        line.push_str(&format!(", ~{} done", percent(done)));
-        let left = elapsed.as_secs_f64() * (1.0 - done) / done;
-        line.push_str(&format!(", {} left", roughly(left)));
+    let mut parts =
+        vec![format!("{label}: {} {what}", grouped(total)), format!("{}/s", grouped(rate))];
+    let done = progress.counts.maximal();
+    // How many states there are is not known before they are seen.
+    if progress.states.is_none()
+        && let Some(range) = expected(done, progress.fraction, prior)
+    {
+        let share = done as f64 / range.estimate;
+        parts.push(format!(
+            "~{} of {}",
+            percent(share),
+            magnitude(range).trim_start_matches("about ")
+        ));
+        if share > 0.0 {
+            let left = elapsed.as_secs_f64() * (1.0 - share) / share;
+            parts.push(format!("{} left", roughly(left)));
+        }
     }
     // Unknown where others explore.
     if progress.depth > 0 {
-        line.push_str(&format!(", depth {}", progress.depth));
+        parts.push(format!("depth {}", progress.depth));
     }
-    line
+    parts
 }
 
-/// Returns a time with one digit that matters: what is known of the future is no more exact.
-fn roughly(seconds: f64) -> String {
+/// Returns the first parts, as many as fit: half a number would be another one.
+fn fitting(parts: &[String], width: usize) -> String {
+    let lines = (1..=parts.len()).rev().map(|count| parts[..count].join(", "));
+    let mut fits = lines.skip_while(|line| line.chars().count() > width);
+    fits.next().unwrap_or_default()
+}
+
+/// Returns the order of magnitude of a time: what is known of the future is no more exact.
+fn roughly(seconds: f64) -> &'static str {
     const MINUTE: f64 = 60.0;
     const HOUR: f64 = 60.0 * MINUTE;
     const DAY: f64 = 24.0 * HOUR;
-    const YEAR: f64 = 365.0 * DAY;
-    let one_digit = |number: f64| {
-        let unit = 10_f64.powf(number.max(1.0).log10().floor());
-        ((number / unit).ceil() * unit).max(1.0)
-    };
     match seconds {
-        few if few <= MINUTE => format!("about {} s", one_digit(few)),
-        some if some <= HOUR => format!("about {} min", one_digit(some / MINUTE)),
-        many if many <= 2.0 * DAY => format!("about {} h", one_digit(many / HOUR)),
-        days if days <= YEAR => format!("about {} days", one_digit(days / DAY)),
-        _ => "more than a year".to_owned(),
+        few if few <= 10.0 => "seconds",
+        some if some <= 2.0 * MINUTE => "about a minute",
+        some if some <= 20.0 * MINUTE => "minutes",
+        some if some <= 2.0 * HOUR => "about an hour",
+        many if many <= 16.0 * HOUR => "hours",
+        many if many <= 2.0 * DAY => "about a day",
+        many if many <= 30.0 * DAY => "days",
+        many if many <= 365.0 * DAY => "months",
+        _ => "more than a year",
     }
 }
 
@@ -150,32 +210,46 @@ mod tests {
     fn the_line_says_how_far() {
         let counts = Counts { complete: 12_345, ..Counts::default() };
         let mut progress = Progress { counts, states: None, steps: 0, depth: 31, fraction: 0.25 };
+        let line = |progress: &Progress, seconds, prior| {
+            parts("optimal", progress, Duration::from_secs(seconds), prior).join(", ")
+        };
         assert_eq!(
-            line("optimal", &progress, Duration::from_secs(2)),
-            "optimal: 12,345 executions, 6,170/s, ~25 % done, about 6 s left, depth 31"
+            line(&progress, 2, None),
+            "optimal: 12,345 executions, 6,170/s, ~25 % of 10,000 to 100,000, seconds left, depth 31"
         );
         progress.fraction = 0.0;
+        let unknown = line(&progress, 0, None);
+        assert!(unknown.ends_with("executions, 0/s, depth 31"), "{unknown}");
+        let prior = Range { estimate: 1e7, low: 3e6, high: 3e7 };
+        let told = line(&progress, 1, Some(prior));
+        assert!(told.contains("~0.1 % of 1,000,000 to 10^8, minutes left"), "{told}");
         progress.states = Some(4_000);
-        assert_eq!(
-            line("states", &progress, Duration::from_secs(2)),
-            "states: 4,000 states, 2,000/s, depth 31"
-        );
+        assert!(line(&progress, 2, None).ends_with(": 4,000 states, 2,000/s, depth 31"));
         progress.states = None;
-        assert!(line("optimal", &progress, Duration::ZERO).ends_with("executions, 0/s, depth 31"));
         progress.fraction = 1e-12;
-        let line = line("", &progress, Duration::from_secs(1));
-        assert!(line.contains("~0 % done, more than a year left"), "{line}");
+        let long = line(&progress, 1, None);
+        assert!(long.contains("~0 % of 10^15 to 10^18, more than a year left"), "{long}");
+    }
+
+    #[test]
+    fn a_narrow_terminal_gets_whole_parts() {
+        let parts = ["a: 1,000 executions".to_owned(), "~5 % of 10^6 to 10^7".to_owned()];
+        assert_eq!(fitting(&parts, 80), "a: 1,000 executions, ~5 % of 10^6 to 10^7");
+        assert_eq!(fitting(&parts, 40), "a: 1,000 executions");
+        assert_eq!(fitting(&parts, 10), "");
     }
 
     #[test]
     fn the_time_left_is_not_more_exact_than_it_is() {
         for (seconds, text) in [
-            (0.0, "about 1 s"),
-            (3.2, "about 4 s"),
-            (41.0, "about 50 s"),
-            (95.0, "about 2 min"),
-            (5_000.0, "about 2 h"),
-            (260_000.0, "about 4 days"),
+            (0.0, "seconds"),
+            (41.0, "about a minute"),
+            (300.0, "minutes"),
+            (5_000.0, "about an hour"),
+            (40_000.0, "hours"),
+            (86_400.0, "about a day"),
+            (260_000.0, "days"),
+            (1e7, "months"),
             (1e9, "more than a year"),
         ] {
             assert_eq!(roughly(seconds), text, "{seconds}");

@@ -13,6 +13,7 @@ use selvedge_lang::{Interpreter, ThreadNames, ir};
 use selvedge_report::{ConstantJson, Origin};
 
 use crate::args::ProgramArgs;
+use crate::estimate::{self, Estimator};
 use crate::exit::{Failure, complain};
 use crate::hash::hash;
 use crate::registry::Chosen;
@@ -79,6 +80,9 @@ pub(crate) trait Subject: Origin {
         names: Option<&ThreadNames>,
         observer: &mut dyn Observer,
     ) -> Report;
+
+    /// Returns what estimates how many executions an optimal search of it has, if it can be run aside while it is searched.
+    fn estimator(&self, options: &Options) -> Option<Estimator>;
 
     /// Returns what is needed to load it again.
     fn origin(&self) -> Source<'_>;
@@ -306,6 +310,12 @@ impl Subject for Loaded {
     fn origin(&self) -> Source<'_> {
         let Self { file, text, given, constants, .. } = self;
         Source { file, shown: self.name(), text, given, constants, more: &[], flags: &[] }
+    }
+
+    fn estimator(&self, options: &Options) -> Option<Estimator> {
+        let (program, options) = (Arc::clone(&self.program), options.clone());
+        let make = move || Interpreter::new(Arc::clone(&program));
+        Some(Box::new(move || estimate::in_passing(&make, &options)))
     }
 }
 

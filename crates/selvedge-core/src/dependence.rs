@@ -87,6 +87,7 @@ pub fn never_disables(mode: Mode) -> bool {
             | Mode::Signal
             | Mode::Send
             | Mode::Arrive
+            | Mode::Alive
     )
 }
 
@@ -158,7 +159,7 @@ mod tests {
         for mode in [Acquire, ShareAcquire, Down, Take, Write, Update] {
             assert!(!never_disables(mode), "{mode:?} can make others wait");
         }
-        for mode in [Read, Probe, Release, ShareRelease, Up, Wait, Signal, Send, Arrive] {
+        for mode in [Read, Probe, Release, ShareRelease, Up, Wait, Signal, Send, Arrive, Alive] {
             assert!(never_disables(mode), "{mode:?} makes no thread wait");
         }
     }

@@ -18,7 +18,7 @@ use crate::dependence::{commute, dependent};
 use crate::ids::{EventId, ObjectId, Position, ThreadId, narrow};
 use crate::op::{Access, Footprint};
 use crate::order::Order;
-use crate::system::{Effect, Flexibility, Step};
+use crate::system::{Effect, Elsewhere, Flexibility, Step};
 
 /// A step that was taken.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +31,8 @@ pub struct Event {
     pub choices: u32,
     /// What must be determined again if it runs in another state.
     pub flexibility: Flexibility,
+    /// What it may touch in another state.
+    pub elsewhere: Elsewhere,
     /// The memory ordering of its reads and writes, or of a fence: see [`Effect::order`].
     pub order: Option<Order>,
     /// Where its accesses begin; they end where the next event's begin.
@@ -353,6 +355,7 @@ impl Execution {
             choice: step.choice,
             choices: effect.choices,
             flexibility: effect.flexibility,
+            elsewhere: effect.elsewhere,
             order: effect.order,
             first_access: narrow(self.accesses.len()),
             first_predecessor: narrow(self.predecessors.len()),

@@ -61,7 +61,7 @@ pub use report::{Bound, Counts, Covers, Fact, FactValue, Inconclusive, Report, V
 pub use schedule::{ParseScheduleError, Schedule, write_schedule};
 pub use statistics::{Bar, Histogram, Statistics};
 pub use system::{
-    Describe, Effect, Ended, Ending, Flexibility, Freed, Status, Step, System,
+    Describe, Effect, Elsewhere, Ended, Ending, Flexibility, Freed, Status, Step, System,
     obstacles_by_footprint, rewind_by_replay, thread_named,
 };
 pub use violation::{Fault, Place, Violation, ViolationKind};

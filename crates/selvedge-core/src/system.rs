@@ -75,6 +75,20 @@ pub enum Flexibility {
     Blocking,
 }
 
+/// What a step may touch where less has happened of what it conflicts with: after some of the events before it, and others
+/// that are independent of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Elsewhere {
+    /// Something else. Always a sound answer.
+    #[default]
+    Anything,
+    /// At most what it touches here, and nothing in a mode that conflicts with more.
+    AtMostThis,
+    /// It takes a message from the mailbox of its thread, the object of which is all that says so, and waits while that is
+    /// empty. It may take another message, and end its thread or not.
+    AnotherMessage,
+}
+
 /// What a step did, or what a pending step would do.
 ///
 /// A buffer that callers keep: [`System::step`] overwrites all of it.
@@ -84,6 +98,8 @@ pub struct Effect {
     pub footprint: Footprint,
     /// What must be determined again if it runs in another state.
     pub flexibility: Flexibility,
+    /// What it may touch in another state. Saves explorers from trying it there.
+    pub elsewhere: Elsewhere,
     /// How many alternatives it had in the state in which it ran: at least 1.
     pub choices: u32,
     /// The memory ordering of its reads and writes, which decides what they synchronise with. Those that are
@@ -101,6 +117,7 @@ impl Effect {
     pub fn clear(&mut self) {
         self.footprint.clear();
         self.flexibility = Flexibility::Fixed;
+        self.elsewhere = Elsewhere::Anything;
         self.choices = 1;
         self.order = None;
         self.fault = None;
@@ -166,6 +183,9 @@ pub enum Ended {
 /// 6. *Alternatives touch the same:* what a step touches does not depend on the alternative that is taken, but for the
 ///    end of its thread and the thread that it wakes. (A choice between two operations is two steps: one that
 ///    chooses, and one that acts.)
+///
+/// 7. *Waiting is a matter of the operation:* whether the pending step of a thread can wait, as its [`Flexibility`] says, does
+///    not change until the thread takes it.
 ///
 /// # No method has a default
 ///

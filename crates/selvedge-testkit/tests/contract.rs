@@ -255,7 +255,9 @@ impl Walk {
             matches!(promised.flexibility, Flexibility::Conditional | Flexibility::Blocking);
         // Whether it ends the thread is not told of a step that waits.
         let same = now.footprint == promised.footprint || promised.flexibility == Flexibility::Lock;
-        if (status == Status::Enabled || may_wait) && (same || may_change) {
+        let can_wait = |effect: &Effect| effect.flexibility == Flexibility::Blocking;
+        let stays_so = can_wait(&now) == can_wait(promised);
+        if (status == Status::Enabled || may_wait) && (same || may_change) && stays_so {
             return Ok(());
         }
         Err(format!("{thread:?} promised {promised:?}, but is {status:?} with {now:?}"))

@@ -4,6 +4,7 @@ mod always;
 mod bounds;
 mod constrained;
 mod contract;
+mod elsewhere;
 mod golden;
 mod locks_only;
 mod modules;

@@ -11,6 +11,7 @@ use selvedge_native::{Language, Loaded, Notes, Program};
 use selvedge_report::Origin;
 
 use crate::args::CompilerArgs;
+use crate::estimate::Estimator;
 use crate::exit::Failure;
 use crate::named::Named;
 use crate::registry::Chosen;
@@ -382,6 +383,11 @@ impl Subject for Compiled {
 
     fn origin(&self) -> Source<'_> {
         self.files.source()
+    }
+
+    // One module is loaded once in a process, and the search runs in it.
+    fn estimator(&self, _: &Options) -> Option<Estimator> {
+        None
     }
 
     fn locals(&self) -> String {

@@ -9,7 +9,7 @@
 //! | the canonical sequence of a trace | `Search::marks` beside `Run::execution` |
 //! | a unit: that sequence up to its last departure from the first choice | [`Unit`] |
 //! | a step that is put off, the reasons for it, and what sleeps because of it | `stages.rs` |
-//! | the children of a unit | `children.rs`, `elsewhere.rs`, `pasts.rs` |
+//! | the children of a unit | `children.rs`, `elsewhere.rs`, `bounded.rs`, `pasts.rs` |
 //! | a unit as text, for other processes | `portable.rs` |
 //! | one of several workers | `worker.rs` |
 //!
@@ -30,6 +30,7 @@
 //! **Tests:** `selvedge-testkit/tests/`: comparison with the oracle and with `optimal`, golden programs, deliberate
 //! mistakes; `parsimonious/tests.rs`: units in any order, and again.
 
+mod bounded;
 mod children;
 mod elsewhere;
 mod pasts;
@@ -43,7 +44,8 @@ mod worker;
 pub(crate) use worker::begin;
 
 use selvedge_core::{
-    Access, Effect, Flexibility, Footprint, Mode, Position, Report, Step, System, ThreadId,
+    Access, Effect, Elsewhere, Event, Flexibility, Footprint, Mode, Position, Report, Status, Step,
+    System, ThreadId,
 };
 use smallvec::SmallVec;
 
@@ -108,6 +110,10 @@ struct Search<'a, S> {
     sleepy: Vec<Position>,
     /// The events with alternatives that touch different things, in order, and all that these touch.
     varied: Vec<(Position, SmallVec<[Access; 4]>)>,
+    /// Threads whose step after this event of theirs was found to be one that can wait.
+    waiting: Vec<(ThreadId, Option<Position>)>,
+    /// So many threads, the first ones in the order, have ended.
+    over: usize,
     /// How many events come from the unit.
     replayed: usize,
     /// The alternatives of the head of the unit, if there are several.
@@ -154,6 +160,8 @@ impl<'a, S: System> Search<'a, S> {
             stages: Vec::new(),
             open: Vec::new(),
             sleepy: Vec::new(),
+            waiting: Vec::new(),
+            over: 0,
             replayed: 0,
             varied: Vec::new(),
             siblings: Vec::new(),
@@ -254,6 +262,9 @@ impl<'a, S: System> Search<'a, S> {
         }
         self.run.backtrack(common);
         self.marks.truncate(common);
+        self.over = 0;
+        // Another execution may start a thread with another step.
+        self.waiting.retain(|(_, last)| last.is_some_and(|last| last.index() < common));
         for list in [&mut self.departures, &mut self.unsettled] {
             while list.last().is_some_and(|last| last.index() >= common) {
                 list.pop();
@@ -327,13 +338,14 @@ impl<'a, S: System> Search<'a, S> {
     /// Notes what the last event is to the canonical sequence.
     fn note_taken(&mut self, mark: Mark) {
         let last = Position::new(self.run.execution.len() - 1);
-        self.order.update(&self.run.system);
+        if self.order.update(&self.run.system) {
+            self.over = 0;
+        }
         self.marks.push(mark);
         if mark.departs() {
             self.departures.push(last);
         }
-        let flexibility = self.run.execution.event(last).flexibility;
-        if !is_settled(flexibility, self.run.execution.accesses(last)) {
+        if !is_settled(self.run.execution.event(last), self.run.execution.accesses(last)) {
             self.unsettled.push(last);
         }
         if self.open.is_empty() {
@@ -384,24 +396,68 @@ impl<'a, S: System> Search<'a, S> {
             Some(&Mark::Head(put_off, _)) if self.run.is_enabled(put_off) => Some(put_off),
             _ => None,
         };
-        let Some(thread) = put_off.or_else(|| self.in_order().next()) else {
-            return Plain::Maximal;
+        if let Some(thread) = put_off {
+            if self.run.system.choices(thread) > 1 {
+                return Plain::Unknown;
+            }
+            self.run.step(Step::of(thread));
+            return self.taken_plainly();
+        }
+        let mut waiting: Option<ThreadId> = None;
+        let count = self.order.len();
+        let places = match self.first_place() {
+            0 => self.over..count,
+            first => first..first + count,
         };
-        if self.run.system.choices(thread) > 1 {
-            return Plain::Unknown;
+        for nth in places {
+            let thread = self.order.at(if nth < count { nth } else { nth - count });
+            match self.run.system.status(thread) {
+                Status::Enabled => {}
+                Status::Finished | Status::Assumed | Status::Failed => {
+                    self.over += usize::from(nth == self.over && nth < count);
+                    continue;
+                }
+                Status::Absent | Status::Blocked | Status::Parked => continue,
+            }
+            if self.run.system.choices(thread) > 1 {
+                return Plain::Unknown;
+            }
+            if self.take_unless_it_can_wait(thread) {
+                return self.taken_plainly();
+            }
+            waiting.get_or_insert(thread);
         }
-        let at = Position::new(self.run.execution.len());
+        let Some(thread) = waiting else { return Plain::Maximal };
         self.run.step(Step::of(thread));
-        let flexibility = self.run.execution.event(at).flexibility;
-        if put_off.is_none() && can_wait(flexibility, self.run.execution.accesses(at)) {
-            self.run.report.steps -= 1;
-            self.run.backtrack(at.index());
-            return Plain::Unknown;
-        }
+        self.taken_plainly()
+    }
+
+    fn taken_plainly(&mut self) -> Plain {
         self.note_taken(Mark::Free);
         let done = self.done;
         self.run.after_step(&|| done);
         Plain::Taken
+    }
+
+    /// Takes the step of an enabled thread unless it can be made to wait; returns whether it did. Most steps cannot, so it is taken
+    /// at once and looked at then. If it can, that is kept in mind until the thread takes it: point 7 of the contract of `System`.
+    fn take_unless_it_can_wait(&mut self, thread: ThreadId) -> bool {
+        let last = self.run.execution.last_of(thread);
+        if self.waiting.contains(&(thread, last)) {
+            debug_assert!(self.can_wait(thread), "what can wait can wait until it runs");
+            return false;
+        }
+        let at = Position::new(self.run.execution.len());
+        self.run.step(Step::of(thread));
+        let flexibility = self.run.execution.event(at).flexibility;
+        if can_wait(flexibility, self.run.execution.accesses(at)) {
+            self.run.report.steps -= 1;
+            self.run.backtrack(at.index());
+            self.waiting.retain(|(other, _)| *other != thread);
+            self.waiting.push((thread, last));
+            return false;
+        }
+        true
     }
 
     /// Returns the step that is taken if nothing speaks against it: of the thread that was just put off, if that is
@@ -429,12 +485,16 @@ impl<'a, S: System> Search<'a, S> {
     /// Returns the enabled threads, that with the least name first. But a thread that has run freely for very long
     /// comes last, since it may wait in a loop for the others. (How the steps of a block are ordered must not matter.)
     fn in_order(&self) -> impl Iterator<Item = ThreadId> + '_ {
-        let count = self.order.len();
-        let first = self.tired().map_or(0, |thread| self.order.place(thread) + 1);
+        let (first, count) = (self.first_place(), self.order.len());
         let around = move |place| if place < count { place } else { place - count };
         (first..first + count)
             .map(move |place| self.order.at(around(place)))
             .filter(|&thread| self.run.is_enabled(thread))
+    }
+
+    /// Returns the place in the order of the thread that comes first.
+    fn first_place(&self) -> usize {
+        self.tired().map_or(0, |thread| self.order.place(thread) + 1)
     }
 
     /// Returns the thread that took the last steps freely, if they are as many as `tiring`.
@@ -503,15 +563,15 @@ fn is_only(accesses: &[Access], mode: Mode) -> bool {
 
 /// Returns whether the races of an event lead to nothing new once more has happened after it. A child of an execution
 /// has the last departure in its target: so that would have to be in the past of the step where it runs earlier. If the
-/// step touches the same everywhere, what comes last in its past conflicts with it, or is known to its thread anyway;
-/// and what conflicts with the event and comes after it happens after it. Other steps that wait may touch something else
-/// where they run earlier, even if they touch one object here: an atomic block, for one.
+/// step touches no more elsewhere, what comes last in its past conflicts with the event, or is known to its thread anyway;
+/// and what conflicts with the event and comes after it happens after it. Other steps may touch something else where
+/// they run earlier, even if they touch one object here: an atomic block, for one.
 #[inline]
-fn is_settled(flexibility: Flexibility, accesses: &[Access]) -> bool {
-    match flexibility {
+fn is_settled(event: &Event, accesses: &[Access]) -> bool {
+    match event.flexibility {
         Flexibility::Fixed => true,
-        Flexibility::Lock => is_only(accesses, Mode::Acquire),
-        Flexibility::Conditional => false,
-        Flexibility::Blocking => is_only(accesses, Mode::Join),
+        Flexibility::Lock if is_only(accesses, Mode::Acquire) => true,
+        Flexibility::Blocking if is_only(accesses, Mode::Join) => true,
+        _ => event.elsewhere == Elsewhere::AtMostThis,
     }
 }

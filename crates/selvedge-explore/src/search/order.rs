@@ -13,12 +13,15 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    /// Adds the threads that the system has met since the last time. The others keep their order.
+    /// Adds the threads that the system has met since the last time; returns whether there are any. The others keep their
+    /// order.
     #[inline]
-    pub(crate) fn update<S: System>(&mut self, system: &S) {
-        if system.thread_count() > self.places.len() {
+    pub(crate) fn update<S: System>(&mut self, system: &S) -> bool {
+        let is_new = system.thread_count() > self.places.len();
+        if is_new {
             self.add_new(system);
         }
+        is_new
     }
 
     #[cold]

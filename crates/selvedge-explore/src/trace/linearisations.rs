@@ -3,7 +3,10 @@
 //! Counting them is #P-complete in general (Brightwell and Winkler 1991), so the work is limited. What helps is that traces of
 //! programs fall apart. Events of which no two are ordered across two groups are interleaved freely: the product of
 //! the counts of the groups times a binomial. Events of which all are ordered across two groups come group by group: the product.
+//! If the diagram of the order is a tree, `trees.rs` counts in polynomial time.
 //! Otherwise one of the minimal events comes first, and what is left falls apart again; counts of subsets are kept.
+
+mod trees;
 
 use rustc_hash::FxHashMap;
 use selvedge_core::{Execution, Position};
@@ -79,6 +82,8 @@ impl Counter {
             let chained = self.group(&events, unordered);
             if chained != events {
                 total += self.count(chained)? + self.count(minus(&events, &chained))?;
+            } else if let Some(edges) = self.tree(&events) {
+                total = trees::ln_count(size, &edges);
             } else {
                 let minimal: Vec<usize> = members(&events)
                     .filter(|&event| len(&and(&self.before[event], &events)) == 0)
@@ -94,6 +99,26 @@ impl Counter {
         }
         self.known.insert(events, total);
         Some(total)
+    }
+
+    /// Returns the diagram of the order of these events, which are connected, if it is a tree: pairs of which the second comes directly
+    /// after the first, numbered within these events.
+    fn tree(&self, events: &Set) -> Option<Vec<(usize, usize)>> {
+        let numbers: Vec<usize> = members(events).collect();
+        let mut edges = Vec::new();
+        for (later, &event) in numbers.iter().enumerate() {
+            let before = and(&self.before[event], events);
+            let mut direct = before;
+            for other in members(&before) {
+                direct = minus(&direct, &self.before[other]);
+            }
+            if edges.len() + len(&direct) >= numbers.len() {
+                return None;
+            }
+            let number = |other| numbers.binary_search(&other).ok();
+            edges.extend(members(&direct).filter_map(number).map(|earlier| (earlier, later)));
+        }
+        Some(edges)
     }
 
     /// Returns the events that are connected with the first one.
@@ -202,16 +227,63 @@ mod tests {
     }
 
     #[test]
-    fn too_much_work_is_no_count() {
-        // Two chains that cross: what is left after each step is another subset.
-        let mut before = vec![[0; WORDS]; 12];
-        for event in 2..12 {
-            let inherited = before[event - 2];
-            before[event] = inherited;
-            insert(&mut before[event], event - 2);
+    fn trees_are_counted_as_by_brute_force() {
+        let mut random = Random::new(11);
+        for _ in 0..500 {
+            let length = 2 + random.below(7);
+            let edges: Vec<(usize, usize)> = (1..length)
+                .map(|event| {
+                    let other = random.below(event);
+                    if random.below(2) == 0 { (event, other) } else { (other, event) }
+                })
+                .collect();
+            let mut before = vec![[0; WORDS]; length];
+            for _ in 0..length {
+                for &(earlier, later) in &edges {
+                    let mut inherited = before[earlier];
+                    insert(&mut inherited, earlier);
+                    before[later].iter_mut().zip(inherited).for_each(|(word, more)| *word |= more);
+                }
+            }
+            let expected = brute_force(&before, all(length)) as f64;
+            let found = trees::ln_count(length, &edges);
+            assert!((found.exp() / expected - 1.0).abs() < 1e-9, "{edges:?} {found} {expected}");
         }
-        insert(&mut before[11], 0);
-        insert(&mut before[10], 1);
+    }
+
+    /// A writer and many readers, each with a step of its own before the read.
+    #[test]
+    fn readers_and_a_writer_are_a_tree() {
+        let readers = 40;
+        let mut before = vec![[0; WORDS]; 2 * readers + 1];
+        for reader in 0..readers {
+            let (own, read) = (1 + 2 * reader, 2 + 2 * reader);
+            insert(&mut before[read], own);
+            if reader % 2 == 0 {
+                insert(&mut before[read], 0);
+            } else {
+                insert(&mut before[0], own);
+                insert(&mut before[0], read);
+            }
+        }
+        for read in (0..readers).step_by(2).map(|reader| 2 + 2 * reader) {
+            let inherited = before[0];
+            before[read].iter_mut().zip(inherited).for_each(|(word, more)| *word |= more);
+        }
+        assert!(Counter::new(before, 100).count(all(2 * readers + 1)).is_some());
+    }
+
+    #[test]
+    fn too_much_work_is_no_count() {
+        // Two chains that cross everywhere: what is left after each step is another subset, and no tree.
+        let mut before = vec![[0; WORDS]; 12];
+        for event in 2..12_usize {
+            for other in [Some(event - 2), event.checked_sub(5)].into_iter().flatten() {
+                let mut inherited = before[other];
+                insert(&mut inherited, other);
+                before[event].iter_mut().zip(inherited).for_each(|(word, more)| *word |= more);
+            }
+        }
         assert!(Counter::new(before.clone(), 3).count(all(12)).is_none());
         assert!(Counter::new(before, MOST_SUBSETS).count(all(12)).is_some());
     }

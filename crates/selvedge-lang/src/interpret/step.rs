@@ -1,6 +1,6 @@
 //! Takes steps, and tries them.
 
-use selvedge_core::{Effect, Fault, Flexibility, Footprint, Mode, ObjectId, Status};
+use selvedge_core::{Effect, Elsewhere, Fault, Flexibility, Footprint, Mode, ObjectId, Status};
 
 use crate::ir::Op;
 use crate::ops::{Operation, Then};
@@ -81,6 +81,9 @@ impl Machine {
         }
         self.other_effect(at, choice, effect);
         loaded.add_checks(&mut effect.footprint);
+        if !is_enabled {
+            effect.elsewhere = Elsewhere::Anything;
+        }
         self.add_begin(loaded, me, &thread, &mut effect.footprint);
         if may_end {
             effect.footprint.add(self.names.life(me), Mode::End);
@@ -172,11 +175,15 @@ impl Machine {
         };
         match pause {
             // A thread that waits after its visible operation has a phase that says so.
-            Some(Pause::Visible) | None => return true,
+            Some(Pause::Visible) | None => {
+                self.may_end_elsewhere(loaded, me, &before, effect);
+                return true;
+            }
             Some(Pause::Blocked | Pause::AtomicEnd) => return false,
             Some(Pause::Returned(_)) => self.threads[me].phase = Phase::Finished,
             Some(Pause::Assumed) => {
                 self.threads[me].phase = Phase::Assumed;
+                self.may_end_elsewhere(loaded, me, &before, effect);
                 return true;
             }
             Some(Pause::Fault(fault)) => self.fail(loaded, me, *fault, effect),
@@ -239,6 +246,7 @@ impl Machine {
         let plain = at.loaded.globals[variable.global.index()].plain;
         effect.order = Some(op.order(plain, true));
         effect.footprint.add(self.object(at, variable), mode);
+        effect.elsewhere = Elsewhere::AtMostThis;
         true
     }
 
@@ -248,6 +256,7 @@ impl Machine {
         let (true, Some(op)) = (at.thread.phase.is_at_operation(), operation) else { return };
         effect.choices = self.choices(at);
         effect.flexibility = op.flexibility(self, at);
+        effect.elsewhere = op.elsewhere(self, at);
         effect.order = op.memory_order(self, at);
         op.footprint(self, at, choice, &mut effect.footprint);
     }
@@ -380,6 +389,18 @@ impl Machine {
     #[inline]
     pub(super) fn tracks_end(&self, loaded: &Loaded, me: usize) -> bool {
         loaded.observes_ends || me >= loaded.static_threads()
+    }
+
+    /// Notes of a step that `me` took there, and that did not end the thread, whether it may do so in another state, if that is an
+    /// access.
+    #[inline]
+    fn may_end_elsewhere(&self, loaded: &Loaded, me: usize, thread: &Thread, effect: &mut Effect) {
+        if effect.elsewhere == Elsewhere::AtMostThis
+            && self.tracks_end(loaded, me)
+            && loaded.foresight[thread.pc as usize].may_end_after
+        {
+            effect.elsewhere = Elsewhere::Anything;
+        }
     }
 
     #[inline]

@@ -6,7 +6,7 @@
 
 use std::fmt::{self, Formatter};
 
-use selvedge_core::{Flexibility, Footprint, Mode, ObjectId};
+use selvedge_core::{Elsewhere, Flexibility, Footprint, Mode, ObjectId};
 
 use super::declare::operations;
 use super::{Facts, Operation, Then};
@@ -91,6 +91,10 @@ impl Operation for Barrier {
             Phase::Passing => Flexibility::Blocking,
             _ => Flexibility::Fixed,
         }
+    }
+
+    fn elsewhere(&self, _: &Machine, _: At<'_>) -> Elsewhere {
+        Elsewhere::AtMostThis
     }
 
     fn execute(&self, machine: &mut Machine, at: At<'_>, _: u32) -> Result<Then, Failure> {

@@ -5,7 +5,7 @@
 
 use std::fmt::{self, Formatter};
 
-use selvedge_core::{Flexibility, Footprint, Mode, ViolationKind};
+use selvedge_core::{Elsewhere, Flexibility, Footprint, Mode, ViolationKind};
 
 use super::declare::operations;
 use super::{Facts, Operation, Then};
@@ -156,6 +156,15 @@ impl Operation for Lock {
             Lock::Acquire { .. } => Flexibility::Blocking,
             Lock::Try { .. } => Flexibility::Conditional,
             Lock::Release { .. } => Flexibility::Fixed,
+        }
+    }
+
+    fn elsewhere(&self, machine: &Machine, at: At<'_>) -> Elsewhere {
+        match self {
+            // A try that fails inspects the lock, which does not commute with readers.
+            Lock::Try { mode: LockMode::Read, .. } => Elsewhere::Anything,
+            Lock::Try { .. } if !self.find(machine, at).is_takeable => Elsewhere::Anything,
+            Lock::Try { .. } | Lock::Acquire { .. } | Lock::Release { .. } => Elsewhere::AtMostThis,
         }
     }
 

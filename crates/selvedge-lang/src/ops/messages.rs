@@ -5,7 +5,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use selvedge_core::{Flexibility, Footprint, Mode, ViolationKind};
+use selvedge_core::{Elsewhere, Flexibility, Footprint, Mode, ViolationKind};
 
 use super::{Code, Facts, Form, Operation, Parts, Reach, Stands, Then};
 use crate::interpret::machine::{self, ContentUndo};
@@ -298,6 +298,20 @@ impl Operation for Message {
         match self {
             Message::Receive { after: None, .. } => Flexibility::Blocking,
             Message::Send { .. } | Message::Receive { .. } => Flexibility::Conditional,
+        }
+    }
+
+    fn elsewhere(&self, machine: &Machine, at: At<'_>) -> Elsewhere {
+        match self {
+            // Where less has happened, the receiver has not ended either.
+            Message::Send { to, .. } => {
+                match machine.has_stopped(machine.value(at, *to) as usize) {
+                    true => Elsewhere::Anything,
+                    false => Elsewhere::AtMostThis,
+                }
+            }
+            Message::Receive { after: None, .. } => Elsewhere::AnotherMessage,
+            Message::Receive { .. } => Elsewhere::Anything,
         }
     }
 

@@ -39,7 +39,7 @@ mod variables;
 
 use std::fmt::{self, Formatter};
 
-use selvedge_core::{Flexibility, Footprint, Order};
+use selvedge_core::{Elsewhere, Flexibility, Footprint, Order};
 
 use crate::interpret::{At, Done, Failure, Loaded, Machine, Reads};
 use crate::ir::{AtomicId, Checked, Checker, Label, Names, ObjectRef, Operand, Slot};
@@ -287,6 +287,14 @@ pub(crate) trait Operation {
     /// Returns how it may act in another state.
     fn flexibility(&self, _machine: &Machine, _at: At<'_>) -> Flexibility {
         Flexibility::Fixed
+    }
+
+    /// Returns what it may touch in another state, apart from the end of its thread by what follows.
+    fn elsewhere(&self, machine: &Machine, at: At<'_>) -> Elsewhere {
+        match self.flexibility(machine, at) {
+            Flexibility::Fixed => Elsewhere::AtMostThis,
+            _ => Elsewhere::Anything,
+        }
     }
 
     /// Returns the memory ordering of what it would access now; see [`Effect::order`](selvedge_core::Effect::order).

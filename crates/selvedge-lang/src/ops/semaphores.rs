@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Formatter};
 
-use selvedge_core::{Flexibility, Footprint, Mode, ViolationKind};
+use selvedge_core::{Elsewhere, Flexibility, Footprint, Mode, ViolationKind};
 
 use super::declare::operations;
 use super::{Facts, Operation, Stands, Then};
@@ -86,6 +86,13 @@ impl Operation for Semaphore {
             Semaphore::Up { .. } => Flexibility::Fixed,
             Semaphore::Down { .. } => Flexibility::Blocking,
             Semaphore::TryDown { .. } => Flexibility::Conditional,
+        }
+    }
+
+    fn elsewhere(&self, machine: &Machine, at: At<'_>) -> Elsewhere {
+        match self {
+            Semaphore::TryDown { .. } if self.count(machine, at) <= 0 => Elsewhere::Anything,
+            _ => Elsewhere::AtMostThis,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Formatter};
 
-use selvedge_core::{Flexibility, Footprint, Mode, ViolationKind};
+use selvedge_core::{Elsewhere, Flexibility, Footprint, Mode, ViolationKind};
 
 use super::declare::operations;
 use super::{Facts, Operation, Reach, Stands, Then};
@@ -83,6 +83,10 @@ impl Operation for Thread {
             Thread::Spawn { .. } => Flexibility::Fixed,
             Thread::Join { .. } => Flexibility::Blocking,
         }
+    }
+
+    fn elsewhere(&self, _: &Machine, _: At<'_>) -> Elsewhere {
+        Elsewhere::AtMostThis
     }
 
     fn execute(&self, machine: &mut Machine, at: At<'_>, _: u32) -> Result<Then, Failure> {

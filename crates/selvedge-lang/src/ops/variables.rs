@@ -4,7 +4,7 @@
 
 use std::fmt::{self, Formatter};
 
-use selvedge_core::{Flexibility, Footprint, Mode, Order, ViolationKind};
+use selvedge_core::{Elsewhere, Flexibility, Footprint, Mode, Order, ViolationKind};
 
 use super::declare::operations;
 use super::{Facts, Operation, Reach, Stands, Then};
@@ -214,6 +214,13 @@ impl Operation for Variable {
         match self {
             Variable::CompareExchange { .. } => Flexibility::Conditional,
             _ => Flexibility::Fixed,
+        }
+    }
+
+    fn elsewhere(&self, machine: &Machine, at: At<'_>) -> Elsewhere {
+        match self {
+            Variable::CompareExchange { .. } if !self.succeeds(machine, at) => Elsewhere::Anything,
+            _ => Elsewhere::AtMostThis,
         }
     }
 

@@ -6,14 +6,14 @@
 //! its departures after `e` are in the *target*: `W` and `f'`, or `W` alone if `f'` cannot run there or sleeps.
 
 use selvedge_core::{
-    Access, Effect, Flexibility, Footprint, Mode, Position, Status, Step, System, ThreadId,
-    commute, dependent,
+    Access, Effect, Elsewhere, Flexibility, Footprint, Mode, Position, Status, Step, System,
+    ThreadId, commute, dependent,
 };
 use smallvec::SmallVec;
 
 use super::elsewhere::Open;
 use super::pasts::{Trial, try_out};
-use super::stages::all_accesses;
+use super::stages::{all_accesses, first_conflict, reversible};
 use super::unit::{Item, Mark, Reasons, Unit};
 use super::{Search, is_only};
 use crate::trace::races::{hard_causes, is_hard, lock_races};
@@ -26,6 +26,8 @@ pub(super) struct Later {
     pub(super) at: Position,
     pub(super) executed: bool,
     pub(super) flexibility: Flexibility,
+    /// What it may touch in another state.
+    pub(super) elsewhere: Elsewhere,
     pub(super) accesses: SmallVec<[Access; 4]>,
     /// What happens before it whatever it touches: these events, and what happens before them.
     pub(super) causes: SmallVec<[Position; 2]>,
@@ -88,8 +90,8 @@ impl<S: System> Search<'_, S> {
         let accesses = SmallVec::from_slice(execution.accesses(at));
         let causes = execution.previous_of_thread(at).into_iter();
         let causes = causes.chain(hard_causes(execution, &accesses, at)).collect();
-        let (thread, flexibility) = (event.thread(), event.flexibility);
-        Later { thread, at, executed: true, flexibility, accesses, causes }
+        let (thread, flexibility, elsewhere) = (event.thread(), event.flexibility, event.elsewhere);
+        Later { thread, at, executed: true, flexibility, elsewhere, accesses, causes }
     }
 
     pub(super) fn pending_at_end(&mut self, thread: ThreadId) -> Later {
@@ -101,8 +103,9 @@ impl<S: System> Search<'_, S> {
         let accesses: SmallVec<[Access; 4]> = SmallVec::from_slice(effect.footprint.accesses());
         let causes = execution.last_of(thread).into_iter();
         let causes = causes.chain(hard_causes(execution, &accesses, at)).collect();
-        let flexibility = effect.flexibility;
-        Later { thread, at, executed: false, flexibility, accesses, causes }
+        // Of a step that waits it is not told whether it ends its thread.
+        let (flexibility, elsewhere) = (effect.flexibility, Elsewhere::Anything);
+        Later { thread, at, executed: false, flexibility, elsewhere, accesses, causes }
     }
 
     /// Races of a step that always acts as it did.
@@ -305,13 +308,15 @@ impl<S: System> Search<'_, S> {
         accesses: &[Access],
     ) {
         if !self.sleeps(e.index(), past, step, accesses) {
-            let put_off = self.run.execution.accesses(e);
-            let excludes = |own: &Access| {
+            let put_off = || reversible(self.run.execution.accesses(e).iter().copied());
+            let excludes = |own: Access| {
                 let mut touched = accesses.iter().filter(|a| a.object == own.object);
                 touched.any(|a| !commute(a.mode, a.mode))
             };
+            // Later accesses have reasons of higher rank.
+            let first = first_conflict(put_off(), accesses);
             let is_settled = !self.is_varied(e)
-                && put_off.iter().filter(|own| !own.mode.is_cause()).all(excludes);
+                && first.is_some_and(|first| put_off().take(first + 1).all(excludes));
             let reasons = if is_settled { Reasons::Settled } else { Reasons::Open };
             self.push(e, past, step, reasons);
         }

@@ -2,8 +2,8 @@
 //! the execution.
 
 use selvedge_core::{
-    Access, Flexibility, Footprint, Mode, Position, Step, System, ThreadId, commute, dependent,
-    may_enable_only, never_disables,
+    Access, Elsewhere, Flexibility, Footprint, Mode, Position, Step, System, ThreadId, commute,
+    dependent, may_enable_only, never_disables,
 };
 use smallvec::SmallVec;
 
@@ -48,7 +48,18 @@ impl<S: System> Search<'_, S> {
                 {
                     continue;
                 }
+                let is_bounded = later.elsewhere == Elsewhere::AtMostThis;
+                if is_bounded && !(self.could_put_off(e, later.at) && self.can_precede(later, e))
+                    || later.elsewhere == Elsewhere::AnotherMessage && self.finds_nothing(later, e)
+                {
+                    continue;
+                }
                 let Some(base) = self.past(e, later.at) else { continue };
+                if is_bounded && self.is_blind(later, e) {
+                    let step = self.run.execution.event(later.at).step();
+                    self.offer(e, &base, step, &later.accesses);
+                    continue;
+                }
                 match decided(&mut self.run, e, later.at, &base) {
                     // It touches one object, whatever the state is.
                     Some(Some((step, footprint))) if is_new && self.could_put_off(e, later.at) => {
@@ -100,6 +111,9 @@ impl<S: System> Search<'_, S> {
             true => self.past(e, later.at).unwrap_or_default(),
             false => self.known_since(later, e),
         };
+        if contains && later.elsewhere == Elsewhere::AtMostThis {
+            return self.reverse_bounded(later, e, &base);
+        }
         debug_assert!(is_new || later.executed, "what is pending is new");
         self.with_target(later, e, base, contains);
     }
@@ -125,6 +139,17 @@ impl<S: System> Search<'_, S> {
             true => self.past(e, later.at).unwrap_or_default(),
             false => self.known_since(later, e),
         };
+        // It was free for `e`, nothing in the past touches it, and `e` holds it.
+        let mut touched = self.run.execution.accesses(e).iter();
+        let takes = |a: &Access| a.object == own.object && a.mode == Mode::Acquire;
+        let is_lock = matches!(own.mode, Mode::Acquire | Mode::ShareAcquire);
+        let is_bounded = later.elsewhere == Elsewhere::AtMostThis;
+        if is_bounded && is_lock && !contains && touched.any(takes) {
+            if is_parent {
+                self.offer(e, &past, Step::of(later.thread), &later.accesses);
+            }
+            return true;
+        }
         let Trial::Enabled(alternatives) = try_out(&mut self.run, e.index(), &past, later.thread)
         else {
             return true;
@@ -170,7 +195,10 @@ impl<S: System> Search<'_, S> {
         }
         // Or sleep without them.
         let sleepy = self.sleepy.iter().copied().filter(|&e| {
-            e < later.at && execution.event(e).thread() != later.thread && !self.knows(later, e)
+            e < later.at
+                && execution.event(e).thread() != later.thread
+                && !self.knows(later, e)
+                && (later.elsewhere != Elsewhere::AtMostThis || self.can_do_without(later, e))
         });
         candidates.extend(sleepy);
         candidates.sort_unstable_by(|a, b| b.cmp(a));

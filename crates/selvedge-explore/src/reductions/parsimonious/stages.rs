@@ -79,9 +79,7 @@ impl Stage {
         thread: ThreadId,
         alternatives: SmallVec<[Footprint; 1]>,
     ) -> Self {
-        // What made the step possible is over: nothing else touches that.
-        let own = all_accesses(&alternatives).into_iter().filter(|access| !access.mode.is_cause());
-        let accesses = own.map(|access| (access, None));
+        let accesses = reversible(all_accesses(&alternatives)).map(|access| (access, None));
         let (rank, is_varied) = ((0, ThreadId::new(0)), is_varied(&alternatives));
         Self { at, head, thread, accesses: accesses.collect(), alternatives, is_varied, rank }
     }
@@ -91,7 +89,7 @@ impl Stage {
         let last = Position::new(execution.len() - 1);
         let accesses = execution.accesses(last);
         if last == self.head {
-            let touched = self.accesses.iter().map(|(access, _)| access);
+            let touched = self.accesses.iter().map(|(access, _)| *access);
             let first = first_conflict(touched, accesses).unwrap_or(self.accesses.len());
             self.rank = (first, execution.event(last).thread());
         }
@@ -110,14 +108,15 @@ impl Stage {
         }
     }
 
-    /// Returns whether steps can sleep because of this stage after `len` events. Not if each object that the put-off step
-    /// touches was touched by an event that excludes all others: what comes later happens after that.
+    /// Returns whether steps can sleep because of this stage after `len` events. A reason of lower rank than the head
+    /// conflicts with an access up to the first one that the head conflicts with. Not if each of these objects was touched by
+    /// an event that excludes all others: what comes later happens after that.
     pub(super) fn is_open(&self, len: usize) -> bool {
         let is_covered = |by: Option<Position>| by.is_some_and(|by| by.index() < len);
+        let mut lower = self.accesses.iter().take(self.rank.0 + 1);
         self.head.index() < len
             && (self.is_varied
-                || self.rank > (0, ThreadId::new(0))
-                    && !self.accesses.iter().all(|&(_, by)| is_covered(by)))
+                || self.rank > (0, ThreadId::new(0)) && !lower.all(|&(_, by)| is_covered(by)))
     }
 
     /// Returns whether the step, which can run after `config`, sleeps: it is a reason of lower rank than the head, or an
@@ -132,7 +131,7 @@ impl Stage {
             };
             return !config.since(self.at).any(changes);
         }
-        let touched = self.accesses.iter().map(|(access, _)| access);
+        let touched = self.accesses.iter().map(|(access, _)| *access);
         let Some(first) = first_conflict(touched, accesses) else { return false };
         let place = |(first, thread): Rank| (first, config.order.place(thread));
         if place((first, step.thread)) >= place(self.rank) {
@@ -149,9 +148,18 @@ impl Stage {
     }
 }
 
+/// Returns the accesses of a step that is put off that others can conflict with before it runs. What made the step possible
+/// is over, and what it makes is not there yet: nothing else touches these.
+pub(super) fn reversible(
+    accesses: impl IntoIterator<Item = Access>,
+) -> impl Iterator<Item = Access> {
+    let is_own = |mode: Mode| mode.is_cause() || matches!(mode, Mode::Post | Mode::Spawn);
+    accesses.into_iter().filter(move |access| !is_own(access.mode))
+}
+
 /// Returns the number of the first access, in the order in which the step evaluates them, that conflicts.
-fn first_conflict<'a>(
-    mut mine: impl Iterator<Item = &'a Access>,
+pub(super) fn first_conflict(
+    mut mine: impl Iterator<Item = Access>,
     theirs: &[Access],
 ) -> Option<usize> {
     mine.position(|access| theirs.iter().any(|other| access.dependent(*other)))
