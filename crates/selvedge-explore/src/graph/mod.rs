@@ -15,6 +15,8 @@
 //! **Equivalence:** the same events, reads-from and modification order. Under `sc` these are Mazurkiewicz traces.
 //! **Guarantee:** exactly one complete graph per class. **Not guaranteed:** no wasted work where threads await
 //! values: a graph in which a thread waits at a write that is no longer the last is dropped, and counted as redundant.
+//! Readers of a lock may come before a writer in several orders, which are one graph: it is judged each time and counted
+//! once, the others as redundant (about 3^n / 2 graphs for the 2^n of n readers and one writer).
 //! **Differs from the paper:**
 //! 1. Locks with their deadlocks, and try-locks: `locks.rs`; those that threads share: `shares.rs`.
 //! 2. Awaits: a thread that waits for a value is in the graph only when nothing else can run.

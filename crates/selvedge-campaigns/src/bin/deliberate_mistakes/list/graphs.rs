@@ -380,14 +380,6 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "every_program_gives_what_its_header_says",
     },
     Mistake {
-        name: "graphs: threads that are spawned again stay where they were",
-        file: "graph/program.rs",
-        right: "if let Act::Spawn(child) = event.act { Some(child) } else { None }",
-        wrong: "if let Act::Join(child) = event.act { Some(child) } else { None }",
-        suite: "golden",
-        test: "every_program_gives_what_its_header_says",
-    },
-    Mistake {
         name: "graphs: what readers give up orders nothing",
         file: "graph/execution.rs",
         right: "self.join_event(hb, share, HB);",
