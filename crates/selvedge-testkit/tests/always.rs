@@ -92,8 +92,9 @@ fn checks_and_data_races() {
     let apart =
         "shared x = 0; shared y = 0; always x + y < 5; thread a { x = 1; } thread b { y = 1; }";
     assert_eq!(races(apart), (Verdict::Verified, vec![]));
-    let hidden = "shared x = 0; shared y = 0; shared z = 0; always x + y < 5;
-        thread a { z = 1; x = 1; } thread b { y = 1; z = 2; }";
+    let hidden = "shared atomic x = 0; shared y = 0; shared z = 0; always x + y < 5;
+        thread a { z = 1; store(x, 1, relaxed); }
+        thread b { if load(x, relaxed) == 1 { y = 1; z = 2; } }";
     assert_eq!(races(hidden), (Verdict::Violated, vec![ViolationKind::DataRace]));
 }
 
