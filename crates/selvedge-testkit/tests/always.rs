@@ -101,6 +101,6 @@ fn checks_and_data_races() {
 #[test]
 fn it_holds_at_the_beginning() {
     let errors = compile("t.sel", "shared x = 0;\nalways x == 1;\nthread t { x = 1; }\n", &[]);
-    let errors = errors.err().expect("it is refused");
+    let errors = errors.expect_err("it is refused");
     assert_eq!(errors[0].message, "invariant `x == 1` is false (x = 0) in the initial state");
 }

@@ -80,7 +80,7 @@ fn every_profile() {
             }
         }
         if is_campaign() {
-            println!("{}: {compared} of {tried} programs, states {states:?}", profile.name);
+            eprintln!("{}: {compared} of {tried} programs, states {states:?}", profile.name);
         }
         assert!(compared * 2 >= tried, "{}: only {compared} of {tried}", profile.name);
         assert!(states[0] < states[1], "{}: nothing is reduced, {states:?}", profile.name);
@@ -125,7 +125,7 @@ fn loops() {
         }
     }
     if is_campaign() {
-        println!("{compared} programs, up to {most} states, {states:?} in all; {kinds:?}");
+        eprintln!("{compared} programs, up to {most} states, {states:?} in all; {kinds:?}");
     }
     assert!(kinds.iter().all(|&kind| kind * 20 >= compared), "{kinds:?} of {compared}");
     assert!(states[0] < states[1], "nothing is reduced, {states:?}");
