@@ -80,7 +80,7 @@ fn every_profile() {
             }
         }
         if is_campaign() {
-            println!("{}: {compared} of {tried} programs, states {states:?}", profile.name);
+            eprintln!("{}: {compared} of {tried} programs, states {states:?}", profile.name);
         }
         assert!(compared * 2 >= tried, "{}: only {compared} of {tried}", profile.name);
         assert!(states[0] < states[1], "{}: nothing is reduced, {states:?}", profile.name);
@@ -125,7 +125,7 @@ fn loops() {
         }
     }
     if is_campaign() {
-        println!("{compared} programs, up to {most} states, {states:?} in all; {kinds:?}");
+        eprintln!("{compared} programs, up to {most} states, {states:?} in all; {kinds:?}");
     }
     assert!(kinds.iter().all(|&kind| kind * 20 >= compared), "{kinds:?} of {compared}");
     assert!(states[0] < states[1], "nothing is reduced, {states:?}");
@@ -138,6 +138,16 @@ fn a_receiver_that_may_end() {
     assert!(check(text).expect("both searches find the same").is_some());
     let (_, outcomes) = found(&compiled(text), false);
     assert_eq!(outcomes.violations.first().map(|it| it.0), Some(ViolationKind::Misuse));
+}
+
+/// A thread that waits for another to end may do anything afterwards, and what lets it go on is no access of that other.
+#[test]
+fn a_join_that_waits() {
+    let text = "shared x = 0; shared y = 0; thread t { x = 1; }
+        thread j { let h = spawn u(); join h; x = 2; } proc u() { y = 1; }";
+    assert!(check(text).expect("both searches find the same").is_some());
+    let (_, outcomes) = found(&compiled(text), false);
+    assert_eq!(outcomes.states.len(), 2, "x is 1 or 2 at the end");
 }
 
 /// A saved state is as good as the steps that led to it: what follows is the same, and so is its name.

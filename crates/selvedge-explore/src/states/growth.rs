@@ -35,7 +35,7 @@ pub(super) fn growing(system: &mut dyn States, store: &Store) -> Option<Growing>
             };
         });
     }
-    let most = values.iter().map(|(_, values)| values.len()).max()?;
+    let most = values.values().map(FxHashSet::len).max()?;
     let (name, _) = values.into_iter().find(|(_, values)| values.len() == most)?;
     Some(Growing { name, values: most, of })
 }

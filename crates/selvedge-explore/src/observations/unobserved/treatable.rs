@@ -31,6 +31,7 @@ pub(super) fn untreatable(
             Mode::Acquire | Mode::Probe | Mode::ShareAcquire | Mode::ShareRelease => {
                 return Some("a lock that is tried for, has readers, or is misused");
             }
+            Mode::Check => return Some("a step that checks an invariant"),
             _ => return Some("steps that wait for more than a lock or the end of a thread"),
         }
         shared += 1;
