@@ -277,7 +277,7 @@ mod tests {
     fn too_much_work_is_no_count() {
         // Two chains that cross everywhere: what is left after each step is another subset, and no tree.
         let mut before = vec![[0; WORDS]; 12];
-        for event in 2..12 {
+        for event in 2..12_usize {
             for other in [Some(event - 2), event.checked_sub(5)].into_iter().flatten() {
                 let mut inherited = before[other];
                 insert(&mut inherited, other);
