@@ -183,7 +183,6 @@ pub enum Ended {
 /// 6. *Alternatives touch the same:* what a step touches does not depend on the alternative that is taken, but for the
 ///    end of its thread and the thread that it wakes. (A choice between two operations is two steps: one that
 ///    chooses, and one that acts.)
-///
 /// 7. *Waiting is a matter of the operation:* whether the pending step of a thread can wait, as its [`Flexibility`] says, does
 ///    not change until the thread takes it.
 ///

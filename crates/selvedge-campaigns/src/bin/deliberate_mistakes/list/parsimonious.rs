@@ -4,38 +4,6 @@ use super::Mistake;
 
 pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
-        name: "units: only accesses before that of the head keep a stage open",
-        file: "reductions/parsimonious/stages.rs",
-        right: "take(self.rank.0 + 1)",
-        wrong: "take(self.rank.0)",
-        suite: "small_programs",
-        test: "every_program_of_three_threads_with_two_operations",
-    },
-    Mistake {
-        name: "units: any step is looked at once",
-        file: "reductions/parsimonious.rs",
-        right: "_ => event.elsewhere == Elsewhere::AtMostThis,",
-        wrong: "_ => event.elsewhere == Elsewhere::AtMostThis || true,",
-        suite: "golden",
-        test: "every_program_gives_what_its_header_says",
-    },
-    Mistake {
-        name: "units: a step does not look at what it updates",
-        file: "reductions/parsimonious/bounded.rs",
-        right: "matches!(mode, Mode::Write | Mode::Send | Mode::Post)",
-        wrong: "matches!(mode, Mode::Write | Mode::Update | Mode::Send | Mode::Post)",
-        suite: "small_programs",
-        test: "random_programs_with_branches_and_read_modify_writes",
-    },
-    Mistake {
-        name: "units: without its message a mailbox is empty",
-        file: "reductions/parsimonious/bounded.rs",
-        right: "posted <= taken",
-        wrong: "posted <= taken || true",
-        suite: "golden",
-        test: "every_program_gives_what_its_header_says",
-    },
-    Mistake {
         name: "units: threads are ordered by their numbers",
         file: "search/order.rs",
         right: "self.sorted.push((system.thread_key(thread), thread));",
