@@ -28,14 +28,6 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "interpret::tests::operations::semaphores",
     },
     Mistake {
-        name: "language: a step that did not end its thread does not do so elsewhere",
-        file: "interpret/step.rs",
-        right: "if effect.elsewhere == Elsewhere::AtMostThis",
-        wrong: "if false && effect.elsewhere == Elsewhere::AtMostThis",
-        suite: "elsewhere",
-        test: "waiting",
-    },
-    Mistake {
         name: "core: a reader keeps no writer waiting",
         file: "dependence.rs",
         right: "            | Mode::ShareRelease\n            | Mode::Probe\n            | Mode::Up\n            | Mode::Wait",
