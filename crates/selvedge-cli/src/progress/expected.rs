@@ -2,8 +2,8 @@
 
 use selvedge_explore::Range;
 
-/// By which factor executions / share is off, typically, when so much is done. Measured on a dozen programs of this repository:
-/// early it is low, as branches that are not known yet do not count.
+/// By which factor executions / share is off, typically, when so much is done: a rule of thumb, from a dozen programs. Early the
+/// result is low, as branches that are not known yet do not count.
 const OFF: [(f64, f64); 4] = [(0.01, 12.0), (0.05, 4.0), (0.1, 3.0), (0.25, 2.0)];
 /// When more is done.
 const OFF_LATE: f64 = 1.5;

@@ -4,6 +4,22 @@ use super::Mistake;
 
 pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
+        name: "units: only accesses before that of the head keep a stage open",
+        file: "reductions/parsimonious/stages.rs",
+        right: "take(self.rank.0 + 1)",
+        wrong: "take(self.rank.0)",
+        suite: "small_programs",
+        test: "every_program_of_three_threads_with_two_operations",
+    },
+    Mistake {
+        name: "units: any step is looked at once",
+        file: "reductions/parsimonious.rs",
+        right: "_ => event.elsewhere == Elsewhere::AtMostThis,",
+        wrong: "_ => event.elsewhere == Elsewhere::AtMostThis || true,",
+        suite: "golden",
+        test: "every_program_gives_what_its_header_says",
+    },
+    Mistake {
         name: "units: threads are ordered by their numbers",
         file: "search/order.rs",
         right: "self.sorted.push((system.thread_key(thread), thread));",
