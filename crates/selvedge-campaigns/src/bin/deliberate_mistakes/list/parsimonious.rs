@@ -28,14 +28,6 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "workers_explore_what_one_alone_explores",
     },
     Mistake {
-        name: "units: the races of a try that touched one object are settled",
-        file: "reductions/parsimonious.rs",
-        right: "Flexibility::Conditional => false,",
-        wrong: "Flexibility::Conditional => accesses.len() == 1,",
-        suite: "random_programs",
-        test: "wide_endings",
-    },
-    Mistake {
         name: "units: a step in a block may be put off",
         file: "reductions/parsimonious/children.rs",
         right: "self.marks[e.index()] == Mark::Free\n            && after.all(",
