@@ -87,8 +87,23 @@ fn states_that_are_not_told_leave_conditional_independence_inconclusive() {
 }
 
 #[test]
+fn states_that_are_not_saved_leave_states_inconclusive() {
+    let report = report(Algorithm::States, &Options::default());
+    assert_eq!(report.verdict(), Verdict::Inconclusive);
+    let [Inconclusive::GaveUp(reason)] = report.inconclusive.as_slice() else {
+        panic!("{:?}", report.inconclusive)
+    };
+    assert!(reason.contains("System::states"), "{reason}");
+}
+
+#[test]
 fn all_other_algorithms_find_it() {
-    let needy = [Algorithm::DataCentric, Algorithm::Constrained, Algorithm::ContextSensitive];
+    let needy = [
+        Algorithm::DataCentric,
+        Algorithm::Constrained,
+        Algorithm::ContextSensitive,
+        Algorithm::States,
+    ];
     for &algorithm in Algorithm::ALL.iter().filter(|it| !needy.contains(it)) {
         let report = report(algorithm, &Options::default());
         assert_eq!(report.verdict(), Verdict::Violated, "{algorithm:?}");

@@ -60,6 +60,7 @@ fn check(text: &str) -> Result<Option<[u64; 2]>, String> {
 }
 
 #[test]
+#[expect(clippy::print_stderr, reason = "a campaign tells what it did")]
 fn every_profile() {
     for profile in Profile::all() {
         let (mut compared, mut tried, mut states) = (0, 0, [0; 2]);
@@ -89,6 +90,7 @@ fn every_profile() {
 
 /// Threads that loop: the number of states is exactly that of a semantics that shares nothing with the tool.
 #[test]
+#[expect(clippy::print_stderr, reason = "a campaign tells what it did")]
 fn loops() {
     let (mut compared, mut states, mut most) = (0, [0; 2], 0);
     let mut kinds = [0; 3];

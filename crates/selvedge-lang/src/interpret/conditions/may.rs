@@ -270,7 +270,8 @@ struct Follow<'a> {
 impl Follow<'_> {
     /// False if it takes too long.
     fn run(&mut self, start: Standing, caps: Caps) -> bool {
-        let mut seen = BTreeSet::new();
+        // Where it branched, and where it came back to: apart, since it may come back to a branch.
+        let (mut seen, mut returned) = (BTreeSet::new(), BTreeSet::new());
         let mut work = vec![start];
         let mut left = caps.instructions;
         while let Some(mut standing) = work.pop() {
@@ -279,8 +280,19 @@ impl Follow<'_> {
                 if left == 0 || standing.len() > caps.calls {
                     return false;
                 }
+                let before = standing.last().map(|frame| (standing.len(), frame.pc));
                 match self.instruction(&mut standing) {
-                    Next::On => {}
+                    Next::On => {
+                        // Back in a loop without an unknown branch: the second time nothing is new.
+                        let now = standing.last().map(|frame| (standing.len(), frame.pc));
+                        let is_back =
+                            now.zip(before).is_some_and(|((now_deep, now), (deep, pc))| {
+                                now_deep == deep && now <= pc
+                            });
+                        if is_back && !returned.insert(standing.clone()) {
+                            break;
+                        }
+                    }
                     Next::End => break,
                     Next::Either(then, otherwise) => {
                         if !seen.insert(standing.clone()) {
