@@ -56,7 +56,7 @@ pub(crate) fn explore<S: System>(
     let mut run = Run::new(make, options, observer);
     if run.system.states().is_none() {
         run.give_up(
-            "this program cannot save its state (`System::states`), as models in `.sel` files can: use another algorithm".to_owned(),
+            "this program cannot save its state (System::states), as models in `.sel` files can: use another algorithm".to_owned(),
         );
         return run.into_report();
     }
