@@ -184,7 +184,7 @@ mod tests {
     /// Against a set of the standard library, with states of all lengths and more than one chunk.
     #[test]
     fn every_state_is_kept_once() {
-        let (mut store, mut known) = (Store::new(), std::collections::HashMap::new());
+        let (mut store, mut known) = (Store::new(), std::collections::BTreeMap::new());
         let mut random = 7_u64;
         for _ in 0..60_000 {
             random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
