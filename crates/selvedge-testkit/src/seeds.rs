@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 /// The seeds of a test's random programs, always the same. A campaign has as many as `programs`, or `SELVEDGE_FUZZ_TIMES` as
-/// many; without that variable, in `cargo test`, it is the first [one in `SHARE`](SHARE) of them. With `SELVEDGE_FUZZ_SECONDS`
+/// many; without that variable, in `cargo test`, it is the first one in `SHARE` of them. With `SELVEDGE_FUZZ_SECONDS`
 /// it continues for that long; `SELVEDGE_FUZZ_SEED` says where to begin.
 ///
 /// # Panics
