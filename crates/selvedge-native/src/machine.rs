@@ -297,7 +297,7 @@ impl Machine {
     /// Begins an execution: everything is as it was when the program was loaded.
     pub(crate) fn begin(&mut self) {
         OWNER.store(self.id, Relaxed);
-        // What an execution does not leave behind is a fresh value; the log tells whether the same steps do the same again.
+        // What an execution does not leave behind is a fresh value; the log tells whether the same steps have the same effects in the next one.
         let (shared, known) = (Rc::clone(&self.shared), std::mem::take(&mut self.known));
         let log = std::mem::take(&mut self.log);
         let fresh = Self::fresh(shared, self.id, self.is_tracing, known);

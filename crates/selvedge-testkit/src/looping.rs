@@ -1,4 +1,4 @@
-//! Random programs that may run for ever, with a semantics of their own: how many states they have, and what can go
+//! Random programs that may run without end, with a semantics of their own: how many states they have, and what can go
 //! wrong, by a search that shares nothing with the tool.
 
 use std::collections::BTreeSet;

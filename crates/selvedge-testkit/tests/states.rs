@@ -1,5 +1,5 @@
 //! `states` on random programs: the final states, deadlocks and failing steps are those of other searches, with persistent
-//! sets and without; and on programs that loop for ever, also the number of states.
+//! sets and without; and on programs that loop without end, also the number of states.
 //!
 //! `SELVEDGE_FUZZ_SECONDS=100 cargo test --release -p selvedge-testkit --test it states` continues with new
 //! programs for that long, for each kind of program; with `SELVEDGE_FUZZ_SEED=1000000` it begins with others.

@@ -83,7 +83,7 @@ impl<'a, S: System> Search<'a, S> {
             Some(persistent) => persistent.first(&mut self.run.system, &mut self.steps),
             None => self.steps.len(),
         };
-        // The proviso: some state that follows is expanded later. So no step is put off for ever: from each state, such
+        // The proviso: some state that follows is expanded later. So no step is put off without end: from each state, such
         // states lead to one in which all steps are taken.
         let mut leads_on = false;
         for index in 0..self.steps.len() {

@@ -3,7 +3,7 @@
 //! Numbers take one byte if they are small. First come the cells, then lists, maps and the sets of threads at locks and
 //! condition variables, then the threads by their numbers, up to the last that exists. Left out is what has no effect
 //! any more or no effect at all: slots that are not live, how many messages a thread has sent (only their names depend
-//! on it), whether a spawned thread has begun. The generation of a barrier, which grows for ever, is left out as well:
+//! on it), whether a spawned thread has begun. The generation of a barrier, which grows without bound, is left out as well:
 //! what matters is whether it has changed since a thread arrived.
 
 use std::collections::{BTreeMap, VecDeque};

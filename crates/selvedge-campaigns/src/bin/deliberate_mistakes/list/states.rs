@@ -4,7 +4,7 @@ use super::Mistake;
 
 pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
-        name: "states: steps may be put off for ever",
+        name: "states: steps may be put off without end",
         file: "states/search.rs",
         right: "if index == first && leads_on {",
         wrong: "if index == first {",
