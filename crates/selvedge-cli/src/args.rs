@@ -30,6 +30,7 @@ mod limits;
 mod mat;
 mod output;
 mod quasi;
+mod spurious;
 mod values;
 mod weak;
 mod work;
@@ -45,6 +46,7 @@ pub(crate) use limits::{LimitArgs, MemoryArgs};
 pub(crate) use mat::MatArgs;
 pub(crate) use output::{Annotations, Form, FormatArgs, OutputArgs};
 pub(crate) use quasi::QuasiArgs;
+pub(crate) use spurious::SpuriousArgs;
 pub(crate) use weak::WeakArgs;
 pub(crate) use work::{ResumeArgs, WorkArgs};
 

@@ -198,6 +198,9 @@ impl Replayed {
             let mut compiler = args.compiler.clone();
             compiler.more.extend(saved.more.iter().map(PathBuf::from));
             compiler.flags.extend(saved.flags.iter().cloned());
+            if compiler.spurious.is_usual() {
+                compiler.spurious = saved.spurious;
+            }
             let files = Files::new(&file, &compiler)?;
             if !saved.belongs_to(&files.text) && std::env::var_os(FOLDER).is_none() {
                 complain(&format!(
@@ -372,6 +375,7 @@ impl Supervisor<'_> {
     ) -> Result<bool, Failure> {
         let mut command = Command::new(own_name()?);
         command.arg("replay").args(self.files.paths());
+        command.args(self.files.spurious.typed().split_whitespace());
         command.arg("--schedule").arg(schedule.to_string()).arg("--").args(self.files.all_flags());
         command.stdout(Stdio::null()).stderr(Stdio::null()).stdin(Stdio::null());
         Ok(self.run(folder, &mut command)?.signal() == Some(signal))

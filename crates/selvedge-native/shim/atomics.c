@@ -32,6 +32,29 @@ typedef unsigned __int128 a128;
         return 0; \
     }
 
+/* A weak one may fail although it finds what it expects: then it only reads. */
+#define WEAK_CAS(bits) \
+    static int weak##bits(volatile a##bits *at, a##bits *expected, a##bits new, int order, int failure, void *pc, \
+                          void *frame) { \
+        int fails = OP_AT(OP_WHIM, 0, 0, 0, 0, pc, frame) != 0; \
+        ACCESS_AT(expected, sizeof *expected, ACCESS_READ, pc, frame); \
+        a##bits wanted = *expected; \
+        if (fails) { \
+            ACCESS_AT(at, sizeof *at, WITH_ORDER(ACCESS_LOAD, failure), pc, frame); \
+        } else { \
+            OP_AT(OP_COMPARE, at, sizeof *at, &wanted, WITH_ORDER(order & 0xff, failure), pc, frame); \
+        } \
+        a##bits old = *at; \
+        if (!fails && old == wanted) { *at = new; return 1; } \
+        ACCESS_AT(expected, sizeof *expected, ACCESS_WRITE, pc, frame); \
+        *expected = old; \
+        return 0; \
+    } \
+    int __tsan_atomic##bits##_compare_exchange_weak(volatile a##bits *at, a##bits *expected, a##bits new, int order, \
+                                                    int failure) { \
+        return weak##bits(at, expected, new, order, failure, PC, FRAME); \
+    }
+
 #define ATOMIC(bits) \
     a##bits __tsan_atomic##bits##_load(const volatile a##bits *at, int order) { \
         ACCESS(at, sizeof *at, WITH_ORDER(ACCESS_LOAD, order)); \
@@ -49,7 +72,7 @@ typedef unsigned __int128 a128;
     RMW(bits, fetch_xor, old ^ value) \
     RMW(bits, fetch_nand, ~(old & value)) \
     CAS(bits, compare_exchange_strong) \
-    CAS(bits, compare_exchange_weak) \
+    WEAK_CAS(bits) \
     a##bits __tsan_atomic##bits##_compare_exchange_val(volatile a##bits *at, a##bits expected, a##bits new, \
                                                        int order, int failure) { \
         OP(OP_COMPARE, at, sizeof *at, &expected, WITH_ORDER(order & 0xff, failure)); \
@@ -64,14 +87,36 @@ ATOMIC(32)
 ATOMIC(64)
 ATOMIC(128)
 
+void *__real_memcpy(void *to, const void *from, size_t size);
+int __real_memcmp(const void *a, const void *b, size_t size);
+
+/* One of any size, which is a strong one. */
+static int compare(size_t size, void *at, void *expected, const void *new, int order, int failure, void *pc, void *frame) {
+    ACCESS_AT(expected, size, ACCESS_READ, pc, frame);
+    OP_AT(OP_COMPARE, at, size, expected, WITH_ORDER(order & 0xff, failure), pc, frame);
+    if (__real_memcmp(at, expected, size) == 0) { __real_memcpy(at, new, size); return 1; }
+    ACCESS_AT(expected, size, ACCESS_WRITE, pc, frame);
+    __real_memcpy(expected, at, size);
+    return 0;
+}
+
+/* What clang is given for weak compare-exchanges, whose instrumentation has no way to fail without reason. */
+int selvedge_compare_exchange_weak(void *at, void *expected, const void *new, size_t size, int order, int failure) {
+    switch (size) {
+    case 1: return weak8(at, expected, *(const a8 *)new, order, failure, PC, FRAME);
+    case 2: return weak16(at, expected, *(const a16 *)new, order, failure, PC, FRAME);
+    case 4: return weak32(at, expected, *(const a32 *)new, order, failure, PC, FRAME);
+    case 8: return weak64(at, expected, *(const a64 *)new, order, failure, PC, FRAME);
+    case 16: return weak128(at, expected, *(const a128 *)new, order, failure, PC, FRAME);
+    default: return compare(size, at, expected, new, order, failure, PC, FRAME);
+    }
+}
+
 void __tsan_atomic_thread_fence(int order) { if (order & 0xff) OP(OP_FENCE, order & 0xff, 0, 0, 0); }
 void __tsan_atomic_signal_fence(int order) { (void)order; }
 
 /* Objects that no instruction can access at once: the compiler calls these by other names, which C cannot define; the
    linker gives them theirs. */
-
-void *__real_memcpy(void *to, const void *from, size_t size);
-int __real_memcmp(const void *a, const void *b, size_t size);
 
 void selvedge_atomic_load(size_t size, const void *at, void *to, int order) {
     ACCESS(to, size, ACCESS_WRITE);
@@ -94,11 +139,6 @@ void selvedge_atomic_exchange(size_t size, void *at, const void *from, void *to,
     }
 }
 int selvedge_atomic_compare_exchange(size_t size, void *at, void *expected, const void *new, int order, int failure) {
-    ACCESS(expected, size, ACCESS_READ);
-    OP(OP_COMPARE, at, size, expected, WITH_ORDER(order & 0xff, failure));
-    if (__real_memcmp(at, expected, size) == 0) { __real_memcpy(at, new, size); return 1; }
-    ACCESS(expected, size, ACCESS_WRITE);
-    __real_memcpy(expected, at, size);
-    return 0;
+    return compare(size, at, expected, new, order, failure, PC, FRAME);
 }
 int selvedge_atomic_is_lock_free(size_t size, const void *at) { (void)size, (void)at; return 0; }

@@ -107,6 +107,7 @@ enum {
     OP_THROW = 67,
     OP_UNCAUGHT = 68,
     OP_LOCK_ALL = 69,
+    OP_WHIM = 70,
 };
 
 /* What OP_ONCE is told. */
@@ -117,8 +118,9 @@ enum { ONCE_BEGIN = 0, ONCE_DONE = 1, ONCE_FAILED = 2 };
 #define FRAME (__builtin_unwind_init(), __builtin_frame_address(0))
 #define PC __builtin_return_address(0)
 #define IS_CHECKED (selvedge_table.op != 0)
-#define OP(code, a, b, c, d) \
-    (IS_CHECKED ? selvedge_table.op((code), PC, FRAME, (u64)(a), (u64)(b), (u64)(c), (u64)(d)) : 0)
+#define OP_AT(code, a, b, c, d, pc, frame) \
+    (IS_CHECKED ? selvedge_table.op((code), (pc), (frame), (u64)(a), (u64)(b), (u64)(c), (u64)(d)) : 0)
+#define OP(code, a, b, c, d) OP_AT(code, a, b, c, d, PC, FRAME)
 #define ACCESS_AT(address, size, how, pc, frame) \
     do { \
         if (IS_CHECKED) selvedge_table.access((u64)(address), (u64)(size), (how), (pc), (frame)); \

@@ -13,7 +13,10 @@ use crate::crash::BEATS;
 use crate::heap::Fresh;
 use crate::layout;
 use crate::machine::{Machine, State, running};
-use crate::op::{By, EAGAIN, EBUSY, EINVAL, ESRCH, ETIMEDOUT, How, Kind, Op, Orders, What, order};
+use crate::op::{
+    By, EAGAIN, EBUSY, EINVAL, ESRCH, ETIMEDOUT, Ends, How, Kind, Op, Orders, What, order,
+};
+use crate::whim::Whim;
 
 /// An operation other than an access: its code, where it is, the frame that calls it, its arguments.
 pub(crate) type Operate = unsafe extern "C" fn(u64, usize, usize, u64, u64, u64, u64) -> u64;
@@ -122,8 +125,12 @@ pub(crate) unsafe extern "C" fn op(
         17 => at.announce(Op::Make { address, what: What::NoCond }, &object),
         18 | 19 => {
             let (timed, mutex) = (code == 19, b as usize);
-            let expires = timed && at.expires();
-            let op = Op::Wait { cond: address, mutex, timed, expires };
+            let ends = match at.ends_without_reason() {
+                true => Ends::WithoutReason,
+                false if timed && at.expires() => Ends::TimedOut,
+                false => Ends::Signalled,
+            };
+            let op = Op::Wait { cond: address, mutex, timed, ends };
             at.announce(op, &[(address, CONDITION), (mutex, MUTEX)])
         }
         20 => at.announce(Op::Signal { cond: address, all: false }, &object),
@@ -217,6 +224,10 @@ pub(crate) unsafe extern "C" fn op(
             at.give_up(format!("it calls {name}, which cannot be checked"))
         }
         57 => (layout::tls(at.me).0 + address) as u64,
+        // For a thread that is tried out time stands still: a loop that looks at the clock comes back.
+        58 if a == 0 && at.with(|machine| machine.tried == Some(at.me)) => {
+            at.with(|machine| CLOCK_START + machine.threads[at.me].clock)
+        }
         58 => at.changes(|machine| {
             let clock = &mut machine.threads[at.me].clock;
             *clock = (*clock + CLOCK_STEP).max(a.saturating_sub(CLOCK_START));
@@ -269,6 +280,7 @@ pub(crate) unsafe extern "C" fn op(
                 list.iter().map(|&it| (it, MUTEX)).collect();
             at.announce(Op::LockAll { list: address, count: size }, &ranges)
         }
+        70 => u64::from(at.ends_without_reason()),
         68 => at.uncaught(address, b as usize, c as usize),
         _ => at.give_up(format!("its shim asks for operation {code}, which is not known")),
     }
@@ -311,6 +323,7 @@ impl At {
     fn changes<R>(self, change: impl FnOnce(&mut Machine) -> R) -> R {
         self.with(|machine| {
             machine.threads[self.me].turn.clear();
+            machine.has_changed = true;
             change(machine)
         })
     }
@@ -355,6 +368,23 @@ impl At {
     /// Whether an operation with a time limit ends when its time is up.
     fn expires(self) -> bool {
         self.announce(Op::Choose { most: 2 }, &[]) == 1
+    }
+
+    /// Whether an operation that may end without reason does so.
+    fn ends_without_reason(self) -> bool {
+        let Whim::Chosen(key) = self.with(|machine| machine.whim(self.me, self.pc)) else {
+            return false;
+        };
+        self.with(|machine| machine.threads[self.me].whim = key);
+        let ends = self.announce(Op::Whim, &[]) == 1;
+        self.with(|machine| {
+            let thread = &mut machine.threads[self.me];
+            thread.whim = None;
+            if ends {
+                thread.whims.push(self.pc);
+            }
+        });
+        ends
     }
 
     fn give_up(self, reason: String) -> u64 {

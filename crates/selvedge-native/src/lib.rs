@@ -14,7 +14,7 @@
 //! | `machine`, `fiber`, `crash` | threads, stacks, signals |
 //! | `entry` | the way in from checked code |
 //! | `op`, `effect`, `perform` | operations: what they touch, when they can run, what they do |
-//! | `stand`, `spin` | where threads stand; loops that wait |
+//! | `stand`, `spin`, `whim` | where threads stand; loops that wait; operations that may end without reason |
 //! | `names` | what reports say |
 //! | `system` | [`Program`], the `System` |
 //! | `worker` | the process in which all of it runs |
@@ -52,6 +52,7 @@ mod shim;
 mod spin;
 mod stand;
 mod system;
+mod whim;
 mod worker;
 
 pub use compile::{Built, Language, Sources, Unbuilt};
@@ -59,4 +60,5 @@ pub use driver::Driver;
 pub use load::{Caps, Loaded};
 pub use note::Notes;
 pub use system::Program;
+pub use whim::Spurious;
 pub use worker::{record_in, recorded, supervise};

@@ -13,6 +13,7 @@ use crate::machine::{Doubts, Shared};
 use crate::module::Module;
 use crate::spin::Learned;
 use crate::system::Program;
+use crate::whim::{Spurious, Whims};
 
 /// A program in memory. A process loads one.
 pub struct Loaded {
@@ -68,6 +69,7 @@ impl Loaded {
                 module,
                 objects: RefCell::default(),
                 learned: Learned::default(),
+                whims: Whims::default(),
                 doubts: RefCell::new(Doubts::default()),
                 unsteady: RefCell::default(),
                 is_unsteady: Cell::new(false),
@@ -81,6 +83,21 @@ impl Loaded {
     /// From now on memory that is never freed is a violation.
     pub fn look_for_leaks(&self) {
         self.shared.leaks.set(true);
+    }
+
+    /// Says how operations that may end without reason do so, before anything runs.
+    pub fn set_spurious(&self, spurious: Spurious) {
+        self.shared.whims.asked.set(spurious);
+    }
+
+    /// Returns whether an operation could have ended without reason more often, and that might matter.
+    pub fn is_spurious_bounded(&self) -> bool {
+        self.shared.whims.is_bounded.get()
+    }
+
+    /// Returns whether one was left out, since the code looks again.
+    pub fn is_spurious_left_out(&self) -> bool {
+        self.shared.whims.is_left_out.get()
     }
 
     /// Returns a fresh system. Its steps have no texts.

@@ -19,12 +19,14 @@ use crate::module::Module;
 use crate::objects::{Ids, Object, Objects};
 use crate::op::Op;
 use crate::spin::{Learned, Look};
+use crate::whim::{Key, Whims};
 
 /// What all systems of a program share.
 pub(crate) struct Shared {
     pub(crate) module: Rc<Module>,
     pub(crate) objects: RefCell<Objects>,
     pub(crate) learned: Learned,
+    pub(crate) whims: Whims,
     pub(crate) doubts: RefCell<Doubts>,
     /// How the same steps did something else, and whether they did: then nothing runs any more.
     pub(crate) unsteady: RefCell<Option<String>>,
@@ -106,6 +108,12 @@ pub(crate) struct Thread {
     pub(crate) turn: Vec<Look>,
     /// Its state when it came to its operation, if that matters.
     pub(crate) state_there: Option<u128>,
+    /// All that it came to know so far, if that is watched.
+    pub(crate) history: u64,
+    /// Where its operations ended without reason.
+    pub(crate) whims: Vec<usize>,
+    /// What it stands at, if it is not known whether it matters that it ends without reason.
+    pub(crate) whim: Option<Key>,
     /// A write of which it is not known yet whether it changed something: what lay there before.
     pub(crate) written: Option<Look>,
 }
@@ -139,6 +147,9 @@ impl Thread {
             waits_on: None,
             turn: Vec::new(),
             state_there: None,
+            history: 0,
+            whims: Vec::new(),
+            whim: None,
             written: None,
         }
     }
@@ -214,6 +225,12 @@ pub(crate) struct Machine {
     pub(crate) steps: Vec<Step>,
     /// The steps of this one and those that came after them before, and where each was.
     pub(crate) log: Vec<(Step, usize)>,
+    /// The thread that is tried out; see `whim.rs`.
+    pub(crate) tried: Option<usize>,
+    /// Whether it changed something without an operation.
+    pub(crate) has_changed: bool,
+    /// Whether a thread may stand where it is not known whether it matters that an operation ends without reason.
+    pub(crate) has_whims: bool,
     /// Whether an execution began.
     pub(crate) is_started: bool,
     /// Whether texts of steps are asked for, and that of the last one.
@@ -258,6 +275,9 @@ impl Machine {
             has_exited: false,
             steps: Vec::new(),
             log: Vec::new(),
+            tried: None,
+            has_changed: false,
+            has_whims: false,
             is_started: false,
             is_tracing,
             last: None,

@@ -7,7 +7,7 @@ use selvedge_core::{Description, Mode, ObjectId, Place, Violation, ViolationKind
 use crate::layout::{self, Region};
 use crate::machine::{Machine, Once, State};
 use crate::objects::Object;
-use crate::op::{Op, What};
+use crate::op::{Ends, Op, What};
 use crate::spin::content;
 
 impl Machine {
@@ -161,9 +161,12 @@ impl Machine {
             }
             Op::TryLock { address, .. } => format!("try to lock {}", name(address)),
             Op::Unlock { address, .. } => format!("unlock {}", name(address)),
-            Op::Wait { cond, mutex, expires, .. } => match expires {
-                false => format!("wait on {} and unlock {}", name(cond), name(mutex)),
-                true => format!("wait on {} until the time is up", name(cond)),
+            Op::Wait { cond, mutex, ends, .. } => match ends {
+                Ends::Signalled => format!("wait on {} and unlock {}", name(cond), name(mutex)),
+                Ends::TimedOut => format!("wait on {} until the time is up", name(cond)),
+                Ends::WithoutReason => {
+                    format!("wait on {}, without a signal, and unlock {}", name(cond), name(mutex))
+                }
             },
             Op::Reacquire { mutex, .. } => format!("lock {} again after the wait", name(mutex)),
             Op::Signal { cond, all: false } => format!("signal {}", name(cond)),
@@ -197,6 +200,7 @@ impl Machine {
             Op::FutexWake { address, most: 1 } => format!("notify one of {}", name(address)),
             Op::FutexWake { address, .. } => format!("notify all of {}", name(address)),
             Op::Choose { .. } => "choose".to_owned(),
+            Op::Whim => "choose whether it ends without reason".to_owned(),
             Op::Free { block, .. } => format!("free {}", name(block)),
             Op::Doomed => "start".to_owned(),
             Op::Spin => {
@@ -257,6 +261,7 @@ impl Machine {
                 }
             }
             Op::Choose { .. } => format!(": {choice}"),
+            Op::Whim => if choice == 1 { ": yes" } else { ": no" }.to_owned(),
             Op::Once { address, is_marked } if self.once(address, is_marked) == Once::Done => {
                 ": done before".to_owned()
             }

@@ -6,7 +6,9 @@ use crate::heap::Wrong;
 use crate::layout::{self, Region};
 use crate::machine::{Barrier, Machine, Mutex, Once, RwLock, State};
 use crate::marks;
-use crate::op::{By, EAGAIN, EDEADLK, EINVAL, EPERM, ETIMEDOUT, Kind, Op, SERIAL_THREAD, What};
+use crate::op::{
+    By, EAGAIN, EDEADLK, EINVAL, EPERM, ETIMEDOUT, Ends, Kind, Op, SERIAL_THREAD, What,
+};
 
 /// What becomes of a thread after its operation.
 pub(crate) enum Then {
@@ -62,8 +64,8 @@ impl Machine {
                 self.check_not_destroyed(me, "unlocks", address)?;
                 self.unlock(me, address, kind)?
             }
-            Op::Wait { cond, mutex, timed, expires } => {
-                return self.wait(me, cond, mutex, (timed, expires));
+            Op::Wait { cond, mutex, timed, ends } => {
+                return self.wait(me, cond, mutex, (timed, ends));
             }
             Op::Reacquire { mutex, depth, result } => {
                 let taken = Mutex { owner: Some(me), depth, taken: pc, is_destroyed: false };
@@ -145,7 +147,7 @@ impl Machine {
                 self.wake(address, &woken);
                 woken.len() as u64
             }
-            Op::Choose { .. } => u64::from(choice),
+            Op::Choose { .. } | Op::Whim => u64::from(choice),
             Op::Free { block, by } => self.free(me, block, by, pc)?,
             Op::Doomed => {
                 let fault = self.threads[me].fault.take();
@@ -351,7 +353,7 @@ impl Machine {
         me: usize,
         cond: usize,
         mutex: usize,
-        (timed, expires): (bool, bool),
+        (timed, ends): (bool, Ends),
     ) -> Result<Then, Fault> {
         self.check_memory(me, cond, 1)?;
         let Mutex { owner, depth, .. } = self.mutex(mutex);
@@ -383,10 +385,10 @@ impl Machine {
         self.set_mutex(mutex, Mutex::default());
         let lock = self.threads[me].objects[1];
         let thread = &mut self.threads[me];
-        let result = if expires { ETIMEDOUT } else { 0 };
+        let result = if ends == Ends::TimedOut { ETIMEDOUT } else { 0 };
         thread.op = Op::Reacquire { mutex, depth, result };
         thread.objects = smallvec::smallvec![lock];
-        if expires {
+        if ends != Ends::Signalled {
             // No other thread wakes it: its own step does.
             return Ok(Then::Stands);
         }

@@ -12,3 +12,4 @@ mod programs;
 mod random;
 mod shim;
 mod spin;
+mod spurious;

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use selvedge_core::{Fact, FactValue, Inconclusive, Report, Schedule, ViolationKind};
 use selvedge_explore::{Observer, Options};
 use selvedge_lang::ThreadNames;
-use selvedge_native::{Language, Loaded, Notes, Program};
+use selvedge_native::{Language, Loaded, Notes, Program, Spurious};
 use selvedge_report::Origin;
 
-use crate::args::CompilerArgs;
+use crate::args::{CompilerArgs, SpuriousArgs};
 use crate::estimate::Estimator;
 use crate::exit::Failure;
 use crate::named::Named;
@@ -26,6 +26,8 @@ pub(super) struct Files {
     pub(super) text: String,
     /// What the user typed behind `--`.
     flags: Vec<String>,
+    /// How operations end without reason.
+    pub(super) spurious: SpuriousArgs,
     /// Whether it is a module that was linked already.
     is_module: bool,
     none: Constants,
@@ -56,6 +58,7 @@ impl Files {
             text: texts.concat(),
             texts,
             flags: compiler.flags.clone(),
+            spurious: compiler.spurious,
             is_module: false,
             none: Constants::new(),
         })
@@ -99,6 +102,7 @@ impl Files {
             texts: vec![String::new()],
             text: fingerprint(&bytes),
             flags: if flags.len() == 1 { Vec::new() } else { flags },
+            spurious: compiler.spurious,
             is_module: true,
             none: Constants::new(),
         })
@@ -144,7 +148,7 @@ impl Files {
     /// Returns a command on the same program.
     pub(super) fn command(&self, name: &str) -> String {
         let files: Vec<String> = self.names.iter().map(|file| shell_word(file)).collect();
-        let mut command = format!("selvedge {name} {}", files.join(" "));
+        let mut command = format!("selvedge {name} {}{}", files.join(" "), self.spurious.typed());
         if !self.flags.is_empty() {
             command.push_str(&format!(" -- {}", super::typed(&self.flags)));
         }
@@ -160,6 +164,7 @@ impl Files {
             constants: &self.none,
             more: &self.names[1..],
             flags: &self.flags,
+            spurious: self.spurious,
         }
     }
 }
@@ -249,6 +254,8 @@ impl Compiled {
         if leaks {
             program.look_for_leaks();
         }
+        let (most, everywhere) = (files.spurious.most(), files.spurious.everywhere);
+        program.set_spurious(Spurious { most, everywhere });
         let loaded = Self { files, program, notes, doubts: RefCell::default() };
         loaded.note_doubts();
         Ok(loaded)
@@ -310,6 +317,11 @@ impl Compiled {
         if self.program.is_weak() {
             let text = "weaker atomic orderings are checked as sequentially consistent";
             report.fact("memory orderings", text.to_owned());
+        }
+        let (is_bounded, is_left_out) =
+            (self.program.is_spurious_bounded(), self.program.is_spurious_left_out());
+        if let Some(text) = self.files.spurious.unexplored(is_bounded, is_left_out) {
+            report.fact("spurious", text);
         }
         if let Some(place) = self.notes.local_by_value.first()
             && !self.program.shared_locals().is_empty()
