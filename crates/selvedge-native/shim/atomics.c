@@ -12,10 +12,29 @@ typedef unsigned __int128 a128;
 
 #define RMW(bits, name, new) \
     a##bits __tsan_atomic##bits##_##name(volatile a##bits *at, a##bits value, int order) { \
+        if (IS_ANSWERED) { \
+            a##bits old = 0; \
+            u64 told = ATOMIC_AT(DO_##name, at, sizeof *at, order, 0, &value, &old, PC, FRAME); \
+            if (!(told & IS_ALONE)) { \
+                if (told & IS_NEWEST) *at = (new); \
+                return old; \
+            } \
+        } \
         ACCESS(at, sizeof *at, WITH_ORDER(ACCESS_UPDATE, order)); \
         a##bits old = *at; \
         *at = (new); \
         return old; \
+    }
+
+/* One under a memory model. Returns whether others can see it; then the result is in `told`, and what it found in `wanted`. */
+#define ANSWERED_CAS(bits) \
+    static int answered##bits(int does, volatile a##bits *at, a##bits *wanted, a##bits new, int order, int failure, \
+                              u64 *told, void *pc, void *frame) { \
+        if (!IS_ANSWERED) return 0; \
+        *told = ATOMIC_AT(does, at, sizeof *at, order, failure, &new, wanted, pc, frame); \
+        if (*told & IS_ALONE) return 0; \
+        if (*told & IS_NEWEST) *at = new; \
+        return 1; \
     }
 
 /* A compare-exchange is an update if it succeeds, else a read: the checker looks at what is expected. What is
@@ -24,6 +43,13 @@ typedef unsigned __int128 a128;
     int __tsan_atomic##bits##_##name(volatile a##bits *at, a##bits *expected, a##bits new, int order, int failure) { \
         ACCESS(expected, sizeof *expected, ACCESS_READ); \
         a##bits wanted = *expected; \
+        u64 told; \
+        if (answered##bits(DO_compare, at, &wanted, new, order, failure, &told, PC, FRAME)) { \
+            if (told & HAS_SUCCEEDED) return 1; \
+            ACCESS(expected, sizeof *expected, ACCESS_WRITE); \
+            *expected = wanted; \
+            return 0; \
+        } \
         OP(OP_COMPARE, at, sizeof *at, &wanted, WITH_ORDER(order & 0xff, failure)); \
         a##bits old = *at; \
         if (old == wanted) { *at = new; return 1; } \
@@ -39,6 +65,13 @@ typedef unsigned __int128 a128;
         int fails = OP_AT(OP_WHIM, 0, 0, 0, 0, pc, frame) != 0; \
         ACCESS_AT(expected, sizeof *expected, ACCESS_READ, pc, frame); \
         a##bits wanted = *expected; \
+        u64 told; \
+        if (answered##bits(DO_weak_compare, at, &wanted, new, order, failure, &told, pc, frame)) { \
+            if (told & HAS_SUCCEEDED) return 1; \
+            ACCESS_AT(expected, sizeof *expected, ACCESS_WRITE, pc, frame); \
+            *expected = wanted; \
+            return 0; \
+        } \
         if (fails) { \
             ACCESS_AT(at, sizeof *at, WITH_ORDER(ACCESS_LOAD, failure), pc, frame); \
         } else { \
@@ -57,10 +90,22 @@ typedef unsigned __int128 a128;
 
 #define ATOMIC(bits) \
     a##bits __tsan_atomic##bits##_load(const volatile a##bits *at, int order) { \
+        if (IS_ANSWERED) { \
+            a##bits seen = 0; \
+            u64 told = ATOMIC_AT(DO_load, at, sizeof *at, order, 0, 0, &seen, PC, FRAME); \
+            if (!(told & IS_ALONE)) return seen; \
+        } \
         ACCESS(at, sizeof *at, WITH_ORDER(ACCESS_LOAD, order)); \
         return *at; \
     } \
     void __tsan_atomic##bits##_store(volatile a##bits *at, a##bits value, int order) { \
+        if (IS_ANSWERED) { \
+            u64 told = ATOMIC_AT(DO_store, at, sizeof *at, order, 0, &value, 0, PC, FRAME); \
+            if (!(told & IS_ALONE)) { \
+                if (told & IS_NEWEST) *at = value; \
+                return; \
+            } \
+        } \
         ACCESS(at, sizeof *at, WITH_ORDER(ACCESS_STORE, order)); \
         *at = value; \
     } \
@@ -71,10 +116,14 @@ typedef unsigned __int128 a128;
     RMW(bits, fetch_or, old | value) \
     RMW(bits, fetch_xor, old ^ value) \
     RMW(bits, fetch_nand, ~(old & value)) \
+    ANSWERED_CAS(bits) \
     CAS(bits, compare_exchange_strong) \
     WEAK_CAS(bits) \
     a##bits __tsan_atomic##bits##_compare_exchange_val(volatile a##bits *at, a##bits expected, a##bits new, \
                                                        int order, int failure) { \
+        a##bits wanted = expected; \
+        u64 told; \
+        if (answered##bits(DO_compare, at, &wanted, new, order, failure, &told, PC, FRAME)) return wanted; \
         OP(OP_COMPARE, at, sizeof *at, &expected, WITH_ORDER(order & 0xff, failure)); \
         a##bits old = *at; \
         if (old == expected) *at = new; \

@@ -10,6 +10,7 @@ use selvedge_core::{Order, ViolationKind};
 use smallvec::SmallVec;
 
 use crate::crash::BEATS;
+use crate::graph::Atomic;
 use crate::heap::Fresh;
 use crate::layout;
 use crate::machine::{Machine, State, running};
@@ -30,11 +31,11 @@ const CONDITION: usize = 48;
 
 /// Where a thread calls the shim.
 #[derive(Clone, Copy)]
-struct At {
+pub(crate) struct At {
     machine: *mut Machine,
-    me: usize,
-    pc: usize,
-    frame: usize,
+    pub(crate) me: usize,
+    pub(crate) pc: usize,
+    pub(crate) frame: usize,
 }
 
 pub(crate) unsafe extern "C" fn access(
@@ -281,6 +282,10 @@ pub(crate) unsafe extern "C" fn op(
             at.announce(Op::LockAll { list: address, count: size }, &ranges)
         }
         70 => u64::from(at.ends_without_reason()),
+        71 => {
+            let (operand, wanted) = (c as usize, d as usize);
+            at.atomic(Atomic { address, size: size & 0xff, what: b >> 8, operand, wanted })
+        }
         68 => at.uncaught(address, b as usize, c as usize),
         _ => at.give_up(format!("its shim asks for operation {code}, which is not known")),
     }
@@ -313,7 +318,7 @@ impl At {
     }
 
     /// Looks at the machine. No reference into it is held while others run.
-    fn with<R>(self, look: impl FnOnce(&mut Machine) -> R) -> R {
+    pub(crate) fn with<R>(self, look: impl FnOnce(&mut Machine) -> R) -> R {
         BEATS.store(BEATS.load(Relaxed) + 1, Relaxed);
         // SAFETY: the machine lives while its code runs; only the thread that runs uses it, and `look` does not switch.
         look(unsafe { &mut *self.machine })
@@ -329,7 +334,7 @@ impl At {
     }
 
     /// Back to the scheduler; returns when this thread is chosen.
-    fn switch_away(self) {
+    pub(crate) fn switch_away(self) {
         // SAFETY: the yielder lives at the bottom of the stack that runs, and no reference into the machine is held.
         // The variable belongs to the thread of the system, and checked threads take turns on it.
         unsafe {
@@ -340,7 +345,7 @@ impl At {
         }
     }
 
-    fn stand_still(self) -> u64 {
+    pub(crate) fn stand_still(self) -> u64 {
         loop {
             self.switch_away();
         }
@@ -348,6 +353,9 @@ impl At {
 
     /// Stands at an operation until it is chosen. Returns its result.
     fn announce(self, op: Op, ranges: &[(usize, usize)]) -> u64 {
+        if self.with(|machine| machine.locations.is_some()) {
+            return self.ask(op, ranges);
+        }
         let spins = self.with(|machine| machine.comes_to(self.me, op, self.pc, self.frame));
         if spins {
             self.with(|machine| machine.stands_at(self.me, Op::Spin, self.pc, &[]));
@@ -372,6 +380,10 @@ impl At {
 
     /// Whether an operation that may end without reason does so.
     fn ends_without_reason(self) -> bool {
+        if self.with(|machine| machine.locations.is_some()) {
+            // Under a memory model the explorer answers.
+            return false;
+        }
         let Whim::Chosen(key) = self.with(|machine| machine.whim(self.me, self.pc)) else {
             return false;
         };
@@ -387,7 +399,7 @@ impl At {
         ends
     }
 
-    fn give_up(self, reason: String) -> u64 {
+    pub(crate) fn give_up(self, reason: String) -> u64 {
         self.with(|machine| {
             let place = machine.place(self.pc).map_or(String::new(), |place| format!(" ({place})"));
             let name = machine.thread_name(self.me);

@@ -16,6 +16,7 @@
 //! | `op`, `effect`, `perform` | operations: what they touch, when they can run, what they do |
 //! | `stand`, `spin`, `whim` | where threads stand; loops that wait; operations that may end without reason |
 //! | `names` | what reports say |
+//! | `graph` | the same under a memory model: [`GraphProgram`] |
 //! | `system` | [`Program`], the `System` |
 //! | `worker` | the process in which all of it runs |
 
@@ -34,6 +35,7 @@ mod effect;
 mod elf;
 mod entry;
 mod fiber;
+mod graph;
 mod heap;
 mod known;
 mod layout;
@@ -57,6 +59,7 @@ mod worker;
 
 pub use compile::{Built, Language, Sources, Unbuilt};
 pub use driver::Driver;
+pub use graph::GraphProgram;
 pub use load::{Caps, Loaded};
 pub use note::Notes;
 pub use system::Program;

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use selvedge_core::{Inconclusive, Report};
 
 use crate::crash;
+use crate::graph::GraphProgram;
 use crate::layout;
 use crate::machine::{Doubts, Shared};
 use crate::module::Module;
@@ -108,6 +109,16 @@ impl Loaded {
     /// Returns a fresh system whose steps have texts and whose output is kept.
     pub fn traced(&self) -> Program {
         Program::new(Rc::clone(&self.shared), true)
+    }
+
+    /// Returns a fresh system for explorers of graphs. `is_tracing`: whether its steps have texts.
+    pub fn graph_program(&self, is_tracing: bool) -> GraphProgram {
+        GraphProgram::new(Rc::clone(&self.shared), is_tracing)
+    }
+
+    /// Returns whether what was found is out of date: something was learned, or the same steps did something else.
+    pub fn is_out_of_date(&self) -> bool {
+        self.shared.learned.news.get() || self.shared.is_unsteady.get()
     }
 
     /// Returns whether something was learned since this was last asked, so that a search has to begin again.

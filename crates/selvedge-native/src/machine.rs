@@ -12,6 +12,7 @@ use selvedge_core::{Fault, ObjectId, Step, ThreadId, Violation, ViolationKind};
 
 use crate::crash::Crash;
 use crate::fiber::{Fiber, Outcome, Yielder};
+use crate::graph::{Asked, Locations};
 use crate::heap::Heap;
 use crate::layout;
 use crate::load::Caps;
@@ -114,6 +115,8 @@ pub(crate) struct Thread {
     pub(crate) whims: Vec<usize>,
     /// What it stands at, if it is not known whether it matters that it ends without reason.
     pub(crate) whim: Option<Key>,
+    /// What it stands at if an explorer of graphs answers, and what it was told.
+    pub(crate) asked: Asked,
     /// A write of which it is not known yet whether it changed something: what lay there before.
     pub(crate) written: Option<Look>,
 }
@@ -150,6 +153,7 @@ impl Thread {
             history: 0,
             whims: Vec::new(),
             whim: None,
+            asked: Asked::default(),
             written: None,
         }
     }
@@ -225,6 +229,8 @@ pub(crate) struct Machine {
     pub(crate) steps: Vec<Step>,
     /// The steps of this one and those that came after them before, and where each was.
     pub(crate) log: Vec<(Step, usize)>,
+    /// The locations, if an explorer of graphs answers operations.
+    pub(crate) locations: Option<Box<Locations>>,
     /// The thread that is tried out; see `whim.rs`.
     pub(crate) tried: Option<usize>,
     /// Whether it changed something without an operation.
@@ -275,6 +281,7 @@ impl Machine {
             has_exited: false,
             steps: Vec::new(),
             log: Vec::new(),
+            locations: None,
             tried: None,
             has_changed: false,
             has_whims: false,
@@ -319,10 +326,14 @@ impl Machine {
         OWNER.store(self.id, Relaxed);
         // What an execution does not leave behind is a fresh value; the log tells whether the same steps have the same effects in the next one.
         let (shared, known) = (Rc::clone(&self.shared), std::mem::take(&mut self.known));
-        let log = std::mem::take(&mut self.log);
+        let (log, mut locations) = (std::mem::take(&mut self.log), self.locations.take());
         let fresh = Self::fresh(shared, self.id, self.is_tracing, known);
-        *self = Self { log, is_started: true, ..fresh };
+        if let Some(locations) = &mut locations {
+            locations.begin();
+        }
+        *self = Self { log, locations, is_started: true, ..fresh };
         self.shared.module.restore();
+        self.shared.module.set_answered(self.locations.is_some());
         let (main, starter) = (self.shared.module.main, self.shared.module.starter);
         self.start(0, move |machine| {
             // SAFETY: the machine lives while its code runs.
@@ -382,6 +393,11 @@ impl Machine {
                 Some(Outcome::Crashed) => machine.note_crash(number),
             }
         }
+    }
+
+    /// Returns the locations of a program that an explorer of graphs answers.
+    pub(crate) fn locations(&mut self) -> &mut Locations {
+        self.locations.as_mut().expect("internal error: no explorer of graphs")
     }
 
     /// A thread cannot continue.

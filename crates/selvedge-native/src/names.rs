@@ -102,7 +102,14 @@ impl Machine {
 
     /// Returns a value in memory as a person would write it.
     fn value_text(&self, address: usize, size: usize) -> Option<String> {
-        let value = matches!(size, 1 | 2 | 4 | 8).then(|| content(address, size))?;
+        matches!(size, 1 | 2 | 4 | 8).then(|| content(address, size)).and_then(|value| self.bits_text(value, size))
+    }
+
+    /// Returns a value of so many bytes as a person would write it.
+    pub(crate) fn bits_text(&self, value: u64, size: usize) -> Option<String> {
+        if !matches!(size, 1 | 2 | 4 | 8) {
+            return None;
+        }
         let signed = match size {
             1 => i64::from(value as u8 as i8),
             2 => i64::from(value as u16 as i16),
@@ -307,6 +314,9 @@ impl Machine {
             return format!("waits for a signal on {}", name(cond));
         }
         match thread.op {
+            Op::Access { address, .. } | Op::Compare { address, .. } => {
+                format!("would loop until {} changes, and no thread changes it", name(address))
+            }
             Op::Lock { address, .. } | Op::Reacquire { mutex: address, .. } => {
                 let mutex = self.mutex(address);
                 let owner = match mutex.owner {

@@ -169,21 +169,25 @@ impl Files {
     }
 }
 
+/// Returns the option that shows a violation of a kind.
+pub(super) fn option_for(kind: ViolationKind) -> &'static str {
+    match kind {
+        ViolationKind::DataRace => " --races",
+        ViolationKind::Leak => " --leaks",
+        _ => "",
+    }
+}
+
 /// Returns a command with a schedule, which comes before the flags. `locals`: variables on stacks that threads share.
 pub(super) fn with_schedule(
     command: &str,
     schedule: &Schedule,
-    kind: ViolationKind,
+    options: &str,
     locals: &[(usize, usize)],
 ) -> String {
     let (command, flags) = match command.split_once(" -- ") {
         Some((command, flags)) => (command, format!(" -- {flags}")),
         None => (command, String::new()),
-    };
-    let option = match kind {
-        ViolationKind::DataRace => " --races",
-        ViolationKind::Leak => " --leaks",
-        _ => "",
     };
     let schedule = schedule.to_string();
     let schedule = if schedule.is_empty() { "''" } else { &schedule };
@@ -191,7 +195,7 @@ pub(super) fn with_schedule(
         [] => String::new(),
         some => format!(" --locals {}", locals_text(some)),
     };
-    format!("{command}{option} --schedule {schedule}{locals}{flags}")
+    format!("{command}{options} --schedule {schedule}{locals}{flags}")
 }
 
 /// Returns variables on stacks as they are typed: `0:12,0:13`.
@@ -233,8 +237,8 @@ pub(super) fn recorded(folder: &Path) -> Option<Schedule> {
 
 /// A program in memory.
 pub(super) struct Compiled {
-    files: Files,
-    program: Loaded,
+    pub(super) files: Files,
+    pub(super) program: Loaded,
     notes: Notes,
     /// What keeps a proof from being one of the program.
     doubts: RefCell<Vec<Inconclusive>>,
@@ -315,9 +319,15 @@ impl Compiled {
     fn search(&self, search: impl FnMut() -> Report) -> Report {
         let mut report = self.program.settle(search);
         if self.program.is_weak() {
-            let text = "weaker atomic orderings are checked as sequentially consistent";
+            let text = "weaker atomic orderings are checked as sequentially consistent (--memory rc11)";
             report.fact("memory orderings", text.to_owned());
         }
+        self.add_doubts(&mut report);
+        report
+    }
+
+    /// Says what a search left out, and what keeps it from being a proof.
+    pub(super) fn add_doubts(&self, report: &mut Report) {
         let (is_bounded, is_left_out) =
             (self.program.is_spurious_bounded(), self.program.is_spurious_left_out());
         if let Some(text) = self.files.spurious.unexplored(is_bounded, is_left_out) {
@@ -344,7 +354,6 @@ impl Compiled {
                  was never written?"
             )));
         }
-        report
     }
 
     /// Follows a schedule until nothing new is learned.
@@ -418,7 +427,7 @@ impl Origin for Compiled {
 
     fn replay_command(&self, schedule: &Schedule, kind: ViolationKind) -> String {
         let locals = self.program.shared_locals();
-        with_schedule(&self.files.command("replay"), schedule, kind, &locals)
+        with_schedule(&self.files.command("replay"), schedule, option_for(kind), &locals)
     }
 }
 
