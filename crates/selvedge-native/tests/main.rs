@@ -13,3 +13,4 @@ mod random;
 mod shim;
 mod spin;
 mod spurious;
+mod weak;
