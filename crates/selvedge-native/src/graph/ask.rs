@@ -4,6 +4,7 @@ use selvedge_core::{Answer, Bits, Label, Order};
 
 use super::asked::{Does, Ready, Update, Written, mask};
 use super::labels::Labels;
+use super::spin::Round;
 use crate::entry::At;
 use crate::machine::Machine;
 use crate::op::{How, Op, Orders, order};
@@ -176,10 +177,20 @@ impl At {
             ));
         }
         let again = |value| atomic.again(kind, value);
-        if let Some(answer) = self.with(|machine| machine.comes_round(self, (address, size), &again))
-        {
-            self.with(|machine| machine.threads[self.me].asked.newest = false);
-            return self.is_told(atomic, kind, answer);
+        loop {
+            match self.with(|machine| machine.comes_round(self, (address, size), &again)) {
+                Round::Asks => break,
+                Round::Told(answer) => {
+                    self.with(|machine| machine.threads[self.me].asked.newest = false);
+                    return self.is_told(atomic, kind, answer);
+                }
+                Round::Chooses(most) => {
+                    self.with(|machine| machine.stands_asked(self, Op::Choose { most }, &[]));
+                    if let Some(Answer::Chosen(read)) = self.stand(Label::Choose(most)) {
+                        self.with(|machine| machine.waits_at(self.me, read));
+                    }
+                }
+            }
         }
         self.tell_written();
         let whole = self.with(|machine| machine.stands_at_atomic(self, atomic.op(kind), address, size));
@@ -276,7 +287,7 @@ impl Machine {
         };
         let at = self.locate_cell(object);
         let orders = atomic.orders();
-        let waits = self.waits_for_change(me, at);
+        let waits = self.waits_for_change(me);
         if waits.is_some() && kind != Atomically::Load {
             labels.push(Label::Await { at, order: Order::Relaxed, update: false });
         }

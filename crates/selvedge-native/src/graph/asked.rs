@@ -19,6 +19,8 @@ pub(crate) struct Asked {
     pub(super) used: SmallVec<[ObjectId; 4]>,
     /// What it read since it last did something else.
     pub(super) turn: Vec<Look>,
+    /// The reads of a turn of the loop in which it waits.
+    pub(super) looks: Vec<Look>,
     /// Set while it continues without the explorer, to see whether it only goes round.
     pub(super) silent: Option<Silent>,
 }
@@ -34,6 +36,7 @@ impl Default for Asked {
             written: SmallVec::new(),
             used: SmallVec::new(),
             turn: Vec::new(),
+            looks: Vec::new(),
             silent: None,
         }
     }
@@ -57,13 +60,16 @@ pub(super) struct Look {
     pub(super) value: Bits,
 }
 
-/// A thread that is told the same value of one location again.
+/// A thread that is told the same values again.
 pub(super) struct Silent {
-    pub(super) pc: usize,
-    pub(super) at: Location,
-    pub(super) value: Bits,
-    /// Its states when it came back.
+    /// The reads of a turn.
+    pub(super) turn: Vec<Look>,
+    /// How many it was told again so far, all turns together.
+    pub(super) next: usize,
+    /// Its states at the beginnings of turns.
     pub(super) states: Vec<u128>,
+    /// The read of a turn that finds something else first, if it can only go round.
+    pub(super) waits: Option<usize>,
 }
 
 /// Which values end a wait.

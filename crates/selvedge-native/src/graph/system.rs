@@ -109,7 +109,7 @@ impl GraphSystem for GraphProgram {
 
     fn judge(
         &mut self,
-        _: &dyn Fn(Location) -> Option<Bits>,
+        last: &dyn Fn(Location) -> Option<Bits>,
     ) -> Option<(Ending, Option<Violation>)> {
         let machine = &self.machine;
         let any = |state: State| machine.threads.iter().any(|thread| thread.state == state);
@@ -127,7 +127,14 @@ impl GraphSystem for GraphProgram {
         let is_timed = |thread: &crate::machine::Thread| {
             thread.state == State::Ready && thread.op.is_timed()
         };
-        Some(match machine.threads.iter().any(is_timed) {
+        // A loop that waits at one of its reads while another would find something else: there it was chosen to wait as well.
+        let goes_on = |thread: &crate::machine::Thread| {
+            let looks = thread.asked.looks.iter();
+            let waits = matches!(thread.asked.label, Label::Await { .. });
+            let mut changed = looks.filter(|look| last(look.at).is_some_and(|now| now != look.value));
+            thread.state == State::Ready && waits && changed.next().is_some()
+        };
+        Some(match machine.threads.iter().any(|thread| is_timed(thread) || goes_on(thread)) {
             true => (Ending::Blocked, None),
             false => (Ending::Deadlocked, Some(machine.deadlock())),
         })
