@@ -1,6 +1,7 @@
 //! C under memory models: litmus tests have the graphs that they have elsewhere.
 
 mod print;
+mod spins;
 
 use selvedge_core::{Bound, Counts, Schedule, Verdict, Violation};
 use selvedge_explore::{
@@ -119,8 +120,200 @@ fn random_litmus_tests_have_their_graphs() {
     }
 }
 
-fn verdict(text: &str, memory: Memory) -> (Verdict, u64) {
-    let compiled = compile_with(GCC, text, &[]);
-    let report = explore(&compiled.loaded, memory, &all());
-    (report.verdict(), report.counts.maximal())
+/// Two threads, which main joins.
+fn two(head: &str, a: &str, b: &str) -> String {
+    format!(
+        "#define RLX memory_order_relaxed\n#define ACQ memory_order_acquire\n#define REL memory_order_release\n\
+         #define SC memory_order_seq_cst\n#define L(x, o) atomic_load_explicit(&x, o)\n\
+         #define S(x, v, o) atomic_store_explicit(&x, v, o)\n#define F(o) atomic_thread_fence(o)\n#line 1\n\
+         {head}\nvoid *a(void *u) {{ {a} return u; }}\nvoid *b(void *u) {{ {b} return u; }}\n\
+         int main(void) {{ pthread_t t, s; pthread_create(&t, 0, a, 0); pthread_create(&s, 0, b, 0);\n\
+         pthread_join(t, 0); pthread_join(s, 0); return 0; }}\n"
+    )
+}
+
+/// Checks the verdict and the number of executions under a memory model, with all compilers.
+#[track_caller]
+fn is(text: &str, memory: Memory, verdict: Verdict, executions: u64) {
+    for toolchain in toolchains() {
+        let compiled = compile_with(toolchain, text, &[]);
+        let report = explore(&compiled.loaded, memory, &all());
+        let why = format!("{} {:?} {:?}", toolchain.c, report.findings, report.inconclusive);
+        assert_eq!((report.verdict(), report.counts.maximal()), (verdict, executions), "{why}");
+    }
+}
+
+/// What is wrong is shown again on a fresh system, with what was not seen and which ordering is missing.
+#[test]
+fn a_stale_read_is_told() {
+    let head = "atomic_int data, flag;";
+    let a = "S(data, 1, RLX); S(flag, 1, RLX);";
+    let b = "int ready = L(flag, RLX);\nint seen = L(data, RLX);\nassert(!ready || seen);";
+    let text = two(head, a, b);
+    is(&text, Memory::Sc, Verdict::Verified, 3);
+    is(&text, Memory::Tso, Verdict::Verified, 3);
+    is(&text, Memory::Rc11, Verdict::Violated, 4);
+    let found = found(&compile_with(GCC, &text, &[]).loaded, Memory::Rc11);
+    let [(violation, texts)] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!(violation.message, "assertion `!ready || seen` is false");
+    let notes: String = violation.notes.join("; ");
+    assert!(notes.contains("b read data = 0"), "{notes}");
+    assert!(notes.contains("did not see the newer data = 1 of a"), "{notes}");
+    assert!(notes.contains("use Release for the write and Acquire for the read"), "{notes}");
+    assert!(texts.contains(&"read flag (Relaxed) → 1".to_owned()), "{texts:?}");
+    assert!(texts.contains(&"read data (Relaxed) → 0".to_owned()), "{texts:?}");
+    let released = text.replace("S(flag, 1, RLX)", "S(flag, 1, REL)").replace("L(flag, RLX)", "L(flag, ACQ)");
+    is(&released, Memory::Rc11, Verdict::Verified, 3);
+}
+
+#[test]
+fn store_buffering() {
+    let head = "atomic_int x, y; int p, q;";
+    let check = |text: &str| text.replace("return 0; }", "assert(p || q); return 0; }");
+    for (order, sc, tso, rc11) in [("RLX", 3, 4, 4), ("SC", 3, 3, 3)] {
+        let text = check(&two(
+            head,
+            &format!("S(x, 1, {order}); p = L(y, {order});"),
+            &format!("S(y, 1, {order}); q = L(x, {order});"),
+        ));
+        let verdict = |count| if count == 4 { Verdict::Violated } else { Verdict::Verified };
+        is(&text, Memory::Sc, Verdict::Verified, sc);
+        is(&text, Memory::Tso, verdict(tso), tso);
+        is(&text, Memory::Rc11, verdict(rc11), rc11);
+    }
+    let fenced = check(&two(
+        head,
+        "S(x, 1, RLX); F(SC); p = L(y, RLX);",
+        "S(y, 1, RLX); F(SC); q = L(x, RLX);",
+    ));
+    is(&fenced, Memory::Tso, Verdict::Verified, 3);
+    is(&fenced, Memory::Rc11, Verdict::Verified, 3);
+    // Load buffering is in no model.
+    let loads = two(head, "p = L(x, RLX); S(y, 1, RLX);", "q = L(y, RLX); S(x, 1, RLX);");
+    let loads = loads.replace("return 0; }", "assert(!(p && q)); return 0; }");
+    is(&loads, Memory::Rc11, Verdict::Verified, 3);
+}
+
+/// Plain memory is ordered by atomics, or races.
+#[test]
+fn publishing() {
+    let head = "int data; atomic_int flag; struct n { int v; atomic_int w; }; _Atomic(struct n *) p;";
+    let with = |store: &str, load: &str| {
+        two(
+            head,
+            &format!("data = 42; S(flag, 1, {store});"),
+            &format!("if (L(flag, {load})) assert(data == 42);"),
+        )
+    };
+    is(&with("REL", "ACQ"), Memory::Rc11, Verdict::Verified, 2);
+    for (store, load) in [("RLX", "ACQ"), ("REL", "RLX")] {
+        let compiled = compile_with(GCC, &with(store, load), &[]);
+        for memory in MODELS {
+            let found = found(&compiled.loaded, memory);
+            let message = "data race on `data`: a and b access it, and nothing orders the two";
+            assert_eq!(found[0].0.message, message);
+        }
+    }
+    // An atomic in a new block is initialised by plain writes.
+    let heap = two(
+        head,
+        "struct n *q = malloc(sizeof *q); q->v = 7; atomic_init(&q->w, 3); S(p, q, REL);",
+        "struct n *q = L(p, ACQ); if (q) { assert(q->v == 7 && L(q->w, RLX) == 3); free(q); }",
+    );
+    is(&heap, Memory::Rc11, Verdict::Verified, 2);
+    let calloced = heap.replace("malloc(sizeof *q); q->v = 7; atomic_init(&q->w, 3);", "calloc(1, sizeof *q); q->v = 7; S(q->w, 3, RLX); struct n r; memcpy(&r, q, sizeof r); memcpy(q, &r, sizeof r);");
+    is(&calloced, Memory::Rc11, Verdict::Verified, 2);
+    let relaxed = heap.replace("S(p, q, REL)", "S(p, q, RLX)");
+    let report = explore(&compile_with(GCC, &relaxed, &[]).loaded, Memory::Rc11, &all());
+    assert!(has_race(&report));
+}
+
+/// Freeing is a write to the block, for who uses it.
+#[test]
+fn blocks_that_are_freed() {
+    let head = "int *g; atomic_int f; __attribute__((constructor)) static void unused(void) { }";
+    let made = |text: String| text.replace("{ pthread_t t, s;", "{ pthread_t t, s; g = malloc(4); *g = 1;");
+    let wrong = made(two(head, "if (L(f, ACQ)) free(g);", "S(f, 1, REL); *g = 3;"));
+    let found = found(&compile_with(GCC, &wrong, &[]).loaded, Memory::Rc11);
+    assert!(found[0].0.message.starts_with("data race on `a block of 4 bytes"), "{found:?}");
+    let right = made(two(head, "if (L(f, ACQ)) free(g);", "*g = 3; S(f, 1, REL);"));
+    is(&right, Memory::Rc11, Verdict::Verified, 2);
+    let after = made(two(head, "if (L(f, ACQ)) *g = 2;", "free(g); S(f, 1, REL);"));
+    let report = explore(&compile_with(GCC, &after, &[]).loaded, Memory::Rc11, &all());
+    assert_eq!(report.verdict(), Verdict::Violated);
+}
+
+#[test]
+fn locks_and_semaphores() {
+    let head = "int n; pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; pthread_rwlock_t r = PTHREAD_RWLOCK_INITIALIZER; sem_t s;";
+    let add = "pthread_mutex_lock(&m); n++; pthread_mutex_unlock(&m);";
+    is(&two(head, add, add), Memory::Rc11, Verdict::Verified, 2);
+    let write = "pthread_rwlock_wrlock(&r); n++; pthread_rwlock_unlock(&r);";
+    let read = "pthread_rwlock_rdlock(&r); assert(n < 2); pthread_rwlock_unlock(&r);";
+    is(&two(head, write, read), Memory::Rc11, Verdict::Verified, 2);
+    is(&two(head, read, read), Memory::Rc11, Verdict::Verified, 1);
+    let recursive = "pthread_mutex_t q; int n;";
+    let twice = "pthread_mutex_lock(&q); pthread_mutex_lock(&q); n++; pthread_mutex_unlock(&q); pthread_mutex_unlock(&q);";
+    let made = "{ pthread_mutexattr_t k; pthread_mutexattr_init(&k); pthread_mutexattr_settype(&k, PTHREAD_MUTEX_RECURSIVE);\n\
+                pthread_mutex_init(&q, &k); pthread_t t, s;";
+    let recursive = two(recursive, twice, twice).replace("{ pthread_t t, s;", made);
+    is(&recursive, Memory::Rc11, Verdict::Verified, 2);
+    let post = two(head, "n = 1; sem_post(&s);", "sem_wait(&s); assert(n == 1);");
+    is(&post, Memory::Rc11, Verdict::Verified, 1);
+    let tried = two(head, "n = 1; sem_post(&s);", "if (!sem_trywait(&s)) assert(n == 1);");
+    is(&tried, Memory::Rc11, Verdict::Verified, 2);
+    let never = two(head, "n = 1;", "sem_wait(&s);");
+    let found = found(&compile_with(GCC, &never, &[]).loaded, Memory::Rc11);
+    assert_eq!(found[0].0.message, "deadlock: main and b are blocked");
+    let unlocks = two(head, "pthread_mutex_unlock(&m);", "n = 1;");
+    let report = explore(&compile_with(GCC, &unlocks, &[]).loaded, Memory::Rc11, &all());
+    assert_eq!(report.verdict(), Verdict::Violated);
+}
+
+/// What has no meaning under a memory model yet is never a proof.
+#[test]
+fn what_is_not_supported() {
+    let head = "pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; pthread_cond_t c = PTHREAD_COND_INITIALIZER;\n\
+                pthread_barrier_t br; volatile int v; union { atomic_int i; atomic_char c[4]; } un; pthread_once_t o;\n\
+                void f(void) { } struct big { long a[5]; }; _Atomic(struct big) big; pthread_rwlock_t r; long long z;";
+    for (a, reason) in [
+        ("pthread_mutex_lock(&m); pthread_cond_signal(&c); pthread_mutex_unlock(&m);", "a condition variable"),
+        ("pthread_mutex_lock(&m); pthread_cond_wait(&c, &m);", "a condition variable"),
+        ("pthread_barrier_init(&br, 0, 2);", "a barrier"),
+        ("v = 1;", "a volatile access"),
+        ("atomic_store(&un.i, 1); atomic_store(&un.c[1], 1);", "accessed in parts"),
+        ("pthread_once(&o, f);", "done once"),
+        ("struct big b = big; (void)b;", "an atomic object that no instruction can access"),
+        ("pthread_rwlock_tryrdlock(&r);", "a reader-writer lock that is tried"),
+    ] {
+        for toolchain in toolchains() {
+            let compiled = compile_with(toolchain, &two(head, a, ""), &["-latomic"]);
+            let report = explore(&compiled.loaded, Memory::Rc11, &all());
+            assert_eq!(report.verdict(), Verdict::Inconclusive, "{a} {:?}", report.findings);
+            let why = report.inconclusive[0].to_string();
+            assert!(why.contains(reason) && why.contains("without --memory"), "{a}: {why}");
+        }
+    }
+}
+
+#[test]
+fn atomics_of_cxx() {
+    let text = "#include <atomic>\n#include <cassert>\n#include <thread>\n\
+                struct Node { std::atomic<Node *> next{nullptr}; int v = 5; };\n\
+                std::atomic<int> flag; int data; std::atomic<Node *> head;\n\
+                int main() {\n\
+                std::thread t([] { data = 1; head.store(new Node, std::memory_order_relaxed); flag.store(1, std::memory_order_release); });\n\
+                std::thread u([] { if (flag.load(std::memory_order_acquire)) { assert(data == 1);\n\
+                Node *n = head.load(std::memory_order_relaxed); assert(n && n->v == 5 && !n->next); } });\n\
+                t.join(); u.join(); delete head.load(); }\n";
+    for toolchain in toolchains() {
+        let of = |text: &str| {
+            let compiled = compile_text(toolchain, "test.cpp", text, &["-std=c++17"]);
+            explore(&compiled.loaded, Memory::Rc11, &all())
+        };
+        let report = of(text);
+        let found = (report.verdict(), report.counts.maximal());
+        assert_eq!(found, (Verdict::Verified, 2), "{:?} {:?}", report.findings, report.inconclusive);
+        assert!(has_race(&of(&text.replace("memory_order_acquire", "memory_order_relaxed"))));
+    }
 }

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use super::asked::{Does, Ready, Update};
 use crate::machine::{Machine, State};
 use crate::objects::Object;
-use crate::op::{Kind, Op, What};
+use crate::op::{How, Kind, Op, What};
 use crate::perform::Then;
 use crate::spin::content;
 
@@ -35,15 +35,17 @@ impl Machine {
         let mut labels = Labels::new();
         self.add_uses(me, &mut labels);
         match op {
-            Op::Access { how, .. } => match how.order() {
+            Op::Access { how, size, .. } => match how.order() {
                 Some(Order::NonAtomic) => self.add_plain(me, how.mode(), &mut labels),
-                Some(order) => {
+                // The list of what is done at the end of the process.
+                Some(order) if how == How::UPDATE && size == 1 => {
                     let Some(object) = first else { return Ok(labels) };
                     let at = self.locate(object, 0);
                     self.threads[me].asked.update = Update::Same;
                     labels.push(Label::Update { at, order });
                 }
-                None => return Err("a volatile access; use an atomic one"),
+                Some(_) => return Err("an atomic object that no instruction can access"),
+                None => return Err("a volatile access, unlike an atomic one,"),
             },
             Op::Fence { order } => labels.push(Label::Fence(order)),
             Op::Spawn { child } => labels.push(Label::Spawn(selvedge_core::ThreadId::new(child))),

@@ -112,15 +112,14 @@ impl GraphSystem for GraphProgram {
         last: &dyn Fn(Location) -> Option<Bits>,
     ) -> Option<(Ending, Option<Violation>)> {
         let machine = &self.machine;
-        let any = |state: State| machine.threads.iter().any(|thread| thread.state == state);
-        if any(State::Failed) || machine.is_over() {
+        let labels = || (0..machine.threads.len()).map(|thread| machine.label(thread));
+        if labels().any(|label| label == Label::Failed) || machine.is_over() {
             return Some((Ending::Complete, None));
         }
-        if any(State::Assumed) {
+        if labels().any(|label| label == Label::Assumed) {
             return Some((Ending::Blocked, None));
         }
-        let waits = (0..machine.threads.len()).any(|thread| machine.label(thread) != Label::Ended);
-        if machine.has_exited || !waits {
+        if machine.has_exited || labels().all(|label| label == Label::Ended) {
             let looks = machine.shared.leaks.get();
             return Some((Ending::Complete, looks.then(|| machine.leak()).flatten()));
         }
