@@ -136,8 +136,7 @@ impl Module {
         }
         // SAFETY: the shim defines the table with this layout.
         unsafe {
-            *(table as *mut Table) =
-                Table {
+            *(table as *mut Table) = Table {
                 op: Some(crate::entry::op),
                 access: Some(crate::entry::access),
                 is_answered: 0,

@@ -102,7 +102,9 @@ impl Machine {
 
     /// Returns a value in memory as a person would write it.
     fn value_text(&self, address: usize, size: usize) -> Option<String> {
-        matches!(size, 1 | 2 | 4 | 8).then(|| content(address, size)).and_then(|value| self.bits_text(value, size))
+        matches!(size, 1 | 2 | 4 | 8)
+            .then(|| content(address, size))
+            .and_then(|value| self.bits_text(value, size))
     }
 
     /// Returns a value of so many bytes as a person would write it.

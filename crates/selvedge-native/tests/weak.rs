@@ -8,8 +8,8 @@ use selvedge_explore::{
     Finding, GraphObserver, GraphReport, Memory, Options, explore_graphs, follow,
 };
 use selvedge_native::Loaded;
-use selvedge_testkit::litmus::{Flavour, Instruction, Litmus, LitmusProgram, random_litmus};
 use selvedge_testkit::Random;
+use selvedge_testkit::litmus::{Flavour, Instruction, Litmus, LitmusProgram, random_litmus};
 
 use crate::common::{GCC, Toolchain, compile_text, compile_with, toolchains};
 
@@ -28,7 +28,7 @@ impl GraphObserver for Looking<'_> {
 }
 
 /// Explores until nothing new is learned.
-fn explore(loaded: &Loaded, memory: Memory, options: &Options) -> GraphReport {
+pub(crate) fn explore(loaded: &Loaded, memory: Memory, options: &Options) -> GraphReport {
     loop {
         let mut system = loaded.graph_program(false);
         let report = explore_graphs(&mut system, memory, options, &mut Looking(loaded));
@@ -162,7 +162,8 @@ fn a_stale_read_is_told() {
     assert!(notes.contains("use Release for the write and Acquire for the read"), "{notes}");
     assert!(texts.contains(&"read flag (Relaxed) → 1".to_owned()), "{texts:?}");
     assert!(texts.contains(&"read data (Relaxed) → 0".to_owned()), "{texts:?}");
-    let released = text.replace("S(flag, 1, RLX)", "S(flag, 1, REL)").replace("L(flag, RLX)", "L(flag, ACQ)");
+    let released =
+        text.replace("S(flag, 1, RLX)", "S(flag, 1, REL)").replace("L(flag, RLX)", "L(flag, ACQ)");
     is(&released, Memory::Rc11, Verdict::Verified, 3);
 }
 
@@ -197,7 +198,8 @@ fn store_buffering() {
 /// Plain memory is ordered by atomics, or races.
 #[test]
 fn publishing() {
-    let head = "int data; atomic_int flag; struct n { int v; atomic_int w; }; _Atomic(struct n *) p;";
+    let head =
+        "int data; atomic_int flag; struct n { int v; atomic_int w; }; _Atomic(struct n *) p;";
     let with = |store: &str, load: &str| {
         two(
             head,
@@ -232,7 +234,9 @@ fn publishing() {
 #[test]
 fn blocks_that_are_freed() {
     let head = "int *g; atomic_int f; __attribute__((constructor)) static void unused(void) { }";
-    let made = |text: String| text.replace("{ pthread_t t, s;", "{ pthread_t t, s; g = malloc(4); *g = 1;");
+    let made = |text: String| {
+        text.replace("{ pthread_t t, s;", "{ pthread_t t, s; g = malloc(4); *g = 1;")
+    };
     let wrong = made(two(head, "if (L(f, ACQ)) free(g);", "S(f, 1, REL); *g = 3;"));
     let found = found(&compile_with(GCC, &wrong, &[]).loaded, Memory::Rc11);
     assert!(found[0].0.message.starts_with("data race on `a block of 4 bytes"), "{found:?}");
@@ -277,7 +281,10 @@ fn what_is_not_supported() {
                 pthread_barrier_t br; volatile int v; union { atomic_int i; atomic_char c[4]; } un; pthread_once_t o;\n\
                 void f(void) { } struct big { long a[5]; }; _Atomic(struct big) big; pthread_rwlock_t r; long long z;";
     for (a, reason) in [
-        ("pthread_mutex_lock(&m); pthread_cond_signal(&c); pthread_mutex_unlock(&m);", "a condition variable"),
+        (
+            "pthread_mutex_lock(&m); pthread_cond_signal(&c); pthread_mutex_unlock(&m);",
+            "a condition variable",
+        ),
         ("pthread_mutex_lock(&m); pthread_cond_wait(&c, &m);", "a condition variable"),
         ("pthread_barrier_init(&br, 0, 2);", "a barrier"),
         ("v = 1;", "a volatile access"),
@@ -313,7 +320,13 @@ fn atomics_of_cxx() {
         };
         let report = of(text);
         let found = (report.verdict(), report.counts.maximal());
-        assert_eq!(found, (Verdict::Verified, 2), "{:?} {:?}", report.findings, report.inconclusive);
+        assert_eq!(
+            found,
+            (Verdict::Verified, 2),
+            "{:?} {:?}",
+            report.findings,
+            report.inconclusive
+        );
         assert!(has_race(&of(&text.replace("memory_order_acquire", "memory_order_relaxed"))));
     }
 }

@@ -319,7 +319,8 @@ impl Compiled {
     fn search(&self, search: impl FnMut() -> Report) -> Report {
         let mut report = self.program.settle(search);
         if self.program.is_weak() {
-            let text = "weaker atomic orderings are checked as sequentially consistent (--memory rc11)";
+            let text =
+                "weaker atomic orderings are checked as sequentially consistent (--memory rc11)";
             report.fact("memory orderings", text.to_owned());
         }
         self.add_doubts(&mut report);

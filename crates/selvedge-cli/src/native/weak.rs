@@ -129,7 +129,8 @@ impl Weak<'_> {
                 report.count("events taken back", found.inconsistent);
             }
             let make = || Ok(program.graph_program(true));
-            traces = weak::confirm_all(&make, self, self.memory, &found.findings, &mut report, true);
+            traces =
+                weak::confirm_all(&make, self, self.memory, &found.findings, &mut report, true);
             report
         });
         self.loaded.add_doubts(&mut report);
@@ -220,8 +221,7 @@ pub(super) fn replay(
     let check = loaded.files.command("check");
     let followed = result.map_err(|error| weak::impossible(&error, memory, &check))?;
     let output = system.output();
-    let exit =
-        weak::show_followed(&mut system, &followed, loaded.origin(), &weak, args, screen)?;
+    let exit = weak::show_followed(&mut system, &followed, loaded.origin(), &weak, args, screen)?;
     super::show_output(&output, args, screen)?;
     Ok(exit)
 }

@@ -1,8 +1,6 @@
 //! An execution graph as a list of steps, with what each read saw and what it missed.
 
-use selvedge_core::{
-    EventId, GraphDescribe, Label, Status, ThreadId, Violation, ViolationKind,
-};
+use selvedge_core::{EventId, GraphDescribe, Label, Status, ThreadId, Violation, ViolationKind};
 use selvedge_explore::{Act, Followed, Source, Turn};
 use selvedge_report::{
     AccessView, EdgeView, Origin, PlaceView, StepView, TraceView, ValueView, ViolationView,

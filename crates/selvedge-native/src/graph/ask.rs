@@ -169,7 +169,8 @@ impl At {
             return ALONE;
         }
         let Some(kind) = atomic.kind() else {
-            return self.give_up("its shim asks for an atomic operation that is not known".to_owned());
+            return self
+                .give_up("its shim asks for an atomic operation that is not known".to_owned());
         };
         if !matches!(size, 1 | 2 | 4 | 8) {
             return self.give_up(format!(
@@ -193,7 +194,8 @@ impl At {
             }
         }
         self.tell_written();
-        let whole = self.with(|machine| machine.stands_at_atomic(self, atomic.op(kind), address, size));
+        let whole =
+            self.with(|machine| machine.stands_at_atomic(self, atomic.op(kind), address, size));
         if !whole {
             return self.give_up(
                 "an atomic is accessed in parts as well, which is not supported under a memory model; check it without \

@@ -103,9 +103,7 @@ impl Machine {
                     | What::NoSpinLock
                     | What::RwLock
                     | What::NoRwLock => Label::Access { at, write: true },
-                    What::Semaphore(value) => {
-                        Label::Store { at, order: Order::NonAtomic, value }
-                    }
+                    What::Semaphore(value) => Label::Store { at, order: Order::NonAtomic, value },
                     What::NoSemaphore => Label::Access { at, write: true },
                     What::Cond | What::NoCond => return Err("a condition variable"),
                     What::Barrier(_) | What::NoBarrier => return Err("a barrier"),
@@ -137,10 +135,14 @@ impl Machine {
             Op::Wait { .. } | Op::Reacquire { .. } | Op::Signal { .. } => {
                 return Err("a condition variable");
             }
-            Op::RwTry { .. } => return Err("a reader-writer lock that is tried, or has a time limit"),
+            Op::RwTry { .. } => {
+                return Err("a reader-writer lock that is tried, or has a time limit");
+            }
             Op::Arrive { .. } | Op::Pass { .. } => return Err("a barrier"),
             Op::Once { .. } | Op::OnceEnd { .. } => {
-                return Err("what is done once, such as the initialisation of a local static variable");
+                return Err(
+                    "what is done once, such as the initialisation of a local static variable",
+                );
             }
             Op::FutexWait { .. } | Op::FutexWoken { .. } | Op::FutexWake { .. } => {
                 return Err("a futex, or a wait for an atomic");
@@ -152,8 +154,7 @@ impl Machine {
     /// A semaphore counts up or down.
     fn counts(&mut self, me: usize, kind: Does) {
         let asked = &mut self.threads[me].asked;
-        (asked.ready, asked.update) =
-            (Ready::Positive, Update::Does { kind, operand: 1, size: 8 });
+        (asked.ready, asked.update) = (Ready::Positive, Update::Does { kind, operand: 1, size: 8 });
     }
 
     /// Returns the location of what threads synchronise with: it has no value of the program.
@@ -214,7 +215,10 @@ impl Machine {
             (Op::TryLock { otherwise, .. }, Some(Answer::Failed(_)))
             | (Op::TryDown { otherwise, .. }, Some(Answer::Failed(_))) => return Ok(otherwise),
             (Op::Value { .. }, Some(Answer::Value(value))) => return Ok(value),
-            (Op::Down { address, .. } | Op::TryDown { address, .. }, Some(Answer::Value(count))) => {
+            (
+                Op::Down { address, .. } | Op::TryDown { address, .. },
+                Some(Answer::Value(count)),
+            ) => {
                 // What is told is the explorer's; the count in memory may be another.
                 self.synchronisation.semaphores.insert(address, count);
                 0

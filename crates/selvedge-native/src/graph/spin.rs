@@ -70,7 +70,8 @@ impl Machine {
         };
         let turn: Vec<Look> = turn[before..].to_vec();
         // What it found first is what it would find again.
-        let is_steady = |look: &Look| turn.iter().all(|it| it.at != look.at || it.value == look.value);
+        let is_steady =
+            |look: &Look| turn.iter().all(|it| it.at != look.at || it.value == look.value);
         match again(turn[0].value) {
             Some(answer) if turn.iter().all(is_steady) => {
                 let silent = Silent { turn, next: 1, states: vec![state], waits: None };

@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use selvedge_core::{
-    Answer, Bits, Description, Ending, Fault, GraphDescribe, GraphSystem, Label, Location, ThreadId,
-    Violation,
+    Answer, Bits, Description, Ending, Fault, GraphDescribe, GraphSystem, Label, Location,
+    ThreadId, Violation,
 };
 
 use crate::machine::{Machine, Shared, State};
@@ -123,14 +123,14 @@ impl GraphSystem for GraphProgram {
             let looks = machine.shared.leaks.get();
             return Some((Ending::Complete, looks.then(|| machine.leak()).flatten()));
         }
-        let is_timed = |thread: &crate::machine::Thread| {
-            thread.state == State::Ready && thread.op.is_timed()
-        };
+        let is_timed =
+            |thread: &crate::machine::Thread| thread.state == State::Ready && thread.op.is_timed();
         // A loop that waits at one of its reads while another would find something else: there it was chosen to wait as well.
         let goes_on = |thread: &crate::machine::Thread| {
             let looks = thread.asked.looks.iter();
             let waits = matches!(thread.asked.label, Label::Await { .. });
-            let mut changed = looks.filter(|look| last(look.at).is_some_and(|now| now != look.value));
+            let mut changed =
+                looks.filter(|look| last(look.at).is_some_and(|now| now != look.value));
             thread.state == State::Ready && waits && changed.next().is_some()
         };
         Some(match machine.threads.iter().any(|thread| is_timed(thread) || goes_on(thread)) {
@@ -181,7 +181,9 @@ impl Machine {
         let value = |bits| self.bits_text(bits, size).unwrap_or_default();
         match (thread.asked.label, answer) {
             (Label::Access { .. }, _) => self.op_text(me),
-            (Label::Load { order, .. } | Label::Await { order, .. }, Answer::Value(read)) if size > 0 => {
+            (Label::Load { order, .. } | Label::Await { order, .. }, Answer::Value(read))
+                if size > 0 =>
+            {
                 format!("{} ({order}) → {}", self.op_text(me), value(read))
             }
             (Label::Store { order, value: wrote, .. }, _) if size > 0 => {

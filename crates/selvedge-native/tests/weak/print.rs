@@ -100,7 +100,10 @@ pub(crate) fn in_c(programs: &[LitmusProgram]) -> String {
             let _ = writeln!(text, "void *p{number}_{thread}(void *);");
         }
         for (thread, code) in program.threads.iter().enumerate() {
-            let _ = writeln!(text, "void *p{number}_{thread}(void *u) {{ long r[8] = {{0}}; pthread_t t[8];");
+            let _ = writeln!(
+                text,
+                "void *p{number}_{thread}(void *u) {{ long r[8] = {{0}}; pthread_t t[8];"
+            );
             for (at, &one) in code.iter().enumerate() {
                 let _ = writeln!(text, "l{at}: {}", instruction(one, at, code.len(), number));
             }

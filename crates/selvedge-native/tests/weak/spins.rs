@@ -14,16 +14,28 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("x = 1; y = 1; x = 2; return 0;", "while (!(x && y)) { } return x;"),
     ("x = 1; y = 1; return 0;", "while (!x && !y) { } return 2 * x + y;"),
     // The first read finds the old value, and the second the new one.
-    ("x = 1; x = 0; x = 1; return 0;", "int p, q, n = 0; do { p = x; q = x; n = 2 * p + q; } while (n != 1); return n;"),
-    ("x = 1; y = 1; x = 2; y = 2; return 0;", "int p, q; do { p = x; q = y; } while (p == q); return 2 * p + q;"),
+    (
+        "x = 1; x = 0; x = 1; return 0;",
+        "int p, q, n = 0; do { p = x; q = x; n = 2 * p + q; } while (n != 1); return n;",
+    ),
+    (
+        "x = 1; y = 1; x = 2; y = 2; return 0;",
+        "int p, q; do { p = x; q = y; } while (p == q); return 2 * p + q;",
+    ),
     ("x = 1; return y;", "y = 1; while (x == 0) { } return 1;"),
-    ("while (atomic_exchange(&l, 1)) { } z++; int n = z; l = 0; return n;", "while (atomic_exchange(&l, 1)) { } z++; int n = z; l = 0; return n;"),
+    (
+        "while (atomic_exchange(&l, 1)) { } z++; int n = z; l = 0; return n;",
+        "while (atomic_exchange(&l, 1)) { } z++; int n = z; l = 0; return n;",
+    ),
     (
         "int e = 0; while (!atomic_compare_exchange_strong(&l, &e, 1)) e = 0; int n = ++z; l = 0; return n;",
         "int e = 0; while (!atomic_compare_exchange_weak(&l, &e, 2)) e = 0; int n = ++z; l = 0; return n;",
     ),
     // Gives up if the other one has finished.
-    ("l = 1; x = 1; l = 0; return 0;", "int e = 0; while (!x && !atomic_compare_exchange_strong(&l, &e, 1)) e = 0; return 2 * x + l;"),
+    (
+        "l = 1; x = 1; l = 0; return 0;",
+        "int e = 0; while (!x && !atomic_compare_exchange_strong(&l, &e, 1)) e = 0; return 2 * x + l;",
+    ),
     ("y = 1; x = 1; return 0;", "while (x == 0) { while (y == 0 && x == 0) { } } return y;"),
     ("x = 1; y = 1; return 0;", "int n = 0; while (!x && n < 3) n++; return 2 * n + y;"),
     ("x = 1; return 0;", "while (!*q) { } return *q;"),
@@ -37,7 +49,8 @@ fn in_c() -> String {
     let mut text = "atomic_int x, y, l; int z, a, b; atomic_int *q = &x;\n".to_owned();
     let mut cases = String::new();
     for (number, (one, other)) in PROGRAMS.iter().enumerate() {
-        let _ = writeln!(text, "int f{number}(void) {{ {one} }}\nint g{number}(void) {{ {other} }}");
+        let _ =
+            writeln!(text, "int f{number}(void) {{ {one} }}\nint g{number}(void) {{ {other} }}");
         let _ = writeln!(cases, "case {number}: first = f{number}; second = g{number}; break;");
     }
     let results: String =
@@ -56,7 +69,7 @@ fn loops_compute_what_they_compute_in_interleavings() {
     let options = all();
     for toolchain in toolchains() {
         let compiled = compile_with(toolchain, &in_c(), &[]);
-        for number in 0..PROGRAMS.len() {
+        for (number, program) in PROGRAMS.iter().enumerate() {
             let loaded = compiled.loaded.again(&[number.to_string()]);
             let report = search(&loaded, Algorithm::Optimal, &options, &mut Nothing);
             let expected: BTreeSet<String> =
@@ -70,7 +83,7 @@ fn loops_compute_what_they_compute_in_interleavings() {
                     other => format!("{other:?}"),
                 };
                 let found: BTreeSet<String> = report.findings.iter().map(message).collect();
-                let at = format!("{} {} {:?}", toolchain.c, memory.name(), PROGRAMS[number]);
+                let at = format!("{} {} {:?}", toolchain.c, memory.name(), program);
                 assert_eq!(found, expected, "{at}");
                 assert_eq!(report.inconclusive, Vec::new(), "{at}");
             }
@@ -93,7 +106,12 @@ fn a_loop_that_waits_for_a_flag() {
                 let report = explore(&compiled.loaded, memory, &all());
                 // It finds the flag at once, or waits.
                 let found = (report.verdict(), report.counts.complete, report.counts.maximal());
-                assert_eq!(found, (selvedge_core::Verdict::Verified, 2, 2), "{} {flags:?}", memory.name());
+                assert_eq!(
+                    found,
+                    (selvedge_core::Verdict::Verified, 2, 2),
+                    "{} {flags:?}",
+                    memory.name()
+                );
             }
         }
     }
