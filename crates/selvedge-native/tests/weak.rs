@@ -230,6 +230,14 @@ fn publishing() {
     assert!(has_race(&report));
 }
 
+/// The memory of an atomic has its newest value, whoever was told last.
+#[test]
+fn a_plain_read_of_an_atomic() {
+    let text = two("int x;", "__atomic_store_n(&x, 1, RLX);", "__atomic_store_n(&x, 2, RLX);");
+    let read = "int seen = x; assert(seen == __atomic_load_n(&x, RLX)); return 0; }";
+    is(&text.replace("return 0; }", read), Memory::Rc11, Verdict::Verified, 2);
+}
+
 /// Freeing is a write to the block, for who uses it.
 #[test]
 fn blocks_that_are_freed() {
@@ -240,6 +248,10 @@ fn blocks_that_are_freed() {
     let wrong = made(two(head, "if (L(f, ACQ)) free(g);", "S(f, 1, REL); *g = 3;"));
     let found = found(&compile_with(GCC, &wrong, &[]).loaded, Memory::Rc11);
     assert!(found[0].0.message.starts_with("data race on `a block of 4 bytes"), "{found:?}");
+    // It is used before the other one is told, and again.
+    let again = made(two(head, "if (L(f, ACQ)) free(g);", "*g = 2; S(f, 1, REL); *g = 3;"));
+    let report = explore(&compile_with(GCC, &again, &[]).loaded, Memory::Rc11, &all());
+    assert!(has_race(&report), "{:?}", report.findings);
     let right = made(two(head, "if (L(f, ACQ)) free(g);", "*g = 3; S(f, 1, REL);"));
     is(&right, Memory::Rc11, Verdict::Verified, 2);
     let after = made(two(head, "if (L(f, ACQ)) *g = 2;", "free(g); S(f, 1, REL);"));

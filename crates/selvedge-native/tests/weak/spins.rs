@@ -39,6 +39,15 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("y = 1; x = 1; return 0;", "while (x == 0) { while (y == 0 && x == 0) { } } return y;"),
     ("x = 1; y = 1; return 0;", "int n = 0; while (!x && n < 3) n++; return 2 * n + y;"),
     ("x = 1; return 0;", "while (!*q) { } return *q;"),
+    // The same, after a few turns: what is remembered of them does not grow for ever.
+    (
+        "x = 1; return 0;",
+        "int p, q, n = 0; do { p = x; q = x; if (n < 2) n++; } while (!(p == 0 && q == 1)); return n;",
+    ),
+    (
+        "x = 1; y = 1; return 0;",
+        "int p, q, n = 0; do { p = x; q = y; if (n < 2) n++; } while (!(p == 0 && q == 1)); return n;",
+    ),
     // Waits for good, unless the other one does.
     ("while (x == 0) { } y = 1; return 1;", "if (z == 0) x = 1; while (y == 0) { } return 2;"),
     ("while (x == 0) { } return 1;", "y = 1; return 2;"),
