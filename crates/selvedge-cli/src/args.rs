@@ -152,7 +152,7 @@ impl From<CyclesArg> for Cycles {
 /// Which program.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ProgramArgs {
-    /// The program (.sel, .c, .cpp, or one that `selvedge cc` linked); `-` reads standard input
+    /// The model (.sel); `check` also takes .c, .cpp and what `selvedge cc` linked; `-` reads standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 

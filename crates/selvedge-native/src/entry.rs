@@ -275,12 +275,7 @@ pub(crate) unsafe extern "C" fn op(
             machine.thrown.push((address, at.pc));
             0
         }),
-        69 => {
-            let list = Machine::listed(address, size);
-            let ranges: SmallVec<[(usize, usize); 4]> =
-                list.iter().map(|&it| (it, MUTEX)).collect();
-            at.announce(Op::LockAll { list: address, count: size }, &ranges)
-        }
+        69 => at.lock_all(address, size),
         70 => u64::from(at.ends_without_reason()),
         71 => {
             let (operand, wanted) = (c as usize, d as usize);
@@ -376,6 +371,28 @@ impl At {
     /// Whether an operation with a time limit ends when its time is up.
     fn expires(self) -> bool {
         self.announce(Op::Choose { most: 2 }, &[]) == 1
+    }
+
+    /// Takes several mutexes, whose addresses lie at `list`, at once; but those that the thread holds and can take again.
+    fn lock_all(self, list: usize, count: usize) -> u64 {
+        // SAFETY: the list is on the stack of this thread, and the shim does not look at it afterwards.
+        let all = unsafe { std::slice::from_raw_parts_mut(list as *mut usize, count) };
+        let is_held = |&mutex: &usize| {
+            self.with(|machine| machine.mutex(mutex).owner == Some(self.me))
+                && crate::marks::kind(mutex) == Kind::Recursive
+        };
+        all.sort_by_key(is_held);
+        let free = all.iter().filter(|mutex| !is_held(mutex)).count();
+        if free > 0 {
+            let ranges: SmallVec<[(usize, usize); 4]> =
+                all[..free].iter().map(|&it| (it, MUTEX)).collect();
+            self.announce(Op::LockAll { list, count: free }, &ranges);
+        }
+        for &address in &all[free..] {
+            let op = Op::Lock { address, kind: Kind::Recursive, timed: false };
+            self.announce(op, &[(address, MUTEX)]);
+        }
+        0
     }
 
     /// Whether an operation that may end without reason does so.

@@ -89,6 +89,9 @@ impl Machine {
             None => match self.shared.module.variable(address) {
                 Some((name, ..)) if name == "atomic_section" => "the atomic section".to_owned(),
                 Some((name, ..)) if name == "atexit_list" => "the list of atexit".to_owned(),
+                Some((name, ..)) if name == "early" => {
+                    "memory that was allocated before main".to_owned()
+                }
                 Some((name, 0, all)) if size == 0 || size == all => name,
                 Some((name, offset, all)) if size > 0 && all % size == 0 && offset % size == 0 => {
                     format!("{name}[{}]", offset / size)

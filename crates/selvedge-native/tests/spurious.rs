@@ -259,7 +259,9 @@ fn a_loop_that_changes_something() {
     is_wrong(&compile_with(crate::common::GCC, &writes, &[]), "assertion `n < 2` is false");
     // What it writes others may see.
     let tells = waits("while (!ready) { pthread_cond_wait(&c, &m); woke = 1; }");
-    let tells = tells.replace("int ready;", "int ready, woke;").replace("ready = 1;", "assert(!woke); ready = 1;");
+    let tells = tells
+        .replace("int ready;", "int ready, woke;")
+        .replace("ready = 1;", "assert(!woke); ready = 1;");
     is_wrong(&compile_with(crate::common::GCC, &tells, &[]), "assertion `!woke` is false");
     let allocates = waits(
         "int n = 0; while (!ready) { pthread_cond_wait(&c, &m); free(malloc(8)); n = 1 - n; } ready = n + 1;",
@@ -276,7 +278,8 @@ fn a_loop_that_looks_again_sometimes() {
             "int once = {look}; while (!ready) {{ pthread_cond_wait(&c, &m); if (once) break; }}"
         ));
         let text = text.replace("int ready;", &format!("int ready; atomic_int mode = 1 - {set};"));
-        let text = text.replace("void *b(void *u) {", &format!("void *b(void *u) {{ mode = {set};"));
+        let text =
+            text.replace("void *b(void *u) {", &format!("void *b(void *u) {{ mode = {set};"));
         is_wrong(&compile_with(crate::common::GCC, &text, &[]), "assertion `ready` is false");
     }
 }
