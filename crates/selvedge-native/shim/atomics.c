@@ -62,7 +62,6 @@ typedef unsigned __int128 a128;
 #define WEAK_CAS(bits) \
     static int weak##bits(volatile a##bits *at, a##bits *expected, a##bits new, int order, int failure, void *pc, \
                           void *frame) { \
-        int fails = OP_AT(OP_WHIM, 0, 0, 0, 0, pc, frame) != 0; \
         ACCESS_AT(expected, sizeof *expected, ACCESS_READ, pc, frame); \
         a##bits wanted = *expected; \
         u64 told; \
@@ -72,6 +71,7 @@ typedef unsigned __int128 a128;
             *expected = wanted; \
             return 0; \
         } \
+        int fails = OP_AT(OP_WHIM, 0, 0, 0, 0, pc, frame) != 0; \
         if (fails) { \
             ACCESS_AT(at, sizeof *at, WITH_ORDER(ACCESS_LOAD, failure), pc, frame); \
         } else { \

@@ -27,7 +27,7 @@ pub(crate) type Access = unsafe extern "C" fn(usize, usize, u64, usize, usize);
 /// The size of a mutex.
 pub(crate) const MUTEX: usize = 40;
 /// The size of a condition variable.
-const CONDITION: usize = 48;
+pub(crate) const CONDITION: usize = 48;
 
 /// Where a thread calls the shim.
 #[derive(Clone, Copy)]
@@ -397,10 +397,6 @@ impl At {
 
     /// Whether an operation that may end without reason does so.
     fn ends_without_reason(self) -> bool {
-        if self.with(|machine| machine.locations.is_some()) {
-            // Under a memory model the explorer answers.
-            return false;
-        }
         let Whim::Chosen(key) = self.with(|machine| machine.whim(self.me, self.pc)) else {
             return false;
         };

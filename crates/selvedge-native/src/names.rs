@@ -299,8 +299,9 @@ impl Machine {
             State::Ready if !self.is_enabled(me) => {
                 format!("{}: {}", self.op_text(me), self.waits_for(me))
             }
-            State::Ready => self.op_text(me),
             State::Parked => self.waits_for(me),
+            State::Ready if thread.waits_on.is_some() => self.waits_for(me),
+            State::Ready => self.op_text(me),
             State::Failed => "failed".to_owned(),
             State::Assumed => "assume".to_owned(),
             State::Absent | State::Finished | State::Exited => String::new(),
@@ -312,7 +313,9 @@ impl Machine {
     fn waits_for(&self, me: usize) -> String {
         let name = |address: usize| self.address_name(address);
         let thread = &self.threads[me];
-        if let (Some((word, _)), Op::FutexWoken { .. }) = (thread.waits_on, thread.op) {
+        if let (Some((word, _)), Op::FutexWoken { .. }, false) =
+            (thread.waits_on, thread.op, self.locations.is_some())
+        {
             return format!("waits for a notification of {}", name(word));
         }
         if let Some((cond, _)) = thread.waits_on {

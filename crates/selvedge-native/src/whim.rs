@@ -90,6 +90,8 @@ impl Machine {
         if most == 0 {
             return Whim::Never;
         }
+        // Under a memory model no thread is tried out: what it would read is not known.
+        let everywhere = everywhere || self.locations.is_some();
         let key = match everywhere {
             true => None,
             false if !whims.watches.replace(true) => {

@@ -7,7 +7,7 @@ use selvedge_core::{Bound, Counts, Schedule, Verdict, Violation};
 use selvedge_explore::{
     Finding, GraphObserver, GraphReport, Memory, Options, explore_graphs, follow,
 };
-use selvedge_native::Loaded;
+use selvedge_native::{Loaded, Spurious};
 use selvedge_testkit::Random;
 use selvedge_testkit::litmus::{Flavour, Instruction, Litmus, LitmusProgram, random_litmus};
 
@@ -286,6 +286,65 @@ fn locks_and_semaphores() {
     assert_eq!(report.verdict(), Verdict::Violated);
 }
 
+/// Who waits is woken by a signal, and only one of several.
+#[test]
+fn condition_variables() {
+    let head = "pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; pthread_cond_t c = PTHREAD_COND_INITIALIZER; int ready;";
+    let signal =
+        "pthread_mutex_lock(&m); ready = 1; pthread_cond_signal(&c); pthread_mutex_unlock(&m);";
+    let wait = |how: &str| {
+        format!(
+            "pthread_mutex_lock(&m); {how} (!ready) pthread_cond_wait(&c, &m); assert(ready); pthread_mutex_unlock(&m);"
+        )
+    };
+    for toolchain in toolchains() {
+        let of = |how: &str, most: u32, memory: Memory| {
+            let compiled = compile_with(toolchain, &two(head, signal, &wait(how)), &[]);
+            compiled.loaded.set_spurious(Spurious { most, everywhere: false });
+            let report = explore(&compiled.loaded, memory, &all());
+            (report.verdict(), report.counts.maximal())
+        };
+        for memory in MODELS {
+            assert_eq!(of("while", 0, memory), (Verdict::Verified, 2));
+            assert_eq!(of("if", 0, memory), (Verdict::Verified, 2));
+            assert_eq!(of("while", 1, memory).0, Verdict::Verified);
+            assert_eq!(of("if", 1, memory).0, Verdict::Violated);
+        }
+    }
+    // Two wait, and one is signalled; or both are.
+    let both =
+        "pthread_mutex_lock(&m); if (!ready) pthread_cond_wait(&c, &m); pthread_mutex_unlock(&m);";
+    let main = |wake: &str| {
+        let woken = format!(
+            "pthread_mutex_lock(&m); ready = 1; {wake}(&c); pthread_mutex_unlock(&m); pthread_join(t, 0);"
+        );
+        two(head, both, both).replace("pthread_join(t, 0);", &woken)
+    };
+    let deadlocks = |wake: &str| {
+        let compiled = compile_with(GCC, &main(wake), &[]);
+        compiled.loaded.set_spurious(Spurious { most: 0, everywhere: false });
+        explore(&compiled.loaded, Memory::Rc11, &all()).counts.deadlocked
+    };
+    assert!(deadlocks("pthread_cond_signal") >= 2);
+    assert_eq!(deadlocks("pthread_cond_broadcast"), 0);
+}
+
+/// What is done once is done before who finds it done continues.
+#[test]
+fn what_is_done_once() {
+    let text = "#include <cassert>\n#include <thread>\nstruct One { int v = 7; };\n\
+                int get() { static One one; return one.v; }\n\
+                int main() { std::thread t([] { assert(get() == 7); }); assert(get() == 7); t.join(); }\n";
+    for toolchain in toolchains() {
+        let compiled = compile_text(toolchain, "test.cpp", text, &["-std=c++17"]);
+        for memory in MODELS {
+            let report = explore(&compiled.loaded, memory, &all());
+            let why = format!("{:?} {:?}", report.findings, report.inconclusive);
+            assert_eq!(report.verdict(), Verdict::Verified, "{why}");
+        }
+    }
+}
+
 /// What has no meaning under a memory model yet is never a proof.
 #[test]
 fn what_is_not_supported() {
@@ -293,15 +352,9 @@ fn what_is_not_supported() {
                 pthread_barrier_t br; volatile int v; union { atomic_int i; atomic_char c[4]; } un; pthread_once_t o;\n\
                 void f(void) { } struct big { long a[5]; }; _Atomic(struct big) big; pthread_rwlock_t r; long long z;";
     for (a, reason) in [
-        (
-            "pthread_mutex_lock(&m); pthread_cond_signal(&c); pthread_mutex_unlock(&m);",
-            "a condition variable",
-        ),
-        ("pthread_mutex_lock(&m); pthread_cond_wait(&c, &m);", "a condition variable"),
         ("pthread_barrier_init(&br, 0, 2);", "a barrier"),
         ("v = 1;", "a volatile access"),
         ("atomic_store(&un.i, 1); atomic_store(&un.c[1], 1);", "accessed in parts"),
-        ("pthread_once(&o, f);", "done once"),
         ("struct big b = big; (void)b;", "an atomic object that no instruction can access"),
         ("pthread_rwlock_tryrdlock(&r);", "a reader-writer lock that is tried"),
     ] {

@@ -101,6 +101,11 @@ impl At {
             self.with(|machine| machine.threads[self.me].asked.turn.clear());
         }
         self.tell_written();
+        match op {
+            Op::Wait { .. } => return self.ask_wait(op),
+            Op::Signal { .. } => return self.ask_signal(op),
+            _ => {}
+        }
         self.with(|machine| machine.stands_asked(self, op, ranges));
         let labels = match self.with(|machine| machine.labels(self.me)) {
             Ok(labels) => labels,
@@ -134,7 +139,7 @@ impl At {
         last
     }
 
-    fn stand(self, label: Label) -> Option<Answer> {
+    pub(super) fn stand(self, label: Label) -> Option<Answer> {
         self.with(|machine| {
             let asked = &mut machine.threads[self.me].asked;
             (asked.label, asked.answer) = (label, None);
@@ -259,7 +264,7 @@ unsafe fn write(address: usize, size: usize, value: Bits) {
 
 impl Machine {
     /// A thread now stands at an operation on these ranges.
-    fn stands_asked(&mut self, at: At, op: Op, ranges: &[(usize, usize)]) {
+    pub(super) fn stands_asked(&mut self, at: At, op: Op, ranges: &[(usize, usize)]) {
         self.threads[at.me].frame = at.frame;
         self.stands_at(at.me, op, at.pc, ranges);
     }

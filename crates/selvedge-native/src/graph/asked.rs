@@ -3,6 +3,12 @@
 use selvedge_core::{Answer, Bits, Label, Location, ObjectId};
 use smallvec::SmallVec;
 
+use super::cond;
+
+/// States of what is done once: it was begun, or is done. Before that it is 0.
+pub(super) const BEGUN: Bits = 1;
+pub(super) const DONE: Bits = 2;
+
 /// What a thread stands at, and what it was told.
 pub(crate) struct Asked {
     pub(super) label: Label,
@@ -79,6 +85,12 @@ pub(super) enum Ready {
     /// All but this one.
     OtherThan(Bits),
     Positive,
+    /// Nobody chooses whom to wake.
+    Open,
+    /// The same, and this bit is gone.
+    Woken(Bits),
+    /// Nobody does now what is done once.
+    NotBegun,
 }
 
 impl Ready {
@@ -87,6 +99,9 @@ impl Ready {
             Ready::Never => false,
             Ready::OtherThan(other) => value != other,
             Ready::Positive => value > 0,
+            Ready::Open => cond::is_open(value),
+            Ready::Woken(mine) => cond::is_open(value) && value & mine == 0,
+            Ready::NotBegun => value != BEGUN,
         }
     }
 }
@@ -95,7 +110,17 @@ impl Ready {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Update {
     Same,
-    Does { kind: Does, operand: Bits, size: usize },
+    /// Waiters are woken.
+    Signalled {
+        all: bool,
+    },
+    /// What is done once begins, unless it is done.
+    Begins,
+    Does {
+        kind: Does,
+        operand: Bits,
+        size: usize,
+    },
 }
 
 /// How an update computes what it writes. The shim has the same numbers.
@@ -112,7 +137,12 @@ pub(super) enum Does {
 
 impl Update {
     pub(super) fn next(self, old: Bits) -> Bits {
-        let Update::Does { kind, operand, size } = self else { return old };
+        let (kind, operand, size) = match self {
+            Update::Same => return old,
+            Update::Signalled { all } => return cond::signalled(old, all),
+            Update::Begins => return if old == 0 { BEGUN } else { old },
+            Update::Does { kind, operand, size } => (kind, operand, size),
+        };
         let new = match kind {
             Does::Exchange => operand,
             Does::Add => old.wrapping_add(operand),

@@ -3,7 +3,7 @@
 use selvedge_core::{Answer, Bits, Fault, Label, Location, Mode, ObjectId, Order};
 use smallvec::SmallVec;
 
-use super::asked::{Does, Ready, Update};
+use super::asked::{DONE, Does, Ready, Update};
 use crate::machine::{Machine, State};
 use crate::objects::Object;
 use crate::op::{How, Kind, Op, What};
@@ -53,7 +53,8 @@ impl Machine {
                 labels.push(Label::Join(selvedge_core::ThreadId::new(target)));
             }
             Op::Choose { most } => labels.push(Label::Choose(most)),
-            Op::End | Op::Whim => {}
+            Op::Whim => labels.push(Label::Choose(2)),
+            Op::End => {}
             Op::Free { block, .. } => {
                 // What is no block is an error, with or without others.
                 if let Some(found) = self.heap.at(block).map(|block| block.start) {
@@ -101,11 +102,12 @@ impl Machine {
                     What::Mutex
                     | What::NoMutex
                     | What::NoSpinLock
+                    | What::Cond
+                    | What::NoCond
                     | What::RwLock
                     | What::NoRwLock => Label::Access { at, write: true },
                     What::Semaphore(value) => Label::Store { at, order: Order::NonAtomic, value },
                     What::NoSemaphore => Label::Access { at, write: true },
-                    What::Cond | What::NoCond => return Err("a condition variable"),
                     What::Barrier(_) | What::NoBarrier => return Err("a barrier"),
                 });
             }
@@ -128,27 +130,36 @@ impl Machine {
                 let at = self.lock_location(first)?;
                 labels.push(Label::Load { at, order: Order::Acquire });
             }
-            Op::Doomed | Op::Spin => {}
+            Op::Doomed | Op::Spin | Op::Wait { .. } | Op::Reacquire { .. } | Op::Signal { .. } => {}
             Op::Compare { .. } => return Err("an atomic object that no instruction can access"),
             Op::TryJoin { .. } => return Err("a join that may fail"),
             Op::LockAll { .. } => return Err("several mutexes that are taken at once"),
-            Op::Wait { .. } | Op::Reacquire { .. } | Op::Signal { .. } => {
-                return Err("a condition variable");
-            }
             Op::RwTry { .. } => {
                 return Err("a reader-writer lock that is tried, or has a time limit");
             }
             Op::Arrive { .. } | Op::Pass { .. } => return Err("a barrier"),
-            Op::Once { .. } | Op::OnceEnd { .. } => {
-                return Err(
-                    "what is done once, such as the initialisation of a local static variable",
-                );
+            Op::Once { address, .. } => {
+                let at = self.once_location(address);
+                labels.push(Label::Await { at, order: Order::AcqRel, update: true });
+                let asked = &mut self.threads[me].asked;
+                (asked.ready, asked.update) = (Ready::NotBegun, Update::Begins);
+            }
+            Op::OnceEnd { address, is_done, .. } => {
+                let (at, value) = (self.once_location(address), if is_done { DONE } else { 0 });
+                labels.push(Label::Store { at, order: Order::Release, value });
             }
             Op::FutexWait { .. } | Op::FutexWoken { .. } | Op::FutexWake { .. } => {
                 return Err("a futex, or a wait for an atomic");
             }
         }
         Ok(labels)
+    }
+
+    /// Returns the location of what is done once. It is not that of the flag, which compiled code looks at by itself: there it
+    /// never sees that it is done, and asks.
+    fn once_location(&mut self, address: usize) -> Location {
+        let object = self.shared.objects.borrow_mut().other(Object::Queue(address));
+        self.locate(object, 0)
     }
 
     /// A semaphore counts up or down.
@@ -182,9 +193,10 @@ impl Machine {
     /// Adds a plain access. One to memory that is accessed atomically, too, has a value.
     fn add_plain(&mut self, me: usize, mode: Mode, labels: &mut Labels) {
         for object in self.threads[me].objects.clone() {
-            let at = self.locate_cell(object);
-            let write = mode.writes();
-            match (self.shared.learned.is_atomic(object), write) {
+            let (is_atomic, write) = (self.shared.learned.is_atomic(object), mode.writes());
+            // What lies in plain memory is nothing to the explorer.
+            let at = if is_atomic { self.locate_cell(object) } else { self.locate(object, 0) };
+            match (is_atomic, write) {
                 (false, _) => labels.push(Label::Access { at, write }),
                 (true, false) => labels.push(Label::Load { at, order: Order::NonAtomic }),
                 // It is told when it is done.
@@ -211,7 +223,7 @@ impl Machine {
             self.threads[me].asked.used.clear();
         }
         let choice = match (op, answer) {
-            (Op::Choose { .. }, Some(Answer::Chosen(choice))) => choice,
+            (Op::Choose { .. } | Op::Whim, Some(Answer::Chosen(choice))) => choice,
             (Op::TryLock { otherwise, .. }, Some(Answer::Failed(_)))
             | (Op::TryDown { otherwise, .. }, Some(Answer::Failed(_))) => return Ok(otherwise),
             (Op::Value { .. }, Some(Answer::Value(value))) => return Ok(value),
@@ -223,6 +235,7 @@ impl Machine {
                 self.synchronisation.semaphores.insert(address, count);
                 0
             }
+            (Op::Once { .. }, Some(Answer::Value(DONE))) => return Ok(0),
             (Op::Up { address }, Some(Answer::Value(count))) => {
                 self.synchronisation.semaphores.insert(address, count);
                 0

@@ -17,11 +17,13 @@
 //! | `asked` | what a thread stands at, and what it was told |
 //! | `labels` | operations as labels |
 //! | `ask` | from checked code to the explorer, and back |
+//! | `cond` | condition variables |
 //! | `spin` | loops that wait |
 //! | `system` | [`GraphProgram`], the `GraphSystem` |
 
 mod ask;
 mod asked;
+mod cond;
 mod labels;
 mod locations;
 mod spin;

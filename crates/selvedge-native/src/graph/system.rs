@@ -123,8 +123,10 @@ impl GraphSystem for GraphProgram {
             let looks = machine.shared.leaks.get();
             return Some((Ending::Complete, looks.then(|| machine.leak()).flatten()));
         }
-        let is_timed =
-            |thread: &crate::machine::Thread| thread.state == State::Ready && thread.op.is_timed();
+        let is_timed = |thread: &crate::machine::Thread| {
+            thread.state == State::Ready
+                && (thread.op.is_timed() || thread.waits_on.is_some_and(|(_, timed)| timed))
+        };
         // A loop that waits at one of its reads while another would find something else: there it was chosen to wait as well.
         let goes_on = |thread: &crate::machine::Thread| {
             let looks = thread.asked.looks.iter();

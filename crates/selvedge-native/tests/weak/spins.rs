@@ -48,6 +48,20 @@ const PROGRAMS: &[(&str, &str)] = &[
         "x = 1; y = 1; return 0;",
         "int p, q, n = 0; do { p = x; q = y; if (n < 2) n++; } while (!(p == 0 && q == 1)); return n;",
     ),
+    // Condition variables: signalled under the lock, without it, and too early; and what is done once.
+    (
+        "pthread_mutex_lock(&m); z = 1; pthread_cond_signal(&c); pthread_mutex_unlock(&m); return 0;",
+        "pthread_mutex_lock(&m); while (!z) pthread_cond_wait(&c, &m); int n = z; pthread_mutex_unlock(&m); return n;",
+    ),
+    (
+        "x = 1; pthread_cond_broadcast(&c); return 0;",
+        "pthread_mutex_lock(&m); while (!x) pthread_cond_wait(&c, &m); pthread_mutex_unlock(&m); return 1;",
+    ),
+    (
+        "pthread_mutex_lock(&m); z++; if (z < 2) pthread_cond_wait(&c, &m); int n = z; pthread_mutex_unlock(&m); return n;",
+        "pthread_mutex_lock(&m); z++; pthread_cond_signal(&c); int n = z; pthread_mutex_unlock(&m); return n;",
+    ),
+    ("pthread_once(&o, once); return z;", "pthread_once(&o, once); return z + x;"),
     // Waits for good, unless the other one does.
     ("while (x == 0) { } y = 1; return 1;", "if (z == 0) x = 1; while (y == 0) { } return 2;"),
     ("while (x == 0) { } return 1;", "y = 1; return 2;"),
@@ -55,7 +69,9 @@ const PROGRAMS: &[(&str, &str)] = &[
 ];
 
 fn in_c() -> String {
-    let mut text = "atomic_int x, y, l; int z, a, b; atomic_int *q = &x;\n".to_owned();
+    let mut text = "atomic_int x, y, l; int z, a, b; atomic_int *q = &x; pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\n\
+                    pthread_cond_t c = PTHREAD_COND_INITIALIZER; pthread_once_t o = PTHREAD_ONCE_INIT;\n\
+                    void once(void) { z++; x = 1; }\n".to_owned();
     let mut cases = String::new();
     for (number, (one, other)) in PROGRAMS.iter().enumerate() {
         let _ =
