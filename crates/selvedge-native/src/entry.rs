@@ -24,6 +24,12 @@ pub(crate) type Operate = unsafe extern "C" fn(u64, usize, usize, u64, u64, u64,
 /// An access to memory.
 pub(crate) type Access = unsafe extern "C" fn(usize, usize, u64, usize, usize);
 
+/// Codes of what ends a thread.
+const FAIL: u64 = 50;
+const EXIT: u64 = 51;
+const ASSUME: u64 = 52;
+const UNCAUGHT: u64 = 68;
+
 /// The size of a mutex.
 pub(crate) const MUTEX: usize = 40;
 /// The size of a condition variable.
@@ -82,6 +88,10 @@ pub(crate) unsafe extern "C" fn op(
     }
     // SAFETY: the machine lives while its code runs.
     let at = unsafe { At::new(machine, pc, frame) };
+    if matches!(code, FAIL | EXIT | ASSUME | UNCAUGHT) {
+        // What ends a thread is something else than going round.
+        at.with(|machine| machine.ends_silently(at.me));
+    }
     let (address, size) = (a as usize, b as usize);
     let object = [(address, size)];
     match code {
@@ -324,6 +334,8 @@ impl At {
         self.with(|machine| {
             machine.threads[self.me].turn.clear();
             machine.has_changed = true;
+            machine.threads[self.me].asked.turn.clear();
+            machine.ends_silently(self.me);
             change(machine)
         })
     }

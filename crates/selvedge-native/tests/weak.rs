@@ -281,6 +281,12 @@ fn locks_and_semaphores() {
     let never = two(head, "n = 1;", "sem_wait(&s);");
     let found = found(&compile_with(GCC, &never, &[]).loaded, Memory::Rc11);
     assert_eq!(found[0].0.message, "deadlock: main and b are blocked");
+    // A loop that waited before is not what it waits for now.
+    let head = "atomic_int f; sem_t s;";
+    let later = two(head, "S(f, 1, REL);", "while (!L(f, ACQ)) { } sem_wait(&s);");
+    let report = explore(&compile_with(GCC, &later, &[]).loaded, Memory::Rc11, &all());
+    assert_eq!((report.counts.deadlocked, report.counts.blocked), (2, 0));
+    let head = "int n; pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;";
     let unlocks = two(head, "pthread_mutex_unlock(&m);", "n = 1;");
     let report = explore(&compile_with(GCC, &unlocks, &[]).loaded, Memory::Rc11, &all());
     assert_eq!(report.verdict(), Verdict::Violated);

@@ -4,7 +4,7 @@ use selvedge_core::{Answer, Bits, Label, Order};
 
 use super::asked::{Does, Ready, Update, Written, mask};
 use super::labels::Labels;
-use super::spin::Round;
+use super::spin::{Round, is_neutral};
 use crate::entry::At;
 use crate::machine::Machine;
 use crate::op::{How, Op, Orders, order};
@@ -97,9 +97,10 @@ impl At {
         if self.with(|machine| machine.goes_silently(self.me, op)) {
             return 0;
         }
-        if !matches!(op, Op::Access { how: How(0), .. }) {
+        if !is_neutral(op) {
             self.with(|machine| machine.threads[self.me].asked.turn.clear());
         }
+        self.with(|machine| machine.threads[self.me].asked.looks.clear());
         self.tell_written();
         match op {
             Op::Wait { .. } => return self.ask_wait(op),

@@ -24,7 +24,7 @@ pub(crate) struct Asked {
     /// Blocks of the heap that it used since it last did something that orders accesses of others behind its own.
     pub(super) used: SmallVec<[ObjectId; 4]>,
     /// What it read since it last did something else.
-    pub(super) turn: Vec<Look>,
+    pub(crate) turn: Vec<Look>,
     /// The reads of a turn of the loop in which it waits.
     pub(super) looks: Vec<Look>,
     /// Set while it continues without the explorer, to see whether it only goes round.
@@ -60,7 +60,7 @@ pub(super) struct Written {
 
 /// A read of an atomic in a turn of a loop.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Look {
+pub(crate) struct Look {
     pub(super) pc: usize,
     pub(super) at: Location,
     pub(super) value: Bits,

@@ -28,6 +28,11 @@ pub(super) enum Round {
     Chooses(u32),
 }
 
+/// Whether an operation that is no atomic access does nothing if it is repeated. A plain read finds the same unless it races.
+pub(super) fn is_neutral(op: Op) -> bool {
+    matches!(op, Op::Access { how: How(0), .. } | Op::Fence { .. })
+}
+
 impl Machine {
     /// A thread comes to an atomic operation. `again`: what it is told if it finds a value, if it does nothing then but find
     /// it.
@@ -127,7 +132,7 @@ impl Machine {
     }
 
     /// A thread that continues silently does something else: the turns of its loop count.
-    pub(super) fn ends_silently(&mut self, me: usize) {
+    pub(crate) fn ends_silently(&mut self, me: usize) {
         if let Some(silent) = self.threads[me].asked.silent.take()
             && self.shared.learned.note_counts(me, silent.turn[0].pc)
         {
@@ -140,12 +145,11 @@ impl Machine {
         if self.threads[me].asked.silent.is_none() {
             return false;
         }
-        // A plain read finds the same unless it races.
-        let reads = matches!(op, Op::Access { how: How(0), .. });
-        if !reads {
+        let is_neutral = is_neutral(op);
+        if !is_neutral {
             self.ends_silently(me);
         }
-        reads
+        is_neutral
     }
 
     /// Returns the value that a thread has to see changed, if it can only go round.

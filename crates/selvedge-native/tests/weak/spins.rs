@@ -48,6 +48,23 @@ const PROGRAMS: &[(&str, &str)] = &[
         "x = 1; y = 1; return 0;",
         "int p, q, n = 0; do { p = x; q = y; if (n < 2) n++; } while (!(p == 0 && q == 1)); return n;",
     ),
+    // Loops that end otherwise than by what they read.
+    (
+        "x = 1; y = 1; return 0;",
+        "int n = 0; while (!x && n < 3) n++; if (n == 2) __VERIFIER_assume(y); return 2 * n + y;",
+    ),
+    (
+        "x = 1; return 0;",
+        "int n = 0; while (!x && n < 3) n++; __VERIFIER_assume(n == 2); return n;",
+    ),
+    (
+        "x = 1; y = 1; return 0;",
+        "while (!x) { atomic_thread_fence(memory_order_seq_cst); } return y;",
+    ),
+    (
+        "x = 1; return 0;",
+        "long until = clock() + 2; int n = 0; while (!x && clock() < until) n = 1; return n + 2 * x;",
+    ),
     // Condition variables: signalled under the lock, without it, and too early; and what is done once.
     (
         "pthread_mutex_lock(&m); z = 1; pthread_cond_signal(&c); pthread_mutex_unlock(&m); return 0;",
@@ -71,7 +88,7 @@ const PROGRAMS: &[(&str, &str)] = &[
 fn in_c() -> String {
     let mut text = "atomic_int x, y, l; int z, a, b; atomic_int *q = &x; pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\n\
                     pthread_cond_t c = PTHREAD_COND_INITIALIZER; pthread_once_t o = PTHREAD_ONCE_INIT;\n\
-                    void once(void) { z++; x = 1; }\n".to_owned();
+                    void once(void) { z++; x = 1; } void __VERIFIER_assume(int); long clock(void);\n".to_owned();
     let mut cases = String::new();
     for (number, (one, other)) in PROGRAMS.iter().enumerate() {
         let _ =
