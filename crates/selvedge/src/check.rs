@@ -1,5 +1,6 @@
 //! The entry: checks a closure, and says what came out.
 
+mod besides;
 mod follow;
 mod memory;
 mod observer;
@@ -94,6 +95,9 @@ pub struct Builder {
     replay: Option<String>,
     sample: Option<(u64, u64)>,
     memory: Option<Memory>,
+    is_sequential: bool,
+    /// Whether this search is done besides one in which loads see the last store.
+    is_besides: bool,
     jobs: Option<NonZeroUsize>,
     /// Tests make it tiny.
     pub(crate) pace: Pace,
@@ -125,6 +129,8 @@ impl Default for Builder {
             replay: None,
             sample: None,
             memory: None,
+            is_sequential: false,
+            is_besides: false,
             jobs: None,
             pace: Pace::default(),
         }
@@ -422,7 +428,7 @@ impl Builder {
         // Clones of a budget are the same one.
         this.options.budget = Budget::unlimited();
         this.algorithm = this.divided(this.asked_jobs());
-        this.explore_within_budget(program, here)
+        this.explore_and_besides(program, here)
     }
 
     #[track_caller]
@@ -479,13 +485,14 @@ impl Builder {
             method: self.method(memory, schedule.is_some()),
             covers: Covers { data_races: covers.data_races && self.options.data_races, ..covers },
             report,
-            source: failure::source(&failures, here),
+            source: failure::source(&failures),
             found: failures,
             tree: None,
             time: start.elapsed(),
         };
         let (weak, undivided) = (shared.weak.get(), self.undivided(memory.is_some()));
-        Outcome { found_out, checked_at: here, weak, memory, bounded, left_out, undivided }
+        let besides = None;
+        Outcome { found_out, checked_at: here, weak, memory, besides, bounded, left_out, undivided }
     }
 
     /// How executions are covered. `replayed`: it is one that was asked for.
@@ -523,7 +530,8 @@ impl Builder {
              selvedge::Allocator<Mine> = selvedge::Allocator::new(Mine);"
         );
         let pulse = Pulse::new(checked_at, self.times, &self.options.budget);
-        let ReplayCommand { before, after } = ReplayCommand::new(checked_at);
+        let memory = self.memory.filter(|_| self.is_besides);
+        let ReplayCommand { before, after } = ReplayCommand::new(checked_at, memory);
         let mut world = Rust::new(program, checked_at, pulse, (before, after));
         world.panics_are_results = self.panics_are_results;
         world.reuses = self.reuse == Reuse::Choice;
