@@ -7,14 +7,17 @@ mod places;
 mod search;
 mod spurious;
 mod tell;
+mod together;
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::panic::Location;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use selvedge_core::{Bound, Budget, Covers, Inconclusive, Report};
+use selvedge_crew::Pace;
 use selvedge_explore::{Algorithm, Limits, Memory, Options};
 use selvedge_report::Method;
 use selvedge_rt::{Caps, Settings, SignalStack, Spurious};
@@ -91,6 +94,9 @@ pub struct Builder {
     replay: Option<String>,
     sample: Option<(u64, u64)>,
     memory: Option<Memory>,
+    jobs: Option<NonZeroUsize>,
+    /// Tests make it tiny.
+    pub(crate) pace: Pace,
 }
 
 impl Default for Builder {
@@ -119,6 +125,8 @@ impl Default for Builder {
             replay: None,
             sample: None,
             memory: None,
+            jobs: None,
+            pace: Pace::default(),
         }
     }
 }
@@ -413,6 +421,7 @@ impl Builder {
         let mut this = self.clone();
         // Clones of a budget are the same one.
         this.options.budget = Budget::unlimited();
+        this.algorithm = this.divided(this.asked_jobs());
         this.explore_within_budget(program, here)
     }
 
@@ -475,8 +484,8 @@ impl Builder {
             tree: None,
             time: start.elapsed(),
         };
-        let weak = shared.weak.get();
-        Outcome { found_out, checked_at: here, weak, memory, bounded, left_out }
+        let (weak, undivided) = (shared.weak.get(), self.undivided(memory.is_some()));
+        Outcome { found_out, checked_at: here, weak, memory, bounded, left_out, undivided }
     }
 
     /// How executions are covered. `replayed`: it is one that was asked for.

@@ -22,6 +22,8 @@ pub struct Outcome {
     /// looks again.
     pub(crate) bounded: Option<String>,
     pub(crate) left_out: Option<String>,
+    /// Why it ran in one process, though more were asked for.
+    pub(crate) undivided: Option<String>,
 }
 
 impl Outcome {
@@ -82,6 +84,9 @@ impl Outcome {
     pub(crate) fn text_as(&self, look: Look) -> String {
         let mut text = self.findings(look.under(self.memory));
         text.push_str(&failure::summary(self.report(), self.how(), &self.not_covered()));
+        if let Some(why) = &self.undivided {
+            text.push_str(&format!("selvedge: {why}\n"));
+        }
         text
     }
 

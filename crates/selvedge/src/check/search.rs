@@ -71,6 +71,9 @@ impl Builder {
             )));
             return report;
         }
+        if let Some(report) = self.search_together(shared) {
+            return report;
+        }
         let make = || Program::new(Rc::clone(shared), false);
         let mut watch = Watch::new(shared);
         match self.sample {
