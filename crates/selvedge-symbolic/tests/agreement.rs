@@ -112,7 +112,7 @@ type Constants = &'static [(&'static str, i64)];
 /// Seven readers of one lock, for caps of the explorers: no formula of that size is solved here. Smaller programs of the
 /// same kind are `many-readers.sel` and `after-these-readers.sel`. Then programs for a search of states, whose loops have no bound or
 /// whose executions are too many.
-const TOO_LARGE: [&str; 13] = [
+const TOO_LARGE: [&str; 10] = [
     "regressions/readers-around-a-write.sel",
     "regressions/readers-one-writes-too.sel",
     "states/barrier-in-rounds.sel",
@@ -122,9 +122,6 @@ const TOO_LARGE: [&str; 13] = [
     "textbook/multiprocessor/filter-lock.sel",
     "textbook/multiprocessor/peterson.sel",
     "textbook/multiprocessor/ttas-lock.sel",
-    "textbook/semaphores/barbershop.sel",
-    "textbook/semaphores/cigarette-smokers.sel",
-    "textbook/semaphores/dining-savages.sel",
     "textbook/semaphores/water.sel",
 ];
 
