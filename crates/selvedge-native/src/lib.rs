@@ -64,4 +64,4 @@ pub use load::{Caps, Loaded};
 pub use note::Notes;
 pub use system::Program;
 pub use whim::Spurious;
-pub use worker::{record_in, recorded, supervise};
+pub use worker::{record_in, recorded, stop_recording, supervise};

@@ -66,6 +66,14 @@ pub(crate) struct Whims {
     pub(crate) is_left_out: Cell<bool>,
 }
 
+impl Whims {
+    /// Returns how much is known.
+    pub(crate) fn count(&self) -> usize {
+        let said = [&self.watches, &self.is_bounded, &self.is_left_out];
+        self.matters.borrow().len() + said.iter().filter(|it| it.get()).count()
+    }
+}
+
 /// What becomes of an operation that may end without reason.
 #[derive(Clone, Copy)]
 pub(crate) enum Whim {

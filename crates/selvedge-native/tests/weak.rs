@@ -23,7 +23,7 @@ struct Looking<'a>(&'a Loaded);
 
 impl GraphObserver for Looking<'_> {
     fn poll(&mut self, _: &GraphReport) -> Option<Bound> {
-        self.0.is_out_of_date().then_some(Bound::Interrupted)
+        self.0.is_void().then_some(Bound::Interrupted)
     }
 }
 

@@ -68,7 +68,7 @@ impl GraphObserver for Looking<'_, '_> {
     }
 
     fn poll(&mut self, report: &GraphReport) -> Option<Bound> {
-        match self.loaded.program.is_out_of_date() {
+        match self.loaded.program.is_void() {
             true => Some(Bound::Interrupted),
             false => self.watching.poll(report),
         }
@@ -121,7 +121,7 @@ impl Weak<'_> {
             let mut system = program.graph_program(false);
             let found = explore_graphs(&mut system, self.memory, options, &mut looking);
             let mut report = weak::report_of(&found, looking.threads);
-            if program.is_out_of_date() {
+            if program.is_void() {
                 return report;
             }
             if options.statistics {
