@@ -152,7 +152,7 @@ fn memory_models() {
         run.says(&format!("verified: no violation in 2 executions under {model}"));
     }
     let check = folder.run("check message.c --memory rc11 --save-trace t.json").exits(1);
-    let check = check.says("did not see the newer data = 1 of send").says("message.c:18");
+    let check = check.says("did not see the newer data = 1 of send").says("message.c:19");
     let check = check.says("use Release for the write and Acquire for the read");
     let command = check.out.lines().find_map(|line| line.strip_prefix("replay: selvedge "));
     for command in [command.expect("there is a command"), "replay --trace t.json"] {
