@@ -95,6 +95,9 @@ pub(crate) enum Command {
     /// Format programs: indentation, blanks, blank lines
     #[command(name = "fmt", long_about = help::FORMAT, after_long_help = help::FORMAT_EXAMPLES)]
     Format(FormatArgs),
+    /// Serve an editor: diagnostics, hover, definition, rename, a lens that checks
+    #[command(long_about = help::LSP, after_long_help = help::LSP_EXAMPLES)]
+    Lsp,
     /// List the algorithms: what each one does, what it covers, when to use it
     Algorithms,
     /// Compile C for an existing build: CC="selvedge cc" make

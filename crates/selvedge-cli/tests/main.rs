@@ -9,12 +9,14 @@ mod compare;
 mod compare_exit;
 mod constraints;
 mod docs;
+mod editors;
 mod estimate;
 #[cfg(feature = "farm")]
 mod farm;
 mod files;
 mod format;
 mod limits;
+mod lsp;
 mod mat;
 mod pages;
 mod pictures;

@@ -212,6 +212,24 @@ Examples:
 
 To check with them: selvedge check FILE --symbolic mat";
 
+pub(crate) const LSP: &str = "\
+Serve an editor, as a language server for programs in .sel on standard input and output.
+
+Editors start it; there is nothing to see in a terminal. It marks mistakes as you type; shows what a name is, and for
+an access to something shared what it depends on in other threads; finds the declaration and all uses; renames, if nothing
+would then mean something else; lists symbols; formats. The lens \"Check\" above the text checks the program as it is
+in the editor and opens the result as a page in the browser; it shows progress and can be cancelled.";
+
+pub(crate) const LSP_EXAMPLES: &str = "\
+How to connect:
+  Neovim     vim.lsp.start({ name = 'selvedge', cmd = { 'selvedge', 'lsp' } })
+  Helix      editors/helix/languages.toml
+  VS Code    editors/vscode, a folder to copy
+
+docs/editors.md has a page about each.
+
+Exit codes: 0; 1 if the editor left without saying so.";
+
 pub(crate) const FORMAT: &str = "\
 Format programs: indentation, blanks, blank lines.
 
