@@ -30,6 +30,7 @@ mod limits;
 mod mat;
 mod output;
 mod quasi;
+mod serve;
 mod values;
 mod weak;
 mod work;
@@ -45,6 +46,7 @@ pub(crate) use limits::{LimitArgs, MemoryArgs};
 pub(crate) use mat::MatArgs;
 pub(crate) use output::{Annotations, Form, FormatArgs, OutputArgs};
 pub(crate) use quasi::QuasiArgs;
+pub(crate) use serve::ServeArgs;
 pub(crate) use weak::WeakArgs;
 pub(crate) use work::{ResumeArgs, WorkArgs};
 
@@ -95,6 +97,9 @@ pub(crate) enum Command {
     /// Format programs: indentation, blanks, blank lines
     #[command(name = "fmt", long_about = help::FORMAT, after_long_help = help::FORMAT_EXAMPLES)]
     Format(FormatArgs),
+    /// Open a workbench in the browser: an editor, checks, their pages
+    #[command(long_about = help::SERVE, after_long_help = help::SERVE_EXAMPLES)]
+    Serve(ServeArgs),
     /// Serve an editor: diagnostics, hover, definition, rename, a lens that checks
     #[command(long_about = help::LSP, after_long_help = help::LSP_EXAMPLES)]
     Lsp,

@@ -68,6 +68,7 @@ mod registry;
 mod replay;
 mod saved;
 mod screen;
+mod serve;
 mod shown;
 mod so_far;
 mod source;
@@ -116,6 +117,7 @@ pub fn main_with(registry: Registry) -> ExitCode {
         args::Command::Mat(args) => mat::run(&args, &screen),
         args::Command::Constraints(args) => constraints::run(&args, &screen),
         args::Command::Format(args) => format::run(&args, &screen),
+        args::Command::Serve(args) => serve::run(&args, &screen),
         args::Command::Lsp => lsp::run(),
         args::Command::Algorithms => algorithms::run(&screen),
         args::Command::Cc { .. } | args::Command::Cxx { .. } => native::compile_nothing(),

@@ -21,6 +21,7 @@ mod mat;
 mod pages;
 mod pictures;
 mod replay;
+mod serve;
 mod symbolic;
 mod usage;
 mod weak;

@@ -212,6 +212,24 @@ Examples:
 
 To check with them: selvedge check FILE --symbolic mat";
 
+pub(crate) const SERVE: &str = "\
+Open a workbench in the browser: an editor that marks mistakes as you type, the programs of the repository as
+examples, constants, algorithms and memory models to choose, checks with progress and a stop, their pages, a
+comparison of all algorithms, and conditions under which atomic blocks commute.
+
+It prints the address to open. The address has a token: only who knows it can use the workbench, and only on this
+machine. It needs no network. Programs stay in the browser: no file is read, and none written but those of a running check, in
+a private folder. Every check is a process of its own, limited in time and memory.";
+
+pub(crate) const SERVE_EXAMPLES: &str = "\
+Examples:
+  selvedge serve
+  selvedge serve --port 8000 --time 5m --max-memory 4GiB
+
+Ctrl-C ends it at once, with all its checks.
+
+Exit codes: 130 after Ctrl-C; 2 if the port cannot be used.";
+
 pub(crate) const LSP: &str = "\
 Serve an editor, as a language server for programs in .sel on standard input and output.
 
