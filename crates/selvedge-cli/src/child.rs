@@ -40,6 +40,11 @@ impl PrivateFolder {
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
+
+    /// Writes a program for a process that is to read it.
+    pub(crate) fn write(&self, name: &Path, text: &str) -> io::Result<()> {
+        fs::write(self.path.join(name), text)
+    }
 }
 
 impl Drop for PrivateFolder {

@@ -213,6 +213,8 @@ fn a_check_is_limited_and_ends_with_its_reader() {
     assert!(third.contains("2 checks are running"), "{third}");
     drop(first);
     until("one was ended", || server.children().len() == 1);
+    // Its place is free a moment later.
+    until("there is a place", || !server.check_error(LOCKED).contains("checks are running"));
     assert_eq!(server.check(LOCKED)["verdict"], "verified");
     drop(second);
     until("both were ended", || server.children().is_empty());

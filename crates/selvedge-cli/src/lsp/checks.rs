@@ -132,7 +132,7 @@ impl Checks {
         let inside = folder.path().join(number.to_string());
         std::fs::create_dir(&inside).map_err(refuse)?;
         let name = file_name(&check.uri);
-        std::fs::write(inside.join(&name), text).map_err(refuse)?;
+        folder.write(&inside.join(&name), text).map_err(refuse)?;
         let fixed = ["check", &name, "--json", "--html", "page.html", "--time", MOST_TIME];
         let mut arguments: Vec<String> = fixed.iter().map(|&it| it.to_owned()).collect();
         arguments.extend_from_slice(options);

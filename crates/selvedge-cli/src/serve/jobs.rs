@@ -130,8 +130,8 @@ impl Jobs {
 
     /// Returns the limits, for people.
     pub(super) fn limits(&self) -> Value {
-        let memory = selvedge_report::bytes(self.memory);
-        json!({ "time": selvedge_report::seconds(self.time), "memory": memory, "checks": self.most })
+        let time = format!("{} s", self.time.as_secs_f64());
+        json!({ "time": time, "memory": selvedge_report::bytes(self.memory), "checks": self.most })
     }
 
     /// Ends all processes, and waits until they have ended.
@@ -267,7 +267,7 @@ impl Jobs {
         folder: &PrivateFolder,
         lines: &mut Lines,
     ) -> io::Result<Option<Said>> {
-        std::fs::write(folder.path().join(&asked.name), &asked.text)?;
+        folder.write(asked.name.as_ref(), &asked.text)?;
         let mut aside = Aside::start(arguments, folder.path())?;
         let mut told = (Instant::now(), String::new());
         loop {

@@ -8,6 +8,8 @@ mod diagnose;
 mod examples;
 mod http;
 mod jobs;
+#[cfg(test)]
+mod looks;
 mod ndjson;
 mod routes;
 mod token;

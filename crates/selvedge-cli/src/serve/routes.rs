@@ -138,7 +138,7 @@ impl Workbench {
             "facts" => Response::json(&self.facts()),
             _ => match path.split_once('/') {
                 Some(("examples", name)) => match examples::named(name) {
-                    Some(text) => own("text/plain; charset=utf-8", text),
+                    Some(text) => own("text/plain; charset=utf-8", &text),
                     None => Response::refusal(404, "there is no such example"),
                 },
                 Some(("pages", rest)) => self.page(rest),

@@ -19,6 +19,8 @@ let violated = [];
 let job = null;
 /// The page that is shown, if it is one.
 let page = null;
+/// Whether what is shown is a result, of the text as it is.
+let isResult = false;
 
 function element(name, attributes = {}, ...children) {
   const svg = name === "svg" || name === "rect";
@@ -87,10 +89,12 @@ function paintMarks() {
   const pieces = [];
   let at = 0;
   for (const { start, end, kind } of marks) {
-    if (start < at) continue;
-    // A place without length is where something is missing.
-    const until = Math.min(Math.max(end, start + 1), source.length);
-    pieces.push([source.slice(at, start), ""], [source.slice(start, until), kind]);
+    // A place without length is where something is missing; at the end of a line that is behind what is there.
+    const isBehind = end <= start && start > 0 && (start >= source.length || source[start] === "\n");
+    const from = isBehind ? start - 1 : start;
+    if (from < at) continue;
+    const until = Math.min(Math.max(end, from + 1), source.length);
+    pieces.push([source.slice(at, from), ""], [source.slice(from, until), kind]);
     at = until;
   }
   pieces.push([source.slice(at), ""]);
@@ -244,6 +248,7 @@ function showConstants(constants) {
 
 function tell(verdict, message, isRunning = false) {
   const parts = [];
+  isResult = false;
   if (verdict) parts.push(element("span", { class: `chip ${verdict}` }, verdict), " ");
   parts.push(isRunning ? element("span", { class: "running" }, message) : message);
   $("status").replaceChildren(...parts);
@@ -318,7 +323,10 @@ function checked({ result }) {
   const { complete, deadlocked, blocked } = result.executions;
   const first = result.violations[0]?.message ?? result.inconclusive[0]?.message ?? "no violation";
   const more = result.violations.length > 1 ? ` (and ${result.violations.length - 1} more)` : "";
-  tell(result.verdict, `${first}${more} · ${number(complete + deadlocked + blocked)} executions in ${duration(result.seconds)}`);
+  tell(result.verdict, `${number(complete + deadlocked + blocked)} executions in ${duration(result.seconds)}`);
+  // The page has the message in large letters. This is for those who listen.
+  $("status").append(element("span", { class: "heard" }, `: ${first}${more}`));
+  isResult = true;
   violated = result.violations.flatMap(({ places }) => places).map(offsets).filter(Boolean);
   paintMarks();
   page = result.page;
@@ -349,27 +357,28 @@ function compared() {
   const show = () => {
     const total = ({ executions }) => (executions ? Object.values(executions).reduce((all, it) => all + it, 0) : 0);
     const most = Math.max(1, ...rows.map(total));
-    const head = ["algorithm", "executions", "complete", "deadlocked", "blocked", "redundant", "cut", "time", "memory", "verdict"];
+    // Kinds that nobody has are left out.
+    const kinds = ["complete", "deadlocked", "blocked", "redundant", "cut"]
+      .filter((kind, i) => i === 0 || kind === "redundant" || rows.some((row) => row.executions?.[kind]));
+    const head = [["algorithm"], ["verdict"], ["executions", "bar"], ...kinds.map((it) => [it, "number"]), ["time", "number"], ["memory", "number"]];
     const body = rows.map((row) => {
-      if (row.error) {
-        return element("tr", {}, element("td", {}, row.algorithm), element("td", { colspan: head.length - 1 }, row.error));
-      }
-      const { complete, deadlocked, blocked, redundant, cut } = row.executions;
+      const name = element("td", { class: "name" }, row.algorithm);
+      if (row.error) return element("tr", {}, name, element("td", { colspan: head.length - 1 }, row.error));
+      const { redundant } = row.executions;
       const wide = (count) => (100 * count) / most;
       const useful = total(row) - redundant;
       const bar = element("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", role: "img", "aria-label": `${number(total(row))} executions` },
         element("rect", { x: 0, y: 0, height: 10, width: Math.max(wide(useful), 0.5) }),
         element("rect", { class: "redundant", x: wide(useful), y: 0, height: 10, width: wide(redundant) }));
       const atLeast = row.exhausted ? "" : "≥ ";
-      const cell = (value) => element("td", { class: "number" }, atLeast + number(value));
-      const verdict = element("td", { class: row.verdict, title: [...row.violations, ...row.inconclusive.map((it) => it.message)].join("\n") }, row.verdict);
-      return element("tr", {}, element("td", {}, row.algorithm), element("td", { class: "bar" }, bar),
-        cell(complete), cell(deadlocked), cell(blocked), cell(redundant), cell(cut),
-        element("td", { class: "number" }, duration(row.seconds)), element("td", { class: "number" }, memory(row.peak_bytes)), verdict);
+      const why = [...row.violations, ...row.inconclusive.map((it) => it.message)].join("\n");
+      return element("tr", {}, name, element("td", { class: row.verdict, title: why }, row.verdict), element("td", { class: "bar" }, bar),
+        ...kinds.map((kind) => element("td", { class: "number" }, atLeast + number(row.executions[kind]))),
+        element("td", { class: "number" }, duration(row.seconds)), element("td", { class: "number" }, memory(row.peak_bytes)));
     });
     const caption = element("caption", {}, "Executions that each algorithm runs; in red those that turn out to be redundant. “≥”: stopped at a limit.");
     $("table").replaceChildren(element("table", {}, caption,
-      element("thead", {}, element("tr", {}, ...head.map((it) => element("th", {}, it)))), element("tbody", {}, ...body)));
+      element("thead", {}, element("tr", {}, ...head.map(([it, kind]) => element("th", kind ? { class: kind } : {}, it)))), element("tbody", {}, ...body)));
     panel("table");
   };
   return (message) => {
@@ -378,6 +387,7 @@ function compared() {
     show();
     if (!message.result) return false;
     tell("", message.result.agree ? `${rows.length} algorithms` : "the verdicts contradict each other: please report this as a bug");
+    isResult = true;
     return true;
   };
 }
@@ -407,6 +417,7 @@ function constrained({ result }) {
   $("table").replaceChildren(element("table", {}, caption, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows)));
   panel("table");
   tell("", rows.length ? `${rows.length} pairs in ${duration(result.seconds)}` : "the program has no atomic procedures or named atomic blocks");
+  isResult = true;
   return true;
 }
 
@@ -502,6 +513,8 @@ function refreshed() {
 
 function changed() {
   violated = [];
+  if (isResult) $("status").append(" · the program has changed since");
+  isResult = false;
   paint();
   diagnoseSoon();
   saveSoon();
@@ -528,7 +541,9 @@ function fillMenus() {
   $("algorithm").append(explorers, symbolic);
   $("algorithm").value = facts.algorithm;
   $("memory").append(element("option", { value: "" }, "interleavings"));
-  for (const name of facts.memories) $("memory").append(element("option", { value: name }, name));
+  const models = element("optgroup", { label: "execution graphs under a model" });
+  for (const name of facts.memories) models.append(element("option", { value: name }, name));
+  $("memory").append(models);
 }
 
 function advise() {
@@ -558,6 +573,26 @@ async function format() {
   const answer = await (await post("format")).json();
   if (answer.text === null) return tell("", "the program has errors: fix what is marked first");
   if (answer.text !== text.value) replaceAll(answer.text);
+}
+
+/// Reads a file of the user's in the browser; the server never sees it but as a text to check.
+async function openFile() {
+  const [file] = $("file").files;
+  $("file").value = "";
+  if (!file) return;
+  if (file.size > 1 << 20) return tell("error", "the file is too long: at most 1 MiB");
+  example = { name: file.name, text: "" };
+  $("example").value = "";
+  given = {};
+  text.value = (await file.text()).replaceAll("\r\n", "\n");
+  refreshed();
+}
+
+function saveFile() {
+  const address = URL.createObjectURL(new Blob([text.value], { type: "text/plain" }));
+  const name = example.name.split("/").pop() || "program.sel";
+  element("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 1000);
 }
 
 function nextProblem() {
@@ -602,6 +637,9 @@ document.addEventListener("keydown", (event) => {
 for (const kind of ["check", "compare", "constraints"]) $(kind).onclick = () => run(kind);
 $("stop").onclick = stop;
 $("format").onclick = format;
+$("open").onclick = () => $("file").click();
+$("file").onchange = openFile;
+$("save").onclick = saveFile;
 $("link").onclick = copyLink;
 $("theme").onclick = switchTheme;
 $("help-button").onclick = () => $("help").showModal();
