@@ -4,7 +4,7 @@ mod client;
 
 use serde_json::{Value, json};
 
-use crate::common::LARGE;
+use crate::common::{LARGE, children, is_running, left_folders};
 use client::{Client, URI};
 
 const BANK: &str = "\
@@ -211,6 +211,21 @@ fn a_long_check_can_be_cancelled() {
         assert_eq!(answer["error"]["code"], -32800, "{answer}");
         client.seen.clear();
     }
+}
+
+/// An editor that goes away leaves nothing behind.
+#[test]
+fn a_check_ends_with_the_server() {
+    let mut client = Client::with(LARGE);
+    let run = json!({ "command": "selvedge.check", "arguments": [URI] });
+    client.request("workspace/executeCommand", &run);
+    client.wait(|message| message["params"]["value"]["kind"] == "report");
+    let server = client.process();
+    let check = children(server).pop().expect("a check runs");
+    assert_eq!(left_folders(server), 1);
+    assert_eq!(client.end(), Some(1));
+    assert!(!is_running(&check));
+    assert_eq!(left_folders(server), 0);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::common::{DEADLOCK, Folder, LARGE, LOCKED, LOST};
+use crate::common::{DEADLOCK, Folder, LARGE, LOCKED, LOST, is_running, left_folders};
 use server::Server;
 
 /// Waits until something is so.
@@ -284,12 +284,6 @@ fn an_interruption_ends_everything_at_once() {
     assert!(sent.expect("kill can be run").success());
     assert_eq!(server.child.wait().expect("it ends").code(), Some(130));
     assert!(before.elapsed() < Duration::from_secs(20), "{:?}", before.elapsed());
-    until("the check has ended", || {
-        let stat = std::fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
-        stat.is_empty() || stat.contains(") Z")
-    });
-    let left = std::fs::read_dir(std::env::temp_dir()).expect("it can be read").flatten();
-    let left =
-        left.filter(|it| it.file_name().to_string_lossy().starts_with(&format!("selvedge-{pid}-")));
-    assert_eq!(left.count(), 0, "its folders are removed");
+    until("the check has ended", || !is_running(&child));
+    assert_eq!(left_folders(server.child.id()), 0, "its folders are removed");
 }

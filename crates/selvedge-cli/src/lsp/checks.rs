@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -96,6 +97,7 @@ impl Ended {
 struct Running {
     check: Check,
     stop: Arc<AtomicBool>,
+    watcher: JoinHandle<()>,
 }
 
 /// All checks that run, and the pages of those that have ended.
@@ -146,8 +148,9 @@ impl Checks {
             page: address(&inside.join("page.html")),
             _folder: folder,
         };
-        self.running.insert(number, Running { check, stop });
-        std::thread::spawn(move || watcher.run());
+        let watcher = std::thread::Builder::new().name("check".to_owned()).spawn(|| watcher.run());
+        let watcher = watcher.map_err(refuse)?;
+        self.running.insert(number, Running { check, stop, watcher });
         Ok(())
     }
 
@@ -171,6 +174,16 @@ impl Checks {
         (1..=self.next).any(|number| {
             page == address(&folder.path().join(number.to_string()).join("page.html"))
         })
+    }
+}
+
+/// No process outlives the server, and no folder.
+impl Drop for Checks {
+    fn drop(&mut self) {
+        self.stop(|_| true);
+        for running in std::mem::take(&mut self.running).into_values() {
+            let _ = running.watcher.join();
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::io::{self, BufRead, BufReader, Read as _, Write};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A request has to arrive within this time.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -58,9 +58,25 @@ impl Response {
 /// # Errors
 /// The outer error: nobody is there any more. The inner one: the answer to a request that is refused.
 pub(super) fn read(stream: &TcpStream) -> io::Result<Result<Request, Response>> {
-    stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
-    parse(&mut BufReader::new(stream))
+    parse(&mut BufReader::new(Patient { stream, until: Instant::now() + PATIENCE }))
+}
+
+/// A connection that has to say what it wants in time: all of it, not each byte.
+struct Patient<'s> {
+    stream: &'s TcpStream,
+    until: Instant,
+}
+
+impl io::Read for Patient<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.stream.set_read_timeout(Some(left))?;
+        self.stream.read(bytes)
+    }
 }
 
 fn parse(input: &mut impl BufRead) -> io::Result<Result<Request, Response>> {

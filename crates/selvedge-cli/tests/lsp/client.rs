@@ -47,6 +47,10 @@ impl Client {
         client
     }
 
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn raw(&mut self, bytes: &[u8]) {
         let input = self.input.as_mut().expect("input is open");
         input.write_all(bytes).and_then(|()| input.flush()).expect("the server reads");

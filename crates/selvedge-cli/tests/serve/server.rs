@@ -111,18 +111,7 @@ impl Server {
 
     /// Returns the processes that the server has started and that still run.
     pub(crate) fn children(&self) -> Vec<String> {
-        let parent = self.child.id().to_string();
-        let mut found = Vec::new();
-        for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
-            let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
-            let after_name = stat.rsplit(") ").next().unwrap_or_default();
-            let mut words = after_name.split(' ');
-            let state = words.next();
-            if words.next() == Some(&parent) && state != Some("Z") {
-                found.push(entry.file_name().to_string_lossy().into_owned());
-            }
-        }
-        found
+        crate::common::children(self.child.id())
     }
 }
 
