@@ -18,6 +18,7 @@ use crate::registry::{self, Chosen};
 use crate::screen::Screen;
 use crate::source::Constants;
 
+mod bench;
 mod compiled;
 mod estimate;
 #[cfg(feature = "farm")]
@@ -35,6 +36,7 @@ mod values;
 mod weak;
 mod work;
 
+pub(crate) use bench::BenchArgs;
 pub(crate) use compiled::CompilerArgs;
 pub(crate) use estimate::EstimateArgs;
 pub(crate) use farm::FarmArgs;
@@ -370,25 +372,6 @@ pub(crate) struct CompareArgs {
     context_switches: Option<u32>,
 
     /// Print one JSON object instead of a table
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// Arguments of `bench`.
-#[derive(Args, Debug)]
-pub(crate) struct BenchArgs {
-    /// Run the short programs only: a few seconds in all
-    #[arg(long)]
-    pub(crate) quick: bool,
-
-    /// Stop an exploration after S seconds and leave out its numbers
-    #[arg(long, value_name = "S", value_parser = parse_duration, default_value = "5")]
-    pub(crate) seconds: Duration,
-
-    #[command(flatten)]
-    memory: MemoryArgs,
-
-    /// Print one JSON object instead of tables
     #[arg(long)]
     pub(crate) json: bool,
 }

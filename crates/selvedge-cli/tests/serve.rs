@@ -196,7 +196,7 @@ fn a_check_is_limited_and_ends_with_its_reader() {
     assert_eq!(result["inconclusive"][0]["reason"], "time");
     drop(server);
 
-    let server = Server::start("--checks 2 --max-memory 64M");
+    let server = Server::start("--checks 2 --max-memory 64M --time 10m");
     let long = server.posted("check", &json!({ "text": LARGE }));
     let mut first = server.send(&long);
     let second = server.send(&long);
@@ -218,6 +218,14 @@ fn a_check_is_limited_and_ends_with_its_reader() {
     assert_eq!(server.check(LOCKED)["verdict"], "verified");
     drop(second);
     until("both were ended", || server.children().is_empty());
+    // Also one that never says how far it is: a formula that is hard to solve.
+    let hard = "shared x = 1; thread t(i in 0..9) { for k in 0..3 { x = x * 3 + x; } }\nfinally { assert x * x != 1234569; }";
+    let silent = server
+        .send(&server.posted("check", &json!({ "text": hard, "algorithm": "symbolic order" })));
+    until("it runs", || server.children().len() == 1);
+    drop(silent);
+    until("it was ended", || server.children().is_empty());
+    until("there is a place", || !server.check_error(LOCKED).contains("checks are running"));
     // Memory is limited, too: this program needs more the longer it runs.
     let wide = "shared x = 0; thread t { for i in 0..100000000 { x = i; } }";
     let asked = json!({ "text": wide, "algorithm": "states" });
