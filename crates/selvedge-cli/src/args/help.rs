@@ -141,7 +141,9 @@ Measure how fast the algorithms are, on built-in programs.
 The tables show the rate of `source`, `optimal` and `quasi`; `data-centric` beside `optimal`;
 `constrained` beside `source`; how the cost of an execution grows with its length; the symbolic
 encodings; and goals, each \"met\" or \"not met\". Algorithms run alternately, short programs many
-times; times are medians. The numbers of executions are known, and a wrong one is an internal error.";
+times; times are medians. The numbers of executions are known, and a wrong one is an internal error.
+
+With --svg it draws how executions and time grow with the size of four programs instead.";
 
 pub(crate) const BENCH_EXAMPLES: &str = "\
 Examples:
@@ -149,6 +151,7 @@ Examples:
   selvedge bench --quick         the short programs only, in a few seconds
   selvedge bench --seconds 60    also explorations that take up to a minute
   selvedge bench --json          for machines; see docs/benchmarks.md
+  selvedge bench --svg growth.svg   curves over N, one per algorithm
 
 Exit codes: 0 if it finished, whether goals are met or not; 2 if a number of executions is wrong;
 3 if it was interrupted.";

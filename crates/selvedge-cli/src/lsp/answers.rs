@@ -1,5 +1,7 @@
 //! Answers about an open text: diagnostics, definition, references, rename, symbols, formatting.
 
+use std::collections::BTreeMap;
+
 use selvedge_lang::index::{Access, SymbolId, SymbolKind};
 use selvedge_lang::{Diagnostic, Severity, compile};
 use serde_json::{Value, json};
@@ -104,12 +106,18 @@ pub(super) fn rename(
 
 /// Returns the declarations, each with what is declared inside.
 pub(super) fn symbols(document: &Document) -> Value {
-    let index = &document.index;
-    let outer = index.symbols().filter(|(_, symbol)| symbol.owner.is_none());
-    let told = outer.filter(|(_, it)| it.kind != SymbolKind::Parameter).map(|(id, _)| {
-        let inner = index.symbols().filter(|(_, it)| it.owner == Some(id));
-        let mut told = symbol(document, id);
-        told["children"] = inner.map(|(inner, _)| symbol(document, inner)).collect();
+    let mut inner: BTreeMap<SymbolId, Vec<Value>> = BTreeMap::new();
+    let mut outer = Vec::new();
+    for (id, it) in document.index.symbols() {
+        match it.owner {
+            Some(owner) => inner.entry(owner).or_default().push(symbol(document, id)),
+            // Of an independence constraint.
+            None if it.kind == SymbolKind::Parameter => {}
+            None => outer.push((id, symbol(document, id))),
+        }
+    }
+    let told = outer.into_iter().map(|(id, mut told)| {
+        told["children"] = inner.remove(&id).unwrap_or_default().into();
         told
     });
     told.collect()

@@ -10,13 +10,15 @@ pub(super) struct Document {
     pub(super) index: Index,
     /// Where the lines start.
     starts: Vec<usize>,
+    /// All characters are one byte and one unit: nothing has to be counted.
+    is_ascii: bool,
 }
 
 impl Document {
     pub(super) fn new(text: String, version: Value) -> Self {
         let index = Index::new(&text);
-        let starts = line_starts(&text);
-        Self { text, version, index, starts }
+        let (starts, is_ascii) = (line_starts(&text), text.is_ascii());
+        Self { text, version, index, starts, is_ascii }
     }
 
     /// Applies a change: a range and its new text, or a whole new text.
@@ -27,6 +29,7 @@ impl Document {
             None => new.clone_into(&mut self.text),
         }
         self.starts = line_starts(&self.text);
+        self.is_ascii = self.text.is_ascii();
     }
 
     /// Looks for its names again, after changes.
@@ -64,7 +67,10 @@ impl Document {
         let byte = byte.min(self.text.len());
         let line = self.starts.partition_point(|&start| start <= byte) - 1;
         let before = self.text.get(self.starts[line]..byte).unwrap_or("");
-        let units = before.chars().map(char::len_utf16).sum::<usize>();
+        let units = match self.is_ascii {
+            true => before.len(),
+            false => before.chars().map(char::len_utf16).sum::<usize>(),
+        };
         json!({ "line": line, "character": units })
     }
 

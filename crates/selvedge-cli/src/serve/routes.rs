@@ -197,11 +197,13 @@ impl Workbench {
             Err(refusal) => return http::write(&mut stream, &refusal),
         };
         let mut lines = Lines::new(stream)?;
-        match what {
+        let done = match what {
             "check" => self.jobs.check(&asked, &mut lines, |page| self.pages().add(page)),
             "compare" => self.jobs.compare(&asked, &mut lines),
             _ => self.jobs.constraints(&asked, &mut lines),
-        }
+        };
+        // If nobody listens any more, this fails too.
+        done.or_else(|error| lines.write(&json!({ "error": format!("it cannot be run: {error}") })))
     }
 }
 

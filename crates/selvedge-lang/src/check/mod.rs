@@ -30,6 +30,7 @@ use effects::Effects;
 
 pub(crate) use builtins::NAMES as BUILT_IN;
 pub(crate) use constants::Value;
+pub(crate) use statements::MAX_SECTION_LOCALS;
 
 /// How many shared objects there may be, all elements counted. Beyond: an error.
 pub(crate) const MAX_ELEMENTS: usize = 1_000_000;

@@ -1,6 +1,6 @@
 //! What a use of something shared depends on: the accesses of other threads that it does not commute with.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use selvedge_core::{Mode, commute};
 
@@ -22,21 +22,23 @@ impl Index {
     pub fn dependence(&self, of: &Use) -> Option<Dependence<'_>> {
         let mode = of.access.mode?;
         let own = self.runners(of.place);
+        // Many uses stand in the same code.
+        let mut elsewhere = BTreeMap::new();
         let others = self.uses_of(of.symbol).filter(|other| {
+            let Place::Body(body) = other.place else { return false };
             other.access.mode.is_some_and(|other| !commute(mode, other))
-                && self.may_be_elsewhere(&own, other)
+                && *elsewhere
+                    .entry(body)
+                    .or_insert_with(|| self.may_be_elsewhere(&own, other.place))
         });
         let invariant = self.uses_of(of.symbol).any(|other| other.place == Place::Always);
         let is_invariant = invariant && mode != Mode::Read;
         Some(Dependence { others: others.collect(), is_invariant })
     }
 
-    /// Returns whether a thread other than the one that runs code of `own` may run the use.
-    fn may_be_elsewhere(&self, own: &BTreeSet<SymbolId>, other: &Use) -> bool {
-        if !matches!(other.place, Place::Body(_)) {
-            return false;
-        }
-        let runners = self.runners(other.place);
+    /// Returns whether a thread other than the one that runs code of `own` may run other code.
+    fn may_be_elsewhere(&self, own: &BTreeSet<SymbolId>, other: Place) -> bool {
+        let runners = self.runners(other);
         runners.iter().any(|&runner| own.iter().any(|&mine| mine != runner || self.is_many(runner)))
     }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::access::is_ordering;
 use super::{Access, Index, Place as Stands, Section, Symbol, SymbolId, SymbolKind, Use};
+use crate::check;
 use crate::ops::{Lock, Message, Nothing, Op, Parts, Pattern, Thread};
 use crate::span::Span;
 use crate::tree::Written;
@@ -17,7 +18,9 @@ pub(super) fn walk(file: &File) -> Index {
     let mut walker = Walker {
         index: Index::default(),
         globals: BTreeMap::new(),
+        items: BTreeMap::new(),
         locals: Vec::new(),
+        visible: BTreeMap::new(),
         fields: BTreeMap::new(),
         stands: Stands::Declaration,
         section: None,
@@ -36,8 +39,12 @@ pub(super) fn walk(file: &File) -> Index {
 struct Walker {
     index: Index,
     globals: BTreeMap<String, SymbolId>,
+    /// By the places of their names: a name may be declared twice.
+    items: BTreeMap<Span, SymbolId>,
     /// The innermost last.
     locals: Vec<(String, SymbolId)>,
+    /// The same by name; of several the innermost last.
+    visible: BTreeMap<String, Vec<SymbolId>>,
     /// The locals that a named atomic block or procedure can use at its start.
     fields: BTreeMap<SymbolId, Vec<(String, SymbolId)>>,
     stands: Stands,
@@ -69,6 +76,7 @@ impl Walker {
     /// A name that is declared twice is an error; the first declaration has it.
     fn declare_global(&mut self, name: &Ident, kind: SymbolKind, whole: Span) -> SymbolId {
         let id = self.declare(name, kind, whole);
+        self.items.insert(name.span, id);
         self.globals.entry(name.text.clone()).or_insert(id);
         id
     }
@@ -76,6 +84,7 @@ impl Walker {
     fn declare_local(&mut self, name: &Ident, kind: SymbolKind) -> SymbolId {
         let id = self.declare(name, kind, name.span);
         self.locals.push((name.text.clone(), id));
+        self.visible.entry(name.text.clone()).or_default().push(id);
         id
     }
 
@@ -85,8 +94,8 @@ impl Walker {
     }
 
     fn look_up(&self, name: &str) -> Option<SymbolId> {
-        let local = self.locals.iter().rev().find(|(local, _)| local == name).map(|(_, id)| *id);
-        local.or_else(|| self.globals.get(name).copied())
+        let local = self.visible.get(name).and_then(|all| all.last());
+        local.or_else(|| self.globals.get(name)).copied()
     }
 
     fn declare_item(&mut self, item: &Item) {
@@ -114,8 +123,7 @@ impl Walker {
 
     /// Returns the symbol that an item declared, also if another one has the name.
     fn declared(&self, name: &Ident) -> SymbolId {
-        let declared = |symbol: &Symbol| symbol.span == name.span;
-        SymbolId(self.index.symbols.iter().position(declared).unwrap_or_default())
+        self.items[&name.span]
     }
 
     fn item(&mut self, item: &Item) {
@@ -140,7 +148,14 @@ impl Walker {
     fn scope(&mut self, walk: impl FnOnce(&mut Self)) {
         let before = self.locals.len();
         walk(self);
-        self.locals.truncate(before);
+        for (name, _) in self.locals.drain(before..) {
+            self.visible.get_mut(&name).and_then(Vec::pop);
+        }
+    }
+
+    /// Returns what conditions can speak of at the start of a block. With more the checker refuses its name.
+    fn fields_here(&self) -> Vec<(String, SymbolId)> {
+        if self.locals.len() > check::MAX_SECTION_LOCALS { Vec::new() } else { self.locals.clone() }
     }
 
     fn in_section(&mut self, keyword: &'static str, span: Span, walk: impl FnOnce(&mut Self)) {
@@ -177,7 +192,7 @@ impl Walker {
                 it.declare_local(&param.name, SymbolKind::Parameter);
             }
             if decl.atomic {
-                it.fields.insert(id, it.locals.clone());
+                it.fields.insert(id, it.fields_here());
                 let span = decl.name.span.to(decl.body.span);
                 it.in_section("atomic", span, |it| it.block(&decl.body));
             } else {
@@ -280,7 +295,7 @@ impl Walker {
                 if let Some(name) = section {
                     let id =
                         self.declare_global(name, SymbolKind::Section, name.span.to(body.span));
-                    self.fields.insert(id, self.locals.clone());
+                    self.fields.insert(id, self.fields_here());
                 }
                 self.in_section("atomic", statement.span, |it| it.block(body));
             }

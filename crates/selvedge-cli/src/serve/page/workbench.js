@@ -251,6 +251,8 @@ function tell(verdict, message, isRunning = false) {
   isResult = false;
   if (verdict) parts.push(element("span", { class: `chip ${verdict}` }, verdict), " ");
   parts.push(isRunning ? element("span", { class: "running" }, message) : message);
+  const share = isRunning && /~([\d.]+) % of/.exec(message);
+  if (share) parts.push(element("progress", { max: 100, value: share[1], "aria-label": "share done, estimated" }));
   $("status").replaceChildren(...parts);
 }
 
