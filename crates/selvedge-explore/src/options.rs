@@ -50,6 +50,11 @@ pub struct Caps {
     /// With unobserved locks, so many states are examined to find an execution that has nothing forbidden.
     /// With more the current one is taken, and may be redundant.
     pub states_to_avoid_redundancy: usize,
+    /// `states` keeps so many. With more it gives up: inconclusive. Their numbers have 32 bits.
+    pub kept_states: u32,
+    /// Under a memory model, so many readers share a lock at a time. With more the explorer gives up: inconclusive.
+    /// A set of them is a word of 64 bits.
+    pub sharers: u32,
 }
 
 impl Default for Caps {
@@ -62,6 +67,8 @@ impl Default for Caps {
             combinations: 4096,
             states: 100_000,
             states_to_avoid_redundancy: 1000,
+            kept_states: u32::MAX - 1,
+            sharers: 63,
         }
     }
 }
@@ -77,6 +84,8 @@ impl Caps {
             combinations: 1,
             states: 2,
             states_to_avoid_redundancy: 1,
+            kept_states: 10,
+            sharers: 1,
         }
     }
 }

@@ -23,9 +23,10 @@ impl<'a, S: System> Search<'a, S> {
     /// Begins in the initial state of a system that can save its states.
     pub(super) fn new(run: Run<'a, S>) -> Self {
         let persistent = (!run.options.unreduced).then(Persistent::default);
+        let store = Store::new(run.options.caps.kept_states);
         Self {
             run,
-            store: Store::new(),
+            store,
             persistent,
             steps: Vec::new(),
             bytes: Vec::new(),
@@ -112,7 +113,7 @@ impl<'a, S: System> Search<'a, S> {
             Put::New(next) | Put::Known(next) => Some(next),
             Put::Full => {
                 self.run.give_up(format!(
-                    "there are more than {} states, which is all that `states` can number",
+                    "there are more than {} states, which is all that `states` can keep",
                     self.store.len()
                 ));
                 self.run.stop_now();
