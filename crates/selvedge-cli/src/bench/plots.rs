@@ -39,13 +39,15 @@ pub(super) fn run(file: &Path, args: &BenchArgs, screen: &Screen) -> Result<Exit
     }
     let interrupted = guard::is_interrupted();
     let seconds = limit.as_secs_f64();
-    let note = format!(
-        "selvedge {}. A curve ends where a search takes more than {seconds} s. Nidhugg and GenMC check the same programs in C, start-up \
-         included: figures of 2026-11, another run.",
-        env!("CARGO_PKG_VERSION"),
-    );
+    let version = env!("CARGO_PKG_VERSION");
+    let notes = vec![
+        format!("selvedge {version}. A curve ends where a search takes more than {seconds} s."),
+        "Nidhugg and GenMC: the same programs in C, start-up included; measured in another run, November 2026."
+            .to_owned(),
+    ];
+    let size = "N".to_owned();
     let title = "Growth over N: executions of all kinds, and time".to_owned();
-    let drawn = selvedge_report::plot(&Plot { title, note, panels });
+    let drawn = selvedge_report::plot(&Plot { title, notes, size, panels });
     match file == Path::new("-") {
         true => screen.print(&drawn)?,
         false => exit::write_file(file, "the plot", &drawn)?,

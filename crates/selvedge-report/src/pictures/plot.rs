@@ -9,8 +9,10 @@ use super::svg::{colours, escaped};
 pub struct Plot {
     /// Stands above.
     pub title: String,
-    /// Stands below the legend: how it was measured.
-    pub note: String,
+    /// Lines below the legend: how it was measured.
+    pub notes: Vec<String>,
+    /// What numbers of the horizontal axes are.
+    pub size: String,
     /// Two in a row.
     pub panels: Vec<Panel>,
 }
@@ -53,6 +55,7 @@ const HEIGHT: f64 = 250.0;
 const MARGIN: [f64; 4] = [62.0, 14.0, 34.0, 34.0];
 const TOP: f64 = 44.0;
 const LEGEND_ROW: f64 = 22.0;
+const NOTE_ROW: f64 = 16.0;
 /// The curves have so many colours.
 const COLOURS: usize = 6;
 
@@ -62,7 +65,8 @@ pub fn plot(plot: &Plot) -> String {
     let legend = Legend::of(plot);
     let width = 2.0 * WIDTH + 20.0;
     let below = TOP + rows as f64 * HEIGHT;
-    let height = below + legend.rows() as f64 * LEGEND_ROW + 36.0;
+    let notes = below + legend.rows() as f64 * LEGEND_ROW + 22.0;
+    let height = notes + plot.notes.len() as f64 * NOTE_ROW;
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
          role=\"img\">\n<title>{0}</title>\n<style>\n{1}</style>\n<rect class=\"ground\" width=\"{width}\" height=\"{height}\"/>\n\
@@ -74,16 +78,15 @@ pub fn plot(plot: &Plot) -> String {
         let x = 10.0 + (index % 2) as f64 * WIDTH;
         let y = TOP + (index / 2) as f64 * HEIGHT;
         let _ = writeln!(out, "<g transform=\"translate({x} {y})\">");
-        draw_panel(panel, &legend, &mut out);
+        draw_panel(panel, &plot.size, &legend, &mut out);
         out.push_str("</g>\n");
     }
     legend.draw(below + 14.0, &mut out);
-    let note = escaped(&plot.note);
-    let _ = writeln!(
-        out,
-        "<text class=\"small\" x=\"12\" y=\"{}\">{note}</text>\n</svg>",
-        height - 12.0
-    );
+    for (row, note) in plot.notes.iter().enumerate() {
+        let (y, note) = (notes + row as f64 * NOTE_ROW, escaped(note));
+        let _ = writeln!(out, "<text class=\"small\" x=\"12\" y=\"{y}\">{note}</text>");
+    }
+    out.push_str("</svg>\n");
     out
 }
 
@@ -117,7 +120,7 @@ impl<'p> Legend<'p> {
 
     /// Where curves lie on each other all of them are seen: the first is the widest.
     fn width(&self, curve: usize) -> f64 {
-        1.6 + 1.3 * (self.curves.len().saturating_sub(curve + 1)) as f64
+        1.5 + 0.95 * (self.curves.len().saturating_sub(curve + 1)) as f64
     }
 
     fn draw(&self, top: f64, out: &mut String) {
@@ -159,7 +162,7 @@ fn draw_point(kind: usize, x: f64, y: f64, out: &mut String) {
     };
 }
 
-fn draw_panel(panel: &Panel, legend: &Legend<'_>, out: &mut String) {
+fn draw_panel(panel: &Panel, axis: &str, legend: &Legend<'_>, out: &mut String) {
     let [left, right, above, below] = MARGIN;
     let _ = writeln!(
         out,
@@ -204,6 +207,13 @@ fn draw_panel(panel: &Panel, legend: &Legend<'_>, out: &mut String) {
             bottom + 18.0
         );
     }
+    let _ = writeln!(
+        out,
+        "<text class=\"small end\" x=\"{}\" y=\"{}\">{}</text>",
+        WIDTH - right,
+        bottom + 31.0,
+        escaped(axis)
+    );
     for (index, name) in legend.curves.iter().enumerate() {
         let Some(curve) = panel.curves.iter().find(|curve| curve.name == **name) else { continue };
         let points: Vec<String> = curve
@@ -295,8 +305,12 @@ mod tests {
         let points = vec![curve("elsewhere", &[(2, 30.0)])];
         let panel = Panel { title: "p & q".to_owned(), unit: Unit::Count, curves, points };
         let empty = Panel { title: "empty".to_owned(), ..Panel::default() };
-        let drawn =
-            plot(&Plot { title: "t".to_owned(), note: "n".to_owned(), panels: vec![panel, empty] });
+        let drawn = plot(&Plot {
+            title: "t".to_owned(),
+            notes: vec!["n".to_owned()],
+            size: "N".to_owned(),
+            panels: vec![panel, empty],
+        });
         for expected in [
             "a &lt;b&gt;",
             "p &amp; q",
