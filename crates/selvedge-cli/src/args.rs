@@ -18,6 +18,7 @@ use crate::registry::{self, Chosen};
 use crate::screen::Screen;
 use crate::source::Constants;
 
+mod bench;
 mod compiled;
 mod estimate;
 #[cfg(feature = "farm")]
@@ -30,10 +31,12 @@ mod limits;
 mod mat;
 mod output;
 mod quasi;
+mod serve;
 mod values;
 mod weak;
 mod work;
 
+pub(crate) use bench::BenchArgs;
 pub(crate) use compiled::CompilerArgs;
 pub(crate) use estimate::EstimateArgs;
 pub(crate) use farm::FarmArgs;
@@ -45,6 +48,7 @@ pub(crate) use limits::{LimitArgs, MemoryArgs};
 pub(crate) use mat::MatArgs;
 pub(crate) use output::{Annotations, Form, FormatArgs, OutputArgs};
 pub(crate) use quasi::QuasiArgs;
+pub(crate) use serve::ServeArgs;
 pub(crate) use weak::WeakArgs;
 pub(crate) use work::{ResumeArgs, WorkArgs};
 
@@ -95,6 +99,12 @@ pub(crate) enum Command {
     /// Format programs: indentation, blanks, blank lines
     #[command(name = "fmt", long_about = help::FORMAT, after_long_help = help::FORMAT_EXAMPLES)]
     Format(FormatArgs),
+    /// Open a workbench in the browser: an editor, checks, their pages
+    #[command(long_about = help::SERVE, after_long_help = help::SERVE_EXAMPLES)]
+    Serve(ServeArgs),
+    /// Serve an editor: diagnostics, hover, definition, rename, a lens that checks
+    #[command(long_about = help::LSP, after_long_help = help::LSP_EXAMPLES)]
+    Lsp,
     /// List the algorithms: what each one does, what it covers, when to use it
     Algorithms,
     /// Compile C for an existing build: CC="selvedge cc" make
@@ -362,25 +372,6 @@ pub(crate) struct CompareArgs {
     context_switches: Option<u32>,
 
     /// Print one JSON object instead of a table
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// Arguments of `bench`.
-#[derive(Args, Debug)]
-pub(crate) struct BenchArgs {
-    /// Run the short programs only: a few seconds in all
-    #[arg(long)]
-    pub(crate) quick: bool,
-
-    /// Stop an exploration after S seconds and leave out its numbers
-    #[arg(long, value_name = "S", value_parser = parse_duration, default_value = "5")]
-    pub(crate) seconds: Duration,
-
-    #[command(flatten)]
-    memory: MemoryArgs,
-
-    /// Print one JSON object instead of tables
     #[arg(long)]
     pub(crate) json: bool,
 }

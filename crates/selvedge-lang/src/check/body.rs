@@ -109,6 +109,8 @@ impl<'b, 'c> BodyChecker<'b, 'c> {
             );
         }
         self.warn_unused();
+        let known = self.locals.iter().filter(|info| !info.broken);
+        self.checker.local_types.extend(known.map(|info| (info.span, info.ty)));
         let locals = self.locals.into_iter().map(|info| Local { name: info.name, ty: info.ty });
         Body { locals: locals.collect(), block: checked }
     }

@@ -18,7 +18,7 @@ use crate::tree::written::{
 use crate::tree::{Resolved, Written};
 
 /// How many local variables a named atomic block can offer to independence constraints. Beyond: an error.
-const MAX_SECTION_LOCALS: usize = 250;
+pub(crate) const MAX_SECTION_LOCALS: usize = 250;
 
 /// A checked statement (`None`: it has errors), and whether control continues after it.
 pub(super) type Checked = (Option<StmtKind>, bool);
