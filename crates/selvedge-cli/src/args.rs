@@ -9,7 +9,7 @@ use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use selvedge_core::Schedule;
-use selvedge_explore::{Algorithm, Cycles, Limits, QuasiOptions, Setting};
+use selvedge_explore::{Cycles, Limits, QuasiOptions, Setting};
 use selvedge_symbolic::{Engine, Scheme};
 
 use crate::constraints::Origin;
@@ -177,7 +177,7 @@ pub(crate) struct CheckArgs {
 
     /// The search algorithm; `selvedge algorithms` lists them
     #[arg(long, short, value_name = "NAME", value_parser = AlgorithmParser,
-          default_value = Algorithm::DEFAULT.info().name, hide_possible_values = true)]
+          default_value = registry::DEFAULT, hide_possible_values = true)]
     pub(crate) algorithm: Chosen,
 
     #[command(flatten)]
@@ -489,7 +489,8 @@ impl CompareArgs {
     /// If there is a k, but no `quasi`.
     pub(crate) fn searches(&self) -> Result<Vec<(Chosen, QuasiOptions)>, Failure> {
         let algorithms = match self.algorithms.as_slice() {
-            [] => registry::all().collect(),
+            // One that chooses among the others has nothing to be compared.
+            [] => registry::all().filter(|it| it.info().chooses_from.is_empty()).collect(),
             some => some.to_vec(),
         };
         let has_k = |algorithm: &Chosen| algorithm.takes(Setting::Alternatives);

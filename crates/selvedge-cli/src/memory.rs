@@ -59,6 +59,11 @@ pub(crate) fn limit(bytes: Option<u64>) -> Option<u64> {
     Some(limit)
 }
 
+/// Returns the limit, in bytes; the largest number if there is none.
+pub(crate) fn limit_now() -> u64 {
+    u64::try_from(LIMIT.load(Relaxed)).unwrap_or(u64::MAX)
+}
+
 /// Returns whether there is a limit.
 pub(crate) fn has_limit() -> bool {
     LIMIT.load(Relaxed) < isize::MAX

@@ -57,7 +57,7 @@ pub use order::Order;
 pub use replay::{
     Description, Numbering, Replay, ReplayError, ReplayedStep, Unfinished, ValueChange, replay,
 };
-pub use report::{Bound, Counts, Covers, Fact, FactValue, Inconclusive, Report, Verdict};
+pub use report::{Bound, Counts, Covers, Decision, Fact, FactValue, Inconclusive, Report, Verdict};
 pub use schedule::{ParseScheduleError, Schedule, write_schedule};
 pub use statistics::{Bar, Histogram, Statistics};
 pub use system::{

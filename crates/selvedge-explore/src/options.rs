@@ -50,6 +50,14 @@ pub struct Caps {
     /// With unobserved locks, so many states are examined to find an execution that has nothing forbidden.
     /// With more the current one is taken, and may be redundant.
     pub states_to_avoid_redundancy: usize,
+    /// `auto` takes so many steps in traces before it looks at states for the first time, and as many there; then twice
+    /// as many, and so on. Whichever search comes to its end decides.
+    pub turn: u64,
+    /// When traces have ended without an answer, `auto` takes at least so many steps more among states. With more it
+    /// gives up on states, and has the answer of traces.
+    pub after_traces: u64,
+    /// `auto` gives up on states that need so many bytes, and goes on with traces.
+    pub state_bytes: usize,
 }
 
 impl Default for Caps {
@@ -62,6 +70,9 @@ impl Default for Caps {
             combinations: 4096,
             states: 100_000,
             states_to_avoid_redundancy: 1000,
+            turn: 1 << 18,
+            after_traces: 1 << 22,
+            state_bytes: 1 << 30,
         }
     }
 }
@@ -77,6 +88,9 @@ impl Caps {
             combinations: 1,
             states: 2,
             states_to_avoid_redundancy: 1,
+            turn: 1,
+            after_traces: 1,
+            state_bytes: 1 << 10,
         }
     }
 }

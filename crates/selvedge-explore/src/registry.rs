@@ -192,6 +192,8 @@ pub struct Info {
     pub covers: Covers,
     /// Whether it promises to visit every class once, with no redundant execution.
     pub optimal: bool,
+    /// The names of the explorers that it chooses from, if it has no search of its own.
+    pub chooses_from: &'static [&'static str],
     /// The options of its own that it takes.
     pub settings: &'static [Setting],
 }

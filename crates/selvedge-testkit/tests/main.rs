@@ -1,6 +1,7 @@
 //! The tests of this crate, in one program: what they share is compiled once.
 
 mod always;
+mod auto;
 mod bounds;
 mod constrained;
 mod contract;

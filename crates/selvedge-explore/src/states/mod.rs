@@ -36,6 +36,11 @@ use crate::options::{Observer, Options};
 use crate::registry::{Covers, Equivalence, Info, Setting};
 use crate::search::run::Run;
 
+pub(crate) use search::Search;
+
+/// Why a program is not searched.
+const CANNOT_SAVE: &str = "this program cannot save its state (System::states), as models in `.sel` files can: use another algorithm";
+
 pub(crate) const INFO: Info = Info {
     name: "states",
     summary: "every reachable state once, with persistent sets",
@@ -45,6 +50,7 @@ pub(crate) const INFO: Info = Info {
     equivalence: Equivalence::State,
     covers: Covers { data_races: false, ..Covers::EVERYTHING },
     optimal: false,
+    chooses_from: &[],
     settings: &[Setting::Unreduced],
 };
 
@@ -55,9 +61,7 @@ pub(crate) fn explore<S: System>(
 ) -> Report {
     let mut run = Run::new(make, options, observer);
     if run.system.states().is_none() {
-        run.give_up(
-            "this program cannot save its state (System::states), as models in `.sel` files can: use another algorithm".to_owned(),
-        );
+        run.give_up(CANNOT_SAVE.to_owned());
         return run.into_report();
     }
     if options.data_races {
@@ -66,5 +70,17 @@ pub(crate) fn explore<S: System>(
                 .to_owned(),
         );
     }
-    search::Search::new(run).run()
+    let mut search = Search::new(run);
+    search.advance(|_, _| false);
+    search.into_report()
+}
+
+/// Begins a search that can be paused, if the system can save its states.
+pub(crate) fn begin<'a, S: System>(
+    make: &dyn Fn() -> S,
+    options: &'a Options,
+    observer: &'a mut dyn Observer,
+) -> Option<Search<'a, S>> {
+    let mut run = Run::new(make, options, observer);
+    run.system.states().is_some().then(|| Search::new(run))
 }

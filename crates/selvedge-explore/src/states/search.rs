@@ -1,15 +1,25 @@
 //! The search: states are expanded in the order in which they were reached.
 
-use selvedge_core::{Effect, Ended, Fault, Status, Step, System, ThreadId, Violation};
+use selvedge_core::{
+    Effect, Ended, Fault, Report, Status, Step, System, ThreadId, Verdict, Violation,
+};
 
 use super::growth;
 use super::persistent::Persistent;
 use super::store::{Put, StateId, Store};
+use crate::options::Observer;
 use crate::search::run::Run;
 
-pub(super) struct Search<'a, S> {
+/// A search of the state graph, which can be paused.
+pub(crate) struct Search<'a, S> {
     run: Run<'a, S>,
     store: Store,
+    /// The state that is expanded next.
+    at: StateId,
+    /// The first state that is one step further away than that.
+    further: StateId,
+    /// The final states, as far as it is known.
+    finals: Vec<StateId>,
     /// `None`: all steps are taken in every state.
     persistent: Option<Persistent>,
     steps: Vec<Step>,
@@ -23,35 +33,79 @@ impl<'a, S: System> Search<'a, S> {
     /// Begins in the initial state of a system that can save its states.
     pub(super) fn new(run: Run<'a, S>) -> Self {
         let persistent = (!run.options.unreduced).then(Persistent::default);
-        Self {
+        let mut search = Self {
             run,
             store: Store::new(),
+            at: StateId::FIRST,
+            further: StateId::FIRST.next(),
+            finals: Vec::new(),
             persistent,
             steps: Vec::new(),
             bytes: Vec::new(),
             effect: Effect::default(),
             is_reduced: false,
+        };
+        search.save();
+        search.store.put(&search.bytes, None);
+        search
+    }
+
+    /// Expands states until there are none left, or something ends the search, or `is_enough` says so of the steps taken and
+    /// the bytes of all states. Returns whether the search is over.
+    pub(crate) fn advance(&mut self, is_enough: impl Fn(u64, usize) -> bool) -> bool {
+        while self.store.has(self.at) && !self.run.is_stopped() {
+            if is_enough(self.run.report.steps, self.store.bytes_in_use()) {
+                return false;
+            }
+            if self.at == self.further {
+                self.run.report.longest += 1;
+                self.further = self.store.end();
+            }
+            self.expand(self.at);
+            self.run.report.states = Some(self.store.len() as u64);
+            let share = self.store.share_up_to(self.at);
+            self.run.after_steps(self.steps.len().max(1), &|| share);
+            self.at = self.at.next();
+        }
+        true
+    }
+
+    /// Returns how much memory the states need.
+    pub(crate) fn bytes_in_use(&self) -> usize {
+        self.store.bytes_in_use()
+    }
+
+    /// Returns whether what was found is an answer, when the search is over.
+    pub(crate) fn has_answer(&self) -> bool {
+        let is_spent = self.run.options.budget.is_spent();
+        !is_spent && self.run.report.verdict() != Verdict::Inconclusive
+    }
+
+    /// Tells an observer of all final states, in the order in which they were found: for one that was not told of the search.
+    pub(crate) fn retell(&mut self, observer: &mut dyn Observer) {
+        observer.begins();
+        for index in 0..self.finals.len() {
+            let state = self.finals[index];
+            self.restore(state);
+            let (ending, violation) = self.run.system.end();
+            if observer.wants_steps() {
+                let how = match violation {
+                    Some(_) => Ended::Violated,
+                    None => Ended::Maximal(ending),
+                };
+                let steps = self.path(state);
+                observer.ended(&steps, how);
+                self.restore(state);
+            }
+            if let Some(conditions) = self.run.system.conditions() {
+                observer.state(conditions, ending);
+            }
         }
     }
 
-    pub(super) fn run(mut self) -> selvedge_core::Report {
-        self.save();
-        self.store.put(&self.bytes, None);
-        let mut state = StateId::FIRST;
-        // The first state that is one step further away than the one at hand.
-        let mut further = state.next();
-        while self.store.has(state) && !self.run.is_stopped() {
-            if state == further {
-                self.run.report.longest += 1;
-                further = self.store.end();
-            }
-            self.expand(state);
-            self.run.report.states = Some(self.store.len() as u64);
-            let share = self.store.share_up_to(state);
-            self.run.after_steps(self.steps.len().max(1), &|| share);
-            state = state.next();
-        }
-        let is_cut = self.store.has(state) && self.run.report.violations.is_empty();
+    /// Ends the search: what was found.
+    pub(crate) fn into_report(mut self) -> Report {
+        let is_cut = self.store.has(self.at) && self.run.report.violations.is_empty();
         if is_cut && let Some(system) = self.run.system.states() {
             let grows = growth::growing(system, &self.store);
             if let Some(it) = grows {
@@ -125,6 +179,7 @@ impl<'a, S: System> Search<'a, S> {
     fn finish(&mut self, state: StateId) {
         let (ending, violation) = self.run.system.end();
         let is_violated = violation.is_some();
+        self.finals.push(state);
         self.run.count_ending(ending);
         if self.run.wants_steps() {
             let steps = self.path(state);
