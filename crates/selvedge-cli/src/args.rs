@@ -9,7 +9,7 @@ use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use selvedge_core::Schedule;
-use selvedge_explore::{Cycles, Limits, QuasiOptions, Setting};
+use selvedge_explore::{Limits, QuasiOptions, Setting};
 use selvedge_symbolic::{Engine, Scheme};
 
 use crate::constraints::Origin;
@@ -18,6 +18,7 @@ use crate::registry::{self, Chosen};
 use crate::screen::Screen;
 use crate::source::Constants;
 
+mod chosen;
 mod compiled;
 mod estimate;
 #[cfg(feature = "farm")]
@@ -34,6 +35,7 @@ mod values;
 mod weak;
 mod work;
 
+pub(crate) use chosen::{CyclesArg, FairnessArg};
 pub(crate) use compiled::CompilerArgs;
 pub(crate) use estimate::EstimateArgs;
 pub(crate) use farm::FarmArgs;
@@ -128,25 +130,6 @@ pub(crate) enum Colour {
     Never,
 }
 
-/// How to treat cyclic communication.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
-pub(crate) enum CyclesArg {
-    /// One execution per observation class: the fewest executions
-    Exact,
-    /// Also distinguish the order of writes to some variables, as the paper does: more classes, each
-    /// decided in polynomial time
-    Refine,
-}
-
-impl From<CyclesArg> for Cycles {
-    fn from(cycles: CyclesArg) -> Self {
-        match cycles {
-            CyclesArg::Exact => Cycles::Exact,
-            CyclesArg::Refine => Cycles::Refine,
-        }
-    }
-}
-
 /// Which program.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ProgramArgs {
@@ -199,6 +182,11 @@ pub(crate) struct CheckArgs {
     /// With `--algorithm states`: take every step in every state; more states, and the shortest path to a violation
     #[arg(long)]
     pub(crate) unreduced: bool,
+
+    /// Which executions without end count for `eventually`, `leads_to` and `progress`: `weak`, those in which every thread that can
+    /// run all the time from some point on does run; `strong`, that can run again and again; `none`, all
+    #[arg(long, value_name = "HOW", default_value = "weak")]
+    pub(crate) fairness: FairnessArg,
 
     /// With `--algorithm constrained`: run both orders wherever a constraint is used, and report a constraint
     /// that does not hold, with the state that refutes it

@@ -11,7 +11,7 @@ use selvedge_lang::ThreadNames;
 use selvedge_report::{Outcome, TraceView, Tree, plural, sources};
 
 use crate::advice::advice;
-use crate::args::{CheckArgs, CyclesArg, ResumeArgs, SamplingArgs};
+use crate::args::{CheckArgs, CyclesArg, FairnessArg, ResumeArgs, SamplingArgs};
 use crate::checkpoint::Checkpoint;
 use crate::constraints;
 use crate::exit::{Exit, Failure};
@@ -130,6 +130,7 @@ pub(crate) fn options(
         quasi,
         check_constraints: args.check_constraints,
         unreduced: args.unreduced,
+        fairness: args.fairness.into(),
         caps: caps(),
     };
     if args.stats && !method.takes(Setting::Statistics) {
@@ -142,6 +143,9 @@ pub(crate) fn options(
     }
     if args.unreduced && !method.takes(Setting::Unreduced) {
         return Err(registry::only_applies("--unreduced", Setting::Unreduced));
+    }
+    if args.fairness != FairnessArg::Weak && !method.takes(Setting::Fairness) {
+        return Err(registry::only_applies("--fairness", Setting::Fairness));
     }
     check_switch_bounds(args, method)?;
     check_observation_options(args, method)?;

@@ -43,7 +43,7 @@ mod statistics;
 mod system;
 mod violation;
 
-pub use abilities::{Ahead, Foresight, Judging, States, Values};
+pub use abilities::{Ahead, Foresight, Judging, Promises, States, Values};
 pub use budget::{Budget, Spent};
 pub use conditions::{Commutation, Conditions, Holding, MayAccess, ObjectRanges, StateKey};
 pub use dependence::{commute, dependent, may_enable_only, never_disables};

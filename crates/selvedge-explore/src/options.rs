@@ -116,6 +116,29 @@ pub enum Locks {
     Unobserved,
 }
 
+/// Which executions without end count as executions of the program: how threads are scheduled in them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Fairness {
+    /// A thread that can run all the time from some point on takes steps again and again.
+    #[default]
+    Weak,
+    /// A thread that can run again and again takes steps again and again.
+    Strong,
+    /// All of them.
+    None,
+}
+
+impl Fairness {
+    /// Returns its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Fairness::Weak => "weak",
+            Fairness::Strong => "strong",
+            Fairness::None => "none",
+        }
+    }
+}
+
 /// What to check and when to stop.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -139,6 +162,8 @@ pub struct Options {
     pub check_constraints: bool,
     /// Whether `states` takes every step in every state.
     pub unreduced: bool,
+    /// Which executions without end count.
+    pub fairness: Fairness,
     /// Where explorers switch methods or give up.
     pub caps: Caps,
 }

@@ -211,6 +211,8 @@ pub enum Setting {
     Constraints,
     /// Every step in every state, instead of only those that are necessary.
     Unreduced,
+    /// Which executions without end count: it decides what is promised about them.
+    Fairness,
     /// Figures about its data structures.
     Statistics,
     /// Several workers, and checkpoints: its work can be divided ([`explore_divided`](crate::explore_divided)).

@@ -300,6 +300,8 @@ impl Serialize for TraceView {
             ending: Option<&'static str>,
             threads: &'a [String],
             context_switches: usize,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            cycle: Option<usize>,
             steps: &'a [StepView],
             waiting: &'a [WaitingView],
             initial: &'a [ValueView],
@@ -309,6 +311,7 @@ impl Serialize for TraceView {
             ending: self.ending.map(ending_name),
             threads: &self.threads,
             context_switches: self.context_switches(),
+            cycle: self.schedule.cycle.map(|before| before + 1),
             steps: &self.steps,
             waiting: &self.waiting,
             initial: &self.initial,
@@ -329,6 +332,8 @@ struct ViolationJson<'a> {
     schedule: String,
     replay: Option<&'a str>,
     context_switches: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cycle: Option<usize>,
     trace: &'a [StepView],
     waiting: &'a [WaitingView],
     initial: &'a [ValueView],
@@ -351,6 +356,7 @@ impl<'a> ViolationJson<'a> {
             schedule: trace.schedule.to_string(),
             replay: Some(&violation.replay),
             context_switches: trace.context_switches(),
+            cycle: trace.schedule.cycle.map(|before| before + 1),
             trace: &trace.steps,
             waiting: &trace.waiting,
             initial: &trace.initial,

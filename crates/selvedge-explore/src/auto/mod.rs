@@ -22,7 +22,7 @@ mod turns;
 
 use std::cell::RefCell;
 
-use selvedge_core::{Bound, Decision, Inconclusive, Report, System, Verdict};
+use selvedge_core::{Bound, Decision, Inconclusive, Report, States, System, Verdict};
 
 use crate::options::{Limits, Observer, Options};
 use crate::registry::{Covers, Equivalence, Explorer, Info, Setting};
@@ -45,7 +45,7 @@ impl Auto {
         covers: Covers::EVERYTHING,
         optimal: false,
         chooses_from: &[traces::INFO.name, states::INFO.name],
-        settings: &[Setting::SwitchBounds],
+        settings: &[Setting::SwitchBounds, Setting::Fairness],
     };
 }
 
@@ -62,6 +62,12 @@ impl Explorer for Auto {
     ) -> Report {
         if let Some(why) = only_traces(options) {
             return traces_alone(make, options, observer, why);
+        }
+        if make().states().and_then(States::promises).is_some() {
+            let mut report = states::explore(make, options, observer);
+            let why = "promises are about executions without end".to_owned();
+            report.decision = Some(decided(states::INFO, None, Some(why)));
+            return report;
         }
         let shared = RefCell::new(observer);
         let mut quiet = Quiet(&shared);
@@ -123,9 +129,7 @@ fn with_violations(mut report: Report, other: &Report) -> Report {
 /// Returns whether a report leaves nothing open that another search may answer: it is an answer, or something ended the search
 /// that would end others too.
 fn is_settled(report: &Report) -> bool {
-    let ends_all = |doubt: &Inconclusive| {
-        matches!(doubt, Inconclusive::Bound(bound) if !matches!(bound, Bound::Steps(_)))
-    };
+    let ends_all = |doubt: &Inconclusive| matches!(doubt, Inconclusive::Bound(bound) if !matches!(bound, Bound::Steps(_)));
     report.verdict() != Verdict::Inconclusive || report.inconclusive.iter().any(ends_all)
 }
 

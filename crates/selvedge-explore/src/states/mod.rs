@@ -20,12 +20,15 @@
 //! 2. The search is breadth first, so that a violation has a path with the fewest steps of all that are explored.
 //! 3. No sleep sets: with states that are met again they are not sound as they are (Godefroid, section 5.3).
 //!
+//! **Promises** (`eventually`, `leads_to`, marks of progress) are decided on the whole graph, without persistent sets:
+//! `liveness/`.
 //! **Cost:** memory of all states; per state, one restore and for each step taken, one save. Data races are about
 //! executions, not about states, and are not covered.
 //! **Tests:** `selvedge-testkit/tests/states.rs`: random programs, with and without loops, against searches that share no
 //! code with this one.
 
 mod growth;
+mod liveness;
 mod persistent;
 mod search;
 mod store;
@@ -51,7 +54,7 @@ pub(crate) const INFO: Info = Info {
     covers: Covers { data_races: false, ..Covers::EVERYTHING },
     optimal: false,
     chooses_from: &[],
-    settings: &[Setting::Unreduced],
+    settings: &[Setting::Unreduced, Setting::Fairness],
 };
 
 pub(crate) fn explore<S: System>(
@@ -59,7 +62,7 @@ pub(crate) fn explore<S: System>(
     options: &Options,
     observer: &mut dyn Observer,
 ) -> Report {
-    let mut run = Run::new(make, options, observer);
+    let mut run = Run::deciding_promises(make, options, observer);
     if run.system.states().is_none() {
         run.give_up(CANNOT_SAVE.to_owned());
         return run.into_report();

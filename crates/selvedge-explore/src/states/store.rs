@@ -21,7 +21,13 @@ impl StateId {
         StateId(self.0 + 1)
     }
 
-    fn index(self) -> usize {
+    /// Returns the state with this index.
+    pub(super) fn new(index: usize) -> StateId {
+        StateId(index as u32)
+    }
+
+    /// Returns its index among all states.
+    pub(super) fn index(self) -> usize {
         self.0 as usize
     }
 }
