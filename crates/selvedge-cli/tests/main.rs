@@ -18,6 +18,7 @@ mod limits;
 mod mat;
 mod pages;
 mod pictures;
+mod promises;
 mod replay;
 mod symbolic;
 mod usage;
