@@ -107,6 +107,11 @@ fn strong_fairness() {
                 thread b { lock m; has = true; unlock m; } eventually has;";
     assert_eq!(kinds(text, Fairness::Weak).len(), 1);
     assert_eq!(kinds(text, Fairness::Strong), []);
+    // `b` could run again and again, but need not be able to.
+    let avoided = "shared x = 0; shared y = 0; shared done = false;
+        thread b { await y == 1; done = true; } eventually done;
+        thread a { loop { if choose() { x = 1 - x; } else { y = 1; y = 0; } } }";
+    assert_eq!(kinds(avoided, Fairness::Strong).len(), 1);
 }
 
 /// A lock that spins lets a thread starve that runs all the time; and it makes progress as a whole.

@@ -22,7 +22,7 @@ mod turns;
 
 use std::cell::RefCell;
 
-use selvedge_core::{Bound, Decision, Inconclusive, Report, States, System, Verdict};
+use selvedge_core::{Bound, Decision, Inconclusive, Report, System, Verdict};
 
 use crate::options::{Limits, Observer, Options};
 use crate::registry::{Covers, Equivalence, Explorer, Info, Setting};
@@ -63,7 +63,12 @@ impl Explorer for Auto {
         if let Some(why) = only_traces(options) {
             return traces_alone(make, options, observer, why);
         }
-        if make().states().and_then(States::promises).is_some() {
+        // One system at a time: those of compiled programs share their memory.
+        let has_promises = match make().states() {
+            None => return traces_alone(make, options, observer, "it cannot save its state"),
+            Some(states) => states.promises().is_some(),
+        };
+        if has_promises {
             let mut report = states::explore(make, options, observer);
             let why = "promises are about executions without end".to_owned();
             report.decision = Some(decided(states::INFO, None, Some(why)));
@@ -71,14 +76,7 @@ impl Explorer for Auto {
         }
         let shared = RefCell::new(observer);
         let mut quiet = Quiet(&shared);
-        let Some(search) = states::begin(make, options, &mut quiet) else {
-            return traces_alone(
-                make,
-                options,
-                &mut **shared.borrow_mut(),
-                "it cannot save its state",
-            );
-        };
+        let search = states::begin(make, options, &mut quiet);
         let mut turns = Turns::new(search, options, &shared);
         let report = traces::explore(make, options, &mut turns);
         turns.decide(report)

@@ -78,12 +78,11 @@ pub(crate) fn explore<S: System>(
     search.into_report()
 }
 
-/// Begins a search that can be paused, if the system can save its states.
+/// Begins a search that can be paused, of a system that can save its states and promises nothing.
 pub(crate) fn begin<'a, S: System>(
     make: &dyn Fn() -> S,
     options: &'a Options,
     observer: &'a mut dyn Observer,
-) -> Option<Search<'a, S>> {
-    let mut run = Run::new(make, options, observer);
-    run.system.states().is_some().then(|| Search::new(run))
+) -> Search<'a, S> {
+    Search::new(Run::new(make, options, observer))
 }

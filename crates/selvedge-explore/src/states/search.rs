@@ -37,7 +37,7 @@ impl<'a, S: System> Search<'a, S> {
     /// Begins in the initial state of a system that can save its states.
     pub(super) fn new(mut run: Run<'a, S>) -> Self {
         let promises = run.system.states().and_then(States::promises);
-        let graph = promises.map(|promises| Graph::new(promises.count()));
+        let graph = promises.map(|promises| Graph::new(promises.count(), &run.options.budget));
         // A promise is about every state on the way: nothing is left out.
         let is_whole = run.options.unreduced || graph.is_some();
         let persistent = (!is_whole).then(Persistent::default);
@@ -102,10 +102,10 @@ impl<'a, S: System> Search<'a, S> {
                 return;
             }
         }
-        let fairness = fairness.name();
-        self.run
-            .report
-            .fact("promises", format!("{kept} of {} kept, fairness: {fairness}", graph.promises()));
+        if !self.run.is_stopped() {
+            let (of, fairness) = (graph.promises(), fairness.name());
+            self.run.report.fact("promises", format!("{kept} of {of} kept, fairness: {fairness}"));
+        }
     }
 
     fn promises(&mut self) -> Option<&mut dyn Promises> {

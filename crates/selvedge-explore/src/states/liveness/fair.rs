@@ -31,7 +31,7 @@ pub(super) fn component(
     let mut part = vec![0_usize; graph.states()];
     let mut parts = 1;
     reached.order.iter().for_each(|&state| part[state] = 1);
-    while let Some(states) = open.pop() {
+    while let Some(states) = open.pop().filter(|_| !graph.is_spent()) {
         let found =
             components(graph, &states, |edge| follows(edge) && part[edge.to] == part[edge.from]);
         for states in found {
@@ -155,7 +155,7 @@ fn components(graph: &Graph, states: &[usize], follows: impl Fn(&Edge) -> bool) 
         };
         tarjan.enter(root);
         let mut path = vec![(root, successors(root), 0)];
-        while let Some((state, next, at)) = path.last_mut() {
+        while let Some((state, next, at)) = path.last_mut().filter(|_| !graph.is_spent()) {
             let state = *state;
             match next.get(*at).copied() {
                 Some(to) => {

@@ -1,6 +1,6 @@
 //! The state graph, with what its states mean for promises.
 
-use selvedge_core::{Promises, ThreadId};
+use selvedge_core::{Budget, Promises, ThreadId};
 
 /// States by their indices, and the steps between them.
 #[derive(Default)]
@@ -13,6 +13,7 @@ pub(crate) struct Graph {
     /// By promise.
     asked: Vec<Bits>,
     kept: Vec<Bits>,
+    budget: Budget,
 }
 
 /// An edge in little room: 31 bits of a thread's number, and whether it is marked.
@@ -33,9 +34,9 @@ pub(crate) struct Edge {
 }
 
 impl Graph {
-    pub(crate) fn new(promises: usize) -> Self {
+    pub(crate) fn new(promises: usize, budget: &Budget) -> Self {
         let bits = || (0..promises).map(|_| Bits::default()).collect();
-        Self { asked: bits(), kept: bits(), ..Self::default() }
+        Self { asked: bits(), kept: bits(), budget: budget.clone(), ..Self::default() }
     }
 
     /// Adds the next state; edges that are added belong to it.
@@ -60,6 +61,11 @@ impl Graph {
     pub(crate) fn add(&mut self, to: usize, thread: ThreadId, is_marked: bool) {
         let by = thread.number() << 1 | u32::from(is_marked);
         self.edges.push(Packed { to: to as u32, by });
+    }
+
+    /// Returns whether searches in it must end: what they find then is not known to be all.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.budget.is_spent()
     }
 
     pub(crate) fn promises(&self) -> usize {

@@ -26,7 +26,7 @@ impl Reached {
         let mut reached = Self { order: Vec::new(), found: vec![None; graph.states()] };
         starts.iter().for_each(|&start| reached.add(start, None));
         let mut next = 0;
-        while let Some(&state) = reached.order.get(next) {
+        while let Some(&state) = reached.order.get(next).filter(|_| !graph.is_spent()) {
             next += 1;
             for edge in graph.edges(state) {
                 if is_inside(edge.to) {
