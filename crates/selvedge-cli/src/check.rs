@@ -198,9 +198,21 @@ pub(crate) struct Search<'a, L> {
 impl<L: Subject> Search<'_, L> {
     /// Searches, and shows the result.
     pub(crate) fn run(&self, options: &Options, screen: &Screen) -> Result<Exit, Failure> {
-        let mut watch = self.watch(options);
         let wants_tree = self.args.tree || self.args.output.html.is_some();
-        let (report, tree) = self.method.run(self.loaded, options, wants_tree, &mut watch);
+        self.run_by(options, screen, |watch| {
+            self.method.run(self.loaded, options, wants_tree, watch)
+        })
+    }
+
+    /// The same, by other means.
+    pub(crate) fn run_by(
+        &self,
+        options: &Options,
+        screen: &Screen,
+        search: impl FnOnce(&mut Watch) -> (Report, Option<Tree>),
+    ) -> Result<Exit, Failure> {
+        let mut watch = self.watch(options);
+        let (report, tree) = search(&mut watch);
         let time = watch.finish();
         so_far::publish(&report);
         self.conclude(report, tree, time, screen)

@@ -59,7 +59,6 @@ mod native;
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 #[path = "native_elsewhere.rs"]
 mod native;
-mod parts;
 mod progress;
 mod recorded;
 mod registry;

@@ -64,6 +64,14 @@ pub(crate) fn limit_now() -> u64 {
     u64::try_from(LIMIT.load(Relaxed)).unwrap_or(u64::MAX)
 }
 
+/// Of what is left of the limit, this process may only use its share: it is one of several that work together.
+pub(crate) fn divide_limit(processes: usize) {
+    let (now, limit) = (IN_USE.load(Relaxed), LIMIT.load(Relaxed));
+    if limit < isize::MAX {
+        LIMIT.store(now + (limit - now).max(0) / processes.max(1) as isize, Relaxed);
+    }
+}
+
 /// Returns whether there is a limit.
 pub(crate) fn has_limit() -> bool {
     LIMIT.load(Relaxed) < isize::MAX

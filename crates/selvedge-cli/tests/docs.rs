@@ -199,3 +199,11 @@ fn with_real_output(page: &str, folder: &Folder) -> String {
     }
     out
 }
+
+#[test]
+fn the_course_shows_real_output() {
+    let folder = Folder::new();
+    copy_tree(&root().join("programs"), &folder.path().join("programs"));
+    let page = shows_real_output("docs/course.md", &folder);
+    assert!(page.matches("```console").count() >= 13, "the page shows commands");
+}

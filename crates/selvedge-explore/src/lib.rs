@@ -37,7 +37,7 @@ mod unfolding;
 pub use auto::Auto;
 pub use division::{
     Divided, Divisible, Division, Frontier, Keeper, Ledger, Part, Pending, Tally, explore_divided,
-    run_unit, sequential,
+    put_together, run_unit, sequential,
 };
 pub use graph::{
     Act, Event as GraphEvent, Finding, Followed, Follower, Graph, GraphObserver, GraphReport,

@@ -58,6 +58,11 @@ pub struct Caps {
     pub after_traces: u64,
     /// `auto` gives up on states that need so many bytes, and goes on with traces.
     pub state_bytes: usize,
+    /// `states` keeps so many. With more it gives up: inconclusive. Their numbers have 32 bits.
+    pub kept_states: u32,
+    /// Under a memory model, so many readers share a lock at a time. With more the explorer gives up: inconclusive.
+    /// A set of them is a word of 64 bits.
+    pub sharers: u32,
 }
 
 impl Default for Caps {
@@ -73,6 +78,8 @@ impl Default for Caps {
             turn: 1 << 18,
             after_traces: 1 << 22,
             state_bytes: 1 << 30,
+            kept_states: u32::MAX - 1,
+            sharers: 63,
         }
     }
 }
@@ -91,6 +98,8 @@ impl Caps {
             turn: 1,
             after_traces: 1,
             state_bytes: 1 << 10,
+            kept_states: 10,
+            sharers: 1,
         }
     }
 }

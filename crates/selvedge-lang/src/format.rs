@@ -242,8 +242,8 @@ mod tests {
     #[test]
     fn comments_stay() {
         is_written(
-            "// first\nshared x = 0;    // aligned\nshared yy = 0;   // with this\n  /* a /* nested */ one */ thread t { // opens\n// inside\nx = /* one */ 1; }\n// last",
-            "// first\nshared x = 0;    // aligned\nshared yy = 0;   // with this\n/* a /* nested */ one */ thread t { // opens\n    // inside\n    x = /* one */ 1; }\n// last\n",
+            "// first\nshared x = 0;    // aligned\nshared yy = 0;   // with this\n  /* a /* nested */ one */ thread t { // opens\n// inside\nx = /* one */ 1; }\n// last\n/* then */\n\n\n   /* this */",
+            "// first\nshared x = 0;    // aligned\nshared yy = 0;   // with this\n/* a /* nested */ one */ thread t { // opens\n    // inside\n    x = /* one */ 1; }\n// last\n/* then */\n\n/* this */\n",
         );
     }
 

@@ -42,6 +42,11 @@ pub fn record_in(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// From now on steps are not written: a copy of the worker has its own.
+pub fn stop_recording() {
+    RECORD.store(std::ptr::null_mut(), Relaxed);
+}
+
 /// A step is taken, the first one as number 0.
 #[inline]
 pub(crate) fn record(number: usize, step: Step) {

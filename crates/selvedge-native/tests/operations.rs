@@ -220,6 +220,11 @@ fn results_of_threads() {
               int main(void) { pthread_t t; pthread_create(&t, 0, a, 0); pthread_join(t, 0); pthread_join(t, 0); return 0; }",
         "main joins a, which was joined before",
     );
+    verified(
+        "int main(void) { pthread_t none = (pthread_t)99; void *r;\n\
+              assert(pthread_join(none, &r) == ESRCH && pthread_detach(none) == ESRCH); return 0; }",
+        1,
+    );
 }
 
 #[test]

@@ -129,6 +129,18 @@ fn arrays_with_indices_that_are_not_known() {
 }
 
 #[test]
+fn what_is_added_comes_before_what_is_subtracted() {
+    let results = all("
+        shared a[4] = 0;
+        shared got = 0;
+        atomic proc put(i: int, j: int, v: int) { a[j - i] = v; }
+        atomic proc see(k: int) { got = a[k]; }
+        thread main { put(0, 1, 2); see(1); }
+    ");
+    assert_eq!(conditions(&results, "put", "see"), ["i + k != j", "a[j - i] == v", "a[k] == v"]);
+}
+
+#[test]
 fn products_and_sums_in_any_order() {
     let results = all("
         shared x = 1;
@@ -209,6 +221,24 @@ fn lists_and_maps() {
         ["k != k2", "m[k] == v", "!has(m, k2) && v == 0"]
     );
     assert_eq!(conditions(&results, "insert", "count"), ["has(m, k)"]);
+}
+
+/// An item that was replaced may be any of the old ones, so what the list contains now is not known.
+#[test]
+fn a_list_contains_something_after_an_item_was_replaced() {
+    let results = all("
+        list q = [1, 2];
+        shared found = false;
+        atomic proc replace(k: int, v: int) { q[k] = v; found = contains(q, 1); }
+        atomic proc append(v: int) { push(q, v); found = contains(q, 1); }
+        thread main { replace(0, 3); append(4); }
+    ");
+    let reason = result(&results, "replace", "append").found.as_ref().err();
+    assert!(
+        matches!(reason, Some(GiveUp::TooLarge(why)) if why.contains("contains something")),
+        "{reason:?}"
+    );
+    assert!(result(&results, "append", "append").found.is_ok());
 }
 
 /// A loop is a function of what it reads: equal arguments give equal results.

@@ -8,7 +8,7 @@ use selvedge_core::{
     Bound, Conditions, Effect, FactValue, States, Status, Step, System, ThreadId, Verdict,
     ViolationKind,
 };
-use selvedge_explore::{Algorithm, Observer, Options, Progress, Silent, confirm};
+use selvedge_explore::{Algorithm, Caps, Observer, Options, Progress, Silent, confirm};
 use selvedge_lang::Interpreter;
 use selvedge_testkit::looping::{Looping, Reached};
 use selvedge_testkit::script::{self, ScriptSystem};
@@ -236,4 +236,24 @@ fn data_races_are_not_claimed() {
     let options = Options { data_races: true, ..Options::default() };
     let report = compiled(text).explore(Algorithm::States, &options, &mut Silent);
     assert_eq!(report.expect("it does not panic").verdict(), Verdict::Inconclusive);
+}
+
+/// More states than are kept: the explorer gives up, and says so.
+#[test]
+fn more_states_than_are_kept() {
+    let subject = compiled("shared x = 0; thread t { for i in 0..9 { x = i; } }");
+    let explored = |kept_states| {
+        let caps = Caps { kept_states, ..Caps::default() };
+        let options = Options { caps, ..Options::default() };
+        subject.explore(Algorithm::States, &options, &mut Silent).expect("it is not too large")
+    };
+    let report = explored(u32::MAX);
+    assert_eq!(report.verdict(), Verdict::Verified);
+    let states = u32::try_from(report.states.expect("it counts states")).expect("it is small");
+    assert_eq!(explored(states).verdict(), Verdict::Verified);
+    let report = explored(states - 1);
+    assert_eq!(report.verdict(), Verdict::Inconclusive);
+    let reason = format!("there are more than {} states", states - 1);
+    let told: Vec<String> = report.inconclusive.iter().map(ToString::to_string).collect();
+    assert!(told.iter().any(|text| text.contains(&reason)), "{told:?}");
 }

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use selvedge_explore::{Finding, GraphReport, Limits, Memory, Options, Silent, explore_graphs};
+use selvedge_core::Inconclusive;
+use selvedge_explore::{
+    Caps, Finding, GraphReport, Limits, Memory, Options, Silent, explore_graphs,
+};
 use selvedge_lang::{GraphInterpreter, compile};
 
 fn explored(text: &str, memory: Memory) -> GraphReport {
@@ -85,5 +88,23 @@ fn readers_race_with_each_other() {
     for &memory in Memory::ALL {
         let is_race = |(finding, _): &(Finding, _)| matches!(finding, Finding::DataRace(..));
         assert!(explored(text, memory).findings.iter().any(is_race), "{memory:?}");
+    }
+}
+
+/// More readers at a time than fit in a set: the explorer gives up, and says so.
+#[test]
+fn too_many_readers_at_a_time() {
+    let text = "rwlock rw; shared x = 0; thread writer { write_lock rw { x = 1; } }
+         thread reader(i in 0..3) { read_lock rw { let seen = x; } }";
+    let compiled = compile("readers", text, &[]).expect("it compiles");
+    for (sharers, is_enough) in [(1, false), (2, false), (3, true)] {
+        let caps = Caps { sharers, ..Caps::default() };
+        let options = Options { caps, ..Options::default() };
+        let mut system =
+            GraphInterpreter::new(Arc::clone(&compiled.program)).expect("it has a meaning");
+        let report = explore_graphs(&mut system, Memory::Rc11, &options, &mut Silent);
+        let reason = format!("more than {sharers} threads share a lock at a time");
+        let expected = if is_enough { vec![] } else { vec![Inconclusive::GaveUp(reason)] };
+        assert_eq!(report.inconclusive.into_iter().collect::<Vec<_>>(), expected);
     }
 }

@@ -107,7 +107,23 @@ fn short() -> Builder {
     Builder::new().max_time(Duration::from_millis(300))
 }
 
+/// Another process sends this thread the signal of a crash.
+fn is_sent_a_signal() {
+    // SAFETY: the child does nothing but send a signal and end.
+    unsafe {
+        let (process, thread) = (libc::getpid(), libc::gettid());
+        match libc::fork() {
+            0 => {
+                libc::syscall(libc::SYS_tgkill, process, thread, libc::SIGABRT);
+                libc::_exit(0);
+            }
+            child => libc::waitpid(child, std::ptr::null_mut(), 0),
+        };
+    }
+}
+
 victims! {
+    is_killed => selvedge::check(|| if_late(is_sent_a_signal));
     null => selvedge::check(|| if_late(touches_null));
     exits_0 => selvedge::check(|| if_late(|| std::process::exit(0)));
     exits_1 => selvedge::check(|| elsewhere(|| std::process::exit(1)));
@@ -271,6 +287,36 @@ fn outside_of_checks() {
     }
     assert!(run("overflows_outside").1.contains("has overflowed its stack"));
     assert_eq!(run("exits_outside").0.status.code(), Some(7));
+}
+
+/// A signal of another process is not the doing of the checked code: it does what it does without this crate.
+#[test]
+fn another_process_ends_this_one() {
+    use std::os::unix::process::ExitStatusExt;
+
+    let (output, text) = run("is_killed", &["--exact", "--nocapture"], None);
+    assert_eq!(output.status.signal(), Some(libc::SIGABRT), "{text}");
+    assert!(!text.contains("crashed"), "{text}");
+}
+
+/// The time of a check is for its search: what was found is shown, however long that takes.
+#[test]
+fn what_was_found_is_confirmed_after_the_time_is_up() {
+    // On a busy machine the time may be up before the search has begun.
+    let is_shown = (0..5).any(|_| {
+        let executions = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let outcome = short().explore(move || {
+            if executions.fetch_add(1, SeqCst) > 0 {
+                let started = Instant::now();
+                while started.elapsed() < Duration::from_millis(1500) {
+                    std::hint::black_box(0);
+                }
+            }
+            panic!("found");
+        });
+        outcome.messages() == ["main panicked: found"]
+    });
+    assert!(is_shown);
 }
 
 /// Without a panic before it, a panic in a destructor is like any other.

@@ -49,7 +49,7 @@ Examples:
   selvedge check queue.sel --algorithm quasi --k 2   unfoldings, 2-partial alternatives
   selvedge check queue.sel --algorithm quasi --locks-only --stats   for programs without data races
   selvedge check queue.sel --algorithm constrained   for atomic tasks that commute
-  selvedge check queue.sel -a parsimonious --jobs 4   with four threads: the same result, sooner
+  selvedge check queue.sel -a parsimonious --jobs 4   with four workers: the same result, sooner
   selvedge check queue.sel -a parsimonious --checkpoint queue.ckpt   may be ended and resumed
   selvedge check queue.sel --sample 10000 --pct 3   sample a program that is too large to explore
   selvedge check queue.c                        a C program, compiled by cc

@@ -17,9 +17,6 @@ use super::execution::Graph;
 use super::locks::Ghost;
 use super::search::{Search, Task};
 
-/// Sets of readers are sets of bits.
-const MOST_READERS: usize = 63;
-
 impl Graph {
     /// Whether a mutex was ever shared.
     pub(super) fn has_shares(&self, at: Location) -> bool {
@@ -149,14 +146,15 @@ impl<S: GraphSystem> Search<'_, '_, S> {
                 continue;
             }
             let readers = graph.sharers(at, from).count();
-            if readers > MOST_READERS {
-                let reason = format!("more than {MOST_READERS} threads share a lock at a time");
+            let most = self.options.caps.sharers;
+            if readers > most as usize {
+                let reason = format!("more than {most} threads share a lock at a time");
                 self.report.note(Inconclusive::GaveUp(reason));
                 self.stopped = true;
                 return;
             }
             // After all of them it comes anyway, if no other lock is there.
-            let all = (1 << readers) - 1;
+            let all = (1_u64 << readers) - 1;
             let is_taken = graph.lock_of(at, from).is_some();
             let most = if is_taken { all + 1 } else { all };
             for after in 0..most {

@@ -41,9 +41,10 @@ impl<'a, S: System> Search<'a, S> {
         // A promise is about every state on the way: nothing is left out.
         let is_whole = run.options.unreduced || graph.is_some();
         let persistent = (!is_whole).then(Persistent::default);
+        let store = Store::new(run.options.caps.kept_states);
         let mut search = Self {
             run,
-            store: Store::new(),
+            store,
             at: StateId::FIRST,
             further: StateId::FIRST.next(),
             finals: Vec::new(),
@@ -241,7 +242,7 @@ impl<'a, S: System> Search<'a, S> {
             }
             Put::Full => {
                 self.run.give_up(format!(
-                    "there are more than {} states, which is all that `states` can number",
+                    "there are more than {} states, which is all that `states` can keep",
                     self.store.len()
                 ));
                 self.run.stop_now();

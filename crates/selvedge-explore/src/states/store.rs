@@ -35,9 +35,6 @@ impl StateId {
 /// States in one chunk.
 const CHUNK: usize = 1 << 12;
 
-/// No more states than this: the numbers of states have 32 bits.
-const MOST_STATES: usize = u32::MAX as usize - 1;
-
 /// Some states that came one after the other.
 #[derive(Default)]
 struct Chunk {
@@ -54,6 +51,8 @@ pub(super) struct Store {
     len: usize,
     /// Bytes of all states together.
     bytes: usize,
+    /// No more states than this.
+    most: u32,
     /// Open addressing: the upper half is a part of the hash, the lower one more than the number of the state; 0 is free.
     index: Vec<u64>,
 }
@@ -69,8 +68,9 @@ pub(super) enum Put {
 }
 
 impl Store {
-    pub(super) fn new() -> Self {
-        Self { chunks: Vec::new(), len: 0, bytes: 0, index: vec![0; 1 << 12] }
+    /// At most `most` states fit in.
+    pub(super) fn new(most: u32) -> Self {
+        Self { chunks: Vec::new(), len: 0, bytes: 0, most, index: vec![0; 1 << 12] }
     }
 
     /// Returns how many states there are.
@@ -133,7 +133,7 @@ impl Store {
             }
             slot = (slot + 1) & (self.index.len() - 1);
         }
-        if self.len >= MOST_STATES {
+        if self.len >= self.most as usize {
             return Put::Full;
         }
         let state = StateId(self.len as u32);
@@ -199,7 +199,7 @@ mod tests {
     /// Against a set of the standard library, with states of all lengths and more than one chunk.
     #[test]
     fn every_state_is_kept_once() {
-        let (mut store, mut known) = (Store::new(), std::collections::BTreeMap::new());
+        let (mut store, mut known) = (Store::new(u32::MAX), std::collections::BTreeMap::new());
         let mut random = 7_u64;
         for _ in 0..60_000 {
             random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn equal_hashes_are_not_equal_states() {
         let mut by_hash = std::collections::HashMap::new();
-        let mut store = Store::new();
+        let mut store = Store::new(u32::MAX);
         for number in 0_u32..200_000 {
             if let Some(other) = by_hash.insert(hash(&number.to_le_bytes()), number) {
                 assert!(matches!(store.put(&u32::to_le_bytes(other), None), Put::New(_)));

@@ -84,6 +84,11 @@ fn take(driver: &mut Driver, step: Step) -> Taken {
     assert_eq!(driver.effect.fault.is_some(), failed, "{name}: a fault stops its thread");
     let did =
         format!("{:?} {} {}", driver.system.describe_last(), driver.show_effect(), driver.fault());
+    let told = driver.system.describe_last();
+    let effect = std::mem::take(&mut driver.effect);
+    driver.observe();
+    driver.effect = effect;
+    assert_eq!(told, driver.system.describe_last(), "{name}: asking changed what is told of it");
     Taken { name, choice: step.choice, before, did }
 }
 
