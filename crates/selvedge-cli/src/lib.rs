@@ -39,6 +39,7 @@ mod args;
 mod bench;
 mod check;
 mod checkpoint;
+mod child;
 mod compare;
 mod constraints;
 mod estimate;
@@ -51,6 +52,7 @@ mod farm;
 mod format;
 mod guard;
 mod hash;
+mod lsp;
 mod mat;
 mod memory;
 mod named;
@@ -65,6 +67,7 @@ mod registry;
 mod replay;
 mod saved;
 mod screen;
+mod serve;
 mod shown;
 mod so_far;
 mod source;
@@ -113,6 +116,8 @@ pub fn main_with(registry: Registry) -> ExitCode {
         args::Command::Mat(args) => mat::run(&args, &screen),
         args::Command::Constraints(args) => constraints::run(&args, &screen),
         args::Command::Format(args) => format::run(&args, &screen),
+        args::Command::Serve(args) => serve::run(&args, &screen),
+        args::Command::Lsp => lsp::run(),
         args::Command::Algorithms => algorithms::run(&screen),
         args::Command::Cc { .. } | args::Command::Cxx { .. } => native::compile_nothing(),
         args::Command::Completions { shell } => args::completions(shell, &screen),

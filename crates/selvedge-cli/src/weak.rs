@@ -167,7 +167,7 @@ pub(crate) fn confirm_all<S: GraphDescribe>(
     let mut traces: Vec<TraceView> = Vec::new();
     for (finding, witness) in findings {
         let mut system = make()?;
-        let schedule = Schedule { steps: witness.steps.clone() };
+        let schedule = Schedule::from(witness.steps.clone());
         let followed = follow(&mut system, memory, &schedule, races, &mut |_, _| {}).map_err(|error| {
             Failure::Internal(format!(
                 "the search found {finding:?}, but its execution could not be followed: {} at step {}",

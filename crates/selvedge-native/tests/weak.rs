@@ -43,7 +43,7 @@ pub(crate) fn explore(loaded: &Loaded, memory: Memory, options: &Options) -> Gra
 fn found(loaded: &Loaded, memory: Memory) -> Vec<(Violation, Vec<String>)> {
     let report = explore(loaded, memory, &all());
     let one = |(finding, witness): &(Finding, selvedge_explore::Witness)| {
-        let schedule = Schedule { steps: witness.steps.clone() };
+        let schedule = Schedule::from(witness.steps.clone());
         let mut system = loaded.graph_program(true);
         let followed = follow(&mut system, memory, &schedule, true, &mut |_, _| {});
         let followed = followed.unwrap_or_else(|error| panic!("{finding:?}: {error}"));
