@@ -28,6 +28,9 @@ pub(super) fn meaning(word: &str) -> Option<&'static str> {
         "daemon" => "a thread that may stay blocked without that being a deadlock",
         "finally" => "runs when every thread has ended, and looks at the final state",
         "always" => "a condition that holds in the initial state and after every step",
+        "eventually" => "a promise: in every fair execution, the condition holds at some time",
+        "leads_to" => "a promise: whenever the first condition holds, the second holds then or later",
+        "progress" => "a mark that no fair execution goes on for ever without passing",
         "independent" => {
             "declares that two atomic procedures or blocks commute; `--algorithm constrained` uses it"
         }
