@@ -95,6 +95,8 @@ fn a_mistake_is_marked_mended_and_the_program_checked() {
     // The page beside it is that of --html, and works.
     browser.enter("#page");
     bench.until("document.getElementById('verdict')?.textContent === 'violated'");
+    // It is as wide as it is seen: nothing is shortened where there is room.
+    assert_eq!(browser.ask("document.getElementById('lanes').textContent.includes('…')"), false);
     browser.click("#lanes");
     browser.press([key::HOME]);
     bench.until("typeof current === 'number' && current === 0");
