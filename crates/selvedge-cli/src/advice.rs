@@ -16,7 +16,7 @@ pub(crate) fn advice(reason: &Inconclusive) -> (String, Vec<String>) {
         }
         Bound::Steps(most) => vec![
             "does a loop wait for another thread? replace it by `await …`, or search states instead of".to_owned(),
-            "executions, which ends if there are finitely many: --algorithm states;".to_owned(),
+            "executions, which ends if there are finitely many: --algorithm states, without a limit of steps;".to_owned(),
             format!("or raise the limit: --max-steps {}", most.saturating_mul(10)),
         ],
         Bound::Preemptions { most, exact } => {

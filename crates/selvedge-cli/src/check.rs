@@ -11,7 +11,7 @@ use selvedge_lang::ThreadNames;
 use selvedge_report::{Outcome, TraceView, Tree, plural, sources};
 
 use crate::advice::advice;
-use crate::args::{CheckArgs, CyclesArg, ResumeArgs, SamplingArgs};
+use crate::args::{CheckArgs, CyclesArg, FairnessArg, ResumeArgs, SamplingArgs};
 use crate::checkpoint::Checkpoint;
 use crate::constraints;
 use crate::exit::{Exit, Failure};
@@ -23,7 +23,7 @@ use crate::shown::Shown;
 use crate::so_far::{self, shown_in_any_case};
 use crate::source::{Loaded, Sample, Subject, is_compiled};
 use crate::work::{InParts, Work};
-use crate::{native, statistics, summary, weak};
+use crate::{memory, native, statistics, summary, weak};
 
 /// How executions are chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -130,7 +130,8 @@ pub(crate) fn options(
         quasi,
         check_constraints: args.check_constraints,
         unreduced: args.unreduced,
-        caps: Caps::default(),
+        fairness: args.fairness.into(),
+        caps: caps(),
     };
     if args.stats && !method.takes(Setting::Statistics) {
         return Err(Failure::User(format!(
@@ -142,6 +143,9 @@ pub(crate) fn options(
     }
     if args.unreduced && !method.takes(Setting::Unreduced) {
         return Err(registry::only_applies("--unreduced", Setting::Unreduced));
+    }
+    if args.fairness != FairnessArg::Weak && !method.takes(Setting::Fairness) {
+        return Err(registry::only_applies("--fairness", Setting::Fairness));
     }
     check_switch_bounds(args, method)?;
     check_observation_options(args, method)?;
@@ -250,12 +254,12 @@ impl<L: Subject> Search<'_, L> {
         };
         let shown = Shown {
             verified: format!("no violation in {searched}"),
-            summary: summary::summary(&report, method.describe(), covers, races, time),
+            summary: summary::summary(&report, method.describe_with(&report), covers, races, time),
             statistics: report.statistics.as_deref().map(statistics::text),
             outcome: Outcome {
                 file: source.file.to_owned(),
                 constants: source.constants.clone(),
-                method: method.reported(),
+                method: method.reported(&report),
                 covers: asked_for(covers, races),
                 report,
                 source: sources(Some(source.shown), &found, loaded),
@@ -271,6 +275,13 @@ impl<L: Subject> Search<'_, L> {
         };
         shown.show(screen)
     }
+}
+
+/// Returns where explorers give up. States have at most half of the memory: traces need some too.
+fn caps() -> Caps {
+    let caps = Caps::default();
+    let half = usize::try_from(memory::limit_now() / 2).unwrap_or(usize::MAX);
+    Caps { state_bytes: caps.state_bytes.min(half), ..caps }
 }
 
 /// Returns what a "verified" covers: data races only if they were looked for.
@@ -471,16 +482,27 @@ impl Method {
     }
 
     /// Returns how it is reported.
-    pub(crate) fn reported(self) -> selvedge_report::Method {
+    pub(crate) fn reported(self, report: &Report) -> selvedge_report::Method {
         let (equivalence, seed) = match self {
-            Method::Explore(algorithm, _) => (Some(algorithm.info().equivalence.name()), None),
+            Method::Explore(algorithm, _) => {
+                let decided = report.decision.as_ref().map(|decision| decision.equivalence);
+                (Some(decided.unwrap_or(algorithm.info().equivalence.name())), None)
+            }
             Method::Sample { seed, .. } => (None, Some(seed)),
         };
         selvedge_report::Method::Explored { algorithm: self.name(), equivalence, seed }
     }
 
+    /// Returns its name, what makes it repeatable, and which explorer decided if it chose one.
+    pub(crate) fn describe_with(self, report: &Report) -> String {
+        match &report.decision {
+            None => self.describe(),
+            Some(decision) => format!("{}: {}", self.describe(), summary::decision(decision)),
+        }
+    }
+
     /// Returns its name, and what makes it repeatable.
-    pub(crate) fn describe(self) -> String {
+    fn describe(self) -> String {
         match self {
             Method::Explore(algorithm, quasi) => {
                 let name = algorithm.info().name;

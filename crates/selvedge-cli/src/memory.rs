@@ -59,6 +59,11 @@ pub(crate) fn limit(bytes: Option<u64>) -> Option<u64> {
     Some(limit)
 }
 
+/// Returns the limit, in bytes; the largest number if there is none.
+pub(crate) fn limit_now() -> u64 {
+    u64::try_from(LIMIT.load(Relaxed)).unwrap_or(u64::MAX)
+}
+
 /// Of what is left of the limit, this process may only use its share: it is one of several that work together.
 pub(crate) fn divide_limit(processes: usize) {
     let (now, limit) = (IN_USE.load(Relaxed), LIMIT.load(Relaxed));

@@ -361,7 +361,7 @@ impl Supervisor<'_> {
             outcome: Outcome {
                 file: self.files.name().to_owned(),
                 constants: Default::default(),
-                method: method.reported(),
+                method: method.reported(&report),
                 covers: Covers { assertions: true, deadlocks: true, data_races: !args.no_races },
                 report,
                 found,

@@ -20,6 +20,7 @@ mod lsp;
 mod mat;
 mod pages;
 mod pictures;
+mod promises;
 mod replay;
 mod serve;
 mod symbolic;

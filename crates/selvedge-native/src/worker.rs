@@ -76,7 +76,7 @@ pub fn recorded(path: &Path) -> io::Result<Schedule> {
         thread: ThreadId::new((code & ((1 << THREAD_BITS) - 1)) as usize),
         choice: code >> THREAD_BITS,
     };
-    Ok(Schedule { steps: numbers.take(count).map(step).collect() })
+    Ok(numbers.take(count).map(step).collect::<Vec<_>>().into())
 }
 
 /// The worker, for the handler of signals.

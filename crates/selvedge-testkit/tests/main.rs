@@ -1,6 +1,7 @@
 //! The tests of this crate, in one program: what they share is compiled once.
 
 mod always;
+mod auto;
 mod bounds;
 mod constrained;
 mod contract;
@@ -10,6 +11,7 @@ mod locks_only;
 mod modules;
 mod names;
 mod observations;
+mod promises;
 mod random_programs;
 mod reference;
 mod small_programs;

@@ -131,6 +131,7 @@ fn about_step(document: &Document, found: &Use, out: &mut String) {
         }
         (Place::Finally, _) => writeln!(out, " in the final state, when every thread has ended."),
         (Place::Always, _) => writeln!(out, " after every step that changed something it reads."),
+        (Place::Promise, _) => writeln!(out, " in every state: what is promised depends on it."),
         (Place::Declaration, _) => writeln!(out, "."),
     };
     let Place::Body(_) = found.place else { return };
@@ -157,6 +158,7 @@ fn list(document: &Document, uses: &[&Use], out: &mut String) {
             Place::Body(id) => format!("`{}`", document.index.symbol(id).name),
             Place::Finally => "`finally`".to_owned(),
             Place::Always => "`always`".to_owned(),
+            Place::Promise => "a promise".to_owned(),
             Place::Declaration => "a declaration".to_owned(),
         };
         let _ =

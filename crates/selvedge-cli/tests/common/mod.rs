@@ -230,7 +230,8 @@ fn normalised_line(line: &str) -> String {
     if line.starts_with("  compiler ") {
         return "  compiler #".to_owned();
     }
-    const UNITS: &[&str] = &["ms", "s", "min", "B", "KiB", "MiB", "GiB", "executions/s"];
+    const UNITS: &[&str] =
+        &["ms", "s", "min", "B", "KiB", "MiB", "GiB", "executions/s", "states/s"];
     let is_number = |word: &str| word.chars().all(|c| c.is_ascii_digit() || ".,-".contains(c));
     let mut words: Vec<String> = Vec::new();
     let mut measured = false;

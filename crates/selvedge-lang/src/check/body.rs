@@ -23,6 +23,8 @@ pub(super) enum Region {
     Look,
     /// The condition of `always`.
     Always,
+    /// A condition of `eventually` or `leads_to`.
+    Promise,
     /// The condition of `await`.
     Await,
     /// The patterns and the guard of a `receive`.

@@ -55,6 +55,7 @@ pub(crate) fn check(
     let threads = checker.thread_bodies();
     let finally = checker.finally();
     let invariants = checker.invariants();
+    let promises = checker.promises();
     checker.check_calls();
     let independence = checker.independence();
     checker.warn_unused();
@@ -64,6 +65,7 @@ pub(crate) fn check(
         threads,
         finally,
         invariants,
+        promises,
         independence,
     })
 }
@@ -281,6 +283,20 @@ impl<'c> Checker<'c> {
             _ => None,
         });
         items.map(|it| BodyChecker::new(self, Region::Always).finish(&it.body, None)).collect()
+    }
+
+    fn promises(&mut self) -> Vec<tree::Promise> {
+        let items = self.file.items.iter().filter_map(|item| match item {
+            ast::Item::Promise(promise) => Some(promise),
+            _ => None,
+        });
+        items
+            .map(|it| {
+                let mut body = |body| BodyChecker::new(self, Region::Promise).finish(body, None);
+                let premise = it.premise.as_ref().map(&mut body);
+                tree::Promise { span: it.span, premise, goal: body(&it.goal) }
+            })
+            .collect()
     }
 
     fn warn_unused(&mut self) {

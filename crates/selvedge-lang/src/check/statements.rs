@@ -90,6 +90,10 @@ impl BodyChecker<'_, '_> {
                 self.effect(Effect::Assume, "`assume`", span);
                 self.condition(condition).map(|condition| Op::Assume { condition })
             }
+            Op::Progress => {
+                self.effect(Effect::Write, "`progress`", span);
+                Some(Op::Progress)
+            }
             Op::Await { condition } => {
                 self.effect(Effect::Await, "`await`", span);
                 let place = condition.span;

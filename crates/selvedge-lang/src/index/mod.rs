@@ -157,6 +157,8 @@ pub enum Place {
     Finally,
     /// `always`
     Always,
+    /// `eventually` or `leads_to`
+    Promise,
     /// No code: a declaration, a constant, an independence constraint.
     Declaration,
 }

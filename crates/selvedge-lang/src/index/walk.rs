@@ -117,7 +117,7 @@ impl Walker {
                 let kind = SymbolKind::Thread { replicated: decl.replicas.is_some() };
                 self.declare_global(&decl.name, kind, decl.name.span.to(decl.body.span));
             }
-            Item::Finally(_) | Item::Always(_) | Item::Independent(_) => {}
+            Item::Finally(_) | Item::Always(_) | Item::Promise(_) | Item::Independent(_) => {}
         }
     }
 
@@ -134,6 +134,10 @@ impl Walker {
             Item::Thread(decl) => self.thread(decl),
             Item::Finally(finally) => self.inside(Stands::Finally, |it| it.block(&finally.body)),
             Item::Always(always) => self.inside(Stands::Always, |it| it.block(&always.body)),
+            Item::Promise(promise) => self.inside(Stands::Promise, |it| {
+                promise.premise.iter().for_each(|premise| it.block(premise));
+                it.block(&promise.goal);
+            }),
             Item::Independent(_) => {}
         }
     }

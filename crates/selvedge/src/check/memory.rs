@@ -99,7 +99,7 @@ impl Builder {
     ) -> Vec<TraceView> {
         let mut failures = Vec::new();
         for (finding, witness) in &found.findings {
-            let schedule = Schedule { steps: witness.steps.clone() };
+            let schedule = Schedule::from(witness.steps.clone());
             let story = Story::follow(shared, memory, &schedule, self.options.data_races);
             let shown = story.and_then(|story| {
                 let violation = shown_by(&story, finding);

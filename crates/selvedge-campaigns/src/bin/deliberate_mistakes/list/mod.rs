@@ -7,6 +7,7 @@ mod language;
 mod library;
 mod observations;
 mod parsimonious;
+mod promises;
 mod reduction;
 mod states;
 mod symbolic;
@@ -46,6 +47,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Mistake> {
     [
         reduction::MISTAKES,
         states::MISTAKES,
+        promises::MISTAKES,
         parsimonious::MISTAKES,
         observations::MISTAKES,
         unfolding::MISTAKES,
