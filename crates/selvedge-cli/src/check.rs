@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use selvedge_core::{Budget, Covers, Fact, Inconclusive, Report, Schedule, Violation};
 use selvedge_explore::{
-    Caps, Confirmed, Equivalence, Independence, Locks, Observer, Options, QuasiOptions, Sampling,
-    Setting,
+    Caps, Confirmed, Equivalence, Independence, Locks, Observer, Observers, Options, QuasiOptions,
+    Sampling, Setting,
 };
 use selvedge_lang::ThreadNames;
 use selvedge_report::{Outcome, TraceView, Tree, plural, sources};
@@ -23,13 +23,13 @@ use crate::shown::Shown;
 use crate::so_far::{self, shown_in_any_case};
 use crate::source::{Loaded, Sample, Subject, is_compiled};
 use crate::work::{InParts, Work};
-use crate::{native, statistics, summary, weak};
+use crate::{early, native, statistics, summary, weak};
 
 /// How executions are chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Method {
-    /// One of each class. The options are for `quasi` alone.
-    Explore(Chosen, QuasiOptions),
+    /// One of each class. The options are for `quasi` and for `optimal` alone.
+    Explore(Chosen, QuasiOptions, Observers),
     /// Some at random.
     Sample { sampling: Sampling, executions: u64, seed: u64 },
 }
@@ -66,7 +66,7 @@ fn run_from(kept: Option<Checkpoint>, args: &CheckArgs, screen: &Screen) -> Resu
         return crate::symbolic::run(args, scheme, screen);
     }
     let quasi = args.quasi.options(args.algorithm)?;
-    let method = Method::new(args.algorithm, quasi, &args.sampling);
+    let method = Method::new(args.algorithm, quasi, &args.sampling).with_observers(args.observers);
     check_constraint_options(args, &method)?;
     // With `--races` they are of no use.
     let wanted = method.takes(Setting::Constraints) && !args.races;
@@ -126,6 +126,7 @@ pub(crate) fn options(
         limits: args.limits.limits(),
         cycles: args.cycles.into(),
         locks: if args.unobserved_locks { Locks::Unobserved } else { Locks::Observed },
+        observers: if args.observers { Observers::Decide } else { Observers::Absent },
         statistics: args.stats,
         quasi,
         check_constraints: args.check_constraints,
@@ -145,6 +146,7 @@ pub(crate) fn options(
     }
     check_switch_bounds(args, method)?;
     check_observation_options(args, method)?;
+    check_observers(args, method, races)?;
     if races && !method.covers(&options).data_races {
         let name = method.name();
         let instead = if args.races { "leave it out" } else { "add --no-races" };
@@ -191,22 +193,60 @@ pub(crate) struct Search<'a, L> {
     pub(crate) budget: &'a Budget,
 }
 
+/// What comes before a long search.
+enum Early {
+    /// The answer.
+    Done(Report),
+    /// Perhaps violations.
+    Found(Option<Report>),
+}
+
 impl<L: Subject> Search<'_, L> {
     /// Searches, and shows the result.
     pub(crate) fn run(&self, options: &Options, screen: &Screen) -> Result<Exit, Failure> {
         let mut watch = self.watch(options);
         let wants_tree = self.args.tree || self.args.output.html.is_some();
-        let (report, tree) = self.method.run(self.loaded, options, wants_tree, &mut watch);
+        let (report, tree) = match self.run_early(options, wants_tree, &mut watch) {
+            Early::Done(report) => (report, None),
+            Early::Found(early) => {
+                let (mut report, tree) =
+                    self.method.run(self.loaded, options, wants_tree, &mut watch);
+                if let Some(early) = early {
+                    early::add(early, &mut report);
+                }
+                (report, tree)
+            }
+        };
         let time = watch.finish();
         so_far::publish(&report);
         self.conclude(report, tree, time, screen)
+    }
+
+    /// Runs random executions, if the search is one of many executions.
+    fn run_early(&self, options: &Options, wants_tree: bool, watch: &mut Watch) -> Early {
+        let is_wanted = match self.method {
+            Method::Explore(chosen, ..) => chosen.info().equivalence != Equivalence::State,
+            Method::Sample { .. } => false,
+        };
+        if !is_wanted || wants_tree || self.args.no_random {
+            return Early::Found(None);
+        }
+        let Some(short) = early::short(options) else { return Early::Found(None) };
+        let report = self.method.run_with(self.loaded, &short, None, watch);
+        if !early::was_cut(&report) {
+            return Early::Done(report);
+        }
+        match early::find(self.loaded, options, watch) {
+            Some(found) if !options.keep_going => Early::Done(found),
+            found => Early::Found(found),
+        }
     }
 
     /// Starts the clock and the line that shows how far the search is. An estimate is for searches of traces only.
     fn watch(&self, options: &Options) -> Watch {
         let watch = Watch::start(!self.args.quiet, self.method.name());
         match self.method {
-            Method::Explore(chosen, _)
+            Method::Explore(chosen, _, Observers::Absent)
                 if chosen.info().equivalence == Equivalence::Mazurkiewicz =>
             {
                 match self.loaded.estimator(options) {
@@ -295,6 +335,28 @@ fn check_switch_bounds(args: &CheckArgs, method: &Method) -> Result<(), Failure>
          fewest switches\n  leave it out, or use another algorithm: selvedge algorithms",
         method.name()
     )))
+}
+
+/// What a search with observers leaves open is what these options ask for.
+fn check_observers(args: &CheckArgs, method: &Method, races: bool) -> Result<(), Failure> {
+    if !args.observers {
+        return Ok(());
+    }
+    if !method.takes(Setting::Observers) {
+        return Err(registry::only_applies("--observers", Setting::Observers));
+    }
+    let limits = args.limits.limits();
+    let other = match (races, limits.preemptions, limits.context_switches) {
+        (true, ..) => "--races: a data race can be between two writes whose order no step observes",
+        (_, Some(_), _) => {
+            "--preemptions: an execution of each class is run, not one with the fewest switches"
+        }
+        (.., Some(_)) => {
+            "--context-switches: an execution of each class is run, not one with the fewest switches"
+        }
+        (false, None, None) => return Ok(()),
+    };
+    Err(Failure::User(format!("--observers does not apply to {other}\n  leave out one of them")))
 }
 
 /// Not every algorithm has observations; and one of these options at a time.
@@ -400,13 +462,23 @@ fn confirm<L: Subject>(
 impl Method {
     pub(crate) fn new(algorithm: Chosen, quasi: QuasiOptions, args: &SamplingArgs) -> Self {
         let Some(executions) = args.sample else {
-            return Method::Explore(algorithm, quasi);
+            return Method::Explore(algorithm, quasi, Observers::default());
         };
         let sampling = match args.pct {
             Some(depth) => Sampling::Pct { depth },
             None => Sampling::Uniform,
         };
         Method::Sample { sampling, executions, seed: args.seed }
+    }
+
+    /// Returns the same, with observers if they are wanted.
+    pub(crate) fn with_observers(self, wanted: bool) -> Self {
+        match self {
+            Method::Explore(algorithm, quasi, _) if wanted => {
+                Method::Explore(algorithm, quasi, Observers::Decide)
+            }
+            _ => self,
+        }
     }
 
     /// Returns what was found, and if `record` says so, which executions there were.
@@ -434,7 +506,7 @@ impl Method {
         observer: &mut dyn Observer,
     ) -> Report {
         match self {
-            Method::Explore(algorithm, _) => loaded.explore(algorithm, options, names, observer),
+            Method::Explore(algorithm, ..) => loaded.explore(algorithm, options, names, observer),
             Method::Sample { sampling, executions, seed } => {
                 let sample = Sample { sampling, executions, seed };
                 loaded.sample(sample, options, names, observer)
@@ -445,7 +517,7 @@ impl Method {
     /// Returns whether it takes this option. A sampled execution keeps to bounds on its switches.
     fn takes(self, setting: Setting) -> bool {
         match self {
-            Method::Explore(algorithm, _) => algorithm.takes(setting),
+            Method::Explore(algorithm, ..) => algorithm.takes(setting),
             Method::Sample { .. } => setting == Setting::SwitchBounds,
         }
     }
@@ -453,7 +525,7 @@ impl Method {
     /// Returns its name in reports.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Method::Explore(algorithm, _) => algorithm.info().name,
+            Method::Explore(algorithm, ..) => algorithm.info().name,
             Method::Sample { .. } => "sample",
         }
     }
@@ -461,7 +533,9 @@ impl Method {
     /// Returns how it is reported.
     pub(crate) fn reported(self) -> selvedge_report::Method {
         let (equivalence, seed) = match self {
-            Method::Explore(algorithm, _) => (Some(algorithm.info().equivalence.name()), None),
+            Method::Explore(algorithm, _, observers) => {
+                (Some(algorithm.info().equivalence_with(observers).name()), None)
+            }
             Method::Sample { seed, .. } => (None, Some(seed)),
         };
         selvedge_report::Method::Explored { algorithm: self.name(), equivalence, seed }
@@ -470,14 +544,18 @@ impl Method {
     /// Returns its name, and what makes it repeatable.
     pub(crate) fn describe(self) -> String {
         match self {
-            Method::Explore(algorithm, quasi) => {
+            Method::Explore(algorithm, quasi, observers) => {
                 let name = algorithm.info().name;
+                let observers = match observers {
+                    Observers::Absent => "",
+                    Observers::Decide => ", --observers (traces with observers)",
+                };
                 let k = quasi.k.map_or(String::new(), |k| format!(", --k {k}"));
                 let locks_only = match quasi.independence {
                     Independence::AllAccesses => "",
                     Independence::LocksOnly => ", --locks-only",
                 };
-                format!("{name}{k}{locks_only}")
+                format!("{name}{k}{locks_only}{observers}")
             }
             Method::Sample { sampling: Sampling::Uniform, seed, .. } => {
                 format!("uniform sample, --seed {seed}")
@@ -491,7 +569,7 @@ impl Method {
     /// Returns what its "verified" would cover; of a sample: what it looks at.
     pub(crate) fn covers(self, options: &Options) -> Covers {
         match self {
-            Method::Explore(algorithm, _) => algorithm.info().covers_with(options),
+            Method::Explore(algorithm, ..) => algorithm.info().covers_with(options),
             Method::Sample { .. } => Covers::EVERYTHING,
         }
     }

@@ -41,6 +41,7 @@ mod check;
 mod checkpoint;
 mod compare;
 mod constraints;
+mod early;
 mod estimate;
 mod exit;
 #[cfg(feature = "farm")]

@@ -119,7 +119,7 @@ impl Work {
 /// Returns what is divided and where it begins, if that can be.
 fn divisible(method: Method) -> Option<(Divisible, Frontier)> {
     match method {
-        Method::Explore(chosen, _) if chosen.takes(Setting::Division) => {
+        Method::Explore(chosen, ..) if chosen.takes(Setting::Division) => {
             let algorithm = Algorithm::named(chosen.info().name)?;
             Some((Divisible::Exploration(algorithm), Frontier::root()))
         }

@@ -42,7 +42,8 @@ pub use graph::{
     follow_graph, graph_races,
 };
 pub use options::{
-    Caps, Cycles, Independence, Limits, Locks, Observer, Options, Progress, QuasiOptions, Silent,
+    Caps, Cycles, Independence, Limits, Locks, Observer, Observers, Options, Progress,
+    QuasiOptions, Silent,
 };
 pub use outcome::confirm::{Confirmed, NotConfirmed, confirm, confirm_within, data_races};
 pub use registry::{

@@ -111,6 +111,16 @@ pub enum Locks {
     Unobserved,
 }
 
+/// What `optimal` makes of writes and sends whose order no other step can tell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Observers {
+    /// They are ordered: traces in the sense of Mazurkiewicz.
+    #[default]
+    Absent,
+    /// They are ordered if a later step observes the order.
+    Decide,
+}
+
 /// What to check and when to stop.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -126,6 +136,8 @@ pub struct Options {
     pub cycles: Cycles,
     /// What `data-centric` observes of locks.
     pub locks: Locks,
+    /// What `optimal` makes of writes and sends whose order no other step can tell.
+    pub observers: Observers,
     /// Collect statistics, if the explorer can.
     pub statistics: bool,
     /// Options of `quasi`.

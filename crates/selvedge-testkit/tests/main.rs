@@ -10,6 +10,7 @@ mod locks_only;
 mod modules;
 mod names;
 mod observations;
+mod observers;
 mod random_programs;
 mod reference;
 mod small_programs;
