@@ -114,7 +114,7 @@ fn as_run<S: System>(
         system.step(Step { thread, ..step }, &mut effect);
     }
     let steps = line.borrow().steps();
-    Schedule::fresh(&mut make(), &steps)
+    Schedule::fresh(&mut system.system, &steps)
 }
 
 /// Tells the observer of executions as they were run.

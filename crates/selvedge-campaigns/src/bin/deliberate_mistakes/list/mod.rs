@@ -6,6 +6,7 @@ mod graphs;
 mod language;
 mod library;
 mod observations;
+mod observers;
 mod parsimonious;
 mod reduction;
 mod states;
@@ -48,6 +49,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Mistake> {
         states::MISTAKES,
         parsimonious::MISTAKES,
         observations::MISTAKES,
+        observers::MISTAKES,
         unfolding::MISTAKES,
         conditions::MISTAKES,
         constraints::MISTAKES,
