@@ -122,7 +122,7 @@ fn access(random: &mut Random, variables: usize) -> Op {
 #[test]
 fn reads_and_writes() {
     campaign(
-        6000,
+        1800,
         |random| {
             let variables = 1 + random.below(3);
             threads(random, 3, |random, thread| {
@@ -137,7 +137,7 @@ fn reads_and_writes() {
 #[test]
 fn branches_and_read_modify_writes() {
     campaign(
-        6000,
+        1800,
         |random| {
             let variables = 1 + random.below(2);
             threads(random, 3, |random, thread| {
@@ -154,7 +154,7 @@ fn branches_and_read_modify_writes() {
 #[test]
 fn locks_semaphores_and_choices() {
     campaign(
-        6000,
+        1800,
         |random| {
             threads(random, 2, |random, thread| match random.below(8) {
                 0..3 => {
@@ -175,7 +175,7 @@ fn locks_semaphores_and_choices() {
 #[test]
 fn everything() {
     campaign(
-        6000,
+        1800,
         |random| {
             threads(random, 3, |random, thread| match random.below(9) {
                 8 => {
@@ -207,7 +207,7 @@ fn everything() {
 #[test]
 fn small_programs() {
     for threads in [3, 4] {
-        for number in listed(4_usize.pow(threads * 2)).step_by(if threads == 4 { 5 } else { 1 }) {
+        for number in listed(4_usize.pow(threads * 2)).step_by(if threads == 4 { 45 } else { 3 }) {
             let mut number = number;
             let mut operation = || {
                 let code = number % 4;
@@ -242,11 +242,11 @@ fn known_counts() {
 #[test]
 fn random_programs() {
     let mut compared = 0;
-    for seed in seeds(900) {
+    for seed in seeds(180) {
         for profile in Profile::all() {
             let text = generate(&profile, seed).to_string();
             let subject = Subject::new("random.sel", &text, &[]).expect("it compiles");
-            let most = compare::thorough(2000);
+            let most = compare::thorough(1000);
             let mut expected = Classes::default();
             let oracle = subject.explore(Algorithm::Oracle, &most, &mut expected).expect(&text);
             if !oracle.inconclusive.is_empty() {

@@ -28,6 +28,9 @@ impl<S: System> Observed<S> {
     /// Learns which mailboxes have an order that a receive of the execution, or of one that only differs in it, can tell.
     pub(super) fn observe_receives(&mut self) {
         let (sends, receives) = messages(&self.line.borrow());
+        for mailbox in failed(&self.line.borrow()) {
+            self.learn(mailbox);
+        }
         for receive in &receives {
             let Some(send) = sends.iter().find(|send| send.message == receive.message) else {
                 continue;
@@ -93,6 +96,15 @@ impl<S: System> Observed<S> {
         };
         taken(&effect.footprint) == taken(&then)
     }
+}
+
+/// Returns the mailboxes of receives that failed: at a message that another order would have put behind one that fits.
+fn failed(line: &Line) -> Vec<ObjectId> {
+    let events = line.order().iter().map(|&at| &line.event(at).effect);
+    let accesses = events
+        .filter(|effect| effect.fault.is_some())
+        .flat_map(|effect| effect.footprint.accesses());
+    accesses.filter(|access| access.mode == Mode::Timeout).map(|access| access.object).collect()
 }
 
 /// Returns the sends and the receives of the execution.
