@@ -1,6 +1,6 @@
 //! `selvedge algorithms`: the registry, for people.
 
-use selvedge_explore::{Algorithm, Covers};
+use selvedge_explore::Covers;
 use selvedge_report::Style;
 
 use crate::exit::{Exit, Failure};
@@ -14,7 +14,7 @@ pub(crate) fn run(screen: &Screen) -> Result<Exit, Failure> {
     for algorithm in registry::all() {
         let info = algorithm.info();
         out.push_str(&screen.paint.style(Style::Strong, info.name));
-        if algorithm.info().name == Algorithm::DEFAULT.info().name {
+        if info.name == registry::DEFAULT {
             out.push_str("  (the default)");
         }
         out.push('\n');

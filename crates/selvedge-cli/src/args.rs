@@ -9,7 +9,7 @@ use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use selvedge_core::Schedule;
-use selvedge_explore::{Algorithm, Cycles, Limits, QuasiOptions, Setting};
+use selvedge_explore::{Limits, QuasiOptions, Setting};
 use selvedge_symbolic::{Engine, Scheme};
 
 use crate::constraints::Origin;
@@ -18,6 +18,8 @@ use crate::registry::{self, Chosen};
 use crate::screen::Screen;
 use crate::source::Constants;
 
+mod bench;
+mod chosen;
 mod compiled;
 mod estimate;
 #[cfg(feature = "farm")]
@@ -30,10 +32,13 @@ mod limits;
 mod mat;
 mod output;
 mod quasi;
+mod serve;
 mod values;
 mod weak;
 mod work;
 
+pub(crate) use bench::BenchArgs;
+pub(crate) use chosen::{CyclesArg, FairnessArg};
 pub(crate) use compiled::CompilerArgs;
 pub(crate) use estimate::EstimateArgs;
 pub(crate) use farm::FarmArgs;
@@ -45,6 +50,7 @@ pub(crate) use limits::{LimitArgs, MemoryArgs};
 pub(crate) use mat::MatArgs;
 pub(crate) use output::{Annotations, Form, FormatArgs, OutputArgs};
 pub(crate) use quasi::QuasiArgs;
+pub(crate) use serve::ServeArgs;
 pub(crate) use weak::WeakArgs;
 pub(crate) use work::{ResumeArgs, WorkArgs};
 
@@ -95,6 +101,12 @@ pub(crate) enum Command {
     /// Format programs: indentation, blanks, blank lines
     #[command(name = "fmt", long_about = help::FORMAT, after_long_help = help::FORMAT_EXAMPLES)]
     Format(FormatArgs),
+    /// Open a workbench in the browser: an editor, checks, their pages
+    #[command(long_about = help::SERVE, after_long_help = help::SERVE_EXAMPLES)]
+    Serve(ServeArgs),
+    /// Serve an editor: diagnostics, hover, definition, rename, a lens that checks
+    #[command(long_about = help::LSP, after_long_help = help::LSP_EXAMPLES)]
+    Lsp,
     /// List the algorithms: what each one does, what it covers, when to use it
     Algorithms,
     /// Compile C for an existing build: CC="selvedge cc" make
@@ -128,25 +140,6 @@ pub(crate) enum Colour {
     Never,
 }
 
-/// How to treat cyclic communication.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
-pub(crate) enum CyclesArg {
-    /// One execution per observation class: the fewest executions
-    Exact,
-    /// Also distinguish the order of writes to some variables, as the paper does: more classes, each
-    /// decided in polynomial time
-    Refine,
-}
-
-impl From<CyclesArg> for Cycles {
-    fn from(cycles: CyclesArg) -> Self {
-        match cycles {
-            CyclesArg::Exact => Cycles::Exact,
-            CyclesArg::Refine => Cycles::Refine,
-        }
-    }
-}
-
 /// Which program.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ProgramArgs {
@@ -177,7 +170,7 @@ pub(crate) struct CheckArgs {
 
     /// The search algorithm; `selvedge algorithms` lists them
     #[arg(long, short, value_name = "NAME", value_parser = AlgorithmParser,
-          default_value = Algorithm::DEFAULT.info().name, hide_possible_values = true)]
+          default_value = registry::DEFAULT, hide_possible_values = true)]
     pub(crate) algorithm: Chosen,
 
     #[command(flatten)]
@@ -204,6 +197,11 @@ pub(crate) struct CheckArgs {
     /// With `--algorithm states`: take every step in every state; more states, and the shortest path to a violation
     #[arg(long)]
     pub(crate) unreduced: bool,
+
+    /// Which executions without end count for `eventually`, `leads_to` and `progress`: `weak`, those in which every thread that can
+    /// run all the time from some point on does run; `strong`, that can run again and again; `none`, all
+    #[arg(long, value_name = "HOW", default_value = "weak")]
+    pub(crate) fairness: FairnessArg,
 
     /// With `--algorithm constrained`: run both orders wherever a constraint is used, and report a constraint
     /// that does not hold, with the state that refutes it
@@ -379,25 +377,6 @@ pub(crate) struct CompareArgs {
     pub(crate) json: bool,
 }
 
-/// Arguments of `bench`.
-#[derive(Args, Debug)]
-pub(crate) struct BenchArgs {
-    /// Run the short programs only: a few seconds in all
-    #[arg(long)]
-    pub(crate) quick: bool,
-
-    /// Stop an exploration after S seconds and leave out its numbers
-    #[arg(long, value_name = "S", value_parser = parse_duration, default_value = "5")]
-    pub(crate) seconds: Duration,
-
-    #[command(flatten)]
-    memory: MemoryArgs,
-
-    /// Print one JSON object instead of tables
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
 /// Arguments of `constraints`.
 #[derive(Args, Debug)]
 pub(crate) struct ConstraintsArgs {
@@ -502,7 +481,8 @@ impl CompareArgs {
     /// If there is a k, but no `quasi`.
     pub(crate) fn searches(&self) -> Result<Vec<(Chosen, QuasiOptions)>, Failure> {
         let algorithms = match self.algorithms.as_slice() {
-            [] => registry::all().collect(),
+            // One that chooses among the others has nothing to be compared.
+            [] => registry::all().filter(|it| it.info().chooses_from.is_empty()).collect(),
             some => some.to_vec(),
         };
         let has_k = |algorithm: &Chosen| algorithm.takes(Setting::Alternatives);

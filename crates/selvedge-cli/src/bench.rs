@@ -19,6 +19,7 @@ mod goals;
 mod growth;
 mod measure;
 mod observations;
+mod plots;
 mod programs;
 mod rate;
 mod scale;
@@ -42,6 +43,9 @@ pub(crate) fn run(args: &BenchArgs, screen: &Screen) -> Result<Exit, Failure> {
         screen.warn(
             "this is a debug build, which checks its invariants: measure with a release build",
         );
+    }
+    if let Some(file) = &args.svg {
+        return plots::run(file, args, screen);
     }
     let effort = Effort::new(args.quick, args.seconds);
     // Nothing is allocated while this is locked: code that is stopped in the allocator must not hold the lock.

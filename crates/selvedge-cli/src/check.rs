@@ -11,7 +11,7 @@ use selvedge_lang::ThreadNames;
 use selvedge_report::{Outcome, TraceView, Tree, plural, sources};
 
 use crate::advice::advice;
-use crate::args::{CheckArgs, CyclesArg, ResumeArgs, SamplingArgs};
+use crate::args::{CheckArgs, CyclesArg, FairnessArg, ResumeArgs, SamplingArgs};
 use crate::checkpoint::Checkpoint;
 use crate::constraints;
 use crate::exit::{Exit, Failure};
@@ -23,7 +23,7 @@ use crate::shown::Shown;
 use crate::so_far::{self, shown_in_any_case};
 use crate::source::{Loaded, Sample, Subject, is_compiled};
 use crate::work::{InParts, Work};
-use crate::{early, native, statistics, summary, weak};
+use crate::{early, memory, native, statistics, summary, weak};
 
 /// How executions are chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -131,7 +131,8 @@ pub(crate) fn options(
         quasi,
         check_constraints: args.check_constraints,
         unreduced: args.unreduced,
-        caps: Caps::default(),
+        fairness: args.fairness.into(),
+        caps: caps(),
     };
     if args.stats && !method.takes(Setting::Statistics) {
         return Err(Failure::User(format!(
@@ -143,6 +144,9 @@ pub(crate) fn options(
     }
     if args.unreduced && !method.takes(Setting::Unreduced) {
         return Err(registry::only_applies("--unreduced", Setting::Unreduced));
+    }
+    if args.fairness != FairnessArg::Weak && !method.takes(Setting::Fairness) {
+        return Err(registry::only_applies("--fairness", Setting::Fairness));
     }
     check_switch_bounds(args, method)?;
     check_observation_options(args, method)?;
@@ -193,53 +197,52 @@ pub(crate) struct Search<'a, L> {
     pub(crate) budget: &'a Budget,
 }
 
-/// What comes before a long search.
-enum Early {
-    /// The answer.
-    Done(Report),
-    /// Perhaps violations.
-    Found(Option<Report>),
-}
-
 impl<L: Subject> Search<'_, L> {
     /// Searches, and shows the result.
     pub(crate) fn run(&self, options: &Options, screen: &Screen) -> Result<Exit, Failure> {
-        let mut watch = self.watch(options);
         let wants_tree = self.args.tree || self.args.output.html.is_some();
-        let (report, tree) = match self.run_early(options, wants_tree, &mut watch) {
-            Early::Done(report) => (report, None),
-            Early::Found(early) => {
-                let (mut report, tree) =
-                    self.method.run(self.loaded, options, wants_tree, &mut watch);
-                if let Some(early) = early {
-                    early::add(early, &mut report);
+        self.run_by(options, screen, |watch| {
+            let early = self.run_early(options, wants_tree, watch);
+            match early {
+                Some(found) if !options.keep_going => (found, None),
+                early => {
+                    let (mut report, tree) =
+                        self.method.run(self.loaded, options, wants_tree, watch);
+                    if let Some(early) = early {
+                        early::add(early, &mut report);
+                    }
+                    (report, tree)
                 }
-                (report, tree)
             }
-        };
+        })
+    }
+
+    /// The same, by other means.
+    pub(crate) fn run_by(
+        &self,
+        options: &Options,
+        screen: &Screen,
+        search: impl FnOnce(&mut Watch) -> (Report, Option<Tree>),
+    ) -> Result<Exit, Failure> {
+        let mut watch = self.watch(options);
+        let (report, tree) = search(&mut watch);
         let time = watch.finish();
         so_far::publish(&report);
         self.conclude(report, tree, time, screen)
     }
 
-    /// Runs random executions, if the search is one of many executions.
-    fn run_early(&self, options: &Options, wants_tree: bool, watch: &mut Watch) -> Early {
+    /// Runs random executions, if the search is one of many executions. Returns what they found.
+    fn run_early(&self, options: &Options, wants_tree: bool, watch: &mut Watch) -> Option<Report> {
         let is_wanted = match self.method {
             Method::Explore(chosen, ..) => chosen.info().equivalence != Equivalence::State,
             Method::Sample { .. } => false,
         };
         if !is_wanted || wants_tree || self.args.no_random {
-            return Early::Found(None);
+            return None;
         }
-        let Some(short) = early::short(options) else { return Early::Found(None) };
-        let report = self.method.run_with(self.loaded, &short, None, watch);
-        if !early::was_cut(&report) {
-            return Early::Done(report);
-        }
-        match early::find(self.loaded, options, watch) {
-            Some(found) if !options.keep_going => Early::Done(found),
-            found => Early::Found(found),
-        }
+        let report = self.method.run_with(self.loaded, &early::short(options)?, None, watch);
+        let found = early::was_cut(&report).then(|| early::find(self.loaded, options, watch));
+        found.flatten()
     }
 
     /// Starts the clock and the line that shows how far the search is. An estimate is for searches of traces only.
@@ -278,12 +281,12 @@ impl<L: Subject> Search<'_, L> {
         };
         let shown = Shown {
             verified: format!("no violation in {searched}"),
-            summary: summary::summary(&report, method.describe(), covers, races, time),
+            summary: summary::summary(&report, method.describe_with(&report), covers, races, time),
             statistics: report.statistics.as_deref().map(statistics::text),
             outcome: Outcome {
                 file: source.file.to_owned(),
                 constants: source.constants.clone(),
-                method: method.reported(),
+                method: method.reported(&report),
                 covers: asked_for(covers, races),
                 report,
                 source: sources(Some(source.shown), &found, loaded),
@@ -299,6 +302,13 @@ impl<L: Subject> Search<'_, L> {
         };
         shown.show(screen)
     }
+}
+
+/// Returns where explorers give up. States have at most half of the memory: traces need some too.
+fn caps() -> Caps {
+    let caps = Caps::default();
+    let half = usize::try_from(memory::limit_now() / 2).unwrap_or(usize::MAX);
+    Caps { state_bytes: caps.state_bytes.min(half), ..caps }
 }
 
 /// Returns what a "verified" covers: data races only if they were looked for.
@@ -475,7 +485,12 @@ impl Method {
     pub(crate) fn with_observers(self, wanted: bool) -> Self {
         match self {
             Method::Explore(algorithm, quasi, _) if wanted => {
-                Method::Explore(algorithm, quasi, Observers::Decide)
+                // One that chooses leaves no choice: there is one that takes them.
+                let mut choices = algorithm.info().chooses_from.iter();
+                let taker = choices.find_map(|name| {
+                    registry::named(name).filter(|other| other.takes(Setting::Observers))
+                });
+                Method::Explore(taker.unwrap_or(algorithm), quasi, Observers::Decide)
             }
             _ => self,
         }
@@ -531,18 +546,28 @@ impl Method {
     }
 
     /// Returns how it is reported.
-    pub(crate) fn reported(self) -> selvedge_report::Method {
+    pub(crate) fn reported(self, report: &Report) -> selvedge_report::Method {
         let (equivalence, seed) = match self {
             Method::Explore(algorithm, _, observers) => {
-                (Some(algorithm.info().equivalence_with(observers).name()), None)
+                let decided = report.decision.as_ref().map(|decision| decision.equivalence);
+                let own = algorithm.info().equivalence_with(observers).name();
+                (Some(decided.unwrap_or(own)), None)
             }
             Method::Sample { seed, .. } => (None, Some(seed)),
         };
         selvedge_report::Method::Explored { algorithm: self.name(), equivalence, seed }
     }
 
+    /// Returns its name, what makes it repeatable, and which explorer decided if it chose one.
+    pub(crate) fn describe_with(self, report: &Report) -> String {
+        match &report.decision {
+            None => self.describe(),
+            Some(decision) => format!("{}: {}", self.describe(), summary::decision(decision)),
+        }
+    }
+
     /// Returns its name, and what makes it repeatable.
-    pub(crate) fn describe(self) -> String {
+    fn describe(self) -> String {
         match self {
             Method::Explore(algorithm, quasi, observers) => {
                 let name = algorithm.info().name;

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::args::{CheckArgs, ResumeArgs};
 use crate::exit::{self, Failure};
-use crate::parts::PartJson;
 use crate::source::{Constants, Loaded};
+use selvedge_crew::PartJson;
 
 /// What makes a file a checkpoint.
 const FORMAT: &str = "selvedge-checkpoint-1";

@@ -23,7 +23,8 @@ const DEPTH: u32 = 3;
 
 /// Returns the options of a search that ends after a few executions, unless that was asked for anyway.
 pub(crate) fn short(options: &Options) -> Option<Options> {
-    let limits = Limits { executions: Some(SHORT), ..options.limits.clone() };
+    let steps = options.limits.steps.min(STEPS);
+    let limits = Limits { executions: Some(SHORT), steps, ..options.limits.clone() };
     let is_less = options.limits.executions.is_none_or(|asked| asked > SHORT);
     is_less.then(|| Options { limits, ..options.clone() })
 }

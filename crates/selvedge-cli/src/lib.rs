@@ -39,6 +39,7 @@ mod args;
 mod bench;
 mod check;
 mod checkpoint;
+mod child;
 mod compare;
 mod constraints;
 mod early;
@@ -52,6 +53,7 @@ mod farm;
 mod format;
 mod guard;
 mod hash;
+mod lsp;
 mod mat;
 mod memory;
 mod named;
@@ -60,13 +62,13 @@ mod native;
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 #[path = "native_elsewhere.rs"]
 mod native;
-mod parts;
 mod progress;
 mod recorded;
 mod registry;
 mod replay;
 mod saved;
 mod screen;
+mod serve;
 mod shown;
 mod so_far;
 mod source;
@@ -115,6 +117,8 @@ pub fn main_with(registry: Registry) -> ExitCode {
         args::Command::Mat(args) => mat::run(&args, &screen),
         args::Command::Constraints(args) => constraints::run(&args, &screen),
         args::Command::Format(args) => format::run(&args, &screen),
+        args::Command::Serve(args) => serve::run(&args, &screen),
+        args::Command::Lsp => lsp::run(),
         args::Command::Algorithms => algorithms::run(&screen),
         args::Command::Cc { .. } | args::Command::Cxx { .. } => native::compile_nothing(),
         args::Command::Completions { shell } => args::completions(shell, &screen),

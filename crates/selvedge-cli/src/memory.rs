@@ -59,6 +59,19 @@ pub(crate) fn limit(bytes: Option<u64>) -> Option<u64> {
     Some(limit)
 }
 
+/// Returns the limit, in bytes; the largest number if there is none.
+pub(crate) fn limit_now() -> u64 {
+    u64::try_from(LIMIT.load(Relaxed)).unwrap_or(u64::MAX)
+}
+
+/// Of what is left of the limit, this process may only use its share: it is one of several that work together.
+pub(crate) fn divide_limit(processes: usize) {
+    let (now, limit) = (IN_USE.load(Relaxed), LIMIT.load(Relaxed));
+    if limit < isize::MAX {
+        LIMIT.store(now + (limit - now).max(0) / processes.max(1) as isize, Relaxed);
+    }
+}
+
 /// Returns whether there is a limit.
 pub(crate) fn has_limit() -> bool {
     LIMIT.load(Relaxed) < isize::MAX
@@ -177,7 +190,7 @@ fn out_of_memory() {
         exit::complain(
             "inconclusive: the memory limit was reached by a single large piece of data before there was \
              anything to show\n  raise the limit (--max-memory), or make the program smaller \
-             (--const N=2)\n",
+             (smaller constants: --const)\n",
         );
         std::process::exit(i32::from(exit::INCONCLUSIVE));
     }

@@ -28,6 +28,7 @@ use crate::saved::Saved;
 use crate::screen::Screen;
 use crate::shown::Shown;
 use crate::source::{is_compiled, shell_word};
+use crate::work;
 
 pub(crate) use selvedge_native::Program;
 
@@ -57,7 +58,18 @@ pub(crate) fn check(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> 
     let facts = loaded.facts();
     let search =
         Search { loaded: &loaded, args, method, covers, races, facts, budget: guard.budget() };
-    search.run(&options, screen)
+    let jobs = args.work.jobs.jobs()?;
+    match work::divisible(method) {
+        Some((what, root)) if jobs.get() > 1 => search.run_by(&options, screen, |watch| {
+            (loaded.explore_together(what, &root, jobs, &options, watch), None)
+        }),
+        None if jobs.get() > 1 => {
+            let (why, instead) = work::not_divisible(method);
+            screen.warn(&format!("{why}; it runs in one process, {instead} in {jobs}"));
+            search.run(&options, screen)
+        }
+        _ => search.run(&options, screen),
+    }
 }
 
 /// Compiles for an existing build, if that is what the arguments of the process ask for.
@@ -154,8 +166,11 @@ fn refuse_options(args: &CheckArgs) -> Result<(), Failure> {
     if args.work.checkpoint.is_some() {
         return refuse("--checkpoint", "what is left of their search cannot be kept yet");
     }
-    if args.work.jobs.jobs()?.get() > 1 {
-        return refuse("--jobs", "they are explored by one process");
+    if args.tree && args.work.jobs.jobs()?.get() > 1 {
+        return Err(Failure::User(
+            "--tree does not apply to --jobs: several workers meet executions in no fixed order\n  leave out one of them"
+                .to_owned(),
+        ));
     }
     if !args.program.constants()?.is_empty() {
         return refuse("--const", "constants of C are set by the compiler: -- -DN=3");
@@ -346,7 +361,7 @@ impl Supervisor<'_> {
             outcome: Outcome {
                 file: self.files.name().to_owned(),
                 constants: Default::default(),
-                method: method.reported(),
+                method: method.reported(&report),
                 covers: Covers { assertions: true, deadlocks: true, data_races: !args.no_races },
                 report,
                 found,

@@ -14,6 +14,11 @@ use crate::exit::complain;
 use crate::so_far;
 use expected::expected;
 
+/// The environment variable that asks for a line of its own for each report of progress, also where there is no terminal.
+pub(crate) const LINES: &str = "SELVEDGE_PROGRESS";
+/// How such a line begins.
+pub(crate) const PREFIX: &str = "progress: ";
+
 /// How often the line is refreshed.
 const REFRESH: Duration = Duration::from_millis(200);
 /// The clock should be read about this often.
@@ -27,6 +32,8 @@ pub(crate) struct Watch {
     /// When the line is written next; `None`: there is none.
     next_line: Option<Instant>,
     is_line_shown: bool,
+    /// The line is not written over: each report is a line of its own.
+    in_lines: bool,
     last_look: Instant,
     skip: u32,
     skipped: u32,
@@ -44,14 +51,16 @@ enum Prior {
 }
 
 impl Watch {
-    /// Starts the clock. The line is only shown on a terminal, and begins with `label`.
+    /// Starts the clock. The line is only shown on a terminal, unless [`LINES`] says otherwise, and begins with `label`.
     pub(crate) fn start(show_line: bool, label: &str) -> Self {
         let start = Instant::now();
-        let show_line = show_line && std::io::stderr().is_terminal();
+        let in_lines = std::env::var_os(LINES).is_some_and(|value| value == "lines");
+        let show_line = show_line && (in_lines || std::io::stderr().is_terminal());
         Self {
             start,
             next_line: show_line.then_some(start + 2 * REFRESH),
             is_line_shown: false,
+            in_lines,
             last_look: start,
             skip: 0,
             skipped: 0,
@@ -105,9 +114,13 @@ impl Watch {
         self.last_look = now;
         if self.next_line.is_some_and(|next| now >= next) {
             self.next_line = Some(now + REFRESH);
-            self.is_line_shown = true;
             let prior = self.prior();
             let parts = parts(&self.label, &progress(), self.elapsed(), prior);
+            if self.in_lines {
+                complain(&format!("{PREFIX}{}\n", parts.join(", ")));
+                return;
+            }
+            self.is_line_shown = true;
             let width = terminal_size::terminal_size_of(std::io::stderr())
                 .map_or(80, |(width, _)| usize::from(width.0));
             let line = fitting(&parts, width.saturating_sub(1));

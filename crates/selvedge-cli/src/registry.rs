@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use selvedge_core::Report;
-use selvedge_explore::{Explorer, ExplorerOf, Info, Observer, Options, Setting};
+use selvedge_explore::{Auto, Explorer, ExplorerOf, Info, Observer, Options, Setting};
 use selvedge_lang::Interpreter;
 
 use crate::exit::Failure;
@@ -12,10 +12,20 @@ use crate::named::Named;
 use crate::native::Program;
 
 /// Explorers, of programs in the modelling language and of compiled ones.
-#[derive(Default)]
 pub struct Registry {
     models: selvedge_explore::Registry<Interpreter>,
     compiled: selvedge_explore::Registry<Named<Program>>,
+}
+
+impl Default for Registry {
+    /// Returns all that come with the tool, and the one that chooses among them.
+    fn default() -> Self {
+        Self {
+            models: selvedge_explore::Registry::default(),
+            compiled: selvedge_explore::Registry::default(),
+        }
+        .with(Auto)
+    }
 }
 
 impl Registry {
@@ -32,6 +42,9 @@ impl Registry {
         }
     }
 }
+
+/// The name of the explorer that is taken if none is asked for.
+pub(crate) const DEFAULT: &str = Auto::INFO.name;
 
 /// Set once, before the arguments are parsed: they name explorers.
 static REGISTRY: OnceLock<Registry> = OnceLock::new();

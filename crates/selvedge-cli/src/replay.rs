@@ -51,8 +51,10 @@ pub(crate) fn show<L: Subject>(
              a schedule belongs to one program and its constants; find one: {check}"
         ))
     })?;
+    let broken =
+        selvedge_explore::broken_promises(&mut loaded.system(), schedule).map_err(Failure::User)?;
     let races = if races { selvedge_explore::data_races(&system, &replay) } else { Vec::new() };
-    let violations: Vec<&Violation> = replay.violations().chain(&races).collect();
+    let violations: Vec<&Violation> = replay.violations().chain(&races).chain(&broken).collect();
     let trace = TraceView::new(&replay, &violations, loaded);
     let exit = if violations.is_empty() { Exit::Good } else { Exit::Violated };
     let Source { file, shown, constants, .. } = loaded.origin();

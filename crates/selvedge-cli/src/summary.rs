@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use selvedge_core::{Counts, Covers, FactValue, Report, Verdict};
+use selvedge_core::{Counts, Covers, Decision, FactValue, Report, Verdict};
 use selvedge_report::{grouped, plural, rate, seconds};
 
 /// Returns the lines under a verdict.
@@ -39,6 +39,18 @@ pub(crate) fn summary(
         text.push_str(&format!("  {:24}{value}\n", fact.name));
     }
     text
+}
+
+/// Returns which explorer decided, and why if that is not because it was the first.
+pub(crate) fn decision(decision: &Decision) -> String {
+    let name = decision.explorer;
+    match (&decision.before, &decision.why) {
+        (Some((other, executions)), Some(why)) => {
+            let executions = plural(*executions, "execution", "executions");
+            format!("{name}, after {executions} of {other}: {why}")
+        }
+        _ => name.to_owned(),
+    }
 }
 
 /// Returns what was checked and what was not: the name of the row, and its text. Only a proof covers anything.

@@ -275,12 +275,12 @@ fn advice_on(reason: &Inconclusive) -> (String, Vec<String>) {
     let (what, lines) = advice(reason);
     let lines = match reason {
         Inconclusive::Bound(Bound::Time) => vec![
-            "raise the limit (--time), make the program smaller (--const N=2),".to_owned(),
+            "raise the limit (--time), make the program smaller (smaller constants: --const),".to_owned(),
             "unroll loops less (--unroll 2), or explore executions one by one: leave out --symbolic"
                 .to_owned(),
         ],
         Inconclusive::Bound(Bound::Memory) => vec![
-            "raise the limit (--max-memory), make the program smaller (--const N=2),".to_owned(),
+            "raise the limit (--max-memory), make the program smaller (smaller constants: --const),".to_owned(),
             "unroll loops less (--unroll 2), or explore executions one by one: leave out --symbolic"
                 .to_owned(),
         ],

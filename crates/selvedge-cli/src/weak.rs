@@ -162,7 +162,7 @@ fn confirm_all(
     let mut traces: Vec<TraceView> = Vec::new();
     for (finding, witness) in findings {
         let mut system = weak.system()?;
-        let schedule = Schedule { steps: witness.steps.clone() };
+        let schedule = Schedule::from(witness.steps.clone());
         let followed = follow(&mut system, weak.memory, &schedule, races, &mut |_, _| {}).map_err(|error| {
             Failure::Internal(format!(
                 "the search found {finding:?}, but its execution could not be followed: {} at step {}",

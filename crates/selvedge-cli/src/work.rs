@@ -70,15 +70,7 @@ impl Work {
         let jobs = args.work.jobs.jobs()?;
         let path = args.work.checkpoint.as_deref();
         let Some((what, root)) = divisible(method) else {
-            let (why, instead) = match method {
-                Method::Explore(..) => (sequential(method.name()), "--algorithm parsimonious"),
-                Method::Sample { .. } => (
-                    "--pct is sequential: where priorities change depends on how long the executions before \
-                     were"
-                        .to_owned(),
-                    "--sample without --pct",
-                ),
-            };
+            let (why, instead) = not_divisible(method);
             if path.is_some() {
                 return Err(Failure::User(format!(
                     "--checkpoint does not apply here: {why}\n  use {instead}, or leave out --checkpoint"
@@ -116,8 +108,20 @@ impl Work {
     }
 }
 
+/// Returns why a search cannot be divided, and what can.
+pub(crate) fn not_divisible(method: Method) -> (String, &'static str) {
+    match method {
+        Method::Explore(..) => (sequential(method.name()), "--algorithm parsimonious"),
+        Method::Sample { .. } => (
+            "--pct is sequential: where priorities change depends on how long the executions before were"
+                .to_owned(),
+            "--sample without --pct",
+        ),
+    }
+}
+
 /// Returns what is divided and where it begins, if that can be.
-fn divisible(method: Method) -> Option<(Divisible, Frontier)> {
+pub(crate) fn divisible(method: Method) -> Option<(Divisible, Frontier)> {
     match method {
         Method::Explore(chosen, ..) if chosen.takes(Setting::Division) => {
             let algorithm = Algorithm::named(chosen.info().name)?;

@@ -145,3 +145,17 @@ fn ended(measurement: &Value) -> u64 {
     let kinds = ["complete", "deadlocked", "blocked"];
     kinds.iter().map(|kind| executions[kind].as_u64().expect("a number")).sum()
 }
+
+/// Two panels for each program, and a curve for each algorithm in each of them.
+#[test]
+fn growth_is_drawn() {
+    let folder = Folder::new();
+    folder.run("bench --quick --seconds 20ms --svg growth.svg").exits(0);
+    let drawn = folder.read("growth.svg");
+    for expected in ["readers: executions", "alternate: time", "data-centric", "GenMC 0.11, SC"] {
+        assert!(drawn.contains(&format!(">{expected}</text>")), "no {expected} in\n{drawn}");
+    }
+    assert_eq!(drawn.matches("<polyline").count(), 4 * 2 * 7);
+    assert!(!drawn.contains("NaN"));
+    folder.run("bench --svg growth.svg --json").exits(2).complains("cannot be used with");
+}

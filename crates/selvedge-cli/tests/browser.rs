@@ -1,7 +1,7 @@
 //! Pages in a real browser: Chromium, driven by its WebDriver. Without one these tests are skipped and say so;
 //! `SELVEDGE_NEED_BROWSER=1` makes that an error.
 
-mod driver;
+pub(crate) mod driver;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

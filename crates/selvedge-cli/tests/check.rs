@@ -39,7 +39,7 @@ verified: no violation in 2 executions
   covers     assertions, deadlocks; not covered: data races (--races)
   executions 2 complete, 0 deadlocked, 0 blocked by assume, 0 redundant
   steps      16 in all, 8 in the longest execution; 2 threads
-  search     optimal
+  search     auto: optimal
   time       ";
     assert!(run.out.starts_with(expected), "{}", run.out);
     let time = run.out.lines().last().expect("there is a last line");
@@ -225,7 +225,8 @@ fn json_of_a_violation() {
     let json = folder.run("check lost.sel --json --const N=2").exits(1).json();
     assert_eq!(json["verdict"], "violated");
     assert_eq!(json["file"], "lost.sel");
-    assert_eq!(json["algorithm"], "optimal");
+    assert_eq!(json["algorithm"], "auto");
+    assert_eq!(json["decision"]["explorer"], "optimal");
     assert_eq!(json["constants"]["N"], 2);
     assert_eq!(json["version"], env!("CARGO_PKG_VERSION"));
     let covers = serde_json::json!({"assertions": true, "deadlocks": true, "data_races": false});

@@ -54,6 +54,14 @@ fn the_page_on_algorithms_shows_real_output() {
 }
 
 #[test]
+fn the_page_on_the_language_shows_real_output() {
+    let folder = Folder::new();
+    copy_tree(&root().join("programs"), &folder.path().join("programs"));
+    let page = shows_real_output("docs/language.md", &folder);
+    assert!(page.contains("repeat for ever"), "{page}");
+}
+
+#[test]
 fn the_page_on_long_searches_shows_real_output() {
     let folder = Folder::new();
     copy_tree(&root().join("programs"), &folder.path().join("programs"));
@@ -190,4 +198,12 @@ fn with_real_output(page: &str, folder: &Folder) -> String {
         }
     }
     out
+}
+
+#[test]
+fn the_course_shows_real_output() {
+    let folder = Folder::new();
+    copy_tree(&root().join("programs"), &folder.path().join("programs"));
+    let page = shows_real_output("docs/course.md", &folder);
+    assert!(page.matches("```console").count() >= 13, "the page shows commands");
 }

@@ -78,7 +78,7 @@ fn options_that_do_not_apply() {
         ("--cycles refine", "--cycles refine only applies to `data-centric`"),
         ("--unobserved-locks", "--unobserved-locks only applies to `data-centric`"),
         ("--check-constraints", "--check-constraints only applies to `constrained`"),
-        ("--stats", "--stats does not apply to `optimal`"),
+        ("--stats", "--stats does not apply to `auto`"),
         ("--k 2", "--k only applies to `quasi`"),
         ("--symbolic order --context-bound 2", "--context-bound only applies to `mat` and `token`"),
     ] {

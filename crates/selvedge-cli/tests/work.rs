@@ -68,6 +68,79 @@ fn result(run: &Run) -> (Option<i32>, String) {
     (run.code, normalised(&run.out))
 }
 
+/// 5,040 executions, one of which is special: the writers run in the order 1, 2, 5, 4, 6, 3, 0.
+const LATE_C: &str = "\
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum { N = 7 };
+const int before[N] = { 3, 9, 1, 6, 5, 2, 4 };
+atomic_int x = 9;
+int follows[N];
+
+void *follow(void *number) {
+    int i = *(int *)number;
+    follows[i] = atomic_exchange(&x, i) == before[i];
+    return 0;
+}
+
+void *look(void *local) { return ++*(int *)local, local; }
+
+int main(void) {
+    pthread_t threads[N], other;
+    int numbers[N], special = x == 9, seen = 0;
+    for (int i = 0; i < N; i++) {
+        numbers[i] = i;
+        pthread_create(&threads[i], 0, follow, &numbers[i]);
+    }
+    for (int i = 0; i < N; i++) pthread_join(threads[i], 0);
+    for (int i = 0; i < N; i++) special &= follows[i];
+    if (special) {
+#if WHAT == 1
+        assert(x != 0);
+#elif WHAT == 2
+        *(volatile int *)0 = 1;
+#elif WHAT == 3
+        pthread_create(&other, 0, look, &seen);
+        seen++;
+        pthread_join(other, 0);
+#elif WHAT == 4
+        for (;;);
+#endif
+    }
+    return 0;
+}
+";
+
+/// Compiled code is run by copies of a process, and it does not show either: not what they find, not what they learn, not how
+/// the code ends them.
+#[test]
+fn the_number_of_processes_does_not_show() {
+    let folder = Folder::new();
+    folder.write("late.c", LATE_C.as_bytes());
+    let ends = [
+        ("0", "", 0),
+        ("1", "", 1),
+        ("1", "--keep-going", 1),
+        ("1", "--max-executions 3000", 3),
+        ("2", "", 1),
+        ("3", "", 1),
+    ];
+    for (what, options, code) in ends {
+        let check =
+            |jobs| format!("check late.c -a parsimonious {options} --jobs {jobs} -- -DWHAT={what}");
+        let alone = folder.run(&check(1)).exits(code);
+        for jobs in [2, 3] {
+            let several = folder.run(&check(jobs)).exits(code);
+            assert_eq!(result(&several), result(&alone), "{what} {options} {jobs}");
+        }
+    }
+    let why = "`optimal` is sequential";
+    folder.run("check late.c -a optimal --jobs 2 -- -DWHAT=1").exits(1).complains(why);
+    folder.run("check late.c --tree --json --jobs 2 -- -DWHAT=1").exits(2).complains("--tree");
+}
+
 #[test]
 fn the_number_of_threads_does_not_show() {
     let folder = programs();

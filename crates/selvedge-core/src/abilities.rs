@@ -7,6 +7,7 @@
 use crate::ids::{ObjectId, ThreadId};
 use crate::op::{Footprint, Mode};
 use crate::system::{Effect, Step};
+use crate::violation::Violation;
 
 /// Names what the verdict on a finished execution depends on. `data-centric` needs it: it runs executions only
 /// up to what they observe, and the end of an execution observes as well.
@@ -54,4 +55,35 @@ pub trait States {
     /// Calls `part` for each part of the state that the system is in and that can take many values, such as a variable:
     /// with a name for users, and the value as numbers.
     fn parts(&mut self, part: &mut dyn FnMut(&str, &[i32]));
+
+    /// Returns what the program promises about whole executions, if it promises anything.
+    fn promises(&mut self) -> Option<&mut dyn Promises>;
+}
+
+/// What a program promises about whole executions: what will become true, and that threads get on. An execution without
+/// end counts only if threads are scheduled fairly in it.
+pub trait Promises {
+    /// Returns how many promises there are: at least one.
+    fn count(&self) -> usize;
+
+    /// Returns what is wrong with an execution that does not keep a promise. Its kind says what is promised:
+    /// [`Eventually`](crate::ViolationKind::Eventually), that a state keeps it;
+    /// [`LeadsTo`](crate::ViolationKind::LeadsTo), that after each state that asks for it, or in it, a state keeps it;
+    /// [`Progress`](crate::ViolationKind::Progress), that executions without end pass marks again and again.
+    fn broken(&self, promise: usize) -> Violation;
+
+    /// Returns whether the state that the system is in asks for it.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    fn is_asked(&mut self, promise: usize) -> Result<bool, String>;
+
+    /// Returns whether the state that the system is in keeps it.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    fn is_kept(&mut self, promise: usize) -> Result<bool, String>;
+
+    /// Returns whether the last step, which was one of this thread, passed a mark of progress.
+    fn has_passed_mark(&self, thread: ThreadId) -> bool;
 }

@@ -43,7 +43,7 @@ mod statistics;
 mod system;
 mod violation;
 
-pub use abilities::{Ahead, Foresight, Judging, States, Values};
+pub use abilities::{Ahead, Foresight, Judging, Promises, States, Values};
 pub use budget::{Budget, Spent};
 pub use conditions::{Commutation, Conditions, Holding, MayAccess, ObjectRanges, StateKey};
 pub use dependence::{commute, dependent, may_enable_only, never_disables};
@@ -57,7 +57,7 @@ pub use order::Order;
 pub use replay::{
     Description, Numbering, Replay, ReplayError, ReplayedStep, Unfinished, ValueChange, replay,
 };
-pub use report::{Bound, Counts, Covers, Fact, FactValue, Inconclusive, Report, Verdict};
+pub use report::{Bound, Counts, Covers, Decision, Fact, FactValue, Inconclusive, Report, Verdict};
 pub use schedule::{ParseScheduleError, Schedule, write_schedule};
 pub use statistics::{Bar, Histogram, Statistics};
 pub use system::{

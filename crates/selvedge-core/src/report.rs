@@ -243,8 +243,23 @@ pub struct Report {
     pub inconclusive: Vec<Inconclusive>,
     /// Further results of the search.
     pub facts: Vec<Fact>,
+    /// Whose result it is, of an explorer that chooses among others.
+    pub decision: Option<Decision>,
     /// Statistics of the search, if they were requested and exist.
     pub statistics: Option<Box<Statistics>>,
+}
+
+/// Which of several explorers came to a result, and why it was that one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Decision {
+    /// The name of the explorer whose result it is.
+    pub explorer: &'static str,
+    /// The name of the relation of which it explores one execution per class.
+    pub equivalence: &'static str,
+    /// Which explorer ran before, and how many executions; `None` if it was the first.
+    pub before: Option<(&'static str, u64)>,
+    /// Why it was this one, if there was anything to decide: a clause.
+    pub why: Option<String>,
 }
 
 /// A result that is specific to an algorithm.

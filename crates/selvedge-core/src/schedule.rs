@@ -9,7 +9,8 @@ use crate::system::{Effect, Status, Step, System};
 /// The steps that reproduce an execution.
 ///
 /// Its text form needs no quoting in a shell: steps are joined by dots, `1:2` is thread 1 with
-/// alternative 2, and `0@3` is thread 0 three times. `0.1@2.0:1` has four steps.
+/// alternative 2, and `0@3` is thread 0 three times. `0.1@2.0:1` has four steps. In `0.1/2.1` the last two steps repeat
+/// for ever: an execution without end, as a prefix and a cycle.
 ///
 /// Thread ids depend on what a [`System`] has run before. A schedule that leaves an exploration is
 /// numbered as a fresh system numbers its threads; see [`Schedule::fresh`].
@@ -17,6 +18,15 @@ use crate::system::{Effect, Status, Step, System};
 pub struct Schedule {
     /// The steps in order.
     pub steps: Vec<Step>,
+    /// How many steps come before those that repeat for ever, if some do.
+    pub cycle: Option<usize>,
+}
+
+impl From<Vec<Step>> for Schedule {
+    /// Returns the schedule of an execution that ends with these steps.
+    fn from(steps: Vec<Step>) -> Self {
+        Self { steps, cycle: None }
+    }
 }
 
 impl Schedule {
@@ -47,13 +57,17 @@ impl Schedule {
                 system.step(step, &mut effect);
             }
         }
-        Self { steps: renumbered }
+        renumbered.into()
     }
 }
 
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_schedule(self.steps.iter().copied(), f)
+        let Some(cycle) = self.cycle else { return write_schedule(self.steps.iter().copied(), f) };
+        let (prefix, cycle) = self.steps.split_at(cycle.min(self.steps.len()));
+        write_schedule(prefix.iter().copied(), f)?;
+        f.write_str("/")?;
+        write_schedule(cycle.iter().copied(), f)
     }
 }
 
@@ -112,29 +126,41 @@ impl FromStr for Schedule {
     type Err = ParseScheduleError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let mut steps = Vec::new();
-        if text.trim().is_empty() {
-            return Ok(Self { steps });
+        let Some((prefix, cycle)) = text.split_once('/') else { return Ok(parse(text)?.into()) };
+        let mut steps = parse(prefix)?;
+        let before = steps.len();
+        steps.extend(parse(cycle)?);
+        match steps.len() > before {
+            true => Ok(Self { steps, cycle: Some(before) }),
+            false => Err(ParseScheduleError { part: "/".to_owned() }),
         }
-        for part in text.trim().split('.') {
-            let error = || ParseScheduleError { part: part.to_owned() };
-            let (step, times) = match part.split_once('@') {
-                Some((step, times)) => (step, times.parse::<usize>().map_err(|_| error())?),
-                None => (part, 1),
-            };
-            let (thread, choice) = match step.split_once(':') {
-                Some((thread, choice)) => (thread, choice.parse().map_err(|_| error())?),
-                None => (step, 0),
-            };
-            let thread = thread.parse::<u32>().map_err(|_| error())?;
-            if times > MOST_STEPS - steps.len() {
-                return Err(error());
-            }
-            let step = Step { thread: ThreadId::new(thread as usize), choice };
-            steps.extend(std::iter::repeat_n(step, times));
-        }
-        Ok(Self { steps })
     }
+}
+
+/// Returns the steps of a text without `/`.
+fn parse(text: &str) -> Result<Vec<Step>, ParseScheduleError> {
+    let mut steps = Vec::new();
+    if text.trim().is_empty() {
+        return Ok(steps);
+    }
+    for part in text.trim().split('.') {
+        let error = || ParseScheduleError { part: part.to_owned() };
+        let (step, times) = match part.split_once('@') {
+            Some((step, times)) => (step, times.parse::<usize>().map_err(|_| error())?),
+            None => (part, 1),
+        };
+        let (thread, choice) = match step.split_once(':') {
+            Some((thread, choice)) => (thread, choice.parse().map_err(|_| error())?),
+            None => (step, 0),
+        };
+        let thread = thread.parse::<u32>().map_err(|_| error())?;
+        if times > MOST_STEPS - steps.len() {
+            return Err(error());
+        }
+        let step = Step { thread: ThreadId::new(thread as usize), choice };
+        steps.extend(std::iter::repeat_n(step, times));
+    }
+    Ok(steps)
 }
 
 #[cfg(test)]
@@ -143,7 +169,7 @@ mod tests {
 
     #[test]
     fn text_and_back() {
-        for text in ["", "0", "0.1", "0@3.1:2@9.12", "7:1"] {
+        for text in ["", "0", "0.1", "0@3.1:2@9.12", "7:1", "/0", "0@2.1/1:3@2.0"] {
             let schedule: Schedule = text.parse().unwrap();
             assert_eq!(schedule.to_string(), text);
         }
@@ -152,7 +178,9 @@ mod tests {
 
     #[test]
     fn what_is_no_schedule_is_refused() {
-        for text in ["x", "0..1", "0.", "0@", "-1", "0:1:2", "0@99999999999", "4294967296"] {
+        for text in
+            ["x", "0..1", "0.", "0@", "-1", "0:1:2", "0@99999999999", "4294967296", "0/", "0/1/2"]
+        {
             assert!(text.parse::<Schedule>().is_err(), "{text}");
         }
     }

@@ -32,6 +32,12 @@ pub enum ViolationKind {
     Finally,
     /// An invariant is false after a step.
     Always,
+    /// Something that is promised to become true never does.
+    Eventually,
+    /// Something that is promised to follow never does.
+    LeadsTo,
+    /// Threads run for ever without passing a mark of progress.
+    Progress,
     /// Some threads are blocked, and no thread can unblock them.
     Deadlock,
     /// A lock, semaphore, condition variable, thread or mailbox is used in a way it does not allow.
@@ -68,6 +74,9 @@ impl ViolationKind {
         ViolationKind::Assertion,
         ViolationKind::Finally,
         ViolationKind::Always,
+        ViolationKind::Eventually,
+        ViolationKind::LeadsTo,
+        ViolationKind::Progress,
         ViolationKind::Deadlock,
         ViolationKind::Misuse,
         ViolationKind::Arithmetic,
@@ -95,6 +104,9 @@ impl ViolationKind {
             ViolationKind::Assertion => "assertion",
             ViolationKind::Finally => "finally",
             ViolationKind::Always => "always",
+            ViolationKind::Eventually => "eventually",
+            ViolationKind::LeadsTo => "leads-to",
+            ViolationKind::Progress => "progress",
             ViolationKind::Deadlock => "deadlock",
             ViolationKind::Misuse => "misuse",
             ViolationKind::Arithmetic => "arithmetic",
@@ -110,6 +122,13 @@ impl ViolationKind {
             ViolationKind::InvalidFree => "invalid-free",
             ViolationKind::Constraint => "constraint",
         }
+    }
+}
+
+impl ViolationKind {
+    /// Returns whether it is about a whole execution, which may be without end: then the order of all steps matters.
+    pub fn is_about_promises(self) -> bool {
+        matches!(self, ViolationKind::Eventually | ViolationKind::LeadsTo | ViolationKind::Progress)
     }
 }
 

@@ -13,12 +13,14 @@
 //! | `observations/` | reads-from classes: data-centric |
 //! | `graph/` | execution graphs under weak memory |
 //! | `states/` | search of the state graph: states |
+//! | `auto/` | traces, then states: auto |
 //! | `division/` | a search in parts: several workers, checkpoints |
 //! | `trace/` | data structures over traces: races, sequences, sleep sets, backtrack sets |
 //! | `outcome/` | what becomes of executions: data races, frees, replay, shortening |
 //!
 //! An explorer can also live in a crate of its own: see [`Explorer`] and [`search`].
 
+mod auto;
 mod conditional;
 mod division;
 mod graph;
@@ -32,9 +34,10 @@ mod states;
 pub mod trace;
 mod unfolding;
 
+pub use auto::Auto;
 pub use division::{
     Divided, Divisible, Division, Frontier, Keeper, Ledger, Part, Pending, Tally, explore_divided,
-    run_unit, sequential,
+    put_together, run_unit, sequential,
 };
 pub use graph::{
     Act, Event as GraphEvent, Finding, Followed, Follower, Graph, GraphObserver, GraphReport,
@@ -42,10 +45,11 @@ pub use graph::{
     follow_graph, graph_races,
 };
 pub use options::{
-    Caps, Cycles, Independence, Limits, Locks, Observer, Observers, Options, Progress,
+    Caps, Cycles, Fairness, Independence, Limits, Locks, Observer, Observers, Options, Progress,
     QuasiOptions, Silent,
 };
 pub use outcome::confirm::{Confirmed, NotConfirmed, confirm, confirm_within, data_races};
+pub use outcome::promises::broken_promises;
 pub use registry::{
     Algorithm, Covers, Equivalence, Explorer, ExplorerOf, Info, Registry, Setting, explore,
 };

@@ -50,6 +50,14 @@ pub struct Caps {
     /// With unobserved locks, so many states are examined to find an execution that has nothing forbidden.
     /// With more the current one is taken, and may be redundant.
     pub states_to_avoid_redundancy: usize,
+    /// `auto` takes so many steps in traces before it looks at states for the first time, and as many there; then twice
+    /// as many, and so on. Whichever search comes to its end decides.
+    pub turn: u64,
+    /// When traces have ended without an answer, `auto` takes at least so many steps more among states. With more it
+    /// gives up on states, and has the answer of traces.
+    pub after_traces: u64,
+    /// `auto` gives up on states that need so many bytes, and goes on with traces.
+    pub state_bytes: usize,
     /// `states` keeps so many. With more it gives up: inconclusive. Their numbers have 32 bits.
     pub kept_states: u32,
     /// Under a memory model, so many readers share a lock at a time. With more the explorer gives up: inconclusive.
@@ -67,6 +75,9 @@ impl Default for Caps {
             combinations: 4096,
             states: 100_000,
             states_to_avoid_redundancy: 1000,
+            turn: 1 << 18,
+            after_traces: 1 << 22,
+            state_bytes: 1 << 30,
             kept_states: u32::MAX - 1,
             sharers: 63,
         }
@@ -84,6 +95,9 @@ impl Caps {
             combinations: 1,
             states: 2,
             states_to_avoid_redundancy: 1,
+            turn: 1,
+            after_traces: 1,
+            state_bytes: 1 << 10,
             kept_states: 10,
             sharers: 1,
         }
@@ -121,6 +135,29 @@ pub enum Observers {
     Decide,
 }
 
+/// Which executions without end count as executions of the program: how threads are scheduled in them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Fairness {
+    /// A thread that can run all the time from some point on takes steps again and again.
+    #[default]
+    Weak,
+    /// A thread that can run again and again takes steps again and again.
+    Strong,
+    /// All of them.
+    None,
+}
+
+impl Fairness {
+    /// Returns its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Fairness::Weak => "weak",
+            Fairness::Strong => "strong",
+            Fairness::None => "none",
+        }
+    }
+}
+
 /// What to check and when to stop.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -146,6 +183,8 @@ pub struct Options {
     pub check_constraints: bool,
     /// Whether `states` takes every step in every state.
     pub unreduced: bool,
+    /// Which executions without end count.
+    pub fairness: Fairness,
     /// Where explorers switch methods or give up.
     pub caps: Caps,
 }

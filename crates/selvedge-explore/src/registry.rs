@@ -196,6 +196,8 @@ pub struct Info {
     pub covers: Covers,
     /// Whether it promises to visit every class once, with no redundant execution.
     pub optimal: bool,
+    /// The names of the explorers that it chooses from, if it has no search of its own.
+    pub chooses_from: &'static [&'static str],
     /// The options of its own that it takes.
     pub settings: &'static [Setting],
 }
@@ -215,6 +217,8 @@ pub enum Setting {
     Constraints,
     /// Every step in every state, instead of only those that are necessary.
     Unreduced,
+    /// Which executions without end count: it decides what is promised about them.
+    Fairness,
     /// Figures about its data structures.
     Statistics,
     /// Several workers, and checkpoints: its work can be divided ([`explore_divided`](crate::explore_divided)).

@@ -58,6 +58,7 @@ pub(crate) fn parse_into(
             Item::Thread(thread) => thread.name.span,
             Item::Finally(finally) => finally.keyword,
             Item::Always(always) => always.keyword,
+            Item::Promise(promise) => promise.keyword,
         };
         let message = "only independence constraints can stand in a file of constraints";
         let help = "move it to the program; here stand lines such as `independent(p, q) if x > 0;`";

@@ -15,8 +15,8 @@
 //! ```
 //!
 //! What differs: every class of interleavings is run once, and none is left out; data
-//! races follow the orderings, but a load sees the last store, so that a failure which needs an older value is not
-//! found (a model that passes and uses weaker orderings says so on the terminal); there is no limit on threads or branches. The fields of
+//! races follow the orderings; loads see the last store first, and if nothing is wrong then, all values that the orderings allow, in up
+//! to some ten thousand executions (what lies beyond is said on the terminal); there is no limit on threads or branches. The fields of
 //! [`model::Builder`] and the variables of the environment:
 //!
 //! | variable | here |

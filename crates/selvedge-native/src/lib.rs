@@ -59,4 +59,4 @@ pub use driver::Driver;
 pub use load::{Caps, Loaded};
 pub use note::Notes;
 pub use system::Program;
-pub use worker::{record_in, recorded, supervise};
+pub use worker::{record_in, recorded, stop_recording, supervise};

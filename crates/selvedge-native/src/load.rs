@@ -98,6 +98,21 @@ impl Loaded {
         self.shared.learned.news.replace(false)
     }
 
+    /// Returns a number that changes with all that is known about the program from its executions: its objects, what was
+    /// learned, doubts. Nothing of that is ever forgotten, so counting is enough.
+    pub fn known(&self) -> u64 {
+        let Shared { objects, learned, doubts, is_unsteady, .. } = &*self.shared;
+        let doubts = doubts.borrow();
+        let said = [doubts.weak, doubts.inputs.is_some(), is_unsteady.get(), learned.news.get()];
+        let said = said.iter().filter(|&&it| it).count();
+        (objects.borrow().count() + learned.count() + said) as u64
+    }
+
+    /// Returns whether what is known makes the search of no use, which then has to begin again or cannot go on.
+    pub fn is_void(&self) -> bool {
+        self.shared.learned.news.get() || self.shared.is_unsteady.get()
+    }
+
     /// Runs a search until it learns nothing new about the program.
     pub fn settle(&self, mut search: impl FnMut() -> Report) -> Report {
         let most = self.shared.caps.restarts;

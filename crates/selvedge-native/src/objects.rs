@@ -48,6 +48,11 @@ impl Objects {
         self.table[id.index()]
     }
 
+    /// Returns how many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.table.len()
+    }
+
     /// Returns all cells.
     pub(crate) fn cells_so_far(&self) -> impl Iterator<Item = ObjectId> + '_ {
         self.cells.values().map(|(_, id)| *id)

@@ -113,6 +113,13 @@ impl Learned {
         }
     }
 
+    /// Returns how much was learned.
+    pub(crate) fn count(&self) -> usize {
+        let arrived = self.arrived.borrow();
+        let arrived: usize = arrived.values().map(|arrived| arrived.threads.len()).sum();
+        self.seen.borrow().len() + arrived + usize::from(self.registers.get())
+    }
+
     /// Returns whether more threads come to a barrier than it has parties.
     pub(crate) fn is_crowded(&self, barrier: usize) -> bool {
         self.arrived.borrow().get(&barrier).is_some_and(|arrived| arrived.is_crowded)

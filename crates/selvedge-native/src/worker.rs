@@ -42,6 +42,11 @@ pub fn record_in(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// From now on steps are not written: a copy of the worker has its own.
+pub fn stop_recording() {
+    RECORD.store(std::ptr::null_mut(), Relaxed);
+}
+
 /// A step is taken, the first one as number 0.
 #[inline]
 pub(crate) fn record(number: usize, step: Step) {
@@ -71,7 +76,7 @@ pub fn recorded(path: &Path) -> io::Result<Schedule> {
         thread: ThreadId::new((code & ((1 << THREAD_BITS) - 1)) as usize),
         choice: code >> THREAD_BITS,
     };
-    Ok(Schedule { steps: numbers.take(count).map(step).collect() })
+    Ok(numbers.take(count).map(step).collect::<Vec<_>>().into())
 }
 
 /// The worker, for the handler of signals.

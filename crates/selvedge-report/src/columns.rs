@@ -34,6 +34,7 @@ pub(crate) fn rows(view: &TraceView, options: &TextOptions) -> String {
             grid.gap(range.start, &mut out);
         }
         for index in range.clone() {
+            grid.cycle(index, &mut out);
             grid.step(index, &mut out);
         }
     }
@@ -177,6 +178,21 @@ impl<'v> Grid<'v> {
             Layout::Lines { .. } => line.push_str("thread"),
         }
         push_line(out, &[&line]);
+    }
+
+    /// Before the first step of a cycle: how far it goes.
+    fn cycle(&self, index: usize, out: &mut String) {
+        if self.view.schedule.cycle == Some(index) {
+            let text = match self.view.steps.len() - index {
+                1 => format!("── step {} repeats for ever ──", index + 1),
+                _ => format!(
+                    "── steps {} to {} repeat for ever ──",
+                    index + 1,
+                    self.view.steps.len()
+                ),
+            };
+            push_line(out, &[&" ".repeat(self.gutter()), &self.paint.style(Style::Strong, &text)]);
+        }
     }
 
     fn step(&self, index: usize, out: &mut String) {

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use selvedge_core::{
-    Bar, Counts, Covers, Ending, FactValue, Histogram, Inconclusive, Place, Statistics, Status,
-    ThreadId,
+    Bar, Counts, Covers, Decision, Ending, FactValue, Histogram, Inconclusive, Place, Statistics,
+    Status, ThreadId,
 };
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -30,6 +30,8 @@ struct CheckJson<'a> {
     verdict: &'static str,
     #[serde(flatten)]
     method: MethodJson<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decision: Option<DecisionJson<'a>>,
     covers: CoversJson,
     #[serde(flatten)]
     sizes: SizesJson<'a>,
@@ -89,6 +91,7 @@ impl Serialize for Outcome {
                 }
                 Method::Symbolic(encoding, _) => MethodJson::Symbolic(encoding),
             },
+            decision: report.decision.as_ref().map(Into::into),
             covers: self.covers.into(),
             sizes: match &self.method {
                 Method::Explored { .. } => SizesJson::Explored {
@@ -124,6 +127,29 @@ impl Serialize for Outcome {
             tree: self.tree.as_ref(),
         }
         .serialize(serializer)
+    }
+}
+
+/// Which explorer decided, of one that chooses among others.
+#[derive(Serialize)]
+struct DecisionJson<'a> {
+    explorer: &'static str,
+    after: Option<BeforeJson>,
+    why: Option<&'a str>,
+}
+
+/// What another explorer did before.
+#[derive(Serialize)]
+struct BeforeJson {
+    explorer: &'static str,
+    executions: u64,
+}
+
+impl<'a> From<&'a Decision> for DecisionJson<'a> {
+    fn from(decision: &'a Decision) -> Self {
+        let after =
+            decision.before.map(|(explorer, executions)| BeforeJson { explorer, executions });
+        Self { explorer: decision.explorer, after, why: decision.why.as_deref() }
     }
 }
 
@@ -274,6 +300,8 @@ impl Serialize for TraceView {
             ending: Option<&'static str>,
             threads: &'a [String],
             context_switches: usize,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            cycle: Option<usize>,
             steps: &'a [StepView],
             waiting: &'a [WaitingView],
             initial: &'a [ValueView],
@@ -283,6 +311,7 @@ impl Serialize for TraceView {
             ending: self.ending.map(ending_name),
             threads: &self.threads,
             context_switches: self.context_switches(),
+            cycle: self.schedule.cycle.map(|before| before + 1),
             steps: &self.steps,
             waiting: &self.waiting,
             initial: &self.initial,
@@ -303,6 +332,8 @@ struct ViolationJson<'a> {
     schedule: String,
     replay: Option<&'a str>,
     context_switches: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cycle: Option<usize>,
     trace: &'a [StepView],
     waiting: &'a [WaitingView],
     initial: &'a [ValueView],
@@ -325,6 +356,7 @@ impl<'a> ViolationJson<'a> {
             schedule: trace.schedule.to_string(),
             replay: Some(&violation.replay),
             context_switches: trace.context_switches(),
+            cycle: trace.schedule.cycle.map(|before| before + 1),
             trace: &trace.steps,
             waiting: &trace.waiting,
             initial: &trace.initial,

@@ -33,7 +33,7 @@ pub use json::{
 pub use number::{bytes, grouped, plural, rate, seconds};
 pub use outcome::{DepthSizes, Encoding, Method, Outcome, Sizes};
 pub use paint::{Paint, Style};
-pub use pictures::{dot, mermaid, svg};
+pub use pictures::{Curve, Panel, Plot, Unit, dot, mermaid, plot, svg};
 pub use source::{SourceView, sources};
 pub use table::{Align, Table};
 pub use text::{TextOptions, execution, has_room, violation};

@@ -4,10 +4,12 @@
 
 mod dot;
 mod mermaid;
+mod plot;
 mod svg;
 
 pub use dot::dot;
 pub use mermaid::mermaid;
+pub use plot::{Curve, Panel, Plot, Unit, plot};
 pub use svg::svg;
 
 use selvedge_core::{Status, ThreadId};

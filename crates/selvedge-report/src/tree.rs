@@ -183,7 +183,7 @@ impl Serialize for Tree {
             let Node { steps, children, ending } = &self.nodes[node];
             json.parent.push(parent);
             json.label.push(self.label(steps));
-            json.steps.push(Schedule { steps: steps.clone() }.to_string());
+            json.steps.push(Schedule::from(steps.clone()).to_string());
             json.ending.push(ending.map(name));
             if *ending == Some(Ended::Violated) {
                 json.first_violation.get_or_insert(number);

@@ -51,7 +51,7 @@ fn replay(names: &[&str], steps: &[(usize, u32, &str)]) -> Replay {
         })
         .collect();
     Replay {
-        schedule: Schedule { steps: steps.iter().map(|step| step.step).collect() },
+        schedule: steps.iter().map(|step| step.step).collect::<Vec<_>>().into(),
         steps,
         thread_names: names.iter().map(|&name| name.to_owned()).collect(),
         object_names: BTreeMap::new(),

@@ -80,7 +80,7 @@ pub fn follow(unrolled: &Unrolled, order: &[EventId]) -> Result<Schedule, String
     for &event in order {
         run.step(event)?;
     }
-    Ok(Schedule { steps: run.steps })
+    Ok(run.steps.into())
 }
 
 struct Run<'a> {
@@ -188,6 +188,6 @@ impl<'a> Run<'a> {
     }
 
     fn witness(self, violation: Violation) -> Witness {
-        Witness { violation, schedule: Schedule { steps: self.steps } }
+        Witness { violation, schedule: self.steps.into() }
     }
 }

@@ -62,7 +62,7 @@ impl Classes {
 
 impl Observer for Classes {
     fn execution(&mut self, execution: &Execution, ending: Ending) {
-        let schedule = || Schedule { steps: execution.steps().to_vec() };
+        let schedule = || Schedule::from(execution.steps().to_vec());
         let mut other = None;
         if self.collects(Equivalence::Mazurkiewicz) {
             other = note(&mut self.traces, TraceKey::of(execution), ending, schedule);

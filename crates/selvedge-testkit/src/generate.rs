@@ -94,7 +94,8 @@ impl<'a> Generator<'a> {
         let asserts = self.constructs.contains(&Construct::Assert);
         let finally = (asserts && self.random.one_in(2)).then(|| self.test_of_variable());
         // Last, so that programs without it are as they are.
-        let always = (asserts && self.random.one_in(5)).then(|| self.test_of_variable());
+        let is_checked = asserts && (self.profile.invariants || self.random.one_in(5));
+        let always = is_checked.then(|| self.test_of_variable());
         Sketch { threads, tasks, parties, finally, always, unused: 0, elements: 0 }
     }
 
@@ -374,7 +375,7 @@ impl<'a> Generator<'a> {
     fn atomic(&mut self) -> Op {
         self.in_atomic = true;
         let mut body = self.ops(1..=3);
-        if self.random.one_in(4) {
+        if self.profile.blocks_wait || self.random.one_in(4) {
             let place = self.random.below(body.len() + 1);
             body.insert(place, self.wait_for());
         }

@@ -4,6 +4,8 @@
 use std::collections::BTreeSet;
 use std::fmt::{self, Display, Formatter};
 
+pub mod promises;
+
 use crate::random::Random;
 
 /// A statement; each is on a line of its own. Variables, values and mutexes are small numbers.
@@ -102,7 +104,7 @@ impl Looping {
             }
             let mut is_final = true;
             for thread in 0..self.threads.len() {
-                if let Some(next) = self.step(&state, thread, &mut reached) {
+                if let Some((next, _)) = self.step(&state, thread, &mut reached) {
                     is_final = false;
                     if seen.insert(next.clone()) {
                         work.push(next);
@@ -131,8 +133,8 @@ impl Looping {
         }
     }
 
-    /// The state after a step of a thread; `None` if it cannot take one.
-    fn step(&self, state: &State, thread: usize, reached: &mut Reached) -> Option<State> {
+    /// The state after a step of a thread, and whether that has done a statement; `None` if it cannot take one.
+    fn step(&self, state: &State, thread: usize, reached: &mut Reached) -> Option<(State, bool)> {
         let mut next = state.clone();
         let on = |place: usize| match place + 1 < self.threads[thread].1.len() {
             true => At::Before(place + 1),
@@ -143,7 +145,7 @@ impl Looping {
             At::Before(place) | At::Copying(place, _) | At::Arrived(place, _) => place,
             At::Ended | At::Failed(_) => return None,
         };
-        let mut after = on(place);
+        let (mut after, mut is_done) = (on(place), true);
         match (self.threads[thread].1[place], state.threads[thread]) {
             (Statement::Copy(to, _), At::Copying(_, value)) => next.variables[to] = value,
             (_, At::Arrived(_, may_pass)) => {
@@ -152,7 +154,9 @@ impl Looping {
                 }
             }
             (Statement::Set(to, value), _) => next.variables[to] = value,
-            (Statement::Copy(_, from), _) => after = At::Copying(place, state.variables[from]),
+            (Statement::Copy(_, from), _) => {
+                (after, is_done) = (At::Copying(place, state.variables[from]), false);
+            }
             (Statement::IfSet(at, value, to, new), _) => {
                 if state.variables[at] == value {
                     next.variables[to] = new;
@@ -163,12 +167,12 @@ impl Looping {
             (Statement::Assert(at, value), _) => {
                 if state.variables[at] == value {
                     reached.failures.insert(self.line(thread, place));
-                    after = At::Failed(place);
+                    (after, is_done) = (At::Failed(place), false);
                 }
             }
             (Statement::Spin(at, value), _) => {
                 if state.variables[at] == value {
-                    after = At::Before(place);
+                    (after, is_done) = (At::Before(place), false);
                 }
             }
             (Statement::Lock(mutex), _) => {
@@ -179,6 +183,7 @@ impl Looping {
             }
             (Statement::Unlock(mutex), _) => next.mutexes[mutex] = None,
             (Statement::Arrive, _) => {
+                is_done = false;
                 let waits = |at: &At| matches!(at, At::Arrived(_, false));
                 after = match next.threads.iter().position(waits) {
                     Some(other) => {
@@ -192,7 +197,7 @@ impl Looping {
             }
         }
         next.threads[thread] = after;
-        Some(next)
+        Some((next, is_done))
     }
 
     /// The line of a statement in the text.
@@ -245,10 +250,20 @@ barrier b(2);
 
 impl Display for Looping {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.write(f, &|_, _| false)
+    }
+}
+
+impl Looping {
+    /// Writes it, with marks of progress before some statements.
+    fn write(&self, f: &mut Formatter<'_>, has_mark: &dyn Fn(usize, usize) -> bool) -> fmt::Result {
         f.write_str(HEADER)?;
         for (number, (loops, body)) in self.threads.iter().enumerate() {
             writeln!(f, "thread t{number} {{{}", if *loops { " loop {" } else { "" })?;
-            for statement in body {
+            for (place, statement) in body.iter().enumerate() {
+                if has_mark(number, place) {
+                    write!(f, "    progress;")?;
+                }
                 match *statement {
                     Statement::Set(to, value) => writeln!(f, "    {} = {value};", NAMES[to]),
                     Statement::Copy(to, from) => {

@@ -109,6 +109,10 @@ pub struct Profile {
     pub rich: bool,
     /// Whether values are near the ends of their range, so that arithmetic overflows.
     pub extreme: bool,
+    /// Whether every block waits for something.
+    pub blocks_wait: bool,
+    /// Whether every program has an invariant.
+    pub invariants: bool,
     /// How many programs of a mix of all profiles are of this one: the more a program costs, the fewer.
     pub share: usize,
 }
@@ -137,6 +141,8 @@ impl Default for Profile {
             chain: 0..=0,
             rich: false,
             extreme: false,
+            blocks_wait: false,
+            invariants: false,
             share: 16,
         }
     }
@@ -511,6 +517,39 @@ impl Profile {
         }
     }
 
+    /// Blocks that wait for a variable, and locks that are taken and tried.
+    pub fn tries_and_awaits() -> Self {
+        use Construct::*;
+        Self {
+            name: "tries and awaits",
+            always: vec![Atomic, Atomic, Mutex, TryLock],
+            sometimes: vec![Await, ReadWrite, Semaphore, Condition, ReaderWriterLock, Try],
+            how_many: 0..=1,
+            threads: 2..=3,
+            ops: 2..=3,
+            blocks_wait: true,
+            ..Self::default()
+        }
+    }
+
+    /// Steps that fail because they break an invariant, which ends their threads, and threads that see that.
+    pub fn invariants() -> Self {
+        use Construct::*;
+        Self {
+            name: "invariants",
+            always: vec![Assert, ReadModifyWrite, ReadModifyWrite, ReadWrite],
+            sometimes: vec![
+                Mailbox, Mailbox, Watch, Watch, Atomic, Await, Spawn, Mutex, Semaphore, Branch,
+            ],
+            how_many: 1..=2,
+            threads: 2..=4,
+            ops: 1..=2,
+            objects: 1,
+            invariants: true,
+            ..Self::default()
+        }
+    }
+
     /// All of them.
     pub fn all() -> Vec<Self> {
         vec![
@@ -535,6 +574,8 @@ impl Profile {
             Self::assumptions(),
             Self::endings(),
             Self::wide_endings(),
+            Self::tries_and_awaits(),
+            Self::invariants(),
         ]
     }
 }

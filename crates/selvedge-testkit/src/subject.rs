@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use selvedge_core::{Describe, Effect, Report, Status, Step, System, ThreadId, forward_system};
-use selvedge_explore::{Algorithm, Observer, Options};
+use selvedge_explore::{Algorithm, Auto, Explorer as _, Observer, Options};
 use selvedge_lang::ir::Program;
 use selvedge_lang::{Caps, Interpreter, compile, render};
 
@@ -89,8 +89,24 @@ impl Subject {
         options: &Options,
         observer: &mut dyn Observer,
     ) -> Result<Report, String> {
+        self.searched(|make| explore(algorithm, make, options, observer))
+    }
+
+    /// Explores it by the explorer that chooses.
+    ///
+    /// # Errors
+    /// The message, if the explorer or the interpreter panics.
+    pub fn explore_auto(
+        &self,
+        options: &Options,
+        observer: &mut dyn Observer,
+    ) -> Result<Report, String> {
+        self.searched(|make| Auto.explore(make, options, observer))
+    }
+
+    fn searched(&self, search: impl FnOnce(&dyn Fn() -> Loan) -> Report) -> Result<Report, String> {
         // What a panic interrupted is not used again: see `Loan::drop`.
-        let search = AssertUnwindSafe(|| explore(algorithm, &|| self.lend(), options, observer));
+        let search = AssertUnwindSafe(|| search(&|| self.lend()));
         catch_unwind(search).map_err(|payload| {
             let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
             text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default()

@@ -1,6 +1,7 @@
 //! The tests of this crate, in one program: what they share is compiled once.
 
 mod always;
+mod auto;
 mod bounds;
 mod constrained;
 mod contract;
@@ -11,6 +12,7 @@ mod modules;
 mod names;
 mod observations;
 mod observers;
+mod promises;
 mod random_programs;
 mod reference;
 mod small_programs;

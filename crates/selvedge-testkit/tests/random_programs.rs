@@ -113,6 +113,16 @@ fn wide_endings() {
     campaign(Profile::wide_endings(), 300, 90);
 }
 
+#[test]
+fn tries_and_awaits() {
+    campaign(Profile::tries_and_awaits(), 600, 80);
+}
+
+#[test]
+fn invariants() {
+    campaign(Profile::invariants(), 600, 80);
+}
+
 /// Where an explorer stops trying is reached everywhere if it is tiny.
 #[test]
 fn tiny_caps() {

@@ -93,7 +93,7 @@ fn compare(name: &str, program: &Arc<Program>, steps: usize, compared: &mut Comp
     // What was found is there when it is followed on a system that has not run before.
     for (finding, witness) in &graphs.findings {
         let mut fresh = GraphInterpreter::new(Arc::clone(program)).expect("it was not refused");
-        let schedule = Schedule { steps: witness.steps.clone() };
+        let schedule = Schedule::from(witness.steps.clone());
         let followed = follow(&mut fresh, Memory::Sc, &schedule, false, &mut |_, _| {});
         let followed = followed.unwrap_or_else(|error| panic!("{name}: {finding:?}: {error:?}"));
         let found: BTreeSet<String> =

@@ -1,5 +1,6 @@
 //! The entry: checks a closure, and says what came out.
 
+mod besides;
 mod follow;
 mod memory;
 mod observer;
@@ -7,14 +8,17 @@ mod places;
 mod search;
 mod spurious;
 mod tell;
+mod together;
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::panic::Location;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use selvedge_core::{Bound, Budget, Covers, Inconclusive, Report};
+use selvedge_crew::Pace;
 use selvedge_explore::{Algorithm, Limits, Memory, Options};
 use selvedge_report::Method;
 use selvedge_rt::{Caps, Settings, SignalStack, Spurious};
@@ -91,6 +95,12 @@ pub struct Builder {
     replay: Option<String>,
     sample: Option<(u64, u64)>,
     memory: Option<Memory>,
+    is_sequential: bool,
+    /// Whether this search is done besides one in which loads see the last store.
+    is_besides: bool,
+    jobs: Option<NonZeroUsize>,
+    /// Tests make it tiny.
+    pub(crate) pace: Pace,
 }
 
 impl Default for Builder {
@@ -119,6 +129,10 @@ impl Default for Builder {
             replay: None,
             sample: None,
             memory: None,
+            is_sequential: false,
+            is_besides: false,
+            jobs: None,
+            pace: Pace::default(),
         }
     }
 }
@@ -413,7 +427,8 @@ impl Builder {
         let mut this = self.clone();
         // Clones of a budget are the same one.
         this.options.budget = Budget::unlimited();
-        this.explore_within_budget(program, here)
+        this.algorithm = this.divided(this.asked_jobs());
+        this.explore_and_besides(program, here)
     }
 
     #[track_caller]
@@ -470,13 +485,14 @@ impl Builder {
             method: self.method(memory, schedule.is_some()),
             covers: Covers { data_races: covers.data_races && self.options.data_races, ..covers },
             report,
-            source: failure::source(&failures, here),
+            source: failure::source(&failures),
             found: failures,
             tree: None,
             time: start.elapsed(),
         };
-        let weak = shared.weak.get();
-        Outcome { found_out, checked_at: here, weak, memory, bounded, left_out }
+        let (weak, undivided) = (shared.weak.get(), self.undivided(memory.is_some()));
+        let besides = None;
+        Outcome { found_out, checked_at: here, weak, memory, besides, bounded, left_out, undivided }
     }
 
     /// How executions are covered. `replayed`: it is one that was asked for.
@@ -514,7 +530,8 @@ impl Builder {
              selvedge::Allocator<Mine> = selvedge::Allocator::new(Mine);"
         );
         let pulse = Pulse::new(checked_at, self.times, &self.options.budget);
-        let ReplayCommand { before, after } = ReplayCommand::new(checked_at);
+        let memory = self.memory.filter(|_| self.is_besides);
+        let ReplayCommand { before, after } = ReplayCommand::new(checked_at, memory);
         let mut world = Rust::new(program, checked_at, pulse, (before, after));
         world.panics_are_results = self.panics_are_results;
         world.reuses = self.reuse == Reuse::Choice;

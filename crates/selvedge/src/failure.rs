@@ -52,23 +52,23 @@ fn columns_of(file: libc::c_int) -> Option<usize> {
     size.map(|size| usize::from(size.ws_col)).filter(|&columns| columns > 0)
 }
 
-/// The view of an execution that shows what is wrong, or of one that was asked for. `backtrace`: of the last panic in
-/// it.
+/// The view of an execution that shows what is wrong, or of one that was asked for. `command`: what shows it again, before
+/// its schedule and after it. `backtrace`: of the last panic in it.
 pub(crate) fn view(
     replay: &Replay,
     violations: &[&Violation],
-    checked_at: Spot,
+    command: (&str, &str),
     backtrace: Option<Backtrace>,
 ) -> TraceView {
-    let mut view = TraceView::new(replay, violations, &Sources { checked_at });
+    let mut view = TraceView::new(replay, violations, &Sources { command });
     let is_panic = view.violations.iter().any(|found| found.kind == ViolationKind::Panic);
     view.calls = backtrace.filter(|_| is_panic).map(|backtrace| calls(&backtrace));
     view
 }
 
 /// The source around what executions show.
-pub(crate) fn source(views: &[TraceView], checked_at: Spot) -> Vec<SourceView> {
-    sources(None, views, &Sources { checked_at })
+pub(crate) fn source(views: &[TraceView]) -> Vec<SourceView> {
+    sources(None, views, &Sources { command: ("", "") })
 }
 
 /// The text for one execution and what is wrong in it.
@@ -118,34 +118,39 @@ pub(crate) struct ReplayCommand {
 }
 
 impl ReplayCommand {
-    /// Of the check at `checked_at`, which this thread runs.
-    pub(crate) fn new(checked_at: Spot) -> Self {
+    /// Of the check at `checked_at`, which this thread runs. `memory`: a model that the environment has to ask for.
+    pub(crate) fn new(checked_at: Spot, memory: Option<Memory>) -> Self {
         // A test may have several checks.
         let variable = format!("SELVEDGE_REPLAY={}/", short(checked_at));
         match std::thread::current().name() {
             Some(name) if name != "main" => Self {
-                before: format!("{}{variable}", flags()),
+                before: format!("{}{variable}", flags(memory)),
                 after: format!(" cargo test {name}"),
             },
             _ => Self {
-                before: format!("set {variable}"),
+                before: format!("set {}{variable}", memory.map_or(String::new(), asking)),
                 after: " and run the same command".to_owned(),
             },
         }
     }
 }
 
+/// What asks for a memory model.
+fn asking(memory: Memory) -> String {
+    format!("SELVEDGE_MEMORY={} ", memory.name())
+}
+
 /// Flags of the compiler without which there might be no such test: `--cfg loom`; and the memory model that the
-/// environment asks for.
-fn flags() -> String {
+/// environment asks for, or has to.
+fn flags(memory: Option<Memory>) -> String {
     let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
     let flags = match flags.contains("--cfg") && !flags.contains('\'') {
         true => format!("RUSTFLAGS='{flags}' "),
         false => String::new(),
     };
-    let memory = std::env::var("SELVEDGE_MEMORY").ok().filter(|name| !name.is_empty());
-    let memory = memory.map_or(String::new(), |name| format!("SELVEDGE_MEMORY={name} "));
-    format!("{flags}{memory}")
+    let set = std::env::var("SELVEDGE_MEMORY").ok().filter(|name| !name.is_empty());
+    let set = set.map_or(String::new(), |name| format!("SELVEDGE_MEMORY={name} "));
+    format!("{flags}{}", memory.map_or(set, asking))
 }
 
 /// The file and the line of a check, as its schedules name it.
@@ -184,6 +189,20 @@ pub(crate) fn explored(memory: Memory) -> String {
     )
 }
 
+/// What was explored besides.
+pub(crate) fn also(memory: Memory, executions: u64) -> String {
+    format!(
+        "orderings weaker than SeqCst are used: nothing is wrong in {} under {} either",
+        plural(executions, "execution", "executions"),
+        memory.name()
+    )
+}
+
+/// What was not explored besides, and why.
+pub(crate) fn not_all(memory: Memory, reason: &str) -> String {
+    format!("{WEAK}: {}: {reason}", memory.name())
+}
+
 /// One line about how much was run, and what was not looked at.
 pub(crate) fn summary(report: &Report, how: &str, not_covered: &[String]) -> String {
     let counts = report.counts;
@@ -200,12 +219,13 @@ pub(crate) fn summary(report: &Report, how: &str, not_covered: &[String]) -> Str
     text
 }
 
-/// Where the executions of the check at `checked_at` come from.
-struct Sources {
-    checked_at: Spot,
+/// Where the executions of a check come from.
+struct Sources<'a> {
+    /// What shows an execution again: the text before its schedule, and after it.
+    command: (&'a str, &'a str),
 }
 
-impl Origin for Sources {
+impl Origin for Sources<'_> {
     /// Paths are relative to where the compiler ran, which is here or further up.
     fn text(&self, file: &str) -> Option<Cow<'_, str>> {
         let here = std::env::current_dir().ok()?;
@@ -215,7 +235,7 @@ impl Origin for Sources {
     }
 
     fn replay_command(&self, schedule: &Schedule, _: ViolationKind) -> String {
-        let ReplayCommand { before, after } = ReplayCommand::new(self.checked_at);
+        let (before, after) = self.command;
         format!("{before}{schedule}{after}")
     }
 }

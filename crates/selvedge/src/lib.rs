@@ -1,7 +1,7 @@
 //! Checks concurrent Rust code: runs one execution per equivalence class of interleavings, and
-//! reports every panic, deadlock, data race, leak and misuse that sequentially consistent memory shows,
-//! or proves that there is none. Behaviours that only orderings weaker than `SeqCst` allow are explored with
-//! [`Builder::memory`]; a test that passes without it and uses such orderings says so.
+//! reports every panic, deadlock, data race, leak and misuse, or proves that there is none. A test that uses orderings weaker
+//! than `SeqCst` is explored under sequential consistency first, and then with all that its orderings allow; what was not
+//! explored of that is said.
 //!
 //! # A first test
 //!
@@ -230,6 +230,7 @@
 //! |---|---|
 //! | `SELVEDGE_REPLAY` | the execution that a report gave is run again, and no other; see above |
 //! | `SELVEDGE_MEMORY=rc11` | checks that do not say so themselves explore all executions that this memory model allows; see [`Builder::memory`] |
+//! | `SELVEDGE_JOBS=4` | each check explores with so many processes, unless it says so itself: [`Builder::jobs`] |
 //! | `SELVEDGE_QUIET=1` | a check that passes does not say that it used orderings weaker than `SeqCst`; see [`Builder::quiet`] |
 //! | `SELVEDGE_FULL=1` | long executions are shown whole |
 //! | `SELVEDGE_HTML=folder` | a check that fails also writes a page for a browser to this folder, and its message names it |
@@ -339,7 +340,7 @@
 //! |---|---|
 //! | misses executions, and repeats others | each class once |
 //! | `SeqCst` is taken for acquire and release: false alarms | exact |
-//! | weaker orderings have their own behaviours | data races follow them; loads see the last store, which a check that passes says, or all that [`Builder::memory`] allows |
+//! | weaker orderings have their own behaviours | data races follow them; loads see the last store first, and then all that the orderings allow: [`Builder::memory`] |
 //! | at most 5 threads and 1,000 branches | no limit |
 //! | no `const fn new`, `Weak`, `scope`, `OnceLock`, `sync_channel` … | all there |
 //! | a lock is never poisoned | it is, as in `std` |
@@ -416,11 +417,12 @@
 //!
 //! # Limits
 //!
-//! * A load sees the last store, as with sequential consistency; older values, which weaker orderings allow, are
-//!   explored only with [`Builder::memory`]. Data races do follow the orderings, with fences and release sequences as in C++20: a flag that is stored
-//!   with `Relaxed` orders nothing. A check that passes and uses orderings weaker than `SeqCst` says in a line
-//!   on the terminal what it did not explore, and so do its report, its JSON (`facts.memory`) and
-//!   [`Outcome::uses_weak_orderings`].
+//! * Loads see the last store, as with sequential consistency; older values, which weaker orderings allow, are explored in a
+//!   second search of a check that passes and has used such orderings. That one is limited to 20,000 executions and 20 times as many as
+//!   the first had, and does not know every operation yet; then a line on the terminal says what was not explored, and so do
+//!   the report and its JSON (`facts.memory`). [`Builder::memory`] explores everything under a memory model, without that limit, and
+//!   [`Builder::sequentially_consistent`] nothing. Data races follow the orderings in any case, with fences and release sequences as in C++20: a flag that is stored
+//!   with `Relaxed` orders nothing. See [`Outcome::uses_weak_orderings`].
 //! * The closure must be deterministic: no clocks, no random numbers, no threads of `std`. If it
 //!   is not, the report says where two executions differ.
 //! * What waits in `std` stops the whole check: all checked threads run on one thread of the system, by

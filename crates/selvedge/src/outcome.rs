@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use selvedge_core::{Inconclusive, Report, Verdict};
+use selvedge_core::{Fact, FactValue, Inconclusive, Report, Verdict};
 use selvedge_explore::Memory;
 use selvedge_report::{Method, TraceView, ViolationView, page, to_text};
 
@@ -18,10 +18,23 @@ pub struct Outcome {
     pub(crate) weak: bool,
     /// The memory model that was explored.
     pub(crate) memory: Option<Memory>,
+    /// What was explored under a weaker memory model besides.
+    pub(crate) besides: Option<Besides>,
     /// What is not covered of operations that may end without reason: since there is a bound, and since code
     /// looks again.
     pub(crate) bounded: Option<String>,
     pub(crate) left_out: Option<String>,
+    /// Why it ran in one process, though more were asked for.
+    pub(crate) undivided: Option<String>,
+}
+
+/// What came of a second search, in which loads may see older values: nothing wrong.
+#[derive(Clone, Debug)]
+pub(crate) enum Besides {
+    /// All executions under a memory model, and how many there were.
+    Explored(Memory, u64),
+    /// Not all of them, and why.
+    NotAll(Memory, String),
 }
 
 impl Outcome {
@@ -82,6 +95,12 @@ impl Outcome {
     pub(crate) fn text_as(&self, look: Look) -> String {
         let mut text = self.findings(look.under(self.memory));
         text.push_str(&failure::summary(self.report(), self.how(), &self.not_covered()));
+        if let Some(Besides::Explored(memory, executions)) = self.besides {
+            text.push_str(&format!("selvedge: {}\n", failure::also(memory, executions)));
+        }
+        if let Some(why) = &self.undivided {
+            text.push_str(&format!("selvedge: {why}\n"));
+        }
         text
     }
 
@@ -116,13 +135,30 @@ impl Outcome {
 
     /// What was not explored, and might show something wrong.
     pub(crate) fn not_proved(&self) -> Vec<String> {
-        let weak = (self.weak && self.memory.is_none()).then(|| failure::WEAK.to_owned());
+        let weak = match &self.besides {
+            _ if !self.weak || self.memory.is_some() => None,
+            None => Some(failure::WEAK.to_owned()),
+            Some(Besides::Explored(..)) => None,
+            Some(Besides::NotAll(memory, reason)) => Some(failure::not_all(*memory, reason)),
+        };
         weak.into_iter().chain(self.bounded.clone()).collect()
     }
 
     /// All that was not explored.
     pub(crate) fn not_covered(&self) -> Vec<String> {
         self.not_proved().into_iter().chain(self.left_out.clone()).collect()
+    }
+
+    /// Says in the report what was explored besides.
+    pub(crate) fn describe_memory(&mut self) {
+        let about = match &self.besides {
+            None => return,
+            Some(Besides::Explored(memory, executions)) => failure::also(*memory, *executions),
+            Some(Besides::NotAll(memory, reason)) => failure::not_all(*memory, reason),
+        };
+        let facts = &mut self.found_out.report.facts;
+        facts.retain(|fact| fact.name != "memory");
+        facts.push(Fact { name: "memory", value: FactValue::Text(about) });
     }
 
     fn how(&self) -> &'static str {

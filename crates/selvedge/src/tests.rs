@@ -1,6 +1,7 @@
 //! Comparison with brute force: on random programs, every class once and none left out.
 
 mod program;
+mod together;
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -145,10 +146,12 @@ fn compare(lists: Vec<Vec<Step>>) -> bool {
         }
         return true;
     }
-    assert_eq!(optimal.classes, oracle.classes, "classes of {text}");
-    assert_eq!(optimal.executions, optimal.classes as u64, "a class came twice: {text}");
-    assert_eq!(optimal.report.counts.redundant, 0, "{text}");
-    assert_eq!(optimal.outcomes, oracle.outcomes, "outcomes of {text}");
+    for found in [&optimal, &run(Algorithm::Parsimonious, closure.clone())] {
+        assert_eq!(found.classes, oracle.classes, "classes of {text}");
+        assert_eq!(found.executions, found.classes as u64, "a class came twice: {text}");
+        assert_eq!(found.report.counts.redundant, 0, "{text}");
+        assert_eq!(found.outcomes, oracle.outcomes, "outcomes of {text}");
+    }
     for &algorithm in OTHERS {
         let found = run(algorithm, closure.clone());
         assert_eq!(found.outcomes, oracle.outcomes, "outcomes of {text} by {algorithm:?}");
@@ -171,8 +174,13 @@ fn compare(lists: Vec<Vec<Step>>) -> bool {
 }
 
 /// Explorers that find the same results in other ways.
-const OTHERS: &[Algorithm] =
-    &[Algorithm::Sleep, Algorithm::Source, Algorithm::Quasi, Algorithm::DataCentric];
+const OTHERS: &[Algorithm] = &[
+    Algorithm::Sleep,
+    Algorithm::Source,
+    Algorithm::Parsimonious,
+    Algorithm::Quasi,
+    Algorithm::DataCentric,
+];
 
 /// Rust code does not report its states, and no other search is done instead.
 #[test]

@@ -26,7 +26,7 @@ pub(crate) fn without(replay: Replay) -> Replay {
             *fault = fault.take().or(step.effect.fault);
         }
     }
-    let schedule = Schedule { steps: kept.iter().map(|step| step.step).collect() };
+    let schedule = Schedule::from(kept.iter().map(|step| step.step).collect::<Vec<_>>());
     Replay { schedule, steps: kept, ..replay }
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn with(system: &mut Program, schedule: &Schedule) -> Schedule {
         if !take(system, step) {
             // Its caller says why.
             steps.extend(&schedule.steps[at..]);
-            return Schedule { steps };
+            return steps.into();
         }
     }
     // What is wrong may come after the end of a turn.
@@ -60,5 +60,5 @@ pub(crate) fn with(system: &mut Program, schedule: &Schedule) -> Schedule {
     {
         steps.pop();
     }
-    Schedule { steps }
+    steps.into()
 }

@@ -138,10 +138,13 @@ fn the_command_that_shows_a_failure_again_has_the_flags_of_the_compiler() {
 fn passes_with_weak_orderings() {
     if is_victim("passes_with_weak_orderings") {
         let check = |order| {
-            selvedge::check(move || {
+            let first = selvedge::Builder::new().sequentially_consistent(true);
+            first.check(move || {
                 let x = AtomicUsize::new(0);
                 x.store(1, order);
             });
+            // What is explored is no reason for a line.
+            selvedge::check(move || AtomicUsize::new(0).store(1, order));
         };
         check(selvedge::sync::atomic::Ordering::Relaxed);
         check(selvedge::sync::atomic::Ordering::Relaxed);

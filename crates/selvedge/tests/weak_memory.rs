@@ -274,3 +274,39 @@ fn what_is_not_supported_is_named() {
     let text = outcome.text();
     assert!(text.contains("`park with a timeout` is not supported under a memory model"), "{text}");
 }
+
+/// Nothing has to be asked for: what passes under sequential consistency and uses weaker orderings is explored again.
+#[test]
+fn a_test_with_weaker_orderings_is_explored_twice() {
+    let outcome = Builder::new().explore(publish(Relaxed, Relaxed));
+    let text = outcome.text();
+    assert_eq!(outcome.verdict(), Verdict::Violated, "{text}");
+    assert!(text.contains("SELVEDGE_MEMORY=rc11 SELVEDGE_REPLAY=weak_memory.rs:"), "{text}");
+    let outcome = Builder::new().explore(publish(Release, Acquire));
+    assert_eq!(outcome.verdict(), Verdict::Verified, "{}", outcome.text());
+    assert!(outcome.text().contains("under rc11 either"), "{}", outcome.text());
+    // What is found anyway needs no second search, and what is asked for neither.
+    let outcome = Builder::new().explore(|| {
+        publish(Relaxed, Relaxed)();
+        panic!("always");
+    });
+    assert_eq!(outcome.messages(), ["main panicked: always"]);
+    for first in [Builder::new().sequentially_consistent(true), Builder::new().memory(Memory::Sc)] {
+        assert_eq!(first.explore(publish(Relaxed, Relaxed)).verdict(), Verdict::Verified);
+    }
+}
+
+/// What cannot be explored a second time is said.
+#[test]
+fn a_second_search_that_does_not_come_to_its_end() {
+    let outcome = Builder::new().explore(|| {
+        let (sender, receiver) = selvedge::sync::mpsc::sync_channel(0);
+        let thread = thread::spawn(move || sender.send(1).unwrap());
+        assert_eq!(receiver.recv(), Ok(1));
+        AtomicU32::new(0).store(1, Relaxed);
+        thread.join().unwrap();
+    });
+    let text = outcome.text();
+    assert_eq!(outcome.verdict(), Verdict::Verified, "{text}");
+    assert!(text.contains("were not explored: rc11: "), "{text}");
+}

@@ -42,6 +42,7 @@ impl Explorer for DelayBounded {
             equivalence: Equivalence::Interleaving,
             covers: Covers::EVERYTHING,
             optimal: false,
+            chooses_from: &[],
             settings: &[Setting::SwitchBounds],
         }
     }

@@ -49,7 +49,7 @@ Examples:
   selvedge check queue.sel --algorithm quasi --k 2   unfoldings, 2-partial alternatives
   selvedge check queue.sel --algorithm quasi --locks-only --stats   for programs without data races
   selvedge check queue.sel --algorithm constrained   for atomic tasks that commute
-  selvedge check queue.sel -a parsimonious --jobs 4   with four threads: the same result, sooner
+  selvedge check queue.sel -a parsimonious --jobs 4   with four workers: the same result, sooner
   selvedge check queue.sel -a parsimonious --checkpoint queue.ckpt   may be ended and resumed
   selvedge check queue.sel --sample 10000 --pct 3   sample a program that is too large to explore
   selvedge check queue.c                        a C program, compiled by cc
@@ -141,7 +141,9 @@ Measure how fast the algorithms are, on built-in programs.
 The tables show the rate of `source`, `optimal` and `quasi`; `data-centric` beside `optimal`;
 `constrained` beside `source`; how the cost of an execution grows with its length; the symbolic
 encodings; and goals, each \"met\" or \"not met\". Algorithms run alternately, short programs many
-times; times are medians. The numbers of executions are known, and a wrong one is an internal error.";
+times; times are medians. The numbers of executions are known, and a wrong one is an internal error.
+
+With --svg it draws how executions and time grow with the size of four programs instead.";
 
 pub(crate) const BENCH_EXAMPLES: &str = "\
 Examples:
@@ -149,6 +151,7 @@ Examples:
   selvedge bench --quick         the short programs only, in a few seconds
   selvedge bench --seconds 60    also explorations that take up to a minute
   selvedge bench --json          for machines; see docs/benchmarks.md
+  selvedge bench --svg growth.svg   curves over N, one per algorithm
 
 Exit codes: 0 if it finished, whether goals are met or not; 2 if a number of executions is wrong;
 3 if it was interrupted.";
@@ -211,6 +214,42 @@ Examples:
   selvedge mat programs/mat/figure-4.sel --svg passes.svg
 
 To check with them: selvedge check FILE --symbolic mat";
+
+pub(crate) const SERVE: &str = "\
+Open a workbench in the browser: an editor that marks mistakes as you type, the programs of the repository as
+examples, constants, algorithms and memory models to choose, checks with progress and a stop, their pages, a
+comparison of all algorithms, and conditions under which atomic blocks commute.
+
+It prints the address to open. The address has a token: only who knows it can use the workbench, and only on this
+machine. It needs no network. Programs stay in the browser: no file is read, and none written but those of a running check, in
+a private folder. Every check is a process of its own, limited in time and memory.";
+
+pub(crate) const SERVE_EXAMPLES: &str = "\
+Examples:
+  selvedge serve
+  selvedge serve --port 8000 --time 5m --max-memory 4GiB
+
+Ctrl-C ends it at once, with all its checks.
+
+Exit codes: 130 after Ctrl-C; 2 if the port cannot be used.";
+
+pub(crate) const LSP: &str = "\
+Serve an editor, as a language server for programs in .sel on standard input and output.
+
+Editors start it; there is nothing to see in a terminal. It marks mistakes as you type; shows what a name is, and for
+an access to something shared what it depends on in other threads; finds the declaration and all uses; renames, if nothing
+would then mean something else; lists symbols; formats. The lens \"Check\" above the text checks the program as it is
+in the editor and opens the result as a page in the browser; it shows progress and can be cancelled.";
+
+pub(crate) const LSP_EXAMPLES: &str = "\
+How to connect:
+  Neovim     vim.lsp.start({ name = 'selvedge', cmd = { 'selvedge', 'lsp' } })
+  Helix      editors/helix/languages.toml
+  VS Code    editors/vscode, a folder to copy
+
+docs/editors.md has a page about each.
+
+Exit codes: 0; 1 if the editor left without saying so.";
 
 pub(crate) const FORMAT: &str = "\
 Format programs: indentation, blanks, blank lines.

@@ -1,10 +1,11 @@
 //! Memory models.
 
 use clap::Args;
-use selvedge_explore::{Algorithm, Memory};
+use selvedge_explore::Memory;
 
 use super::CheckArgs;
 use crate::exit::Failure;
+use crate::registry;
 
 /// Under which memory model a program is checked.
 #[derive(Args, Clone, Copy, Debug)]
@@ -36,7 +37,7 @@ impl CheckArgs {
         let limits = self.limits.limits();
         let quasi = self.quasi.given();
         let given = [
-            (self.algorithm.info().name != Algorithm::DEFAULT.info().name, "--algorithm"),
+            (self.algorithm.info().name != registry::DEFAULT, "--algorithm"),
             (self.sampling.sample.is_some(), "--sample"),
             (self.symbolic.scheme.is_some(), "--symbolic"),
             (limits.preemptions.is_some(), "--preemptions"),

@@ -17,8 +17,9 @@ const JOBS: &str = "SELVEDGE_JOBS";
 /// How many workers there are.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct JobsArgs {
-    /// Explore with N threads at a time; the result is the same for every N. For `parsimonious`,
-    /// `sleep` and --sample; the other algorithms are sequential [default: SELVEDGE_JOBS, or 1]
+    /// Explore with N threads at a time, C programs with N processes; the result is the same for
+    /// every N. For `parsimonious`, `sleep` and --sample; the other algorithms are sequential
+    /// [default: SELVEDGE_JOBS, or 1]
     #[arg(long, value_name = "N", value_parser = parse_jobs)]
     jobs: Option<NonZeroUsize>,
 

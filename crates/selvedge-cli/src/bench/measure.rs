@@ -233,28 +233,36 @@ fn explore(
     effort: &Effort,
     show_line: bool,
 ) -> Result<Option<(Report, Duration)>, Failure> {
-    let limits = Limits { steps: MOST_STEPS, ..Limits::default() };
-    let guard = Guard::start(Some(effort.limit));
-    let budget = guard.budget().clone();
-    let options = Options { keep_going: true, limits, budget, ..Options::default() };
     let label = if show_line {
         format!("{}, {}", case.title(), algorithm.info().name)
     } else {
         String::new()
     };
-    let mut watch = Watch::start(show_line, &label);
+    let Some((report, time)) = run_once(loaded, algorithm, effort, &label) else { return Ok(None) };
+    match wrong_count(case, algorithm, report.counts) {
+        Some(wrong) => Err(Failure::Internal(wrong)),
+        None => Ok(Some((report, time))),
+    }
+}
+
+/// Explores once, and shows a line while it does unless the label is empty. `None`: it did not come to its end.
+pub(super) fn run_once(
+    loaded: &Loaded,
+    algorithm: Algorithm,
+    effort: &Effort,
+    label: &str,
+) -> Option<(Report, Duration)> {
+    let limits = Limits { steps: MOST_STEPS, ..Limits::default() };
+    let guard = Guard::start(Some(effort.limit));
+    let budget = guard.budget().clone();
+    let options = Options { keep_going: true, limits, budget, ..Options::default() };
+    let mut watch = Watch::start(!label.is_empty(), label);
     let report = selvedge_explore::explore(algorithm, &|| loaded.system(), &options, &mut watch);
     let time = watch.finish();
     let stopped = |reason: &Inconclusive| {
         matches!(reason, Inconclusive::Bound(Bound::Time | Bound::Memory | Bound::Interrupted))
     };
-    if report.inconclusive.iter().any(stopped) {
-        return Ok(None);
-    }
-    match wrong_count(case, algorithm, report.counts) {
-        Some(wrong) => Err(Failure::Internal(wrong)),
-        None => Ok(Some((report, time))),
-    }
+    (!report.inconclusive.iter().any(stopped)).then_some((report, time))
 }
 
 /// Returns what is wrong with the number of executions. Sleep sets let no class through twice, so that this

@@ -183,6 +183,53 @@ pub(super) const SHARED: &[Case] = &[
     long(case!("optimal-dpor", "alternate", N = 7 => 4_027_216)),
 ];
 
+/// A program in many sizes, for curves.
+pub(super) struct Family {
+    pub(super) program: &'static str,
+    text: &'static str,
+    /// Values of its constant N.
+    pub(super) sizes: &'static [u32],
+    pub(super) peers: &'static [Peer],
+}
+
+/// What another tool needs for the same programs; `docs/comparison.md` says how it was measured.
+pub(super) struct Peer {
+    pub(super) name: &'static str,
+    /// By N.
+    pub(super) seconds: &'static [(u32, f64)],
+}
+
+impl Family {
+    /// Compiles it in one size.
+    pub(super) fn load(&self, size: u32, screen: &Screen) -> Result<Loaded, Failure> {
+        let constants = BTreeMap::from([("N".to_owned(), ConstantJson::Int(size.into()))]);
+        let file = format!("{}.sel", self.program);
+        Loaded::compile(file, self.text.to_owned(), constants, screen)
+    }
+}
+
+macro_rules! family {
+    ($name:literal, $sizes:expr, $nidhugg:expr, $genmc:expr) => {
+        Family {
+            program: $name,
+            text: include_str!(concat!("../../../../programs/optimal-dpor/", $name, ".sel")),
+            sizes: $sizes,
+            peers: &[
+                Peer { name: "Nidhugg 0.4, optimal", seconds: $nidhugg },
+                Peer { name: "GenMC 0.11, SC", seconds: $genmc },
+            ],
+        }
+    };
+}
+
+/// The programs of the plots.
+pub(super) const PLOTTED: &[Family] = &[
+    family!("readers", &[2, 4, 6, 8, 10, 12, 14, 16, 18], &[], &[]),
+    family!("lastzero", &[2, 4, 6, 8, 10, 12, 14, 16], &[(10, 1.17)], &[(10, 0.57)]),
+    family!("writers", &[2, 3, 4, 5, 6, 7, 8, 9], &[(7, 0.51)], &[(7, 0.13)]),
+    family!("alternate", &[1, 2, 3, 4, 5, 6], &[(4, 0.27), (5, 2.12)], &[(4, 0.15), (5, 0.51)]),
+];
+
 /// More than any of these programs needs.
 pub(super) const MOST_STEPS: usize = 1_000_000;
 
@@ -217,6 +264,22 @@ mod tests {
             let line = lines.find(|line| line.contains(&header)).expect("it has a header");
             let observations = line.rsplit('=').next().and_then(|number| number.parse().ok());
             assert_eq!(observations, case.observations, "{}", case.title());
+        }
+    }
+
+    /// What is drawn is what the page on other tools says.
+    #[test]
+    fn the_figures_of_peers_are_those_of_the_page() {
+        let page = include_str!("../../../../docs/comparison.md");
+        for family in PLOTTED {
+            for (column, peer) in family.peers.iter().enumerate() {
+                for (size, seconds) in peer.seconds {
+                    let start = format!("| {} N={size} |", family.program);
+                    let row = page.lines().find(|line| line.starts_with(&start));
+                    let cells: Vec<&str> = row.expect("the page has it").split('|').collect();
+                    assert_eq!(cells[3 + column].trim(), format!("{seconds} s"), "{start}");
+                }
+            }
         }
     }
 

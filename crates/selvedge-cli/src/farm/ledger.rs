@@ -2,7 +2,7 @@
 
 use selvedge_explore::{Frontier, Ledger, Part, Pending};
 
-use crate::parts::PartJson;
+use selvedge_crew::PartJson;
 
 /// What is left of a search, and what was done.
 pub(super) struct Book(pub(super) Ledger);

@@ -2,10 +2,12 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use selvedge_core::{Fact, FactValue, Inconclusive, Report, Schedule, ViolationKind};
-use selvedge_explore::{Observer, Options};
+use selvedge_crew::{Crew, Pace};
+use selvedge_explore::{Divisible, Frontier, Ledger, Observer, Options, put_together, run_unit};
 use selvedge_lang::ThreadNames;
 use selvedge_native::{Language, Loaded, Notes, Program};
 use selvedge_report::Origin;
@@ -13,6 +15,7 @@ use selvedge_report::Origin;
 use crate::args::CompilerArgs;
 use crate::estimate::Estimator;
 use crate::exit::Failure;
+use crate::memory;
 use crate::named::Named;
 use crate::registry::Chosen;
 use crate::source::{self, Constants, Sample, Source, Subject, shell_word};
@@ -333,6 +336,47 @@ impl Compiled {
             )));
         }
         report
+    }
+
+    /// Explores with copies of this process.
+    pub(super) fn explore_together(
+        &self,
+        what: Divisible,
+        root: &Frontier,
+        jobs: NonZeroUsize,
+        options: &Options,
+        observer: &mut dyn Observer,
+    ) -> Report {
+        let make = || Named::new(self.program.program(), None);
+        let crew = Crew {
+            jobs,
+            pace: Pace::default(),
+            run: &|unit, go_on| run_unit(what, &make, options, unit, go_on),
+            as_copy: &|| {
+                selvedge_native::stop_recording();
+                memory::divide_limit(jobs.get());
+            },
+            told: &|| self.program.known(),
+            is_void: &|| self.program.is_void(),
+            is_full: &memory::is_exceeded,
+            budget: &options.budget,
+        };
+        self.search(|| {
+            observer.begins();
+            let limit = options.limits.executions;
+            let mut ledger = Ledger::new(root.clone(), options.keep_going, limit);
+            let put = crew.explore(&mut ledger, observer).and_then(|ended| {
+                put_together(what, &make, options, ledger.frontier().clone(), ended)
+            });
+            put.map_or_else(
+                |why| {
+                    let mut report = Report::default();
+                    report.note(Inconclusive::GaveUp(format!("the search cannot go on: {why}")));
+                    report
+                },
+                |divided| divided.report,
+            )
+        })
     }
 
     /// Follows a schedule until nothing new is learned.

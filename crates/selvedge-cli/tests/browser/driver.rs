@@ -17,6 +17,10 @@ pub(crate) mod key {
     pub(crate) const DOWN: char = '\u{e015}';
     pub(crate) const ESCAPE: char = '\u{e00c}';
     pub(crate) const ENTER: char = '\u{e007}';
+    pub(crate) const TAB: char = '\u{e004}';
+    pub(crate) const SHIFT: char = '\u{e008}';
+    pub(crate) const CONTROL: char = '\u{e009}';
+    pub(crate) const F8: char = '\u{e038}';
 }
 
 /// One browser at a time: each needs much memory.
@@ -83,9 +87,35 @@ impl Browser {
 
     /// Opens a page, at a step if `hash` names one.
     pub(crate) fn open(&self, page: &Path, hash: &str) {
+        self.open_address(&format!("file://{}{hash}", page.display()));
+    }
+
+    /// Opens a page by its address.
+    pub(crate) fn open_address(&self, address: &str) {
         // A page that differs in its hash alone would not be loaded again.
         self.post("/url", &json!({ "url": "about:blank" }));
-        self.post("/url", &json!({ "url": format!("file://{}{hash}", page.display()) }));
+        self.post("/url", &json!({ "url": address }));
+    }
+
+    /// Goes into a page inside the page.
+    pub(crate) fn enter(&self, frame: &str) {
+        let found = self.find(frame);
+        self.post("/frame", &json!({ "id": found }));
+    }
+
+    /// Goes back to the page itself.
+    pub(crate) fn leave(&self) {
+        self.post("/frame", &json!({ "id": null }));
+    }
+
+    /// Presses a key while others are down.
+    pub(crate) fn chord(&self, held: &[char], pressed: char) {
+        let event = |kind: &str, key: char| json!({ "type": kind, "value": key.to_string() });
+        let down = held.iter().chain([&pressed]).map(|&key| event("keyDown", key));
+        let up = [&pressed].into_iter().chain(held).map(|&key| event("keyUp", key));
+        let actions: Vec<Value> = down.chain(up).collect();
+        let keyboard = json!({ "type": "key", "id": "keyboard", "actions": actions });
+        self.post("/actions", &json!({ "actions": [keyboard] }));
     }
 
     /// Presses keys, one after the other.
@@ -101,11 +131,14 @@ impl Browser {
 
     /// Clicks on what a selector finds first.
     pub(crate) fn click(&self, selector: &str) {
-        let wanted = json!({ "using": "css selector", "value": selector });
-        let found = self.post("/element", &wanted);
+        let found = self.find(selector);
         let id = found.as_object().and_then(|found| found.values().next()).and_then(Value::as_str);
         let id = id.unwrap_or_else(|| panic!("no `{selector}` in the page: {found}"));
         self.post(&format!("/element/{id}/click"), &json!({}));
+    }
+
+    fn find(&self, selector: &str) -> Value {
+        self.post("/element", &json!({ "using": "css selector", "value": selector }))
     }
 
     /// Returns what an expression of the page's language evaluates to.

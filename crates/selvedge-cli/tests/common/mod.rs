@@ -178,6 +178,35 @@ impl Run {
     }
 }
 
+/// The processes that a process has started and that still run.
+pub(crate) fn children(parent: u32) -> Vec<String> {
+    let parent = parent.to_string();
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
+        let after_name = stat.rsplit(") ").next().unwrap_or_default();
+        let mut words = after_name.split(' ');
+        let state = words.next();
+        if words.next() == Some(&parent) && state != Some("Z") {
+            found.push(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    found
+}
+
+/// Whether a process runs.
+pub(crate) fn is_running(process: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    !stat.is_empty() && !stat.contains(") Z")
+}
+
+/// The private folders that a process has left in the folder for temporary files.
+pub(crate) fn left_folders(process: u32) -> usize {
+    let start = format!("selvedge-{process}-");
+    let all = std::fs::read_dir(std::env::temp_dir()).expect("it can be read").flatten();
+    all.filter(|it| it.file_name().to_string_lossy().starts_with(&start)).count()
+}
+
 /// The names of all fields of an object and of what is in it.
 pub(crate) fn fields(value: &serde_json::Value) -> Vec<String> {
     match value {
@@ -201,7 +230,8 @@ fn normalised_line(line: &str) -> String {
     if line.starts_with("  compiler ") {
         return "  compiler #".to_owned();
     }
-    const UNITS: &[&str] = &["ms", "s", "min", "B", "KiB", "MiB", "GiB", "executions/s"];
+    const UNITS: &[&str] =
+        &["ms", "s", "min", "B", "KiB", "MiB", "GiB", "executions/s", "states/s"];
     let is_number = |word: &str| word.chars().all(|c| c.is_ascii_digit() || ".,-".contains(c));
     let mut words: Vec<String> = Vec::new();
     let mut measured = false;

@@ -42,6 +42,7 @@ pub(crate) const INFO: Info = Info {
     equivalence: Equivalence::State,
     covers: Covers::EVERYTHING,
     optimal: false,
+    chooses_from: &[],
     settings: &[Setting::SwitchBounds, Setting::Constraints],
 };
 

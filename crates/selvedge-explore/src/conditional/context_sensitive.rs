@@ -34,6 +34,7 @@ pub(crate) const INFO: Info = Info {
     equivalence: Equivalence::State,
     covers: Covers::EVERYTHING,
     optimal: false,
+    chooses_from: &[],
     settings: &[Setting::SwitchBounds],
 };
 

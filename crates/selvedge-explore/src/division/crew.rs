@@ -101,6 +101,19 @@ pub(super) fn explore<S: System + 'static>(
     crew.conclude(begin, make, &own, ended)
 }
 
+/// Puts the parts of a search together whose units were run elsewhere.
+pub(super) fn put_together<S: System>(
+    begin: Begin<S>,
+    make: &dyn Fn() -> S,
+    options: &Options,
+    frontier: Frontier,
+    ended: Option<Bound>,
+) -> Result<Divided, String> {
+    let mut own = options.clone();
+    own.limits.executions = None;
+    Crew::new(options, frontier).conclude(begin, make, &own, ended)
+}
+
 impl<'a> Crew<'a> {
     fn new(options: &'a Options, start: Frontier) -> Self {
         let mut state = State {

@@ -65,6 +65,14 @@ impl Ledger {
         })
     }
 
+    /// Returns the first unit that is still to be run, issued or not.
+    pub fn first_left(&self) -> Option<&Pending> {
+        self.needed().iter().find_map(|part| match part {
+            Part::ToDo(unit) => Some(unit),
+            Part::Done(..) => None,
+        })
+    }
+
     /// Returns how many units are to be issued.
     pub fn left(&self) -> usize {
         self.to_issue().count()

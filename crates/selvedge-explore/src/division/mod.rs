@@ -28,7 +28,7 @@ pub(crate) mod worker;
 
 use std::num::NonZeroUsize;
 
-use selvedge_core::{Report, System};
+use selvedge_core::{Bound, Report, System};
 
 use crate::options::{Observer, Options};
 use crate::reductions::{parsimonious, sleep};
@@ -87,6 +87,25 @@ pub fn explore_divided<S: System + 'static>(
     division: Division<'_>,
 ) -> Result<Divided, String> {
     let mut divided = crew::explore(begin(what)?, make, options, observer, division)?;
+    if what == Divisible::Sample {
+        note_sampled(&mut divided.report);
+    }
+    Ok(divided)
+}
+
+/// Puts the parts of a search together whose units were run elsewhere ([`run_unit`], [`Ledger`]): nothing is left that matters,
+/// or the budget is exhausted, or `ended` says what has ended it.
+///
+/// # Errors
+/// As for [`explore_divided`].
+pub fn put_together<S: System + 'static>(
+    what: Divisible,
+    make: &dyn Fn() -> S,
+    options: &Options,
+    frontier: Frontier,
+    ended: Option<Bound>,
+) -> Result<Divided, String> {
+    let mut divided = crew::put_together(begin(what)?, make, options, frontier, ended)?;
     if what == Divisible::Sample {
         note_sampled(&mut divided.report);
     }

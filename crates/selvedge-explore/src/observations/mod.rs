@@ -81,6 +81,7 @@ pub(crate) const INFO: Info = Info {
     equivalence: Equivalence::Observation,
     covers: Covers { assertions: true, deadlocks: true, data_races: false },
     optimal: false,
+    chooses_from: &[],
     settings: &[Setting::Observations, Setting::Statistics],
 };
 

@@ -9,6 +9,7 @@ use selvedge_core::{
 };
 
 use crate::outcome::data_race::{self, DataRace, Missing};
+use crate::outcome::promises::broken_promises;
 use crate::outcome::shorten::{Goal, context_switches, shorten};
 
 /// A violation that was seen again.
@@ -52,7 +53,8 @@ pub fn confirm_within<S: Describe>(
     schedule: &Schedule,
     budget: &Budget,
 ) -> Result<Confirmed, NotConfirmed> {
-    if budget.is_spent() {
+    // The order of all steps matters to a promise.
+    if budget.is_spent() || violation.kind.is_about_promises() {
         return seen_again(make, violation, schedule);
     }
     let short = fewer_context_switches(make, violation, schedule, budget);
@@ -97,6 +99,12 @@ fn seen_again<S: Describe>(
     let replay = replay(&mut system, schedule)
         .map_err(|error| NotConfirmed { reason: error.to_string() })?;
     let violation = match violation.kind {
+        kind if kind.is_about_promises() => {
+            let broken = broken_promises(&mut make(), schedule);
+            let broken = broken.map_err(|reason| NotConfirmed { reason })?;
+            let found = broken.into_iter().find(|other| violation.same_as(other));
+            found.map(|found| Violation { notes: violation.notes.clone(), ..found })
+        }
         ViolationKind::DataRace => describe_data_race(&system, &replay),
         ViolationKind::Constraint => {
             wrong_constraints(&mut system).into_iter().find(|other| violation.same_as(other))

@@ -3,4 +3,5 @@
 pub(crate) mod confirm;
 pub(crate) mod data_race;
 pub(crate) mod frees;
+pub(crate) mod promises;
 pub(crate) mod shorten;

@@ -22,6 +22,7 @@ pub(crate) const INFO: Info = Info {
     equivalence: Equivalence::Interleaving,
     covers: Covers::EVERYTHING,
     optimal: false,
+    chooses_from: &[],
     settings: &[Setting::SwitchBounds],
 };
 

@@ -39,6 +39,7 @@ pub(crate) const INFO: Info = Info {
     equivalence: Equivalence::Mazurkiewicz,
     covers: Covers::EVERYTHING,
     optimal: false,
+    chooses_from: &[],
     settings: &[Setting::SwitchBounds, Setting::Division],
 };
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use selvedge_core::{
     Bound, Counts, Edges, Effect, Ended, Ending, Execution, Fault, Inconclusive, Position, Report,
-    Schedule, Status, Step, System, ThreadId, Violation,
+    Schedule, States, Status, Step, System, ThreadId, Violation,
 };
 
 use crate::options::{Observer, Options, Progress};
@@ -45,8 +45,27 @@ pub struct Run<'a, S> {
 }
 
 impl<'a, S: System> Run<'a, S> {
-    /// Begins with the empty execution of a system that `make` creates.
+    /// Begins with the empty execution of a system that `make` creates. What the system promises about whole executions is
+    /// not decided by looking at some of them, and is a doubt.
     pub fn new(make: &dyn Fn() -> S, options: &'a Options, observer: &'a mut dyn Observer) -> Self {
+        let mut run = Self::deciding_promises(make, options, observer);
+        if let Some(promises) = run.system.states().and_then(States::promises) {
+            let first = promises.broken(0);
+            let place = first.places.first().map(|place| format!(" ({place})")).unwrap_or_default();
+            run.give_up(format!(
+                "`{}`{place} is about executions without end, which are decided by --algorithm states alone",
+                first.kind
+            ));
+        }
+        run
+    }
+
+    /// As [`Run::new`], for an explorer that decides what is promised.
+    pub(crate) fn deciding_promises(
+        make: &dyn Fn() -> S,
+        options: &'a Options,
+        observer: &'a mut dyn Observer,
+    ) -> Self {
         let mut system = make();
         system.restart();
         observer.begins();
@@ -502,6 +521,20 @@ impl<'a, S: System> Run<'a, S> {
     pub(crate) fn note_violation_behind(&mut self, violation: Violation, steps: Vec<Step>) {
         if !self.report.knows(&violation) {
             let schedule = Schedule::fresh(&mut self.system, &steps);
+            self.report.violations.push((violation, schedule));
+        }
+        self.stopped |= !self.options.keep_going;
+    }
+
+    /// Notes an execution that does not keep a promise. `cycle`: how many steps come before those that repeat for ever.
+    pub(crate) fn note_broken(
+        &mut self,
+        violation: Violation,
+        steps: &[Step],
+        cycle: Option<usize>,
+    ) {
+        if !self.report.knows(&violation) {
+            let schedule = Schedule { cycle, ..Schedule::fresh(&mut self.system, steps) };
             self.report.violations.push((violation, schedule));
         }
         self.stopped |= !self.options.keep_going;

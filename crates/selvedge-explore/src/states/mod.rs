@@ -20,12 +20,15 @@
 //! 2. The search is breadth first, so that a violation has a path with the fewest steps of all that are explored.
 //! 3. No sleep sets: with states that are met again they are not sound as they are (Godefroid, section 5.3).
 //!
+//! **Promises** (`eventually`, `leads_to`, marks of progress) are decided on the whole graph, without persistent sets:
+//! `liveness/`.
 //! **Cost:** memory of all states; per state, one restore and for each step taken, one save. Data races are about
 //! executions, not about states, and are not covered.
 //! **Tests:** `selvedge-testkit/tests/states.rs`: random programs, with and without loops, against searches that share no
 //! code with this one.
 
 mod growth;
+mod liveness;
 mod persistent;
 mod search;
 mod store;
@@ -36,6 +39,11 @@ use crate::options::{Observer, Options};
 use crate::registry::{Covers, Equivalence, Info, Setting};
 use crate::search::run::Run;
 
+pub(crate) use search::Search;
+
+/// Why a program is not searched.
+const CANNOT_SAVE: &str = "this program cannot save its state (System::states), as models in `.sel` files can: use another algorithm";
+
 pub(crate) const INFO: Info = Info {
     name: "states",
     summary: "every reachable state once, with persistent sets",
@@ -45,7 +53,8 @@ pub(crate) const INFO: Info = Info {
     equivalence: Equivalence::State,
     covers: Covers { data_races: false, ..Covers::EVERYTHING },
     optimal: false,
-    settings: &[Setting::Unreduced],
+    chooses_from: &[],
+    settings: &[Setting::Unreduced, Setting::Fairness],
 };
 
 pub(crate) fn explore<S: System>(
@@ -53,11 +62,9 @@ pub(crate) fn explore<S: System>(
     options: &Options,
     observer: &mut dyn Observer,
 ) -> Report {
-    let mut run = Run::new(make, options, observer);
+    let mut run = Run::deciding_promises(make, options, observer);
     if run.system.states().is_none() {
-        run.give_up(
-            "this program cannot save its state (System::states), as models in `.sel` files can: use another algorithm".to_owned(),
-        );
+        run.give_up(CANNOT_SAVE.to_owned());
         return run.into_report();
     }
     if options.data_races {
@@ -66,5 +73,16 @@ pub(crate) fn explore<S: System>(
                 .to_owned(),
         );
     }
-    search::Search::new(run).run()
+    let mut search = Search::new(run);
+    search.advance(|_, _| false);
+    search.into_report()
+}
+
+/// Begins a search that can be paused, of a system that can save its states and promises nothing.
+pub(crate) fn begin<'a, S: System>(
+    make: &dyn Fn() -> S,
+    options: &'a Options,
+    observer: &'a mut dyn Observer,
+) -> Search<'a, S> {
+    Search::new(Run::new(make, options, observer))
 }

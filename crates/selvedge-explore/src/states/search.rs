@@ -1,15 +1,29 @@
 //! The search: states are expanded in the order in which they were reached.
 
-use selvedge_core::{Effect, Ended, Fault, Status, Step, System, ThreadId, Violation};
+use selvedge_core::{
+    Effect, Ended, Fault, Promises, Report, States, Status, Step, System, ThreadId, Verdict,
+    Violation, ViolationKind,
+};
 
 use super::growth;
+use super::liveness::{self, Edge, Graph, Lasso};
 use super::persistent::Persistent;
 use super::store::{Put, StateId, Store};
+use crate::options::Observer;
 use crate::search::run::Run;
 
-pub(super) struct Search<'a, S> {
+/// A search of the state graph, which can be paused.
+pub(crate) struct Search<'a, S> {
     run: Run<'a, S>,
     store: Store,
+    /// The state that is expanded next.
+    at: StateId,
+    /// The first state that is one step further away than that.
+    further: StateId,
+    /// The final states, as far as it is known.
+    finals: Vec<StateId>,
+    /// What the promises of the program are decided on, if it makes any.
+    graph: Option<Graph>,
     /// `None`: all steps are taken in every state.
     persistent: Option<Persistent>,
     steps: Vec<Step>,
@@ -21,38 +35,131 @@ pub(super) struct Search<'a, S> {
 
 impl<'a, S: System> Search<'a, S> {
     /// Begins in the initial state of a system that can save its states.
-    pub(super) fn new(run: Run<'a, S>) -> Self {
-        let persistent = (!run.options.unreduced).then(Persistent::default);
+    pub(super) fn new(mut run: Run<'a, S>) -> Self {
+        let promises = run.system.states().and_then(States::promises);
+        let graph = promises.map(|promises| Graph::new(promises.count(), &run.options.budget));
+        // A promise is about every state on the way: nothing is left out.
+        let is_whole = run.options.unreduced || graph.is_some();
+        let persistent = (!is_whole).then(Persistent::default);
         let store = Store::new(run.options.caps.kept_states);
-        Self {
+        let mut search = Self {
             run,
             store,
+            at: StateId::FIRST,
+            further: StateId::FIRST.next(),
+            finals: Vec::new(),
+            graph,
             persistent,
             steps: Vec::new(),
             bytes: Vec::new(),
             effect: Effect::default(),
             is_reduced: false,
+        };
+        search.save();
+        search.store.put(&search.bytes, None);
+        search
+    }
+
+    /// Expands states until there are none left, or something ends the search, or `is_enough` says so of the steps taken and
+    /// the bytes of all states. Returns whether the search is over.
+    pub(crate) fn advance(&mut self, is_enough: impl Fn(u64, usize) -> bool) -> bool {
+        while self.store.has(self.at) && !self.run.is_stopped() {
+            if is_enough(self.run.report.steps, self.store.bytes_in_use()) {
+                return false;
+            }
+            if self.at == self.further {
+                self.run.report.longest += 1;
+                self.further = self.store.end();
+            }
+            self.expand(self.at);
+            self.run.report.states = Some(self.store.len() as u64);
+            let share = self.store.share_up_to(self.at);
+            self.run.after_steps(self.steps.len().max(1), &|| share);
+            self.at = self.at.next();
+        }
+        if !self.run.is_stopped() {
+            self.decide_promises();
+        }
+        true
+    }
+
+    /// Decides what is promised, when all states are known.
+    fn decide_promises(&mut self) {
+        let Some(graph) = self.graph.take() else { return };
+        let fairness = self.run.options.fairness;
+        let mut kept = 0;
+        for promise in 0..graph.promises() {
+            let Some(violation) = self.promises().map(|promises| promises.broken(promise)) else {
+                return;
+            };
+            let Some(lasso) = liveness::broken(&graph, promise, violation.kind, fairness) else {
+                kept += 1;
+                continue;
+            };
+            let (steps, cycle) = self.steps_of(&lasso);
+            let violation = liveness::told(violation, &steps, cycle, fairness);
+            self.run.note_broken(violation, &steps, cycle);
+            if self.run.is_stopped() {
+                return;
+            }
+        }
+        if !self.run.is_stopped() {
+            let (of, fairness) = (graph.promises(), fairness.name());
+            self.run.report.fact("promises", format!("{kept} of {of} kept, fairness: {fairness}"));
         }
     }
 
-    pub(super) fn run(mut self) -> selvedge_core::Report {
-        self.save();
-        self.store.put(&self.bytes, None);
-        let mut state = StateId::FIRST;
-        // The first state that is one step further away than the one at hand.
-        let mut further = state.next();
-        while self.store.has(state) && !self.run.is_stopped() {
-            if state == further {
-                self.run.report.longest += 1;
-                further = self.store.end();
-            }
-            self.expand(state);
-            self.run.report.states = Some(self.store.len() as u64);
-            let share = self.store.share_up_to(state);
-            self.run.after_steps(self.steps.len().max(1), &|| share);
-            state = state.next();
+    fn promises(&mut self) -> Option<&mut dyn Promises> {
+        self.run.system.states().and_then(States::promises)
+    }
+
+    /// Returns the steps of an execution that was found in the graph, and how many come before the cycle.
+    fn steps_of(&mut self, lasso: &Lasso) -> (Vec<Step>, Option<usize>) {
+        let mut steps = self.path(StateId::new(lasso.start));
+        let (start, stem) = (steps.len(), lasso.stem.len());
+        for edge in lasso.stem.iter().chain(&lasso.cycle) {
+            self.restore(StateId::new(edge.from));
+            steps.extend(self.step_between(StateId::new(edge.to), Some(edge)));
         }
-        let is_cut = self.store.has(state) && self.run.report.violations.is_empty();
+        (steps, (!lasso.cycle.is_empty()).then_some(start + stem))
+    }
+
+    /// Returns how much memory the states need.
+    pub(crate) fn bytes_in_use(&self) -> usize {
+        self.store.bytes_in_use()
+    }
+
+    /// Returns whether what was found is an answer, when the search is over.
+    pub(crate) fn has_answer(&self) -> bool {
+        let is_spent = self.run.options.budget.is_spent();
+        !is_spent && self.run.report.verdict() != Verdict::Inconclusive
+    }
+
+    /// Tells an observer of all final states, in the order in which they were found: for one that was not told of the search.
+    pub(crate) fn retell(&mut self, observer: &mut dyn Observer) {
+        observer.begins();
+        for index in 0..self.finals.len() {
+            let state = self.finals[index];
+            self.restore(state);
+            let (ending, violation) = self.run.system.end();
+            if observer.wants_steps() {
+                let how = match violation {
+                    Some(_) => Ended::Violated,
+                    None => Ended::Maximal(ending),
+                };
+                let steps = self.path(state);
+                observer.ended(&steps, how);
+                self.restore(state);
+            }
+            if let Some(conditions) = self.run.system.conditions() {
+                observer.state(conditions, ending);
+            }
+        }
+    }
+
+    /// Ends the search: what was found.
+    pub(crate) fn into_report(mut self) -> Report {
+        let is_cut = self.store.has(self.at) && self.run.report.violations.is_empty();
         if is_cut && let Some(system) = self.run.system.states() {
             let grows = growth::growing(system, &self.store);
             if let Some(it) = grows {
@@ -62,7 +169,8 @@ impl<'a, S: System> Search<'a, S> {
                 );
             }
         }
-        if !self.run.report.violations.is_empty() {
+        let is_about_steps = |kind: ViolationKind| !kind.is_about_promises();
+        if self.run.report.violations.iter().any(|(found, _)| is_about_steps(found.kind)) {
             let path = match self.is_reduced {
                 true => "may not be the shortest; --unreduced finds the shortest",
                 false => "the shortest, before it is rearranged for fewer context switches",
@@ -76,6 +184,7 @@ impl<'a, S: System> Search<'a, S> {
     fn expand(&mut self, state: StateId) {
         self.restore(state);
         self.list_steps();
+        self.note_state();
         if self.steps.is_empty() {
             self.finish(state);
             return;
@@ -97,10 +206,25 @@ impl<'a, S: System> Search<'a, S> {
         }
     }
 
+    /// Notes what the state at hand means for promises.
+    fn note_state(&mut self) {
+        let Some(graph) = &mut self.graph else { return };
+        let system = &mut self.run.system;
+        let is_void = (0..system.thread_count()).any(|thread| {
+            matches!(system.status(ThreadId::new(thread)), Status::Assumed | Status::Failed)
+        });
+        let Some(promises) = system.states().and_then(States::promises) else { return };
+        if let Err(why) = graph.enter(is_void, promises) {
+            self.run.give_up(why);
+            self.run.stop_now();
+        }
+    }
+
     /// Takes one step and goes back. Returns the state that it leads to; `None` if the search ends.
     fn take(&mut self, state: StateId, step: Step) -> Option<StateId> {
         self.run.system.step(step, &mut self.effect);
         self.run.report.steps += 1;
+        let is_marked = self.graph.is_some() && self.has_passed_mark(step.thread);
         self.save();
         self.run.system.rewind(&[]);
         if let Some(fault) = self.effect.fault.take() {
@@ -110,7 +234,12 @@ impl<'a, S: System> Search<'a, S> {
             }
         }
         match self.store.put(&self.bytes, Some(state)) {
-            Put::New(next) | Put::Known(next) => Some(next),
+            Put::New(next) | Put::Known(next) => {
+                if let Some(graph) = &mut self.graph {
+                    graph.add(next.index(), step.thread, is_marked);
+                }
+                Some(next)
+            }
             Put::Full => {
                 self.run.give_up(format!(
                     "there are more than {} states, which is all that `states` can keep",
@@ -126,6 +255,7 @@ impl<'a, S: System> Search<'a, S> {
     fn finish(&mut self, state: StateId) {
         let (ending, violation) = self.run.system.end();
         let is_violated = violation.is_some();
+        self.finals.push(state);
         self.run.count_ending(ending);
         if self.run.wants_steps() {
             let steps = self.path(state);
@@ -184,7 +314,7 @@ impl<'a, S: System> Search<'a, S> {
         let mut at = state;
         while let Some(parent) = self.store.parent(at) {
             self.restore(parent);
-            path.extend(self.step_between(at));
+            path.extend(self.step_between(at, None));
             at = parent;
         }
         path.reverse();
@@ -192,15 +322,22 @@ impl<'a, S: System> Search<'a, S> {
         path
     }
 
-    /// Returns the step that leads from where the system is to a state.
-    fn step_between(&mut self, to: StateId) -> Option<Step> {
+    fn has_passed_mark(&mut self, thread: ThreadId) -> bool {
+        self.promises().is_some_and(|promises| promises.has_passed_mark(thread))
+    }
+
+    /// Returns the step that leads from where the system is to a state; `along`: as this edge of the graph does.
+    fn step_between(&mut self, to: StateId, along: Option<&Edge>) -> Option<Step> {
         self.list_steps();
         for index in 0..self.steps.len() {
             let step = self.steps[index];
             self.run.system.step(step, &mut self.effect);
+            let is_along = along.is_none_or(|edge| {
+                edge.thread == step.thread && edge.is_marked == self.has_passed_mark(step.thread)
+            });
             self.save();
             self.run.system.rewind(&[]);
-            if self.bytes == self.store.bytes(to) {
+            if is_along && self.bytes == self.store.bytes(to) {
                 return Some(step);
             }
         }

@@ -21,7 +21,13 @@ impl StateId {
         StateId(self.0 + 1)
     }
 
-    fn index(self) -> usize {
+    /// Returns the state with this index.
+    pub(super) fn new(index: usize) -> StateId {
+        StateId(index as u32)
+    }
+
+    /// Returns its index among all states.
+    pub(super) fn index(self) -> usize {
         self.0 as usize
     }
 }
@@ -43,6 +49,8 @@ struct Chunk {
 pub(super) struct Store {
     chunks: Vec<Chunk>,
     len: usize,
+    /// Bytes of all states together.
+    bytes: usize,
     /// No more states than this.
     most: u32,
     /// Open addressing: the upper half is a part of the hash, the lower one more than the number of the state; 0 is free.
@@ -62,12 +70,18 @@ pub(super) enum Put {
 impl Store {
     /// At most `most` states fit in.
     pub(super) fn new(most: u32) -> Self {
-        Self { chunks: Vec::new(), len: 0, most, index: vec![0; 1 << 12] }
+        Self { chunks: Vec::new(), len: 0, bytes: 0, most, index: vec![0; 1 << 12] }
     }
 
     /// Returns how many states there are.
     pub(super) fn len(&self) -> usize {
         self.len
+    }
+
+    /// Returns how much memory is in use, but for what is reserved.
+    pub(super) fn bytes_in_use(&self) -> usize {
+        let of_each = size_of::<u32>() + size_of::<StateId>();
+        self.bytes + self.len * of_each + self.index.len() * size_of::<u64>()
     }
 
     /// Returns whether there is a state with this number.
@@ -137,6 +151,7 @@ impl Store {
             self.chunks.push(Chunk::default());
         }
         self.len += 1;
+        self.bytes += bytes.len();
         let Some(chunk) = self.chunks.last_mut() else { return };
         chunk.bytes.extend_from_slice(bytes);
         chunk.ends.push(u32::try_from(chunk.bytes.len()).expect("internal error: huge states"));

@@ -82,6 +82,7 @@ pub(crate) const INFO: Info = Info {
     equivalence: Equivalence::Mazurkiewicz,
     covers: Covers::EVERYTHING,
     optimal: true,
+    chooses_from: &[],
     settings: &[Setting::SwitchBounds, Setting::Alternatives, Setting::Statistics],
 };
 

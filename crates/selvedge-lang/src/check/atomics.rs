@@ -125,6 +125,7 @@ impl BodyChecker<'_, '_> {
             Region::Atomic => "inside `atomic`",
             Region::Look => "in `finally`",
             Region::Always => "in `always`",
+            Region::Promise => "in `eventually` and `leads_to`",
             Region::Condition => "in an independence constraint",
         };
         let message = format!("a memory ordering has no meaning {place}");

@@ -23,6 +23,8 @@ pub(super) enum Region {
     Look,
     /// The condition of `always`.
     Always,
+    /// A condition of `eventually` or `leads_to`.
+    Promise,
     /// The condition of `await`.
     Await,
     /// The patterns and the guard of a `receive`.
@@ -109,6 +111,8 @@ impl<'b, 'c> BodyChecker<'b, 'c> {
             );
         }
         self.warn_unused();
+        let known = self.locals.iter().filter(|info| !info.broken);
+        self.checker.local_types.extend(known.map(|info| (info.span, info.ty)));
         let locals = self.locals.into_iter().map(|info| Local { name: info.name, ty: info.ty });
         Body { locals: locals.collect(), block: checked }
     }

@@ -16,7 +16,7 @@ use crate::tree::resolved::{Element, Expr, StmtKind};
 use crate::tree::written::{Expr as AstExpr, ExprKind as Ast, Ident, Leaf, ObjectKind};
 
 /// All of them, for hints.
-pub(super) const NAMES: &[&str] = &[
+pub(crate) const NAMES: &[&str] = &[
     "min",
     "max",
     "abs",

@@ -35,7 +35,7 @@ impl Region {
         match self {
             Region::Thread => true,
             Region::Atomic => effect != Effect::Wait,
-            Region::Look | Region::Always | Region::Await | Region::Condition => {
+            Region::Look | Region::Always | Region::Promise | Region::Await | Region::Condition => {
                 effect == Effect::Read
             }
             Region::Guard | Region::Constant => false,
@@ -56,6 +56,10 @@ impl Region {
             Region::Always => (
                 format!("{what} is not allowed in `always`"),
                 "an invariant only looks at the state between two steps",
+            ),
+            Region::Promise => (
+                format!("{what} is not allowed in `eventually` or `leads_to`"),
+                "a promise only looks at the states between steps",
             ),
             Region::Await => (
                 format!("{what} is not allowed in the condition of `await`"),

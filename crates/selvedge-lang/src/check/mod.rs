@@ -28,7 +28,9 @@ use crate::tree::written as ast;
 use body::{BodyChecker, Region};
 use effects::Effects;
 
+pub(crate) use builtins::NAMES as BUILT_IN;
 pub(crate) use constants::Value;
+pub(crate) use statements::MAX_SECTION_LOCALS;
 
 /// How many shared objects there may be, all elements counted. Beyond: an error.
 pub(crate) const MAX_ELEMENTS: usize = 1_000_000;
@@ -53,6 +55,7 @@ pub(crate) fn check(
     let threads = checker.thread_bodies();
     let finally = checker.finally();
     let invariants = checker.invariants();
+    let promises = checker.promises();
     checker.check_calls();
     let independence = checker.independence();
     checker.warn_unused();
@@ -62,6 +65,7 @@ pub(crate) fn check(
         threads,
         finally,
         invariants,
+        promises,
         independence,
     })
 }
@@ -74,6 +78,55 @@ pub(crate) fn constant_values(file: &ast::File, overrides: &Overrides) -> Vec<(S
     checker.evaluate_constants(overrides);
     let known = checker.constants.iter();
     known.filter_map(|constant| Some((constant.decl.name.text.clone(), constant.value?))).collect()
+}
+
+/// What is known about a declaration besides its name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Known {
+    /// Where the name is declared.
+    pub(crate) span: Span,
+    pub(crate) ty: Option<Type>,
+    /// Of a constant.
+    pub(crate) value: Option<i32>,
+    /// Of an array.
+    pub(crate) sizes: Vec<u32>,
+    /// How many threads it starts.
+    pub(crate) threads: Option<u32>,
+}
+
+/// Returns what is known about the declarations of a file, with errors or without.
+pub(crate) fn known(file: &ast::File) -> Vec<Known> {
+    let mut diagnostics = Diagnostics::default();
+    let mut checker = Checker::new(file, &mut diagnostics);
+    checker.declare_items();
+    checker.evaluate_constants(&[]);
+    checker.objects();
+    checker.thread_groups();
+    checker.routines();
+    checker.thread_bodies();
+    checker.finally();
+    let plain = |span, ty| Known { span, ty, value: None, sizes: Vec::new(), threads: None };
+    let constants = checker.constants.iter().map(|info| {
+        let ty = info.value.map(|value| value.ty);
+        Known { value: info.value.map(|value| value.value), ..plain(info.decl.name.span, ty) }
+    });
+    let objects = checker.objects.iter().map(|info| {
+        let is_variable = matches!(info.decl.kind, ast::ObjectKind::Shared { .. });
+        let ty = is_variable.then_some(info.ty);
+        let sizes = info.sizes.clone().unwrap_or_default();
+        Known { sizes, ..plain(info.decl.name.span, ty) }
+    });
+    let routines = checker.routines.iter();
+    let routines = routines.map(|info| plain(info.decl.name.span, info.decl.result));
+    let threads = checker.threads.iter().map(|info| {
+        let threads = match info.decl.replicas {
+            Some(_) => info.replicas.map(|(_, count)| count),
+            None => Some(1),
+        };
+        Known { threads, ..plain(info.decl.name.span, None) }
+    });
+    let locals = checker.local_types.iter().map(|&(span, ty)| plain(span, Some(ty)));
+    constants.chain(objects).chain(routines).chain(threads).chain(locals).collect()
 }
 
 /// What is known about the file so far.
@@ -90,6 +143,8 @@ struct Checker<'c> {
     effects: Effects,
     /// Unknown names that were reported: once is enough.
     reported: BTreeSet<String>,
+    /// Where locals of finished bodies are declared, and their types.
+    local_types: Vec<(Span, Type)>,
 }
 
 /// What a global name stands for, and where it is declared.
@@ -157,6 +212,7 @@ impl<'c> Checker<'c> {
             sections: Vec::new(),
             effects: Effects::default(),
             reported: BTreeSet::new(),
+            local_types: Vec::new(),
         }
     }
 
@@ -227,6 +283,20 @@ impl<'c> Checker<'c> {
             _ => None,
         });
         items.map(|it| BodyChecker::new(self, Region::Always).finish(&it.body, None)).collect()
+    }
+
+    fn promises(&mut self) -> Vec<tree::Promise> {
+        let items = self.file.items.iter().filter_map(|item| match item {
+            ast::Item::Promise(promise) => Some(promise),
+            _ => None,
+        });
+        items
+            .map(|it| {
+                let mut body = |body| BodyChecker::new(self, Region::Promise).finish(body, None);
+                let premise = it.premise.as_ref().map(&mut body);
+                tree::Promise { span: it.span, premise, goal: body(&it.goal) }
+            })
+            .collect()
     }
 
     fn warn_unused(&mut self) {

@@ -33,7 +33,9 @@ impl Checker<'_> {
                     self.threads.push(ThreadInfo { decl, replicas: None });
                     (&decl.name, Meaning::Thread(self.threads.len() - 1))
                 }
-                Item::Finally(_) | Item::Always(_) | Item::Independent(_) => continue,
+                Item::Finally(_) | Item::Always(_) | Item::Promise(_) | Item::Independent(_) => {
+                    continue;
+                }
             };
             self.declare(name, meaning);
         }

@@ -18,7 +18,7 @@ use crate::tree::written::{
 use crate::tree::{Resolved, Written};
 
 /// How many local variables a named atomic block can offer to independence constraints. Beyond: an error.
-const MAX_SECTION_LOCALS: usize = 250;
+pub(crate) const MAX_SECTION_LOCALS: usize = 250;
 
 /// A checked statement (`None`: it has errors), and whether control continues after it.
 pub(super) type Checked = (Option<StmtKind>, bool);
@@ -89,6 +89,10 @@ impl BodyChecker<'_, '_> {
             Op::Assume { condition } => {
                 self.effect(Effect::Assume, "`assume`", span);
                 self.condition(condition).map(|condition| Op::Assume { condition })
+            }
+            Op::Progress => {
+                self.effect(Effect::Write, "`progress`", span);
+                Some(Op::Progress)
             }
             Op::Await { condition } => {
                 self.effect(Effect::Await, "`await`", span);

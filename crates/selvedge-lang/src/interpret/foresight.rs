@@ -12,7 +12,7 @@ use crate::ir::{
 pub(crate) struct Foresight {
     /// Its step may end the thread: run to the end, or fault.
     pub(super) may_end: bool,
-    /// The code after it may end the thread, or fault.
+    /// The code after it may end the thread, or fault, or an invariant that is checked then.
     pub(super) may_end_after: bool,
     /// Its step may leave the thread alive.
     pub(super) may_go_on: bool,

@@ -91,6 +91,7 @@ pub(crate) fn run(
                     return Pause::Assumed;
                 }
             }
+            Op::Progress => thread.marked = true,
             Op::Await { condition } => {
                 if value(*condition, stack, base) == 0 {
                     return Pause::Blocked;

@@ -115,6 +115,8 @@ pub(crate) struct Thread {
     pub(crate) phase: Phase,
     /// Whether it has taken a step.
     pub(crate) begun: bool,
+    /// Whether its last step passed a mark of progress.
+    pub(crate) marked: bool,
 }
 
 impl Thread {
@@ -128,6 +130,7 @@ impl Thread {
         generation: 0,
         phase: Phase::Absent,
         begun: false,
+        marked: false,
     };
 }
 

@@ -16,6 +16,7 @@ pub(crate) mod invisible;
 mod load;
 pub(crate) mod machine;
 mod names;
+mod promises;
 mod record;
 mod saved;
 mod step;

@@ -138,6 +138,7 @@ impl Machine {
         effect.clear();
         // A copy: the thread itself is changed in place, field by field, which is faster than
         // writing all of it back.
+        self.threads[me].marked = false;
         let before = self.threads[me];
         let mut budget = self.budget;
         let is_section =

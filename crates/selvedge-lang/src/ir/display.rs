@@ -19,6 +19,9 @@ impl Display for Program {
             list(f, &thread.arguments)?;
             writeln!(f, ")")?;
         }
+        for promise in &self.promises {
+            writeln!(f, "promise {}", promise.message)?;
+        }
         for invariant in &self.invariants {
             writeln!(f, "always {}", self.globals[invariant.object.index()].name)?;
         }
@@ -160,6 +163,7 @@ impl Op {
                 message.iter().try_for_each(|message| write!(f, ", {message:?}"))
             }
             Op::Assume { condition } => write!(f, "assume {condition}"),
+            Op::Progress => write!(f, "progress"),
             Op::Await { condition } => write!(f, "await {condition}"),
             Op::AtomicBegin { atomic } => write!(f, "begin {}", names.atomic(*atomic)),
             Op::AtomicEnd { atomic } => write!(f, "end {}", names.atomic(*atomic)),

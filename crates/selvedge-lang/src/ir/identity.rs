@@ -30,10 +30,14 @@ impl Display for Identity<'_> {
             threads,
             finally,
             invariants,
+            promises,
             atomics,
             independence,
         } = self.0;
         write!(f, "{globals:?}{threads:?}{finally:?}{invariants:?}{atomics:?}")?;
+        for promise in promises {
+            write!(f, "{:?}", promise.what)?;
+        }
         for rule in independence {
             write!(f, "{:?}{:?}{:?}", rule.first, rule.second, rule.condition)?;
         }

@@ -89,6 +89,8 @@ pub struct Program {
     pub finally: Option<ProcedureId>,
     /// Conditions that hold in the initial state and after every step.
     pub invariants: Vec<Invariant>,
+    /// What holds for whole executions.
+    pub promises: Vec<Promise>,
     /// Atomic sections, by [`AtomicId`].
     pub atomics: Vec<Atomic>,
     /// Declared independence between atomic sections. Of several for one pair, any one suffices.
@@ -104,6 +106,48 @@ pub struct Invariant {
     pub procedure: ProcedureId,
     /// A [`GlobalKind::Invariant`] of its own.
     pub object: GlobalId,
+}
+
+/// Something that holds for whole executions, also those without end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Promise {
+    /// What exactly.
+    pub what: Promised,
+    /// Where it is written.
+    pub site: SiteId,
+    /// What is wrong if it is not kept.
+    pub message: String,
+}
+
+/// What is promised. Conditions are asserted by procedures without parameters and result, which run as one look.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Promised {
+    /// The goal becomes true.
+    Eventually {
+        /// Asserts it.
+        goal: ProcedureId,
+    },
+    /// Whenever the premise is true, the goal is or becomes true.
+    LeadsTo {
+        /// Asserts the premise.
+        premise: ProcedureId,
+        /// Asserts the goal.
+        goal: ProcedureId,
+    },
+    /// Threads that run for ever pass marks for ever.
+    Progress,
+}
+
+impl Promise {
+    /// Returns the procedures that evaluate its conditions.
+    pub fn procedures(&self) -> impl Iterator<Item = ProcedureId> + use<> {
+        let both = match self.what {
+            Promised::Eventually { goal } => [None, Some(goal)],
+            Promised::LeadsTo { premise, goal } => [Some(premise), Some(goal)],
+            Promised::Progress => [None, None],
+        };
+        both.into_iter().flatten()
+    }
 }
 
 /// A place in the source and what messages say about it.

@@ -9,6 +9,7 @@ mod conditions;
 mod expressions;
 mod objects;
 mod operations;
+mod promises;
 mod sites;
 mod statements;
 
@@ -60,6 +61,7 @@ pub(crate) fn lower(
         lowerer.program.invariants.push(Invariant { procedure: id, object });
         lowerer.body(id, "always", 0, None, body);
     }
+    promises::lower(&mut lowerer, first + tree.invariants.len());
     tree.independence.iter().for_each(|constraint| lowerer.constraint(constraint));
     lowerer.finish(name)
 }
@@ -118,7 +120,8 @@ impl<'t> Lowerer<'t> {
         }
         let bodies = self.tree.routines.len() + self.tree.threads.len();
         let finally = usize::from(self.tree.finally.is_some());
-        self.procedures.resize_with(bodies + finally + self.tree.invariants.len(), || None);
+        let looks = finally + self.tree.invariants.len() + promises::bodies(self.tree);
+        self.procedures.resize_with(bodies + looks, || None);
     }
 
     fn routine(&mut self, id: ProcedureId, routine: &tree::Routine) {
@@ -156,7 +159,8 @@ impl<'t> Lowerer<'t> {
         self.current = id;
         self.code = Code::new(&body.locals);
         self.code.one_look = self.program.finally == Some(id)
-            || self.program.invariants.iter().any(|it| it.procedure == id);
+            || self.program.invariants.iter().any(|it| it.procedure == id)
+            || self.program.promises.iter().any(|it| it.procedures().any(|look| look == id));
     }
 
     fn end(

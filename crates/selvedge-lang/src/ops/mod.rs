@@ -109,6 +109,8 @@ pub enum Op<F: Form = Code> {
         /// A boolean.
         condition: F::Value,
     },
+    /// A mark: the thread gets on.
+    Progress,
 
     // ---- Atomic sections ----
     /// Enters an atomic section; outside of others, the section is one visible operation.
@@ -174,6 +176,7 @@ impl<F: Form> Op<F> {
                 Op::Assert { condition: parts.value(condition), message: message.clone() }
             }
             Op::Assume { condition } => Op::Assume { condition: parts.value(condition) },
+            Op::Progress => Op::Progress,
             Op::AtomicBegin { atomic } => Op::AtomicBegin { atomic: *atomic },
             Op::AtomicEnd { atomic } => Op::AtomicEnd { atomic: *atomic },
             Op::Await { condition } => Op::Await { condition: parts.value(condition) },
@@ -353,6 +356,7 @@ impl Op {
             | Op::Return { .. }
             | Op::Assert { .. }
             | Op::Assume { .. }
+            | Op::Progress
             | Op::AtomicBegin { .. }
             | Op::AtomicEnd { .. }
             | Op::Await { .. } => return None,

@@ -4,9 +4,11 @@ use super::{Parsed, Parser, Reported};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::ir::Type;
 use crate::lexer::TokenKind;
+use crate::ops::Op;
+use crate::span::Span;
 use crate::tree::written::{
-    Always, Block, ConstDecl, Finally, Ident, Independent, IndependentSide, Initial, Item,
-    ObjectDecl, ObjectKind, Param, Replicas, Routine, Stmt, ThreadDecl,
+    Always, Block, ConstDecl, Expr, Finally, Ident, Independent, IndependentSide, Initial, Item,
+    ObjectDecl, ObjectKind, Param, Promise, Replicas, Routine, Stmt, StmtKind, ThreadDecl,
 };
 
 impl Parser<'_, '_> {
@@ -28,7 +30,8 @@ impl Parser<'_, '_> {
             }
             TokenKind::Thread | TokenKind::Daemon => self.thread_decl().map(Item::Thread),
             TokenKind::Finally => self.finally().map(Item::Finally),
-            TokenKind::Always => self.always().map(Item::Always),
+            TokenKind::Always => self.always(),
+            TokenKind::Name if self.is_word("eventually") => self.eventually().map(Item::Promise),
             TokenKind::Independent => self.independent().map(Item::Independent),
             _ => Err(self.no_item()),
         }
@@ -40,7 +43,7 @@ impl Parser<'_, '_> {
             let message = "this `}` closes nothing";
             return self.report(Diagnostic::error(token.span, message).help("remove it"));
         }
-        const WORDS: [&str; 19] = [
+        const WORDS: [&str; 20] = [
             "const",
             "shared",
             "mutex",
@@ -57,6 +60,7 @@ impl Parser<'_, '_> {
             "daemon",
             "finally",
             "always",
+            "eventually",
             "independent",
             "int",
             "var",
@@ -288,12 +292,33 @@ impl Parser<'_, '_> {
         Ok(Finally { keyword, body })
     }
 
-    /// `always c;` is written as an assertion is, and checked like one.
-    fn always(&mut self) -> Parsed<Always> {
-        let keyword = self.token().span;
-        let kind = self.assertion("always")?;
-        let span = keyword.to(self.previous());
-        Ok(Always { keyword, body: Block { statements: vec![Stmt { kind, span }], span } })
+    /// `always c;` is written as an assertion is, and checked like one; so are the conditions of `always p leads_to c;`.
+    fn always(&mut self) -> Parsed<Item> {
+        let keyword = self.bump().span;
+        let condition = self.expression()?;
+        if !self.is_word("leads_to") {
+            let body = self.asserted(condition, keyword, "always")?;
+            return Ok(Item::Always(Always { keyword, body }));
+        }
+        self.bump();
+        let premise = asserts(condition, None, keyword.to(self.previous()));
+        let condition = self.expression()?;
+        let goal = self.asserted(condition, keyword, "leads_to")?;
+        Ok(Item::Promise(Promise { keyword, span: goal.span, premise: Some(premise), goal }))
+    }
+
+    /// `eventually` is a keyword only here, so that older programs may have it as a name.
+    fn eventually(&mut self) -> Parsed<Promise> {
+        let keyword = self.bump().span;
+        let condition = self.expression()?;
+        let goal = self.asserted(condition, keyword, "eventually")?;
+        Ok(Promise { keyword, span: goal.span, premise: None, goal })
+    }
+
+    /// The end of an item that asserts something: a message, and the semicolon.
+    fn asserted(&mut self, condition: Expr, keyword: Span, word: &str) -> Parsed<Block> {
+        let message = self.assertion_message(word)?;
+        Ok(asserts(condition, message, keyword.to(self.previous())))
     }
 
     fn independent(&mut self) -> Parsed<Independent> {
@@ -322,6 +347,12 @@ impl Parser<'_, '_> {
         };
         Ok(IndependentSide { name, params })
     }
+}
+
+/// Returns a body with one assertion.
+fn asserts(condition: Expr, message: Option<Box<str>>, span: Span) -> Block {
+    let kind = StmtKind::Op(Op::Assert { condition, message });
+    Block { statements: vec![Stmt { kind, span }], span }
 }
 
 /// Returns what to write for a declaration that other languages have.

@@ -73,6 +73,11 @@ impl<'t> Parser<'t, '_> {
         self.token().kind
     }
 
+    /// Returns whether the next token is this name.
+    fn is_word(&self, word: &str) -> bool {
+        self.peek() == TokenKind::Name && self.token().span.of(self.text) == word
+    }
+
     fn peek_second(&self) -> TokenKind {
         self.tokens.get(self.at + 1).map_or(TokenKind::End, |token| token.kind)
     }

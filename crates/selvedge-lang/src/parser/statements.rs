@@ -64,6 +64,13 @@ impl Parser<'_, '_> {
             }
             T::Else => Err(self.stray_else()),
             kind if starts_item(kind) => Err(self.item_inside()),
+            // Words that are keywords only here, so that older programs may have them as names.
+            T::Name if self.is_word("progress") && self.peek_second() == T::Semicolon => {
+                self.keyword_alone(StmtKind::Op(Op::Progress))
+            }
+            T::Name if self.is_word("eventually") && self.peek_second() == T::Name => {
+                Err(self.item_inside())
+            }
             _ => self.expression_statement(),
         }
     }
@@ -170,13 +177,14 @@ impl Parser<'_, '_> {
     }
 
     fn assert_statement(&mut self) -> Parsed<StmtKind> {
-        self.assertion("assert")
-    }
-
-    /// A keyword, a condition, and perhaps a message.
-    pub(super) fn assertion(&mut self, keyword: &str) -> Parsed<StmtKind> {
         self.bump();
         let condition = self.expression()?;
+        let message = self.assertion_message("assert")?;
+        Ok(StmtKind::Op(Op::Assert { condition, message }))
+    }
+
+    /// The end of an assertion: perhaps a message, and the semicolon.
+    pub(super) fn assertion_message(&mut self, keyword: &str) -> Parsed<Option<Box<str>>> {
         let message = match self.eat(TokenKind::Comma) {
             true => {
                 let literal = self.expect(TokenKind::Str, " with the message of the assertion")?;
@@ -185,7 +193,7 @@ impl Parser<'_, '_> {
             false => None,
         };
         self.expect_semicolon(&format!(" after `{keyword}`"));
-        Ok(StmtKind::Op(Op::Assert { condition, message }))
+        Ok(message)
     }
 
     fn lock_statement(&mut self, mode: LockMode) -> Parsed<StmtKind> {

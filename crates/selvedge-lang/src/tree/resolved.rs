@@ -108,6 +108,14 @@ impl Expr {
 }
 
 /// A program without errors.
+/// `eventually` (without a premise) or `leads_to`.
+#[derive(Debug)]
+pub(crate) struct Promise {
+    pub(crate) span: Span,
+    pub(crate) premise: Option<Body>,
+    pub(crate) goal: Body,
+}
+
 #[derive(Debug)]
 pub(crate) struct Program {
     /// By [`GlobalId`].
@@ -118,6 +126,7 @@ pub(crate) struct Program {
     pub(crate) finally: Option<Body>,
     /// The conditions that hold in every state, each as an assertion.
     pub(crate) invariants: Vec<Body>,
+    pub(crate) promises: Vec<Promise>,
     pub(crate) independence: Vec<Independence>,
 }
 

@@ -101,6 +101,7 @@ pub(crate) enum Item {
     Thread(ThreadDecl),
     Finally(Finally),
     Always(Always),
+    Promise(Promise),
     Independent(Independent),
 }
 
@@ -225,6 +226,15 @@ pub(crate) struct Finally {
 pub(crate) struct Always {
     pub(crate) keyword: Span,
     pub(crate) body: Block,
+}
+
+/// `eventually c;` or `always p leads_to c;`: each condition is a body with one assertion, that of `c` last.
+#[derive(Debug)]
+pub(crate) struct Promise {
+    pub(crate) keyword: Span,
+    pub(crate) span: Span,
+    pub(crate) premise: Option<Block>,
+    pub(crate) goal: Block,
 }
 
 /// `independent(a(x), b(y)) if condition;`

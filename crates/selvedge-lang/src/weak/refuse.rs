@@ -11,7 +11,7 @@ use selvedge_core::{Order, Place};
 use crate::interpret::Loaded;
 use crate::ir::{
     AtomicKind, GlobalId, Invariant, Label, Lock, Op, Operand, Procedure, ProcedureId, Program,
-    SiteId,
+    Promise, SiteId,
 };
 
 /// Something that cannot be checked under a memory model.
@@ -43,9 +43,20 @@ fn always(program: &Program, invariant: &Invariant) -> Refusal {
     }
 }
 
+/// Execution graphs are finite.
+fn promise(program: &Program, promise: &Promise) -> Refusal {
+    Refusal {
+        place: program.place(promise.site),
+        message: "what is promised about executions without end has no meaning under a memory model, whose executions end"
+            .to_owned(),
+        help: "leave out --memory to check it under sequential consistency: --algorithm states".to_owned(),
+    }
+}
+
 /// Everything that the program has no meaning with.
 pub(super) fn refusals(program: &Program) -> Vec<Refusal> {
     let mut found: Vec<Refusal> = program.invariants.iter().map(|it| always(program, it)).collect();
+    found.extend(program.promises.iter().map(|it| promise(program, it)));
     let mut seen = BTreeSet::new();
     for procedure in &program.procedures {
         for (at, instruction) in procedure.code.iter().enumerate() {

@@ -32,7 +32,7 @@ const isSymbolic = DATA.symbolic !== undefined;
 const runs = DATA.violations.length || DATA.command === "check"
   ? DATA.violations
   : [{ message: "no violation", notes: [], places: [], trace: DATA.steps, waiting: DATA.waiting, initial: DATA.initial,
-       schedule: DATA.schedule, context_switches: DATA.context_switches }];
+       schedule: DATA.schedule, context_switches: DATA.context_switches, cycle: DATA.cycle }];
 let run = null;
 
 function header() {
@@ -45,6 +45,7 @@ function header() {
   const total = DATA.executions && executions();
   if (total !== undefined) parts.push(plural(total, "execution"));
   if (run) parts.push(plural(run.trace.length, "step"), `${run.context_switches} context switch${run.context_switches === 1 ? "" : "es"}`);
+  if (run && run.cycle) parts.push(`steps ${run.cycle} to ${run.trace.length} (↻) repeat for ever`);
   $("meta").replaceChildren(clean(parts.join(" · ")));
   if (run && run.replay) {
     const copy = el("button", { type: "button", title: "copy the command" }, "copy");

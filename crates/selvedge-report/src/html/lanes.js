@@ -139,7 +139,7 @@ function drawRow(index) {
   const group = svg("g", { class: `row${isWrong ? " wrong" : ""}`, id: `row-${index}`, role: "option" });
   group.append(
     svg("title", {}, `${row.name}: ${row.text}${row.stopped ? "\n✗ " + row.stopped : ""}${row.place ? `\n${row.place.file}:${row.place.line}` : ""}`),
-    svg("text", { class: "number", x: 8, y: y(index) + 4 }, row.waits ? "end" : index + 1),
+    svg("text", { class: "number", x: 8, y: y(index) + 4 }, row.waits ? "end" : `${run.cycle && index + 1 >= run.cycle ? "↻ " : ""}${index + 1}`),
     svg("circle", { class: "dot", cx: x, cy: y(index), r: row.waits ? 4 : 5, fill: isWrong ? "var(--bad)" : colour(row.thread) }),
     svg("text", { class: "text", x: x + 12, y: y(index) + 4 }, fit(label(row), laneWidth[row.lane])));
   const others = row.others.length + (row.choices > 1 ? row.choices - 1 : 0);

@@ -8,7 +8,7 @@ function summary() {
   add(DATA.verdict === "verified" ? "covers" : "checked", covered(true));
   add(DATA.verdict === "verified" ? "not covered" : "not checked", covered(false));
   if (isSymbolic) add("search", `symbolic, ${DATA.symbolic}, solved by ${DATA.solver}; loops repeated at most ${plural(DATA.unroll, "time")}`);
-  else add("search", DATA.equivalence ? `${DATA.algorithm}: one execution per class of ${DATA.equivalence}` : DATA.algorithm);
+  else add("search", DATA.equivalence ? `${DATA.algorithm}: ${DATA.decision ? DATA.decision.explorer + ", " : ""}one execution per class of ${DATA.equivalence}` : DATA.algorithm);
   if (DATA.executions) {
     add("executions", Object.entries(DATA.executions).filter(([kind, count]) => count || kind !== "cut").map(([kind, count]) => `${count.toLocaleString("en")} ${kind}`).join(", "));
     if (DATA.states) add("states", DATA.states.toLocaleString("en"));

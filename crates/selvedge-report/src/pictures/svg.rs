@@ -143,10 +143,7 @@ fn curve((x1, y1): (usize, usize), (x2, y2): (usize, usize)) -> String {
 /// The colours are those of the page.
 fn style() -> String {
     let theme = |dark: bool| {
-        let pick = |name: &str| {
-            let (light_one, dark_one) = colour(name);
-            if dark { dark_one } else { light_one }
-        };
+        let pick = |name: &str| colours(name, dark);
         let mut css = format!(
             ".ground {{ fill: {0}; }} text {{ fill: {1}; stroke: {0}; }} .number {{ fill: {2}; }} \
              .lane {{ stroke: {3}; }} .edge {{ stroke: {2}; }} .arrow {{ fill: {2}; }} .gap {{ stroke: {0}; }} \
@@ -175,8 +172,14 @@ fn style() -> String {
     )
 }
 
+/// Returns a colour of the page, light or dark.
+pub(super) fn colours(name: &str, dark: bool) -> &'static str {
+    let (light_one, dark_one) = colour(name);
+    if dark { dark_one } else { light_one }
+}
+
 /// Returns text for XML. Two characters are not allowed there at all.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

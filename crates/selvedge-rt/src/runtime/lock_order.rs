@@ -32,6 +32,14 @@ pub(crate) struct LockOrder {
 }
 
 impl LockOrder {
+    /// Returns how much is known.
+    pub(crate) fn count(&self) -> usize {
+        let Self { edges, others, read, written, tried, queued, announced } = self;
+        let edges: usize = edges.values().map(BTreeSet::len).sum();
+        let sets = [others, read, written, tried, queued, announced];
+        edges + sets.iter().map(|set| set.len()).sum::<usize>()
+    }
+
     /// Whether there is a way from `lock` back to itself, or to something that is no lock.
     fn is_in_ring(&self, lock: u64) -> bool {
         let (mut seen, mut next) = (BTreeSet::new(), vec![lock]);

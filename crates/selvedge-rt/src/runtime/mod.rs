@@ -91,6 +91,19 @@ impl<W: World> Shared<W> {
         }
     }
 
+    /// Returns a number that grows with all that executions have told about the code, and is not part of their results.
+    pub fn known(&self) -> u64 {
+        let said = [
+            self.weak.get(),
+            self.assumed.get().is_some(),
+            self.unsteady.borrow().is_some(),
+            self.hopeless.borrow().is_some(),
+            self.is_unsteady.get(),
+            self.has_crashed.get(),
+        ];
+        (self.learned.count() + said.iter().filter(|&&it| it).count()) as u64
+    }
+
     /// Notes something that matters from the first step on.
     pub fn learn(&self) {
         self.learned.news.set(true);
@@ -143,6 +156,16 @@ impl<W: World> Default for Learned<W> {
 }
 
 impl<W: World> Learned<W> {
+    /// Returns how much was learned. Nothing is ever forgotten.
+    fn count(&self) -> usize {
+        let flags = [&self.spins, &self.watches, &self.rwlocks, &self.news];
+        let flags = flags.iter().filter(|flag| flag.get()).count();
+        let whims = self.whims.borrow();
+        let loops = self.loops.borrow().count() + self.counting.borrow().len();
+        let whims = whims.len() + whims.values().filter(|&&matters| matters).count();
+        flags + loops + whims + self.lock_order.borrow().count()
+    }
+
     /// Whether there are operations of which it is known if it matters that they end without reason.
     pub fn has_whims(&self) -> bool {
         !self.whims.borrow().is_empty()

@@ -41,6 +41,12 @@ impl<W: World> Default for Loops<W> {
 }
 
 impl<W: World> Loops<W> {
+    /// Returns how much is known.
+    pub(crate) fn count(&self) -> usize {
+        let decided = self.known.values().filter(|decided| decided.is_some()).count();
+        self.turns.len() + self.known.len() + decided
+    }
+
     /// What is known. `goes_on`: something has changed, so that the loop continues in any case.
     pub(crate) fn decided(&mut self, key: Key<W>, goes_on: bool) -> Option<Decided> {
         match goes_on {

@@ -76,7 +76,7 @@ impl fmt::Display for NoFormula {
             NoFormula::TooLarge(clauses) => write!(
                 f,
                 "the formula would have more than {} million clauses; make the program smaller \
-                 (--const N=2), repeat loops less often (--unroll 2), or leave out --symbolic",
+                 (smaller constants: --const), repeat loops less often (--unroll 2), or leave out --symbolic",
                 clauses / 1_000_000
             ),
         }

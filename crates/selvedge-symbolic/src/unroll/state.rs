@@ -121,7 +121,8 @@ impl State {
         let mut jump = Jump::Ahead;
         if back && let Some(at) = frame.loops.iter_mut().find(|at| at.head == to) {
             at.iteration += 1;
-            if at.control != control {
+            let is_endless = loops.iter().any(|l| l.head == to && l.is_endless);
+            if at.control != control || is_endless {
                 at.repetitions += 1;
                 jump = Jump::Repeats(at.repetitions);
             }

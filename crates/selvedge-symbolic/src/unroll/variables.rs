@@ -20,6 +20,10 @@ impl Unrolled {
             _ if !self.program.invariants.is_empty() => {
                 Err(CutReason::Unsupported("`always`".to_owned()))
             }
+            // A formula is about executions that end.
+            _ if !self.program.promises.is_empty() => Err(CutReason::Unsupported(
+                "what is promised about executions without end".to_owned(),
+            )),
             Op::Variable(op) => self.variable(turn, op),
             Op::Choice(Choice::Choose { target, low, high }) => {
                 self.choose(turn, *target, [*low, *high]);

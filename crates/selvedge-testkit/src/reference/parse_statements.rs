@@ -110,12 +110,15 @@ impl Parser {
                 | "send"
                 | "yield"
         );
-        if !is_keyword {
+        // A name elsewhere.
+        let is_mark =
+            word == "progress" && matches!(self.peek_second(), Kind::Sign(sign) if *sign == ";");
+        if !is_keyword && !is_mark {
             return self.assignment_or_call();
         }
         self.next();
         match word {
-            "skip" => Ok(StmtKind::Skip),
+            "skip" | "progress" => Ok(StmtKind::Skip),
             "break" => Ok(StmtKind::Break),
             "continue" => Ok(StmtKind::Continue),
             "yield" => Ok(StmtKind::Yield),

@@ -142,19 +142,26 @@ impl Parser {
             "always" => {
                 let line = self.tokens[self.at].line;
                 let kind = self.assertion()?;
+                // Promises are about executions without end: others decide them.
+                if self.is_word("leads_to") {
+                    return self.leave_out_declaration();
+                }
                 source.invariants.push(Rc::new([Stmt { line, kind }]));
                 self.sign(";")
             }
-            "independent" => {
-                while !self.has_sign(";") {
-                    if self.next() == Kind::End {
-                        return self.error("`;`");
-                    }
-                }
-                Ok(())
-            }
+            "independent" | "eventually" => self.leave_out_declaration(),
             _ => Err(format!("line {}: no declaration starts with `{word}`", self.line())),
         }
+    }
+
+    /// Leaves out a declaration that decides nothing here.
+    fn leave_out_declaration(&mut self) -> Parsed<()> {
+        while !self.has_sign(";") {
+            if self.next() == Kind::End {
+                return self.error("`;`");
+            }
+        }
+        Ok(())
     }
 
     /// `: int`, perhaps.

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use selvedge_core::{Bound, Inconclusive, Report, Schedule};
 use selvedge_report::TraceView;
+use selvedge_rt::World as _;
 
 use super::search::until_known;
 use super::{Builder, places};
@@ -79,7 +80,7 @@ impl Builder {
         }
         let replay = turns::without(replay);
         let found: Vec<_> = violations.iter().collect();
-        let view = failure::view(&replay, &found, shared.checked_at, shared.backtrace.take());
+        let view = failure::view(&replay, &found, shared.replay_command(), shared.backtrace.take());
         let mut report = Report {
             steps: replay.steps.len() as u64,
             longest: replay.steps.len(),

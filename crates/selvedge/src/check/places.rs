@@ -71,7 +71,8 @@ fn use_first(
     let (before, after) = steps.split_at(freed_by);
     let its = after.iter().filter(|step| step.thread == user);
     let others = after.iter().filter(|step| step.thread != user);
-    let schedule = Schedule { steps: before.iter().chain(its).chain(others).copied().collect() };
+    let schedule =
+        Schedule::from(before.iter().chain(its).chain(others).copied().collect::<Vec<_>>());
     let other = selvedge_core::replay(&mut Program::new(Rc::clone(shared), true), &schedule);
     shared.about_block.take();
     let other = other.ok().filter(|other| other.violations().next().is_none())?;

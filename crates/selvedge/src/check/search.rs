@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use selvedge_core::{Inconclusive, Report};
 use selvedge_explore::{Sampling, confirm_within, explore, sample};
 use selvedge_report::TraceView;
+use selvedge_rt::World as _;
 
 use super::observer::Watch;
 use super::{Builder, places};
@@ -44,7 +45,12 @@ impl Builder {
                     let (replay, found) =
                         (turns::without(confirmed.replay), [&confirmed.violation]);
                     let backtrace = shared.backtrace.take();
-                    failures.push(failure::view(&replay, &found, shared.checked_at, backtrace));
+                    failures.push(failure::view(
+                        &replay,
+                        &found,
+                        shared.replay_command(),
+                        backtrace,
+                    ));
                 }
                 Err(_) if shared.learned.news.get() || shared.hopeless.borrow().is_some() => break,
                 Err(error) => {
@@ -69,6 +75,9 @@ impl Builder {
                 "`{}` does not look for data races: say so with `.data_races(false)`",
                 info.name
             )));
+            return report;
+        }
+        if let Some(report) = self.search_together(shared) {
             return report;
         }
         let make = || Program::new(Rc::clone(shared), false);

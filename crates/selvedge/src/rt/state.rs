@@ -61,6 +61,13 @@ pub(crate) struct Rust {
 }
 
 impl Rust {
+    /// Returns a number that grows with all that executions have told about the code, and is not part of their results.
+    pub(crate) fn about(&self) -> u64 {
+        let learned = self.counted.borrow().len() + self.recycled.borrow().len();
+        let said = [self.unguarded.get(), self.pulse.stranger().is_some()];
+        (learned + said.iter().filter(|&&it| it).count()) as u64
+    }
+
     /// `replay_command`: what shows an execution again, before its schedule and after it.
     pub(crate) fn new(
         program: Rc<dyn Fn()>,

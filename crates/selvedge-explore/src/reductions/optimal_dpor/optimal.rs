@@ -51,12 +51,13 @@ use crate::trace::sleep_set::SleepSets;
 pub(crate) const INFO: Info = Info {
     name: "optimal",
     summary: "one execution per trace: source sets and wakeup trees",
-    advice: "The default: each trace once, no redundant execution. Memory can grow with the number of \
+    advice: "Each trace once, no redundant execution. Memory can grow with the number of \
              executions; `parsimonious` and `source` stay flat.",
     paper: "Abdulla, Aronis, Jonsson, Sagonas, POPL 2014, Algorithm 2",
     equivalence: Equivalence::Mazurkiewicz,
     covers: Covers::EVERYTHING,
     optimal: true,
+    chooses_from: &[],
     settings: &[Setting::SwitchBounds, Setting::Observers],
 };
 

@@ -139,10 +139,11 @@ impl<S: System> Search<'_, S> {
             true => self.past(e, later.at).unwrap_or_default(),
             false => self.known_since(later, e),
         };
-        // It was free for `e`, nothing in the past touches it, and `e` holds it.
+        // It was free for `e`, nothing in the past touches it, and `e` holds it: the step waits there. A try would fail.
         let mut touched = self.run.execution.accesses(e).iter();
         let takes = |a: &Access| a.object == own.object && a.mode == Mode::Acquire;
-        let is_lock = matches!(own.mode, Mode::Acquire | Mode::ShareAcquire);
+        let is_lock = matches!(own.mode, Mode::Acquire | Mode::ShareAcquire)
+            && later.flexibility != Flexibility::Conditional;
         let is_bounded = later.elsewhere == Elsewhere::AtMostThis;
         if is_bounded && is_lock && !contains && touched.any(takes) {
             if is_parent {

@@ -1,13 +1,14 @@
 //! Invariant 7: what may stand where, also in what is called from there.
 
 use super::Errors;
-use crate::ir::{Compute, Label, Op, ProcedureId, Program};
+use crate::ir::{Compute, Label, Op, ProcedureId, Program, Promise};
 use crate::ops::Part;
 
 pub(super) fn check(program: &Program, errors: &mut Errors) {
     let (mut atomic, mut guard) = (Vec::new(), Vec::new());
     let mut look: Vec<ProcedureId> = program.finally.into_iter().collect();
     look.extend(program.invariants.iter().map(|invariant| invariant.procedure));
+    look.extend(program.promises.iter().flat_map(Promise::procedures));
     let conditions = program.independence.iter().filter_map(|rule| rule.condition.as_ref());
     look.extend(conditions.map(|condition| condition.procedure));
     for procedure in &program.procedures {
@@ -45,7 +46,9 @@ pub(super) fn check(program: &Program, errors: &mut Errors) {
 fn allowed_in_guard(op: &Op) -> bool {
     let is_forbidden = match op {
         Op::Compute { value, .. } => *value == Compute::Own,
-        op => matches!(op, Op::Assume { .. } | Op::Await { .. } | Op::AtomicEnd { .. }),
+        op => {
+            matches!(op, Op::Assume { .. } | Op::Progress | Op::Await { .. } | Op::AtomicEnd { .. })
+        }
     };
     !op.is_visible() && !is_forbidden
 }

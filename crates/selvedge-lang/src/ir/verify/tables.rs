@@ -3,7 +3,7 @@
 use super::Errors;
 use crate::ir::{
     AtomicId, AtomicKind, Compute, Global, GlobalKind, Label, Op, Operand, Procedure, ProcedureId,
-    Program, Slot, Type,
+    Program, Promise, Slot, Type,
 };
 use crate::ops::Part;
 
@@ -33,7 +33,9 @@ pub(super) fn check(program: &Program, errors: &mut Errors) {
     }
     let looks = program.finally.map(|finally| ("finally", finally)).into_iter();
     let invariants = program.invariants.iter().map(|it| ("always", it.procedure));
-    for (name, look) in looks.chain(invariants) {
+    let promises = program.promises.iter().flat_map(Promise::procedures);
+    let promises = promises.map(|procedure| ("a promise", procedure));
+    for (name, look) in looks.chain(invariants).chain(promises) {
         match program.procedures.get(look.index()) {
             Some(procedure) if procedure.parameters == 0 && procedure.result.is_none() => {}
             _ => errors.add(format!("{name}: not a procedure without parameters and result")),

@@ -8,6 +8,7 @@ mod library;
 mod observations;
 mod observers;
 mod parsimonious;
+mod promises;
 mod reduction;
 mod states;
 mod symbolic;
@@ -47,6 +48,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Mistake> {
     [
         reduction::MISTAKES,
         states::MISTAKES,
+        promises::MISTAKES,
         parsimonious::MISTAKES,
         observations::MISTAKES,
         observers::MISTAKES,

@@ -150,4 +150,12 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         suite: "lib",
         test: "many_readers_of_a_lock",
     },
+    Mistake {
+        name: "units: a try waits like a lock",
+        file: "reductions/parsimonious/elsewhere.rs",
+        right: "\n            && later.flexibility != Flexibility::Conditional;",
+        wrong: ";",
+        suite: "golden",
+        test: "every_program_gives_what_its_header_says",
+    },
 ];

@@ -1,4 +1,4 @@
-//! Parts of a search as JSON: in checkpoints, and in messages between machines.
+//! Parts of a search as JSON: in checkpoints, and in messages between processes and machines.
 
 use selvedge_core::{
     Bound, Counts, Inconclusive, Place, Schedule, ThreadId, ThreadKey, Violation, ViolationKind,
@@ -8,8 +8,12 @@ use serde::{Deserialize, Serialize};
 
 /// A part of a search.
 #[derive(Serialize, Deserialize, Clone, Debug)]
+#[serde(transparent)]
+pub struct PartJson(Is);
+
+#[derive(Serialize, Deserialize, Clone, Debug)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum PartJson {
+enum Is {
     Done(Box<TallyJson>),
     ToDo(PendingJson),
 }
@@ -21,7 +25,7 @@ pub(crate) struct PendingJson {
 }
 
 #[derive(Serialize, Deserialize, Clone, Debug)]
-pub(crate) struct TallyJson {
+struct TallyJson {
     complete: u64,
     deadlocked: u64,
     blocked: u64,
@@ -68,21 +72,21 @@ enum DoubtJson {
 
 impl PartJson {
     /// Returns the JSON of a part.
-    pub(crate) fn of(part: &Part) -> Self {
-        match part {
-            Part::ToDo(unit) => PartJson::ToDo(PendingJson::of(unit)),
+    pub fn of(part: &Part) -> Self {
+        Self(match part {
+            Part::ToDo(unit) => Is::ToDo(PendingJson::of(unit)),
             Part::Done(tally, from) => {
                 let from = from.as_ref().map(PendingJson::of);
-                PartJson::Done(Box::new(TallyJson { from, ..TallyJson::of(tally) }))
+                Is::Done(Box::new(TallyJson { from, ..TallyJson::of(tally) }))
             }
-        }
+        })
     }
 
     /// Returns the part; nothing if this is none.
-    pub(crate) fn part(&self) -> Option<Part> {
-        Some(match self {
-            PartJson::ToDo(unit) => Part::ToDo(unit.pending()),
-            PartJson::Done(tally) => {
+    pub fn part(&self) -> Option<Part> {
+        Some(match &self.0 {
+            Is::ToDo(unit) => Part::ToDo(unit.pending()),
+            Is::Done(tally) => {
                 Part::Done(tally.tally()?, tally.from.as_ref().map(PendingJson::pending))
             }
         })
@@ -90,11 +94,11 @@ impl PartJson {
 }
 
 impl PendingJson {
-    fn of(unit: &Pending) -> Self {
+    pub(crate) fn of(unit: &Pending) -> Self {
         Self { unit: unit.unit.clone(), share: unit.share }
     }
 
-    fn pending(&self) -> Pending {
+    pub(crate) fn pending(&self) -> Pending {
         Pending { unit: self.unit.clone(), share: self.share }
     }
 }

@@ -1,0 +1,43 @@
+//! The files for editors. The extension for VS Code is run in Node, with a stand-in for the editor; without Node that is skipped
+//! and says so, and `SELVEDGE_NEED_NODE=1` makes it an error.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn editors() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../editors")
+}
+
+#[test]
+fn the_extension_speaks_to_the_server() {
+    let mut node = Command::new("node");
+    node.arg("test.js").arg(env!("CARGO_BIN_EXE_selvedge")).current_dir(editors().join("vscode"));
+    let output = match node.output() {
+        Ok(output) => output,
+        Err(error) => {
+            let needed = std::env::var_os("SELVEDGE_NEED_NODE").is_some();
+            assert!(!needed, "SELVEDGE_NEED_NODE is set, and node does not run: {error}");
+            let _ =
+                writeln!(std::io::stderr(), "skipped: node does not run; install nodejs ({error})");
+            return;
+        }
+    };
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(said, "the extension works\n", "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// What the extension says it can do is what it registers, and its files are there.
+#[test]
+fn the_manifest_of_the_extension_is_right() {
+    let folder = editors().join("vscode");
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).expect("the file is there");
+    let manifest: serde_json::Value = serde_json::from_str(&read("package.json")).expect("JSON");
+    assert_eq!(manifest["main"], "./extension.js");
+    let commands = manifest["contributes"]["commands"].as_array().expect("a list");
+    for command in commands {
+        let name = command["command"].as_str().expect("a name");
+        assert!(read("extension.js").contains(&format!("registerCommand(\"{name}\"")), "{name}");
+    }
+    assert!(folder.join("syntaxes/sel.tmLanguage.json").exists());
+}

@@ -1,0 +1,3 @@
+//! Tests of searches by several processes.
+
+mod copies;

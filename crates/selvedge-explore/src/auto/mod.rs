@@ -1,0 +1,142 @@
+//! Traces first, and states if there are fewer of them: the default for models.
+//!
+//! Few traces are explored faster than states, and their executions can be looked at; but threads that loop have traces
+//! without end, and threads that meet often have more traces than states. Which it is, is not known before. So two searches
+//! take turns, each of which would decide alone: `optimal`, and when that has taken as many steps as [`Caps::turn`] or had to
+//! cut an execution, `states`, for as many steps. Then it is the first one's turn again, for twice as many; and so on. The one
+//! that comes to its end first decides, so the time is at most about twice that of the better one.
+//!
+//! **Equivalence:** that of the search that decides; [`Report::decision`] says which one, and why.
+//! **Guarantee:** that of the search that decides. Neither verdict is weaker than that of `optimal` alone: if states need too
+//! much memory ([`Caps::state_bytes`]), or have no end while traces have, the answer is that of traces.
+//! **Where there is no choice** (data races and limits are about executions; a system that cannot save its state has no
+//! states), it is `optimal`.
+//! **Cost:** steps are counted, not time: the same program has the same answer on every machine.
+//! **Tests:** `selvedge-testkit/tests/auto.rs`: random programs and all in `programs/`, with turns of all lengths, against
+//! searches that share no code with this one.
+//!
+//! [`Caps::turn`]: crate::Caps::turn
+//! [`Caps::state_bytes`]: crate::Caps::state_bytes
+
+mod turns;
+
+use std::cell::RefCell;
+
+use selvedge_core::{Bound, Decision, Inconclusive, Report, System, Verdict};
+
+use crate::options::{Limits, Observer, Options};
+use crate::registry::{Covers, Equivalence, Explorer, Info, Setting};
+use crate::{reductions::optimal_dpor::optimal as traces, states};
+use turns::{Quiet, Turns};
+
+/// Chooses between traces and states.
+#[derive(Clone, Copy, Debug)]
+pub struct Auto;
+
+impl Auto {
+    /// What users should know about it.
+    pub const INFO: Info = Info {
+        name: "auto",
+        summary: "traces first, and states if there are fewer of them",
+        advice: "For models, by default: it takes `optimal` for programs with few traces and `states` for those that loop \
+                 or whose traces outnumber their states, and says which of them decided, and why.",
+        paper: "those of `optimal` and `states`",
+        equivalence: Equivalence::Mazurkiewicz,
+        covers: Covers::EVERYTHING,
+        optimal: false,
+        chooses_from: &[traces::INFO.name, states::INFO.name],
+        settings: &[Setting::SwitchBounds, Setting::Fairness],
+    };
+}
+
+impl Explorer for Auto {
+    fn info(&self) -> Info {
+        Self::INFO
+    }
+
+    fn explore<S: System>(
+        &self,
+        make: &dyn Fn() -> S,
+        options: &Options,
+        observer: &mut dyn Observer,
+    ) -> Report {
+        if let Some(why) = only_traces(options) {
+            return traces_alone(make, options, observer, why);
+        }
+        // One system at a time: those of compiled programs share their memory.
+        let has_promises = match make().states() {
+            None => return traces_alone(make, options, observer, "it cannot save its state"),
+            Some(states) => states.promises().is_some(),
+        };
+        if has_promises {
+            let mut report = states::explore(make, options, observer);
+            let why = "promises are about executions without end".to_owned();
+            report.decision = Some(decided(states::INFO, None, Some(why)));
+            return report;
+        }
+        let shared = RefCell::new(observer);
+        let mut quiet = Quiet(&shared);
+        let search = states::begin(make, options, &mut quiet);
+        let mut turns = Turns::new(search, options, &shared);
+        let report = traces::explore(make, options, &mut turns);
+        turns.decide(report)
+    }
+}
+
+/// Returns why there is no choice, if the options leave none.
+fn only_traces(options: &Options) -> Option<&'static str> {
+    let Limits { executions, steps, preemptions, context_switches } = options.limits;
+    let is_limited = executions.is_some()
+        || steps != Limits::default().steps
+        || preemptions.is_some()
+        || context_switches.is_some();
+    if options.data_races {
+        Some("data races are about executions")
+    } else if is_limited {
+        Some("there is a limit on executions")
+    } else {
+        None
+    }
+}
+
+fn traces_alone<S: System>(
+    make: &dyn Fn() -> S,
+    options: &Options,
+    observer: &mut dyn Observer,
+    why: &str,
+) -> Report {
+    let mut report = traces::explore(make, options, observer);
+    report.decision = Some(decided(traces::INFO, None, Some(why.to_owned())));
+    report
+}
+
+fn decided(by: Info, before: Option<(&'static str, u64)>, why: Option<String>) -> Decision {
+    Decision { explorer: by.name, equivalence: by.equivalence.name(), before, why }
+}
+
+/// Adds what else is known to be wrong.
+fn with_violations(mut report: Report, other: &Report) -> Report {
+    for (violation, schedule) in &other.violations {
+        if !report.knows(violation) {
+            report.violations.push((violation.clone(), schedule.clone()));
+        }
+    }
+    report
+}
+
+/// Returns whether a report leaves nothing open that another search may answer: it is an answer, or something ended the search
+/// that would end others too.
+fn is_settled(report: &Report) -> bool {
+    let ends_all = |doubt: &Inconclusive| matches!(doubt, Inconclusive::Bound(bound) if !matches!(bound, Bound::Steps(_)));
+    report.verdict() != Verdict::Inconclusive || report.inconclusive.iter().any(ends_all)
+}
+
+/// Says in the answer of traces why states have none.
+fn without_states(mut report: Report, given_up: Report) -> Report {
+    let count = given_up.states.unwrap_or_default();
+    report.note(Inconclusive::GaveUp(format!(
+        "`states` had not come to its end after {count} states either; without a limit of its own: --algorithm states"
+    )));
+    report.facts.extend(given_up.facts);
+    report
+}

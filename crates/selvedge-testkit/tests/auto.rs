@@ -1,0 +1,200 @@
+//! `auto`: whichever search decides, the answer is that of a plain search; and never less than that of traces alone.
+
+use selvedge_core::{Bound, Ended, Inconclusive, Report, Step, Verdict, ViolationKind};
+use selvedge_explore::{Algorithm, Caps, Limits, Observer, Options, Progress, Silent, confirm};
+use selvedge_lang::Interpreter;
+use selvedge_testkit::looping::Looping;
+use selvedge_testkit::{Outcomes, Profile, Subject, generate, programs, seeds, shrink};
+
+/// Larger programs are left out.
+const MOST_STATES: usize = 5_000;
+
+fn compiled(text: &str) -> Subject {
+    Subject::new("random.sel", text, &[]).unwrap_or_else(|errors| panic!("{errors}\n{text}"))
+}
+
+fn with_turn(turn: u64) -> Options {
+    Options { keep_going: true, caps: Caps { turn, ..Caps::default() }, ..Options::default() }
+}
+
+fn explored(subject: &Subject, options: &Options, observer: &mut dyn Observer) -> Report {
+    let report = subject.explore_auto(options, observer).unwrap_or_else(|why| panic!("{why}"));
+    let make = || Interpreter::new(subject.program().clone());
+    for (violation, schedule) in &report.violations {
+        confirm(&make, violation, schedule).expect("it is seen again");
+    }
+    report
+}
+
+fn decided_by(report: &Report) -> &'static str {
+    report.decision.as_ref().expect("it says who decided").explorer
+}
+
+/// Whether a search with such turns finds the same as a plain one, and who decided.
+fn check(text: &str, turn: u64) -> Result<Option<&'static str>, String> {
+    let subject = compiled(text);
+    let Some(expected) = subject.search_states(MOST_STATES) else { return Ok(None) };
+    let mut outcomes = Outcomes::default();
+    let report = explored(&subject, &with_turn(turn), &mut outcomes);
+    if !report.inconclusive.is_empty() {
+        return Err(format!("inconclusive: {:?}", report.inconclusive));
+    }
+    match outcomes.with(&report) == expected {
+        true => Ok(Some(decided_by(&report))),
+        false => Err(format!("not what a plain search finds: {:?}", expected.violations)),
+    }
+}
+
+#[test]
+fn every_profile_and_turns_of_all_lengths() {
+    let mut deciders = [0; 2];
+    for profile in Profile::all() {
+        for seed in seeds(25) {
+            for turn in [1, 40, Caps::default().turn] {
+                let sketch = generate(&profile, seed);
+                match check(&sketch.to_string(), turn) {
+                    Ok(decider) => deciders[usize::from(decider == Some("states"))] += 1,
+                    Err(_) => {
+                        let fails = &mut |sketch: &_| check(&format!("{sketch}"), turn).is_err();
+                        let small = shrink(sketch, fails);
+                        let error = check(&small.to_string(), turn).expect_err("it still fails");
+                        panic!("{}, seed {seed}, turn {turn}: {error}\n{small}", profile.name);
+                    }
+                }
+            }
+        }
+    }
+    assert!(deciders.iter().all(|&count| count > 40), "{deciders:?}");
+}
+
+/// Threads that loop without end: traces cannot decide, unless there is something wrong.
+#[test]
+fn loops_are_decided() {
+    let (mut by_states, mut violated) = (0, 0);
+    for seed in seeds(150) {
+        let program = Looping::new(seed);
+        let Some(expected) = program.reach(MOST_STATES) else { continue };
+        let is_wrong = !expected.failures.is_empty() || !expected.deadlocks.is_empty();
+        let options = Options { keep_going: false, ..with_turn(Caps::default().turn) };
+        let report = explored(&compiled(&program.to_string()), &options, &mut Silent);
+        let verdict = if is_wrong { Verdict::Violated } else { Verdict::Verified };
+        assert_eq!(report.verdict(), verdict, "seed {seed}\n{program}");
+        by_states += usize::from(decided_by(&report) == "states");
+        violated += usize::from(is_wrong);
+    }
+    assert!(by_states > 20 && violated > 10, "{by_states} by states, {violated} violated");
+}
+
+/// Ends a search that takes too long here.
+struct Impatient;
+
+impl Observer for Impatient {
+    fn poll(&mut self, progress: &dyn Fn() -> Progress) -> Option<Bound> {
+        (progress().steps > 40_000).then_some(Bound::Work)
+    }
+}
+
+/// What `optimal` decides, `auto` decides in the same way.
+#[test]
+fn no_verdict_is_weaker() {
+    let (mut compared, mut more) = (0, 0);
+    for path in programs() {
+        let text = std::fs::read_to_string(&path).expect("a program can be read");
+        let Ok(subject) = Subject::new("program.sel", &text, &[]) else { continue };
+        let options = Options { keep_going: false, ..with_turn(2_000) };
+        let traces = subject.explore(Algorithm::Optimal, &options, &mut Impatient);
+        let traces = traces.expect("it does not panic").verdict();
+        let auto = explored(&subject, &options, &mut Impatient).verdict();
+        match traces {
+            Verdict::Inconclusive => more += usize::from(auto != Verdict::Inconclusive),
+            decided => assert_eq!(auto, decided, "{}", path.display()),
+        }
+        compared += usize::from(traces != Verdict::Inconclusive);
+    }
+    assert!(compared > 50 && more >= 3, "{compared} compared, {more} decided besides");
+}
+
+/// If states need too much memory, the answer is that of traces.
+#[test]
+fn states_that_do_not_fit() {
+    let text = "shared x[6] = 0; thread t(i in 0..6) { x[i] = 1; x[i] = 2; x[i] = 3; }
+        finally { assert x[0] == 3; }";
+    let mut options = with_turn(1);
+    options.caps.state_bytes = 1;
+    let report = explored(&compiled(text), &options, &mut Silent);
+    assert_eq!((report.verdict(), decided_by(&report)), (Verdict::Verified, "optimal"));
+    let endless = "shared x = 0; thread t { loop { x = 1 - x; } }";
+    let report = explored(&compiled(endless), &options, &mut Silent);
+    assert_eq!(report.verdict(), Verdict::Inconclusive);
+    let told: Vec<String> = report.inconclusive.iter().map(ToString::to_string).collect();
+    assert!(told[1].contains("--algorithm states"), "{told:?}");
+    let report = explored(&compiled(endless), &with_turn(1), &mut Silent);
+    assert_eq!((report.verdict(), decided_by(&report)), (Verdict::Verified, "states"));
+}
+
+/// Where states say nothing, it is `optimal`.
+#[test]
+fn where_there_is_no_choice() {
+    let subject = compiled("shared x = 0; thread t(i in 0..2) { loop { x = i; } }");
+    let limits = [
+        Limits { executions: Some(3), ..Limits::default() },
+        Limits { steps: 20, executions: Some(50), ..Limits::default() },
+        Limits { preemptions: Some(1), steps: 20, ..Limits::default() },
+        Limits { context_switches: Some(2), steps: 20, ..Limits::default() },
+    ];
+    for limits in limits {
+        let options = Options { limits, ..with_turn(1) };
+        let auto = explored(&subject, &options, &mut Silent);
+        let alone = subject.explore(Algorithm::Optimal, &options, &mut Silent);
+        let alone = alone.expect("it does not panic");
+        assert_eq!(decided_by(&auto), "optimal");
+        assert_eq!((auto.counts, &auto.inconclusive), (alone.counts, &alone.inconclusive));
+        assert_eq!(auto.verdict(), Verdict::Inconclusive);
+    }
+    let races = Options { data_races: true, ..with_turn(1) };
+    let report =
+        explored(&compiled("shared x = 0; thread t(i in 0..2) { x = i; }"), &races, &mut Silent);
+    assert_eq!(report.violations[0].0.kind, ViolationKind::DataRace);
+}
+
+/// What an observer was told since the search that counts began.
+#[derive(Default)]
+struct Told {
+    executions: Vec<Ended>,
+    polls: usize,
+    /// The search ends after so many polls.
+    patience: usize,
+}
+
+impl Observer for Told {
+    fn begins(&mut self) {
+        self.executions.clear();
+    }
+
+    fn ended(&mut self, _: &[Step], how: Ended) {
+        self.executions.push(how);
+    }
+
+    fn wants_steps(&self) -> bool {
+        true
+    }
+
+    fn poll(&mut self, _: &dyn Fn() -> Progress) -> Option<Bound> {
+        self.polls += 1;
+        (self.polls > self.patience).then_some(Bound::Interrupted)
+    }
+}
+
+/// An observer is told of the search that decides and of no other; and can end both.
+#[test]
+fn observers() {
+    let subject = compiled("shared x = 0; thread t(i in 0..4) { x = i; x = 4; }");
+    for (turn, decider) in [(1, "states"), (Caps::default().turn, "optimal")] {
+        let mut told = Told { patience: usize::MAX, ..Told::default() };
+        let report = explored(&subject, &with_turn(turn), &mut told);
+        assert_eq!(decided_by(&report), decider);
+        assert_eq!(told.executions.len() as u64, report.counts.total(), "{decider}");
+    }
+    let report = explored(&subject, &with_turn(1), &mut Told::default());
+    assert_eq!(report.inconclusive, [Inconclusive::Bound(Bound::Interrupted)]);
+}

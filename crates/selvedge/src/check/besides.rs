@@ -1,0 +1,71 @@
+//! A test that uses orderings weaker than `SeqCst` is explored twice: loads see the last store first, and if nothing is wrong
+//! then, all values that the memory model of C++ and Rust allows.
+//!
+//! The first search is the quicker one, and knows every operation. What the second one cannot do, or not in the time that it
+//! has, is said: the test then passes as far as the first one goes.
+
+use std::rc::Rc;
+
+use selvedge_core::{Inconclusive, Verdict};
+use selvedge_explore::Memory;
+
+use super::Builder;
+use crate::outcome::{Besides, Outcome};
+use crate::rt::Spot;
+
+/// The second search may have so many executions, and so many times as the first one.
+const EXECUTIONS: u64 = 20_000;
+const TIMES: u64 = 20;
+
+impl Builder {
+    /// Whether all orderings count as `SeqCst`: loads see the last store. Data races still follow the orderings.
+    ///
+    /// Otherwise a check that passes and has used weaker orderings is explored once more, under [`Memory::Rc11`], where a load
+    /// may see older values. That search is limited to some ten thousand executions; beyond them, and where operations have no
+    /// meaning under a memory model yet, the report says what was not explored.
+    pub fn sequentially_consistent(mut self, on: bool) -> Self {
+        self.is_sequential = on;
+        self
+    }
+
+    /// Explores the program, and once more under a memory model if that can matter.
+    #[track_caller]
+    pub(super) fn explore_and_besides(&self, program: Rc<dyn Fn()>, here: Spot) -> Outcome {
+        let mut first = self.explore_within_budget(Rc::clone(&program), here);
+        if !self.is_open_to_more(&first) {
+            return first;
+        }
+        let mut again = self.clone();
+        again.memory = Some(Memory::Rc11);
+        again.is_besides = true;
+        again.options.budget = selvedge_core::Budget::unlimited();
+        let most = first.executions().saturating_mul(TIMES).max(EXECUTIONS);
+        let asked = self.options.limits.executions.unwrap_or(u64::MAX);
+        again.options.limits.executions = Some(most.min(asked));
+        again.times.all = self.times.all.map(|all| all.saturating_sub(first.time()));
+        let second = again.explore_within_budget(program, here);
+        match second.verdict() {
+            Verdict::Violated => return second,
+            Verdict::Verified => {
+                first.besides = Some(Besides::Explored(Memory::Rc11, second.executions()));
+            }
+            Verdict::Inconclusive => {
+                let reason = second.report().inconclusive.first().map(Inconclusive::to_string);
+                first.besides = Some(Besides::NotAll(Memory::Rc11, reason.unwrap_or_default()));
+            }
+        }
+        first.describe_memory();
+        first
+    }
+
+    /// Whether nothing is wrong so far, and loads of older values may show something.
+    fn is_open_to_more(&self, first: &Outcome) -> bool {
+        !self.is_sequential
+            && first.memory.is_none()
+            && first.uses_weak_orderings()
+            && first.verdict() == Verdict::Verified
+            && self.sample.is_none()
+            && self.options.limits.preemptions.is_none()
+            && self.schedule(first.checked_at).is_none()
+    }
+}
