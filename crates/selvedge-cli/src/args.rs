@@ -191,6 +191,11 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     pub(crate) unobserved_locks: bool,
 
+    /// With `--algorithm optimal`: writes and sends are ordered only where a later step observes their order: fewer
+    /// executions
+    #[arg(long)]
+    pub(crate) observers: bool,
+
     /// With `--algorithm states`: take every step in every state; more states, and the shortest path to a violation
     #[arg(long)]
     pub(crate) unreduced: bool,
@@ -210,6 +215,10 @@ pub(crate) struct CheckArgs {
     /// [default: synthesise if the program declares none, else declared]
     #[arg(long, value_name = "FROM", value_parser = values::parse_constraints)]
     pub(crate) constraints: Option<Origin>,
+
+    /// Leave out the random executions that come before a search of more than 200 executions
+    #[arg(long)]
+    pub(crate) no_random: bool,
 
     /// Continue after a violation, and show all distinct violations
     #[arg(long)]
@@ -328,6 +337,10 @@ pub(crate) struct CompareArgs {
     /// Independence constraints for `constrained`, as in `selvedge check`
     #[arg(long, value_name = "FROM", value_parser = values::parse_constraints)]
     pub(crate) constraints: Option<Origin>,
+
+    /// Also run `optimal --observers`
+    #[arg(long)]
+    pub(crate) observers: bool,
 
     /// Also run execution graphs under these memory models, separated by commas: sc, tso, rc11, c++20
     #[arg(long = "memory", value_name = "MODELS", value_delimiter = ',', value_parser = weak::parse_memory)]

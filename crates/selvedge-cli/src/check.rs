@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use selvedge_core::{Budget, Covers, Fact, Inconclusive, Report, Schedule, Violation};
 use selvedge_explore::{
-    Caps, Confirmed, Equivalence, Independence, Locks, Observer, Options, QuasiOptions, Sampling,
-    Setting,
+    Caps, Confirmed, Equivalence, Independence, Locks, Observer, Observers, Options, QuasiOptions,
+    Sampling, Setting,
 };
 use selvedge_lang::ThreadNames;
 use selvedge_report::{Outcome, TraceView, Tree, plural, sources};
@@ -23,13 +23,13 @@ use crate::shown::Shown;
 use crate::so_far::{self, shown_in_any_case};
 use crate::source::{Loaded, Sample, Subject, is_compiled};
 use crate::work::{InParts, Work};
-use crate::{memory, native, statistics, summary, weak};
+use crate::{early, memory, native, statistics, summary, weak};
 
 /// How executions are chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Method {
-    /// One of each class. The options are for `quasi` alone.
-    Explore(Chosen, QuasiOptions),
+    /// One of each class. The options are for `quasi` and for `optimal` alone.
+    Explore(Chosen, QuasiOptions, Observers),
     /// Some at random.
     Sample { sampling: Sampling, executions: u64, seed: u64 },
 }
@@ -59,7 +59,7 @@ fn run_from(kept: Option<Checkpoint>, args: &CheckArgs, screen: &Screen) -> Resu
         return crate::symbolic::run(args, scheme, screen);
     }
     let quasi = args.quasi.options(args.algorithm)?;
-    let method = Method::new(args.algorithm, quasi, &args.sampling);
+    let method = Method::new(args.algorithm, quasi, &args.sampling).with_observers(args.observers);
     check_constraint_options(args, &method)?;
     // With `--races` they are of no use.
     let wanted = method.takes(Setting::Constraints) && !args.races;
@@ -119,6 +119,7 @@ pub(crate) fn options(
         limits: args.limits.limits(),
         cycles: args.cycles.into(),
         locks: if args.unobserved_locks { Locks::Unobserved } else { Locks::Observed },
+        observers: if args.observers { Observers::Decide } else { Observers::Absent },
         statistics: args.stats,
         quasi,
         check_constraints: args.check_constraints,
@@ -142,6 +143,7 @@ pub(crate) fn options(
     }
     check_switch_bounds(args, method)?;
     check_observation_options(args, method)?;
+    check_observers(args, method, races)?;
     if races && !method.covers(&options).data_races {
         let name = method.name();
         let instead = if args.races { "leave it out" } else { "add --no-races" };
@@ -193,7 +195,18 @@ impl<L: Subject> Search<'_, L> {
     pub(crate) fn run(&self, options: &Options, screen: &Screen) -> Result<Exit, Failure> {
         let wants_tree = self.args.tree || self.args.output.html.is_some();
         self.run_by(options, screen, |watch| {
-            self.method.run(self.loaded, options, wants_tree, watch)
+            let early = self.run_early(options, wants_tree, watch);
+            match early {
+                Some(found) if !options.keep_going => (found, None),
+                early => {
+                    let (mut report, tree) =
+                        self.method.run(self.loaded, options, wants_tree, watch);
+                    if let Some(early) = early {
+                        early::add(early, &mut report);
+                    }
+                    (report, tree)
+                }
+            }
         })
     }
 
@@ -211,11 +224,25 @@ impl<L: Subject> Search<'_, L> {
         self.conclude(report, tree, time, screen)
     }
 
+    /// Runs random executions, if the search is one of many executions. Returns what they found.
+    fn run_early(&self, options: &Options, wants_tree: bool, watch: &mut Watch) -> Option<Report> {
+        let is_wanted = match self.method {
+            Method::Explore(chosen, ..) => chosen.info().equivalence != Equivalence::State,
+            Method::Sample { .. } => false,
+        };
+        if !is_wanted || wants_tree || self.args.no_random {
+            return None;
+        }
+        let report = self.method.run_with(self.loaded, &early::short(options)?, None, watch);
+        let found = early::was_cut(&report).then(|| early::find(self.loaded, options, watch));
+        found.flatten()
+    }
+
     /// Starts the clock and the line that shows how far the search is. An estimate is for searches of traces only.
     fn watch(&self, options: &Options) -> Watch {
         let watch = Watch::start(!self.args.quiet, self.method.name());
         match self.method {
-            Method::Explore(chosen, _)
+            Method::Explore(chosen, _, Observers::Absent)
                 if chosen.info().equivalence == Equivalence::Mazurkiewicz =>
             {
                 match self.loaded.estimator(options) {
@@ -311,6 +338,28 @@ fn check_switch_bounds(args: &CheckArgs, method: &Method) -> Result<(), Failure>
          fewest switches\n  leave it out, or use another algorithm: selvedge algorithms",
         method.name()
     )))
+}
+
+/// What a search with observers leaves open is what these options ask for.
+fn check_observers(args: &CheckArgs, method: &Method, races: bool) -> Result<(), Failure> {
+    if !args.observers {
+        return Ok(());
+    }
+    if !method.takes(Setting::Observers) {
+        return Err(registry::only_applies("--observers", Setting::Observers));
+    }
+    let limits = args.limits.limits();
+    let other = match (races, limits.preemptions, limits.context_switches) {
+        (true, ..) => "--races: a data race can be between two writes whose order no step observes",
+        (_, Some(_), _) => {
+            "--preemptions: an execution of each class is run, not one with the fewest switches"
+        }
+        (.., Some(_)) => {
+            "--context-switches: an execution of each class is run, not one with the fewest switches"
+        }
+        (false, None, None) => return Ok(()),
+    };
+    Err(Failure::User(format!("--observers does not apply to {other}\n  leave out one of them")))
 }
 
 /// Not every algorithm has observations; and one of these options at a time.
@@ -416,13 +465,28 @@ fn confirm<L: Subject>(
 impl Method {
     pub(crate) fn new(algorithm: Chosen, quasi: QuasiOptions, args: &SamplingArgs) -> Self {
         let Some(executions) = args.sample else {
-            return Method::Explore(algorithm, quasi);
+            return Method::Explore(algorithm, quasi, Observers::default());
         };
         let sampling = match args.pct {
             Some(depth) => Sampling::Pct { depth },
             None => Sampling::Uniform,
         };
         Method::Sample { sampling, executions, seed: args.seed }
+    }
+
+    /// Returns the same, with observers if they are wanted.
+    pub(crate) fn with_observers(self, wanted: bool) -> Self {
+        match self {
+            Method::Explore(algorithm, quasi, _) if wanted => {
+                // One that chooses leaves no choice: there is one that takes them.
+                let mut choices = algorithm.info().chooses_from.iter();
+                let taker = choices.find_map(|name| {
+                    registry::named(name).filter(|other| other.takes(Setting::Observers))
+                });
+                Method::Explore(taker.unwrap_or(algorithm), quasi, Observers::Decide)
+            }
+            _ => self,
+        }
     }
 
     /// Returns what was found, and if `record` says so, which executions there were.
@@ -450,7 +514,7 @@ impl Method {
         observer: &mut dyn Observer,
     ) -> Report {
         match self {
-            Method::Explore(algorithm, _) => loaded.explore(algorithm, options, names, observer),
+            Method::Explore(algorithm, ..) => loaded.explore(algorithm, options, names, observer),
             Method::Sample { sampling, executions, seed } => {
                 let sample = Sample { sampling, executions, seed };
                 loaded.sample(sample, options, names, observer)
@@ -461,7 +525,7 @@ impl Method {
     /// Returns whether it takes this option. A sampled execution keeps to bounds on its switches.
     fn takes(self, setting: Setting) -> bool {
         match self {
-            Method::Explore(algorithm, _) => algorithm.takes(setting),
+            Method::Explore(algorithm, ..) => algorithm.takes(setting),
             Method::Sample { .. } => setting == Setting::SwitchBounds,
         }
     }
@@ -469,7 +533,7 @@ impl Method {
     /// Returns its name in reports.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Method::Explore(algorithm, _) => algorithm.info().name,
+            Method::Explore(algorithm, ..) => algorithm.info().name,
             Method::Sample { .. } => "sample",
         }
     }
@@ -477,9 +541,10 @@ impl Method {
     /// Returns how it is reported.
     pub(crate) fn reported(self, report: &Report) -> selvedge_report::Method {
         let (equivalence, seed) = match self {
-            Method::Explore(algorithm, _) => {
+            Method::Explore(algorithm, _, observers) => {
                 let decided = report.decision.as_ref().map(|decision| decision.equivalence);
-                (Some(decided.unwrap_or(algorithm.info().equivalence.name())), None)
+                let own = algorithm.info().equivalence_with(observers).name();
+                (Some(decided.unwrap_or(own)), None)
             }
             Method::Sample { seed, .. } => (None, Some(seed)),
         };
@@ -497,14 +562,18 @@ impl Method {
     /// Returns its name, and what makes it repeatable.
     fn describe(self) -> String {
         match self {
-            Method::Explore(algorithm, quasi) => {
+            Method::Explore(algorithm, quasi, observers) => {
                 let name = algorithm.info().name;
+                let observers = match observers {
+                    Observers::Absent => "",
+                    Observers::Decide => ", --observers (traces with observers)",
+                };
                 let k = quasi.k.map_or(String::new(), |k| format!(", --k {k}"));
                 let locks_only = match quasi.independence {
                     Independence::AllAccesses => "",
                     Independence::LocksOnly => ", --locks-only",
                 };
-                format!("{name}{k}{locks_only}")
+                format!("{name}{k}{locks_only}{observers}")
             }
             Method::Sample { sampling: Sampling::Uniform, seed, .. } => {
                 format!("uniform sample, --seed {seed}")
@@ -518,7 +587,7 @@ impl Method {
     /// Returns what its "verified" would cover; of a sample: what it looks at.
     pub(crate) fn covers(self, options: &Options) -> Covers {
         match self {
-            Method::Explore(algorithm, _) => algorithm.info().covers_with(options),
+            Method::Explore(algorithm, ..) => algorithm.info().covers_with(options),
             Method::Sample { .. } => Covers::EVERYTHING,
         }
     }

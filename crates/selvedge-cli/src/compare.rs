@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use selvedge_core::{Bound, Covers, Inconclusive, Report, Verdict};
-use selvedge_explore::{Equivalence, Memory, Options, QuasiOptions, Setting};
+use selvedge_explore::{Equivalence, Memory, Observers, Options, QuasiOptions, Setting};
 use selvedge_report::{
     Align, CompareJson, CompareRowJson, Style, Table, bytes, grouped, rate, seconds, to_text,
 };
@@ -15,7 +15,7 @@ use crate::check::{asked_for, confirm_all};
 use crate::exit::{self, Exit, Failure};
 use crate::guard::Guard;
 use crate::progress::Watch;
-use crate::registry::Chosen;
+use crate::registry::{self, Chosen};
 use crate::screen::Screen;
 use crate::so_far::shown_in_any_case;
 use crate::source::Loaded;
@@ -32,7 +32,9 @@ pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> 
     let guard = args.guard();
     let (loaded, _) = constraints::loaded(loaded, from, wants_constraints, guard.budget(), screen)?;
     // Large enough from the beginning: code that is stopped in the allocator must not hold the lock.
-    let wanted = searches.len() + args.memories.len();
+    let takes = |algorithm: &Chosen| args.observers && algorithm.takes(Setting::Observers);
+    let with_observers: Vec<Chosen> = registry::all().filter(takes).collect();
+    let wanted = searches.len() + with_observers.len() + args.memories.len();
     let rows = Mutex::new(Vec::with_capacity(wanted));
     let rows_so_far = || rows.lock().unwrap_or_else(PoisonError::into_inner);
     let conclude = |_| {
@@ -42,7 +44,14 @@ pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> 
     shown_in_any_case(&conclude, || {
         for &(algorithm, quasi) in &searches {
             if !guard::is_interrupted() {
-                let row = measure(algorithm, quasi, args, &loaded)?;
+                let row = measure(algorithm, quasi, Observers::Absent, args, &loaded)?;
+                rows_so_far().push(row);
+            }
+        }
+        for &algorithm in &with_observers {
+            if !guard::is_interrupted() {
+                let quasi = QuasiOptions::default();
+                let row = measure(algorithm, quasi, Observers::Decide, args, &loaded)?;
                 rows_so_far().push(row);
             }
         }
@@ -81,7 +90,7 @@ fn show(
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Ran {
     /// An algorithm of the registry.
-    Algorithm(Chosen),
+    Algorithm(Chosen, Observers),
     /// Execution graphs under a memory model.
     Graphs(Memory),
 }
@@ -89,14 +98,18 @@ enum Ran {
 impl Ran {
     fn name(self) -> &'static str {
         match self {
-            Ran::Algorithm(algorithm) => algorithm.info().name,
+            Ran::Algorithm(algorithm, _) => algorithm.info().name,
             Ran::Graphs(_) => "graph",
         }
     }
 
     fn covers(self) -> Covers {
         match self {
-            Ran::Algorithm(algorithm) => algorithm.info().covers,
+            Ran::Algorithm(algorithm, observers) => {
+                let covers = algorithm.info().covers;
+                let data_races = covers.data_races && observers == Observers::Absent;
+                Covers { data_races, ..covers }
+            }
             Ran::Graphs(_) => Covers::EVERYTHING,
         }
     }
@@ -104,7 +117,9 @@ impl Ran {
     /// Returns the relation of whose classes it runs one execution each, if others have the same.
     fn equivalence(self) -> Option<Equivalence> {
         match self {
-            Ran::Algorithm(algorithm) => Some(algorithm.info().equivalence),
+            Ran::Algorithm(algorithm, observers) => {
+                Some(algorithm.info().equivalence_with(observers))
+            }
             Ran::Graphs(_) => None,
         }
     }
@@ -136,7 +151,10 @@ impl Row {
         let name = self.algorithm.name();
         match self.algorithm {
             Ran::Graphs(memory) => format!("{name} --memory {}", memory.name()),
-            Ran::Algorithm(_) => self.k.map_or(name.to_owned(), |k| format!("{name} --k {k}")),
+            Ran::Algorithm(_, Observers::Decide) => format!("{name} --observers"),
+            Ran::Algorithm(_, Observers::Absent) => {
+                self.k.map_or(name.to_owned(), |k| format!("{name} --k {k}"))
+            }
         }
     }
 
@@ -166,6 +184,7 @@ impl Row {
 fn measure(
     algorithm: Chosen,
     quasi: QuasiOptions,
+    observers: Observers,
     args: &CompareArgs,
     loaded: &Loaded,
 ) -> Result<Row, Failure> {
@@ -174,9 +193,10 @@ fn measure(
     let options = Options {
         budget: guard.budget().clone(),
         keep_going: true,
-        data_races: args.races && info.covers.data_races,
+        data_races: args.races && info.covers.data_races && observers == Observers::Absent,
         limits: args.limits(),
         quasi,
+        observers,
         ..Options::default()
     };
     let mut watch = Watch::start(true, info.name);
@@ -185,7 +205,8 @@ fn measure(
     let time = watch.finish();
     let found = confirm_all(loaded, &mut report, guard.budget())?;
     let messages = found.iter().map(|trace| trace.violations[0].message.clone()).collect();
-    Ok(Row { algorithm: Ran::Algorithm(algorithm), k: quasi.k, report, messages, time, peak })
+    let algorithm = Ran::Algorithm(algorithm, observers);
+    Ok(Row { algorithm, k: quasi.k, report, messages, time, peak })
 }
 
 fn measure_graphs(memory: Memory, args: &CompareArgs, loaded: &Loaded) -> Result<Row, Failure> {
@@ -292,7 +313,7 @@ fn text(
         let races = if args.races { " --races" } else { "" };
         let command = loaded.command("check");
         let (under, memory) = match row.algorithm {
-            Ran::Algorithm(_) => (String::new(), String::new()),
+            Ran::Algorithm(..) => (String::new(), String::new()),
             Ran::Graphs(memory) => {
                 (format!(", under {}", memory.name()), format!(" --memory {}", memory.name()))
             }
@@ -363,7 +384,7 @@ fn table(rows: &[Row]) -> Table {
 fn json(rows: &[Row], agree: bool, args: &CompareArgs, loaded: &Loaded) -> CompareJson {
     let algorithms = rows.iter().map(|row| CompareRowJson {
         algorithm: match row.algorithm {
-            Ran::Algorithm(algorithm) => algorithm.info().name.to_owned(),
+            Ran::Algorithm(algorithm, _) => algorithm.info().name.to_owned(),
             Ran::Graphs(_) => row.name(),
         },
         k: row.k.map(NonZeroU32::get),
@@ -412,7 +433,7 @@ mod tests {
             }
         }
         Row {
-            algorithm: Ran::Algorithm(algorithm.into()),
+            algorithm: Ran::Algorithm(algorithm.into(), Observers::Absent),
             k: None,
             report,
             messages: Vec::new(),

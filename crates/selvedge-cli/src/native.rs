@@ -45,7 +45,7 @@ pub(crate) fn check(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> 
     weak::refuse_options(args)?;
     let files = Files::new(&args.program.file, &args.compiler)?;
     let quasi = args.quasi.options(args.algorithm)?;
-    let method = Method::new(args.algorithm, quasi, &args.sampling);
+    let method = Method::new(args.algorithm, quasi, &args.sampling).with_observers(args.observers);
     let Some(folder) = std::env::var_os(FOLDER) else {
         let supervisor = Supervisor { files: &files, compiler: &args.compiler };
         return supervisor.check(args, method, screen);

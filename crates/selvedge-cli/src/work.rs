@@ -123,7 +123,7 @@ pub(crate) fn not_divisible(method: Method) -> (String, &'static str) {
 /// Returns what is divided and where it begins, if that can be.
 pub(crate) fn divisible(method: Method) -> Option<(Divisible, Frontier)> {
     match method {
-        Method::Explore(chosen, _) if chosen.takes(Setting::Division) => {
+        Method::Explore(chosen, ..) if chosen.takes(Setting::Division) => {
             let algorithm = Algorithm::named(chosen.info().name)?;
             Some((Divisible::Exploration(algorithm), Frontier::root()))
         }

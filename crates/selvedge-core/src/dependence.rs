@@ -29,7 +29,7 @@ impl Mode {
                 Group::Looking
             }
             Mode::ShareAcquire | Mode::ShareRelease => Group::Sharing,
-            Mode::Up | Mode::Wait | Mode::Arrive => Group::Adding,
+            Mode::Up | Mode::Wait | Mode::Arrive | Mode::Put => Group::Adding,
             Mode::Write
             | Mode::Update
             | Mode::Acquire
@@ -147,6 +147,10 @@ mod tests {
             (Arrive, Pass, false),
             (Join, Join, true),
             (End, Join, false),
+            (Put, Put, true),
+            (Put, Read, false),
+            (Put, Update, false),
+            (Put, Timeout, false),
         ] {
             assert_eq!(commute(a, b), swap, "{a:?} / {b:?}");
             assert_eq!(commute(b, a), swap, "{b:?} / {a:?}");

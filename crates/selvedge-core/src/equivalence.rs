@@ -41,6 +41,11 @@ impl ObservationKey {
         Self::with(execution, |access| !matches!(access.mode, Mode::Acquire | Mode::Release))
     }
 
+    /// Returns the class of `execution` if the order of sends does not count.
+    pub fn without_sends(execution: &Execution) -> Self {
+        Self::with(execution, |access| access.mode != Mode::Send)
+    }
+
     /// Returns the class of `execution` if the order counts of those accesses that are to no variable and
     /// that `is_ordered` holds for.
     fn with(execution: &Execution, is_ordered: impl Fn(Access) -> bool) -> Self {
@@ -49,6 +54,28 @@ impl ObservationKey {
             true if access.mode.reads() => history.source(key),
             false if is_ordered(access) => history.earlier(access.mode, key),
             _ => {}
+        }))
+    }
+}
+
+/// The name of a class with observers: equal exactly if two executions have the same events (thread, number, alternative,
+/// accesses), every read of a variable finds the same write and comes after the same writes, and accesses to anything else that
+/// do not commute come in the same order. So the order of two writes counts only if a read tells it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ObserversKey(Vec<u32>);
+
+impl ObserversKey {
+    /// The class of `execution`.
+    pub fn of(execution: &Execution) -> Self {
+        let is_variable = variables(execution);
+        Self(name(execution, |access, history, key| match access.mode {
+            Mode::Write if is_variable[access.object.index()] => history.reads(key),
+            mode => {
+                history.earlier(mode, key);
+                if mode.reads() {
+                    history.source(key);
+                }
+            }
         }))
     }
 }
@@ -119,9 +146,18 @@ impl History {
 
     /// How many accesses of each thread do not commute with one in this mode.
     fn earlier(&self, mode: Mode, key: &mut Vec<u32>) {
+        self.count(|other| !commute(other, mode), key);
+    }
+
+    /// How many accesses of each thread read.
+    fn reads(&self, key: &mut Vec<u32>) {
+        self.count(Mode::reads, key);
+    }
+
+    fn count(&self, counts: impl Fn(Mode) -> bool, key: &mut Vec<u32>) {
         let start = key.len();
         key.push(0);
-        for &(thread, _, count) in self.counts.iter().filter(|entry| !commute(entry.1, mode)) {
+        for &(thread, _, count) in self.counts.iter().filter(|entry| counts(entry.1)) {
             match &mut key[start + 1..] {
                 [.., last, sum] if *last == thread.number() => *sum += count,
                 _ => {

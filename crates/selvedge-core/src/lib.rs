@@ -47,7 +47,7 @@ pub use abilities::{Ahead, Foresight, Judging, Promises, States, Values};
 pub use budget::{Budget, Spent};
 pub use conditions::{Commutation, Conditions, Holding, MayAccess, ObjectRanges, StateKey};
 pub use dependence::{commute, dependent, may_enable_only, never_disables};
-pub use equivalence::{ObservationKey, TraceKey};
+pub use equivalence::{ObservationKey, ObserversKey, TraceKey};
 pub use execution::{Edges, Event, Execution};
 pub use graph_system::{Answer, Bits, GraphDescribe, GraphSystem, Label};
 pub use ids::{EventId, Location, ObjectId, Position, ThreadId, ThreadSet, narrow};

@@ -72,6 +72,10 @@ pub enum Mode {
     /// Sees that a thread has not ended (or that it has); the object is the thread.
     Alive,
 
+    /// Adds to what a later access may find, in an order that is not decided yet: a write or a send of a search with
+    /// observers. No front end has it.
+    Put,
+
     /// Checks an invariant, since something that it reads has changed; the object is the invariant.
     Check,
 }
@@ -105,6 +109,7 @@ impl Mode {
             Mode::End => "end",
             Mode::Join => "join",
             Mode::Alive => "alive",
+            Mode::Put => "put",
             Mode::Check => "check",
         }
     }

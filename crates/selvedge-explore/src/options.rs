@@ -125,6 +125,16 @@ pub enum Locks {
     Unobserved,
 }
 
+/// What `optimal` makes of writes and sends whose order no other step can tell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Observers {
+    /// They are ordered: traces in the sense of Mazurkiewicz.
+    #[default]
+    Absent,
+    /// They are ordered if a later step observes the order.
+    Decide,
+}
+
 /// Which executions without end count as executions of the program: how threads are scheduled in them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Fairness {
@@ -163,6 +173,8 @@ pub struct Options {
     pub cycles: Cycles,
     /// What `data-centric` observes of locks.
     pub locks: Locks,
+    /// What `optimal` makes of writes and sends whose order no other step can tell.
+    pub observers: Observers,
     /// Collect statistics, if the explorer can.
     pub statistics: bool,
     /// Options of `quasi`.

@@ -10,7 +10,7 @@ use selvedge_core::{Report, System};
 
 use crate::conditional::{constrained, context_sensitive};
 use crate::observations as data_centric;
-use crate::options::{Locks, Observer, Options};
+use crate::options::{Locks, Observer, Observers, Options};
 use crate::reductions::optimal_dpor::{optimal, source};
 use crate::reductions::{classic, oracle, parsimonious, sleep};
 use crate::states;
@@ -159,6 +159,9 @@ pub enum Equivalence {
     Mazurkiewicz,
     /// If every read observes the same write, and locks and the like are used in the same order.
     Observation,
+    /// If the same steps find the same, and dependent ones come in the same order, but for writes and sends whose order no
+    /// step observes.
+    Observers,
     /// If they end in the same state.
     State,
 }
@@ -170,6 +173,7 @@ impl Equivalence {
             Equivalence::Interleaving => "interleavings",
             Equivalence::Mazurkiewicz => "traces (Mazurkiewicz)",
             Equivalence::Observation => "observations (reads-from)",
+            Equivalence::Observers => "traces with observers",
             Equivalence::State => "states",
         }
     }
@@ -205,6 +209,8 @@ pub enum Setting {
     SwitchBounds,
     /// How many conflicts an alternative resolves, which races matter, how densely skip pointers are set.
     Alternatives,
+    /// Writes and sends whose order no step observes are not ordered.
+    Observers,
     /// What to do with cycles of observations, and whether the order of critical sections is observed.
     Observations,
     /// Conditions under which blocks commute.
@@ -223,6 +229,14 @@ impl Info {
     /// Returns whether it takes this option.
     pub fn takes(&self, setting: Setting) -> bool {
         self.settings.contains(&setting)
+    }
+
+    /// Returns the relation of which it explores one execution per class, with these observers.
+    pub fn equivalence_with(&self, observers: Observers) -> Equivalence {
+        match observers {
+            Observers::Decide if self.takes(Setting::Observers) => Equivalence::Observers,
+            _ => self.equivalence,
+        }
     }
 
     /// Returns what its "verified" covers with these options.

@@ -103,7 +103,8 @@ pub fn agree(
         Equivalence::Interleaving | Equivalence::Mazurkiewicz => {
             same_classes(&expected.classes.traces, &found.classes.traces)?;
         }
-        Equivalence::Observation => {
+        // Classes with observers are finer.
+        Equivalence::Observation | Equivalence::Observers => {
             same_classes(&expected.classes.observations, &found.classes.observations)?;
         }
         Equivalence::State => {
@@ -146,7 +147,10 @@ pub fn nothing_invented(
     let (all, some) = (&expected.classes, &found.classes);
     match algorithm.info().equivalence {
         Equivalence::Interleaving | Equivalence::Mazurkiewicz => known(&all.traces, &some.traces)?,
-        Equivalence::Observation => known(&all.observations, &some.observations)?,
+        // Classes with observers are finer.
+        Equivalence::Observation | Equivalence::Observers => {
+            known(&all.observations, &some.observations)?
+        }
         Equivalence::State => known(&all.states, &some.states)?,
     }
     let (wanted, got) = (violations(expected), violations(found));

@@ -397,7 +397,8 @@ pub fn run(name: &str, text: &str, golden: &Golden, setting: &Setting) -> Result
                 problems
                     .extend(classes.as_ref().and_then(|it| class_problem(it, &setting.classes)));
             }
-            Equivalence::Observation => {
+            // Classes with observers are finer.
+            Equivalence::Observation | Equivalence::Observers => {
                 problems.extend(observation_problem(&report.counts, &setting.classes));
                 let both = classes.as_ref().zip(oracle.as_ref());
                 problems.extend(both.and_then(|(found, all)| unlike_brute_force(found, all)));

@@ -11,6 +11,7 @@ mod locks_only;
 mod modules;
 mod names;
 mod observations;
+mod observers;
 mod promises;
 mod random_programs;
 mod reference;

@@ -48,6 +48,8 @@ impl CheckArgs {
             (self.unreduced, "--unreduced"),
             (self.check_constraints, "--check-constraints"),
             (self.unobserved_locks, "--unobserved-locks"),
+            (self.observers, "--observers"),
+            (self.no_random, "--no-random"),
             (quasi.is_some(), quasi.unwrap_or_default()),
         ];
         match given.iter().find(|(given, _)| *given) {

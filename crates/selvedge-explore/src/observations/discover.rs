@@ -430,11 +430,17 @@ impl<S: System> DataCentric<'_, S> {
             .filter(|&&(other, mode)| mode.writes() && other < position)
             .map(|&(other, _)| other)
             .collect();
-        let overwritten = |write: Option<Position>| {
-            writes.iter().any(|&other| {
-                is_past(other)
-                    && write.is_none_or(|write| write != other && self.graph.is_past(write, other))
-            })
+        // How many events of each thread come before a write that the event must come after.
+        let mut covered: Cut = Vec::new();
+        for &other in writes.iter().filter(|&&other| is_past(other)) {
+            let id = self.graph.vertex(other).id;
+            let mut before = self.graph.clock(other).to_vec();
+            before[id.thread.index()] = id.nth;
+            join(&mut covered, &before);
+        }
+        let overwritten = |write: Option<Position>| match write {
+            None => !covered.is_empty(),
+            Some(write) => contains(&covered, self.graph.vertex(write).id),
         };
         let sources: Vec<Option<Position>> = std::iter::once(None)
             .chain(writes.iter().copied().map(Some))

@@ -51,8 +51,10 @@ mod graph;
 mod lessons;
 mod parts;
 mod print;
+mod readings;
 mod realize;
 mod replay;
+mod schedule;
 mod two_sat;
 mod unobserved;
 

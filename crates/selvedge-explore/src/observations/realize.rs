@@ -7,11 +7,14 @@
 //!
 //! 1. *Cycle test.* An order that is forced both ways: not realizable.
 //! 2. *Saturation.* If `s` is before `v`, then `q` must be too; if `v` is before `q`, it must be
-//!    before `s`. To a fixpoint. If that leaves no pair open, every linear extension is a witness.
-//! 3. *2-SAT* over the open pairs (`two_sat.rs`). Unsatisfiable: not realizable, on every
+//!    before `s`. To a fixpoint. Of the writes of a thread those before `s` come first and those after `q` last, so that one
+//!    look at each end is enough (`readings.rs`). If that leaves no pair open, every linear extension is a witness.
+//! 3. *One try.* The events one by one, as in the current execution where that is possible, and no write while a read of an
+//!    earlier one is missing. If that comes to its end, it is a witness (`schedule.rs`).
+//! 4. *2-SAT* over the open pairs (`two_sat.rs`). Unsatisfiable: not realizable, on every
 //!    architecture. Satisfiable: if the communication graph is acyclic there is a witness, and
 //!    otherwise mostly.
-//! 4. *Search* over the open pairs, with saturation after every decision, if nothing else decides. The problem
+//! 5. *Search* over the open pairs, with saturation after every decision, if nothing else decides. The problem
 //!    is NP-complete.
 //!
 //! Comments `[l.N]` name the lines of Algorithm 1, `Realize`, in Chalupa, Chatterjee, Pavlogiannis, Sinha, Vaidya (POPL 2018).
@@ -21,6 +24,7 @@
 use selvedge_core::{Access, Budget, EventId, ObjectId, Step, ThreadId};
 
 use super::graph::{Cut, Graph, contains};
+use super::readings::{Reading, Readings};
 use super::two_sat::TwoSat;
 
 /// An event that is to come after those of the cut: the next of its thread.
@@ -55,19 +59,20 @@ pub(super) type EitherEvents = [(EventId, EventId); 2];
 pub(super) struct Effort {
     pub(super) asked: u64,
     pub(super) saturation: u64,
+    pub(super) one_try: u64,
     pub(super) two_sat: u64,
     pub(super) search: u64,
 }
 
 /// An event of the problem, by its number.
-type Local = usize;
+pub(super) type Local = usize;
 
 /// [`EitherEvents`] by their numbers.
-type Either = [(Local, Local); 2];
+pub(super) type Either = [(Local, Local); 2];
 
 /// Cannot be realized.
 #[derive(Debug)]
-struct Conflict;
+pub(super) struct Conflict;
 
 /// Decides realizability. Keeps its memory from one question to the next.
 ///
@@ -78,17 +83,17 @@ pub(super) struct Realizer {
     budget: Budget,
     pub(super) effort: Effort,
     /// Of each thread: the number of its first event; one more at the end.
-    offsets: Vec<Local>,
+    pub(super) offsets: Vec<Local>,
     /// Of each event: its thread.
-    thread_of: Vec<usize>,
+    pub(super) thread_of: Vec<usize>,
     /// Of each event: where it stands in the current execution; extra ones come last.
-    place: Vec<usize>,
+    pub(super) place: Vec<usize>,
     /// How many events of each thread must come before each event.
     rows: Vec<u32>,
     /// Pairs that are not decided.
-    open: Vec<Either>,
-    /// Writes to the variable at hand.
-    writes: Vec<Local>,
+    pub(super) open: Vec<Either>,
+    /// What is to be observed.
+    pub(super) readings: Readings,
 }
 
 impl Realizer {
@@ -106,9 +111,16 @@ impl Realizer {
         self.constrain(graph, wanted).ok()?;
         self.saturate().ok()?;
         if self.open.is_empty() {
-            self.effort.saturation += 1;
-            return Some(self.linear_extension());
+            if !self.leaves_open() {
+                self.effort.saturation += 1;
+                return Some(self.linear_extension());
+            }
+            if let Some(order) = self.one_try() {
+                self.effort.one_try += 1;
+                return Some(order);
+            }
         }
+        self.open_readings();
         self.effort.two_sat += 1;
         if !self.satisfy().ok()? {
             self.effort.search += 1;
@@ -117,15 +129,15 @@ impl Realizer {
         Some(self.linear_extension())
     }
 
-    fn go_on(&self) -> Result<(), Conflict> {
+    pub(super) fn go_on(&self) -> Result<(), Conflict> {
         self.budget.check().map_err(|_| Conflict)
     }
 
-    fn threads(&self) -> usize {
+    pub(super) fn threads(&self) -> usize {
         self.offsets.len() - 1
     }
 
-    fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.thread_of.len()
     }
 
@@ -133,15 +145,15 @@ impl Realizer {
         self.offsets[id.thread.index()] + id.nth as usize
     }
 
-    fn nth(&self, event: Local) -> u32 {
+    pub(super) fn nth(&self, event: Local) -> u32 {
         (event - self.offsets[self.thread_of[event]]) as u32
     }
 
-    fn row(&self, event: Local) -> &[u32] {
+    pub(super) fn row(&self, event: Local) -> &[u32] {
         &self.rows[event * self.threads()..][..self.threads()]
     }
 
-    fn is_before(&self, a: Local, b: Local) -> bool {
+    pub(super) fn is_before(&self, a: Local, b: Local) -> bool {
         self.row(b)[self.thread_of[a]] > self.nth(a)
     }
 
@@ -214,22 +226,26 @@ impl Realizer {
             let source = extra.source.map(|source| self.local(source));
             reads.push((extra.access.object, self.extra(wanted, index), source));
         }
-        let mut loaded = None;
+        self.readings.clear();
         for &(object, read, source) in &reads {
             self.go_on()?;
-            if loaded != Some(object) {
-                self.load_writes(graph, wanted, object);
-                loaded = Some(object);
-            }
-            for index in 0..self.writes.len() {
-                let other = self.writes[index];
-                if other == read || Some(other) == source {
-                    continue;
+            let writes = match self.readings.slot(object) {
+                Some(slot) => slot,
+                None => {
+                    let writes = self.writes_to(graph, wanted, object);
+                    self.readings.add_variable(object, writes, &self.offsets)
                 }
-                // [l.18-20]
-                match source {
-                    None => self.order(read, other)?,
-                    Some(source) => self.open.push([(other, source), (read, other)]),
+            };
+            match source {
+                Some(source) => self.readings.add(Reading { read, source, writes }),
+                // [l.18-20] It comes before all writes: before the first of each thread.
+                None => {
+                    for thread in 0..self.threads() {
+                        let mut of_thread = self.readings.writes(writes, thread).iter().copied();
+                        if let Some(first) = of_thread.find(|&write| write != read) {
+                            self.order(read, first)?;
+                        }
+                    }
                 }
             }
         }
@@ -238,36 +254,36 @@ impl Realizer {
             self.open.push(sides.map(|(a, b)| (self.local(a), self.local(b))));
         }
         for &(object, last) in wanted.last {
-            self.load_writes(graph, wanted, object);
             let last = last.map(|last| self.local(last));
-            for index in 0..self.writes.len() {
+            for write in self.writes_to(graph, wanted, object) {
                 match last {
                     None => return Err(Conflict),
-                    Some(last) if last == self.writes[index] => {}
-                    Some(last) => self.order(self.writes[index], last)?,
+                    Some(last) if last == write => {}
+                    Some(last) => self.order(write, last)?,
                 }
             }
         }
         Ok(())
     }
 
-    fn load_writes(&mut self, graph: &Graph, wanted: &Wanted<'_>, object: ObjectId) {
-        self.writes.clear();
-        for &(position, mode) in graph.history(object) {
-            let id = graph.vertex(position).id;
-            if mode.writes() && contains(wanted.cut, id) {
-                self.writes.push(self.offsets[id.thread.index()] + id.nth as usize);
-            }
-        }
+    /// Returns the writes to a variable.
+    fn writes_to(&self, graph: &Graph, wanted: &Wanted<'_>, object: ObjectId) -> Vec<Local> {
+        let ids = graph.history(object).iter().filter(|(_, mode)| mode.writes());
+        let ids = ids.map(|&(position, _)| graph.vertex(position).id);
+        let mut writes: Vec<Local> =
+            ids.filter(|&id| contains(wanted.cut, id)).map(|id| self.local(id)).collect();
         for (index, extra) in wanted.extras.iter().enumerate() {
             if extra.access.object == object && extra.access.mode.writes() {
-                self.writes.push(self.extra(wanted, index));
+                writes.push(self.extra(wanted, index));
             }
         }
+        // By thread, and in its order.
+        writes.sort_unstable();
+        writes
     }
 
     /// Puts `a` before `b`, with all that follows from it.
-    fn order(&mut self, a: Local, b: Local) -> Result<(), Conflict> {
+    pub(super) fn order(&mut self, a: Local, b: Local) -> Result<(), Conflict> {
         if self.is_before(a, b) {
             return Ok(());
         }
@@ -293,7 +309,7 @@ impl Realizer {
     }
 
     /// Returns the first event of the thread that must come after `event`, or the end of the thread.
-    fn first_after(&self, event: Local, thread: usize) -> Local {
+    pub(super) fn first_after(&self, event: Local, thread: usize) -> Local {
         let (mut low, mut high) = (self.offsets[thread], self.offsets[thread + 1]);
         while low < high {
             let middle = low.midpoint(high);
@@ -322,7 +338,7 @@ impl Realizer {
     /// Decides all pairs that the order so far decides, to a fixpoint.
     fn saturate(&mut self) -> Result<(), Conflict> {
         loop {
-            let (mut kept, mut changed) = (0, false);
+            let (mut kept, mut changed) = (0, self.saturate_readings()?);
             for index in 0..self.open.len() {
                 self.go_on()?;
                 let [(a, b), (c, d)] = self.open[index];
@@ -341,7 +357,7 @@ impl Realizer {
                 }
             }
             self.open.truncate(kept);
-            if !changed || kept == 0 {
+            if !changed {
                 return Ok(());
             }
         }

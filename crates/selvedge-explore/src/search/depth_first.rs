@@ -110,7 +110,8 @@ impl<S: System> Run<'_, S> {
             }
             let choices = self.system.choices(thread);
             let mut all = (0..choices).map(|choice| Step { thread, choice });
-            if let Some(step) = all.find(|&step| !is_asleep(step)) {
+            let is_awake = |&step: &Step| !is_asleep(step) && self.is_possible(step, choices);
+            if let Some(step) = all.find(is_awake) {
                 return Ok((step, choices));
             }
             if halt == Halt::Maximal {

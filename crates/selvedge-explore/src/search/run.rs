@@ -40,6 +40,8 @@ pub struct Run<'a, S> {
     /// The length of the execution after its first step that showed a violation.
     violated_at: Option<usize>,
     suspects: Suspects,
+    /// Which alternatives of an enabled thread with several of them can be taken.
+    possible: fn(&S, Step) -> bool,
 }
 
 impl<'a, S: System> Run<'a, S> {
@@ -82,7 +84,19 @@ impl<'a, S: System> Run<'a, S> {
             stopped: false,
             violated_at: None,
             suspects: Suspects::default(),
+            possible: |_, _| true,
         }
+    }
+
+    /// Says that not all alternatives of a thread can be taken in every state in which it has them.
+    pub(crate) fn only_if(&mut self, possible: fn(&S, Step) -> bool) {
+        self.possible = possible;
+    }
+
+    /// Returns whether a step of an enabled thread, one of `choices` alternatives, can be taken.
+    #[inline]
+    pub(crate) fn is_possible(&self, step: Step, choices: u32) -> bool {
+        choices == 1 || (self.possible)(&self.system, step)
     }
 
     /// Returns the execution so far, with its happens-before relation.

@@ -406,6 +406,9 @@ fn what_if<S: System>(
         let choices = run.system.choices(thread);
         for choice in 0..choices {
             let step = Step { thread, choice };
+            if !run.is_possible(step, choices) {
+                continue;
+            }
             run.system.pending(step, &mut effect);
             // If it does not depend on e as it acts there, its place is after e.
             if run.execution.depends_on(effect.footprint.accesses(), e) {

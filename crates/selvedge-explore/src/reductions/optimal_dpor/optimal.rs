@@ -38,7 +38,8 @@
 
 use selvedge_core::{Effect, Position, Report, Status, Step, System, ThreadId};
 
-use crate::options::{Observer, Options};
+use crate::options::{Observer, Observers, Options};
+use crate::reductions::optimal_dpor::observers;
 use crate::reductions::optimal_dpor::wakeup_tree::{Absent, BranchId, WakeupTrees};
 use crate::registry::{Covers, Equivalence, Info, Setting};
 use crate::search::depth_first::{Halt, Reduction, depth_first};
@@ -57,7 +58,7 @@ pub(crate) const INFO: Info = Info {
     covers: Covers::EVERYTHING,
     optimal: true,
     chooses_from: &[],
-    settings: &[Setting::SwitchBounds],
+    settings: &[Setting::SwitchBounds, Setting::Observers],
 };
 
 pub(crate) fn explore<S: System>(
@@ -65,12 +66,17 @@ pub(crate) fn explore<S: System>(
     options: &Options,
     observer: &mut dyn Observer,
 ) -> Report {
+    if options.observers == Observers::Decide {
+        return observers::explore(make, options, observer);
+    }
     let mut run = Run::new(make, options, observer);
     depth_first(&mut run, &mut Optimal::new());
     run.into_report()
 }
 
-struct Optimal {
+pub(super) struct Optimal {
+    /// Whether the promise of no redundant execution holds.
+    is_exact: bool,
     sleep: SleepSets,
     trees: WakeupTrees,
     /// One per prefix of the execution: `nodes[i]` is the state before the event at `i`.
@@ -128,10 +134,14 @@ impl<S: System> Reduction<S> for Optimal {
 
     fn end(&mut self, run: &mut Run<'_, S>, halt: Halt) {
         debug_assert!(
-            halt != Halt::Redundant || !run.report.inconclusive.is_empty(),
+            halt != Halt::Redundant || !self.is_exact || !run.report.inconclusive.is_empty(),
             "optimality: unless a limit interferes, someone is always awake"
         );
-        self.look_for_races(run, halt == Halt::Maximal);
+        // What a redundant execution has in common with others is found there; and sequences of one that is not maximal
+        // do not say which steps are independent of all that follows.
+        if halt != Halt::Redundant || self.is_exact {
+            self.look_for_races(run, halt == Halt::Maximal);
+        }
     }
 
     fn go_back(&mut self, run: &mut Run<'_, S>) -> bool {
@@ -170,8 +180,9 @@ impl<S: System> Reduction<S> for Optimal {
 }
 
 impl Optimal {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
+            is_exact: true,
             sleep: SleepSets::new(),
             trees: WakeupTrees::default(),
             nodes: vec![Node::default()],
@@ -181,16 +192,26 @@ impl Optimal {
         }
     }
 
+    /// Of a program with alternatives that are not possible in every state.
+    pub(super) fn with_redundancy() -> Self {
+        Self { is_exact: false, ..Self::new() }
+    }
+
     fn last_node(&mut self) -> &mut Node {
         self.nodes.last_mut().expect("internal error: the root is never popped")
     }
 
     /// Returns whether the first branch of the last node can be taken.
     fn can_take<S: System>(&self, run: &mut Run<'_, S>, branch: BranchId) -> bool {
-        let thread = self.trees.step(branch).thread;
+        let step = self.trees.step(branch);
+        let thread = step.thread;
         let known = thread.index() < run.system.thread_count();
         if !known || !run.is_enabled(thread) {
             run.give_up(NOT_REPRODUCIBLE.to_owned());
+            return false;
+        }
+        // It contradicts a step above it, below which it was put beside another alternative.
+        if !run.is_possible(step, run.system.choices(thread)) {
             return false;
         }
         let is_within = run.is_within_preemptions(thread);
@@ -221,7 +242,7 @@ impl Optimal {
         for choice in 0..choices {
             let other = Step { choice, ..step };
             let node = self.nodes.last_mut().expect("internal error: no root");
-            if other != step && !self.sleep.contains(other) {
+            if other != step && !self.sleep.contains(other) && run.is_possible(other, choices) {
                 run.system.pending(other, &mut effect);
                 let by = Move::new(other, choices, effect.footprint.clone());
                 behind = Some(self.trees.add_leaf(&mut node.tree, behind, by));

@@ -6,6 +6,7 @@ mod graphs;
 mod language;
 mod library;
 mod observations;
+mod observers;
 mod parsimonious;
 mod promises;
 mod reduction;
@@ -50,6 +51,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Mistake> {
         promises::MISTAKES,
         parsimonious::MISTAKES,
         observations::MISTAKES,
+        observers::MISTAKES,
         unfolding::MISTAKES,
         conditions::MISTAKES,
         constraints::MISTAKES,

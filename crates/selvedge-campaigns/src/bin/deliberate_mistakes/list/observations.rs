@@ -54,8 +54,8 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "observation: a write may come between a write and its read",
         file: "observations/realize.rs",
-        right: "Some(source) => self.open.push([(other, source), (read, other)]),",
-        wrong: "Some(source) => drop((other, source)),",
+        right: "Some(source) => self.readings.add(Reading { read, source, writes }),",
+        wrong: "Some(source) => drop(Reading { read, source, writes }),",
         suite: "observations",
         test: "reads_and_writes",
     },
@@ -132,5 +132,21 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         wrong: "if left.is_empty() {",
         suite: "observations",
         test: "every_end_that_is_looked_at_is_found_once",
+    },
+    Mistake {
+        name: "observation: what is written after the source may come before the read",
+        file: "observations/readings.rs",
+        right: "                    self.order(read, first)?;\n",
+        wrong: "",
+        suite: "observations",
+        test: "reads_and_writes",
+    },
+    Mistake {
+        name: "observation: the try for a witness overwrites what is still to be read",
+        file: "observations/schedule.rs",
+        right: "        finds && is_free",
+        wrong: "        finds && (is_free || !is_free)",
+        suite: "observations",
+        test: "reads_and_writes",
     },
 ];
