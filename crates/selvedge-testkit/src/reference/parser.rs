@@ -144,18 +144,18 @@ impl Parser {
                 let kind = self.assertion()?;
                 // Promises are about executions without end: others decide them.
                 if self.is_word("leads_to") {
-                    return self.to_semicolon();
+                    return self.leave_out_declaration();
                 }
                 source.invariants.push(Rc::new([Stmt { line, kind }]));
                 self.sign(";")
             }
-            "independent" | "eventually" => self.to_semicolon(),
+            "independent" | "eventually" => self.leave_out_declaration(),
             _ => Err(format!("line {}: no declaration starts with `{word}`", self.line())),
         }
     }
 
     /// Leaves out a declaration that decides nothing here.
-    fn to_semicolon(&mut self) -> Parsed<()> {
+    fn leave_out_declaration(&mut self) -> Parsed<()> {
         while !self.has_sign(";") {
             if self.next() == Kind::End {
                 return self.error("`;`");
