@@ -216,13 +216,15 @@ Examples:
 To check with them: selvedge check FILE --symbolic mat";
 
 pub(crate) const SERVE: &str = "\
-Open a workbench in the browser: an editor that marks mistakes as you type, the programs of the repository as
-examples, constants, algorithms and memory models to choose, checks with progress and a stop, their pages, a
-comparison of all algorithms, and conditions under which atomic blocks commute.
+Open a workbench in the browser: an editor that marks mistakes as you type, the programs of the
+repository as examples, constants, algorithms and memory models to choose, checks with progress
+and a stop, their pages, a comparison of all algorithms, and conditions under which atomic
+blocks commute.
 
-It prints the address to open. The address has a token: only who knows it can use the workbench, and only on this
-machine. It needs no network. Programs stay in the browser: no file is read, and none written but those of a running check, in
-a private folder. Every check is a process of its own, limited in time and memory.";
+It prints the address to open. The address has a token: only who knows it can use the workbench,
+and only on this machine. It needs no network. Programs stay in the browser: no file is read,
+and none written but those of a running check, in a private folder. Every check is a process of
+its own, limited in time and memory.";
 
 pub(crate) const SERVE_EXAMPLES: &str = "\
 Examples:
@@ -236,10 +238,11 @@ Exit codes: 130 after Ctrl-C; 2 if the port cannot be used.";
 pub(crate) const LSP: &str = "\
 Serve an editor, as a language server for programs in .sel on standard input and output.
 
-Editors start it; there is nothing to see in a terminal. It marks mistakes as you type; shows what a name is, and for
-an access to something shared what it depends on in other threads; finds the declaration and all uses; renames, if nothing
-would then mean something else; lists symbols; formats. The lens \"Check\" above the text checks the program as it is
-in the editor and opens the result as a page in the browser; it shows progress and can be cancelled.";
+Editors start it; there is nothing to see in a terminal. It marks mistakes as you type; shows
+what a name is, and for an access to something shared what it depends on in other threads; finds
+the declaration and all uses; renames, if nothing would then mean something else; lists symbols;
+formats. The lens \"Check\" above the text checks the program as it is in the editor and opens
+the result as a page in the browser; it shows progress and can be cancelled.";
 
 pub(crate) const LSP_EXAMPLES: &str = "\
 How to connect:

@@ -187,6 +187,7 @@ impl Jobs {
             "violations": violations.collect::<Vec<_>>(),
             "inconclusive": result["inconclusive"],
             "executions": result["executions"],
+            "states": result["states"],
             "seconds": result["seconds"],
             "page": page,
         });

@@ -159,6 +159,14 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
+        // It ends by itself, and then leaves nothing behind; unless it waits for a reader.
+        drop(self.input.take());
+        for _ in 0..250 {
+            if matches!(self.child.try_wait(), Ok(Some(_))) {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -150,7 +150,9 @@ fn a_long_check_is_stopped() {
     let browser = &bench.browser;
     bench.set_program(LARGE);
     browser.click("#check");
-    bench.until("/[a-z]+: [\\d,]+ executions/.test(document.getElementById('status').textContent)");
+    bench.until(
+        "/[a-z]+: [\\d,]+ (executions|states)/.test(document.getElementById('status').textContent)",
+    );
     assert_eq!(
         browser.ask(
             "[document.getElementById('check').disabled, document.getElementById('stop').disabled]"

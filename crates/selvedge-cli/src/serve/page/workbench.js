@@ -325,7 +325,8 @@ function checked({ result }) {
   const { complete, deadlocked, blocked } = result.executions;
   const first = result.violations[0]?.message ?? result.inconclusive[0]?.message ?? "no violation";
   const more = result.violations.length > 1 ? ` (and ${result.violations.length - 1} more)` : "";
-  tell(result.verdict, `${number(complete + deadlocked + blocked)} executions in ${duration(result.seconds)}`);
+  const explored = result.states === null ? `${number(complete + deadlocked + blocked)} executions` : `${number(result.states)} states`;
+  tell(result.verdict, `${explored} in ${duration(result.seconds)}`);
   // The page has the message in large letters. This is for those who listen.
   $("status").append(element("span", { class: "heard" }, `: ${first}${more}`));
   isResult = true;
