@@ -49,7 +49,7 @@ fn check(text: &str, turn: u64) -> Result<Option<&'static str>, String> {
 fn every_profile_and_turns_of_all_lengths() {
     let mut deciders = [0; 2];
     for profile in Profile::all() {
-        for seed in seeds(25) {
+        for seed in seeds(45) {
             for turn in [1, 40, Caps::default().turn] {
                 let sketch = generate(&profile, seed);
                 match check(&sketch.to_string(), turn) {
@@ -71,7 +71,7 @@ fn every_profile_and_turns_of_all_lengths() {
 #[test]
 fn loops_are_decided() {
     let (mut by_states, mut violated) = (0, 0);
-    for seed in seeds(150) {
+    for seed in seeds(250) {
         let program = Looping::new(seed);
         let Some(expected) = program.reach(MOST_STATES) else { continue };
         let is_wrong = !expected.failures.is_empty() || !expected.deadlocks.is_empty();

@@ -42,7 +42,7 @@ fn broken(subject: &Subject, fairness: Fairness) -> Vec<(Violation, Schedule)> {
 fn random_programs() {
     // By kind and fairness: kept, broken by an end, broken by a cycle.
     let mut seen = [[[0; 3]; 3]; 3];
-    for seed in seeds(6_000) {
+    for seed in seeds(10_000) {
         let program = Promising::new(seed);
         let Some(whole) = program.whole() else { continue };
         let text = program.to_string();
