@@ -33,6 +33,7 @@ mod mat;
 mod output;
 mod quasi;
 mod serve;
+mod spurious;
 mod values;
 mod weak;
 mod work;
@@ -51,6 +52,7 @@ pub(crate) use mat::MatArgs;
 pub(crate) use output::{Annotations, Form, FormatArgs, OutputArgs};
 pub(crate) use quasi::QuasiArgs;
 pub(crate) use serve::ServeArgs;
+pub(crate) use spurious::SpuriousArgs;
 pub(crate) use weak::WeakArgs;
 pub(crate) use work::{ResumeArgs, WorkArgs};
 
@@ -143,7 +145,7 @@ pub(crate) enum Colour {
 /// Which program.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ProgramArgs {
-    /// The program (.sel, .c, .cpp, or one that `selvedge cc` linked); `-` reads standard input
+    /// The model (.sel); `check` also takes .c, .cpp and what `selvedge cc` linked; `-` reads standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 

@@ -37,14 +37,7 @@ pub(crate) enum Method {
 /// Checks a program and shows the result.
 pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
     if is_compiled(&args.program.file) {
-        return match args.weak.model {
-            None => native::check(args, screen),
-            Some(_) => Err(Failure::User(
-                "--memory does not apply to C programs yet\n  leave it out: they are checked under sequential consistency, \
-                 with data races by their orderings"
-                    .to_owned(),
-            )),
-        };
+        return native::check(args, screen);
     }
     args.refuse_compiled_options()?;
     if let Some(memory) = args.weak.model {

@@ -5,6 +5,7 @@
 //! so, with the schedule that led there.
 
 mod program;
+mod weak;
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use selvedge_core::{Covers, Inconclusive, Report, Schedule, Violation, ViolationKind};
-use selvedge_explore::{Equivalence, Observer, Options};
+use selvedge_explore::{Equivalence, Memory, Observer, Options};
 use selvedge_native::{Driver, Language, Sources, Unbuilt};
 use selvedge_report::{Outcome, TraceView, ViolationView};
 
@@ -41,6 +42,7 @@ const FOLDER: &str = "SELVEDGE_MODULE";
 pub(crate) fn check(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
     check::check_output_options(args)?;
     refuse_options(args)?;
+    weak::refuse_options(args)?;
     let files = Files::new(&args.program.file, &args.compiler)?;
     let quasi = args.quasi.options(args.algorithm)?;
     let method = Method::new(args.algorithm, quasi, &args.sampling).with_observers(args.observers);
@@ -48,6 +50,10 @@ pub(crate) fn check(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> 
         let supervisor = Supervisor { files: &files, compiler: &args.compiler };
         return supervisor.check(args, method, screen);
     };
+    if let Some(memory) = args.weak.model {
+        let loaded = Compiled::load(files, Path::new(&folder), args.compiler.leaks)?;
+        return weak::check(&loaded, args, memory, screen);
+    }
     let guard = args.limits.guard();
     // Races are undefined behaviour in C, so they are looked for wherever that is possible.
     let probe = check::options(args, &method, quasi, args.races, guard.budget())?;
@@ -197,6 +203,8 @@ pub(crate) struct Replayed {
     files: Files,
     schedule: Schedule,
     races: bool,
+    /// The memory model, if the schedule is one of an execution graph.
+    memory: Option<Memory>,
     /// Variables on stacks that threads share.
     locals: Vec<(usize, usize)>,
 }
@@ -213,6 +221,9 @@ impl Replayed {
             let mut compiler = args.compiler.clone();
             compiler.more.extend(saved.more.iter().map(PathBuf::from));
             compiler.flags.extend(saved.flags.iter().cloned());
+            if compiler.spurious.is_usual() {
+                compiler.spurious = saved.spurious;
+            }
             let files = Files::new(&file, &compiler)?;
             if !saved.belongs_to(&files.text) && std::env::var_os(FOLDER).is_none() {
                 complain(&format!(
@@ -222,14 +233,19 @@ impl Replayed {
             }
             let races = args.races || saved.races;
             let locals = program::locals(&saved.locals)?;
-            return Ok(Some(Self { files, schedule: saved.schedule()?, races, locals }));
+            let memory = match args.weak.model {
+                Some(memory) => Some(memory),
+                None => saved.memory()?,
+            };
+            return Ok(Some(Self { files, schedule: saved.schedule()?, races, memory, locals }));
         }
         match (&args.file, &args.schedule) {
             (Some(file), Some(schedule)) if is_compiled(file) => {
                 let files = Files::new(file, &args.compiler)?;
                 let locals = program::locals(args.locals.as_deref().unwrap_or_default())?;
                 let (schedule, races) = (schedule.clone(), args.races);
-                Ok(Some(Self { files, schedule, races, locals }))
+                let memory = args.weak.model;
+                Ok(Some(Self { files, schedule, races, memory, locals }))
             }
             _ => Ok(None),
         }
@@ -243,15 +259,24 @@ impl Replayed {
         };
         let check = self.files.command("check");
         let loaded = Compiled::load(self.files, Path::new(&folder), args.compiler.leaks)?;
+        if let Some(memory) = self.memory {
+            loaded.program.set_shared_locals(&self.locals);
+            return weak::replay(&loaded, memory, &self.schedule, args, screen);
+        }
         loaded.warm_up(&self.schedule, &self.locals);
         let exit = replay::show(&loaded, &self.schedule, self.races, &check, args, screen)?;
-        let output = loaded.output(&self.schedule);
-        if !args.output.json && !output.is_empty() {
-            let end = if output.ends_with('\n') { "" } else { "\n" };
-            screen.print(&format!("\noutput of the program:\n{output}{end}"))?;
-        }
+        show_output(&loaded.output(&self.schedule), args, screen)?;
         Ok(exit)
     }
+}
+
+/// Shows what the program wrote.
+fn show_output(output: &str, args: &ReplayArgs, screen: &Screen) -> Result<(), Failure> {
+    if !args.output.json && !output.is_empty() {
+        let end = if output.ends_with('\n') { "" } else { "\n" };
+        screen.print(&format!("\noutput of the program:\n{output}{end}"))?;
+    }
+    Ok(())
 }
 
 /// The process that compiles and waits.
@@ -387,6 +412,7 @@ impl Supervisor<'_> {
     ) -> Result<bool, Failure> {
         let mut command = Command::new(own_name()?);
         command.arg("replay").args(self.files.paths());
+        command.args(self.files.spurious.typed().split_whitespace());
         command.arg("--schedule").arg(schedule.to_string()).arg("--").args(self.files.all_flags());
         command.stdout(Stdio::null()).stderr(Stdio::null()).stdin(Stdio::null());
         Ok(self.run(folder, &mut command)?.signal() == Some(signal))
@@ -407,7 +433,7 @@ impl Supervisor<'_> {
                 notes: violation.notes.clone(),
                 thread: None,
                 race: None,
-                replay: program::with_schedule(&command, schedule, violation.kind, &[]),
+                replay: program::with_schedule(&command, schedule, "", &[]),
             }],
             schedule: schedule.clone(),
             calls: None,

@@ -7,6 +7,7 @@ use selvedge_explore::Memory;
 use selvedge_report::{SourceView, TraceView, ViolationView, to_text};
 use serde::{Deserialize, Serialize};
 
+use crate::args::SpuriousArgs;
 use crate::exit::{self, Failure};
 use crate::hash::hash;
 use crate::screen::Screen;
@@ -36,6 +37,9 @@ pub(crate) struct Saved {
     /// Variables on stacks that threads of a compiled program share.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) locals: String,
+    /// How operations of a compiled program end without reason.
+    #[serde(default, skip_serializing_if = "SpuriousArgs::is_usual")]
+    pub(crate) spurious: SpuriousArgs,
     /// The memory model, if the schedule is one of an execution graph.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     memory: Option<String>,
@@ -95,6 +99,7 @@ impl Saved {
             constants: source.given.clone(),
             schedule: schedule.to_string(),
             locals: locals.to_owned(),
+            spurious: source.spurious,
             memory: memory.map(|memory| memory.name().to_owned()),
             races: violation.kind == ViolationKind::DataRace,
             message: violation.message.clone(),

@@ -12,7 +12,7 @@ use selvedge_explore::{Observer, Options, Sampling};
 use selvedge_lang::{Interpreter, ThreadNames, ir};
 use selvedge_report::{ConstantJson, Origin};
 
-use crate::args::ProgramArgs;
+use crate::args::{ProgramArgs, SpuriousArgs};
 use crate::estimate::{self, Estimator};
 use crate::exit::{Failure, complain};
 use crate::hash::hash;
@@ -130,6 +130,8 @@ pub(crate) struct Source<'a> {
     /// Further files, and flags for the compiler.
     pub(crate) more: &'a [String],
     pub(crate) flags: &'a [String],
+    /// How operations of a compiled program end without reason.
+    pub(crate) spurious: SpuriousArgs,
 }
 
 /// A program that can be run.
@@ -309,7 +311,16 @@ impl Subject for Loaded {
 
     fn origin(&self) -> Source<'_> {
         let Self { file, text, given, constants, .. } = self;
-        Source { file, shown: self.name(), text, given, constants, more: &[], flags: &[] }
+        Source {
+            file,
+            shown: self.name(),
+            text,
+            given,
+            constants,
+            more: &[],
+            flags: &[],
+            spurious: SpuriousArgs::default(),
+        }
     }
 
     fn estimator(&self, options: &Options) -> Option<Estimator> {

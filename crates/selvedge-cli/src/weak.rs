@@ -6,7 +6,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use selvedge_core::{Bound, Covers, Fault, Inconclusive, Report, Schedule, ViolationKind};
+use selvedge_core::{
+    Bound, Covers, Fault, GraphDescribe, Inconclusive, ReplayError, Report, Schedule, ViolationKind,
+};
 use selvedge_explore::{
     Finding, Followed, GraphObserver, GraphReport, Memory, Observer as _, Options, Progress,
     Witness, explore_graphs, follow,
@@ -91,7 +93,8 @@ pub(crate) fn explore(
         report.count("events taken back", found.inconsistent);
     }
     let races = weak.wants_races(options.data_races);
-    let traces = confirm_all(&weak, &found.findings, &mut report, races)?;
+    let make = || weak.system();
+    let traces = confirm_all(&make, &weak, memory, &found.findings, &mut report, races)?;
     Ok((report, traces))
 }
 
@@ -124,8 +127,8 @@ pub(crate) fn check(args: &CheckArgs, memory: Memory, screen: &Screen) -> Result
 }
 
 /// Watches a search through graphs.
-struct Watching<'w> {
-    watch: &'w mut Watch,
+pub(crate) struct Watching<'w> {
+    pub(crate) watch: &'w mut Watch,
 }
 
 impl GraphObserver for Watching<'_> {
@@ -141,7 +144,7 @@ impl GraphObserver for Watching<'_> {
     }
 }
 
-fn report_of(found: &GraphReport, threads: usize) -> Report {
+pub(crate) fn report_of(found: &GraphReport, threads: usize) -> Report {
     Report {
         counts: found.counts,
         steps: found.events,
@@ -153,17 +156,19 @@ fn report_of(found: &GraphReport, threads: usize) -> Report {
 }
 
 /// Follows the execution of every finding on a fresh system. One that is not found again is an internal error.
-fn confirm_all(
-    weak: &Weak<'_>,
+pub(crate) fn confirm_all<S: GraphDescribe>(
+    make: &dyn Fn() -> Result<S, Failure>,
+    origin: &dyn Origin,
+    memory: Memory,
     findings: &[(Finding, Witness)],
     report: &mut Report,
     races: bool,
 ) -> Result<Vec<TraceView>, Failure> {
     let mut traces: Vec<TraceView> = Vec::new();
     for (finding, witness) in findings {
-        let mut system = weak.system()?;
+        let mut system = make()?;
         let schedule = Schedule::from(witness.steps.clone());
-        let followed = follow(&mut system, weak.memory, &schedule, races, &mut |_, _| {}).map_err(|error| {
+        let followed = follow(&mut system, memory, &schedule, races, &mut |_, _| {}).map_err(|error| {
             Failure::Internal(format!(
                 "the search found {finding:?}, but its execution could not be followed: {} at step {}",
                 error.reason,
@@ -178,7 +183,7 @@ fn confirm_all(
                 followed.schedule
             )));
         };
-        let trace = view::trace(&mut system, &followed, std::slice::from_ref(violation), weak);
+        let trace = view::trace(&mut system, &followed, std::slice::from_ref(violation), origin);
         let new = &trace.violations[0];
         let is_known = traces.iter().any(|known: &TraceView| {
             let known = &known.violations[0];
@@ -246,7 +251,7 @@ fn show(
 }
 
 /// A memory model in a few words.
-fn described(memory: Memory) -> &'static str {
+pub(crate) fn described(memory: Memory) -> &'static str {
     match memory {
         Memory::Sc => "sc: sequential consistency",
         Memory::Tso => "tso: x86, stores may be delayed past later loads",
@@ -265,32 +270,52 @@ pub(crate) fn replay(
     screen: &Screen,
 ) -> Result<Exit, Failure> {
     let weak = Weak { loaded, memory };
-    if args.step {
-        return Err(Failure::User(
+    refuse_steps(args)?;
+    let mut system = weak.system()?;
+    let followed = follow(&mut system, memory, schedule, weak.wants_races(races), &mut |_, _| {})
+        .map_err(|error| impossible(&error, memory, &loaded.command("check")))?;
+    show_followed(&mut system, &followed, loaded.origin(), &weak, args, screen)
+}
+
+/// Steps are not shown one at a time.
+pub(crate) fn refuse_steps(args: &ReplayArgs) -> Result<(), Failure> {
+    match args.step {
+        false => Ok(()),
+        true => Err(Failure::User(
             "--step does not apply to --memory: what a thread sees next is not decided by the state alone\n  leave out \
              --step"
                 .to_owned(),
-        ));
+        )),
     }
-    let mut system = weak.system()?;
-    let followed: Followed = follow(&mut system, memory, schedule, weak.wants_races(races), &mut |_, _| {})
-        .map_err(|error| {
-            Failure::User(format!(
-                "step {} of the schedule is not possible under {}: {}\n  a schedule belongs to one program, its \
-                 constants and a memory model; find one: {} --memory {}",
-                error.at + 1,
-                memory.name(),
-                error.reason,
-                loaded.command("check"),
-                memory.name(),
-            ))
-        })?;
+}
+
+/// A schedule that cannot be followed. `check`: the command that finds one.
+pub(crate) fn impossible(error: &ReplayError, memory: Memory, check: &str) -> Failure {
+    Failure::User(format!(
+        "step {} of the schedule is not possible under {}: {}\n  a schedule belongs to one program, its \
+         constants and a memory model; find one: {check} --memory {}",
+        error.at + 1,
+        memory.name(),
+        error.reason,
+        memory.name(),
+    ))
+}
+
+/// Shows an execution that was followed.
+pub(crate) fn show_followed<S: GraphDescribe>(
+    system: &mut S,
+    followed: &Followed,
+    from: Source<'_>,
+    origin: &dyn Origin,
+    args: &ReplayArgs,
+    screen: &Screen,
+) -> Result<Exit, Failure> {
     let violations: Vec<_> =
         followed.found.iter().map(|(_, violation)| violation.clone()).collect();
-    let trace = view::trace(&mut system, &followed, &violations, &weak);
+    let trace = view::trace(system, followed, &violations, origin);
     let exit = if violations.is_empty() { Exit::Good } else { Exit::Violated };
-    let Source { file, shown, constants, .. } = loaded.origin();
-    let source = sources(Some(shown), [&trace], &weak);
+    let Source { file, shown, constants, .. } = from;
+    let source = sources(Some(shown), [&trace], origin);
     let json = ReplayJson::new(file, constants, &trace, &source);
     let render = |form| match form {
         Form::Json => to_text(&json),

@@ -116,6 +116,94 @@ fn saved_traces() {
     folder.run("replay --trace t.json").exits(1).says("assertion `x == 2` is false");
 }
 
+/// A message that is passed by relaxed operations.
+const MESSAGE: &str = "\
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+atomic_int data, flag;
+
+void *send(void *unused) {
+    atomic_store_explicit(&data, 1, memory_order_relaxed);
+    atomic_store_explicit(&flag, 1, memory_order_relaxed);
+    return unused;
+}
+
+int main(void) {
+    pthread_t a;
+    pthread_create(&a, 0, send, 0);
+    int ready = atomic_load_explicit(&flag, memory_order_relaxed);
+    printf(\"ready = %d\\n\", ready);
+    assert(!ready || atomic_load_explicit(&data, memory_order_relaxed));
+    pthread_join(a, 0);
+    return 0;
+}
+";
+
+#[test]
+fn memory_models() {
+    let folder = Folder::with("message.c", MESSAGE);
+    let run = folder.run("check message.c").exits(0);
+    run.says("checked as sequentially consistent (--memory rc11)");
+    for model in ["sc", "tso"] {
+        let run = folder.run(&format!("check message.c --memory {model}")).exits(0);
+        run.says(&format!("verified: no violation in 2 executions under {model}"));
+    }
+    let check = folder.run("check message.c --memory rc11 --save-trace t.json").exits(1);
+    let check = check.says("did not see the newer data = 1 of send").says("message.c:19");
+    let check = check.says("use Release for the write and Acquire for the read");
+    let command = check.out.lines().find_map(|line| line.strip_prefix("replay: selvedge "));
+    for command in [command.expect("there is a command"), "replay --trace t.json"] {
+        let replay = folder.run(command).exits(1);
+        replay.says("read data (Relaxed) → 0").says("output of the program:\nready = 1\n");
+    }
+    folder.run("check message.c --memory rc11 --json").exits(1).says("\"algorithm\": \"graph\"");
+}
+
+/// The options reach the replay, on the command line and in a saved trace.
+#[test]
+fn waits_that_end_without_reason() {
+    let text = "\
+#include <assert.h>
+#include <pthread.h>
+pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+int ready;
+void *set(void *unused) {
+    pthread_mutex_lock(&m);
+    ready = 1;
+    pthread_cond_signal(&c);
+    pthread_mutex_unlock(&m);
+    return unused;
+}
+int main(void) {
+    pthread_t a;
+    pthread_create(&a, 0, set, 0);
+    pthread_mutex_lock(&m);
+    for (int n = 0; !ready && n < TRIES; n++) pthread_cond_wait(&c, &m);
+    assert(ready);
+    pthread_mutex_unlock(&m);
+    pthread_join(a, 0);
+    return 0;
+}
+";
+    let folder = Folder::with("wait.c", text);
+    folder.run("check wait.c -- -DTRIES=1").exits(1).says("assertion `ready` is false");
+    folder.run("check wait.c --spurious 0 -- -DTRIES=1").exits(0).says("verified");
+    let run = folder.run("check wait.c -- -DTRIES=2").exits(0);
+    run.says("at most once for each thread and place, and more might matter (--spurious 2)");
+    let check = folder.run("check wait.c --spurious 2 --save-trace t.json -- -DTRIES=2").exits(1);
+    let check = check.says("wait on c, without a signal, and unlock m");
+    let command = check.out.lines().find_map(|line| line.strip_prefix("replay: selvedge "));
+    let command = command.expect("there is a command");
+    assert!(command.contains(" --spurious 2 "), "{command}");
+    for command in [command, "replay --trace t.json"] {
+        folder.run(command).exits(1).says("assertion `ready` is false");
+    }
+}
+
 #[test]
 fn data_races_are_looked_for() {
     let folder = Folder::with("race.c", &LOST.replace("atomic_int x", "int x"));
@@ -147,12 +235,17 @@ fn what_does_not_apply() {
         ("check lost.c -- -fsanitize=address", "the flag -fsanitize=address does not apply"),
         ("check lost.c -- --no-such-flag", "no-such-flag"),
         ("check missing.c", "there is no such file"),
+        ("check lost.c --memory rc11 --no-races", "--no-races does not apply to --memory"),
+        ("check lost.c --memory rc11 -a source", "--algorithm does not apply to --memory"),
+        ("replay lost.c --memory rc11 --schedule 0@9", "is not possible under rc11"),
+        ("replay lost.c --memory rc11 --schedule 0 --step", "--step does not apply to --memory"),
     ] {
         folder.run(arguments).exits(2).complains(message);
     }
     let folder = Folder::with("lost.sel", crate::common::LOST);
     folder.run("check lost.sel other.sel").exits(2).complains("only applies to C programs");
     folder.run("check lost.sel --no-races").exits(2).complains("only applies to C programs");
+    folder.run("check lost.sel --spurious 2").exits(2).complains("only applies to C programs");
 }
 
 #[test]

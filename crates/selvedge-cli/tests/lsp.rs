@@ -197,7 +197,7 @@ fn a_long_check_can_be_cancelled() {
         let id = client.request("workspace/executeCommand", &run);
         let told = client.wait(|message| message["params"]["value"]["kind"] == "report");
         let message = told["params"]["value"]["message"].as_str().expect("a text");
-        assert!(message.contains("auto: ") && message.contains(" executions"), "{message}");
+        assert!(message.contains(" executions"), "{message}");
         // It still answers other questions.
         assert!(client.ask_at("hover", 1, 8)["contents"].is_object());
         match by_token {

@@ -18,6 +18,8 @@ struct selvedge_table {
     u64 (*op)(u64 code, void *pc, void *frame, u64 a, u64 b, u64 c, u64 d);
     /* An access to `size` bytes: how is one of the ACCESS codes. */
     void (*access)(u64 address, u64 size, u64 how, void *pc, void *frame);
+    /* Whether atomic operations are answered under a memory model. */
+    u64 is_answered;
 };
 
 extern struct selvedge_table selvedge_table;
@@ -107,7 +109,31 @@ enum {
     OP_THROW = 67,
     OP_UNCAUGHT = 68,
     OP_LOCK_ALL = 69,
+    OP_WHIM = 70,
+    OP_ATOMIC = 71,
 };
+
+/* What OP_ATOMIC does. The checker has the same numbers. */
+enum {
+    DO_load = 0,
+    DO_store = 1,
+    DO_exchange = 2,
+    DO_fetch_add = 3,
+    DO_fetch_sub = 4,
+    DO_fetch_and = 5,
+    DO_fetch_or = 6,
+    DO_fetch_xor = 7,
+    DO_fetch_nand = 8,
+    DO_compare = 9,
+    DO_weak_compare = 10,
+};
+/* What it returns: the value is the newest, and goes to memory; a compare-exchange succeeded; nobody else sees the memory, and
+   the operation is done in it. */
+enum { IS_NEWEST = 1, HAS_SUCCEEDED = 2, IS_ALONE = 4 };
+#define ATOMIC_AT(does, at, size, order, failure, operand, seen, pc, frame) \
+    OP_AT(OP_ATOMIC, at, (u64)(size) | (u64)(does) << 8 | (u64)((order) & 0xff) << 16 | (u64)((failure) & 0xff) << 24, \
+          operand, seen, pc, frame)
+#define IS_ANSWERED (selvedge_table.is_answered != 0)
 
 /* What OP_ONCE is told. */
 enum { ONCE_BEGIN = 0, ONCE_DONE = 1, ONCE_FAILED = 2 };
@@ -117,8 +143,9 @@ enum { ONCE_BEGIN = 0, ONCE_DONE = 1, ONCE_FAILED = 2 };
 #define FRAME (__builtin_unwind_init(), __builtin_frame_address(0))
 #define PC __builtin_return_address(0)
 #define IS_CHECKED (selvedge_table.op != 0)
-#define OP(code, a, b, c, d) \
-    (IS_CHECKED ? selvedge_table.op((code), PC, FRAME, (u64)(a), (u64)(b), (u64)(c), (u64)(d)) : 0)
+#define OP_AT(code, a, b, c, d, pc, frame) \
+    (IS_CHECKED ? selvedge_table.op((code), (pc), (frame), (u64)(a), (u64)(b), (u64)(c), (u64)(d)) : 0)
+#define OP(code, a, b, c, d) OP_AT(code, a, b, c, d, PC, FRAME)
 #define ACCESS_AT(address, size, how, pc, frame) \
     do { \
         if (IS_CHECKED) selvedge_table.access((u64)(address), (u64)(size), (how), (pc), (frame)); \

@@ -172,9 +172,7 @@ impl Compiler {
         let mut command = Command::new(&self.command);
         command.args(FIRST).args(flags).args(LAST);
         command.args(if self.is_clang() { &OF_CLANG[..] } else { &OF_GCC });
-        if self.language == Language::Cxx {
-            command.args(OF_CXX).arg("-isystem").arg(shim.headers());
-        }
+        self.add_headers(&mut command, shim);
         // The instrumentation is one pass for functions that are optimised, and another for those that are not.
         let passes = ["tsan", "tsan0"].map(|pass| (pass, object.with_extension(pass)));
         for (pass, dump) in passes.iter().filter(|_| !self.is_clang()) {
@@ -207,6 +205,16 @@ impl Compiler {
         assembled.map(|_| said)
     }
 
+    /// Has headers of the shim come first.
+    fn add_headers(&self, command: &mut Command, shim: &Shim) {
+        if self.language == Language::Cxx {
+            command.args(OF_CXX).arg("-isystem").arg(shim.headers());
+        }
+        if self.is_clang() {
+            command.arg("-include").arg(shim.headers().join("selvedge-weak.h"));
+        }
+    }
+
     fn is_clang(&self) -> bool {
         self.version.contains("clang")
     }
@@ -225,9 +233,7 @@ impl Compiler {
         if self.is_clang() {
             let mut command = Command::new(&self.command);
             command.args(FIRST).args(flags).args(["-O0", "-g", "-w", "-fno-builtin"]);
-            if self.language == Language::Cxx {
-                command.args(OF_CXX).arg("-isystem").arg(shim.headers());
-            }
+            self.add_headers(&mut command, shim);
             run(command.args(["-S", "-emit-llvm"]).arg(file).arg("-o").arg(&dumps[0]))?;
         }
         let mut text = String::new();

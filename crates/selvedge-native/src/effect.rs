@@ -5,7 +5,7 @@ use selvedge_core::{Effect, Flexibility, Mode, Order};
 use crate::machine::{Machine, Mutex, Once, State};
 use crate::marks;
 use crate::objects::Object;
-use crate::op::{Kind, Op};
+use crate::op::{Ends, Kind, Op};
 use crate::spin::{Look, Looks, content};
 
 impl Machine {
@@ -115,6 +115,7 @@ impl Machine {
         match self.threads[me].op {
             Op::Signal { cond, all: false } => self.waiters(cond).len().max(1) as u32,
             Op::Choose { most } => most,
+            Op::Whim => 2,
             Op::FutexWake { address, most } => {
                 let waiters = self.waiters(address).len();
                 subsets(waiters, most.min(waiters))
@@ -132,14 +133,16 @@ impl Machine {
             for (object, look) in thread.turn.iter().flat_map(|look| &look.objects) {
                 effect.footprint.add(*object, *look);
             }
-        } else if let Op::Wait { mutex, .. } = thread.op {
+        } else if let Op::Wait { mutex, ends, .. } = thread.op {
             // The condition variable, and then the mutex.
             let [cond, lock] = thread.objects.as_slice() else {
                 unreachable!("a wait has two objects")
             };
             match self.mutex(mutex).owner == Some(me) {
                 true => {
-                    effect.footprint.add(*cond, Mode::Wait);
+                    if ends != Ends::WithoutReason {
+                        effect.footprint.add(*cond, Mode::Wait);
+                    }
                     effect.footprint.add(*lock, Mode::Release);
                 }
                 false => effect.footprint.add(*lock, Mode::Probe),
@@ -290,6 +293,7 @@ impl Machine {
             | Op::Spawn { .. }
             | Op::End
             | Op::Choose { .. }
+            | Op::Whim
             | Op::Fence { .. }
             | Op::Free { .. }
             | Op::Doomed => (Mode::Update, Flexibility::Fixed),

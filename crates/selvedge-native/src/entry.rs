@@ -10,28 +10,38 @@ use selvedge_core::{Order, ViolationKind};
 use smallvec::SmallVec;
 
 use crate::crash::BEATS;
+use crate::graph::Atomic;
 use crate::heap::Fresh;
 use crate::layout;
 use crate::machine::{Machine, State, running};
-use crate::op::{By, EAGAIN, EBUSY, EINVAL, ESRCH, ETIMEDOUT, How, Kind, Op, Orders, What, order};
+use crate::op::{
+    By, EAGAIN, EBUSY, EINVAL, ESRCH, ETIMEDOUT, Ends, How, Kind, Op, Orders, What, order,
+};
+use crate::whim::Whim;
 
 /// An operation other than an access: its code, where it is, the frame that calls it, its arguments.
 pub(crate) type Operate = unsafe extern "C" fn(u64, usize, usize, u64, u64, u64, u64) -> u64;
 /// An access to memory.
 pub(crate) type Access = unsafe extern "C" fn(usize, usize, u64, usize, usize);
 
+/// Codes of what ends a thread.
+const FAIL: u64 = 50;
+const EXIT: u64 = 51;
+const ASSUME: u64 = 52;
+const UNCAUGHT: u64 = 68;
+
 /// The size of a mutex.
 pub(crate) const MUTEX: usize = 40;
 /// The size of a condition variable.
-const CONDITION: usize = 48;
+pub(crate) const CONDITION: usize = 48;
 
 /// Where a thread calls the shim.
 #[derive(Clone, Copy)]
-struct At {
+pub(crate) struct At {
     machine: *mut Machine,
-    me: usize,
-    pc: usize,
-    frame: usize,
+    pub(crate) me: usize,
+    pub(crate) pc: usize,
+    pub(crate) frame: usize,
 }
 
 pub(crate) unsafe extern "C" fn access(
@@ -78,6 +88,10 @@ pub(crate) unsafe extern "C" fn op(
     }
     // SAFETY: the machine lives while its code runs.
     let at = unsafe { At::new(machine, pc, frame) };
+    if matches!(code, FAIL | EXIT | ASSUME | UNCAUGHT) {
+        // What ends a thread is something else than going round.
+        at.with(|machine| machine.ends_silently(at.me));
+    }
     let (address, size) = (a as usize, b as usize);
     let object = [(address, size)];
     match code {
@@ -122,8 +136,12 @@ pub(crate) unsafe extern "C" fn op(
         17 => at.announce(Op::Make { address, what: What::NoCond }, &object),
         18 | 19 => {
             let (timed, mutex) = (code == 19, b as usize);
-            let expires = timed && at.expires();
-            let op = Op::Wait { cond: address, mutex, timed, expires };
+            let ends = match at.ends_without_reason() {
+                true => Ends::WithoutReason,
+                false if timed && at.expires() => Ends::TimedOut,
+                false => Ends::Signalled,
+            };
+            let op = Op::Wait { cond: address, mutex, timed, ends };
             at.announce(op, &[(address, CONDITION), (mutex, MUTEX)])
         }
         20 => at.announce(Op::Signal { cond: address, all: false }, &object),
@@ -217,6 +235,10 @@ pub(crate) unsafe extern "C" fn op(
             at.give_up(format!("it calls {name}, which cannot be checked"))
         }
         57 => (layout::tls(at.me).0 + address) as u64,
+        // For a thread that is tried out time stands still: a loop that looks at the clock comes back.
+        58 if a == 0 && at.with(|machine| machine.tried == Some(at.me)) => {
+            at.with(|machine| CLOCK_START + machine.threads[at.me].clock)
+        }
         58 => at.changes(|machine| {
             let clock = &mut machine.threads[at.me].clock;
             *clock = (*clock + CLOCK_STEP).max(a.saturating_sub(CLOCK_START));
@@ -263,11 +285,11 @@ pub(crate) unsafe extern "C" fn op(
             machine.thrown.push((address, at.pc));
             0
         }),
-        69 => {
-            let list = Machine::listed(address, size);
-            let ranges: SmallVec<[(usize, usize); 4]> =
-                list.iter().map(|&it| (it, MUTEX)).collect();
-            at.announce(Op::LockAll { list: address, count: size }, &ranges)
+        69 => at.lock_all(address, size),
+        70 => u64::from(at.ends_without_reason()),
+        71 => {
+            let (operand, wanted) = (c as usize, d as usize);
+            at.atomic(Atomic { address, size: size & 0xff, what: b >> 8, operand, wanted })
         }
         68 => at.uncaught(address, b as usize, c as usize),
         _ => at.give_up(format!("its shim asks for operation {code}, which is not known")),
@@ -301,7 +323,7 @@ impl At {
     }
 
     /// Looks at the machine. No reference into it is held while others run.
-    fn with<R>(self, look: impl FnOnce(&mut Machine) -> R) -> R {
+    pub(crate) fn with<R>(self, look: impl FnOnce(&mut Machine) -> R) -> R {
         BEATS.store(BEATS.load(Relaxed) + 1, Relaxed);
         // SAFETY: the machine lives while its code runs; only the thread that runs uses it, and `look` does not switch.
         look(unsafe { &mut *self.machine })
@@ -311,12 +333,15 @@ impl At {
     fn changes<R>(self, change: impl FnOnce(&mut Machine) -> R) -> R {
         self.with(|machine| {
             machine.threads[self.me].turn.clear();
+            machine.has_changed = true;
+            machine.threads[self.me].asked.turn.clear();
+            machine.ends_silently(self.me);
             change(machine)
         })
     }
 
     /// Back to the scheduler; returns when this thread is chosen.
-    fn switch_away(self) {
+    pub(crate) fn switch_away(self) {
         // SAFETY: the yielder lives at the bottom of the stack that runs, and no reference into the machine is held.
         // The variable belongs to the thread of the system, and checked threads take turns on it.
         unsafe {
@@ -327,7 +352,7 @@ impl At {
         }
     }
 
-    fn stand_still(self) -> u64 {
+    pub(crate) fn stand_still(self) -> u64 {
         loop {
             self.switch_away();
         }
@@ -335,6 +360,9 @@ impl At {
 
     /// Stands at an operation until it is chosen. Returns its result.
     fn announce(self, op: Op, ranges: &[(usize, usize)]) -> u64 {
+        if self.with(|machine| machine.locations.is_some()) {
+            return self.ask(op, ranges);
+        }
         let spins = self.with(|machine| machine.comes_to(self.me, op, self.pc, self.frame));
         if spins {
             self.with(|machine| machine.stands_at(self.me, Op::Spin, self.pc, &[]));
@@ -357,7 +385,46 @@ impl At {
         self.announce(Op::Choose { most: 2 }, &[]) == 1
     }
 
-    fn give_up(self, reason: String) -> u64 {
+    /// Takes several mutexes, whose addresses lie at `list`, at once; but those that the thread holds and can take again.
+    fn lock_all(self, list: usize, count: usize) -> u64 {
+        // SAFETY: the list is on the stack of this thread, and the shim does not look at it afterwards.
+        let all = unsafe { std::slice::from_raw_parts_mut(list as *mut usize, count) };
+        let is_held = |&mutex: &usize| {
+            self.with(|machine| machine.mutex(mutex).owner == Some(self.me))
+                && crate::marks::kind(mutex) == Kind::Recursive
+        };
+        all.sort_by_key(is_held);
+        let free = all.iter().filter(|mutex| !is_held(mutex)).count();
+        if free > 0 {
+            let ranges: SmallVec<[(usize, usize); 4]> =
+                all[..free].iter().map(|&it| (it, MUTEX)).collect();
+            self.announce(Op::LockAll { list, count: free }, &ranges);
+        }
+        for &address in &all[free..] {
+            let op = Op::Lock { address, kind: Kind::Recursive, timed: false };
+            self.announce(op, &[(address, MUTEX)]);
+        }
+        0
+    }
+
+    /// Whether an operation that may end without reason does so.
+    fn ends_without_reason(self) -> bool {
+        let Whim::Chosen(key) = self.with(|machine| machine.whim(self.me, self.pc)) else {
+            return false;
+        };
+        self.with(|machine| machine.threads[self.me].whim = key);
+        let ends = self.announce(Op::Whim, &[]) == 1;
+        self.with(|machine| {
+            let thread = &mut machine.threads[self.me];
+            thread.whim = None;
+            if ends {
+                thread.whims.push(self.pc);
+            }
+        });
+        ends
+    }
+
+    pub(crate) fn give_up(self, reason: String) -> u64 {
         self.with(|machine| {
             let place = machine.place(self.pc).map_or(String::new(), |place| format!(" ({place})"));
             let name = machine.thread_name(self.me);

@@ -7,7 +7,7 @@ use crate::layout;
 use crate::op::By;
 
 /// What fresh memory holds, so that programs that rely on zeros show it.
-const FRESH: u8 = 0xCB;
+pub(crate) const FRESH: u8 = 0xCB;
 /// At least so many bytes lie between two blocks.
 const GAP: usize = 16;
 

@@ -103,3 +103,10 @@ pub(crate) fn stack(thread: usize) -> (usize, usize) {
 pub(crate) fn is_below_stack(thread: usize, address: usize) -> bool {
     (heap(thread) + HEAP..stack(thread).0).contains(&address)
 }
+/// Clears the upper part of the stack of a thread that does not run. What lies deeper may differ from execution to execution.
+pub(crate) fn clear_stack(thread: usize) {
+    const PART: usize = 64 << 10;
+    let top = stack(thread).1;
+    // SAFETY: the stack is mapped and writable, larger than this, and nothing runs on it.
+    unsafe { std::ptr::write_bytes((top - PART) as *mut u8, 0, PART) };
+}

@@ -14,8 +14,9 @@
 //! | `machine`, `fiber`, `crash` | threads, stacks, signals |
 //! | `entry` | the way in from checked code |
 //! | `op`, `effect`, `perform` | operations: what they touch, when they can run, what they do |
-//! | `stand`, `spin` | where threads stand; loops that wait |
+//! | `stand`, `spin`, `whim` | where threads stand; loops that wait; operations that may end without reason |
 //! | `names` | what reports say |
+//! | `graph` | the same under a memory model: [`GraphProgram`] |
 //! | `system` | [`Program`], the `System` |
 //! | `worker` | the process in which all of it runs |
 
@@ -34,6 +35,7 @@ mod effect;
 mod elf;
 mod entry;
 mod fiber;
+mod graph;
 mod heap;
 mod known;
 mod layout;
@@ -52,11 +54,14 @@ mod shim;
 mod spin;
 mod stand;
 mod system;
+mod whim;
 mod worker;
 
 pub use compile::{Built, Language, Sources, Unbuilt};
 pub use driver::Driver;
+pub use graph::GraphProgram;
 pub use load::{Caps, Loaded};
 pub use note::Notes;
 pub use system::Program;
+pub use whim::Spurious;
 pub use worker::{record_in, recorded, stop_recording, supervise};

@@ -8,11 +8,13 @@ use std::rc::Rc;
 use selvedge_core::{Inconclusive, Report};
 
 use crate::crash;
+use crate::graph::GraphProgram;
 use crate::layout;
 use crate::machine::{Doubts, Shared};
 use crate::module::Module;
 use crate::spin::Learned;
 use crate::system::Program;
+use crate::whim::{Spurious, Whims};
 
 /// A program in memory. A process loads one.
 pub struct Loaded {
@@ -68,6 +70,7 @@ impl Loaded {
                 module,
                 objects: RefCell::default(),
                 learned: Learned::default(),
+                whims: Whims::default(),
                 doubts: RefCell::new(Doubts::default()),
                 unsteady: RefCell::default(),
                 is_unsteady: Cell::new(false),
@@ -83,6 +86,21 @@ impl Loaded {
         self.shared.leaks.set(true);
     }
 
+    /// Says how operations that may end without reason do so, before anything runs.
+    pub fn set_spurious(&self, spurious: Spurious) {
+        self.shared.whims.asked.set(spurious);
+    }
+
+    /// Returns whether an operation could have ended without reason more often, and that might matter.
+    pub fn is_spurious_bounded(&self) -> bool {
+        self.shared.whims.is_bounded.get()
+    }
+
+    /// Returns whether one was left out, since the code looks again.
+    pub fn is_spurious_left_out(&self) -> bool {
+        self.shared.whims.is_left_out.get()
+    }
+
     /// Returns a fresh system. Its steps have no texts.
     pub fn program(&self) -> Program {
         Program::new(Rc::clone(&self.shared), false)
@@ -93,6 +111,11 @@ impl Loaded {
         Program::new(Rc::clone(&self.shared), true)
     }
 
+    /// Returns a fresh system for explorers of graphs. `is_tracing`: whether its steps have texts.
+    pub fn graph_program(&self, is_tracing: bool) -> GraphProgram {
+        GraphProgram::new(Rc::clone(&self.shared), is_tracing)
+    }
+
     /// Returns whether something was learned since this was last asked, so that a search has to begin again.
     pub fn has_learned(&self) -> bool {
         self.shared.learned.news.replace(false)
@@ -101,11 +124,11 @@ impl Loaded {
     /// Returns a number that changes with all that is known about the program from its executions: its objects, what was
     /// learned, doubts. Nothing of that is ever forgotten, so counting is enough.
     pub fn known(&self) -> u64 {
-        let Shared { objects, learned, doubts, is_unsteady, .. } = &*self.shared;
+        let Shared { objects, learned, whims, doubts, is_unsteady, .. } = &*self.shared;
         let doubts = doubts.borrow();
         let said = [doubts.weak, doubts.inputs.is_some(), is_unsteady.get(), learned.news.get()];
         let said = said.iter().filter(|&&it| it).count();
-        (objects.borrow().count() + learned.count() + said) as u64
+        (objects.borrow().count() + learned.count() + whims.count() + said) as u64
     }
 
     /// Returns whether what is known makes the search of no use, which then has to begin again or cannot go on.

@@ -12,6 +12,7 @@ use selvedge_core::{Fault, ObjectId, Step, ThreadId, Violation, ViolationKind};
 
 use crate::crash::Crash;
 use crate::fiber::{Fiber, Outcome, Yielder};
+use crate::graph::{Asked, Locations};
 use crate::heap::Heap;
 use crate::layout;
 use crate::load::Caps;
@@ -19,12 +20,14 @@ use crate::module::Module;
 use crate::objects::{Ids, Object, Objects};
 use crate::op::Op;
 use crate::spin::{Learned, Look};
+use crate::whim::{Key, Whims};
 
 /// What all systems of a program share.
 pub(crate) struct Shared {
     pub(crate) module: Rc<Module>,
     pub(crate) objects: RefCell<Objects>,
     pub(crate) learned: Learned,
+    pub(crate) whims: Whims,
     pub(crate) doubts: RefCell<Doubts>,
     /// How the same steps did something else, and whether they did: then nothing runs any more.
     pub(crate) unsteady: RefCell<Option<String>>,
@@ -106,6 +109,14 @@ pub(crate) struct Thread {
     pub(crate) turn: Vec<Look>,
     /// Its state when it came to its operation, if that matters.
     pub(crate) state_there: Option<u128>,
+    /// All that it came to know so far, if that is watched.
+    pub(crate) history: u64,
+    /// Where its operations ended without reason.
+    pub(crate) whims: Vec<usize>,
+    /// What it stands at, if it is not known whether it matters that it ends without reason.
+    pub(crate) whim: Option<Key>,
+    /// What it stands at if an explorer of graphs answers, and what it was told.
+    pub(crate) asked: Asked,
     /// A write of which it is not known yet whether it changed something: what lay there before.
     pub(crate) written: Option<Look>,
 }
@@ -139,6 +150,10 @@ impl Thread {
             waits_on: None,
             turn: Vec::new(),
             state_there: None,
+            history: 0,
+            whims: Vec::new(),
+            whim: None,
+            asked: Asked::default(),
             written: None,
         }
     }
@@ -214,6 +229,14 @@ pub(crate) struct Machine {
     pub(crate) steps: Vec<Step>,
     /// The steps of this one and those that came after them before, and where each was.
     pub(crate) log: Vec<(Step, usize)>,
+    /// The locations, if an explorer of graphs answers operations.
+    pub(crate) locations: Option<Box<Locations>>,
+    /// The thread that is tried out; see `whim.rs`.
+    pub(crate) tried: Option<usize>,
+    /// Whether it changed something without an operation.
+    pub(crate) has_changed: bool,
+    /// Whether a thread may stand where it is not known whether it matters that an operation ends without reason.
+    pub(crate) has_whims: bool,
     /// Whether an execution began.
     pub(crate) is_started: bool,
     /// Whether texts of steps are asked for, and that of the last one.
@@ -258,6 +281,10 @@ impl Machine {
             has_exited: false,
             steps: Vec::new(),
             log: Vec::new(),
+            locations: None,
+            tried: None,
+            has_changed: false,
+            has_whims: false,
             is_started: false,
             is_tracing,
             last: None,
@@ -299,10 +326,14 @@ impl Machine {
         OWNER.store(self.id, Relaxed);
         // What an execution does not leave behind is a fresh value; the log tells whether the same steps have the same effects in the next one.
         let (shared, known) = (Rc::clone(&self.shared), std::mem::take(&mut self.known));
-        let log = std::mem::take(&mut self.log);
+        let (log, mut locations) = (std::mem::take(&mut self.log), self.locations.take());
         let fresh = Self::fresh(shared, self.id, self.is_tracing, known);
-        *self = Self { log, is_started: true, ..fresh };
+        if let Some(locations) = &mut locations {
+            locations.begin();
+        }
+        *self = Self { log, locations, is_started: true, ..fresh };
         self.shared.module.restore();
+        self.shared.module.set_answered(self.locations.is_some());
         let (main, starter) = (self.shared.module.main, self.shared.module.starter);
         self.start(0, move |machine| {
             // SAFETY: the machine lives while its code runs.
@@ -314,6 +345,10 @@ impl Machine {
     /// Starts the code of a thread and runs it up to its first visible operation.
     pub(crate) fn start(&mut self, number: usize, code: impl FnOnce(*mut Machine) + 'static) {
         self.shared.module.restore_tls(number);
+        if self.locations.is_some() {
+            // What an atomic on the stack holds at first must not be what the last execution left there.
+            layout::clear_stack(number);
+        }
         let machine: *mut Machine = self;
         let fiber = Fiber::new(number, move |yielder| {
             let here = 0_u8;
@@ -362,6 +397,11 @@ impl Machine {
                 Some(Outcome::Crashed) => machine.note_crash(number),
             }
         }
+    }
+
+    /// Returns the locations of a program that an explorer of graphs answers.
+    pub(crate) fn locations(&mut self) -> &mut Locations {
+        self.locations.as_mut().expect("internal error: no explorer of graphs")
     }
 
     /// A thread cannot continue.

@@ -4,6 +4,8 @@
 //! assignment, which is no operation: then the mark of the old one is gone. Both have their first word for it, which is 0 in
 //! what is new, and which only libc would use.
 
+use crate::op::Kind;
+
 /// In what is new.
 pub(crate) const NEW: u32 = 0;
 /// In a mutex that is held.
@@ -12,6 +14,27 @@ pub(crate) const HELD: u32 = 1;
 /// knows from before the check.
 pub(crate) const BEGUN: u32 = 3;
 pub(crate) const DONE: u32 = 4;
+
+/// In what was destroyed, other than a mutex, for which libc has a mark.
+pub(crate) const DESTROYED: u32 = 0x5e1f_dead;
+/// In a new block of the heap, until it is initialised.
+pub(crate) const FRESH: u32 = u32::from_ne_bytes([crate::heap::FRESH; 4]);
+
+/// Where libc keeps the kind of a mutex.
+const KIND_AT: usize = 16;
+
+/// Returns the kind of a mutex, which lies where libc keeps it.
+pub(crate) fn kind(mutex: usize) -> Kind {
+    // SAFETY: the program uses it as a mutex.
+    let kind = unsafe { ((mutex + KIND_AT) as *const u32).read_unaligned() };
+    Kind::new(u64::from(kind & 3))
+}
+
+/// Returns whether a mutex has the mark of one that was destroyed, as libc leaves it.
+pub(crate) fn is_destroyed_mutex(mutex: usize) -> bool {
+    // SAFETY: it was destroyed as a mutex, whose memory the program has not freed.
+    unsafe { ((mutex + KIND_AT) as *const i32).read_unaligned() < 0 }
+}
 
 /// Returns the mark of an object that a program has used.
 pub(crate) fn read(address: usize) -> u32 {

@@ -18,6 +18,7 @@ use crate::note::Notes;
 pub(crate) struct Table {
     pub(crate) op: Option<crate::entry::Operate>,
     pub(crate) access: Option<crate::entry::Access>,
+    pub(crate) is_answered: u64,
 }
 
 /// A range of addresses with what it held when the program was loaded.
@@ -37,6 +38,7 @@ pub(crate) struct Module {
     tls: (usize, usize, usize),
     /// The program's `main`.
     pub(crate) main: usize,
+    table: usize,
     pub(crate) starter: Starter,
     pub(crate) symbols: Symbols,
     pub(crate) lines: Lines,
@@ -134,8 +136,11 @@ impl Module {
         }
         // SAFETY: the shim defines the table with this layout.
         unsafe {
-            *(table as *mut Table) =
-                Table { op: Some(crate::entry::op), access: Some(crate::entry::access) };
+            *(table as *mut Table) = Table {
+                op: Some(crate::entry::op),
+                access: Some(crate::entry::access),
+                is_answered: 0,
+            };
         }
         for unused in unused(&symbols, found.base) {
             found.writable =
@@ -153,6 +158,7 @@ impl Module {
             segments: found.writable.iter().map(snapshot).collect(),
             tls: found.tls,
             main,
+            table,
             starter,
             is_optimised: notes.as_ref().is_none_or(|notes| !notes.optimised.is_empty()),
             has_serial_thread: notes.is_none_or(|notes| !notes.serial.is_empty()),
@@ -173,6 +179,12 @@ impl Module {
                 std::ptr::copy_nonoverlapping(segment.content.as_ptr(), to, segment.content.len());
             }
         }
+    }
+
+    /// Says whether an explorer of graphs answers atomic operations.
+    pub(crate) fn set_answered(&self, is_answered: bool) {
+        // SAFETY: the shim defines the table with this layout, and its code does not run now.
+        unsafe { (*(self.table as *mut Table)).is_answered = u64::from(is_answered) };
     }
 
     /// Sets the variables of a thread back.

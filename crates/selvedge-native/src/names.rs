@@ -7,7 +7,7 @@ use selvedge_core::{Description, Mode, ObjectId, Place, Violation, ViolationKind
 use crate::layout::{self, Region};
 use crate::machine::{Machine, Once, State};
 use crate::objects::Object;
-use crate::op::{Op, What};
+use crate::op::{Ends, Op, What};
 use crate::spin::content;
 
 impl Machine {
@@ -89,6 +89,9 @@ impl Machine {
             None => match self.shared.module.variable(address) {
                 Some((name, ..)) if name == "atomic_section" => "the atomic section".to_owned(),
                 Some((name, ..)) if name == "atexit_list" => "the list of atexit".to_owned(),
+                Some((name, ..)) if name == "early" => {
+                    "memory that was allocated before main".to_owned()
+                }
                 Some((name, 0, all)) if size == 0 || size == all => name,
                 Some((name, offset, all)) if size > 0 && all % size == 0 && offset % size == 0 => {
                     format!("{name}[{}]", offset / size)
@@ -102,7 +105,16 @@ impl Machine {
 
     /// Returns a value in memory as a person would write it.
     fn value_text(&self, address: usize, size: usize) -> Option<String> {
-        let value = matches!(size, 1 | 2 | 4 | 8).then(|| content(address, size))?;
+        matches!(size, 1 | 2 | 4 | 8)
+            .then(|| content(address, size))
+            .and_then(|value| self.bits_text(value, size))
+    }
+
+    /// Returns a value of so many bytes as a person would write it.
+    pub(crate) fn bits_text(&self, value: u64, size: usize) -> Option<String> {
+        if !matches!(size, 1 | 2 | 4 | 8) {
+            return None;
+        }
         let signed = match size {
             1 => i64::from(value as u8 as i8),
             2 => i64::from(value as u16 as i16),
@@ -161,9 +173,12 @@ impl Machine {
             }
             Op::TryLock { address, .. } => format!("try to lock {}", name(address)),
             Op::Unlock { address, .. } => format!("unlock {}", name(address)),
-            Op::Wait { cond, mutex, expires, .. } => match expires {
-                false => format!("wait on {} and unlock {}", name(cond), name(mutex)),
-                true => format!("wait on {} until the time is up", name(cond)),
+            Op::Wait { cond, mutex, ends, .. } => match ends {
+                Ends::Signalled => format!("wait on {} and unlock {}", name(cond), name(mutex)),
+                Ends::TimedOut => format!("wait on {} until the time is up", name(cond)),
+                Ends::WithoutReason => {
+                    format!("wait on {}, without a signal, and unlock {}", name(cond), name(mutex))
+                }
             },
             Op::Reacquire { mutex, .. } => format!("lock {} again after the wait", name(mutex)),
             Op::Signal { cond, all: false } => format!("signal {}", name(cond)),
@@ -197,6 +212,7 @@ impl Machine {
             Op::FutexWake { address, most: 1 } => format!("notify one of {}", name(address)),
             Op::FutexWake { address, .. } => format!("notify all of {}", name(address)),
             Op::Choose { .. } => "choose".to_owned(),
+            Op::Whim => "choose whether it ends without reason".to_owned(),
             Op::Free { block, .. } => format!("free {}", name(block)),
             Op::Doomed => "start".to_owned(),
             Op::Spin => {
@@ -257,6 +273,7 @@ impl Machine {
                 }
             }
             Op::Choose { .. } => format!(": {choice}"),
+            Op::Whim => if choice == 1 { ": yes" } else { ": no" }.to_owned(),
             Op::Once { address, is_marked } if self.once(address, is_marked) == Once::Done => {
                 ": done before".to_owned()
             }
@@ -282,8 +299,9 @@ impl Machine {
             State::Ready if !self.is_enabled(me) => {
                 format!("{}: {}", self.op_text(me), self.waits_for(me))
             }
-            State::Ready => self.op_text(me),
             State::Parked => self.waits_for(me),
+            State::Ready if thread.waits_on.is_some() => self.waits_for(me),
+            State::Ready => self.op_text(me),
             State::Failed => "failed".to_owned(),
             State::Assumed => "assume".to_owned(),
             State::Absent | State::Finished | State::Exited => String::new(),
@@ -295,13 +313,18 @@ impl Machine {
     fn waits_for(&self, me: usize) -> String {
         let name = |address: usize| self.address_name(address);
         let thread = &self.threads[me];
-        if let (Some((word, _)), Op::FutexWoken { .. }) = (thread.waits_on, thread.op) {
+        if let (Some((word, _)), Op::FutexWoken { .. }, false) =
+            (thread.waits_on, thread.op, self.locations.is_some())
+        {
             return format!("waits for a notification of {}", name(word));
         }
         if let Some((cond, _)) = thread.waits_on {
             return format!("waits for a signal on {}", name(cond));
         }
         match thread.op {
+            Op::Access { address, .. } | Op::Compare { address, .. } => {
+                format!("would loop until {} changes, and no thread changes it", name(address))
+            }
             Op::Lock { address, .. } | Op::Reacquire { mutex: address, .. } => {
                 let mutex = self.mutex(address);
                 let owner = match mutex.owner {

@@ -94,8 +94,8 @@ pub(crate) enum Op {
     TryLock { address: usize, kind: Kind, otherwise: u64 },
     /// Releases a mutex.
     Unlock { address: usize, kind: Kind },
-    /// Releases a mutex and waits, or only until its time is up.
-    Wait { cond: usize, mutex: usize, timed: bool, expires: bool },
+    /// Releases a mutex and waits for a signal, or for something else that ends it.
+    Wait { cond: usize, mutex: usize, timed: bool, ends: Ends },
     /// Takes the mutex again.
     Reacquire { mutex: usize, depth: u32, result: u64 },
     /// Wakes one waiter, or all.
@@ -128,6 +128,8 @@ pub(crate) enum Op {
     FutexWoken { address: usize },
     /// Wakes so many of those that wait for a word.
     FutexWake { address: usize, most: usize },
+    /// Chooses whether what comes next ends without reason.
+    Whim,
     /// Chooses one of several alternatives.
     Choose { most: u32 },
     /// Frees a block.
@@ -136,6 +138,14 @@ pub(crate) enum Op {
     Doomed,
     /// Waits until something that a loop looked at has changed.
     Spin,
+}
+
+/// How a wait on a condition variable ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Ends {
+    Signalled,
+    TimedOut,
+    WithoutReason,
 }
 
 /// The orderings of a compare-exchange: if it finds what it wants, and if not.

@@ -6,7 +6,9 @@ use crate::heap::Wrong;
 use crate::layout::{self, Region};
 use crate::machine::{Barrier, Machine, Mutex, Once, RwLock, State};
 use crate::marks;
-use crate::op::{By, EAGAIN, EDEADLK, EINVAL, EPERM, ETIMEDOUT, Kind, Op, SERIAL_THREAD, What};
+use crate::op::{
+    By, EAGAIN, EDEADLK, EINVAL, EPERM, ETIMEDOUT, Ends, Kind, Op, SERIAL_THREAD, What,
+};
 
 /// What becomes of a thread after its operation.
 pub(crate) enum Then {
@@ -35,20 +37,20 @@ impl Machine {
             Op::Make { address, what } => self.make(me, address, what)?,
             Op::Lock { address, kind, .. } => {
                 self.check_memory(me, address, 1)?;
-                self.check_not_destroyed(me, "locks", address)?;
+                self.check_usable(me, "locks", address)?;
                 self.lock(me, address, kind, pc)
             }
             Op::LockAll { list, count } => {
                 for &mutex in Self::listed(list, count) {
                     self.check_memory(me, mutex, 1)?;
-                    self.check_not_destroyed(me, "locks", mutex)?;
+                    self.check_usable(me, "locks", mutex)?;
                     self.lock(me, mutex, Kind::Normal, pc);
                 }
                 0
             }
             Op::TryLock { address, kind, otherwise } => {
                 self.check_memory(me, address, 1)?;
-                self.check_not_destroyed(me, "locks", address)?;
+                self.check_usable(me, "locks", address)?;
                 match self.mutex(address).owner {
                     None => self.lock(me, address, kind, pc),
                     Some(owner) if owner == me && kind == Kind::Recursive => {
@@ -59,11 +61,11 @@ impl Machine {
             }
             Op::Unlock { address, kind } => {
                 self.check_memory(me, address, 1)?;
-                self.check_not_destroyed(me, "unlocks", address)?;
+                self.check_usable(me, "unlocks", address)?;
                 self.unlock(me, address, kind)?
             }
-            Op::Wait { cond, mutex, timed, expires } => {
-                return self.wait(me, cond, mutex, (timed, expires));
+            Op::Wait { cond, mutex, timed, ends } => {
+                return self.wait(me, cond, mutex, (timed, ends));
             }
             Op::Reacquire { mutex, depth, result } => {
                 let taken = Mutex { owner: Some(me), depth, taken: pc, is_destroyed: false };
@@ -72,15 +74,18 @@ impl Machine {
             }
             Op::Signal { cond, all } => {
                 self.check_memory(me, cond, 1)?;
+                self.check_usable(me, "signals", cond)?;
                 self.signal(cond, all, choice);
                 0
             }
             Op::RwLock { address, write, .. } => {
                 self.check_memory(me, address, 1)?;
+                self.check_usable(me, "locks", address)?;
                 self.take_rwlock(me, address, write)
             }
             Op::RwTry { address, write, otherwise } => {
                 self.check_memory(me, address, 1)?;
+                self.check_usable(me, "locks", address)?;
                 match self.is_takeable(address, write) {
                     true => self.take_rwlock(me, address, write),
                     false => otherwise,
@@ -88,15 +93,18 @@ impl Machine {
             }
             Op::RwUnlock { address } => {
                 self.check_memory(me, address, 1)?;
+                self.check_usable(me, "unlocks", address)?;
                 self.release_rwlock(me, address)?
             }
             Op::Down { address, .. } => {
                 self.check_memory(me, address, 1)?;
+                self.check_usable(me, "lowers", address)?;
                 self.synchronisation.semaphores.insert(address, self.count(address) - 1);
                 0
             }
             Op::TryDown { address, otherwise } => {
                 self.check_memory(me, address, 1)?;
+                self.check_usable(me, "lowers", address)?;
                 match self.count(address) {
                     0 => otherwise,
                     count => {
@@ -107,6 +115,7 @@ impl Machine {
             }
             Op::Up { address } => {
                 self.check_memory(me, address, 1)?;
+                self.check_usable(me, "raises", address)?;
                 self.synchronisation.semaphores.insert(address, self.count(address) + 1);
                 0
             }
@@ -145,7 +154,7 @@ impl Machine {
                 self.wake(address, &woken);
                 woken.len() as u64
             }
-            Op::Choose { .. } => u64::from(choice),
+            Op::Choose { .. } | Op::Whim => u64::from(choice),
             Op::Free { block, by } => self.free(me, block, by, pc)?,
             Op::Doomed => {
                 let fault = self.threads[me].fault.take();
@@ -269,6 +278,9 @@ impl Machine {
             }
         };
         let (name, is_destroyed) = what.name();
+        if !matches!(what, What::Mutex | What::NoMutex | What::NoSpinLock) {
+            marks::write(address, if is_destroyed { marks::DESTROYED } else { marks::NEW });
+        }
         if in_use {
             let verb = if is_destroyed { "destroys" } else { "initialises" };
             let message = format!(
@@ -315,20 +327,24 @@ impl Machine {
         Ok(0)
     }
 
-    /// Returns what is wrong with the use of a mutex that was destroyed. A program may initialise it again by an assignment: then
-    /// the mark that libc and the shim leave in it is gone.
-    fn check_not_destroyed(&self, me: usize, verb: &str, address: usize) -> Result<(), Fault> {
-        const KIND_AT: usize = 16;
-        if !self.mutex(address).is_destroyed {
+    /// Returns what is wrong with the use of something that was destroyed, or never initialised. A program may initialise it again
+    /// by an assignment: then the mark that libc and the shim leave in it is gone.
+    fn check_usable(&self, me: usize, verb: &str, address: usize) -> Result<(), Fault> {
+        let region = layout::region(address);
+        if region.is_none() && !self.shared.module.has_variable(address) {
             return Ok(());
         }
-        // SAFETY: it was destroyed as a mutex, whose memory the program has not freed.
-        let kind = unsafe { ((address + KIND_AT) as *const i32).read_unaligned() };
-        if kind >= 0 {
-            return Ok(());
-        }
-        let (name, lock) = (self.thread_name(me), self.address_name(address));
-        let message = format!("{name} {verb} {lock}, which was destroyed");
+        let is_heap = matches!(region, Some((_, Region::Heap)));
+        let why = match marks::read(address) {
+            marks::DESTROYED => "was destroyed",
+            _ if self.mutex(address).is_destroyed && marks::is_destroyed_mutex(address) => {
+                "was destroyed"
+            }
+            marks::FRESH if is_heap => "is not initialised",
+            _ => return Ok(()),
+        };
+        let (name, object) = (self.thread_name(me), self.address_name(address));
+        let message = format!("{name} {verb} {object}, which {why}");
         let pc = self.threads[me].pc;
         Err(self.violation(me, ViolationKind::Misuse, message, &[pc], Vec::new()))
     }
@@ -351,9 +367,10 @@ impl Machine {
         me: usize,
         cond: usize,
         mutex: usize,
-        (timed, expires): (bool, bool),
+        (timed, ends): (bool, Ends),
     ) -> Result<Then, Fault> {
         self.check_memory(me, cond, 1)?;
+        self.check_usable(me, "waits on", cond)?;
         let Mutex { owner, depth, .. } = self.mutex(mutex);
         if owner != Some(me) {
             return Err(self.not_held(me, "waits with", mutex));
@@ -383,10 +400,10 @@ impl Machine {
         self.set_mutex(mutex, Mutex::default());
         let lock = self.threads[me].objects[1];
         let thread = &mut self.threads[me];
-        let result = if expires { ETIMEDOUT } else { 0 };
+        let result = if ends == Ends::TimedOut { ETIMEDOUT } else { 0 };
         thread.op = Op::Reacquire { mutex, depth, result };
         thread.objects = smallvec::smallvec![lock];
-        if expires {
+        if ends != Ends::Signalled {
             // No other thread wakes it: its own step does.
             return Ok(Then::Stands);
         }

@@ -19,12 +19,13 @@ const CXX: [(&str, &str); 2] = [
     ("cxx.c", include_str!("../shim/cxx.c")),
     ("terminate.cc", include_str!("../shim/terminate.cc")),
 ];
-/// Headers that replace those of the standard library.
-const HEADERS: [(&str, &str); 4] = [
+/// Headers that replace those of the standard library, and one that comes before all others for clang.
+const HEADERS: [(&str, &str); 5] = [
     ("include/mutex", include_str!("../shim/include/mutex")),
     ("include/bits/c++config.h", include_str!("../shim/include/bits/c++config.h")),
     ("include/bits/atomic_wait.h", include_str!("../shim/include/bits/atomic_wait.h")),
     ("include/bits/atomic_timed_wait.h", include_str!("../shim/include/bits/atomic_timed_wait.h")),
+    ("include/selvedge-weak.h", include_str!("../shim/include/selvedge-weak.h")),
 ];
 
 const FLAGS: [&str; 7] = [

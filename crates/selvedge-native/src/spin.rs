@@ -48,6 +48,10 @@ pub(crate) struct Learned {
     seen: RefCell<BTreeSet<usize>>,
     /// Threads that came to a barrier. If there are more than its parties, it matters who comes first.
     arrived: RefCell<FxHashMap<usize, Arrived>>,
+    /// Objects that are accessed atomically under a memory model.
+    atomics: RefCell<BTreeSet<ObjectId>>,
+    /// Loops whose turns count under a memory model: the thread, and a place.
+    counting: RefCell<BTreeSet<(usize, usize)>>,
     /// Whether threads register what is done at the end of the process. Only then the order of the two matters.
     registers: Cell<bool>,
     /// Whether something new was learned since the search began.
@@ -79,6 +83,28 @@ impl Learned {
             self.news.set(true);
         }
         self.registers.get()
+    }
+
+    /// Returns whether an object is accessed atomically somewhere.
+    pub(crate) fn is_atomic(&self, object: ObjectId) -> bool {
+        self.atomics.borrow().contains(&object)
+    }
+
+    /// It is. Plain accesses to it were told without their values so far.
+    pub(crate) fn note_atomic(&self, object: ObjectId) {
+        if self.atomics.borrow_mut().insert(object) {
+            self.news.set(true);
+        }
+    }
+
+    /// Returns whether the turns of a loop count.
+    pub(crate) fn counts(&self, thread: usize, pc: usize) -> bool {
+        self.counting.borrow().contains(&(thread, pc))
+    }
+
+    /// They do. Returns whether that is new.
+    pub(crate) fn note_counts(&self, thread: usize, pc: usize) -> bool {
+        self.counting.borrow_mut().insert((thread, pc))
     }
 
     /// Returns the words of stacks that others saw: the thread, and how many words below the top.

@@ -51,10 +51,11 @@ impl Machine {
             return;
         }
         self.follow(&steps);
+        self.decide();
     }
 
     /// Takes these steps from the beginning.
-    fn follow(&mut self, steps: &[Step]) {
+    pub(crate) fn follow(&mut self, steps: &[Step]) {
         self.begin();
         for &step in steps {
             if self.is_over() {
@@ -67,6 +68,10 @@ impl Machine {
     /// Takes the pending step of a thread.
     fn take(&mut self, step: Step, effect: Option<&mut Effect>) {
         let me = step.thread.index();
+        if self.is_over() {
+            // The search begins again, and does not look at what it found.
+            return;
+        }
         if self.threads[me].state != State::Ready || !self.is_enabled(me) {
             let name = self.thread_name(me);
             self.note_unsteady(format!("{name} could run before, and cannot now"));
@@ -79,8 +84,10 @@ impl Machine {
             format!("{text}{}", self.found_text(me, step.choice))
         });
         self.note_turn(me);
+        self.note_seen(me, step.choice);
         match self.perform(me, step.choice) {
             Ok(Then::GoesOn(result)) => {
+                self.learns(me, result);
                 self.threads[me].result = result;
                 self.resume(me);
             }
@@ -137,6 +144,7 @@ impl System for Program {
         // SAFETY: the borrow is exclusive.
         let machine = unsafe { &mut *self.machine.get() };
         machine.begin();
+        machine.decide();
     }
 
     fn rewind(&mut self, kept: &[Step]) {
@@ -148,6 +156,7 @@ impl System for Program {
             return;
         }
         machine.follow(kept);
+        machine.decide();
     }
 
     fn thread_count(&self) -> usize {
@@ -182,6 +191,7 @@ impl System for Program {
         let machine = self.machine();
         machine.effect(step.thread.index(), step.choice, effect);
         machine.take(step, Some(effect));
+        machine.decide();
     }
 
     fn obstacles(&mut self, thread: ThreadId, objects: &mut Vec<ObjectId>) {
@@ -246,6 +256,7 @@ impl Ahead for Program {
         let (machine, me) = (self.machine(), step.thread.index());
         machine.effect(me, step.choice, &mut effects[0]);
         machine.take(step, Some(&mut effects[0]));
+        machine.decide();
         let mut taken = 1;
         // Texts are asked for step by step.
         while taken < most
@@ -255,6 +266,7 @@ impl Ahead for Program {
         {
             machine.effect(me, 0, &mut effects[taken]);
             machine.take(Step::of(step.thread), Some(&mut effects[taken]));
+            machine.decide();
             taken += 1;
         }
         taken

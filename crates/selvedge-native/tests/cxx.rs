@@ -415,3 +415,17 @@ fn code_that_was_moved_into_the_library() {
         assert_eq!(violation.kind.name(), "data-race", "{level} {violation:?}");
     }
 }
+
+/// Mutexes that are taken together: none is taken alone, and one that the thread holds is taken again.
+#[test]
+fn several_mutexes_of_several_kinds() {
+    let text = "#include <mutex>\n#include <thread>\nstd::recursive_mutex a; std::mutex b; int x;\n\
+                int main() { std::thread t([] { std::scoped_lock l(a, b); x++; });\n\
+                { std::lock_guard<std::recursive_mutex> g(a); std::scoped_lock l(b, a); x++; } t.join(); }\n";
+    for toolchain in toolchains() {
+        let compiled = compile_text(toolchain, "test.cpp", text, &["-std=c++17"]);
+        let report = compiled.explore(Algorithm::Optimal);
+        let found = (report.verdict(), report.counts.maximal());
+        assert_eq!(found, (Verdict::Verified, 2), "{:?}", report.violations);
+    }
+}

@@ -12,3 +12,5 @@ mod programs;
 mod random;
 mod shim;
 mod spin;
+mod spurious;
+mod weak;

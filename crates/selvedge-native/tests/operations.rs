@@ -362,3 +362,50 @@ fn functions_at_exit() {
         "assertion `n == 1` is false",
     );
 }
+
+/// What was destroyed, or never initialised, cannot be used; what is initialised again can.
+#[test]
+fn objects_that_are_not_there() {
+    let run = |body: &str| {
+        format!(
+            "pthread_cond_t c; sem_t s; pthread_rwlock_t r;\nint main(void) {{ {body} return 0; }}\n"
+        )
+    };
+    for (body, message) in [
+        (
+            "pthread_cond_destroy(&c); pthread_cond_signal(&c);",
+            "main signals c, which was destroyed",
+        ),
+        (
+            "sem_init(&s, 0, 1); sem_destroy(&s); sem_post(&s);",
+            "main raises s, which was destroyed",
+        ),
+        (
+            "pthread_rwlock_destroy(&r); pthread_rwlock_rdlock(&r);",
+            "main locks r, which was destroyed",
+        ),
+        (
+            "pthread_mutex_t *m = malloc(sizeof *m); pthread_mutex_lock(m);",
+            "main locks a block of 40 bytes allocated at test.c:2, which is not initialised",
+        ),
+        (
+            "sem_t *p = malloc(sizeof *p); sem_post(p);",
+            "main raises a block of 32 bytes allocated at test.c:2, which is not initialised",
+        ),
+        (
+            "pthread_cond_t *p = malloc(sizeof *p); pthread_cond_broadcast(p);",
+            "main signals a block of 48 bytes allocated at test.c:2, which is not initialised",
+        ),
+    ] {
+        violated(&run(body), message);
+    }
+    verified(
+        &run(
+            "pthread_cond_t *p = malloc(sizeof *p); pthread_cond_init(p, 0); pthread_cond_signal(p); pthread_cond_destroy(p);\n\
+              *p = (pthread_cond_t)PTHREAD_COND_INITIALIZER; pthread_cond_signal(p); free(p);\n\
+              sem_init(&s, 0, 1); sem_destroy(&s); sem_init(&s, 0, 1); sem_wait(&s);\n\
+              pthread_rwlock_destroy(&r); pthread_rwlock_init(&r, 0); pthread_rwlock_wrlock(&r);",
+        ),
+        1,
+    );
+}

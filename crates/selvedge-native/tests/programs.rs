@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use selvedge_core::Verdict;
-use selvedge_explore::{Algorithm, Options};
+use selvedge_explore::{Algorithm, Memory, Options};
 use selvedge_lang::Interpreter;
 use selvedge_native::Language;
 use selvedge_testkit::explore;
 
 use crate::common::{Nothing, compile_files};
+use crate::weak::explore as explore_weak;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../programs")
@@ -18,17 +19,20 @@ fn folder() -> PathBuf {
 struct Header {
     verdict: String,
     same: Option<String>,
+    /// Its verdict under rc11, if that is another one.
+    rc11: Option<String>,
     /// Constants, and how many classes there are.
     counts: Vec<(Vec<(String, i64)>, u64)>,
 }
 
 fn header(text: &str) -> Header {
-    let mut header = Header { verdict: String::new(), same: None, counts: Vec::new() };
+    let mut header = Header { verdict: String::new(), same: None, rc11: None, counts: Vec::new() };
     for line in text.lines().filter_map(|line| line.strip_prefix("//# ")) {
         let (name, value) = line.split_once(": ").expect("a name and a value");
         match name {
             "verdict" => header.verdict = value.to_owned(),
             "same" => header.same = Some(value.to_owned()),
+            "rc11" => header.rc11 = Some(value.to_owned()),
             _ => {
                 let constants = name.split(", ").filter(|part| *part != "default").map(|part| {
                     let (name, value) = part.split_once('=').expect("a constant and its value");
@@ -50,6 +54,25 @@ fn of_model(file: &str, constants: &[(String, i64)], algorithm: Algorithm) -> u6
     explore(algorithm, &make, &Options::default(), &mut Nothing).counts.maximal()
 }
 
+/// The verdict under rc11 is that of the header, or it is not known.
+fn under_rc11(file: &Path, header: &Header) {
+    let compiled = compile_files(&[file.to_owned()], &[]);
+    let options = Options { data_races: true, ..Options::default() };
+    let report = explore_weak(&compiled.loaded, Memory::Rc11, &options);
+    let expected = match header.rc11.as_ref().unwrap_or(&header.verdict).as_str() {
+        "violated" => Verdict::Violated,
+        _ => Verdict::Verified,
+    };
+    let at = format!("{}: {:?} {:?}", file.display(), report.findings, report.inconclusive);
+    match report.verdict() {
+        Verdict::Inconclusive => {
+            let why = report.inconclusive[0].to_string();
+            assert!(why.contains("under a memory model yet"), "{at}");
+        }
+        verdict => assert_eq!(verdict, expected, "{at}"),
+    }
+}
+
 #[test]
 fn have_the_verdicts_and_counts_of_their_headers() {
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder().join("c"))
@@ -61,6 +84,7 @@ fn have_the_verdicts_and_counts_of_their_headers() {
     assert!(files.len() >= 26, "{files:?}");
     for file in files {
         let header = header(&std::fs::read_to_string(&file).expect("it is a text"));
+        under_rc11(&file, &header);
         let counts = match header.counts.is_empty() {
             true => vec![(Vec::new(), 0)],
             false => header.counts,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::CheckArgs;
+use super::{CheckArgs, SpuriousArgs};
 use crate::exit::Failure;
 
 /// How a C program is compiled.
@@ -26,6 +26,9 @@ pub(crate) struct CompilerArgs {
     #[arg(long, help_heading = "C programs")]
     pub(crate) leaks: bool,
 
+    #[command(flatten)]
+    pub(crate) spurious: SpuriousArgs,
+
     /// Flags for the compiler, such as -Iinclude -DN=3 -lm; behind a second `--` the arguments of the program
     #[arg(last = true, value_name = "FLAGS")]
     pub(crate) flags: Vec<String>,
@@ -39,7 +42,12 @@ impl CompilerArgs {
         let cxx = self.cxx.as_ref().map(|_| "--cxx".to_owned());
         let flag = self.flags.first().map(|flag| format!("the flag {flag}"));
         let leaks = self.leaks.then(|| "--leaks".to_owned());
-        let Some(given) = file.or(cc).or(cxx).or(leaks).or(flag) else { return Ok(()) };
+        let most = self.spurious.most.map(|_| "--spurious".to_owned());
+        let everywhere = self.spurious.everywhere.then(|| "--spurious-everywhere".to_owned());
+        let spurious = most.or(everywhere);
+        let Some(given) = file.or(cc).or(cxx).or(leaks).or(spurious).or(flag) else {
+            return Ok(());
+        };
         Err(Failure::User(format!("{given} only applies to C programs\n  leave it out")))
     }
 }

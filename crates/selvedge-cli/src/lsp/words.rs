@@ -1,10 +1,10 @@
 //! The words of the language, each in a sentence. `docs/language.md` says more.
 
-use selvedge_lang::index::{BUILT_IN, WORDS};
+use selvedge_lang::index::{BUILT_IN, PLACED, WORDS};
 
 /// Returns what a keyword or a built-in routine means.
 pub(super) fn meaning(word: &str) -> Option<&'static str> {
-    if !WORDS.contains(&word) && !BUILT_IN.contains(&word) {
+    if ![WORDS, BUILT_IN, PLACED].iter().any(|words| words.contains(&word)) {
         return None;
     }
     Some(match word {
@@ -28,11 +28,10 @@ pub(super) fn meaning(word: &str) -> Option<&'static str> {
         "daemon" => "a thread that may stay blocked without that being a deadlock",
         "finally" => "runs when every thread has ended, and looks at the final state",
         "always" => "a condition that holds in the initial state and after every step",
-        "eventually" => "a promise: in every fair execution, the condition holds at some time",
-        "leads_to" => {
-            "a promise: whenever the first condition holds, the second holds then or later"
-        }
-        "progress" => "a mark that no fair execution goes on for ever without passing",
+        "eventually" => "a promise: the condition is true at some time in every execution",
+        "leads_to" => "`always p leads_to c;`: whenever `p` is true, `c` is true then or later",
+        "progress" => "a mark: threads that run for ever pass marks for ever",
+        "after" => "the branch of `receive` that is taken if no message matches",
         "independent" => {
             "declares that two atomic procedures or blocks commute; `--algorithm constrained` uses it"
         }
@@ -113,7 +112,7 @@ mod tests {
 
     #[test]
     fn every_word_has_a_meaning() {
-        for word in WORDS.iter().chain(BUILT_IN) {
+        for word in WORDS.iter().chain(BUILT_IN).chain(PLACED) {
             assert!(meaning(word).is_some(), "{word}");
         }
         assert_eq!(meaning("x"), None);

@@ -9,10 +9,10 @@ use selvedge_core::{Fact, FactValue, Inconclusive, Report, Schedule, ViolationKi
 use selvedge_crew::{Crew, Pace};
 use selvedge_explore::{Divisible, Frontier, Ledger, Observer, Options, put_together, run_unit};
 use selvedge_lang::ThreadNames;
-use selvedge_native::{Language, Loaded, Notes, Program};
+use selvedge_native::{Language, Loaded, Notes, Program, Spurious};
 use selvedge_report::Origin;
 
-use crate::args::CompilerArgs;
+use crate::args::{CompilerArgs, SpuriousArgs};
 use crate::estimate::Estimator;
 use crate::exit::Failure;
 use crate::memory;
@@ -29,6 +29,8 @@ pub(super) struct Files {
     pub(super) text: String,
     /// What the user typed behind `--`.
     flags: Vec<String>,
+    /// How operations end without reason.
+    pub(super) spurious: SpuriousArgs,
     /// Whether it is a module that was linked already.
     is_module: bool,
     none: Constants,
@@ -59,6 +61,7 @@ impl Files {
             text: texts.concat(),
             texts,
             flags: compiler.flags.clone(),
+            spurious: compiler.spurious,
             is_module: false,
             none: Constants::new(),
         })
@@ -102,6 +105,7 @@ impl Files {
             texts: vec![String::new()],
             text: fingerprint(&bytes),
             flags: if flags.len() == 1 { Vec::new() } else { flags },
+            spurious: compiler.spurious,
             is_module: true,
             none: Constants::new(),
         })
@@ -147,7 +151,7 @@ impl Files {
     /// Returns a command on the same program.
     pub(super) fn command(&self, name: &str) -> String {
         let files: Vec<String> = self.names.iter().map(|file| shell_word(file)).collect();
-        let mut command = format!("selvedge {name} {}", files.join(" "));
+        let mut command = format!("selvedge {name} {}{}", files.join(" "), self.spurious.typed());
         if !self.flags.is_empty() {
             command.push_str(&format!(" -- {}", super::typed(&self.flags)));
         }
@@ -163,7 +167,17 @@ impl Files {
             constants: &self.none,
             more: &self.names[1..],
             flags: &self.flags,
+            spurious: self.spurious,
         }
+    }
+}
+
+/// Returns the option that shows a violation of a kind.
+pub(super) fn option_for(kind: ViolationKind) -> &'static str {
+    match kind {
+        ViolationKind::DataRace => " --races",
+        ViolationKind::Leak => " --leaks",
+        _ => "",
     }
 }
 
@@ -171,17 +185,12 @@ impl Files {
 pub(super) fn with_schedule(
     command: &str,
     schedule: &Schedule,
-    kind: ViolationKind,
+    options: &str,
     locals: &[(usize, usize)],
 ) -> String {
     let (command, flags) = match command.split_once(" -- ") {
         Some((command, flags)) => (command, format!(" -- {flags}")),
         None => (command, String::new()),
-    };
-    let option = match kind {
-        ViolationKind::DataRace => " --races",
-        ViolationKind::Leak => " --leaks",
-        _ => "",
     };
     let schedule = schedule.to_string();
     let schedule = if schedule.is_empty() { "''" } else { &schedule };
@@ -189,7 +198,7 @@ pub(super) fn with_schedule(
         [] => String::new(),
         some => format!(" --locals {}", locals_text(some)),
     };
-    format!("{command}{option} --schedule {schedule}{locals}{flags}")
+    format!("{command}{options} --schedule {schedule}{locals}{flags}")
 }
 
 /// Returns variables on stacks as they are typed: `0:12,0:13`.
@@ -231,8 +240,8 @@ pub(super) fn recorded(folder: &Path) -> Option<Schedule> {
 
 /// A program in memory.
 pub(super) struct Compiled {
-    files: Files,
-    program: Loaded,
+    pub(super) files: Files,
+    pub(super) program: Loaded,
     notes: Notes,
     /// What keeps a proof from being one of the program.
     doubts: RefCell<Vec<Inconclusive>>,
@@ -252,6 +261,8 @@ impl Compiled {
         if leaks {
             program.look_for_leaks();
         }
+        let (most, everywhere) = (files.spurious.most(), files.spurious.everywhere);
+        program.set_spurious(Spurious { most, everywhere });
         let loaded = Self { files, program, notes, doubts: RefCell::default() };
         loaded.note_doubts();
         Ok(loaded)
@@ -311,8 +322,20 @@ impl Compiled {
     fn search(&self, search: impl FnMut() -> Report) -> Report {
         let mut report = self.program.settle(search);
         if self.program.is_weak() {
-            let text = "weaker atomic orderings are checked as sequentially consistent";
+            let text =
+                "weaker atomic orderings are checked as sequentially consistent (--memory rc11)";
             report.fact("memory orderings", text.to_owned());
+        }
+        self.add_doubts(&mut report);
+        report
+    }
+
+    /// Says what a search left out, and what keeps it from being a proof.
+    pub(super) fn add_doubts(&self, report: &mut Report) {
+        let (is_bounded, is_left_out) =
+            (self.program.is_spurious_bounded(), self.program.is_spurious_left_out());
+        if let Some(text) = self.files.spurious.unexplored(is_bounded, is_left_out) {
+            report.fact("spurious", text);
         }
         if let Some(place) = self.notes.local_by_value.first()
             && !self.program.shared_locals().is_empty()
@@ -335,7 +358,6 @@ impl Compiled {
                  was never written?"
             )));
         }
-        report
     }
 
     /// Explores with copies of this process.
@@ -450,7 +472,7 @@ impl Origin for Compiled {
 
     fn replay_command(&self, schedule: &Schedule, kind: ViolationKind) -> String {
         let locals = self.program.shared_locals();
-        with_schedule(&self.files.command("replay"), schedule, kind, &locals)
+        with_schedule(&self.files.command("replay"), schedule, option_for(kind), &locals)
     }
 }
 

@@ -197,8 +197,10 @@ impl Jobs {
     pub(super) fn compare(&self, asked: &Asked, lines: &mut Lines) -> io::Result<()> {
         let Some(_slot) = self.begin(asked, lines)? else { return Ok(()) };
         let mut verdicts: Vec<(Value, Value)> = Vec::new();
-        let names: Vec<&str> = registry::all().map(|algorithm| algorithm.info().name).collect();
-        for name in names {
+        // One that chooses among the others has nothing to be compared.
+        let infos = registry::all().map(|algorithm| algorithm.info());
+        let compared: Vec<_> = infos.filter(|info| info.chooses_from.is_empty()).collect();
+        for name in compared.iter().map(|info| info.name) {
             let mut arguments = asked.program("compare");
             arguments.extend(["--algorithms".to_owned(), name.to_owned()]);
             if asked.races {

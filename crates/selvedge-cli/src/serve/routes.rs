@@ -5,7 +5,8 @@ use std::io;
 use std::net::TcpStream;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use selvedge_explore::{Algorithm, Memory};
+use selvedge_explore::Memory;
+use selvedge_lang::index;
 use selvedge_symbolic::Scheme;
 use serde_json::{Value, json};
 
@@ -175,14 +176,15 @@ impl Workbench {
             let info = algorithm.info();
             json!({ "name": info.name, "summary": info.summary, "advice": info.advice })
         });
+        let keywords = [index::WORDS, index::PLACED].concat();
         let schemes: Vec<&str> = Scheme::ALL.iter().map(|scheme| scheme.name()).collect();
         let memories: Vec<&str> = Memory::ALL.iter().map(|memory| memory.name()).collect();
         json!({
             "version": env!("CARGO_PKG_VERSION"),
-            "keywords": selvedge_lang::index::WORDS,
-            "builtIn": selvedge_lang::index::BUILT_IN,
+            "keywords": keywords,
+            "builtIn": index::BUILT_IN,
             "algorithms": algorithms.collect::<Vec<_>>(),
-            "algorithm": Algorithm::DEFAULT.info().name,
+            "algorithm": registry::DEFAULT,
             "schemes": schemes,
             "memories": memories,
             "examples": examples::names(),

@@ -1,18 +1,15 @@
 //! An execution graph as a list of steps, with what each read saw and what it missed.
 
-use selvedge_core::{
-    EventId, GraphDescribe, GraphSystem as _, Label, Status, ThreadId, Violation, ViolationKind,
-};
+use selvedge_core::{EventId, GraphDescribe, Label, Status, ThreadId, Violation, ViolationKind};
 use selvedge_explore::{Act, Followed, Source, Turn};
-use selvedge_lang::GraphInterpreter;
 use selvedge_report::{
     AccessView, EdgeView, Origin, PlaceView, StepView, TraceView, ValueView, ViolationView,
     WaitingView, visible,
 };
 
 /// Lays out an execution that was followed. `system` is where it ended.
-pub(super) fn trace(
-    system: &mut GraphInterpreter,
+pub(super) fn trace<S: GraphDescribe>(
+    system: &mut S,
     followed: &Followed,
     violations: &[Violation],
     origin: &dyn Origin,
@@ -62,8 +59,8 @@ pub(super) fn trace(
 }
 
 /// What a read did not see: ", not x = 1 of step 3".
-fn missed(
-    system: &GraphInterpreter,
+fn missed<S: GraphDescribe>(
+    system: &S,
     followed: &Followed,
     turn: &Turn,
     number: &dyn Fn(EventId) -> Option<usize>,
@@ -81,7 +78,7 @@ fn missed(
     (!newer.is_empty()).then(|| format!("   (does not see {})", newer.join(", ")))
 }
 
-fn accesses(system: &GraphInterpreter, followed: &Followed, turn: &Turn) -> Vec<AccessView> {
+fn accesses<S: GraphDescribe>(system: &S, followed: &Followed, turn: &Turn) -> Vec<AccessView> {
     let event = followed.graph.event(turn.event);
     let Some(at) = event.at else { return Vec::new() };
     let value = |id: EventId| system.value_text(at, followed.graph.event(id).value);
@@ -105,8 +102,8 @@ fn accesses(system: &GraphInterpreter, followed: &Followed, turn: &Turn) -> Vec<
 }
 
 /// Where a read got its value, and what it waited for.
-fn edges(
-    system: &GraphInterpreter,
+fn edges<S: GraphDescribe>(
+    system: &S,
     followed: &Followed,
     turn: &Turn,
     number: &dyn Fn(EventId) -> Option<usize>,
@@ -137,7 +134,7 @@ fn edges(
     edge.into_iter().collect()
 }
 
-fn initial(system: &GraphInterpreter, followed: &Followed) -> Vec<ValueView> {
+fn initial<S: GraphDescribe>(system: &S, followed: &Followed) -> Vec<ValueView> {
     let variables = followed.graph.locations().filter(|&at| system.is_variable(at));
     let view = |at| ValueView {
         object: visible(&system.location_name(at)),
@@ -146,8 +143,8 @@ fn initial(system: &GraphInterpreter, followed: &Followed) -> Vec<ValueView> {
     variables.map(view).collect()
 }
 
-fn waiting(
-    system: &mut GraphInterpreter,
+fn waiting<S: GraphDescribe>(
+    system: &mut S,
     followed: &Followed,
     threads: &[String],
 ) -> Vec<WaitingView> {

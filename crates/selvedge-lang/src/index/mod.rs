@@ -24,6 +24,9 @@ pub use rename::{Refused, Renamed};
 /// The keywords of the language.
 pub const WORDS: &[&str] = KEYWORDS;
 
+/// Words that mean something in some places, and are names in all others.
+pub const PLACED: &[&str] = &["after", "eventually", "leads_to", "progress"];
+
 /// The functions and procedures that come with the language.
 pub const BUILT_IN: &[&str] = check::BUILT_IN;
 

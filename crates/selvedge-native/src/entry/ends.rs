@@ -8,6 +8,9 @@ use crate::op::Op;
 
 /// The process ends: the thread stands for good, and what the others still do they could have done before.
 pub(super) fn exit(at: At) {
+    if at.with(|machine| machine.locations.is_some()) {
+        at.tell_written();
+    }
     at.with(|machine| {
         machine.has_exited = true;
         let thread = &mut machine.threads[at.me];

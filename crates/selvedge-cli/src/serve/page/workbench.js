@@ -349,8 +349,9 @@ function offsets({ line, column, length }) {
 function showPage() {
   if (page === null) return panel("nothing");
   const theme = document.documentElement.dataset.theme;
-  $("page").src = `pages/${page}${theme ? `?theme=${theme}` : ""}`;
+  // Shown first: what is hidden has no width, and the page lays itself out by it.
   panel("page");
+  $("page").src = `pages/${page}${theme ? `?theme=${theme}` : ""}`;
 }
 
 /// Returns what shows the rows of a comparison as they come.

@@ -1,0 +1,227 @@
+//! C programs under a memory model.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use selvedge_core::{Bound, Covers, Ending, Fact, Inconclusive, Report, Schedule, ViolationKind};
+use selvedge_explore::{
+    Graph, GraphObserver, GraphReport, Memory, Options, explore_graphs, follow,
+};
+use selvedge_report::{Method, Origin, Outcome, SourceView, TraceView, plural, sources};
+
+use super::program::{self, Compiled, Files};
+use crate::advice::advice;
+use crate::args::{CheckArgs, ReplayArgs};
+use crate::exit::{Exit, Failure};
+use crate::progress::Watch;
+use crate::screen::Screen;
+use crate::shown::Shown;
+use crate::so_far::{self, shown_in_any_case};
+use crate::source::Subject as _;
+use crate::summary;
+use crate::weak::{self, Watching};
+
+/// A program with a memory model.
+struct Weak<'a> {
+    loaded: &'a Compiled,
+    memory: Memory,
+}
+
+impl Origin for Weak<'_> {
+    fn text(&self, file: &str) -> Option<Cow<'_, str>> {
+        self.loaded.text(file)
+    }
+
+    fn replay_command(&self, schedule: &Schedule, kind: ViolationKind) -> String {
+        let leaks = if kind == ViolationKind::Leak { " --leaks" } else { "" };
+        let options = format!(" --memory {}{leaks}", self.memory.name());
+        let locals = self.loaded.program.shared_locals();
+        program::with_schedule(&self.loaded.files.command("replay"), schedule, &options, &locals)
+    }
+}
+
+/// What does not apply to memory models.
+pub(super) fn refuse_options(args: &CheckArgs) -> Result<(), Failure> {
+    if args.weak.model.is_none() {
+        return Ok(());
+    }
+    if args.no_races {
+        return Err(Failure::User(
+            "--no-races does not apply to --memory: after a data race a C program may do anything\n  leave it out"
+                .to_owned(),
+        ));
+    }
+    args.refuse_with_memory()
+}
+
+/// Ends a search that is out of date.
+struct Looking<'a, 'w> {
+    loaded: &'a Compiled,
+    watching: Watching<'w>,
+    threads: usize,
+}
+
+impl GraphObserver for Looking<'_, '_> {
+    fn execution(&mut self, graph: &Graph, ending: Ending) {
+        self.threads = self.threads.max(graph.threads().count());
+        self.watching.execution(graph, ending);
+    }
+
+    fn poll(&mut self, report: &GraphReport) -> Option<Bound> {
+        match self.loaded.program.is_void() {
+            true => Some(Bound::Interrupted),
+            false => self.watching.poll(report),
+        }
+    }
+}
+
+/// Checks a program and shows the result.
+pub(super) fn check(
+    loaded: &Compiled,
+    args: &CheckArgs,
+    memory: Memory,
+    screen: &Screen,
+) -> Result<Exit, Failure> {
+    let weak = Weak { loaded, memory };
+    let guard = args.limits.guard();
+    let options = Options {
+        budget: guard.budget().clone(),
+        keep_going: args.keep_going,
+        data_races: true,
+        limits: args.limits.limits(),
+        statistics: args.stats,
+        ..Options::default()
+    };
+    let started = std::time::Instant::now();
+    let told = Told { files: &loaded.files, facts: loaded.facts(), memory, args };
+    let conclude = |report| told.show(report, Found::default(), started.elapsed(), screen);
+    shown_in_any_case(&conclude, || {
+        let mut watch = Watch::start(!args.quiet, "graph");
+        let found = weak.explore(&options, &mut watch);
+        let time = watch.finish();
+        let (report, traces) = found?;
+        so_far::publish(&report);
+        let source = sources(Some(loaded.files.name()), &traces, &weak);
+        told.show(report, Found { traces, source, locals: loaded.locals() }, time, screen)
+    })
+}
+
+impl Weak<'_> {
+    /// Explores until nothing new is learned, and follows what was found on fresh systems.
+    fn explore(
+        &self,
+        options: &Options,
+        watch: &mut Watch,
+    ) -> Result<(Report, Vec<TraceView>), Failure> {
+        let program = &self.loaded.program;
+        let mut traces = Ok(Vec::new());
+        let mut report = program.settle(|| {
+            let mut looking =
+                Looking { loaded: self.loaded, watching: Watching { watch }, threads: 0 };
+            let mut system = program.graph_program(false);
+            let found = explore_graphs(&mut system, self.memory, options, &mut looking);
+            let mut report = weak::report_of(&found, looking.threads);
+            if program.is_void() {
+                return report;
+            }
+            if options.statistics {
+                report.count("events added", found.events);
+                report.count("events taken back", found.inconsistent);
+            }
+            let make = || Ok(program.graph_program(true));
+            traces =
+                weak::confirm_all(&make, self, self.memory, &found.findings, &mut report, true);
+            report
+        });
+        self.loaded.add_doubts(&mut report);
+        Ok((report, traces?))
+    }
+}
+
+/// What a check has to say, wherever it is said.
+struct Told<'a> {
+    files: &'a Files,
+    facts: Vec<Fact>,
+    memory: Memory,
+    args: &'a CheckArgs,
+}
+
+/// What was found: executions, the lines that they show, and variables on stacks that threads share.
+#[derive(Default)]
+struct Found {
+    traces: Vec<TraceView>,
+    source: Vec<SourceView>,
+    locals: String,
+}
+
+impl Told<'_> {
+    fn show(
+        &self,
+        mut report: Report,
+        found: Found,
+        time: Duration,
+        screen: &Screen,
+    ) -> Result<Exit, Failure> {
+        let executions = plural(report.counts.maximal(), "execution", "executions");
+        let search = format!("graph, --memory {}", self.memory.name());
+        report.fact("memory model", weak::described(self.memory).to_owned());
+        report.facts.extend(self.facts.iter().cloned());
+        let shown = Shown {
+            verified: format!("no violation in {executions} under {}", self.memory.name()),
+            summary: summary::summary(&report, search, Covers::EVERYTHING, true, time),
+            statistics: None,
+            outcome: Outcome {
+                file: self.files.name().to_owned(),
+                constants: Default::default(),
+                method: Method::Explored {
+                    algorithm: "graph",
+                    equivalence: Some(weak::EQUIVALENCE),
+                    seed: None,
+                },
+                covers: Covers::EVERYTHING,
+                report,
+                source: found.source,
+                found: found.traces,
+                tree: None,
+                time,
+            },
+            advice,
+            source: self.files.source(),
+            locals: found.locals,
+            memory: Some(self.memory),
+            args: self.args,
+        };
+        shown.show(screen)
+    }
+}
+
+/// Follows a schedule, and shows what happens.
+pub(super) fn replay(
+    loaded: &Compiled,
+    memory: Memory,
+    schedule: &Schedule,
+    args: &ReplayArgs,
+    screen: &Screen,
+) -> Result<Exit, Failure> {
+    let weak = Weak { loaded, memory };
+    weak::refuse_steps(args)?;
+    let mut followed = None;
+    let learned = loaded.program.settle(|| {
+        let mut system = loaded.program.graph_program(true);
+        let result = follow(&mut system, memory, schedule, true, &mut |_, _| {});
+        followed = Some((system, result));
+        Report::default()
+    });
+    if let (Some(Inconclusive::GaveUp(reason)), _) = (learned.inconclusive.first(), &followed) {
+        return Err(Failure::User(reason.clone()));
+    }
+    let Some((mut system, result)) = followed else {
+        return Err(Failure::Internal("nothing was followed".to_owned()));
+    };
+    let check = loaded.files.command("check");
+    let followed = result.map_err(|error| weak::impossible(&error, memory, &check))?;
+    let output = system.output();
+    let exit = weak::show_followed(&mut system, &followed, loaded.origin(), &weak, args, screen)?;
+    super::show_output(&output, args, screen)?;
+    Ok(exit)
+}
