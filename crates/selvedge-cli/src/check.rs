@@ -4,35 +4,24 @@ use std::time::{Duration, Instant};
 
 use selvedge_core::{Budget, Covers, Fact, Inconclusive, Report, Schedule, Violation};
 use selvedge_explore::{
-    Caps, Confirmed, Equivalence, Independence, Locks, Observer, Observers, Options, QuasiOptions,
-    Sampling, Setting,
+    Caps, Confirmed, Equivalence, Locks, Observers, Options, QuasiOptions, Setting,
 };
-use selvedge_lang::ThreadNames;
 use selvedge_report::{Outcome, TraceView, Tree, plural, sources};
 
 use crate::advice::advice;
-use crate::args::{CheckArgs, CyclesArg, FairnessArg, ResumeArgs, SamplingArgs};
+use crate::args::{CheckArgs, CyclesArg, FairnessArg, ResumeArgs};
 use crate::checkpoint::Checkpoint;
 use crate::constraints;
 use crate::exit::{Exit, Failure};
+use crate::method::Method;
 use crate::progress::Watch;
-use crate::recorded::Recorder;
-use crate::registry::{self, Chosen};
+use crate::registry;
 use crate::screen::Screen;
 use crate::shown::Shown;
 use crate::so_far::{self, shown_in_any_case};
-use crate::source::{Loaded, Sample, Subject, is_compiled};
+use crate::source::{Loaded, Subject, is_compiled};
 use crate::work::{InParts, Work};
 use crate::{early, memory, native, statistics, summary, weak};
-
-/// How executions are chosen.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Method {
-    /// One of each class. The options are for `quasi` and for `optimal` alone.
-    Explore(Chosen, QuasiOptions, Observers),
-    /// Some at random.
-    Sample { sampling: Sampling, executions: u64, seed: u64 },
-}
 
 /// Checks a program and shows the result.
 pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
@@ -67,6 +56,8 @@ fn run_from(kept: Option<Checkpoint>, args: &CheckArgs, screen: &Screen) -> Resu
     let guard = args.limits.guard();
     let (loaded, used) =
         constraints::loaded(loaded, args.constraints.as_ref(), wanted, guard.budget(), screen)?;
+    // What is promised about executions without end is not about traces.
+    let method = if loaded.has_promises() { method } else { method.with_workers(args)? };
     let options = options(args, &method, quasi, args.races, guard.budget())?;
     let covers = method.covers(&options);
     let facts = if wanted { used.facts() } else { Vec::new() };
@@ -197,7 +188,8 @@ impl<L: Subject> Search<'_, L> {
         self.run_by(options, screen, |watch| {
             let early = self.run_early(options, wants_tree, watch);
             match early {
-                Some(found) if !options.keep_going => (found, None),
+                // Nothing more is found once the budget is spent.
+                Some(found) if !options.keep_going || options.budget.is_spent() => (found, None),
                 early => {
                     let (mut report, tree) =
                         self.method.run(self.loaded, options, wants_tree, watch);
@@ -224,7 +216,8 @@ impl<L: Subject> Search<'_, L> {
         self.conclude(report, tree, time, screen)
     }
 
-    /// Runs random executions, if the search is one of many executions. Returns what they found.
+    /// Runs random executions, if the search is one of many executions. Returns what they found, or what was found when the
+    /// budget was spent before.
     fn run_early(&self, options: &Options, wants_tree: bool, watch: &mut Watch) -> Option<Report> {
         let is_wanted = match self.method {
             Method::Explore(chosen, ..) => chosen.info().equivalence != Equivalence::State,
@@ -234,6 +227,9 @@ impl<L: Subject> Search<'_, L> {
             return None;
         }
         let report = self.method.run_with(self.loaded, &early::short(options)?, None, watch);
+        if options.budget.is_spent() {
+            return Some(report);
+        }
         let found = early::was_cut(&report).then(|| early::find(self.loaded, options, watch));
         found.flatten()
     }
@@ -459,136 +455,5 @@ fn confirm<L: Subject>(
             "the search found \"{}\", but the replay of {schedule} did not: {}",
             violation.message, error.reason
         ))),
-    }
-}
-
-impl Method {
-    pub(crate) fn new(algorithm: Chosen, quasi: QuasiOptions, args: &SamplingArgs) -> Self {
-        let Some(executions) = args.sample else {
-            return Method::Explore(algorithm, quasi, Observers::default());
-        };
-        let sampling = match args.pct {
-            Some(depth) => Sampling::Pct { depth },
-            None => Sampling::Uniform,
-        };
-        Method::Sample { sampling, executions, seed: args.seed }
-    }
-
-    /// Returns the same, with observers if they are wanted.
-    pub(crate) fn with_observers(self, wanted: bool) -> Self {
-        match self {
-            Method::Explore(algorithm, quasi, _) if wanted => {
-                // One that chooses leaves no choice: there is one that takes them.
-                let mut choices = algorithm.info().chooses_from.iter();
-                let taker = choices.find_map(|name| {
-                    registry::named(name).filter(|other| other.takes(Setting::Observers))
-                });
-                Method::Explore(taker.unwrap_or(algorithm), quasi, Observers::Decide)
-            }
-            _ => self,
-        }
-    }
-
-    /// Returns what was found, and if `record` says so, which executions there were.
-    fn run<L: Subject>(
-        self,
-        loaded: &L,
-        options: &Options,
-        record: bool,
-        watch: &mut Watch,
-    ) -> (Report, Option<Tree>) {
-        if !record {
-            return (self.run_with(loaded, options, None, watch), None);
-        }
-        let mut recorder = Recorder::new(watch);
-        let names = recorder.names();
-        let report = self.run_with(loaded, options, Some(&names), &mut recorder);
-        (report, Some(recorder.into_tree()))
-    }
-
-    fn run_with<L: Subject>(
-        self,
-        loaded: &L,
-        options: &Options,
-        names: Option<&ThreadNames>,
-        observer: &mut dyn Observer,
-    ) -> Report {
-        match self {
-            Method::Explore(algorithm, ..) => loaded.explore(algorithm, options, names, observer),
-            Method::Sample { sampling, executions, seed } => {
-                let sample = Sample { sampling, executions, seed };
-                loaded.sample(sample, options, names, observer)
-            }
-        }
-    }
-
-    /// Returns whether it takes this option. A sampled execution keeps to bounds on its switches.
-    fn takes(self, setting: Setting) -> bool {
-        match self {
-            Method::Explore(algorithm, ..) => algorithm.takes(setting),
-            Method::Sample { .. } => setting == Setting::SwitchBounds,
-        }
-    }
-
-    /// Returns its name in reports.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Method::Explore(algorithm, ..) => algorithm.info().name,
-            Method::Sample { .. } => "sample",
-        }
-    }
-
-    /// Returns how it is reported.
-    pub(crate) fn reported(self, report: &Report) -> selvedge_report::Method {
-        let (equivalence, seed) = match self {
-            Method::Explore(algorithm, _, observers) => {
-                let decided = report.decision.as_ref().map(|decision| decision.equivalence);
-                let own = algorithm.info().equivalence_with(observers).name();
-                (Some(decided.unwrap_or(own)), None)
-            }
-            Method::Sample { seed, .. } => (None, Some(seed)),
-        };
-        selvedge_report::Method::Explored { algorithm: self.name(), equivalence, seed }
-    }
-
-    /// Returns its name, what makes it repeatable, and which explorer decided if it chose one.
-    pub(crate) fn describe_with(self, report: &Report) -> String {
-        match &report.decision {
-            None => self.describe(),
-            Some(decision) => format!("{}: {}", self.describe(), summary::decision(decision)),
-        }
-    }
-
-    /// Returns its name, and what makes it repeatable.
-    fn describe(self) -> String {
-        match self {
-            Method::Explore(algorithm, quasi, observers) => {
-                let name = algorithm.info().name;
-                let observers = match observers {
-                    Observers::Absent => "",
-                    Observers::Decide => ", --observers (traces with observers)",
-                };
-                let k = quasi.k.map_or(String::new(), |k| format!(", --k {k}"));
-                let locks_only = match quasi.independence {
-                    Independence::AllAccesses => "",
-                    Independence::LocksOnly => ", --locks-only",
-                };
-                format!("{name}{k}{locks_only}{observers}")
-            }
-            Method::Sample { sampling: Sampling::Uniform, seed, .. } => {
-                format!("uniform sample, --seed {seed}")
-            }
-            Method::Sample { sampling: Sampling::Pct { depth }, seed, .. } => {
-                format!("sample with random priorities, --pct {depth} --seed {seed}")
-            }
-        }
-    }
-
-    /// Returns what its "verified" would cover; of a sample: what it looks at.
-    pub(crate) fn covers(self, options: &Options) -> Covers {
-        match self {
-            Method::Explore(algorithm, ..) => algorithm.info().covers_with(options),
-            Method::Sample { .. } => Covers::EVERYTHING,
-        }
     }
 }

@@ -56,6 +56,7 @@ mod hash;
 mod lsp;
 mod mat;
 mod memory;
+mod method;
 mod named;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod native;

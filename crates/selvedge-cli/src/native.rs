@@ -20,8 +20,9 @@ use selvedge_report::{Outcome, TraceView, ViolationView};
 
 use crate::advice::advice;
 use crate::args::{CheckArgs, CompilerArgs, ReplayArgs};
-use crate::check::{self, Method, Search};
+use crate::check::{self, Search};
 use crate::exit::{Exit, Failure, complain};
+use crate::method::Method;
 use crate::named::Named;
 use crate::registry;
 use crate::replay;
@@ -46,6 +47,7 @@ pub(crate) fn check(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> 
     let files = Files::new(&args.program.file, &args.compiler)?;
     let quasi = args.quasi.options(args.algorithm)?;
     let method = Method::new(args.algorithm, quasi, &args.sampling).with_observers(args.observers);
+    let method = method.with_workers(args)?;
     let Some(folder) = std::env::var_os(FOLDER) else {
         let supervisor = Supervisor { files: &files, compiler: &args.compiler };
         return supervisor.check(args, method, screen);

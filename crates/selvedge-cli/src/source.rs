@@ -273,6 +273,11 @@ impl Loaded {
 }
 
 impl Loaded {
+    /// Returns whether something is promised about executions without end.
+    pub(crate) fn has_promises(&self) -> bool {
+        !self.program.promises.is_empty()
+    }
+
     /// Returns a fresh system that tells the names of its threads, if they are wanted.
     fn naming(&self, names: Option<&ThreadNames>) -> Interpreter {
         match names {

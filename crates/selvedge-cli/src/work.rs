@@ -11,9 +11,9 @@ use selvedge_explore::{
 };
 
 use crate::args::CheckArgs;
-use crate::check::Method;
 use crate::checkpoint::Checkpoint;
 use crate::exit::{Exit, Failure, complain};
+use crate::method::Method;
 use crate::screen::Screen;
 use crate::source::Loaded;
 

@@ -373,3 +373,31 @@ fn what_is_no_checkpoint_is_refused() {
     let piped = folder.run_with("check - -a parsimonious --checkpoint b.ckpt", LOST.as_bytes());
     piped.exits(2).complains("--checkpoint needs a program in a file");
 }
+
+/// What is explored without saying how can be divided too.
+#[test]
+fn the_default_is_divided() {
+    let folder = programs();
+    let several = folder.run("check late.sel --jobs 2 --keep-going").exits(1);
+    assert_eq!(several.err, "");
+    assert!(several.out.contains("search     parsimonious"), "{}", several.out);
+    folder.run("check late.sel --checkpoint a.ckpt").exits(1);
+    // What is promised is decided by states, by one worker.
+    folder.write("promise.sel", b"shared x = 0; eventually x == 1; thread t { x = 1; }");
+    folder.run("check promise.sel --jobs 2").exits(0).complains("sequential");
+}
+
+/// A search of more than a few executions begins with some random ones; what they find, every run finds.
+#[test]
+fn random_executions_come_before_a_long_search() {
+    let folder = programs();
+    let found = "found       by random execution ";
+    let early = folder.run("check late.sel").exits(1);
+    let again = folder.run("check late.sel").exits(1);
+    assert_eq!(result(&early), result(&again));
+    let exhaustive = folder.run("check late.sel --no-random").exits(1);
+    assert!(!exhaustive.out.contains(found), "{}", exhaustive.out);
+    // With all violations the counts are those of the search.
+    let all = folder.run("check late.sel --keep-going").exits(1);
+    assert!(all.out.contains("executions  720 complete") || all.out.contains("720 complete"));
+}

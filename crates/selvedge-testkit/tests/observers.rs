@@ -9,7 +9,7 @@ use selvedge_core::{Ending, Execution, ObservationKey, ObserversKey, Report, Tra
 use selvedge_explore::{Algorithm, Observer, Observers, Options};
 use selvedge_testkit::script::{Op, Script, ScriptSystem};
 use selvedge_testkit::{
-    Findings, Profile, Random, Subject, compare, explore, generate, listed, seeds,
+    Findings, Profile, Random, Subject, compare, explore, generate, is_campaign, listed, seeds,
 };
 
 /// The classes of an exploration, and how often each was visited.
@@ -89,6 +89,7 @@ fn threads(
     (0..count).map(|_| thread(random)).collect()
 }
 
+#[expect(clippy::print_stderr, reason = "a campaign tells what it did")]
 fn campaign(
     programs: u64,
     make: impl Fn(&mut Random) -> Script,
@@ -106,7 +107,9 @@ fn campaign(
         classes += count as u64;
         redundant += more;
     }
-    println!("{compared} programs, {classes} classes, {redundant} redundant executions");
+    if is_campaign() {
+        eprintln!("{compared} programs, {classes} classes, {redundant} redundant executions");
+    }
     assert!(several * 2 > compared, "programs with one class test nothing");
 }
 

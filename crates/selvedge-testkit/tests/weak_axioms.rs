@@ -85,7 +85,7 @@ fn counts_of_the_literature() {
 fn the_wording_of_cxx20() {
     let (mut with_order, mut without) = (0, 0);
     let shapes = [Shape::Cycle, Shape::Classic];
-    for (shape, number) in shapes.iter().flat_map(|shape| seeds(150).map(move |n| (shape, n))) {
+    for (shape, number) in shapes.iter().flat_map(|shape| seeds(250).map(move |n| (shape, n))) {
         let program = Origin::Shape(*shape).program(number);
         let result = candidates(&program, Effort::default().steps, &mut |execution| {
             let relations = Relations::new(execution);

@@ -87,7 +87,7 @@ impl GraphObserver for Outcomes<'_> {
 fn outcomes_are_those_of_machines() {
     let options = Options { keep_going: true, ..Options::default() };
     let mut compared = 0;
-    for (_, program) in programs(250) {
+    for (_, program) in programs(420) {
         for (memory, buffers) in [(Memory::Sc, Buffers::None), (Memory::Tso, Buffers::Fifo)] {
             let Some(expected) = outcomes(&program, buffers, MOST_STATES) else { continue };
             let mut observer = Outcomes { program: &program, found: BTreeSet::new() };

@@ -139,7 +139,7 @@ fn random_programs_as_graphs() {
 #[test]
 fn litmus_tests_in_the_language() {
     let mut compared = 0;
-    for seed in seeds(150) {
+    for seed in seeds(250) {
         for &flavour in Flavour::ALL {
             let mut random = Random::new(seed.wrapping_mul(31).wrapping_add(flavour as u64));
             let litmus = random_litmus(&mut random, flavour);

@@ -12,9 +12,10 @@ use selvedge_farm::{Ended, Host, Job, JobName, Pace, Server};
 
 use super::ledger::Book;
 use crate::args::{CheckArgs, FarmCheckArgs};
-use crate::check::{self, Method, Search};
+use crate::check::{self, Search};
 use crate::exit::{Exit, Failure, complain};
 use crate::hash::hash;
+use crate::method::Method;
 use crate::progress::Watch;
 use crate::screen::Screen;
 use crate::so_far::{self, shown_in_any_case};

@@ -7,8 +7,9 @@ use selvedge_farm::{Job, Opened, Output, Settings, Workshop};
 use super::ledger;
 use super::submit::DIVISIBLE;
 use crate::args::{FarmWorkArgs, checked};
-use crate::check::{self, Method};
+use crate::check;
 use crate::exit::{Exit, Failure, complain};
+use crate::method::Method;
 use crate::screen::Screen;
 use crate::source::Loaded;
 
