@@ -14,6 +14,7 @@ use crate::recorded::Recorder;
 use crate::registry::{self, Chosen};
 use crate::source::{Sample, Subject};
 use crate::summary;
+use crate::work;
 
 /// How executions are chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,12 +60,7 @@ impl Method {
             Method::Explore(algorithm, quasi, observers)
                 if is_wanted && !algorithm.info().chooses_from.is_empty() =>
             {
-                let is_like_it = |other: &Chosen| {
-                    other.takes(Setting::Division)
-                        && other.info().optimal
-                        && other.info().equivalence == algorithm.info().equivalence
-                };
-                let divisible = registry::all().find(is_like_it);
+                let divisible = registry::named(work::DIVISIBLE);
                 Method::Explore(divisible.unwrap_or(algorithm), quasi, observers)
             }
             _ => self,

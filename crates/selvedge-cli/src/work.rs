@@ -17,6 +17,9 @@ use crate::method::Method;
 use crate::screen::Screen;
 use crate::source::Loaded;
 
+/// What has the classes of the default, and can be divided.
+pub(crate) const DIVISIBLE: &str = "parsimonious";
+
 /// How a search is done.
 pub(crate) enum Work {
     /// From the beginning to the end.

@@ -164,8 +164,12 @@ impl Checks {
         self.running.get(&number).map(|running| &running.check)
     }
 
+    /// Removes a check that has said that it has ended.
     pub(super) fn remove(&mut self, number: u64) -> Option<Check> {
-        self.running.remove(&number).map(|running| running.check)
+        let running = self.running.remove(&number)?;
+        // It still has the folder, which is to be gone when this process ends.
+        let _ = running.watcher.join();
+        Some(running.check)
     }
 
     /// Returns whether an address is that of a page that was written here.
