@@ -12,8 +12,6 @@ use crate::ir::{
 pub(crate) struct Foresight {
     /// Its step may end the thread: run to the end, or fault.
     pub(super) may_end: bool,
-    /// The code after it may end the thread, or fault, or an invariant that is checked then.
-    pub(super) may_end_after: bool,
     /// Its step may leave the thread alive.
     pub(super) may_go_on: bool,
     /// It starts an atomic section that may reach an `await`.
@@ -37,12 +35,10 @@ pub(super) fn compute(program: &Program) -> Vec<Foresight> {
                     foresight.may_end |= future.may_end;
                     foresight.may_go_on |= future.may_go_on;
                 });
-                foresight.may_end_after = foresight.may_end;
                 foresight.may_end |= instruction.op.may_fault();
                 // What happens inside is known only by running it.
                 if matches!(instruction.op, Op::AtomicBegin { .. }) {
                     foresight.may_end = true;
-                    foresight.may_end_after = true;
                     foresight.may_go_on = true;
                     foresight.may_await = procedure.section_awaits(Label::new(at), &awaiting);
                     foresight.order = awaited_order(program, procedure, Label::new(at));

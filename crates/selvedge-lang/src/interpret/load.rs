@@ -149,7 +149,6 @@ impl Loaded {
             if loaded.may_check(pc as u32) {
                 let foresight = &mut loaded.foresight[pc];
                 foresight.may_end = true;
-                foresight.may_end_after = true;
             }
         }
         loaded

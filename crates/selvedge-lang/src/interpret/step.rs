@@ -398,7 +398,7 @@ impl Machine {
     fn may_end_elsewhere(&self, loaded: &Loaded, me: usize, thread: &Thread, effect: &mut Effect) {
         if effect.elsewhere == Elsewhere::AtMostThis
             && self.tracks_end(loaded, me)
-            && loaded.foresight[thread.pc as usize].may_end_after
+            && loaded.foresight[thread.pc as usize].may_end
         {
             effect.elsewhere = Elsewhere::Anything;
         }
