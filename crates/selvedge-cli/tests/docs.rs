@@ -58,7 +58,7 @@ fn the_page_on_the_language_shows_real_output() {
     let folder = Folder::new();
     copy_tree(&root().join("programs"), &folder.path().join("programs"));
     let page = shows_real_output("docs/language.md", &folder);
-    assert!(page.contains("repeat for ever"), "{page}");
+    assert!(page.contains("repeat forever"), "{page}");
 }
 
 #[test]

@@ -15,7 +15,7 @@ fn a_lasso_is_shown_and_replayed() {
     let folder = Folder::with("starves.sel", STARVES);
     let run = folder.run("check starves.sel --save-trace it.trace --html page.html").exits(1);
     assert!(run.out.contains("`has` never becomes true afterwards: b starves"), "{}", run.out);
-    assert!(run.out.contains("── steps 2 to 4 repeat for ever ──"), "{}", run.out);
+    assert!(run.out.contains("── steps 2 to 4 repeat forever ──"), "{}", run.out);
     assert!(run.out.contains("search     auto: states"), "{}", run.out);
     assert!(
         run.out.contains("replay: selvedge replay starves.sel --schedule 1/0.1.0"),
@@ -30,7 +30,7 @@ fn a_lasso_is_shown_and_replayed() {
     for how in ["--schedule 1/0.1.0 starves.sel", "--trace it.trace"] {
         let again = folder.run(&format!("replay {how}")).exits(1);
         assert!(again.out.contains("b starves"), "{}", again.out);
-        assert!(again.out.contains("steps 2 to 4 repeat for ever"), "{}", again.out);
+        assert!(again.out.contains("steps 2 to 4 repeat forever"), "{}", again.out);
     }
     let refused = folder.run("replay starves.sel --schedule 1/0").exits(2);
     assert!(refused.err.contains("do not lead back"), "{}", refused.err);

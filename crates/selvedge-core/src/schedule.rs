@@ -10,7 +10,7 @@ use crate::system::{Effect, Status, Step, System};
 ///
 /// Its text form needs no quoting in a shell: steps are joined by dots, `1:2` is thread 1 with
 /// alternative 2, and `0@3` is thread 0 three times. `0.1@2.0:1` has four steps. In `0.1/2.1` the last two steps repeat
-/// for ever: an execution without end, as a prefix and a cycle.
+/// forever: an execution without end, as a prefix and a cycle.
 ///
 /// Thread ids depend on what a [`System`] has run before. A schedule that leaves an exploration is
 /// numbered as a fresh system numbers its threads; see [`Schedule::fresh`].
@@ -18,7 +18,7 @@ use crate::system::{Effect, Status, Step, System};
 pub struct Schedule {
     /// The steps in order.
     pub steps: Vec<Step>,
-    /// How many steps come before those that repeat for ever, if some do.
+    /// How many steps come before those that repeat forever, if some do.
     pub cycle: Option<usize>,
 }
 

@@ -36,7 +36,7 @@ pub enum ViolationKind {
     Eventually,
     /// Something that is promised to follow never does.
     LeadsTo,
-    /// Threads run for ever without passing a mark of progress.
+    /// Threads run forever without passing a mark of progress.
     Progress,
     /// Some threads are blocked, and no thread can unblock them.
     Deadlock,

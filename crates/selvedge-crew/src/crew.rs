@@ -1,7 +1,7 @@
 //! Which process runs what, and what becomes of it.
 //!
 //! The process begins alone: a small search ends before copies would be of use, and what there is to learn about a program is
-//! mostly learned in its first executions. Then each copy gets some units at a time, the first ones that nobody has, and
+//! mostly learned in its first executions. Then each copy gets some units at a time, the first ones that are free, and
 //! returns what came of them with the units that are left. Where units are cut depends on the clock; what they add up to does
 //! not ([`Ledger`]).
 //!

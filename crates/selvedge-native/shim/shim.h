@@ -127,7 +127,7 @@ enum {
     DO_compare = 9,
     DO_weak_compare = 10,
 };
-/* What it returns: the value is the newest, and goes to memory; a compare-exchange succeeded; nobody else sees the memory, and
+/* What it returns: the value is the newest, and goes to memory; a compare-exchange succeeded; no other thread sees the memory, and
    the operation is done in it. */
 enum { IS_NEWEST = 1, HAS_SUCCEEDED = 2, IS_ALONE = 4 };
 #define ATOMIC_AT(does, at, size, order, failure, operand, seen, pc, frame) \

@@ -98,7 +98,7 @@ fn random_programs(count: u64) -> Vec<LitmusProgram> {
         };
         Flavour::ALL.iter().map(program)
     });
-    // At the end of `main` a thread that nobody joins may wait for good.
+    // At the end of `main` a thread that is not joined may stay blocked.
     let is_joined = |program: &LitmusProgram, thread: usize| {
         let mut all = program.threads.iter().flatten();
         !program.is_spawned(thread) || all.any(|&one| one == Instruction::Join(thread))
@@ -230,7 +230,7 @@ fn publishing() {
     assert!(has_race(&report));
 }
 
-/// The memory of an atomic has its newest value, whoever was told last.
+/// The memory of an atomic has its newest value, whichever thread was told last.
 #[test]
 fn a_plain_read_of_an_atomic() {
     let text = two("int x;", "__atomic_store_n(&x, 1, RLX);", "__atomic_store_n(&x, 2, RLX);");

@@ -184,12 +184,10 @@ impl<'v> Grid<'v> {
     fn cycle(&self, index: usize, out: &mut String) {
         if self.view.schedule.cycle == Some(index) {
             let text = match self.view.steps.len() - index {
-                1 => format!("── step {} repeats for ever ──", index + 1),
-                _ => format!(
-                    "── steps {} to {} repeat for ever ──",
-                    index + 1,
-                    self.view.steps.len()
-                ),
+                1 => format!("── step {} repeats forever ──", index + 1),
+                _ => {
+                    format!("── steps {} to {} repeat forever ──", index + 1, self.view.steps.len())
+                }
             };
             push_line(out, &[&" ".repeat(self.gutter()), &self.paint.style(Style::Strong, &text)]);
         }

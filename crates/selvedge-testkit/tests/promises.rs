@@ -90,7 +90,7 @@ fn kinds(text: &str, fairness: Fairness) -> Vec<(ViolationKind, Option<usize>)> 
     found.map(|(violation, schedule)| (violation.kind, schedule.cycle)).collect()
 }
 
-/// A thread that can always run is not left out for ever, unless that is asked for.
+/// A thread that can always run is not left out forever, unless that is asked for.
 #[test]
 fn an_unfair_cycle_is_not_reported() {
     let text = "shared x = 0; shared done = false; thread a { loop { x = 1 - x; } } \

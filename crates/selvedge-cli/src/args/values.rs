@@ -64,7 +64,7 @@ const MOST_JOBS: usize = 512;
 /// A number of threads.
 pub(crate) fn parse_jobs(text: &str) -> Result<NonZeroUsize, String> {
     let number = text.trim().parse::<usize>().ok().filter(|&number| number <= MOST_JOBS);
-    let wrong = || format!("a number of threads is between 1 and {MOST_JOBS}");
+    let wrong = || format!("a number of workers is between 1 and {MOST_JOBS}");
     number.and_then(NonZeroUsize::new).ok_or_else(wrong)
 }
 

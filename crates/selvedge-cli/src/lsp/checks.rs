@@ -19,7 +19,7 @@ use crate::child::{Aside, PrivateFolder};
 const LOOK: Duration = Duration::from_millis(20);
 /// How often its progress is told.
 const TELL: Duration = Duration::from_millis(300);
-/// Stops a check that nobody watches any more.
+/// A check that was forgotten ends after this time.
 const MOST_TIME: &str = "10m";
 
 /// What is known of a check that runs.

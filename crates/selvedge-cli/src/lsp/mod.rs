@@ -55,7 +55,7 @@ fn read_all(events: &Sender<Event>) {
     }
 }
 
-/// Nobody reads it any more if it fails; then input ends too.
+/// If that fails, the editor is gone; then input ends too.
 fn send(message: &Value) {
     let _ = frame::write(&mut io::stdout().lock(), message);
 }

@@ -30,7 +30,7 @@ pub(super) fn meaning(word: &str) -> Option<&'static str> {
         "always" => "a condition that holds in the initial state and after every step",
         "eventually" => "a promise: the condition is true at some time in every execution",
         "leads_to" => "`always p leads_to c;`: whenever `p` is true, `c` is true then or later",
-        "progress" => "a mark: threads that run for ever pass marks for ever",
+        "progress" => "a mark: threads that run forever pass marks forever",
         "after" => "the branch of `receive` that is taken if no message matches",
         "independent" => {
             "declares that two atomic procedures or blocks commute; `--algorithm constrained` uses it"

@@ -56,7 +56,7 @@ impl Response {
 /// Reads a request.
 ///
 /// # Errors
-/// The outer error: nobody is there any more. The inner one: the answer to a request that is refused.
+/// The outer error: the client has closed the connection. The inner one: the answer to a request that is refused.
 pub(super) fn read(stream: &TcpStream) -> io::Result<Result<Request, Response>> {
     stream.set_write_timeout(Some(PATIENCE))?;
     parse(&mut BufReader::new(Patient { stream, until: Instant::now() + PATIENCE }))
@@ -107,7 +107,7 @@ fn parse(input: &mut impl BufRead) -> io::Result<Result<Request, Response>> {
         let value = value.trim();
         match name.to_ascii_lowercase().as_str() {
             _ if count == MOST_HEADERS => return refuse(431, "too many headers"),
-            // Two of them: whoever is in between may have seen the other one.
+            // With two of them, a proxy may have believed the other one.
             "host" if !request.host.is_empty() => return refuse(400, "two hosts"),
             "host" => value.clone_into(&mut request.host),
             "origin" => request.origin = Some(value.to_owned()),

@@ -1,4 +1,4 @@
-//! Checks, comparisons and syntheses: each in a process of its own, with limits. It ends when nobody listens any more.
+//! Checks, comparisons and syntheses: each in a process of its own, with limits. It ends when the client disconnects.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ use crate::registry;
 
 /// How often a process is looked at.
 const LOOK: Duration = Duration::from_millis(20);
-/// How often progress is told. Also how soon it is noticed that nobody listens.
+/// How often progress is told. Also how soon a client that has disconnected is noticed.
 const TELL: Duration = Duration::from_millis(200);
 /// Of one algorithm in a comparison.
 const COMPARED: Duration = Duration::from_secs(5);
@@ -262,7 +262,7 @@ impl Jobs {
         Ok(slot)
     }
 
-    /// Runs a command to its end. `None`: nobody listens any more, and it was ended.
+    /// Runs a command to its end. `None`: the client has disconnected, and it was ended.
     fn run(
         &self,
         asked: &Asked,

@@ -63,7 +63,7 @@ fn serve(listener: &TcpListener, workbench: &Arc<Workbench>) {
         let (workbench, counted) = (Arc::clone(workbench), Arc::clone(&open));
         let connection = std::thread::Builder::new().name("connection".to_owned());
         let started = connection.spawn(move || {
-            // Whoever asked may have gone away.
+            // The client may have disconnected.
             let _ = workbench.answer(stream);
             counted.fetch_sub(1, Ordering::Relaxed);
         });

@@ -204,7 +204,7 @@ impl Workbench {
             "compare" => self.jobs.compare(&asked, &mut lines),
             _ => self.jobs.constraints(&asked, &mut lines),
         };
-        // If nobody listens any more, this fails too.
+        // If the client has disconnected, this fails too.
         done.or_else(|error| lines.write(&json!({ "error": format!("it cannot be run: {error}") })))
     }
 }

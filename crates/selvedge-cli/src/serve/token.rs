@@ -4,7 +4,7 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::time::SystemTime;
 
-/// Returns 32 digits that nobody can guess: SipHash with keys from the system's source of randomness.
+/// Returns 32 digits that cannot be guessed: SipHash with keys from the system's source of randomness.
 pub(super) fn new() -> String {
     let part = || {
         let mut hasher = RandomState::new().build_hasher();

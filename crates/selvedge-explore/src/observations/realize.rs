@@ -422,6 +422,23 @@ impl Realizer {
         Err(Conflict)
     }
 
+    /// Returns the thread and the event that comes first in the execution at hand, among those that can come after what is
+    /// done and that `allows` accepts.
+    pub(super) fn next_in_order(
+        &self,
+        done: &Cut,
+        allows: impl Fn(usize) -> bool,
+    ) -> Option<(usize, usize)> {
+        let heads = (0..self.threads())
+            .map(|thread| self.offsets[thread] + done[thread] as usize)
+            .enumerate()
+            .filter(|&(thread, head)| head < self.offsets[thread + 1]);
+        let ready = heads.filter(|&(_, head)| {
+            allows(head) && self.row(head).iter().zip(done).all(|(needed, done)| needed <= done)
+        });
+        ready.min_by_key(|&(_, head)| self.place[head])
+    }
+
     /// Returns a linear order that contains the order so far: always the event that comes first in the
     /// execution at hand among those that can come next.
     fn linear_extension(&self) -> Vec<EventId> {
@@ -429,16 +446,8 @@ impl Realizer {
         let mut done: Cut = vec![0; self.threads()];
         let mut order = Vec::with_capacity(self.count());
         while order.len() < self.count() {
-            let heads = (0..self.threads())
-                .map(|thread| self.offsets[thread] + done[thread] as usize)
-                .enumerate()
-                .filter(|&(thread, head)| head < self.offsets[thread + 1]);
-            let ready = heads.filter(|&(_, head)| {
-                self.row(head).iter().zip(&done).all(|(needed, done)| needed <= done)
-            });
-            let (thread, head) = ready
-                .min_by_key(|&(_, head)| self.place[head])
-                .expect("internal error: a cycle in a saturated order");
+            let next = self.next_in_order(&done, |_| true);
+            let (thread, head) = next.expect("internal error: a cycle in a saturated order");
             order.push(EventId { thread: ThreadId::new(thread), nth: self.nth(head) });
             done[thread] += 1;
         }

@@ -64,15 +64,7 @@ impl Realizer {
         let mut done: Cut = vec![0; self.threads()];
         let mut order = Vec::with_capacity(self.count());
         while order.len() < self.count() {
-            let heads = (0..self.threads())
-                .map(|thread| self.offsets[thread] + done[thread] as usize)
-                .enumerate()
-                .filter(|&(thread, head)| head < self.offsets[thread + 1]);
-            let ready = heads.filter(|&(_, head)| {
-                events.can_be_next(head)
-                    && self.row(head).iter().zip(&done).all(|(needed, done)| needed <= done)
-            });
-            let (thread, head) = ready.min_by_key(|&(_, head)| self.place[head])?;
+            let (thread, head) = self.next_in_order(&done, |head| events.can_be_next(head))?;
             order.push(EventId { thread: ThreadId::new(thread), nth: self.nth(head) });
             events.add(head);
             done[thread] += 1;

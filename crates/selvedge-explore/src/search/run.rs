@@ -526,7 +526,7 @@ impl<'a, S: System> Run<'a, S> {
         self.stopped |= !self.options.keep_going;
     }
 
-    /// Notes an execution that does not keep a promise. `cycle`: how many steps come before those that repeat for ever.
+    /// Notes an execution that does not keep a promise. `cycle`: how many steps come before those that repeat forever.
     pub(crate) fn note_broken(
         &mut self,
         violation: Violation,

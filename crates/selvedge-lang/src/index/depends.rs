@@ -48,7 +48,7 @@ impl Index {
             SymbolKind::Thread { replicated } => {
                 replicated && self.symbol(runner).threads.is_none_or(|threads| threads > 1)
             }
-            // A routine that is spawned: nobody counts how often.
+            // How often a routine is spawned is not known.
             _ => true,
         }
     }

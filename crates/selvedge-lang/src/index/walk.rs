@@ -410,7 +410,7 @@ impl Walker {
             let access = match symbol.kind {
                 kind if kind.is_shared() => shared_access(kind, access),
                 SymbolKind::Thread { .. } if access.mode.is_some() => Access::NAMES,
-                // What is done to something local is nobody else's business.
+                // No other thread sees what is done to something local.
                 _ => Access { mode: None, ..access },
             };
             self.note(&place.name, id, access);

@@ -134,7 +134,7 @@ pub enum Promised {
         /// Asserts the goal.
         goal: ProcedureId,
     },
-    /// Threads that run for ever pass marks for ever.
+    /// Threads that run forever pass marks forever.
     Progress,
 }
 

@@ -54,11 +54,11 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Notes that there is a mark of progress: then threads that run for ever pass marks. The first one is the place.
+    /// Notes that there is a mark of progress: then threads that run forever pass marks. The first one is the place.
     pub(super) fn note_mark(&mut self, span: Span) {
         if !self.program.promises.iter().any(|promise| promise.what == Promised::Progress) {
             let site = self.sites.plain(span);
-            let message = "threads run for ever without passing a `progress` mark".to_owned();
+            let message = "threads run forever without passing a `progress` mark".to_owned();
             self.program.promises.push(Promise { what: Promised::Progress, site, message });
         }
     }

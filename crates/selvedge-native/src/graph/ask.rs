@@ -23,7 +23,7 @@ pub(crate) struct Atomic {
     pub(crate) wanted: usize,
 }
 
-/// What the shim is told: that the value is the newest, that a compare-exchange succeeded, that nobody else sees the
+/// What the shim is told: that the value is the newest, that a compare-exchange succeeded, that no other thread sees the
 /// memory.
 const NEWEST: u64 = 1;
 const SUCCEEDED: u64 = 2;

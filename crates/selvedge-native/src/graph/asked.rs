@@ -85,11 +85,11 @@ pub(super) enum Ready {
     /// All but this one.
     OtherThan(Bits),
     Positive,
-    /// Nobody chooses whom to wake.
+    /// No signal is choosing a thread to wake.
     Open,
     /// The same, and this bit is gone.
     Woken(Bits),
-    /// Nobody does now what is done once.
+    /// No thread is running the function that runs once.
     NotBegun,
 }
 

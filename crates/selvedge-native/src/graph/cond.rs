@@ -18,7 +18,7 @@ pub(super) fn is_open(word: Bits) -> bool {
     word & CHOOSES == 0
 }
 
-/// What a signal leaves: nobody, or somebody will be chosen.
+/// What a signal leaves: no thread to wake, or one that is still to be chosen.
 pub(super) fn signalled(word: Bits, all: bool) -> Bits {
     if all || word.count_ones() < 2 { 0 } else { word | CHOOSES }
 }

@@ -39,7 +39,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("y = 1; x = 1; return 0;", "while (x == 0) { while (y == 0 && x == 0) { } } return y;"),
     ("x = 1; y = 1; return 0;", "int n = 0; while (!x && n < 3) n++; return 2 * n + y;"),
     ("x = 1; return 0;", "while (!*q) { } return *q;"),
-    // The same, after a few turns: what is remembered of them does not grow for ever.
+    // The same, after a few turns: what is remembered of them does not grow forever.
     (
         "x = 1; return 0;",
         "int p, q, n = 0; do { p = x; q = x; if (n < 2) n++; } while (!(p == 0 && q == 1)); return n;",

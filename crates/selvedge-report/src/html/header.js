@@ -45,7 +45,7 @@ function header() {
   const total = DATA.executions && executions();
   if (total !== undefined) parts.push(plural(total, "execution"));
   if (run) parts.push(plural(run.trace.length, "step"), `${run.context_switches} context switch${run.context_switches === 1 ? "" : "es"}`);
-  if (run && run.cycle) parts.push(`steps ${run.cycle} to ${run.trace.length} (↻) repeat for ever`);
+  if (run && run.cycle) parts.push(`steps ${run.cycle} to ${run.trace.length} (↻) repeat forever`);
   $("meta").replaceChildren(clean(parts.join(" · ")));
   if (run && run.replay) {
     const copy = el("button", { type: "button", title: "copy the command" }, "copy");

@@ -1,5 +1,5 @@
 //! Promises about random programs, decided by brute force: the whole graph of their own semantics, all pairs of states between
-//! which there is a way, and all sets of threads that may run for ever. Shares nothing with the tool.
+//! which there is a way, and all sets of threads that may run forever. Shares nothing with the tool.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
@@ -171,7 +171,7 @@ impl Promising {
                                 || states_of(round).any(|at| !can_run(whole, at, thread))
                         })
                 }),
-                // For each set of threads that run for ever: where the others never can.
+                // For each set of threads that run forever: where the others never can.
                 Fair::Strongly => (1..1_u32 << threads).any(|running| {
                     let runs = |thread: usize| running >> thread & 1 == 1;
                     let is_left_alone = |at: usize| {

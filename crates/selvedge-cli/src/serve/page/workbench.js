@@ -361,7 +361,7 @@ function compared() {
   const show = () => {
     const total = ({ executions }) => (executions ? Object.values(executions).reduce((all, it) => all + it, 0) : 0);
     const most = Math.max(1, ...rows.map(total));
-    // Kinds that nobody has are left out.
+    // Kinds that no algorithm has are left out.
     const kinds = ["complete", "deadlocked", "blocked", "redundant", "cut"]
       .filter((kind, i) => i === 0 || kind === "redundant" || rows.some((row) => row.executions?.[kind]));
     const head = [["algorithm"], ["verdict"], ["executions", "bar"], ...kinds.map((it) => [it, "number"]), ["time", "number"], ["memory", "number"]];
@@ -443,7 +443,7 @@ async function unpacked(packed) {
     const { value, done } = await reader.read();
     if (done) return JSON.parse(all);
     all += value;
-    // Nobody writes a program as long; a link may be made by anybody.
+    // Links come from anywhere, and no program that is written by hand is as long.
     if (all.length > 2_000_000) throw new Error("the link is too long");
   }
 }

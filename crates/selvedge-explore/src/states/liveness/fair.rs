@@ -8,7 +8,7 @@ use super::graph::{Edge, Graph};
 use super::lasso::{Reached, way};
 use crate::options::Fairness;
 
-/// A component in which threads can run for ever, scheduled fairly.
+/// A component in which threads can run forever, scheduled fairly.
 pub(super) struct Component {
     states: BTreeSet<usize>,
     /// The edges between its states over which they do, sorted.

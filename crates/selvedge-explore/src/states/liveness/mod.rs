@@ -79,15 +79,15 @@ pub(super) fn told(
     };
     let (first, last) = (before + 1, steps.len());
     violation.notes.push(match first == last {
-        true => format!("step {first} repeats for ever"),
-        false => format!("steps {first} to {last} repeat for ever"),
+        true => format!("step {first} repeats forever"),
+        false => format!("steps {first} to {last} repeat forever"),
     });
     let why = match fairness {
         Fairness::Weak => {
             "are fair: each thread takes a step in them, or cannot run somewhere in them"
         }
         Fairness::Strong => "are fair: each thread that can run in them takes a step in them",
-        Fairness::None => "need not be fair: threads that can run may be left out for ever",
+        Fairness::None => "need not be fair: threads that can run may be left out forever",
     };
     violation.notes.push(format!("--fairness {}: they {why}", fairness.name()));
     violation

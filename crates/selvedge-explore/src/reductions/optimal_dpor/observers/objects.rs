@@ -1,4 +1,4 @@
-//! What was done with an object: epochs of accesses that commute, and writes whose order nobody has seen yet.
+//! What was done with an object: epochs of accesses that commute, and writes whose order no step has observed yet.
 
 use selvedge_core::{EventId, Mode, Position, commute};
 

@@ -1,4 +1,4 @@
-//! A program in which writes and sends are put down in no order, and whoever looks decides which one was last.
+//! A program in which writes and sends are put down in no order, and the first step that reads decides which one was last.
 //!
 //! | operation | here |
 //! |---|---|
