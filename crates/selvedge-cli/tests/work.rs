@@ -228,7 +228,7 @@ fn wrong_numbers_of_threads_are_refused() {
     let folder = Folder::with("lost.sel", LOST);
     for wrong in ["0", "10000", "-1", "x", "1.5"] {
         let run = folder.run(&format!("check lost.sel -a parsimonious --jobs={wrong}")).exits(2);
-        run.complains("a number of threads is between 1 and 512");
+        run.complains("a number of workers is between 1 and 512");
     }
     let run = |jobs: &str, arguments: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_selvedge"));
