@@ -5,7 +5,7 @@ use selvedge_core::{Fault, Mode};
 use crate::layout::{self, Region};
 use crate::machine::{Machine, State};
 use crate::objects::{Ids, Object};
-use crate::op::Op;
+use crate::op::{How, Op};
 use crate::spin::{self, Look, Looks};
 
 impl Machine {
@@ -84,6 +84,9 @@ impl Machine {
         }
         self.threads[me].state_there = None;
         let Some(what) = op.looks() else { return false };
+        if matches!(op, Op::Access { how: How::FOUND, .. }) {
+            return false;
+        }
         let thread = &mut self.threads[me];
         let earlier = thread.turn.iter().rposition(|look| look.pc == pc && look.what == what);
         let Some(earlier) = earlier else { return false };

@@ -409,3 +409,15 @@ fn objects_that_are_not_there() {
         1,
     );
 }
+
+/// Constructors run before the check: what they initialise is initialised.
+#[test]
+fn what_constructors_initialise() {
+    let text = "sem_t s; pthread_barrier_t b; int n;\n\
+                __attribute__((constructor)) static void make(void) { sem_init(&s, 0, 0); sem_post(&s); pthread_barrier_init(&b, 0, 2); }\n\
+                void *run(void *u) { sem_wait(&s); n++; sem_post(&s); pthread_barrier_wait(&b); assert(n == 2); return u; }\n\
+                int main(void) { pthread_t t; pthread_create(&t, 0, run, 0); run(0); pthread_join(t, 0);\n\
+                int k; sem_getvalue(&s, &k); assert(k == 1); sem_destroy(&s); sem_init(&s, 0, 3); sem_getvalue(&s, &k); assert(k == 3); return 0; }\n";
+    let report = crate::common::compile(text, &[]).explore(Algorithm::Optimal);
+    assert_eq!((report.verdict(), report.counts.complete), (Verdict::Verified, 2), "{report:?}");
+}
