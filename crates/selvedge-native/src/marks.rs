@@ -20,6 +20,9 @@ pub(crate) const DESTROYED: u32 = 0x5e1f_dead;
 /// In a new block of the heap, until it is initialised.
 pub(crate) const FRESH: u32 = u32::from_ne_bytes([crate::heap::FRESH; 4]);
 
+/// In a local variable, until it is initialised, by compilers that fill them.
+pub(crate) const FILLED: u32 = 0xfefe_fefe;
+
 /// In the second word of a semaphore or a barrier that was initialised before the check. The shim has the same number.
 const EARLY: u32 = 0x5e1f_ea51;
 

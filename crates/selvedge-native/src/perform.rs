@@ -341,12 +341,14 @@ impl Machine {
             return Ok(());
         }
         let is_heap = matches!(region, Some((_, Region::Heap)));
+        let is_stack = matches!(region, Some((_, Region::Stack)));
         let why = match marks::read(address) {
             marks::DESTROYED => "was destroyed",
             _ if self.mutex(address).is_destroyed && marks::is_destroyed_mutex(address) => {
                 "was destroyed"
             }
             marks::FRESH if is_heap => "is not initialised",
+            marks::FILLED if is_stack => "is not initialised",
             _ => return Ok(()),
         };
         let (name, object) = (self.thread_name(me), self.address_name(address));

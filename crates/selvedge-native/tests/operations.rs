@@ -421,3 +421,34 @@ fn what_constructors_initialise() {
     let report = crate::common::compile(text, &[]).explore(Algorithm::Optimal);
     assert_eq!((report.verdict(), report.counts.complete), (Verdict::Verified, 2), "{report:?}");
 }
+
+/// gcc fills local variables that the program does not initialise, since its version 12.
+#[test]
+fn local_objects_that_are_not_initialised() {
+    let version = std::process::Command::new("cc").arg("-dumpversion").output();
+    let version = version.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    let major = version.ok().and_then(|text| text.trim().split('.').next()?.parse::<u32>().ok());
+    if major.is_none_or(|major| major < 12) {
+        return;
+    }
+    for (object, does) in [
+        ("pthread_mutex_t", "pthread_mutex_lock(&o)"),
+        ("pthread_cond_t", "pthread_cond_signal(&o)"),
+        ("pthread_rwlock_t", "pthread_rwlock_rdlock(&o)"),
+        ("sem_t", "sem_post(&o)"),
+    ] {
+        let text = |initial: &str| {
+            format!(
+                "void before(void) {{ volatile char deep[256] = {{0}}; (void)deep; }}\n\
+                 void use(void) {{ {object} o{initial}; {does}; }}\nint main(void) {{ before(); use(); return 0; }}\n"
+            )
+        };
+        let report = compile(&text(""), &[]).explore(Algorithm::Optimal);
+        let found: Vec<&str> =
+            report.violations.iter().map(|(violation, _)| violation.message.as_str()).collect();
+        let [message] = found.as_slice() else { panic!("{object}: {found:?}") };
+        assert!(message.ends_with("which is not initialised"), "{message}");
+        let report = compile(&text(" = {0}"), &[]).explore(Algorithm::Optimal);
+        assert_eq!(report.verdict(), Verdict::Verified, "{object}: {:?}", report.violations);
+    }
+}
