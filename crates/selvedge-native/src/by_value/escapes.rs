@@ -28,13 +28,13 @@ pub(super) fn is_passed_on(operand: &str, head: &str, result: &str, statements: 
     let Some((_, name)) = name.filter(|_| operand.starts_with("__MEM <struct ")) else {
         return false;
     };
-    // A reference that is no parameter.
+    // What is returned, and no parameter.
     let plain = name.rsplit_once('_').map_or(name, |(plain, _)| plain);
     let is_parameter = !plain.is_empty()
         && head.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == plain);
-    let declared = format!("& {name}(D);");
-    let is_declared = statements.iter().any(|text| text.ends_with(&declared));
-    result.ends_with(IN_PLACE) && is_declared && !is_parameter
+    let returned = format!("return {name}(D);");
+    let is_returned = statements.iter().any(|text| *text == returned);
+    result.ends_with(IN_PLACE) && is_returned && !is_parameter
 }
 
 fn has_address_of(text: &str, name: &str) -> bool {
@@ -107,13 +107,13 @@ mod tests {
     #[test]
     fn what_is_passed_on() {
         let made = "__MEM <struct future> (result_14(D)) = make (_2); [return slot optimization]";
-        let is = |head, declared| {
+        let is = |head, end| {
             let operand = "__MEM <struct future> (result_14(D))";
-            is_passed_on(operand, head, made, &all(&[declared, made]))
+            is_passed_on(operand, head, made, &all(&[made, end]))
         };
-        assert!(is("Pool::submit (struct Pool * const this)", "struct future & result_14(D);"));
-        assert!(!is("fill (struct future & result)", "struct future & result_14(D);"));
-        assert!(!is("fill ()", "struct future * result_14(D);"));
+        assert!(is("Pool::submit (struct Pool * const this)", "return result_14(D);"));
+        assert!(!is("fill (struct future & result)", "return result_14(D);"));
+        assert!(!is("fill ()", "return _5;"));
     }
 
     #[test]
