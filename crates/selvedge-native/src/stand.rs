@@ -88,16 +88,18 @@ impl Machine {
             return false;
         }
         let thread = &mut self.threads[me];
-        let earlier = thread.turn.iter().rposition(|look| look.pc == pc && look.what == what);
-        let Some(earlier) = earlier else { return false };
-        thread.state_there = spin::state(me, frame, thread.top);
-        let is_same =
-            thread.state_there.is_some() && thread.turn[earlier].state == thread.state_there;
-        if is_same {
-            // What it looked at before this turn does not matter.
-            thread.turn.drain(..earlier);
+        let is_here = |look: &&Look| look.pc == pc && look.what == what;
+        if !thread.turn.iter().any(|look| is_here(&look)) {
+            return false;
         }
-        is_same
+        let state = spin::state(me, frame, thread.top);
+        thread.state_there = state;
+        // Several turns before, if it goes through a few states and comes back.
+        let is_same = |look: &Look| is_here(&look) && state.is_some() && look.state == state;
+        let Some(earlier) = thread.turn.iter().rposition(is_same) else { return false };
+        // What it looked at before does not matter.
+        thread.turn.drain(..earlier);
+        true
     }
 
     /// Notes what a step of a thread means for the loop that it may be in. Called before it runs.

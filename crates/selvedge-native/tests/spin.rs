@@ -154,3 +154,15 @@ fn what_a_compare_exchange_expects_is_shared() {
         assert_eq!(report.verdict(), Verdict::Verified, "{most}: {found:?}");
     }
 }
+
+/// A loop that goes through a few states of its own, and comes back to the first.
+#[test]
+fn a_loop_with_a_period() {
+    let wait = "for (unsigned n = 0; !flag; n = (n + 1) & 3) { } assert(flag);";
+    let report = compile(&with_flag("flag = 1;", wait), &[]).explore(Algorithm::Optimal);
+    let found = (&report.violations, &report.inconclusive);
+    assert_eq!(report.verdict(), Verdict::Verified, "{found:?}");
+    // It sees the flag in one of its turns, or after it waited: four turns, and the first one once more, whose state is not compared.
+    assert!((3..=8).contains(&report.counts.complete), "{:?}", report.counts);
+    violated(&with_flag("x = 1;", wait), "deadlock: main and b are blocked");
+}
