@@ -192,7 +192,7 @@ pub(crate) fn explored(memory: Memory) -> String {
 /// What was explored besides.
 pub(crate) fn also(memory: Memory, executions: u64) -> String {
     format!(
-        "orderings weaker than SeqCst are used: nothing is wrong in {} under {} either",
+        "orderings weaker than SeqCst are used: no violation in {} under {} either",
         plural(executions, "execution", "executions"),
         memory.name()
     )

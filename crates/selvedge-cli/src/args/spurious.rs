@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 /// How waits and weak compare-exchanges end without reason.
 #[derive(Args, Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct SpuriousArgs {
-    /// How often waits on condition variables wake up, and weak compare-exchanges fail, without reason: for each thread
-    /// and place, where the code does not look again; 0: never [default: 1]
+    /// How often waits on condition variables wake up, and weak compare-exchanges fail, spuriously: per thread and place,
+    /// where the code does not recheck; 0: never [default: 1]
     #[arg(long = "spurious", value_name = "N", help_heading = "C programs")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) most: Option<u32>,
 
-    /// The same where the code looks again and changes nothing
+    /// Spurious wake-ups and failures also where the code rechecks and changes nothing
     #[arg(long = "spurious-everywhere", help_heading = "C programs")]
     #[serde(default)]
     pub(crate) everywhere: bool,

@@ -43,7 +43,7 @@ pub(crate) fn run(args: &ServeArgs, screen: &Screen) -> Result<Exit, Failure> {
         std::process::exit(exit::INTERRUPTED);
     });
     screen.print(&format!(
-        "the workbench is at http://127.0.0.1:{port}/{}/\n  only who has this address can use it, on this machine; Ctrl-C ends it\n",
+        "the workbench is at http://127.0.0.1:{port}/{}/\n  the address contains a token, and only this machine can open it; Ctrl-C ends the workbench\n",
         workbench.token()
     ))?;
     serve(&listener, &workbench);

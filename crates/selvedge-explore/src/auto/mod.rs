@@ -135,7 +135,7 @@ fn is_settled(report: &Report) -> bool {
 fn without_states(mut report: Report, given_up: Report) -> Report {
     let count = given_up.states.unwrap_or_default();
     report.note(Inconclusive::GaveUp(format!(
-        "`states` had not come to its end after {count} states either; without a limit of its own: --algorithm states"
+        "`states` did not finish within {count} states either; to search states without this limit: --algorithm states"
     )));
     report.facts.extend(given_up.facts);
     report

@@ -519,6 +519,6 @@ impl<'p, 'a> Runner<'p, 'a> {
 
     pub(super) fn kind(&self, global: GlobalId) -> Result<Kind, Halt> {
         let kind = Kind::of(self.program, global);
-        kind.ok_or_else(|| GiveUp::TooLarge("it uses an object of a strange kind").into())
+        kind.ok_or_else(|| GiveUp::TooLarge("it uses an object of an unsupported kind").into())
     }
 }

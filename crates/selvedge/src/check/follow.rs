@@ -54,7 +54,7 @@ impl Builder {
         };
         if view.violations.is_empty() {
             eprintln!("{}", failure::of_failure(Look::of_terminal(), &view));
-            eprintln!("selvedge: nothing is wrong in this execution");
+            eprintln!("selvedge: no violation in this execution");
             return (report, Vec::new());
         }
         (report, vec![view])

@@ -103,7 +103,9 @@ impl Builder {
             let story = Story::follow(shared, memory, &schedule, self.options.data_races);
             let shown = story.and_then(|story| {
                 let violation = shown_by(&story, finding);
-                violation.map(|violation| (story, violation)).ok_or("it does not come again".into())
+                violation
+                    .map(|violation| (story, violation))
+                    .ok_or("its replay did not show it".into())
             });
             match shown {
                 Ok((story, violation)) => {
@@ -175,7 +177,7 @@ impl Builder {
         if found.is_empty() {
             let look = Look::of_terminal().under(Some(memory));
             eprintln!("{}", failure::of_failure(look, &view));
-            eprintln!("selvedge: nothing is wrong in this execution");
+            eprintln!("selvedge: no violation in this execution");
             return (report, Vec::new());
         }
         let violations = story.violations.into_iter();
