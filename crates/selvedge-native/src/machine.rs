@@ -55,7 +55,7 @@ pub(crate) enum State {
     Ready,
     Parked,
     Finished,
-    /// It ended the process: it stands for good, and cannot be joined.
+    /// It ended the process: it never continues, and cannot be joined.
     Exited,
     Assumed,
     Failed,

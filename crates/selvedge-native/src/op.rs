@@ -158,7 +158,7 @@ pub(crate) struct Orders {
 /// Kinds of mutexes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
-    /// Its holder waits for good if it takes it again.
+    /// Its holder deadlocks with itself if it takes it again.
     Normal,
     /// Its holder can take it again.
     Recursive,

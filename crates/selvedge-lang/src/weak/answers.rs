@@ -11,7 +11,7 @@ use crate::interpret::machine::Thread as Machine;
 use crate::interpret::{FREE, Phase, held_by};
 use crate::ir::{Barrier, Cond, Lock, LockMode, Message, Op, Thread};
 
-/// A lock that is neither free nor held by the thread at hand.
+/// A lock that is neither free nor held by the current thread.
 const TAKEN: i32 = i32::MAX;
 
 impl Inner {

@@ -64,7 +64,7 @@ pub struct Shared<W: World> {
     pub weak: Cell<bool>,
     /// Where a thread stood still in a spin loop that may give up after many turns.
     pub assumed: Cell<Option<W::Spot>>,
-    /// Why the search makes no sense any more: the code does not do the same every time.
+    /// Why the search is void: the code is nondeterministic.
     pub unsteady: RefCell<Option<String>>,
     /// Why it makes no sense to go on: a thread computes without end, or waits in a loop that does not say so.
     pub hopeless: RefCell<Option<String>>,
@@ -509,7 +509,7 @@ impl<W: World> Runtime<W> {
         (0..thread).filter(same).count()
     }
 
-    /// Notes that the code does not do the same every time.
+    /// Notes that the code is nondeterministic.
     pub fn note_unsteady(&self, what: String) {
         // After news the search starts again anyway, and code that was left is not what it was.
         if !self.shared.learned.news.get() && self.shared.hopeless.borrow().is_none() {
