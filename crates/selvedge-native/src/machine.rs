@@ -111,9 +111,9 @@ pub(crate) struct Thread {
     pub(crate) state_there: Option<u128>,
     /// All that it came to know so far, if that is watched.
     pub(crate) history: u64,
-    /// Where its operations ended without reason.
+    /// Where its operations ended spuriously.
     pub(crate) whims: Vec<usize>,
-    /// What it stands at, if it is not known whether it matters that it ends without reason.
+    /// What it stands at, if it is not known whether it matters that it ends spuriously.
     pub(crate) whim: Option<Key>,
     /// What it stands at if an explorer of graphs answers, and what it was told.
     pub(crate) asked: Asked,
@@ -235,7 +235,7 @@ pub(crate) struct Machine {
     pub(crate) tried: Option<usize>,
     /// Whether it changed something without an operation.
     pub(crate) has_changed: bool,
-    /// Whether a thread may stand where it is not known whether it matters that an operation ends without reason.
+    /// Whether a thread may stand where it is not known whether it matters that an operation ends spuriously.
     pub(crate) has_whims: bool,
     /// Whether an execution began.
     pub(crate) is_started: bool,

@@ -128,7 +128,7 @@ pub(crate) enum Op {
     FutexWoken { address: usize },
     /// Wakes so many of those that wait for a word.
     FutexWake { address: usize, most: usize },
-    /// Chooses whether what comes next ends without reason.
+    /// Chooses whether what comes next ends spuriously.
     Whim,
     /// Chooses one of several alternatives.
     Choose { most: u32 },

@@ -31,7 +31,7 @@ enum Phase {
     Replay,
     /// It goes round in a loop alone.
     Alone,
-    /// Its operations end without reason.
+    /// Its operations end spuriously.
     Trial,
 }
 

@@ -20,7 +20,7 @@ pub struct Outcome {
     pub(crate) memory: Option<Memory>,
     /// What was explored under a weaker memory model besides.
     pub(crate) besides: Option<Besides>,
-    /// What is not covered of operations that may end without reason: since there is a bound, and since code
+    /// What is not covered of operations that may end spuriously: since there is a bound, and since code
     /// looks again.
     pub(crate) bounded: Option<String>,
     pub(crate) left_out: Option<String>,

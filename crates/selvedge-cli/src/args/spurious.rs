@@ -1,9 +1,9 @@
-//! Options for operations of C programs that may end without reason.
+//! Options for operations of C programs that may end spuriously.
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
-/// How waits and weak compare-exchanges end without reason.
+/// How waits and weak compare-exchanges end spuriously.
 #[derive(Args, Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct SpuriousArgs {
     /// How often waits on condition variables wake up, and weak compare-exchanges fail, spuriously: per thread and place,
@@ -37,17 +37,17 @@ impl SpuriousArgs {
         format!("{most}{everywhere}")
     }
 
-    /// Returns what a search left out, if it did. `is_bounded`: an operation could have ended without reason more often;
-    /// `is_left_out`: one did not where the code looks again.
+    /// Returns what a search left out, if it did. `is_bounded`: an operation could have ended spuriously more often;
+    /// `is_left_out`: one did not where the code rechecks.
     pub(crate) fn unexplored(self, is_bounded: bool, is_left_out: bool) -> Option<String> {
         let most = self.most();
         let times = if most == 1 { "once".to_owned() } else { format!("{most} times") };
         let bounded = format!(
-            "waits and weak compare-exchanges end without reason at most {times} for each thread and place, and more might \
+            "waits and weak compare-exchanges end spuriously at most {times} for each thread and place, and more might \
              matter (--spurious {})",
             most.saturating_add(1)
         );
-        let left_out = "waits and weak compare-exchanges do not end without reason where the code looks again and changes \
+        let left_out = "waits and weak compare-exchanges do not end spuriously where the code rechecks and changes \
                         nothing (--spurious-everywhere)";
         match (is_bounded, is_left_out) {
             (false, false) => None,

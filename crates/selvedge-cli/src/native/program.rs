@@ -29,7 +29,7 @@ pub(super) struct Files {
     pub(super) text: String,
     /// What the user typed behind `--`.
     flags: Vec<String>,
-    /// How operations end without reason.
+    /// How operations end spuriously.
     pub(super) spurious: SpuriousArgs,
     /// Whether it is a module that was linked already.
     is_module: bool,

@@ -15,7 +15,7 @@ use super::mutex::{Mutex, MutexGuard};
 use super::{LockResult, PoisonError};
 use crate::rt::{Engine, Header, Observed, Operation, Restorer, Runtime, Spot, State};
 
-/// A condition variable, as [`std::sync::Condvar`]. Waits may end without reason, as there: see
+/// A condition variable, as [`std::sync::Condvar`]. Waits may end spuriously, as there: see
 /// [`Builder::spurious`](crate::Builder::spurious).
 pub struct Condvar {
     header: Header,

@@ -57,7 +57,7 @@ macro_rules! atomic_common {
                 self.core.compare_exchange("compare_exchange", current, new, orders)
             }
 
-            /// As [`Self::compare_exchange`], but it may fail without reason: see
+            /// As [`Self::compare_exchange`], but it may fail spuriously: see
             /// [`Builder::spurious`](crate::Builder::spurious).
             ///
             /// # Errors
