@@ -318,7 +318,7 @@ impl<T> Cell<T> {
 }
 
 impl<T: ?Sized> Cell<T> {
-    /// The value, to those who own the cell.
+    /// Returns the value, which the exclusive borrow protects.
     pub fn get_mut(&mut self) -> &mut T {
         self.cell.value.get_mut()
     }

@@ -132,7 +132,7 @@ impl Builder {
 
     /// The one execution under the model that a schedule describes. If nothing is wrong in it, it is printed.
     #[track_caller]
-    #[allow(clippy::print_stderr, reason = "who replays an execution wants to see it")]
+    #[allow(clippy::print_stderr, reason = "the user of a replay wants to see the execution")]
     pub(super) fn follow_graph(
         &self,
         shared: &Rc<Shared>,

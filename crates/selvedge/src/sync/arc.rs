@@ -123,7 +123,7 @@ impl<T: ?Sized> Counted<'_, T> {
         }
     }
 
-    /// A look at the counts, under a memory model: who finds that it is alone sees all that others did.
+    /// A read of the counts, under a memory model: a thread that finds itself the only owner sees all that others did.
     fn ask_look(
         &self,
         engine: &Engine,
@@ -151,7 +151,7 @@ impl<T: ?Sized> Counted<'_, T> {
         content_object(engine, self.content.cast::<u8>() as usize, "Arc", self.made)
     }
 
-    /// For those who wait in a loop for a change.
+    /// For threads that wait in a loop for a change.
     fn saw(&self, engine: &Engine, object: ObjectId, by: i64) {
         let found = (self.counts)();
         let now = found.saturating_add_signed(by);

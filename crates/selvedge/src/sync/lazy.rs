@@ -51,7 +51,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
         })
     }
 
-    /// The value, to those who own it.
+    /// Returns the value, which the exclusive borrow protects.
     ///
     /// # Panics
     /// As [`LazyLock::force`].
@@ -70,7 +70,7 @@ impl<T, F> LazyLock<T, F> {
         this.value.get_unless_spent(std::mem::needs_drop::<F>())
     }
 
-    /// The value, if it was made, to those who own it.
+    /// Returns the value, if it was made; the exclusive borrow protects it.
     pub fn get_mut(this: &mut Self) -> Option<&mut T> {
         this.value.get_mut()
     }

@@ -33,7 +33,7 @@ impl<T> JoinHandle<T> {
     /// Waits for the thread to end.
     ///
     /// # Errors
-    /// If it panicked, and [`crate::Builder::panics_are_results`] lets the check go on.
+    /// If it panicked, and [`crate::Builder::panics_are_results`] lets the check continue.
     #[track_caller]
     pub fn join(mut self) -> std::thread::Result<T> {
         self.thread.join(Location::caller());
@@ -55,7 +55,7 @@ impl<T> JoinHandle<T> {
 }
 
 impl<T> Drop for JoinHandle<T> {
-    /// Who comes last drops the result, the thread or its handle. If that shows, it is a step.
+    /// The last of the thread and its handle drops the result. If that can be observed, it is a step.
     fn drop(&mut self) {
         if self.joined || !std::mem::needs_drop::<T>() {
             return;

@@ -80,7 +80,7 @@ fn take_token(engine: &Engine, timed: bool, spot: crate::rt::Spot) {
     let rt = engine.rt();
     let me = rt.now.current;
     rt.threads[me].own.token = false;
-    // For those who unpark it in a loop.
+    // For threads that unpark it in a loop.
     let token = token_object(rt, me);
     engine.observed(token, Observed::Value { look: Mode::Probe, found: 1, left: 0 });
     engine.note(|_| "park: unparked".to_owned());

@@ -1,4 +1,4 @@
-//! Tells who waits for a check how far it is, and that it is stuck.
+//! Reports the progress of a check, and that it is stuck.
 
 use std::io::Write as _;
 use std::sync::Arc;

@@ -106,7 +106,7 @@ impl<T: ?Sized> Weak<T> {
         }
     }
 
-    /// A step on the counts, if they matter: those who look at them see weak references too.
+    /// A step on the counts, if they matter: readers of the counts see weak references too.
     fn change(&self, by: i64, mode: Mode, verb: &'static str, spot: Spot) {
         if !self.is_dangling() {
             self.counted(&|| self.counts()).change(by, mode, verb, spot);

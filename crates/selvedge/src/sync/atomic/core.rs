@@ -268,7 +268,7 @@ impl<T: Value> Core<T> {
         Err(old)
     }
 
-    /// The value, to those who own it: a race with any other access.
+    /// Returns the value, not atomically: a race with any other access.
     #[track_caller]
     pub(super) fn get_mut(&mut self, verb: &'static str) -> &mut T {
         self.own(verb, Location::caller());

@@ -116,7 +116,7 @@ macro_rules! atomic_common {
                 updated.unwrap_or_else(|old| old)
             }
 
-            /// The value, to those who own the atomic: a data race with any other access that is
+            /// Returns the value, not atomically: a data race with any other access that is
             /// not ordered otherwise.
             #[track_caller]
             pub fn get_mut(&mut self) -> &mut $type {
@@ -255,7 +255,7 @@ pub struct AtomicPtr<T> {
     core: Core<*mut T>,
 }
 
-// SAFETY: as for `AtomicBool`; what it points to is the business of who uses the pointer.
+// SAFETY: as for `AtomicBool`; what it points to is the responsibility of the code that uses the pointer.
 unsafe impl<T> Send for AtomicPtr<T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for AtomicPtr<T> {}
