@@ -81,7 +81,7 @@ pub(crate) struct Thread {
     pub(crate) begun: bool,
     pub(crate) fiber: Option<Fiber>,
     pub(crate) yielder: *const Yielder,
-    /// Where the frames of its code begin: above lies what depends on who resumed it.
+    /// Where the frames of its code begin: above lies what depends on the code that resumed it.
     pub(crate) top: usize,
     /// The frame of the shim where it stands: below lies what it does not use.
     pub(crate) frame: usize,

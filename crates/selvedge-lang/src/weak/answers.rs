@@ -176,7 +176,7 @@ impl Inner {
                 let waiting: Arc<[u32]> = self.enlisted(value).into();
                 if !wakes_all && waiting.len() > 1 {
                     self.threads[me].now.stage = Stage::Choosing(Arc::clone(&waiting));
-                    self.last = self.part(me, "looks who waits");
+                    self.last = self.part(me, "reads the list of waiters");
                     return Some(self.waiters(true, &waiting));
                 }
                 self.wake(me, waiting, 0);
