@@ -90,7 +90,7 @@ pub(crate) fn compile(
         _ => return None,
     };
     let arguments: Vec<String> = arguments.collect();
-    // About selvedge and not about the compiler; these and nothing at all are told by the help of the command.
+    // About selvedge and not about the compiler; these, and a call without arguments, are answered by the help of the command.
     if arguments.is_empty() || arguments == ["--help"] || arguments == ["-h"] {
         return None;
     }

@@ -90,7 +90,7 @@ impl Learned {
         self.atomics.borrow().contains(&object)
     }
 
-    /// It is. Plain accesses to it were told without their values so far.
+    /// Notes that it is. Plain accesses to it were recorded without their values so far.
     pub(crate) fn note_atomic(&self, object: ObjectId) {
         if self.atomics.borrow_mut().insert(object) {
             self.news.set(true);

@@ -143,7 +143,7 @@ impl Machine {
         }
     }
 
-    /// A thread is told something.
+    /// A thread gets a value.
     pub(crate) fn learns(&mut self, me: usize, word: u64) {
         let history = &mut self.threads[me].history;
         *history = (history.rotate_left(17) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);

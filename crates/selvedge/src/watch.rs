@@ -22,7 +22,7 @@ pub(crate) struct Watched(Arc<Pulse>);
 impl Watched {
     pub(crate) fn new(pulse: &Arc<Pulse>) -> Self {
         static START: Once = Once::new();
-        // Without the thread nothing is told, and time limits are not seen.
+        // Without the thread nothing is reported, and time limits are not enforced.
         START.call_once(|| {
             let name = "selvedge".to_owned();
             drop(std::thread::Builder::new().name(name).spawn(look_on));

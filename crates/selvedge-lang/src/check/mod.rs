@@ -174,7 +174,7 @@ struct ObjectInfo<'c> {
     decl: &'c ast::ObjectDecl,
     /// `None` if they cannot be computed; that has been reported.
     sizes: Option<Vec<u32>>,
-    /// The type of a variable; integers if it cannot be told.
+    /// The type of a variable; integers if it is unknown.
     ty: Type,
     used: bool,
 }

@@ -71,7 +71,7 @@ pub struct Shared<W: World> {
     /// Whether there is such a reason, or it makes no sense to go on, or something new was learned: nothing runs
     /// any more.
     pub is_unsteady: Cell<bool>,
-    /// Whether a crash was told.
+    /// Whether a crash was reported.
     pub(crate) has_crashed: Cell<bool>,
 }
 

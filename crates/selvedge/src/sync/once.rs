@@ -32,7 +32,7 @@ unsafe impl Sync for Once {}
 impl std::panic::UnwindSafe for Once {}
 impl std::panic::RefUnwindSafe for Once {}
 
-/// What an initialisation is told.
+/// The state that an initialisation gets.
 #[derive(Debug)]
 pub struct OnceState {
     poisoned: bool,
