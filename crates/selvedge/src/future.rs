@@ -112,12 +112,12 @@ pub struct JoinError {
 }
 
 impl JoinError {
-    /// Whether the task was aborted.
+    /// Returns whether the task was aborted.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled
     }
 
-    /// Whether the task panicked, and [`crate::Builder::panics_are_results`] lets the check continue.
+    /// Returns whether the task panicked, and [`crate::Builder::panics_are_results`] lets the check continue.
     pub fn is_panic(&self) -> bool {
         !self.cancelled
     }
@@ -222,7 +222,7 @@ impl<T> JoinHandle<T> {
         }
     }
 
-    /// Whether the task has ended.
+    /// Returns whether the task has ended.
     #[track_caller]
     pub fn is_finished(&self) -> bool {
         let here = Some(Location::caller());

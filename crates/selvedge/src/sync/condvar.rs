@@ -38,7 +38,7 @@ impl std::panic::RefUnwindSafe for Condvar {}
 pub struct WaitTimeoutResult(bool);
 
 impl WaitTimeoutResult {
-    /// Whether the time was up.
+    /// Returns whether the time was up.
     pub fn timed_out(&self) -> bool {
         self.0
     }

@@ -35,7 +35,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
         Self { value: OnceLock::new(), make, used: Cell::new(false) }
     }
 
-    /// The value.
+    /// Returns the value.
     ///
     /// # Panics
     /// If an earlier attempt to make it panicked.
@@ -64,7 +64,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
 }
 
 impl<T, F> LazyLock<T, F> {
-    /// The value, if it was made.
+    /// Returns the value, if it was made.
     #[track_caller]
     pub fn get(this: &Self) -> Option<&T> {
         this.value.get_unless_spent(std::mem::needs_drop::<F>())

@@ -94,7 +94,7 @@ impl<T: ?Sized> Mutex<T> {
         self.guard(Taken::new(Hold::Alone, spot))
     }
 
-    /// Whether a thread panicked while it held the lock.
+    /// Returns whether a thread panicked while it held the lock.
     #[track_caller]
     pub fn is_poisoned(&self) -> bool {
         self.inner.is_poisoned(Location::caller())

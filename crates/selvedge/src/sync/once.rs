@@ -41,7 +41,7 @@ pub struct OnceState {
 }
 
 impl OnceState {
-    /// Whether an earlier attempt panicked.
+    /// Returns whether an earlier attempt panicked.
     pub fn is_poisoned(&self) -> bool {
         self.poisoned
     }
@@ -77,7 +77,7 @@ impl Once {
         self.call(true, f, Location::caller());
     }
 
-    /// Whether something has run to its end.
+    /// Returns whether something has run to its end.
     #[track_caller]
     pub fn is_completed(&self) -> bool {
         let spot = Location::caller();

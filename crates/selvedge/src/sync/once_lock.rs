@@ -52,7 +52,7 @@ impl<T> OnceLock<T> {
         });
     }
 
-    /// The value, if it was written.
+    /// Returns the value, if it was written.
     #[track_caller]
     pub fn get(&self) -> Option<&T> {
         self.get_unless_spent(false)

@@ -95,7 +95,7 @@ impl<T: ?Sized> RwLock<T> {
         self.inner.result(RwLockWriteGuard { lock: self, taken, not_send: PhantomData }, spot)
     }
 
-    /// Whether a thread panicked while it wrote.
+    /// Returns whether a thread panicked while it wrote.
     #[track_caller]
     pub fn is_poisoned(&self) -> bool {
         self.inner.is_poisoned(Location::caller())

@@ -41,12 +41,12 @@ impl<T> JoinHandle<T> {
         self.packet.take().unwrap_or_else(|| Err(Box::new("the thread was taken down")))
     }
 
-    /// The thread.
+    /// Returns the thread.
     pub fn thread(&self) -> &Thread {
         &self.thread
     }
 
-    /// Whether the code of the thread has ended. As in `std`, its thread-local values may not be dropped
+    /// Returns whether the code of the thread has ended. As in `std`, its thread-local values may not be dropped
     /// yet.
     #[track_caller]
     pub fn is_finished(&self) -> bool {
@@ -208,7 +208,7 @@ impl Thread {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ThreadId(usize);
 
-/// The thread that runs.
+/// Returns the thread that runs.
 #[track_caller]
 pub fn current() -> Thread {
     let engine = Engine::enter();

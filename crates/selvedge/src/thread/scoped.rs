@@ -152,12 +152,12 @@ impl<T> ScopedJoinHandle<'_, T> {
         result
     }
 
-    /// The thread.
+    /// Returns the thread.
     pub fn thread(&self) -> &Thread {
         self.handle.thread()
     }
 
-    /// Whether the thread has ended.
+    /// Returns whether the thread has ended.
     #[track_caller]
     pub fn is_finished(&self) -> bool {
         self.handle.is_finished()

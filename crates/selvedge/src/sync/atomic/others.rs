@@ -134,7 +134,7 @@ macro_rules! atomic_common {
                 self.core.into_inner()
             }
 
-            /// A pointer to the value. What is done through it is not seen.
+            /// Returns a pointer to the value. What is done through it is not seen.
             pub const fn as_ptr(&self) -> *mut $type {
                 self.core.as_ptr()
             }
@@ -177,7 +177,7 @@ unsafe impl Sync for AtomicBool {}
 impl std::panic::RefUnwindSafe for AtomicBool {}
 
 impl AtomicBool {
-    /// With this value.
+    /// Creates one with this value.
     #[track_caller]
     pub const fn new(value: bool) -> Self {
         Self { core: Core::new(value, "AtomicBool") }
@@ -262,7 +262,7 @@ unsafe impl<T> Sync for AtomicPtr<T> {}
 impl<T> std::panic::RefUnwindSafe for AtomicPtr<T> {}
 
 impl<T> AtomicPtr<T> {
-    /// With this value.
+    /// Creates one with this value.
     #[track_caller]
     pub const fn new(value: *mut T) -> Self {
         Self { core: Core::new(value, "AtomicPtr") }
