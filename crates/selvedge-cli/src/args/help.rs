@@ -217,7 +217,7 @@ Examples:
 To check with them: selvedge check FILE --symbolic mat";
 
 pub(crate) const SERVE: &str = "\
-Open a workbench in the browser: an editor that marks mistakes as you type, the programs of the
+Open a workbench in the browser: an editor that reports errors as you type, the programs of the
 repository as examples, constants, algorithms and memory models to choose, checks with progress
 and a stop, their pages, a comparison of all algorithms, and conditions under which atomic
 blocks commute.
