@@ -33,7 +33,7 @@ pub(super) fn is_passed_on(operand: &str, head: &str, result: &str, statements: 
     let is_parameter = !plain.is_empty()
         && head.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == plain);
     let returned = format!("return {name}(D);");
-    let is_returned = statements.iter().any(|text| *text == returned);
+    let is_returned = statements.contains(&returned);
     result.ends_with(IN_PLACE) && is_returned && !is_parameter
 }
 
