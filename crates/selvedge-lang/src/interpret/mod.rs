@@ -30,7 +30,8 @@ use std::sync::Arc;
 
 use selvedge_core::{
     Ahead, Conditions, Describe, Description, Effect, Ending, Footprint, Foresight, Freed, Judging,
-    ObjectId, ObjectKey, States, Status, Step, System, ThreadId, ThreadKey, Values, Violation,
+    ObjectId, ObjectKey, Promises, States, Status, Step, System, ThreadId, ThreadKey, Values,
+    Violation,
 };
 
 use crate::ir::Program;
@@ -192,6 +193,10 @@ impl System for Interpreter {
 
     fn states(&mut self) -> Option<&mut dyn States> {
         Some(self)
+    }
+
+    fn promises(&mut self) -> Option<&mut dyn Promises> {
+        (!self.loaded.program.promises.is_empty()).then_some(self)
     }
 }
 

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use selvedge_core::{Promises, States};
+use selvedge_core::States;
 
 use crate::ir::GlobalKind;
 
@@ -45,10 +45,6 @@ impl States for Interpreter {
         }
         machine.restore(loaded, &analysis.live, bytes);
         self.initial = self.initial.take().or(initial);
-    }
-
-    fn promises(&mut self) -> Option<&mut dyn Promises> {
-        (!self.loaded.program.promises.is_empty()).then_some(self)
     }
 
     fn parts(&mut self, part: &mut dyn FnMut(&str, &[i32])) {
