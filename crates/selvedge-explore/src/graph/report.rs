@@ -215,7 +215,7 @@ impl<S: GraphSystem> Search<'_, '_, S> {
 
     fn find(&mut self, finding: Finding) {
         if !self.report.findings.iter().any(|(known, _)| known.same_as(&finding)) {
-            let witness = Witness::of(self.graph());
+            let witness = Witness::of(self.graph(), &|thread| self.program.is_root(thread));
             self.report.findings.push((finding, witness));
         }
         self.stopped |= !self.options.keep_going;
