@@ -128,6 +128,11 @@ pub(crate) fn loaded(
 }
 
 impl Used {
+    /// Returns whether some are the user's: in the program, or in a file.
+    pub(crate) fn are_given(&self) -> bool {
+        self.declared > 0 || self.added > 0 && self.time.is_none()
+    }
+
     /// For the lines under a verdict.
     pub(crate) fn facts(&self) -> Vec<Fact> {
         let count = |name, count: usize| Fact { name, value: FactValue::Count(count as u64) };
