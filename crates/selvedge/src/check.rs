@@ -23,6 +23,8 @@ use selvedge_explore::{Algorithm, Limits, Memory, Options};
 use selvedge_report::Method;
 use selvedge_rt::{Caps, Settings, SignalStack, Spurious};
 
+use besides::Extent;
+
 use crate::alloc::Reuse;
 use crate::failure::{self, ReplayCommand};
 use crate::outcome::Outcome;
@@ -98,6 +100,8 @@ pub struct Builder {
     is_sequential: bool,
     /// Whether this search is done besides one in which loads see the last store.
     is_besides: bool,
+    /// How far that search goes. Tests make it tiny.
+    pub(crate) extent: Extent,
     jobs: Option<NonZeroUsize>,
     /// Tests make it tiny.
     pub(crate) pace: Pace,
@@ -131,6 +135,7 @@ impl Default for Builder {
             memory: None,
             is_sequential: false,
             is_besides: false,
+            extent: Extent::default(),
             jobs: None,
             pace: Pace::default(),
         }

@@ -13,9 +13,25 @@ use super::Builder;
 use crate::outcome::{Besides, Outcome};
 use crate::rt::Spot;
 
-/// The second search may have so many executions, and so many times as the first one.
-const EXECUTIONS: u64 = 20_000;
-const TIMES: u64 = 20;
+/// How far the second search goes: so many executions, and so many times as many as the first one had.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extent {
+    pub(crate) executions: u64,
+    pub(crate) times: u64,
+}
+
+impl Default for Extent {
+    fn default() -> Self {
+        Self { executions: 20_000, times: 20 }
+    }
+}
+
+impl Extent {
+    /// How many executions it may have after a first search with `first`.
+    fn after(self, first: u64) -> u64 {
+        first.saturating_mul(self.times).max(self.executions)
+    }
+}
 
 impl Builder {
     /// Whether all orderings count as `SeqCst`: loads see the last store. Data races still follow the orderings.
@@ -39,7 +55,7 @@ impl Builder {
         again.memory = Some(Memory::Rc11);
         again.is_besides = true;
         again.options.budget = selvedge_core::Budget::unlimited();
-        let most = first.executions().saturating_mul(TIMES).max(EXECUTIONS);
+        let most = self.extent.after(first.executions());
         let asked = self.options.limits.executions.unwrap_or(u64::MAX);
         again.options.limits.executions = Some(most.min(asked));
         again.times.all = self.times.all.map(|all| all.saturating_sub(first.time()));
