@@ -190,4 +190,9 @@ impl<W: Hooks> Runtime<W> {
     pub fn note_freed_objects(&mut self, objects: &[ObjectId]) {
         self.threads[self.now.current].asked.freed.extend_from_slice(objects);
     }
+
+    /// It turns out that their free is ordered by what is no step: it is not told, unless it was already.
+    pub fn forget_freed_objects(&mut self, objects: &[ObjectId]) {
+        self.threads[self.now.current].asked.freed.retain(|object| !objects.contains(object));
+    }
 }

@@ -6,7 +6,7 @@
 
 use std::rc::Rc;
 
-use selvedge_core::{Inconclusive, Verdict};
+use selvedge_core::{Bound, Inconclusive, Verdict};
 use selvedge_explore::Memory;
 
 use super::Builder;
@@ -79,9 +79,15 @@ impl Builder {
         !self.is_sequential
             && first.memory.is_none()
             && first.uses_weak_orderings()
-            && first.verdict() == Verdict::Verified
+            && (first.verdict() == Verdict::Verified || has_few_preemptions(first))
             && self.sample.is_none()
-            && self.options.limits.preemptions.is_none()
             && self.schedule(first.checked_at).is_none()
     }
+}
+
+/// Whether nothing but a bound on preemptions is in the way of a proof. There is none in the second search.
+fn has_few_preemptions(first: &Outcome) -> bool {
+    let is_bound =
+        |reason: &Inconclusive| matches!(reason, Inconclusive::Bound(Bound::Preemptions { .. }));
+    first.verdict() == Verdict::Inconclusive && first.report().inconclusive.iter().all(is_bound)
 }
