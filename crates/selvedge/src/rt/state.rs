@@ -137,6 +137,8 @@ pub(crate) struct RustThread {
     pub(super) dropping: Vec<&'static str>,
     /// What it freed that references of `std` may have kept; see `unseen.rs`.
     pub(super) attributed: Vec<Attributed>,
+    /// Where its time was up, under a memory model.
+    pub(crate) timeouts: Vec<Spot>,
     /// Messages sent so far.
     pub(crate) sent: u64,
 }
