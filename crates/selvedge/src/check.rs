@@ -23,7 +23,7 @@ use selvedge_explore::{Algorithm, Limits, Memory, Options};
 use selvedge_report::Method;
 use selvedge_rt::{Caps, Settings, SignalStack, Spurious};
 
-use besides::Extent;
+use besides::Second;
 
 use crate::alloc::Reuse;
 use crate::failure::{self, ReplayCommand};
@@ -97,11 +97,8 @@ pub struct Builder {
     replay: Option<String>,
     sample: Option<(u64, u64)>,
     memory: Option<Memory>,
-    is_sequential: bool,
-    /// Whether this search is done besides one in which loads see the last store.
-    is_besides: bool,
-    /// How far that search goes. Tests make it tiny.
-    pub(crate) extent: Extent,
+    /// The search besides the one in which loads see the last store.
+    pub(crate) second: Second,
     jobs: Option<NonZeroUsize>,
     /// Tests make it tiny.
     pub(crate) pace: Pace,
@@ -133,9 +130,7 @@ impl Default for Builder {
             replay: None,
             sample: None,
             memory: None,
-            is_sequential: false,
-            is_besides: false,
-            extent: Extent::default(),
+            second: Second::default(),
             jobs: None,
             pace: Pace::default(),
         }
@@ -535,7 +530,7 @@ impl Builder {
              selvedge::Allocator<Mine> = selvedge::Allocator::new(Mine);"
         );
         let pulse = Pulse::new(checked_at, self.times, &self.options.budget);
-        let memory = self.memory.filter(|_| self.is_besides);
+        let memory = self.memory.filter(|_| self.second.is_running);
         let ReplayCommand { before, after } = ReplayCommand::new(checked_at, memory);
         let mut world = Rust::new(program, checked_at, pulse, (before, after));
         world.panics_are_results = self.panics_are_results;

@@ -13,6 +13,16 @@ use super::Builder;
 use crate::outcome::{Besides, Outcome};
 use crate::rt::Spot;
 
+/// What is asked of the second search.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Second {
+    is_left_out: bool,
+    /// Whether this is it.
+    pub(super) is_running: bool,
+    /// Tests make it tiny.
+    pub(crate) extent: Extent,
+}
+
 /// How far the second search goes: so many executions, and so many times as many as the first one had.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Extent {
@@ -40,7 +50,7 @@ impl Builder {
     /// may see older values. That search is limited to some ten thousand executions; beyond them, and where operations have no
     /// meaning under a memory model yet, the report says what was not explored.
     pub fn sequentially_consistent(mut self, on: bool) -> Self {
-        self.is_sequential = on;
+        self.second.is_left_out = on;
         self
     }
 
@@ -53,9 +63,9 @@ impl Builder {
         }
         let mut again = self.clone();
         again.memory = Some(Memory::Rc11);
-        again.is_besides = true;
+        again.second.is_running = true;
         again.options.budget = selvedge_core::Budget::unlimited();
-        let most = self.extent.after(first.executions());
+        let most = self.second.extent.after(first.executions());
         let asked = self.options.limits.executions.unwrap_or(u64::MAX);
         again.options.limits.executions = Some(most.min(asked));
         again.times.all = self.times.all.map(|all| all.saturating_sub(first.time()));
@@ -76,7 +86,7 @@ impl Builder {
 
     /// Whether nothing is wrong so far, and loads of older values may show something.
     fn is_open_to_more(&self, first: &Outcome) -> bool {
-        !self.is_sequential
+        !self.second.is_left_out
             && first.memory.is_none()
             && first.uses_weak_orderings()
             && (first.verdict() == Verdict::Verified || has_few_preemptions(first))

@@ -24,7 +24,7 @@ fn store_buffering() {
 /// With a second search of so many executions, and so many times as many as the first one had.
 fn explore(executions: u64, times: u64, asked: Option<u64>) -> Outcome {
     let mut builder = Builder::new();
-    (builder.extent.executions, builder.extent.times) = (executions, times);
+    (builder.second.extent.executions, builder.second.extent.times) = (executions, times);
     if let Some(most) = asked {
         builder = builder.max_executions(most);
     }
