@@ -102,7 +102,7 @@ impl Builder {
             let shows = |steps: &[Step]| {
                 let schedule = Schedule::from(steps.to_vec());
                 let story = Story::follow(shared, memory, &schedule, self.options.data_races)?;
-                let violation = shown_by(&story, finding).ok_or("it does not come again")?;
+                let violation = shown_by(&story, finding).ok_or("its replay did not show it")?;
                 Ok((story, violation, schedule))
             };
             let late = |reason: String| witness.late.as_deref().map_or(Err(reason), shows);
@@ -131,7 +131,7 @@ impl Builder {
 
     /// The one execution under the model that a schedule describes. If nothing is wrong in it, it is printed.
     #[track_caller]
-    #[allow(clippy::print_stderr, reason = "who replays an execution wants to see it")]
+    #[allow(clippy::print_stderr, reason = "the user of a replay wants to see the execution")]
     pub(super) fn follow_graph(
         &self,
         shared: &Rc<Shared>,
@@ -176,7 +176,7 @@ impl Builder {
         if found.is_empty() {
             let look = Look::of_terminal().under(Some(memory));
             eprintln!("{}", failure::of_failure(look, &view));
-            eprintln!("selvedge: nothing is wrong in this execution");
+            eprintln!("selvedge: no violation in this execution");
             return (report, Vec::new());
         }
         let violations = story.violations.into_iter();
