@@ -186,7 +186,7 @@ fn a_sequence_lock() {
     wrong(sequence_lock(true, false), "torn", ACQUIRE);
 }
 
-/// A reader protects what it reads, and whoever takes that out frees it unless it is protected.
+/// A reader protects what it reads, and the thread that takes it out frees it unless it is protected.
 fn hazard_pointer(between: Option<Ordering>) -> impl Fn() {
     type Data = Cell<u32>;
     move || {
@@ -306,7 +306,7 @@ fn queue(push: Ordering, pop: Ordering) -> impl Fn() {
                 }
                 match self.ends[end].compare_exchange(place, place + 1, Relaxed, Relaxed) {
                     Ok(_) if number == place + end => return Some(place),
-                    Ok(_) => unreachable!("nobody else took it"),
+                    Ok(_) => unreachable!("no other thread took it"),
                     Err(newer) => place = newer,
                 }
             }

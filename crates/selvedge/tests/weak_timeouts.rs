@@ -301,7 +301,7 @@ fn a_notification_within_a_time() {
     violated(code(true), "time is up");
 }
 
-/// Nobody notifies: a wait with a timeout is no deadlock, and one without is.
+/// No thread notifies: a wait with a timeout is no deadlock, and one without is.
 #[test]
 fn a_notification_that_does_not_come() {
     let code = |timed: bool| {

@@ -1,6 +1,6 @@
 //! References that `std::sync::Arc` counts, which are no steps: under a memory model they would seem to order nothing, and
 //! the free of what they keep would race with every access. So it is recognised, and left out as for contents that are counted
-//! without steps (`counted.rs`): the last reference is dropped after all others, whoever that is.
+//! without steps (`counted.rs`): the last reference is dropped after all others, by any thread.
 //!
 //! A block of `std::sync::Arc` begins with the numbers of strong and of weak references. Both are positive while its content is
 //! used, and 0 when it is freed; while its content is dropped, the first is 0 already. Blocks that the content owns are

@@ -35,7 +35,7 @@ fn explore(executions: u64, times: u64, asked: Option<u64>) -> Outcome {
 fn is_explored(outcome: &Outcome, executions: u64) {
     let text = outcome.text();
     assert_eq!(outcome.verdict(), Verdict::Verified, "{text}");
-    let all = format!("nothing is wrong in {executions} executions under rc11 either");
+    let all = format!("no violation in {executions} executions under rc11 either");
     assert!(text.contains(&all) && !text.contains("not explored"), "{text}");
     assert!(outcome.json().contains(&all));
 }
