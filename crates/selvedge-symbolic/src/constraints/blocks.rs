@@ -8,7 +8,7 @@ use selvedge_lang::ir::{
     Program, Query, SiteId, Slot, Thread, Type,
 };
 
-/// A block: an atomic procedure or a named atomic block.
+/// A block: an atomic procedure or an atomic block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
     pub(super) atomic: AtomicId,
