@@ -157,12 +157,6 @@ fn some_of(all: &[String]) -> String {
     text
 }
 
-/// Returns all constraints that can be found with a fixed amount of work, as text.
-pub(crate) fn synthesised(program: &Program, budget: &Budget) -> String {
-    let budget = budget.with_work(TOTAL_WORK);
-    all_pairs(program, WORK, &budget).map(|pair| pair.synthesis.declarations()).collect()
-}
-
 /// Solves one pair of blocks after the other.
 fn all_pairs(program: &Program, work: u64, budget: &Budget) -> impl ExactSizeIterator<Item = Pair> {
     let values = Values::of(program, &Caps::default());

@@ -315,6 +315,24 @@ fn what_no_execution_overflows_needs_no_guard() {
     assert_eq!(conditions(&reachable(&text("2147483446")), "add", "add"), guarded);
 }
 
+/// Definition 7: two runs of a loop that read the same do the same.
+#[test]
+fn a_loop_that_cannot_fail_commutes_with_itself() {
+    let text = "
+        shared n = 3; shared s = 0;
+        atomic proc f(k: int) { let i = 0; while i < n { s = s + k; i = i + 1; } }
+        atomic proc h() { n = n + 1; }
+        thread a(i in 0..3) { f(i); }
+        thread b { h(); }
+    ";
+    assert_eq!(conditions(&reachable(text), "f", "f"), ["k == k2"]);
+    // Any number of rounds: which of the two fails depends on the order.
+    let without_end = text.replace("h(); }\n    ", "while n > 0 { h(); } }");
+    let results = reachable(&without_end);
+    let found = result(&results, "f", "f").found.as_ref();
+    assert!(!found.is_ok_and(|found| !found.constraints.is_empty()), "{found:?}");
+}
+
 #[test]
 fn arguments_of_tasks_have_ranges_too() {
     let text = "

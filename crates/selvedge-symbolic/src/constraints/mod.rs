@@ -167,7 +167,7 @@ fn find(
     caps: &Caps,
     budget: &Budget,
 ) -> Result<Found, GiveUp> {
-    let touched = blocks.map(|block| Touched::by_block(program, &block));
+    let touched = blocks.map(|block| Touched::by_block(program, values, &block));
     for (block, touched) in blocks.iter().zip(&touched) {
         if let Some((site, what)) = touched.strange {
             let block = program.atomics[block.atomic.index()].reference().unwrap_or_default();

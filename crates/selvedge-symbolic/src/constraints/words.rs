@@ -47,7 +47,7 @@ pub(super) struct Words<'a> {
     call_equalities: BTreeMap<(CallId, CallId), Lit>,
     /// Equalities that were queried, while they are recorded.
     pub(super) noted: Option<Vec<(Poly, Poly)>>,
-    values: &'a Values,
+    pub(super) values: &'a Values,
     /// The two blocks, whose local variables have ranges.
     atomics: [AtomicId; 2],
     budget: &'a Budget,

@@ -13,7 +13,7 @@ use selvedge_lang::ir::{
 };
 
 use super::Written;
-use super::interval::{ALL, Fails, Value};
+use super::interval::{ALL, Computed, Fails, Value};
 use crate::caps::Caps;
 use crate::circuit::Range;
 
@@ -24,6 +24,10 @@ pub(super) struct Found {
     pub(super) locals: BTreeMap<(AtomicId, Slot), Range>,
     /// Blocks that were not followed in every way in which they can begin.
     pub(super) unknown: BTreeSet<AtomicId>,
+    /// Instructions that were followed, and whether they can fail.
+    pub(super) may_fail: BTreeMap<(ProcedureId, Label), bool>,
+    /// Procedures that were not followed in every way in which they can be called.
+    pub(super) given_up: BTreeSet<ProcedureId>,
     /// What each instruction adds to its variable.
     added: BTreeMap<(ProcedureId, Label), (GlobalId, Range)>,
 }
@@ -63,6 +67,8 @@ impl<'a> Follow<'a> {
             written: initial.iter().map(start).collect(),
             locals: BTreeMap::new(),
             unknown: BTreeSet::new(),
+            may_fail: BTreeMap::new(),
+            given_up: BTreeSet::new(),
             added: BTreeMap::new(),
         };
         Self { program, caps, assumed, tasks: Vec::new(), left: caps.followed, found }
@@ -99,6 +105,8 @@ impl<'a> Follow<'a> {
         while let Some((at, mut frame)) = pending.pop_first() {
             self.left = self.left.checked_sub(1).ok_or(Exhausted)?;
             let op = &code.code[at.index()].op;
+            let may_fail = op.may_fault() && self.may_fail(op, &frame);
+            *self.found.may_fail.entry((procedure, at)).or_default() |= may_fail;
             let next: Vec<(Label, Frame)> = match op {
                 Op::Jump { to } => vec![(*to, frame)],
                 Op::Branch { condition, then, otherwise } => {
@@ -137,9 +145,8 @@ impl<'a> Follow<'a> {
                     vec![(Label(at.0 + 1), frame)]
                 }
                 Op::Compute { target, value } => {
-                    let Ok(value) = value.evaluate(self.program, &mut Slots(&frame)) else {
-                        continue;
-                    };
+                    let mut slots = Slots { frame: &frame, may_fail: false };
+                    let Ok(value) = value.evaluate(self.program, &mut slots) else { continue };
                     frame[target.index()] = value;
                     vec![(Label(at.0 + 1), frame)]
                 }
@@ -183,6 +190,23 @@ impl<'a> Follow<'a> {
             }
         }
         Ok(result)
+    }
+
+    /// Returns whether an instruction that can fail at all can do so here.
+    fn may_fail(&self, op: &Op, frame: &Frame) -> bool {
+        match op {
+            Op::Compute { value, .. } => {
+                let mut slots = Slots { frame, may_fail: false };
+                value.evaluate(self.program, &mut slots).is_err() || slots.may_fail
+            }
+            Op::Assert { condition, .. } => operand(frame, *condition).truth() != Some(true),
+            Op::Variable(Variable::FetchAdd { variable, delta, .. }) => {
+                let old = self.assumed.get(&variable.global).copied().unwrap_or(ALL);
+                let sum = Value::binary(BinaryOp::Add, Value::range(old), operand(frame, *delta));
+                sum.is_ok_and(|sum| sum.may_fail) || sum.is_err()
+            }
+            _ => true,
+        }
     }
 
     /// Back at the head of a loop. `None`: nothing is new there.
@@ -247,6 +271,7 @@ impl<'a> Follow<'a> {
             if !seen.insert(procedure) {
                 continue;
             }
+            self.found.given_up.insert(procedure);
             for instruction in &self.program.procedures[procedure.index()].code {
                 match &instruction.op {
                     Op::Call { procedure, .. } | Op::Thread(Thread::Spawn { procedure, .. }) => {
@@ -338,22 +363,34 @@ fn joined(one: &Frame, other: &Frame) -> Frame {
 }
 
 /// Slots to compute with.
-struct Slots<'f>(&'f Frame);
+struct Slots<'f> {
+    frame: &'f Frame,
+    /// Whether what was computed can fail.
+    may_fail: bool,
+}
+
+impl Slots<'_> {
+    fn note(&mut self, computed: Result<Computed, Fails>) -> Result<Value, Fails> {
+        let Computed { value, may_fail } = computed?;
+        self.may_fail |= may_fail;
+        Ok(value)
+    }
+}
 
 impl Domain for Slots<'_> {
     type Value = Value;
     type Halt = Fails;
 
     fn operand(&mut self, value: Operand) -> Value {
-        operand(self.0, value)
+        operand(self.frame, value)
     }
 
     fn unary(&mut self, op: UnaryOp, value: Value) -> Result<Value, Fails> {
-        Value::unary(op, value)
+        self.note(Value::unary(op, value))
     }
 
     fn binary(&mut self, op: BinaryOp, left: Value, right: Value) -> Result<Value, Fails> {
-        Value::binary(op, left, right)
+        self.note(Value::binary(op, left, right))
     }
 
     fn position(&mut self, index: Value, range: selvedge_lang::ir::Range) -> Result<Value, Fails> {
@@ -363,6 +400,7 @@ impl Domain for Slots<'_> {
         if low > high {
             return Err(Fails);
         }
+        self.may_fail |= low > index.range.low || high < index.range.high;
         Ok(Value::range(Range { low: low - lowest, high: high - lowest }))
     }
 

@@ -16,6 +16,14 @@ pub(super) struct Value {
     pub(super) base: Option<(GlobalId, Range)>,
 }
 
+/// What comes out of a computation.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Computed {
+    pub(super) value: Value,
+    /// Whether it can fail.
+    pub(super) may_fail: bool,
+}
+
 /// The thread ends here: no value is possible.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fails;
@@ -62,19 +70,22 @@ impl Value {
         self.base.map(|(global, delta)| (global, sum(delta, added)))
     }
 
-    pub(super) fn unary(op: UnaryOp, value: Self) -> Result<Self, Fails> {
+    pub(super) fn unary(op: UnaryOp, value: Self) -> Result<Computed, Fails> {
         let Range { low, high } = value.range;
-        fitting(match op {
-            UnaryOp::Negate => Self::range(negative(value.range)),
-            UnaryOp::Not => Self::range(Range { low: 1 - high, high: 1 - low }),
-            UnaryOp::Abs => {
-                let least = if low <= 0 && high >= 0 { 0 } else { low.abs().min(high.abs()) };
-                Self::range(Range { low: least, high: low.abs().max(high.abs()) })
-            }
-        })
+        fitting(
+            false,
+            match op {
+                UnaryOp::Negate => Self::range(negative(value.range)),
+                UnaryOp::Not => Self::range(Range { low: 1 - high, high: 1 - low }),
+                UnaryOp::Abs => {
+                    let least = if low <= 0 && high >= 0 { 0 } else { low.abs().min(high.abs()) };
+                    Self::range(Range { low: least, high: low.abs().max(high.abs()) })
+                }
+            },
+        )
     }
 
-    pub(super) fn binary(op: BinaryOp, left: Self, right: Self) -> Result<Self, Fails> {
+    pub(super) fn binary(op: BinaryOp, left: Self, right: Self) -> Result<Computed, Fails> {
         let (a, b) = (left.range, right.range);
         let each = |compute: fn(i64, i64) -> i64| {
             let corners = [(a.low, b.low), (a.low, b.high), (a.high, b.low), (a.high, b.high)];
@@ -124,16 +135,21 @@ impl Value {
             BinaryOp::Greater => decided(a.low > b.high, a.high <= b.low),
             BinaryOp::GreaterEqual => decided(a.low >= b.high, a.high < b.low),
         };
-        fitting(value)
+        let divides = matches!(op, BinaryOp::Divide | BinaryOp::Remainder);
+        let by_zero = divides && b.low <= 0 && b.high >= 0;
+        // The least integer by -1 overflows, whether its quotient or its remainder is asked for.
+        let wraps = divides && a.low == ALL.low && b.low <= -1 && b.high >= -1;
+        fitting(by_zero || wraps, value)
     }
 }
 
 /// What overflows is a failure: only the values that fit are left.
-fn fitting(value: Value) -> Result<Value, Fails> {
+fn fitting(may_fail: bool, value: Value) -> Result<Computed, Fails> {
     if value.range.high < ALL.low || value.range.low > ALL.high {
         return Err(Fails);
     }
-    Ok(Value { range: within(value.range), ..value })
+    let fitting = Value { range: within(value.range), ..value };
+    Ok(Computed { may_fail: may_fail || fitting.range != value.range, value: fitting })
 }
 
 /// Returns the part of a range that is integers of the language.

@@ -31,7 +31,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use selvedge_lang::ir::{AtomicId, GlobalId, GlobalKind, Program, Slot};
+use selvedge_lang::ir::{AtomicId, GlobalId, GlobalKind, Label, ProcedureId, Program, Slot};
 
 use crate::caps::Caps;
 use crate::circuit::Range;
@@ -45,6 +45,8 @@ pub struct Values {
     globals: BTreeMap<GlobalId, Range>,
     /// Of local variables when a block begins; only bounded ones.
     locals: BTreeMap<(AtomicId, Slot), Range>,
+    /// Instructions that fail in no execution.
+    safe: BTreeSet<(ProcedureId, Label)>,
 }
 
 /// What following the threads found out about the writes of a variable.
@@ -83,10 +85,14 @@ impl Values {
             }
             if !grows {
                 let locals = found.locals.into_iter();
+                let safe = found.may_fail.into_iter().filter(|((procedure, _), may_fail)| {
+                    !may_fail && !found.given_up.contains(procedure)
+                });
                 let known = |(atomic, _): &(AtomicId, Slot)| !found.unknown.contains(atomic);
                 return Self {
                     globals: assumed.into_iter().filter(|(_, range)| *range != ALL).collect(),
                     locals: locals.filter(|(at, range)| known(at) && *range != ALL).collect(),
+                    safe: safe.map(|(at, _)| at).collect(),
                 };
             }
         }
@@ -101,6 +107,13 @@ impl Values {
     /// Returns the range of a local variable when a block begins; `None`: any value.
     pub fn of_local(&self, atomic: AtomicId, slot: Slot) -> Option<Range> {
         self.locals.get(&(atomic, slot)).copied()
+    }
+}
+
+impl Values {
+    /// Returns whether an instruction fails in no execution.
+    pub fn is_safe(&self, procedure: ProcedureId, at: Label) -> bool {
+        self.safe.contains(&(procedure, at))
     }
 }
 

@@ -13,8 +13,8 @@ mod tests;
 use std::sync::Arc;
 
 use selvedge_core::{
-    Commutation, Conditions, Footprint, Holding, MayAccess, StateKey, Step, ThreadId, Violation,
-    ViolationKind,
+    Commutation, Conditions, Describe, Footprint, Holding, MayAccess, ObjectId, StateKey, Step,
+    ThreadId, Violation, ViolationKind,
 };
 
 use crate::ir::{AtomicId, Compute, ConditionArgument, Independence, Op, Program, Slot, Thread};
@@ -132,6 +132,10 @@ impl Conditions for Interpreter {
         analysis.may.of_thread(loaded, machine, &analysis.live, thread.index())
     }
 
+    fn name_of(&self, object: ObjectId) -> String {
+        self.object_name(object)
+    }
+
     fn is_steady(&mut self, thread: ThreadId) -> bool {
         let caps = self.caps;
         let (loaded, machine, analysis) = self.parts();
@@ -171,7 +175,7 @@ impl Machine {
         loaded: &Loaded,
         independence: &Independence,
         threads: [usize; 2],
-    ) -> Option<Vec<selvedge_core::ObjectId>> {
+    ) -> Option<Vec<ObjectId>> {
         let Some(condition) = &independence.condition else { return Some(Vec::new()) };
         let slot = |argument: &ConditionArgument| {
             let (thread, slot) = match *argument {
