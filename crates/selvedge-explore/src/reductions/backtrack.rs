@@ -19,6 +19,11 @@ pub(crate) trait Rule<S: System> {
         let _ = (run, sets);
     }
 
+    /// Returns the step to begin with: the first that is awake.
+    fn first(&self, run: &Run<'_, S>, sleep: &SleepSets) -> Result<Step, Halt> {
+        Ok(run.first_awake(|step| sleep.contains(step))?.0)
+    }
+
     /// Returns the backtrack set to begin with, in a state in which `first` is awake.
     fn frontier(&mut self, run: &Run<'_, S>, sleep: &SleepSets, first: ThreadId) -> Frontier {
         let _ = (run, sleep);
@@ -107,7 +112,7 @@ impl<S: System, R: Rule<S>> Reduction<S> for Backtracking<R> {
         rule.at_state(run, sets);
         run.sync_to(run.execution.len());
         // [l.2]
-        let (first, _) = run.first_awake(|step| sets.sleep.contains(step))?;
+        let first = rule.first(run, &sets.sleep)?;
         sets.frontiers.push(rule.frontier(run, &sets.sleep, first.thread));
         Ok(sets.next_of_last(run).expect("internal error: no step of a thread that is awake"))
     }
