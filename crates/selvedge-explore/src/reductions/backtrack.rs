@@ -36,6 +36,11 @@ pub(crate) trait Rule<S: System> {
         let _ = (run, sets, position);
     }
 
+    /// Where an execution is cut at the limit of steps, before [`Rule::at_end`].
+    fn at_cut(&mut self, run: &mut Run<'_, S>, sets: &mut BacktrackSets) {
+        let _ = (run, sets);
+    }
+
     /// At the end of an execution.
     fn at_end(&mut self, run: &mut Run<'_, S>, sets: &mut BacktrackSets) {
         let _ = (run, sets);
@@ -126,9 +131,12 @@ impl<S: System, R: Rule<S>> Reduction<S> for Backtracking<R> {
         run.sync_to(run.execution.len());
     }
 
-    fn end(&mut self, run: &mut Run<'_, S>, _: Halt) {
+    fn end(&mut self, run: &mut Run<'_, S>, halt: Halt) {
         // Nothing is explored from a state at the limit of steps.
         self.sets.frontiers.truncate(run.execution.len());
+        if halt == Halt::Steps {
+            self.rule.at_cut(run, &mut self.sets);
+        }
         self.rule.at_end(run, &mut self.sets);
     }
 

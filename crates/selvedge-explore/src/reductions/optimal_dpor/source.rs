@@ -33,7 +33,7 @@
 //! Memory linear in the length of an execution.
 //! **Tests:** `selvedge-testkit/tests/`: comparison with the oracle, golden programs.
 
-use selvedge_core::{Position, Report, Status, Step, System, ThreadId, dependent};
+use selvedge_core::{Effect, Position, Report, Status, Step, System, ThreadId, dependent};
 
 use crate::options::{Observer, Options};
 use crate::reductions::backtrack::{self, BacktrackSets, Rule};
@@ -87,6 +87,27 @@ impl<S: System> Rule<S> for SourceSets {
         }
         if !self.reverse_races(run, sets, Later::Event(position)) {
             self.unstable.push(position);
+        }
+    }
+
+    /// A loop that waits for another thread may have used up all steps. What that thread would do next is seen in no
+    /// execution then, so the last event that conflicts with it is a place to go back to.
+    fn at_cut(&mut self, run: &mut Run<'_, S>, sets: &mut BacktrackSets) {
+        let mut effect = Effect::default();
+        for thread in run.threads() {
+            run.sync_to(run.execution.len());
+            if run.system.status(thread) != Status::Enabled {
+                continue;
+            }
+            run.system.pending(Step::of(thread), &mut effect);
+            let execution = &run.execution;
+            let last = (0..execution.len()).map(Position::new).rev().find(|&event| {
+                execution.event(event).thread() == thread
+                    || dependent(execution.accesses(event), effect.footprint.accesses())
+            });
+            if let Some(event) = last.filter(|&event| execution.event(event).thread() != thread) {
+                sets.expand(run, event);
+            }
         }
     }
 
