@@ -44,7 +44,8 @@ struct Line {
 #[derive(Serialize)]
 struct Measured {
     count: String,
-    seconds: f64,
+    /// `None`: the pairs are known, but the solver did not come to its end in time.
+    seconds: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -141,9 +142,9 @@ fn measure_one(
         let clock = || start.elapsed();
         let outcome = selvedge_symbolic::check(loaded.program(), &options, &budget, &clock);
         let is_done = outcome.report.verdict() != Verdict::Inconclusive;
-        let pairs = outcome.stats.pairs.map_or(String::new(), |(_, left)| grouped(left as u64));
-        let seconds = start.elapsed().as_secs_f64();
-        return Ok(is_done.then_some(Measured { count: pairs, seconds }));
+        let seconds = is_done.then_some(start.elapsed().as_secs_f64());
+        let measured = |(_, left)| Measured { count: grouped(left as u64), seconds };
+        return Ok(outcome.stats.pairs.map(measured));
     }
     let is_constrained = here == Here::Explorer(Algorithm::Constrained);
     let mut loaded = load(row, is_constrained, screen)?;
@@ -171,7 +172,7 @@ fn measure_one(
     if counts.redundant > 0 {
         count.push_str(&format!(" + {}", grouped(counts.redundant)));
     }
-    Ok(Some(Measured { count, seconds: time.as_secs_f64() }))
+    Ok(Some(Measured { count, seconds: Some(time.as_secs_f64()) }))
 }
 
 fn text(paper: &Paper, lines: &[Line], limit: Duration, screen: &Screen) -> String {
@@ -187,8 +188,8 @@ fn text(paper: &Paper, lines: &[Line], limit: Duration, screen: &Screen) -> Stri
     for line in lines {
         let (count, time) = match &line.measured {
             Some(measured) => {
-                let time = Duration::from_secs_f64(measured.seconds);
-                (measured.count.clone(), seconds(time))
+                let time = measured.seconds.map(|time| seconds(Duration::from_secs_f64(time)));
+                (measured.count.clone(), time.unwrap_or_else(|| format!("> {}", seconds(limit))))
             }
             None if line.left_out => ("–".to_owned(), "--long".to_owned()),
             None => ("–".to_owned(), format!("> {}", seconds(limit))),

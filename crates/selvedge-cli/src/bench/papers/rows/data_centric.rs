@@ -39,7 +39,7 @@ pub(super) const ROWS: &[Row] = &[
         "Pipeline(9)",
         "data-centric/pipeline",
         [K = 9],
-        false,
+        true,
         one("DPOR", OPTIMAL, "163,840", "816"),
         one("DC-DPOR", DATA_CENTRIC, "6,561", "43"),
     ),
