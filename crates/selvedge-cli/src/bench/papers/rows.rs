@@ -59,7 +59,7 @@ impl Display for Here {
         match self {
             Here::Explorer(algorithm) => f.write_str(algorithm.info().name),
             Here::Quasi(None) => f.write_str("quasi"),
-            Here::Quasi(Some(k)) => write!(f, "quasi -k {k}"),
+            Here::Quasi(Some(k)) => write!(f, "quasi --k {k}"),
             Here::Pairs(scheme) => f.write_str(scheme.name()),
         }
     }

@@ -1,6 +1,6 @@
 //! Mutually atomic transactions, SPIN 2009: Table 1, the family with three shared variables. What is empty is not legible in our copy.
 
-use super::{MAT, Row, TOKEN, long, one, row};
+use super::{MAT, Row, TOKEN, one, row};
 
 pub(super) const ROWS: &[Row] = &[
     row!(
@@ -16,7 +16,7 @@ pub(super) const ROWS: &[Row] = &[
         "mat/rounds",
         [N = 10, BUG = 1],
         true,
-        long(one("B", TOKEN, "3,520", "1,550.5")),
+        one("B", TOKEN, "3,520", "1,550.5"),
         one("B+M", MAT, "200", "0.2"),
     ),
     row!(
@@ -24,15 +24,15 @@ pub(super) const ROWS: &[Row] = &[
         "mat/rounds",
         [N = 10],
         true,
-        long(one("B", TOKEN, "3,520", "")),
-        long(one("B+M", MAT, "200", "")),
+        one("B", TOKEN, "3,520", ""),
+        one("B+M", MAT, "200", ""),
     ),
     row!(
         "E7S",
         "mat/rounds",
         [N = 50, BUG = 1],
         true,
-        long(one("B", TOKEN, "81,600", "TO")),
-        long(one("B+M", MAT, "5,000", "TO")),
+        one("B", TOKEN, "81,600", "TO"),
+        one("B+M", MAT, "5,000", "TO"),
     ),
 ];
