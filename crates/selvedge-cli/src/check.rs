@@ -60,10 +60,17 @@ fn run_from(kept: Option<Checkpoint>, args: &CheckArgs, screen: &Screen) -> Resu
     let method = if loaded.has_promises() { method } else { method.with_workers(args)? };
     let options = options(args, &method, quasi, args.races, guard.budget())?;
     let covers = method.covers(&options);
-    let facts = if wanted { used.facts() } else { Vec::new() };
+    let facts = || if wanted { used.facts() } else { Vec::new() };
     let races = args.races;
-    let search =
-        Search { loaded: &loaded, method, covers, args, races, facts, budget: guard.budget() };
+    let search = Search {
+        loaded: &loaded,
+        method,
+        covers,
+        args,
+        races,
+        facts: &facts,
+        budget: guard.budget(),
+    };
     let work = Work::new(kept, args, method, &loaded, screen)?;
     if args.tree && matches!(work, Work::Divided(_)) {
         return Err(Failure::User(
@@ -176,8 +183,8 @@ pub(crate) struct Search<'a, L> {
     pub(crate) covers: Covers,
     /// Whether data races are looked for.
     pub(crate) races: bool,
-    /// What else is to be said about it.
-    pub(crate) facts: Vec<Fact>,
+    /// What else is to be said about it, once it is over.
+    pub(crate) facts: &'a (dyn Fn() -> Vec<Fact> + Sync),
     pub(crate) budget: &'a Budget,
 }
 
@@ -264,7 +271,7 @@ impl<L: Subject> Search<'_, L> {
     ) -> Result<Exit, Failure> {
         let &Self { loaded, args, method, covers, races, budget, .. } = self;
         let source = loaded.origin();
-        report.facts.splice(0..0, self.facts.iter().cloned());
+        report.facts.splice(0..0, (self.facts)());
         explain_disregarded_races(loaded, &mut report, budget)?;
         let found = confirm_all(loaded, &mut report, budget)?;
         note_unshortened(&mut report, &found, budget);

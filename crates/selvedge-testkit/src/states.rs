@@ -181,6 +181,10 @@ impl<S: System> Conditions for Exact<S> {
         vec![Holding { constraint: 0, reads }]
     }
 
+    fn name_of(&self, object: ObjectId) -> String {
+        format!("object {}", object.number())
+    }
+
     fn refute(&mut self, _: &Holding, _: ThreadId, _: ThreadId) -> Option<Violation> {
         None
     }

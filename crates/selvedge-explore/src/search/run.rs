@@ -146,6 +146,20 @@ impl<'a, S: System> Run<'a, S> {
             .filter(|&thread| self.is_enabled(thread))
     }
 
+    /// Returns the enabled threads, the highest number first; otherwise as [`Run::enabled_in_order`].
+    pub fn enabled_newest_first(&self) -> impl Iterator<Item = ThreadId> + '_ {
+        let count = self.system.thread_count();
+        let before = |index: usize| if index == 0 { count.saturating_sub(1) } else { index - 1 };
+        let first = match self.execution.steps().last() {
+            Some(last) if self.has_switch_bound() => last.thread.index(),
+            _ => before(self.tired().map_or(0, ThreadId::index)),
+        };
+        (0..count)
+            .map(move |back| if back <= first { first - back } else { first + count - back })
+            .map(ThreadId::new)
+            .filter(|&thread| self.is_enabled(thread))
+    }
+
     /// Returns the thread that took the last steps, if they are as many as `tiring`.
     fn tired(&self) -> Option<ThreadId> {
         let steps = self.execution.steps();

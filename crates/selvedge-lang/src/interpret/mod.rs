@@ -37,7 +37,7 @@ use selvedge_core::{
 use crate::ir::Program;
 pub(crate) use awaited::Reads;
 use conditions::Analysis;
-pub use conditions::Caps;
+pub use conditions::{Caps, FindConstraints};
 pub(crate) use fault::Failure;
 pub(crate) use load::Loaded;
 pub(crate) use machine::{At, FREE, Machine, Phase, held_by};
@@ -59,6 +59,8 @@ pub struct Interpreter {
     caps: Caps,
     /// Made when conditions are first asked for.
     analysis: Option<Box<Analysis>>,
+    /// Asked for constraints of pairs of sections, each once.
+    finder: Option<Arc<dyn FindConstraints>>,
     /// The initial state, if a state was restored since: then taking back all steps does not lead there.
     initial: Option<Box<[u8]>>,
 }
@@ -69,7 +71,7 @@ impl Interpreter {
         debug_assert_eq!(crate::ir::verify(&program), Ok(()), "the program is not well formed");
         let loaded = Loaded::new(program);
         let machine = RefCell::new(initial(&loaded, DEFAULT_BUDGET));
-        Self { loaded, machine, caps: Caps::default(), analysis: None, initial: None }
+        Self { loaded, machine, caps: Caps::default(), analysis: None, finder: None, initial: None }
     }
 
     /// Returns the same program, with another limit to the instructions of one step.
@@ -83,6 +85,12 @@ impl Interpreter {
     #[must_use]
     pub fn with_caps(self, caps: Caps) -> Self {
         Self { caps, analysis: None, ..self }
+    }
+
+    /// Returns the same program, for which more constraints are found when they are asked for.
+    #[must_use]
+    pub fn finding_constraints(self, finder: Arc<dyn FindConstraints>) -> Self {
+        Self { finder: Some(finder), analysis: None, ..self }
     }
 
     /// Returns the same program, which puts the names of its threads into `names`, also of those that come into being later.
