@@ -200,6 +200,10 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     pub(crate) unreduced: bool,
 
+    /// With `--algorithm states`: tell threads that run the same code apart, also where only their names differ; more states
+    #[arg(long)]
+    pub(crate) no_symmetry: bool,
+
     /// Which executions without end count for `eventually`, `leads_to` and `progress`: `weak`, those in which every thread that can
     /// run all the time from some point on does run; `strong`, that can run again and again; `none`, all
     #[arg(long, value_name = "HOW", default_value = "weak")]

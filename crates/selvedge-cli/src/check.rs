@@ -115,6 +115,7 @@ pub(crate) fn options(
         quasi,
         check_constraints: args.check_constraints,
         unreduced: args.unreduced,
+        symmetry: !args.no_symmetry,
         fairness: args.fairness.into(),
         caps: caps(),
     };
@@ -128,6 +129,9 @@ pub(crate) fn options(
     }
     if args.unreduced && !method.takes(Setting::Unreduced) {
         return Err(registry::only_applies("--unreduced", Setting::Unreduced));
+    }
+    if args.no_symmetry && !method.takes(Setting::Unreduced) {
+        return Err(registry::only_applies("--no-symmetry", Setting::Unreduced));
     }
     if args.fairness != FairnessArg::Weak && !method.takes(Setting::Fairness) {
         return Err(registry::only_applies("--fairness", Setting::Fairness));
