@@ -223,7 +223,7 @@ impl<'a, S: System> Search<'a, S> {
         }
     }
 
-    /// Notes what the state at hand means for promises.
+    /// Notes what the current state means for promises.
     fn note_state(&mut self) {
         let Some(graph) = &mut self.graph else { return };
         let system = &mut self.run.system;
@@ -326,7 +326,7 @@ impl<'a, S: System> Search<'a, S> {
     /// Returns the steps that lead to a state, up to the names of threads. The state that the system is in changes; if threads are
     /// renamed, it is the one that the steps lead to.
     fn path(&mut self, state: StateId) -> Vec<Step> {
-        // The state at hand is not done with these.
+        // The current state is not done with these.
         let (steps, bytes) = (std::mem::take(&mut self.steps), std::mem::take(&mut self.bytes));
         let (mut path, mut at) = (Vec::new(), state);
         while let Some(parent) = self.store.parent(at) {
