@@ -274,7 +274,14 @@ impl<L: Subject> Search<'_, L> {
         };
         let shown = Shown {
             verified: format!("no violation in {searched}"),
-            summary: summary::summary(&report, method.describe_with(&report), covers, races, time),
+            summary: summary::summary(
+                &report,
+                method.describe_with(&report),
+                covers,
+                races,
+                loaded.has_invariants(),
+                time,
+            ),
             statistics: report.statistics.as_deref().map(statistics::text),
             outcome: Outcome {
                 file: source.file.to_owned(),

@@ -425,6 +425,10 @@ impl Subject for Compiled {
         self.program.traced()
     }
 
+    fn has_invariants(&self) -> bool {
+        false
+    }
+
     fn explore(
         &self,
         chosen: Chosen,
