@@ -122,6 +122,7 @@ pub(crate) fn options(
         quasi,
         check_constraints: args.check_constraints,
         unreduced: args.unreduced,
+        symmetry: !args.no_symmetry,
         fairness: args.fairness.into(),
         caps: caps(),
     };
@@ -135,6 +136,9 @@ pub(crate) fn options(
     }
     if args.unreduced && !method.takes(Setting::Unreduced) {
         return Err(registry::only_applies("--unreduced", Setting::Unreduced));
+    }
+    if args.no_symmetry && !method.takes(Setting::Unreduced) {
+        return Err(registry::only_applies("--no-symmetry", Setting::Unreduced));
     }
     if args.fairness != FairnessArg::Weak && !method.takes(Setting::Fairness) {
         return Err(registry::only_applies("--fairness", Setting::Fairness));
@@ -281,7 +285,14 @@ impl<L: Subject> Search<'_, L> {
         };
         let shown = Shown {
             verified: format!("no violation in {searched}{also}"),
-            summary: summary::summary(&report, method.describe_with(&report), covers, races, time),
+            summary: summary::summary(
+                &report,
+                method.describe_with(&report),
+                covers,
+                races,
+                loaded.has_invariants(),
+                time,
+            ),
             statistics: report.statistics.as_deref().map(statistics::text),
             outcome: Outcome {
                 file: source.file.to_owned(),

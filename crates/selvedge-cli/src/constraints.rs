@@ -129,7 +129,7 @@ pub(crate) fn loaded(
 impl Used {
     /// Returns whether some are the user's: in the program, or in a file.
     pub(crate) fn are_given(&self) -> bool {
-        self.declared > 0 || self.added > 0 && self.time.is_none()
+        self.declared + self.read > 0
     }
 
     /// For the lines under a verdict.
