@@ -8,8 +8,8 @@ use std::ops::RangeInclusive;
 use crate::profile::{Construct, Profile};
 use crate::random::Random;
 use crate::sketch::{
-    Alternative, Comparison, Guard, Index, Mutex, Op, Place, Share, Sketch, Test, ThreadSketch,
-    Value, for_each_op,
+    Alternative, Bits, Comparison, Guard, Index, Mutex, Op, Place, Share, Sketch, Test,
+    ThreadSketch, Value, for_each_op,
 };
 
 /// The program of `profile` with this seed.
@@ -345,6 +345,9 @@ impl<'a> Generator<'a> {
     }
 
     fn wait_for(&mut self) -> Op {
+        if self.profile.scans && !self.in_atomic && self.random.one_in(2) {
+            return Op::Scan(self.test_of_variable());
+        }
         match self.random.below(6) {
             0 => Op::AwaitEach(self.small()),
             1 => Op::AwaitCalls(self.small()),
@@ -444,6 +447,9 @@ impl<'a> Generator<'a> {
     fn value(&mut self) -> Value {
         if self.profile.extreme && self.random.one_in(2) {
             return self.extreme();
+        }
+        if self.profile.bits && self.random.one_in(2) {
+            return Value::Bits(*self.random.pick(&Bits::ALL));
         }
         match self.random.below(8) {
             0..=3 => Value::Fixed(self.small()),

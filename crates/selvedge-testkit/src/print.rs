@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::sketch::{
-    Alternative, Comparison, Guard, Index, Mutex, Op, Place, Share, Sketch, Test, ThreadSketch,
-    Value,
+    Alternative, Bits, Comparison, Guard, Index, Mutex, Op, Place, Share, Sketch, Test,
+    ThreadSketch, Value,
 };
 
 /// Routines that operations can call: name and text.
@@ -198,6 +198,7 @@ impl Printer {
             Op::AwaitCalls(value) => {
                 self.line(&format!("await peek(0) <= {value} && peek(1) <= {value};"));
             }
+            Op::Scan(test) => self.line(&format!("await scan {};", self.test(test))),
             Op::Await(test) => self.line(&format!("await {};", self.test(test))),
             Op::Assume(test) => self.line(&format!("assume {};", self.test(test))),
             Op::Assert(test) => self.line(&format!("assert {};", self.test(test))),
@@ -364,6 +365,7 @@ impl Printer {
             Value::Square => "r * r".to_owned(),
             Value::Negated => "-r".to_owned(),
             Value::Quotient => "7 / r".to_owned(),
+            Value::Bits(bits) => bits_text(bits).to_owned(),
             Value::Of(place) => self.place(place),
         }
     }
@@ -442,5 +444,17 @@ fn show_share(share: Share) -> &'static str {
     match share {
         Share::Read => "read",
         Share::Write => "write",
+    }
+}
+
+fn bits_text(bits: Bits) -> &'static str {
+    match bits {
+        Bits::And => "r & 3",
+        Bits::Or => "r | 2",
+        Bits::Xor => "r ^ 3",
+        Bits::Complement => "~r",
+        Bits::Bit => "1 << r",
+        Bits::Left => "r << 30",
+        Bits::Right => "r >> 1",
     }
 }

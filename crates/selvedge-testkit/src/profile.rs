@@ -1,5 +1,7 @@
 //! What kind of random programs to make.
 
+mod additions;
+
 use std::ops::RangeInclusive;
 
 /// A part of the language.
@@ -109,6 +111,10 @@ pub struct Profile {
     pub rich: bool,
     /// Whether values are near the ends of their range, so that arithmetic overflows.
     pub extreme: bool,
+    /// Whether values are computed with operations on bits.
+    pub bits: bool,
+    /// Whether half of the conditions that are waited for are read piece by piece.
+    pub scans: bool,
     /// Whether every block waits for something.
     pub blocks_wait: bool,
     /// Whether every program has an invariant.
@@ -141,6 +147,8 @@ impl Default for Profile {
             chain: 0..=0,
             rich: false,
             extreme: false,
+            bits: false,
+            scans: false,
             blocks_wait: false,
             invariants: false,
             share: 16,
@@ -576,6 +584,8 @@ impl Profile {
             Self::wide_endings(),
             Self::tries_and_awaits(),
             Self::invariants(),
+            Self::bits(),
+            Self::scans(),
         ]
     }
 }

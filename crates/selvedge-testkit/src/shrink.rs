@@ -288,6 +288,7 @@ fn test_mut(op: &mut Op) -> Option<&mut Test> {
         | Op::ReturnIf(test)
         | Op::Wait(Some(test), _)
         | Op::Await(test)
+        | Op::Scan(test)
         | Op::Assume(test)
         | Op::Assert(test) => Some(test),
         Op::Second(inner) => test_mut(inner),

@@ -69,8 +69,35 @@ pub enum Value {
     Negated,
     /// `7 / r`
     Quotient,
+    /// An operation on the bits of `r`.
+    Bits(Bits),
     /// The value of a variable: a read, and a step of its own.
     Of(Place),
+}
+
+/// An operation on bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Bits {
+    /// `r & 3`
+    And,
+    /// `r | 2`
+    Or,
+    /// `r ^ 3`
+    Xor,
+    /// `~r`
+    Complement,
+    /// `1 << r`, which may be out of range.
+    Bit,
+    /// `r << 30`
+    Left,
+    /// `r >> 1`
+    Right,
+}
+
+impl Bits {
+    /// All of them.
+    pub const ALL: [Bits; 7] =
+        [Bits::And, Bits::Or, Bits::Xor, Bits::Complement, Bits::Bit, Bits::Left, Bits::Right];
 }
 
 /// A condition.
@@ -268,6 +295,8 @@ pub enum Op {
     AwaitCalls(i32),
     /// `await test;`
     Await(Test),
+    /// `await scan test;`
+    Scan(Test),
     /// `assume test;`
     Assume(Test),
     /// `assert test;`

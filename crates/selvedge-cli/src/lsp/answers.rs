@@ -138,6 +138,8 @@ fn symbol(document: &Document, id: SymbolId) -> Value {
 fn kind(kind: SymbolKind) -> u8 {
     match kind {
         SymbolKind::Constant => 14,
+        SymbolKind::Enum => 10,
+        SymbolKind::Member => 22,
         SymbolKind::Variable { .. } => 8,
         SymbolKind::Mutex
         | SymbolKind::Rwlock

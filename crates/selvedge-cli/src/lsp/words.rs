@@ -9,6 +9,12 @@ pub(super) fn meaning(word: &str) -> Option<&'static str> {
     }
     Some(match word {
         "const" => "a constant; `--const N=5` gives it another value",
+        "enum" => {
+            "`enum State { Idle, Busy }` declares a type and its values, which reports show by name"
+        }
+        "int" => {
+            "`int(v)` is the number of a value of an enumeration; `int` is also the type of integers"
+        }
         "shared" => "declares a variable, or an array, that all threads share",
         "atomic" => {
             "`atomic { … }` and `atomic proc` are one step; accesses to a `shared atomic` variable are never a data race with each other"
@@ -51,6 +57,9 @@ pub(super) fn meaning(word: &str) -> Option<&'static str> {
         }
         "await" => {
             "one step that is enabled while its condition is true; it reads all of the condition at once"
+        }
+        "scan" => {
+            "`await scan c;` reads the condition piece by piece, as a loop does, and starts over while it is false"
         }
         "lock" => {
             "waits until the mutex is free and takes it; with a block, releases it on every way out"

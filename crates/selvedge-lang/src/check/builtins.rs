@@ -20,6 +20,7 @@ pub(crate) const NAMES: &[&str] = &[
     "min",
     "max",
     "abs",
+    "int",
     "compare_exchange",
     "exchange",
     "fetch_add",
@@ -96,6 +97,7 @@ impl BodyChecker<'_, '_> {
             "min" => self.min_max(BinaryOp::Min, "min(a, b)", args, span),
             "max" => self.min_max(BinaryOp::Max, "max(a, b)", args, span),
             "abs" => self.abs(args, span),
+            "int" => self.to_int(args, span),
             "compare_exchange" => self.compare_exchange(args, span),
             "exchange" => self.exchange(args, span),
             "fetch_add" => self.fetch_add(args, span),
@@ -189,6 +191,19 @@ impl BodyChecker<'_, '_> {
         let [a] = self.exactly("abs(a)", args, span)?;
         let a = self.typed(a, Type::Int, "an argument")?;
         self.unary_value(UnaryOp::Abs, a, span)
+    }
+
+    /// The number of a value of an enumeration.
+    fn to_int(&mut self, args: &[AstExpr], span: Span) -> Option<Expr> {
+        let [value] = self.exactly("int(v)", args, span)?;
+        let checked = self.expr(value)?;
+        match checked.ty() {
+            Type::Enum(_) => Some(Expr { known: Type::Int, span, ..checked }),
+            other => {
+                self.report_type(value.span, "`int` needs a value of an enumeration", other);
+                None
+            }
+        }
     }
 
     fn try_lock(

@@ -4,7 +4,7 @@
 //! uses constants. The order is found with an explicit stack: chains can be as long as the file.
 
 use super::body::{BodyChecker, Region};
-use super::{Checker, MAX_ELEMENTS, Meaning, Overrides, type_name};
+use super::{Checker, MAX_ELEMENTS, Meaning, Overrides};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::ir::Type;
 use crate::ops::{Compute, Op};
@@ -189,15 +189,21 @@ impl<'c> Checker<'c> {
         let range = match value.ty {
             Type::Bool => 0..=1,
             Type::Int | Type::Thread => i64::from(i32::MIN)..=i64::from(i32::MAX),
+            Type::Enum(id) => 0..=self.enums[id.index()].members.len() as i64 - 1,
         };
         match i32::try_from(given) {
             Ok(given) if range.contains(&i64::from(given)) => Some(Value { value: given, ..value }),
             _ => {
-                let ty = type_name(value.ty);
+                let ty = self.type_name(value.ty);
                 let message = format!("{given} is no value for constant `{name}` of type {ty}");
                 let help = match value.ty {
-                    Type::Bool => "it is `true` (1) or `false` (0)",
-                    _ => "integers go from -2147483648 to 2147483647",
+                    Type::Bool => "it is `true` (1) or `false` (0)".to_owned(),
+                    Type::Enum(id) => {
+                        let members = self.enums[id.index()].members.iter().enumerate().take(8);
+                        let members = members.map(|(i, member)| format!("{i} (`{member}`)"));
+                        format!("it is {}", members.collect::<Vec<_>>().join(", "))
+                    }
+                    _ => "integers go from -2147483648 to 2147483647".to_owned(),
                 };
                 self.report(Diagnostic::error_outside(message).help(help));
                 None

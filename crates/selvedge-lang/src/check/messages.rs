@@ -2,10 +2,10 @@
 
 use std::rc::Rc;
 
+use super::Meaning;
 use super::body::{BodyChecker, LocalKind, Region};
 use super::effects::Effect;
 use super::statements::Checked;
-use super::{Meaning, type_name};
 use crate::diagnostic::Diagnostic;
 use crate::ir::Type;
 use crate::ops::{Alternative, Compute, Message, Op, Pattern};
@@ -108,11 +108,9 @@ impl BodyChecker<'_, '_> {
                 let name = &place.name.text;
                 let plain = match self.local(name) {
                     Some(local) => self.locals[local.0].kind == LocalKind::ThreadIndex,
-                    None => self
-                        .checker
-                        .names
-                        .get(name)
-                        .is_some_and(|entry| matches!(entry.meaning, Meaning::Constant(_))),
+                    None => self.checker.names.get(name).is_some_and(|entry| {
+                        matches!(entry.meaning, Meaning::Constant(_) | Meaning::Member(_))
+                    }),
                 };
                 let known = self.local(name).is_some() || self.checker.names.contains_key(name);
                 let hint = match known {
@@ -134,7 +132,8 @@ impl BodyChecker<'_, '_> {
         }
         let checked = self.in_region(Region::Guard, |body| body.expr(expr))?;
         if checked.ty() == Type::Thread {
-            let message = format!("a pattern is int or bool, not {}", type_name(checked.ty()));
+            let message =
+                format!("a pattern is int or bool, not {}", self.checker.type_name(checked.ty()));
             self.report(Diagnostic::error(expr.span, message));
             return None;
         }

@@ -21,7 +21,7 @@ mod statements;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::ir::{ProcedureId, Type};
+use crate::ir::{Enum, ProcedureId, Type};
 use crate::span::Span;
 use crate::tree::resolved::{self as tree, LocalId, SectionId};
 use crate::tree::written as ast;
@@ -60,6 +60,7 @@ pub(crate) fn check(
     let independence = checker.independence();
     checker.warn_unused();
     (!checker.diagnostics.has_errors()).then_some(tree::Program {
+        enums: checker.enums,
         objects,
         routines,
         threads,
@@ -110,6 +111,10 @@ pub(crate) fn known(file: &ast::File) -> Vec<Known> {
         let ty = info.value.map(|value| value.ty);
         Known { value: info.value.map(|value| value.value), ..plain(info.decl.name.span, ty) }
     });
+    let members = checker.names.values().filter_map(|entry| match entry.meaning {
+        Meaning::Member(value) => Some(plain(entry.span, Some(value.ty))),
+        _ => None,
+    });
     let objects = checker.objects.iter().map(|info| {
         let is_variable = matches!(info.decl.kind, ast::ObjectKind::Shared { .. });
         let ty = is_variable.then_some(info.ty);
@@ -126,7 +131,7 @@ pub(crate) fn known(file: &ast::File) -> Vec<Known> {
         Known { threads, ..plain(info.decl.name.span, None) }
     });
     let locals = checker.local_types.iter().map(|&(span, ty)| plain(span, Some(ty)));
-    constants.chain(objects).chain(routines).chain(threads).chain(locals).collect()
+    constants.chain(members).chain(objects).chain(routines).chain(threads).chain(locals).collect()
 }
 
 /// What is known about the file so far.
@@ -135,6 +140,8 @@ struct Checker<'c> {
     diagnostics: &'c mut Diagnostics,
     /// Every global name.
     names: BTreeMap<String, Entry>,
+    /// By the numbers of their types.
+    enums: Vec<Enum>,
     constants: Vec<ConstantInfo<'c>>,
     objects: Vec<ObjectInfo<'c>>,
     routines: Vec<RoutineInfo<'c>>,
@@ -157,6 +164,9 @@ struct Entry {
 /// Indices into the tables of [`Checker`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Meaning {
+    Enum,
+    /// A value of an enumeration.
+    Member(Value),
     Constant(usize),
     Object(usize),
     Routine(usize),
@@ -205,6 +215,11 @@ impl<'c> Checker<'c> {
             file,
             diagnostics,
             names: BTreeMap::new(),
+            enums: file
+                .enums
+                .iter()
+                .map(|name| Enum { name: name.clone(), members: Vec::new() })
+                .collect(),
             constants: Vec::new(),
             objects: Vec::new(),
             routines: Vec::new(),
@@ -312,13 +327,14 @@ impl<'c> Checker<'c> {
             }
         }
     }
-}
 
-/// Returns the name of a type in the language.
-fn type_name(ty: Type) -> &'static str {
-    match ty {
-        Type::Int => "int",
-        Type::Bool => "bool",
-        Type::Thread => "thread",
+    /// Returns the name of a type in the language.
+    fn type_name(&self, ty: Type) -> &str {
+        match ty {
+            Type::Int => "int",
+            Type::Bool => "bool",
+            Type::Thread => "thread",
+            Type::Enum(id) => &self.enums[id.index()].name,
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Shared objects and their initial values; how many threads there are.
 
-use super::{Checker, MAX_THREADS, type_name};
+use super::{Checker, MAX_THREADS};
 use crate::diagnostic::Diagnostic;
 use crate::ir::{GlobalKind, Type};
 use crate::span::Span;
@@ -272,13 +272,23 @@ fn initial_span(initial: &Initial) -> Span {
 }
 
 /// Returns what to say about a value of the wrong type.
-pub(super) fn mismatch(span: Span, wanted: Type, found: Type, what: &str) -> Diagnostic {
-    let message = format!("{what} must be {}, but this is {}", type_name(wanted), type_name(found));
-    let help = match (wanted, found) {
-        (Type::Bool, Type::Int) => Some("compare it, say with `!= 0`"),
-        (Type::Int, Type::Bool) => Some("write `if b { 1 } else { 0 }`"),
-        (Type::Thread, _) => Some("`spawn p()` gives a thread handle"),
-        _ => None,
-    };
-    Diagnostic::error(span, message).maybe_help(help.map(str::to_owned))
+impl Checker<'_> {
+    /// Returns what to say about a value of another type than the wanted one.
+    pub(super) fn mismatch(&self, span: Span, wanted: Type, found: Type, what: &str) -> Diagnostic {
+        let [expected, given] = [wanted, found].map(|ty| self.type_name(ty));
+        let message = format!("{what} must be {expected}, but this is {given}");
+        let help = match (wanted, found) {
+            (Type::Bool, Type::Int) => Some("compare it, say with `!= 0`".to_owned()),
+            (Type::Int, Type::Bool) => Some("write `if b { 1 } else { 0 }`".to_owned()),
+            (Type::Int, Type::Enum(_)) => Some("`int(v)` is its number, from 0 on".to_owned()),
+            (Type::Enum(id), _) => {
+                let members = self.enums[id.index()].members.iter().take(8);
+                let members: Vec<_> = members.map(|member| format!("`{member}`")).collect();
+                Some(format!("its values are {}", members.join(", ")))
+            }
+            (Type::Thread, _) => Some("`spawn p()` gives a thread handle".to_owned()),
+            _ => None,
+        };
+        Diagnostic::error(span, message).maybe_help(help)
+    }
 }

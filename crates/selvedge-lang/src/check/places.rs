@@ -2,10 +2,10 @@
 
 use selvedge_core::Order;
 
+use super::Meaning;
 use super::body::{BodyChecker, Region};
 use super::effects::Effect;
 use super::names::MOST_HINTS;
-use super::{Meaning, type_name};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::ir::{GlobalId, Type};
 use crate::lexer::KEYWORDS;
@@ -97,9 +97,17 @@ impl BodyChecker<'_, '_> {
                 let value = self.checker.constants[i].value?;
                 Some(Expr::constant(value.value, value.ty, place.span))
             }
+            Meaning::Member(value) => {
+                if !place.indices.is_empty() {
+                    self.indices(place);
+                    self.report_not_array(place, "a value of an enumeration");
+                    return None;
+                }
+                Some(Expr::constant(value.value, value.ty, place.span))
+            }
             Meaning::Object(i) => self.object_value(i, place),
             Meaning::Thread(i) => self.thread_handle(i, place),
-            Meaning::Routine(_) | Meaning::Section(_) => {
+            Meaning::Enum | Meaning::Routine(_) | Meaning::Section(_) => {
                 let what = self.checker.describe(entry.meaning);
                 let name = &place.name.text;
                 let error =
@@ -378,7 +386,7 @@ impl BodyChecker<'_, '_> {
     }
 
     pub(super) fn report_type(&mut self, span: Span, message: &str, found: Type) {
-        let message = format!("{message}, not {}", type_name(found));
+        let message = format!("{message}, not {}", self.checker.type_name(found));
         self.report(Diagnostic::error(span, message));
     }
 }

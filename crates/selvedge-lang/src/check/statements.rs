@@ -3,7 +3,7 @@
 use super::body::{BodyChecker, LocalKind, Region};
 use super::effects::Effect;
 use super::places::Wanted;
-use super::{Meaning, SectionInfo, type_name};
+use super::{Meaning, SectionInfo};
 use crate::diagnostic::Diagnostic;
 use crate::ir::Type;
 use crate::ops::{BinaryOp, Choice, Compute, Lock, LockMode, Op, Thread};
@@ -73,9 +73,21 @@ impl BodyChecker<'_, '_> {
                 self.assign(target, *op, value, span)
             }
             AstKind::Expr(expr) => self.expression_statement(expr),
+            AstKind::Scan(condition) => {
+                self.effect(Effect::Wait, "`await scan`", span);
+                self.awaited(condition).map(StmtKind::Scan)
+            }
             AstKind::Skip => Some(StmtKind::Skip),
         };
         (straight, true)
+    }
+
+    /// Returns the condition of an `await`.
+    fn awaited(&mut self, condition: &AstExpr) -> Option<Expr> {
+        let place = condition.span;
+        let condition = self.in_region(Region::Await, |body| body.condition(condition));
+        self.check_awaited(place);
+        condition
     }
 
     /// Operations that are statements.
@@ -96,10 +108,7 @@ impl BodyChecker<'_, '_> {
             }
             Op::Await { condition } => {
                 self.effect(Effect::Await, "`await`", span);
-                let place = condition.span;
-                let condition = self.in_region(Region::Await, |body| body.condition(condition));
-                self.check_awaited(place);
-                condition.map(|condition| Op::Await { condition })
+                self.awaited(condition).map(|condition| Op::Await { condition })
             }
             Op::Lock(Lock::Release { mode, lock }) => self
                 .lock_target(*mode, mode.unlock_word(), lock, span)
@@ -250,7 +259,8 @@ impl BodyChecker<'_, '_> {
         let name = &target.name.text;
         if let (Some(op), false) = (op, ty == Type::Int) {
             self.expr(value);
-            let message = format!("`{op}=` needs int, but `{name}` is {}", type_name(ty));
+            let message =
+                format!("`{op}=` needs int, but `{name}` is {}", self.checker.type_name(ty));
             self.report(Diagnostic::error(target.span, message));
             return None;
         }
@@ -370,7 +380,8 @@ impl BodyChecker<'_, '_> {
             (None, None) => Some(None),
             (Some(ty), Some(value)) => self.typed(value, ty, "the result").map(Some),
             (Some(ty), None) => {
-                let message = format!("`return` without a value of type {}", type_name(ty));
+                let message =
+                    format!("`return` without a value of type {}", self.checker.type_name(ty));
                 self.report(Diagnostic::error(span, message).help("write `return …;`"));
                 None
             }

@@ -103,6 +103,13 @@ impl Walker {
             Item::Const(decl) => {
                 self.declare_global(&decl.name, SymbolKind::Constant, decl.name.span);
             }
+            Item::Enum(decl) => {
+                let whole = decl.members.last().map_or(decl.name.span, |last| last.span);
+                self.declare_global(&decl.name, SymbolKind::Enum, decl.name.span.to(whole));
+                for member in &decl.members {
+                    self.declare_global(member, SymbolKind::Member, member.span);
+                }
+            }
             Item::Object(decl) => {
                 self.declare_global(&decl.name, object_kind(decl.kind), decl.name.span);
             }
@@ -129,6 +136,7 @@ impl Walker {
     fn item(&mut self, item: &Item) {
         match item {
             Item::Const(decl) => self.expr(&decl.value),
+            Item::Enum(_) => {}
             Item::Object(decl) => self.object(decl),
             Item::Routine(decl) => self.routine(decl),
             Item::Thread(decl) => self.thread(decl),
@@ -307,6 +315,7 @@ impl Walker {
             StmtKind::Op(op @ Op::Await { .. }) => {
                 self.in_section("await", statement.span, |it| it.op(op));
             }
+            StmtKind::Scan(condition) => self.expr(condition),
             StmtKind::Op(op) => self.op(op),
             StmtKind::Break | StmtKind::Continue | StmtKind::Skip => {}
         }

@@ -2,7 +2,7 @@
 
 use selvedge_core::{Fault, Violation, ViolationKind};
 
-use crate::ir::{Indexed, Op, Range, Type};
+use crate::ir::{Indexed, Op, Program, Range, Type};
 
 use super::load::{Loaded, value};
 use super::machine::{Machine, Thread};
@@ -44,6 +44,12 @@ pub(crate) fn division_by_zero(loaded: &Loaded, thread: &Thread, stack: &[i32]) 
     let shown = shown(loaded, thread, stack);
     let message = format!("division by zero in `{}`{shown}", text(loaded, thread.pc));
     violation(loaded, thread.pc, ViolationKind::Arithmetic, message)
+}
+
+#[cold]
+pub(crate) fn shift(loaded: &Loaded, pc: u32, by: i32) -> Failure {
+    let message = format!("`{}` shifts by {by}: possible are 0 to 31", text(loaded, pc));
+    violation(loaded, pc, ViolationKind::Arithmetic, message)
 }
 
 #[cold]
@@ -103,14 +109,28 @@ fn shown(loaded: &Loaded, thread: &Thread, stack: &[i32]) -> String {
     let site = &loaded.program.sites[loaded.site(thread.pc).index()];
     let values = site.shown.iter().map(|shown| {
         let value = value(shown.value, stack, thread.base);
-        format!("{} = {}", shown.name, value_text(value, shown.ty))
+        format!("{} = {}", shown.name, value_text(&loaded.program, value, shown.ty))
     });
     let values: Vec<_> = values.collect();
     if values.is_empty() { String::new() } else { format!(" ({})", values.join(", ")) }
 }
 
-pub(crate) fn value_text(value: i32, ty: Type) -> String {
+/// Returns a value as it is written.
+pub(crate) fn value_text(program: &Program, value: i32, ty: Type) -> String {
     match ty {
+        Type::Enum(id) => {
+            let member = usize::try_from(value).ok();
+            let members = &program.enums[id.index()].members;
+            member.and_then(|member| members.get(member)).cloned().unwrap_or(value.to_string())
+        }
+        ty => plain_text(value, ty),
+    }
+}
+
+/// Returns a value whose type has no names of its own.
+pub(crate) fn plain_text(value: i32, ty: Type) -> String {
+    match ty {
+        Type::Enum(_) => value.to_string(),
         Type::Int => value.to_string(),
         Type::Bool => (value != 0).to_string(),
         Type::Thread => format!("thread {value}"),

@@ -206,9 +206,12 @@ impl Domain for Numbers<'_> {
 
     #[inline]
     fn binary(&mut self, op: BinaryOp, left: i32, right: i32) -> Result<i32, Failure> {
-        op.apply(left, right).ok_or_else(|| match op.divides() && right == 0 {
-            true => fault::division_by_zero(self.loaded, self.thread, self.stack),
-            false => fault::overflow(self.loaded, self.thread, self.stack),
+        op.apply(left, right).ok_or_else(|| match op {
+            _ if op.shifts() => fault::shift(self.loaded, self.thread.pc, right),
+            _ if op.divides() && right == 0 => {
+                fault::division_by_zero(self.loaded, self.thread, self.stack)
+            }
+            _ => fault::overflow(self.loaded, self.thread, self.stack),
         })
     }
 

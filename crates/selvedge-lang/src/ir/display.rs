@@ -134,6 +134,7 @@ impl Names<'_> {
         let Some(atomic) = self.program.atomics.get(id.index()) else { return id.to_string() };
         let kind = match atomic.kind {
             AtomicKind::Await => " await",
+            AtomicKind::Scan => " scan",
             AtomicKind::Block | AtomicKind::Procedure => "",
         };
         format!("{id}{kind} {}", atomic.name.as_deref().unwrap_or("_"))
@@ -178,6 +179,7 @@ impl Display for Type {
             Type::Int => "int",
             Type::Bool => "bool",
             Type::Thread => "thread",
+            Type::Enum(id) => return write!(f, "{id}"),
         })
     }
 }

@@ -25,6 +25,7 @@ impl Display for Identity<'_> {
             source_name: _,
             sites: _,
             additions: _,
+            enums,
             globals,
             procedures,
             threads,
@@ -34,7 +35,7 @@ impl Display for Identity<'_> {
             atomics,
             independence,
         } = self.0;
-        write!(f, "{globals:?}{threads:?}{finally:?}{invariants:?}{atomics:?}")?;
+        write!(f, "{enums:?}{globals:?}{threads:?}{finally:?}{invariants:?}{atomics:?}")?;
         for promise in promises {
             write!(f, "{:?}", promise.what)?;
         }

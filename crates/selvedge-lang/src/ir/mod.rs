@@ -65,7 +65,7 @@ pub use crate::ops::{
 };
 pub(crate) use display::{Names, list};
 pub use identity::Identity;
-pub use ids::{AtomicId, GlobalId, Label, ProcedureId, SiteId, Slot};
+pub use ids::{AtomicId, EnumId, GlobalId, Label, ProcedureId, SiteId, Slot};
 pub use instruction::{Instruction, ObjectRef, Operand};
 pub use verify::verify;
 pub(crate) use verify::{Checked, Checker};
@@ -77,6 +77,8 @@ pub struct Program {
     pub source_name: String,
     /// Places in the source, by [`SiteId`].
     pub sites: Vec<Site>,
+    /// Enumerations, by [`EnumId`].
+    pub enums: Vec<Enum>,
     /// Shared objects in the order of their declaration, by [`GlobalId`]. Add with
     /// [`Program::add_global`], which numbers their objects.
     pub globals: Vec<Global>,
@@ -186,6 +188,27 @@ pub enum Type {
     Bool,
     /// The number of a thread; in slots only.
     Thread,
+    /// The number of a member of an enumeration.
+    Enum(EnumId),
+}
+
+impl Type {
+    /// Returns what its values are computed with: members of enumerations are integers.
+    pub fn representation(self) -> Self {
+        match self {
+            Type::Enum(_) => Type::Int,
+            other => other,
+        }
+    }
+}
+
+/// An enumeration.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Enum {
+    /// As declared.
+    pub name: String,
+    /// The names of its values 0, 1, …
+    pub members: Vec<String>,
 }
 
 /// A declaration of shared objects: one, or an array of them.
@@ -206,7 +229,7 @@ pub struct Global {
 pub enum GlobalKind {
     /// Variables.
     Variable {
-        /// [`Type::Int`] or [`Type::Bool`].
+        /// [`Type::Int`], [`Type::Bool`] or [`Type::Enum`].
         ty: Type,
         /// Whether accesses are synchronisation, never a data race.
         atomic: bool,
@@ -305,6 +328,8 @@ pub enum AtomicKind {
     Procedure,
     /// `await c;` on its own.
     Await,
+    /// What `await scan c;` waits for after it read that `c` is false.
+    Scan,
 }
 
 /// A second text, with independence constraints. Its line numbers continue those of the source.

@@ -48,6 +48,7 @@ impl Lowerer<'_> {
             }
             StmtKind::Atomic { section, body } => self.atomic(section.as_ref(), body, span),
             StmtKind::Block(block) => self.statements(&block.statements),
+            StmtKind::Scan(condition) => self.scan_statement(condition, span),
             StmtKind::Skip => {}
             StmtKind::Op(Op::Return { value }) => {
                 let value = value.as_ref().map(|value| self.value(value));
@@ -65,7 +66,9 @@ impl Lowerer<'_> {
                 self.emit(Op::Progress, span);
                 self.note_mark(span);
             }
-            StmtKind::Op(Op::Await { condition }) => self.await_statement(condition, span),
+            StmtKind::Op(Op::Await { condition }) => {
+                self.await_statement(condition, AtomicKind::Await, span);
+            }
             StmtKind::Op(op) => self.operation_statement(op, span),
         }
     }
@@ -274,8 +277,25 @@ impl Lowerer<'_> {
         self.close_scope(span);
     }
 
-    fn await_statement(&mut self, condition: &Expr, span: Span) {
-        let atomic = (!self.code.in_one_step()).then(|| self.add_atomic(None, AtomicKind::Await));
+    /// `await scan c;`: `loop { if c { break; } await c; }`. To read a condition that is false changes nothing, so
+    /// the thread need not read it again before it is true at some moment: what a loop that reads on and on can do
+    /// without having read it false before, it can do here without having started.
+    fn scan_statement(&mut self, condition: &Expr, span: Span) {
+        let [head, again, end] = [(); 3].map(|()| self.code.new_label());
+        self.code.place(head);
+        let mark = self.code.mark();
+        self.condition(condition, end, again);
+        self.code.release(mark);
+        self.code.place(again);
+        let mark = self.code.mark();
+        self.await_statement(condition, AtomicKind::Scan, span);
+        self.code.release(mark);
+        self.jump(head, span);
+        self.code.place(end);
+    }
+
+    fn await_statement(&mut self, condition: &Expr, kind: AtomicKind, span: Span) {
+        let atomic = (!self.code.in_one_step()).then(|| self.add_atomic(None, kind));
         if let Some(atomic) = atomic {
             self.emit(Op::AtomicBegin { atomic }, span);
         }

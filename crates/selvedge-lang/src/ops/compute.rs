@@ -13,7 +13,7 @@ operations! {
         Copy(value: F::Value),
         /// An operation on one value; faults on overflow.
         Unary(op: copy UnaryOp, value: F::Value),
-        /// An operation on two values; faults on overflow and division by zero.
+        /// An operation on two values; faults on overflow, division by zero and shifts out of range.
         Binary(op: copy BinaryOp, left: F::Value, right: F::Value),
         /// The flat index of an element; faults if an index is out of range. `global` has two dimensions if
         /// `second` is given, else one. The target is an integer slot that nothing but `Index` of the same global
@@ -37,6 +37,8 @@ pub enum UnaryOp {
     Not,
     /// `abs(v)`.
     Abs,
+    /// `~v`: every bit is the other one.
+    Complement,
 }
 
 /// An operation on two values.
@@ -56,6 +58,16 @@ pub enum BinaryOp {
     Min,
     /// `max(a, b)`.
     Max,
+    /// `&`, bit by bit.
+    BitAnd,
+    /// `|`, bit by bit.
+    BitOr,
+    /// `^`, bit by bit.
+    BitXor,
+    /// `<<`: what leaves the 32 bits is lost.
+    ShiftLeft,
+    /// `>>`: copies of the sign come in.
+    ShiftRight,
     /// `==`, on integers or booleans.
     Equal,
     /// `!=`, on integers or booleans.
@@ -89,7 +101,7 @@ pub trait Domain {
     /// Computes an operator on two values.
     ///
     /// # Errors
-    /// If it overflows or divides by zero.
+    /// If it overflows, divides by zero or shifts by less than 0 or more than 31.
     fn binary(
         &mut self,
         op: BinaryOp,
@@ -179,13 +191,14 @@ impl Compute {
     }
 
     pub(super) fn may_fault(&self) -> bool {
-        use BinaryOp::{Add, Divide, Multiply, Remainder, Subtract};
+        use BinaryOp::{Add, Divide, Multiply, Remainder, ShiftLeft, ShiftRight, Subtract};
         match self {
             Compute::Copy(_) | Compute::Own => false,
-            Compute::Unary(op, _) => *op != UnaryOp::Not,
-            Compute::Binary(op, ..) => {
-                matches!(op, Add | Subtract | Multiply | Divide | Remainder)
-            }
+            Compute::Unary(op, _) => !matches!(op, UnaryOp::Not | UnaryOp::Complement),
+            Compute::Binary(op, ..) => matches!(
+                op,
+                Add | Subtract | Multiply | Divide | Remainder | ShiftLeft | ShiftRight
+            ),
             Compute::Index { .. } | Compute::ThreadIndex { .. } => true,
         }
     }
@@ -238,7 +251,7 @@ impl Compute {
 }
 
 impl BinaryOp {
-    /// Computes it on numbers; `None` if it overflows or divides by zero.
+    /// Computes it on numbers; `None` if it overflows, divides by zero or shifts by less than 0 or more than 31.
     #[inline]
     pub fn apply(self, left: i32, right: i32) -> Option<i32> {
         let truth = |value: bool| Some(i32::from(value));
@@ -250,6 +263,11 @@ impl BinaryOp {
             BinaryOp::Remainder => left.checked_rem(right),
             BinaryOp::Min => Some(left.min(right)),
             BinaryOp::Max => Some(left.max(right)),
+            BinaryOp::BitAnd => Some(left & right),
+            BinaryOp::BitOr => Some(left | right),
+            BinaryOp::BitXor => Some(left ^ right),
+            BinaryOp::ShiftLeft => left.checked_shl(u32::try_from(right).ok()?),
+            BinaryOp::ShiftRight => left.checked_shr(u32::try_from(right).ok()?),
             BinaryOp::Equal => truth(left == right),
             BinaryOp::NotEqual => truth(left != right),
             BinaryOp::Less => truth(left < right),
@@ -264,6 +282,21 @@ impl BinaryOp {
         matches!(self, BinaryOp::Divide | BinaryOp::Remainder)
     }
 
+    /// Returns whether it has no result for a right operand outside 0 to 31.
+    pub fn shifts(self) -> bool {
+        matches!(self, BinaryOp::ShiftLeft | BinaryOp::ShiftRight)
+    }
+
+    /// Returns whether it is one of `&`, `|` and `^`, which logical operators resemble.
+    pub(crate) fn is_bitwise(self) -> bool {
+        matches!(self, BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor)
+    }
+
+    /// Returns whether it computes with the bits of integers.
+    pub fn is_of_bits(self) -> bool {
+        self.is_bitwise() || self.shifts()
+    }
+
     /// Returns the type of its result.
     pub fn result(self) -> Type {
         match self {
@@ -273,7 +306,12 @@ impl BinaryOp {
             | BinaryOp::Divide
             | BinaryOp::Remainder
             | BinaryOp::Min
-            | BinaryOp::Max => Type::Int,
+            | BinaryOp::Max
+            | BinaryOp::BitAnd
+            | BinaryOp::BitOr
+            | BinaryOp::BitXor
+            | BinaryOp::ShiftLeft
+            | BinaryOp::ShiftRight => Type::Int,
             BinaryOp::Equal
             | BinaryOp::NotEqual
             | BinaryOp::Less
@@ -292,6 +330,7 @@ impl UnaryOp {
             UnaryOp::Negate => value.checked_neg(),
             UnaryOp::Abs => value.checked_abs(),
             UnaryOp::Not => Some(i32::from(value == 0)),
+            UnaryOp::Complement => Some(!value),
         }
     }
 }
@@ -302,6 +341,7 @@ impl Display for UnaryOp {
             UnaryOp::Negate => "neg",
             UnaryOp::Not => "not",
             UnaryOp::Abs => "abs",
+            UnaryOp::Complement => "complement",
         })
     }
 }
@@ -316,6 +356,11 @@ impl Display for BinaryOp {
             BinaryOp::Remainder => "%",
             BinaryOp::Min => "min",
             BinaryOp::Max => "max",
+            BinaryOp::BitAnd => "&",
+            BinaryOp::BitOr => "|",
+            BinaryOp::BitXor => "^",
+            BinaryOp::ShiftLeft => "<<",
+            BinaryOp::ShiftRight => ">>",
             BinaryOp::Equal => "==",
             BinaryOp::NotEqual => "!=",
             BinaryOp::Less => "<",

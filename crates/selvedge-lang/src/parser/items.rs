@@ -2,13 +2,14 @@
 
 use super::{Parsed, Parser, Reported};
 use crate::diagnostic::{Diagnostic, nearest};
-use crate::ir::Type;
+use crate::ir::{EnumId, Type};
 use crate::lexer::TokenKind;
 use crate::ops::Op;
 use crate::span::Span;
 use crate::tree::written::{
-    Always, Block, ConstDecl, Expr, Finally, Ident, Independent, IndependentSide, Initial, Item,
-    ObjectDecl, ObjectKind, Param, Promise, Replicas, Routine, Stmt, StmtKind, ThreadDecl,
+    Always, Block, ConstDecl, EnumDecl, Expr, Finally, Ident, Independent, IndependentSide,
+    Initial, Item, ObjectDecl, ObjectKind, Param, Promise, Replicas, Routine, Stmt, StmtKind,
+    ThreadDecl,
 };
 
 impl Parser<'_, '_> {
@@ -32,6 +33,7 @@ impl Parser<'_, '_> {
             TokenKind::Finally => self.finally().map(Item::Finally),
             TokenKind::Always => self.always(),
             TokenKind::Name if self.is_word("eventually") => self.eventually().map(Item::Promise),
+            TokenKind::Name if self.is_word("enum") => self.enum_decl().map(Item::Enum),
             TokenKind::Independent => self.independent().map(Item::Independent),
             _ => Err(self.no_item()),
         }
@@ -43,8 +45,9 @@ impl Parser<'_, '_> {
             let message = "this `}` closes nothing";
             return self.report(Diagnostic::error(token.span, message).help("remove it"));
         }
-        const WORDS: [&str; 20] = [
+        const WORDS: [&str; 21] = [
             "const",
+            "enum",
             "shared",
             "mutex",
             "rwlock",
@@ -92,6 +95,21 @@ impl Parser<'_, '_> {
         let value = self.expression()?;
         self.expect_semicolon(" after the constant");
         Ok(ConstDecl { name, ty, value })
+    }
+
+    /// `enum` is a keyword only here, so that older programs may have it as a name.
+    fn enum_decl(&mut self) -> Parsed<EnumDecl> {
+        self.bump();
+        let name = self.ident("the name of an enumeration")?;
+        self.expect(TokenKind::LeftBrace, " and the values, as in `enum State { Idle, Busy }`")?;
+        let members =
+            self.comma_list(TokenKind::RightBrace, |parser| parser.ident("the name of a value"))?;
+        if members.is_empty() {
+            let message = format!("enumeration `{}` has no values", name.text);
+            let help = "name at least one: `enum State { Idle, Busy }`";
+            self.report(Diagnostic::error(name.span, message).help(help));
+        }
+        Ok(EnumDecl { name, members })
     }
 
     fn shared_decl(&mut self) -> Parsed<ObjectDecl> {
@@ -206,11 +224,19 @@ impl Parser<'_, '_> {
             "int" => Type::Int,
             "bool" => Type::Bool,
             "thread" => Type::Thread,
+            word if self.enums.iter().any(|name| name == word) => {
+                let id = self.enums.iter().position(|name| name == word);
+                Type::Enum(EnumId::new(id.expect("internal error: it was found")))
+            }
             word => {
-                let near = nearest(word, ["int", "bool", "thread"]);
+                let enums = self.enums.iter().map(String::as_str);
+                let near = nearest(word, ["int", "bool", "thread"].into_iter().chain(enums));
                 let help = match near {
                     Some(near) => format!("did you mean `{near}`?"),
-                    None => "types are `int`, `bool` and `thread`".to_owned(),
+                    None => {
+                        "types are `int`, `bool`, `thread`, and enumerations: `enum State { Idle, Busy }`"
+                            .to_owned()
+                    }
                 };
                 let message = format!("expected a type, found {}", self.found());
                 return Err(self.report(Diagnostic::error(token.span, message).help(help)));
@@ -361,7 +387,6 @@ fn foreign_declaration(word: &str) -> Option<&'static str> {
         "struct" | "class" | "record" | "union" | "type" | "typedef" => {
             "there are no structures: declare a shared variable, or an array, for each field"
         }
-        "enum" => "there are no enumerations: declare a constant for each value: `const RED = 0;`",
         "let" | "static" | "volatile" | "global" => {
             "what threads share is declared with `shared x = 0;`, a local variable inside a thread"
         }

@@ -28,6 +28,7 @@ pub(crate) fn parse(text: &str, diagnostics: &mut Diagnostics) -> File {
         nesting: 0,
         last_error: None,
         inner_items: Vec::new(),
+        enums: enum_names(text, &tokens),
         diagnostics,
     };
     parser.file()
@@ -48,6 +49,8 @@ struct Parser<'t, 'd> {
     last_error: Option<usize>,
     /// Items that stand inside a block by mistake: kept, so that their names are known.
     inner_items: Vec<Item>,
+    /// The names of enumerations, also of those below: they are types.
+    enums: Vec<String>,
     diagnostics: &'d mut Diagnostics,
 }
 
@@ -62,7 +65,7 @@ impl<'t> Parser<'t, '_> {
             }
             items.append(&mut self.inner_items);
         }
-        File { items }
+        File { items, enums: std::mem::take(&mut self.enums) }
     }
 
     fn token(&self) -> Token {
@@ -302,6 +305,22 @@ impl<'t> Parser<'t, '_> {
             self.bump();
         }
     }
+}
+
+/// Returns the names of the enumerations of a text.
+fn enum_names(text: &str, tokens: &[Token]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for three in tokens.windows(3) {
+        let kinds = [three[0].kind, three[1].kind, three[2].kind];
+        let name = three[1].span.of(text);
+        if kinds == [TokenKind::Name, TokenKind::Name, TokenKind::LeftBrace]
+            && three[0].span.of(text) == "enum"
+            && !names.iter().any(|other| other == name)
+        {
+            names.push(name.to_owned());
+        }
+    }
+    names
 }
 
 /// Tokens that start an item. `atomic` is left out: it also starts a statement.

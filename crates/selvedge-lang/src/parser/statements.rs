@@ -46,6 +46,7 @@ impl Parser<'_, '_> {
             T::Skip => self.keyword_alone(StmtKind::Skip),
             T::Yield => self.keyword_alone(StmtKind::Op(Choice::Yield.into())),
             T::Assume => self.keyword_and_expression(|condition| Op::Assume { condition }),
+            T::Await if self.scans() => self.scan_statement(),
             T::Await => self.keyword_and_expression(|condition| Op::Await { condition }),
             T::Join => self.keyword_and_expression(|thread| Thread::Join { thread }.into()),
             T::Lock => self.lock_statement(LockMode::Mutex),
@@ -113,6 +114,38 @@ impl Parser<'_, '_> {
         let expression = self.expression()?;
         self.expect_semicolon(&format!(" after `{word}`"));
         Ok(StmtKind::Op(make(expression)))
+    }
+
+    /// Returns whether `scan` follows `await`, and then a condition. It is a keyword only there, so that older programs may
+    /// have it as a name: what can also follow a name decides only where it is none.
+    fn scans(&self) -> bool {
+        use TokenKind::{BitNot, False, If, Int, LeftParen, Minus, Name, Not, True};
+        let token = |ahead: usize| self.tokens.get(self.at + ahead);
+        let is_scan = token(1).is_some_and(|it| it.span.of(self.text) == "scan");
+        is_scan
+            && match token(2).map(|it| it.kind) {
+                Some(Name | Int(_) | True | False | Not | BitNot | If) => true,
+                Some(LeftParen | Minus) => !self.declares("scan"),
+                _ => false,
+            }
+    }
+
+    /// Returns whether the text declares this name.
+    fn declares(&self, name: &str) -> bool {
+        use TokenKind::{Atomic, Colon, Const, Fn, For, In, Let, List, Map, Shared};
+        self.tokens.windows(3).any(|three| {
+            three[1].span.of(self.text) == name
+                && (matches!(three[0].kind, Atomic | Const | Fn | For | Let | List | Map | Shared)
+                    || matches!(three[2].kind, Colon | In))
+        })
+    }
+
+    fn scan_statement(&mut self) -> Parsed<StmtKind> {
+        self.bump();
+        self.bump();
+        let condition = self.expression()?;
+        self.expect_semicolon(" after `await scan`");
+        Ok(StmtKind::Scan(condition))
     }
 
     fn let_statement(&mut self) -> Parsed<StmtKind> {
@@ -351,6 +384,11 @@ impl Parser<'_, '_> {
             TokenKind::PlusAssign => Some(BinaryOp::Add),
             TokenKind::MinusAssign => Some(BinaryOp::Subtract),
             TokenKind::StarAssign => Some(BinaryOp::Multiply),
+            TokenKind::AndAssign => Some(BinaryOp::BitAnd),
+            TokenKind::OrAssign => Some(BinaryOp::BitOr),
+            TokenKind::XorAssign => Some(BinaryOp::BitXor),
+            TokenKind::ShiftLeftAssign => Some(BinaryOp::ShiftLeft),
+            TokenKind::ShiftRightAssign => Some(BinaryOp::ShiftRight),
             TokenKind::Colon => return Err(self.colon_in_assignment()),
             _ => {
                 self.expect_semicolon(" after the statement");

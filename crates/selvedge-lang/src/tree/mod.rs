@@ -72,6 +72,8 @@ pub(crate) enum StmtKind<S: Stage> {
         section: S::Section,
         body: Block<S>,
     },
+    /// `await scan c;`: the condition is read piece by piece.
+    Scan(S::Value),
     Skip,
     Block(Block<S>),
     Op(Op<S>),

@@ -83,6 +83,8 @@ pub(crate) struct Place {
 #[derive(Debug, Default)]
 pub(crate) struct File {
     pub(crate) items: Vec<Item>,
+    /// The names of enumerations in the order of the text: by the number of their type.
+    pub(crate) enums: Vec<String>,
 }
 
 /// A name where it stands.
@@ -96,6 +98,7 @@ pub(crate) struct Ident {
 #[derive(Debug)]
 pub(crate) enum Item {
     Const(ConstDecl),
+    Enum(EnumDecl),
     Object(ObjectDecl),
     Routine(Routine),
     Thread(ThreadDecl),
@@ -120,6 +123,13 @@ pub(crate) struct ConstDecl {
     pub(crate) name: Ident,
     pub(crate) ty: Option<Type>,
     pub(crate) value: Expr,
+}
+
+/// `enum Name { First, Second }`
+#[derive(Debug)]
+pub(crate) struct EnumDecl {
+    pub(crate) name: Ident,
+    pub(crate) members: Vec<Ident>,
 }
 
 /// Something that threads share.

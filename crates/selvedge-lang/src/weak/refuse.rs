@@ -74,6 +74,10 @@ pub(super) fn refusals(program: &Program) -> Vec<Refusal> {
                     format!("`await` reads {names} in one step, which no memory model has"),
                     "await one variable after the other".to_owned(),
                 ),
+                (AtomicKind::Scan, Problem::Several(names)) => (
+                    format!("`await scan` waits for {names} together, which no memory model has"),
+                    "await one variable after the other, or read them in a loop: `while !c { }`".to_owned(),
+                ),
                 (_, Problem::Several(names)) => (
                     format!("an atomic block accesses {names} in one step, which no memory model has"),
                     "protect them with a mutex, or keep them in one variable; without --memory, atomic blocks can be \

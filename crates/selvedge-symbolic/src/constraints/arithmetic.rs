@@ -94,6 +94,7 @@ impl Runner<'_, '_> {
         let zero = Poly::constant(0);
         match op {
             UnaryOp::Not => Ok(Poly::constant(1).minus(value)),
+            UnaryOp::Complement => Ok(Poly::constant(-1).minus(value)),
             UnaryOp::Abs if !self.decide(path, Relation::Less, value, &zero)? => Ok(value.clone()),
             UnaryOp::Negate | UnaryOp::Abs => {
                 let word = self.words.word(value);
@@ -132,6 +133,16 @@ impl Runner<'_, '_> {
                 self.divide(path, operation)
             }
             BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply => self.ring(path, operation),
+            BinaryOp::BitAnd
+            | BinaryOp::BitOr
+            | BinaryOp::BitXor
+            | BinaryOp::ShiftLeft
+            | BinaryOp::ShiftRight => match (a.as_constant(), b.as_constant()) {
+                (Some(a), Some(b)) => {
+                    op.apply(a, b).map(Poly::constant).ok_or_else(|| Self::failed(site))
+                }
+                _ => Err(GiveUp::TooLarge("bits have no encoding").into()),
+            },
         }
     }
 

@@ -104,7 +104,8 @@ impl<'p> Names<'p> {
         let types: Vec<Type> =
             atom.form.iter().flat_map(|(product, _)| product).map(|&id| terms.ty(id)).collect();
         let two_booleans = types == [Type::Bool, Type::Bool] && atom.bound == 0;
-        if types.contains(&Type::Thread) || types.contains(&Type::Bool) && !two_booleans {
+        let is_without_text = |ty: &Type| matches!(ty, Type::Thread | Type::Enum(_));
+        if types.iter().any(is_without_text) || types.contains(&Type::Bool) && !two_booleans {
             return None;
         }
         let Shown { left, operator, right } = Shown::new(literal)?;

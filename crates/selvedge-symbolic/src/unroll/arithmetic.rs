@@ -30,6 +30,7 @@ impl Domain for Circuits<'_, '_, '_> {
             UnaryOp::Negate => circuit.negate(&value),
             UnaryOp::Abs => circuit.absolute(&value),
             UnaryOp::Not => (Word::boolean(!value.truth()), Lit::FALSE),
+            UnaryOp::Complement => (value.complement(), Lit::FALSE),
         };
         self.unrolled.fault(self.turn, fault, ViolationKind::Arithmetic);
         Ok(word)
@@ -56,6 +57,11 @@ impl Domain for Circuits<'_, '_, '_> {
                 let less = circuit.less(&a, &b);
                 (circuit.choose_word(less, &b, &a), Lit::FALSE)
             }
+            BinaryOp::BitAnd => (circuit.bits_and(&a, &b), Lit::FALSE),
+            BinaryOp::BitOr => (circuit.bits_or(&a, &b), Lit::FALSE),
+            BinaryOp::BitXor => (circuit.bits_xor(&a, &b), Lit::FALSE),
+            BinaryOp::ShiftLeft => circuit.shift_left(&a, &b),
+            BinaryOp::ShiftRight => circuit.shift_right(&a, &b),
             BinaryOp::Equal => truth(circuit.equal_words(&a, &b)),
             BinaryOp::NotEqual => truth(!circuit.equal_words(&a, &b)),
             BinaryOp::Less => truth(circuit.less(&a, &b)),

@@ -21,6 +21,10 @@ impl Run<'_> {
                 let value = self.expr(inner)?.int();
                 self.result(line, arithmetic::minus(value))?
             }
+            ExprKind::Complement(inner) => {
+                let value = self.expr(inner)?.int();
+                self.result(line, arithmetic::complement(value))?
+            }
             ExprKind::Binary(operator, left, right) => {
                 let left = self.expr(left)?;
                 let right = self.expr(right)?;
@@ -164,7 +168,7 @@ impl Run<'_> {
     }
 
     fn built_in(&mut self, line: u32, name: &str, arguments: &[Expr]) -> Result<Value, Stop> {
-        if let "min" | "max" | "abs" = name {
+        if let "min" | "max" | "abs" | "int" = name {
             let values = self.values(arguments)?;
             let result = arithmetic::call(name, &values).expect("it is one of these");
             return self.result(line, result);

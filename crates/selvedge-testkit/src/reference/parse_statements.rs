@@ -132,6 +132,7 @@ impl Parser {
             "return" => Ok(StmtKind::Return(Some(self.expr()?))),
             "assert" => self.assertion(),
             "assume" => Ok(StmtKind::Assume(self.expr()?)),
+            "await" if self.has_word("scan") => Ok(StmtKind::Scan(self.expr()?)),
             "await" => Ok(StmtKind::Await(self.expr()?)),
             "join" => Ok(StmtKind::Join(self.target()?)),
             _ => {
@@ -148,6 +149,11 @@ impl Parser {
             Kind::Sign("+=") => Some(Operator::Add),
             Kind::Sign("-=") => Some(Operator::Subtract),
             Kind::Sign("*=") => Some(Operator::Multiply),
+            Kind::Sign("&=") => Some(Operator::BitAnd),
+            Kind::Sign("|=") => Some(Operator::BitOr),
+            Kind::Sign("^=") => Some(Operator::BitXor),
+            Kind::Sign("<<=") => Some(Operator::ShiftLeft),
+            Kind::Sign(">>=") => Some(Operator::ShiftRight),
             _ => return Ok(StmtKind::Expr(value)),
         };
         let ExprKind::Place(place) = value.kind else { return self.error("a variable") };

@@ -112,6 +112,19 @@ impl Parser {
                 source.constants.push((name, self.expr()?));
                 self.sign(";")
             }
+            "enum" => {
+                self.name()?;
+                self.sign("{")?;
+                let mut number = 0;
+                while !self.has_sign("}") {
+                    source.members.push((self.name()?, number));
+                    number += 1;
+                    if !self.is_sign("}") {
+                        self.sign(",")?;
+                    }
+                }
+                Ok(())
+            }
             "shared" => {
                 self.has_word("atomic");
                 self.object(source, ObjectKind::Variable)

@@ -71,6 +71,9 @@ impl Program {
     pub fn new(text: &str, overridden: &[(String, i64)]) -> Result<Self, String> {
         let source = parse(text)?;
         let mut loader = Loader { source: &source, overridden, constants: BTreeMap::new() };
+        for (name, number) in &source.members {
+            loader.constants.insert(name.clone(), Value::Member(name.clone(), *number));
+        }
         for (name, _) in &source.constants {
             loader.constant(name)?;
         }
@@ -162,6 +165,9 @@ impl Loader<'_> {
             ExprKind::Not(inner) => Value::Bool(!self.value(inner)?.bool()),
             ExprKind::Minus(inner) => {
                 arithmetic::minus(self.value(inner)?.int()).map_err(faulty)?
+            }
+            ExprKind::Complement(inner) => {
+                arithmetic::complement(self.value(inner)?.int()).map_err(faulty)?
             }
             ExprKind::Binary(operator, left, right) => {
                 let (left, right) = (self.value(left)?, self.value(right)?);

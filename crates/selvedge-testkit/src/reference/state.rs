@@ -11,6 +11,8 @@ pub(super) enum Value {
     Unit,
     Int(i32),
     Bool(bool),
+    /// A value of an enumeration: its name and its number.
+    Member(String, i32),
     Thread(ThreadId),
     /// What `receive` took: by which of its branches, and the message.
     Message(usize, Vec<i32>),
@@ -35,10 +37,11 @@ impl Value {
         }
     }
 
-    /// As it is sent: booleans as 0 and 1.
+    /// As it is sent: booleans as 0 and 1, values of enumerations by their numbers.
     pub(super) fn sent(&self) -> i32 {
         match self {
             Value::Bool(value) => i32::from(*value),
+            Value::Member(_, number) => *number,
             other => other.int(),
         }
     }

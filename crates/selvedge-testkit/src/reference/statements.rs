@@ -50,6 +50,12 @@ impl Run<'_> {
                     return Err(Stop::Assumed);
                 }
             }
+            StmtKind::Scan(condition) => {
+                while !self.expr(condition)?.bool() {
+                    self.tick()?;
+                    self.wait_until(line, |run| run.expr(condition))?;
+                }
+            }
             StmtKind::Await(condition) => self.wait_until(line, |run| run.expr(condition))?,
             StmtKind::Atomic(body) => return self.atomically(line, |run| run.block(body)),
             StmtKind::Lock(op, place) => {

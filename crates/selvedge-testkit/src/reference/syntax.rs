@@ -19,6 +19,7 @@ pub(super) enum ExprKind {
     Place(Place),
     Not(Box<Expr>),
     Minus(Box<Expr>),
+    Complement(Box<Expr>),
     Binary(Operator, Box<Expr>, Box<Expr>),
     And(Box<Expr>, Box<Expr>),
     Or(Box<Expr>, Box<Expr>),
@@ -37,6 +38,11 @@ pub(super) enum Operator {
     Multiply,
     Divide,
     Remainder,
+    BitAnd,
+    BitOr,
+    BitXor,
+    ShiftLeft,
+    ShiftRight,
     Equal,
     NotEqual,
     Less,
@@ -77,6 +83,8 @@ pub(super) enum StmtKind {
     Assert(Expr),
     Assume(Expr),
     Await(Expr),
+    /// `await scan c;`
+    Scan(Expr),
     Atomic(Block),
     /// `lock m;` and the other five.
     Lock(LockOp, Place),
@@ -190,6 +198,8 @@ pub(super) struct ThreadDecl {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Source {
     pub(super) constants: Vec<(String, Expr)>,
+    /// The values of enumerations, each with its number.
+    pub(super) members: Vec<(String, i32)>,
     pub(super) objects: Vec<ObjectDecl>,
     pub(super) threads: Vec<ThreadDecl>,
     pub(super) routines: Vec<Routine>,

@@ -77,6 +77,9 @@ fn initial_values_fit(global: &Global) -> bool {
         GlobalKind::Variable { ty: Type::Bool, initial, .. } => {
             initial.len() == elements && initial.iter().all(|value| matches!(value, 0 | 1))
         }
+        GlobalKind::Variable { ty: Type::Enum(_), initial, .. } => {
+            initial.len() == elements && initial.iter().all(|&value| value >= 0)
+        }
         GlobalKind::Variable { ty: Type::Thread, .. } => false,
         GlobalKind::Mutex | GlobalKind::RwLock | GlobalKind::Cond | GlobalKind::Invariant => true,
         GlobalKind::Semaphore { initial } => {

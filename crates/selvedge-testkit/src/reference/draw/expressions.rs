@@ -11,10 +11,15 @@ impl Artist {
         }
         match self.random.below(10) {
             0..=3 => {
-                let operator = *self.random.pick(&["+", "-", "*", "/", "%"]);
+                let operators = match self.has(Feature::Bits) {
+                    true => &["&", "|", "^", "<<", ">>", "+", "*"][..],
+                    false => &["+", "-", "*", "/", "%"],
+                };
+                let operator = *self.random.pick(operators);
                 let left = self.int(depth - 1);
                 let right = match operator {
                     "/" | "%" => self.divisor(depth - 1),
+                    "<<" | ">>" => self.distance(),
                     _ => self.int(depth - 1),
                 };
                 // Without parentheses what binds tighter decides.
@@ -29,6 +34,7 @@ impl Artist {
                 format!("{function}({}, {})", self.int(depth - 1), self.int(depth - 1))
             }
             5 => format!("abs({})", self.int(depth - 1)),
+            6 if self.has(Feature::Bits) => format!("~{}", self.int_leaf()),
             6 => format!("-{}", self.int_leaf()),
             7 => {
                 let (condition, a, b) =
@@ -46,6 +52,15 @@ impl Artist {
             0 => self.int_leaf(),
             1 => format!("(abs({}) + 1)", self.int(depth)),
             _ => (*self.random.pick(&["2", "3", "-2", "-3", "-1", "LOW", "N"])).to_owned(),
+        }
+    }
+
+    /// By how much to shift: out of range is a violation, so it is rare.
+    fn distance(&mut self) -> String {
+        match self.random.below(6) {
+            0 => self.int_leaf(),
+            1 => format!("({} & 31)", self.int_leaf()),
+            _ => (*self.random.pick(&["0", "1", "2", "30", "31", "N"])).to_owned(),
         }
     }
 
@@ -88,6 +103,7 @@ impl Artist {
             Feature::Arrays => Some(self.element()),
             Feature::Lists => Some(self.list_value()),
             Feature::Maps => Some(self.map_value()),
+            Feature::Enums => Some(format!("int({})", self.coloured())),
             // Orderings are for atomic variables, outside of atomic blocks.
             Feature::ReadModifyWrite
                 if self.level == Level::Everything && self.random.one_in(3) =>
@@ -107,6 +123,20 @@ impl Artist {
             }
             Feature::Choose if self.level == Level::Everything => Some(self.choose()),
             _ => Some((*self.random.pick(&["x", "y", "z"])).to_owned()),
+        }
+    }
+
+    /// A variable of an enumeration.
+    pub(super) fn coloured(&mut self) -> String {
+        if self.random.one_in(3) { format!("es[{}]", self.index(2)) } else { "e".to_owned() }
+    }
+
+    /// A value of an enumeration, next to a variable of it.
+    pub(super) fn colour(&mut self) -> String {
+        match self.random.below(6) {
+            0 if self.burn() => self.coloured(),
+            1 => format!("(if {} {{ Red }} else {{ Blue }})", self.bool(0)),
+            _ => (*self.random.pick(&["Red", "Green", "Blue"])).to_owned(),
         }
     }
 
@@ -218,6 +248,14 @@ impl Artist {
         let feature = *self.random.pick(&self.palette);
         match feature {
             Feature::Lists => Some(format!("contains({}, {})", self.list(), self.int(1))),
+            Feature::Enums if self.level >= Level::Atomic && self.random.one_in(3) => {
+                let (place, old) = (self.coloured(), self.colour());
+                Some(format!("compare_exchange({place}, {old}, {})", self.colour()))
+            }
+            Feature::Enums => {
+                let (place, other) = (self.coloured(), self.colour());
+                Some(format!("{place} {} {other}", self.random.pick(&["==", "!="])))
+            }
             Feature::Maps => Some(format!("has({}, {})", self.map(), self.key())),
             Feature::ReadModifyWrite if self.level >= Level::Atomic => {
                 Some(match self.random.below(3) {

@@ -25,11 +25,13 @@ pub enum Feature {
     Lists,
     Maps,
     Extremes,
+    Bits,
+    Enums,
 }
 
 impl Feature {
     /// All of them.
-    pub const ALL: [Feature; 21] = [
+    pub const ALL: [Feature; 23] = [
         Feature::Variables,
         Feature::Arrays,
         Feature::Branches,
@@ -51,11 +53,13 @@ impl Feature {
         Feature::Lists,
         Feature::Maps,
         Feature::Extremes,
+        Feature::Bits,
+        Feature::Enums,
     ];
 }
 
 /// Everything that programs can share: name and declaration.
-pub(super) const DECLARATIONS: [(&str, &str); 27] = [
+pub(super) const DECLARATIONS: [(&str, &str); 30] = [
     ("N", "const N = 2;"),
     ("LOW", "const LOW: int = N - 5;"),
     ("MOST", "const MOST = 0x7fff_ffff;"),
@@ -68,6 +72,9 @@ pub(super) const DECLARATIONS: [(&str, &str); 27] = [
     ("a2", "shared a2[N] = 0;"),
     ("a", "shared a[3] = [0, -1, 2];"),
     ("g", "shared g[2][3] = [[0, 1, 2], [-1, -2, N]];"),
+    ("Colour", "enum Colour { Red, Green, Blue }"),
+    ("e", "shared atomic e: Colour = Green;"),
+    ("es", "shared es[2]: Colour = [Red, Blue];"),
     ("m", "mutex m;"),
     ("ms", "mutex ms[2];"),
     ("rw", "rwlock rw;"),

@@ -54,6 +54,11 @@ impl Artist {
                 self.line(nodes, line);
             }
             Feature::Lists => self.list_statement(nodes),
+            Feature::Enums => {
+                let _ = self.burn();
+                let (place, value) = (self.coloured(), self.colour());
+                self.line(nodes, format!("{place} = {value};"));
+            }
             Feature::Maps => self.map_statement(nodes),
             Feature::Choose if self.level == Level::Everything => {
                 let value = self.choose();
@@ -92,7 +97,7 @@ impl Artist {
             }
             3..=5 => {
                 let Some(name) = self.local(Type::Int, true) else { return self.skip(nodes) };
-                let operator = *self.random.pick(&["=", "+=", "-=", "*="]);
+                let operator = *self.random.pick(&["=", "+=", "-=", "*=", "&=", "|=", "^="]);
                 let value = self.int(2);
                 self.line(nodes, format!("{name} {operator} {value};"));
             }
@@ -213,7 +218,8 @@ impl Artist {
         let outer = std::mem::replace(&mut self.level, Level::Read);
         let condition = self.bool(2);
         self.level = outer;
-        self.line(nodes, format!("await {condition};"));
+        let scan = if outer == Level::Everything && self.random.one_in(3) { "scan " } else { "" };
+        self.line(nodes, format!("await {scan}{condition};"));
     }
 
     fn list_statement(&mut self, nodes: &mut Vec<Node>) {
