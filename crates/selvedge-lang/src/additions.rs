@@ -54,6 +54,7 @@ pub(crate) fn parse_into(
             }
             Item::Const(constant) => constant.name.span,
             Item::Enum(it) => it.name.span,
+            Item::Table(table) => table.name.span,
             Item::Object(object) => object.name.span,
             Item::Routine(routine) => routine.name.span,
             Item::Thread(thread) => thread.name.span,

@@ -52,6 +52,8 @@ struct Writer {
     last_token: Option<TokenKind>,
     /// Whether the last token is a minus sign or a `!` that belongs to what follows.
     is_prefix: bool,
+    /// Whether the last token begins a value, if it is `receive`.
+    is_value: bool,
     /// Whether the last token is the `scan` of `await scan`.
     is_scan: bool,
     /// Line breaks since the last token or comment.
@@ -121,6 +123,10 @@ impl Writer {
             TokenKind::Minus => !self.ends_operand(),
             _ => false,
         };
+        self.is_value = !matches!(
+            self.last_token,
+            None | Some(TokenKind::Semicolon | TokenKind::LeftBrace | TokenKind::RightBrace)
+        );
         self.is_scan = self.last_token == Some(TokenKind::Await) && text == "scan";
         self.out.push_str(text);
         if matches!(kind, TokenKind::LeftBrace | TokenKind::LeftBracket | TokenKind::LeftParen) {
@@ -178,7 +184,7 @@ impl Writer {
     fn is_apart(&self, next: TokenKind) -> bool {
         use TokenKind::{
             Choose, Colon, Comma, Dot, DotDot, Independent, LeftBrace, LeftBracket, LeftParen,
-            Name, RightBracket, RightParen, Semicolon,
+            Name, Receive, RightBracket, RightParen, Semicolon,
         };
         let Last::Token(last) = self.last else { return true };
         if self.is_prefix {
@@ -188,6 +194,8 @@ impl Writer {
             (_, Semicolon | Comma | Colon | Dot | DotDot | RightParen | RightBracket) => false,
             (LeftParen | LeftBracket | Dot | DotDot, _) => false,
             (Name, LeftParen) if self.is_scan => true,
+            // `receive(c)` is a value, `receive (let v) { … }` a statement.
+            (Receive, LeftParen) => !self.is_value,
             (Name | RightParen | RightBracket | Choose | Independent, LeftParen) => false,
             (Name | RightParen | RightBracket, LeftBracket) => false,
             (_, LeftBrace) => true,

@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 use crate::profile::{Construct, Profile};
 use crate::random::Random;
 use crate::sketch::{
-    Alternative, Bits, Comparison, Guard, Index, Mutex, Op, Place, Share, Sketch, Test,
+    Alternative, Bits, Channel, Comparison, Guard, Index, Mutex, Op, Place, Share, Sketch, Test,
     ThreadSketch, Value, for_each_op,
 };
 
@@ -148,6 +148,7 @@ impl<'a> Generator<'a> {
             | Construct::ReaderWriterLock
             | Construct::Condition
             | Construct::Barrier
+            | Construct::Channel
             | Construct::Choose
             | Construct::Yield
             | Construct::Daemon
@@ -190,6 +191,7 @@ impl<'a> Generator<'a> {
             Construct::Yield => Op::Yield,
             Construct::List => self.list(),
             Construct::Map => self.map(),
+            Construct::Channel => self.channel(),
         }
     }
 
@@ -352,6 +354,14 @@ impl<'a> Generator<'a> {
             0 => Op::AwaitEach(self.small()),
             1 => Op::AwaitCalls(self.small()),
             _ => Op::Await(self.test_of_variable()),
+        }
+    }
+
+    fn channel(&mut self) -> Op {
+        let channel = *self.random.pick(&Channel::ALL);
+        match self.random.below(5) {
+            0..=2 => Op::SendTo(channel, self.value()),
+            _ => Op::ReceiveFrom(channel),
         }
     }
 

@@ -25,7 +25,7 @@ const ROUTINES: [(&str, &str); 5] = [
 ];
 
 /// Everything that threads can share: name and declaration, which depends on the program for two of them.
-const OBJECTS: [(&str, &str); 24] = [
+const OBJECTS: [(&str, &str); 28] = [
     ("x0", "shared x0 = 0;"),
     ("x1", "shared x1 = 0;"),
     ("x2", "shared x2 = 0;"),
@@ -50,6 +50,10 @@ const OBJECTS: [(&str, &str); 24] = [
     ("table1", "map table1 = {0: 1, 2: 0};"),
     ("b", "for as many threads as the program says"),
     ("b1", "barrier b1(2);"),
+    ("ch0", "channel ch0(1);"),
+    ("ch1", "channel ch1(2);"),
+    ("lossy", "lossy channel lossy(1);"),
+    ("mixed", "reordering channel mixed(2);"),
 ];
 
 impl fmt::Display for Sketch {
@@ -197,6 +201,12 @@ impl Printer {
             }
             Op::AwaitCalls(value) => {
                 self.line(&format!("await peek(0) <= {value} && peek(1) <= {value};"));
+            }
+            Op::SendTo(channel, value) => {
+                self.line(&format!("send {}({});", channel.name(), self.value(*value)));
+            }
+            Op::ReceiveFrom(channel) => {
+                self.line(&format!("r = receive({});", channel.name()));
             }
             Op::Scan(test) => self.line(&format!("await scan {};", self.test(test))),
             Op::Await(test) => self.line(&format!("await {};", self.test(test))),

@@ -36,10 +36,12 @@ pub enum Construct {
     List,
     Map,
     Daemon,
+    Channel,
 }
 
 impl Construct {
-    /// All of them but those that only put others together, [`Construct::Try`] and [`Construct::Watch`].
+    /// All of them but those that only put others together, [`Construct::Try`] and [`Construct::Watch`], and
+    /// [`Construct::Channel`], which came later.
     pub const ALL: &[Construct] = &[
         Construct::ReadWrite,
         Construct::Branch,
@@ -586,6 +588,7 @@ impl Profile {
             Self::invariants(),
             Self::bits(),
             Self::scans(),
+            Self::channels(),
         ]
     }
 }

@@ -250,6 +250,7 @@ fn value_mut(op: &mut Op) -> Option<&mut Value> {
         | Op::Exchange(_, value)
         | Op::CallProcedure { value, .. }
         | Op::Send(_, _, value)
+        | Op::SendTo(_, value)
         | Op::Spawn { value, .. }
         | Op::Push(value)
         | Op::Insert(_, value) => Some(value),

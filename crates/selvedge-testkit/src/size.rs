@@ -104,6 +104,7 @@ fn own_steps(op: &Op) -> u32 {
         | Op::Down
         | Op::TryDown(_)
         | Op::Receive(..)
+        | Op::ReceiveFrom(_)
         | Op::Yield
         | Op::Remove(_)
         | Op::Get(_)
@@ -129,6 +130,7 @@ fn own_steps(op: &Op) -> u32 {
         | Op::Push(value)
         | Op::Insert(_, value)
         | Op::Send(_, _, value)
+        | Op::SendTo(_, value)
         | Op::CallProcedure { value, .. } => 1 + reads(*value),
         Op::If(test, ..) | Op::ReturnIf(test) | Op::Assume(test) | Op::Assert(test) => {
             reads_in(test)

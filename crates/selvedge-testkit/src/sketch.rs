@@ -161,6 +161,35 @@ pub enum Mutex {
     Computed,
 }
 
+/// A channel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Channel {
+    /// `ch0`, of one value.
+    Small,
+    /// `ch1`, of two.
+    Large,
+    /// `lossy`, of one value.
+    Lossy,
+    /// `mixed`, of two, in any order.
+    Reordering,
+}
+
+impl Channel {
+    /// All of them.
+    pub const ALL: [Channel; 4] =
+        [Channel::Small, Channel::Large, Channel::Lossy, Channel::Reordering];
+
+    /// Its name in programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Channel::Small => "ch0",
+            Channel::Large => "ch1",
+            Channel::Lossy => "lossy",
+            Channel::Reordering => "mixed",
+        }
+    }
+}
+
 /// A reader-writer lock for one of these.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Share {
@@ -301,6 +330,11 @@ pub enum Op {
     Assume(Test),
     /// `assert test;`
     Assert(Test),
+    /// `send ch0(value);`
+    SendTo(Channel, Value),
+    /// `r = receive(ch0);`
+    ReceiveFrom(Channel),
+
     /// `r = choose(0..n);`
     Choose(u16),
     /// `yield;`

@@ -79,6 +79,11 @@ fn scans() {
 }
 
 #[test]
+fn channels() {
+    campaign(Profile::channels(), 500, 80);
+}
+
+#[test]
 fn choices() {
     campaign(Profile::choices(), 500, 90);
 }

@@ -146,7 +146,7 @@ fn kind(kind: SymbolKind) -> u8 {
         | SymbolKind::Cond
         | SymbolKind::Semaphore
         | SymbolKind::Barrier => 19,
-        SymbolKind::List | SymbolKind::Map => 18,
+        SymbolKind::List | SymbolKind::Map | SymbolKind::Channel => 18,
         SymbolKind::Function => 12,
         SymbolKind::Procedure { .. } => 6,
         SymbolKind::Thread { .. } => 5,

@@ -94,6 +94,7 @@ fn signature(document: &Document, id: SymbolId) -> String {
         SymbolKind::Barrier => format!("barrier {name}{sizes}"),
         SymbolKind::List => format!("list {name}{sizes}"),
         SymbolKind::Map => format!("map {name}{sizes}"),
+        SymbolKind::Channel => format!("channel {name}{sizes}"),
         SymbolKind::Function => {
             format!("fn {name}({}) ->{}", parameters(), ty.trim_start_matches(':'))
         }

@@ -26,6 +26,11 @@ pub(super) fn meaning(word: &str) -> Option<&'static str> {
         "barrier" => "declares a barrier that opens when so many threads have arrived",
         "list" => "declares a growable list of integers",
         "map" => "declares a map from integers to integers",
+        "channel" => {
+            "declares a bounded queue: `send c(v);` waits while it is full, `receive(c)` while it is empty"
+        }
+        "lossy" => "a `lossy channel` may lose what is sent to it",
+        "reordering" => "a `reordering channel` may deliver its values in any order",
         "fn" => "a function: returns a value",
         "proc" => "a procedure: returns no value, and can be spawned",
         "thread" => {
@@ -47,6 +52,9 @@ pub(super) fn meaning(word: &str) -> Option<&'static str> {
             "repeats its body while the condition is true; to wait for another thread, `await` is better"
         }
         "for" | "in" => "`for i in 0..n` repeats its body for 0, 1, …, n - 1",
+        "each" => {
+            "`for each x in q` repeats its body for the elements of a list; one step finds the next one"
+        }
         "loop" => "repeats its body without end; `break` leaves it",
         "break" => "leaves the loop",
         "continue" => "goes on with the next iteration",
@@ -97,6 +105,7 @@ pub(super) fn meaning(word: &str) -> Option<&'static str> {
         "len" => "the size of an array, a constant; the length of a list or map, one step",
         "pop" => "takes the last element of a list; a violation if it is empty",
         "pop_front" => "takes the first element of a list; a violation if it is empty",
+        "index_of" => "where a list has a value first; -1 if it does not have it",
         "contains" => "whether a list has an element",
         "has" => "whether a map has a key",
         "get" => "`get(m, k, other)`: the value of a key, or `other` if the map does not have it",

@@ -21,7 +21,7 @@ mod statements;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::ir::{Enum, ProcedureId, Type};
+use crate::ir::{Enum, ProcedureId, Table, Type};
 use crate::span::Span;
 use crate::tree::resolved::{self as tree, LocalId, SectionId};
 use crate::tree::written as ast;
@@ -60,6 +60,7 @@ pub(crate) fn check(
     let independence = checker.independence();
     checker.warn_unused();
     (!checker.diagnostics.has_errors()).then_some(tree::Program {
+        tables: checker.tables.into_iter().filter_map(|info| info.table).collect(),
         enums: checker.enums,
         objects,
         routines,
@@ -111,6 +112,11 @@ pub(crate) fn known(file: &ast::File) -> Vec<Known> {
         let ty = info.value.map(|value| value.ty);
         Known { value: info.value.map(|value| value.value), ..plain(info.decl.name.span, ty) }
     });
+    let tables = checker.tables.iter().map(|info| {
+        let sizes = info.table.iter().map(|table| table.values.len() as u32).collect();
+        let ty = info.table.as_ref().map(|table| table.ty);
+        Known { sizes, ..plain(info.decl.name.span, ty) }
+    });
     let members = checker.names.values().filter_map(|entry| match entry.meaning {
         Meaning::Member(value) => Some(plain(entry.span, Some(value.ty))),
         _ => None,
@@ -131,7 +137,14 @@ pub(crate) fn known(file: &ast::File) -> Vec<Known> {
         Known { threads, ..plain(info.decl.name.span, None) }
     });
     let locals = checker.local_types.iter().map(|&(span, ty)| plain(span, Some(ty)));
-    constants.chain(members).chain(objects).chain(routines).chain(threads).chain(locals).collect()
+    constants
+        .chain(tables)
+        .chain(members)
+        .chain(objects)
+        .chain(routines)
+        .chain(threads)
+        .chain(locals)
+        .collect()
 }
 
 /// What is known about the file so far.
@@ -143,6 +156,7 @@ struct Checker<'c> {
     /// By the numbers of their types.
     enums: Vec<Enum>,
     constants: Vec<ConstantInfo<'c>>,
+    tables: Vec<TableInfo<'c>>,
     objects: Vec<ObjectInfo<'c>>,
     routines: Vec<RoutineInfo<'c>>,
     threads: Vec<ThreadInfo<'c>>,
@@ -168,6 +182,7 @@ enum Meaning {
     /// A value of an enumeration.
     Member(Value),
     Constant(usize),
+    Table(usize),
     Object(usize),
     Routine(usize),
     Thread(usize),
@@ -178,6 +193,13 @@ struct ConstantInfo<'c> {
     decl: &'c ast::ConstDecl,
     /// `None` if it cannot be computed; that has been reported.
     value: Option<Value>,
+}
+
+/// A constant array.
+struct TableInfo<'c> {
+    decl: &'c ast::TableDecl,
+    /// `None` if it cannot be computed; that has been reported.
+    table: Option<Table>,
 }
 
 struct ObjectInfo<'c> {
@@ -221,6 +243,7 @@ impl<'c> Checker<'c> {
                 .map(|name| Enum { name: name.clone(), members: Vec::new() })
                 .collect(),
             constants: Vec::new(),
+            tables: Vec::new(),
             objects: Vec::new(),
             routines: Vec::new(),
             threads: Vec::new(),

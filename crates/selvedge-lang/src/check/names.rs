@@ -1,7 +1,8 @@
 //! Global names, and what to say about unknown ones.
 
 use super::{
-    Checker, ConstantInfo, Entry, Meaning, ObjectInfo, RoutineInfo, SectionInfo, ThreadInfo, Value,
+    Checker, ConstantInfo, Entry, Meaning, ObjectInfo, RoutineInfo, SectionInfo, TableInfo,
+    ThreadInfo, Value,
 };
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::ir::{EnumId, ProcedureId, Type};
@@ -23,6 +24,10 @@ impl Checker<'_> {
                 Item::Enum(decl) => {
                     self.declare_enum(decl);
                     continue;
+                }
+                Item::Table(decl) => {
+                    self.tables.push(TableInfo { decl, table: None });
+                    (&decl.name, Meaning::Table(self.tables.len() - 1))
                 }
                 Item::Object(decl) => {
                     let info = ObjectInfo { decl, sizes: None, ty: Type::Int, used: false };
@@ -96,6 +101,7 @@ impl Checker<'_> {
             Meaning::Enum => "an enumeration",
             Meaning::Member(_) => "a value of an enumeration",
             Meaning::Constant(_) => "a constant",
+            Meaning::Table(_) => "a constant array",
             Meaning::Object(i) => self.objects[i].decl.kind.describe(),
             Meaning::Routine(i) if self.routines[i].decl.result.is_some() => "a function",
             Meaning::Routine(_) => "a procedure",

@@ -32,6 +32,9 @@ impl<'c> Checker<'c> {
             ObjectKind::Barrier => GlobalKind::Barrier { parties: self.barrier(&filler) },
             ObjectKind::List => GlobalKind::List { initial: self.list(&filler) },
             ObjectKind::Map => GlobalKind::Map { initial: self.map(&filler) },
+            ObjectKind::Channel(delivery) => {
+                GlobalKind::Channel { capacity: self.capacity(&filler), delivery }
+            }
         };
         Object { name: decl.name.text.clone(), sizes, kind }
     }
@@ -163,6 +166,21 @@ impl<'c> Checker<'c> {
             _ => {
                 let message = format!("a barrier needs at least 1 party, not {}", parties.value);
                 self.report(Diagnostic::error(expr.span, message));
+                Vec::new()
+            }
+        }
+    }
+
+    fn capacity(&mut self, filler: &Filler<'_>) -> Vec<u32> {
+        let Some(Initial::Value(expr)) = &filler.decl.initial else { return Vec::new() };
+        let what = "the capacity of a channel";
+        let Some(capacity) = self.constant(expr, Some(Type::Int), what) else { return Vec::new() };
+        match u32::try_from(capacity.value) {
+            Ok(capacity) if capacity >= 1 => vec![capacity; filler.count()],
+            _ => {
+                let message = format!("a channel holds at least 1 value, not {}", capacity.value);
+                let help = "a sender that waits for its receiver: a channel of 1, and another one for the answer";
+                self.report(Diagnostic::error(expr.span, message).help(help));
                 Vec::new()
             }
         }

@@ -55,6 +55,9 @@ impl BodyChecker<'_, '_> {
             AstKind::For { index, low, high, body } => {
                 return self.for_statement(index, [low, high], body);
             }
+            AstKind::ForEach { element, list, body } => {
+                return self.for_each_statement(element, list, body, span);
+            }
             AstKind::Break => return self.jump("break", StmtKind::Break, span),
             AstKind::Continue => return self.jump("continue", StmtKind::Continue, span),
             AstKind::Lock { mode, target, body } => {
@@ -353,6 +356,22 @@ impl BodyChecker<'_, '_> {
             let (block, _) = body.loop_body(block);
             let range = low.zip(high);
             (range.map(|(low, high)| StmtKind::For { index, low, high, body: block }), true)
+        })
+    }
+
+    fn for_each_statement(
+        &mut self,
+        element: &Ident,
+        list: &Place,
+        block: &AstBlock,
+        span: Span,
+    ) -> Checked {
+        self.effect(Effect::Read, "`for each`", span);
+        let list = self.object(list, Wanted::One(ObjectKind::List), "`for each`");
+        self.in_scope(|body| {
+            let element = body.declare_local(element, Type::Int, LocalKind::LoopIndex);
+            let (block, _) = body.loop_body(block);
+            (list.map(|(_, list)| StmtKind::ForEach { element, list, body: block }), true)
         })
     }
 

@@ -25,7 +25,18 @@ pub use rename::{Refused, Renamed};
 pub const WORDS: &[&str] = KEYWORDS;
 
 /// Words that mean something in some places, and are names in all others.
-pub const PLACED: &[&str] = &["after", "enum", "eventually", "leads_to", "progress", "scan"];
+pub const PLACED: &[&str] = &[
+    "after",
+    "channel",
+    "each",
+    "enum",
+    "eventually",
+    "leads_to",
+    "lossy",
+    "progress",
+    "reordering",
+    "scan",
+];
 
 /// The functions and procedures that come with the language.
 pub const BUILT_IN: &[&str] = check::BUILT_IN;
@@ -85,6 +96,8 @@ pub enum SymbolKind {
     List,
     /// `map`
     Map,
+    /// `channel`
+    Channel,
     /// `fn`
     Function,
     /// `proc`
@@ -123,6 +136,7 @@ impl SymbolKind {
             SymbolKind::Barrier => "a barrier",
             SymbolKind::List => "a list",
             SymbolKind::Map => "a map",
+            SymbolKind::Channel => "a channel",
             SymbolKind::Function => "a function",
             SymbolKind::Procedure { atomic: false } => "a procedure",
             SymbolKind::Procedure { atomic: true } => "an atomic procedure",

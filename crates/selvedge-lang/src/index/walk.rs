@@ -103,6 +103,9 @@ impl Walker {
             Item::Const(decl) => {
                 self.declare_global(&decl.name, SymbolKind::Constant, decl.name.span);
             }
+            Item::Table(decl) => {
+                self.declare_global(&decl.name, SymbolKind::Constant, decl.name.span);
+            }
             Item::Enum(decl) => {
                 let whole = decl.members.last().map_or(decl.name.span, |last| last.span);
                 self.declare_global(&decl.name, SymbolKind::Enum, decl.name.span.to(whole));
@@ -137,6 +140,10 @@ impl Walker {
         match item {
             Item::Const(decl) => self.expr(&decl.value),
             Item::Enum(_) => {}
+            Item::Table(decl) => {
+                self.expr(&decl.size);
+                self.initial(&decl.initial);
+            }
             Item::Object(decl) => self.object(decl),
             Item::Routine(decl) => self.routine(decl),
             Item::Thread(decl) => self.thread(decl),
@@ -315,6 +322,13 @@ impl Walker {
             StmtKind::Op(op @ Op::Await { .. }) => {
                 self.in_section("await", statement.span, |it| it.op(op));
             }
+            StmtKind::ForEach { element, list, body } => {
+                self.place(list, Access::READS);
+                self.scope(|it| {
+                    it.declare_local(element, SymbolKind::Loop);
+                    it.block(body);
+                });
+            }
             StmtKind::Scan(condition) => self.expr(condition),
             StmtKind::Op(op) => self.op(op),
             StmtKind::Break | StmtKind::Continue | StmtKind::Skip => {}
@@ -330,7 +344,10 @@ impl Walker {
             }
             Op::Thread(Thread::Join { thread }) => self.target(thread, Access::JOINS),
             Op::Message(Message::Send { to, values }) => {
-                self.target(to, Access::SENDS);
+                match place_in(to) {
+                    Some(place) if self.is_channel(place) => self.place(place, Access::PUTS),
+                    _ => self.target(to, Access::SENDS),
+                }
                 values.iter().for_each(|value| self.expr(value));
             }
             Op::Message(Message::Receive { alternatives, after }) => {
@@ -376,6 +393,11 @@ impl Walker {
             }
             ExprKind::Op(op) => self.op(op),
         }
+    }
+
+    fn is_channel(&self, place: &Place) -> bool {
+        let symbol = self.look_up(&place.name.text);
+        symbol.is_some_and(|id| self.index.symbol(id).kind == SymbolKind::Channel)
     }
 
     /// A user's routine goes before a built-in one with the same name.
@@ -480,6 +502,7 @@ fn object_kind(kind: ObjectKind) -> SymbolKind {
         ObjectKind::Barrier => SymbolKind::Barrier,
         ObjectKind::List => SymbolKind::List,
         ObjectKind::Map => SymbolKind::Map,
+        ObjectKind::Channel(_) => SymbolKind::Channel,
     }
 }
 

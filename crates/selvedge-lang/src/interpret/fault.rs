@@ -56,6 +56,7 @@ pub(crate) fn shift(loaded: &Loaded, pc: u32, by: i32) -> Failure {
 pub(crate) fn index_outside(loaded: &Loaded, pc: u32, index: i32, range: Range) -> Failure {
     let (name, unit) = match range.of {
         Indexed::Threads(first) => (&loaded.program.threads[first as usize].name, "thread"),
+        Indexed::Table(table) => (&loaded.program.tables[table.index()].name, "element"),
         Indexed::Objects(global, dimension) => {
             let global = &loaded.program.globals[global.index()];
             let unit = match (global.dims.len(), dimension) {

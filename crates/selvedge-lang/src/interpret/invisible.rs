@@ -1,6 +1,6 @@
 //! Runs invisible instructions: all that touches only the slots of one thread.
 
-use crate::ir::{BinaryOp, Domain, Op, Operand, Range, UnaryOp};
+use crate::ir::{BinaryOp, Domain, Op, Operand, Range, Table, UnaryOp};
 
 use super::fault::{self, Failure};
 use super::load::{Loaded, value};
@@ -232,6 +232,11 @@ impl Domain for Numbers<'_> {
 
     fn thread(&mut self, first: u32, position: i32) -> i32 {
         first as i32 + position
+    }
+
+    #[inline]
+    fn lookup(&mut self, table: &Table, position: i32) -> Result<i32, Failure> {
+        Ok(table.values[position as usize])
     }
 
     fn own(&mut self) -> i32 {

@@ -23,7 +23,7 @@ impl Machine {
             GlobalKind::Semaphore { .. } => Some(cell.to_string()),
             GlobalKind::Mutex => Some(self.held_text(loaded, cell, &[])),
             GlobalKind::RwLock => Some(self.held_text(loaded, cell, &self.readers[content])),
-            GlobalKind::List { .. } => {
+            GlobalKind::List { .. } | GlobalKind::Channel { .. } => {
                 let elements = self.lists[content].iter().map(i32::to_string);
                 Some(format!("[{}]", listed(elements)))
             }

@@ -64,6 +64,7 @@ impl Display for Global {
             GlobalKind::Semaphore { .. } => "semaphore",
             GlobalKind::Barrier { .. } => "barrier",
             GlobalKind::List { .. } => "list",
+            GlobalKind::Channel { .. } => "channel",
             GlobalKind::Map { .. } => "map",
             GlobalKind::Invariant => "invariant",
         };
@@ -76,6 +77,9 @@ impl Display for Global {
             GlobalKind::Semaphore { initial } => write!(f, " = {initial:?}")?,
             GlobalKind::Barrier { parties } => write!(f, " of {parties:?}")?,
             GlobalKind::List { initial } => write!(f, " = {initial:?}")?,
+            GlobalKind::Channel { capacity, delivery } => {
+                write!(f, " of {capacity:?}, {delivery:?}")?;
+            }
             GlobalKind::Map { initial } => write!(f, " = {initial:?}")?,
             GlobalKind::Mutex | GlobalKind::RwLock | GlobalKind::Cond | GlobalKind::Invariant => {}
         }

@@ -26,6 +26,7 @@ impl Display for Identity<'_> {
             sites: _,
             additions: _,
             enums,
+            tables,
             globals,
             procedures,
             threads,
@@ -35,7 +36,7 @@ impl Display for Identity<'_> {
             atomics,
             independence,
         } = self.0;
-        write!(f, "{enums:?}{globals:?}{threads:?}{finally:?}{invariants:?}{atomics:?}")?;
+        write!(f, "{enums:?}{tables:?}{globals:?}{threads:?}{finally:?}{invariants:?}{atomics:?}")?;
         for promise in promises {
             write!(f, "{:?}", promise.what)?;
         }

@@ -39,6 +39,11 @@ macro_rules! define_index {
 }
 
 define_index!(
+    /// An index into [`Program::tables`](super::Program::tables).
+    TableId,
+    "table "
+);
+define_index!(
     /// An index into [`Program::enums`](super::Program::enums).
     EnumId,
     "enum "

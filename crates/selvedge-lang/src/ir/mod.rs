@@ -59,13 +59,13 @@ mod queries;
 mod verify;
 
 pub use crate::ops::{
-    Alternative, Barrier, BinaryOp, Change, Choice, Code, Compute, Cond, Container, Domain, Form,
-    Guard, GuardArgument, Indexed, Lock, LockMode, MOST_ALTERNATIVES, Message, Op, Pattern, Query,
-    Range, Semaphore, Thread, UnaryOp, Variable,
+    Alternative, Barrier, BinaryOp, Change, Channel, Choice, Code, Compute, Cond, Container,
+    Delivery, Domain, Form, Guard, GuardArgument, Indexed, Lock, LockMode, MOST_ALTERNATIVES,
+    Message, Op, Pattern, Query, Range, Semaphore, Thread, UnaryOp, Variable,
 };
 pub(crate) use display::{Names, list};
 pub use identity::Identity;
-pub use ids::{AtomicId, EnumId, GlobalId, Label, ProcedureId, SiteId, Slot};
+pub use ids::{AtomicId, EnumId, GlobalId, Label, ProcedureId, SiteId, Slot, TableId};
 pub use instruction::{Instruction, ObjectRef, Operand};
 pub use verify::verify;
 pub(crate) use verify::{Checked, Checker};
@@ -77,6 +77,8 @@ pub struct Program {
     pub source_name: String,
     /// Places in the source, by [`SiteId`].
     pub sites: Vec<Site>,
+    /// Constant arrays, by [`TableId`].
+    pub tables: Vec<Table>,
     /// Enumerations, by [`EnumId`].
     pub enums: Vec<Enum>,
     /// Shared objects in the order of their declaration, by [`GlobalId`]. Add with
@@ -202,6 +204,17 @@ impl Type {
     }
 }
 
+/// A constant array.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Table {
+    /// As declared.
+    pub name: String,
+    /// The type of its elements.
+    pub ty: Type,
+    /// Its elements.
+    pub values: Vec<i32>,
+}
+
 /// An enumeration.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Enum {
@@ -256,6 +269,13 @@ pub enum GlobalKind {
     List {
         /// Initial contents.
         initial: Vec<Vec<i32>>,
+    },
+    /// Bounded queues of integers, empty at first.
+    Channel {
+        /// How many values fit; at least 1.
+        capacity: Vec<u32>,
+        /// What may become of a value that is sent.
+        delivery: Delivery,
     },
     /// Nothing that code names: who changes what an [`Invariant`] reads touches it, so that those steps are ordered.
     Invariant,

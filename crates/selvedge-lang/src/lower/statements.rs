@@ -42,6 +42,9 @@ impl Lowerer<'_> {
             StmtKind::For { index, low, high, body } => {
                 self.for_statement(*index, [low, high], body, span);
             }
+            StmtKind::ForEach { element, list, body } => {
+                self.for_each_statement(*element, list, body, span);
+            }
             StmtKind::Break | StmtKind::Continue => self.loop_exit(&statement.kind, span),
             StmtKind::Lock { mode, target, body } => {
                 self.lock_statement(*mode, target, body.as_ref(), span);
@@ -202,6 +205,52 @@ impl Lowerer<'_> {
         self.code.place(next);
         let next = Compute::Binary(BinaryOp::Add, left, Operand::Constant(1));
         self.code.emit(Op::Compute { target: index, value: next }, header);
+        self.code.emit(Op::Jump { to: head }, header);
+        self.code.place(end);
+    }
+
+    /// One step finds the next element, or that there is none; the list may change in between.
+    fn for_each_statement(&mut self, element: LocalId, list: &Element, body: &Block, span: Span) {
+        let [head, more, done, inside, next, end] = [(); 6].map(|()| self.code.new_label());
+        let element = self.code.local(element);
+        let container = self.object(list);
+        let header = self.sites.header(span);
+        let index = self.code.temporary(Type::Int);
+        self.code.emit(copy(index, Operand::Constant(0)), header);
+        let index_value = Operand::Slot(index);
+        self.code.place(head);
+        let is_step = !self.code.in_one_step();
+        let atomic = is_step.then(|| self.add_atomic(None, AtomicKind::Block));
+        if let Some(atomic) = atomic {
+            self.code.emit(Op::AtomicBegin { atomic }, header);
+        }
+        let length = self.code.temporary(Type::Int);
+        let ask = Container::Ask { target: length, container, query: Query::Length };
+        self.code.emit(ask.into(), header);
+        let condition = self.code.temporary(Type::Bool);
+        let value = Compute::Binary(BinaryOp::Less, index_value, Operand::Slot(length));
+        self.code.emit(Op::Compute { target: condition, value }, header);
+        let condition = Operand::Slot(condition);
+        self.code.emit(Op::Branch { condition, then: more, otherwise: done }, header);
+        self.code.place(more);
+        let query = Query::Element(index_value);
+        self.code.emit(Container::Ask { target: element, container, query }.into(), header);
+        for (is_over, to) in [(false, inside), (true, end)] {
+            if is_over {
+                self.code.place(done);
+            }
+            if let Some(atomic) = atomic {
+                self.code.emit(Op::AtomicEnd { atomic }, header);
+            }
+            self.code.emit(Op::Jump { to }, header);
+        }
+        self.code.place(inside);
+        self.code.scopes.push(Scope::Loop { break_to: end, continue_to: next });
+        self.statements(&body.statements);
+        self.code.scopes.pop();
+        self.code.place(next);
+        let value = Compute::Binary(BinaryOp::Add, index_value, Operand::Constant(1));
+        self.code.emit(Op::Compute { target: index, value }, header);
         self.code.emit(Op::Jump { to: head }, header);
         self.code.place(end);
     }

@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use super::declare::operations;
 
-use crate::ir::{Checked, Checker, GlobalId, Names, Operand, Program, Slot, Type};
+use crate::ir::{Checked, Checker, GlobalId, Names, Operand, Program, Slot, Table, TableId, Type};
 
 operations! {
     /// A value that is computed from slots alone.
@@ -23,6 +23,8 @@ operations! {
         /// on; faults if there is none. `index` counts as the declaration does: the smallest one is
         /// [`StaticThread::index`](crate::ir::StaticThread::index) of the first.
         ThreadIndex { first: copy u32, count: copy u32, index: F::Value },
+        /// The element of a constant array; faults if there is none with this index.
+        Lookup { table: copy TableId, index: F::Value },
         /// The handle of the running thread.
         Own,
     }
@@ -121,6 +123,12 @@ pub trait Domain {
     /// Returns the handle of the thread at a position after the first.
     fn thread(&mut self, first: u32, position: Self::Value) -> Self::Value;
 
+    /// Returns the element of a constant array at a position.
+    ///
+    /// # Errors
+    /// If the domain cannot tell.
+    fn lookup(&mut self, table: &Table, position: Self::Value) -> Result<Self::Value, Self::Halt>;
+
     /// Returns the handle of the running thread.
     fn own(&mut self) -> Self::Value;
 }
@@ -143,6 +151,8 @@ pub enum Indexed {
     Objects(GlobalId, usize),
     /// The threads of the declaration whose first thread has this number.
     Threads(u32),
+    /// A constant array.
+    Table(TableId),
 }
 
 impl Compute {
@@ -186,6 +196,14 @@ impl Compute {
                 let position = domain.position(index, Range { lowest, size: *count, of })?;
                 Ok(domain.thread(*first, position))
             }
+            Compute::Lookup { table, index } => {
+                let of = Indexed::Table(*table);
+                let table = &program.tables[table.index()];
+                let range = Range { lowest: 0, size: table.values.len() as u32, of };
+                let index = domain.operand(*index);
+                let position = domain.position(index, range)?;
+                domain.lookup(table, position)
+            }
             Compute::Own => Ok(domain.own()),
         }
     }
@@ -199,7 +217,7 @@ impl Compute {
                 op,
                 Add | Subtract | Multiply | Divide | Remainder | ShiftLeft | ShiftRight
             ),
-            Compute::Index { .. } | Compute::ThreadIndex { .. } => true,
+            Compute::Index { .. } | Compute::ThreadIndex { .. } | Compute::Lookup { .. } => true,
         }
     }
 
@@ -229,6 +247,10 @@ impl Compute {
                 checker.slot(target, Type::Thread)?;
                 checker.operand(index, Type::Int)
             }
+            Compute::Lookup { table, index } => {
+                checker.slot(target, checker.program.tables[table.index()].ty)?;
+                checker.operand(index, Type::Int)
+            }
             Compute::Own => checker.slot(target, Type::Thread),
         }
     }
@@ -245,6 +267,7 @@ impl Compute {
             Compute::ThreadIndex { first, count, index } => {
                 write!(f, "thread {first}..{} [{index}]", first + count)
             }
+            Compute::Lookup { table, index } => write!(f, "{table}[{index}]"),
             Compute::Own => write!(f, "self"),
         }
     }

@@ -112,6 +112,9 @@ impl Parser<'_, '_> {
                 Ok(leaf(Leaf::SelfHandle, token.span))
             }
             TokenKind::Name => self.name_expression(token),
+            TokenKind::Receive if self.peek_second() == TokenKind::LeftParen => {
+                self.name_expression(token)
+            }
             TokenKind::LeftParen => self.parenthesised(),
             TokenKind::If => self.nested(Self::if_expression),
             TokenKind::Choose => self.choose(),
@@ -131,7 +134,9 @@ impl Parser<'_, '_> {
             TokenKind::Lock | TokenKind::ReadLock | TokenKind::WriteLock => {
                 Some("`lock m;` is a statement; `try_lock(m)` is an expression")
             }
-            TokenKind::Receive => Some("`receive` is a statement: `receive (let v) { … }`"),
+            TokenKind::Receive => {
+                Some("from a channel: `receive(c)`; from the mailbox: `receive (let v) { … }`")
+            }
             _ => None,
         };
         self.report(error.maybe_help(help.map(str::to_owned)))

@@ -4,18 +4,18 @@ use super::{Parsed, Parser, Reported};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::ir::{EnumId, Type};
 use crate::lexer::TokenKind;
-use crate::ops::Op;
+use crate::ops::{Delivery, Op};
 use crate::span::Span;
 use crate::tree::written::{
     Always, Block, ConstDecl, EnumDecl, Expr, Finally, Ident, Independent, IndependentSide,
     Initial, Item, ObjectDecl, ObjectKind, Param, Promise, Replicas, Routine, Stmt, StmtKind,
-    ThreadDecl,
+    TableDecl, ThreadDecl,
 };
 
 impl Parser<'_, '_> {
     pub(super) fn item(&mut self) -> Parsed<Item> {
         match self.peek() {
-            TokenKind::Const => self.const_decl().map(Item::Const),
+            TokenKind::Const => self.const_decl(),
             TokenKind::Shared => self.shared_decl().map(Item::Object),
             TokenKind::Mutex => self.object_decl(ObjectKind::Mutex).map(Item::Object),
             TokenKind::Rwlock => self.object_decl(ObjectKind::Rwlock).map(Item::Object),
@@ -33,6 +33,7 @@ impl Parser<'_, '_> {
             TokenKind::Finally => self.finally().map(Item::Finally),
             TokenKind::Always => self.always(),
             TokenKind::Name if self.is_word("eventually") => self.eventually().map(Item::Promise),
+            TokenKind::Name if self.starts_channel() => self.channel_decl().map(Item::Object),
             TokenKind::Name if self.is_word("enum") => self.enum_decl().map(Item::Enum),
             TokenKind::Independent => self.independent().map(Item::Independent),
             _ => Err(self.no_item()),
@@ -45,7 +46,10 @@ impl Parser<'_, '_> {
             let message = "this `}` closes nothing";
             return self.report(Diagnostic::error(token.span, message).help("remove it"));
         }
-        const WORDS: [&str; 21] = [
+        const WORDS: [&str; 24] = [
+            "channel",
+            "lossy",
+            "reordering",
             "const",
             "enum",
             "shared",
@@ -87,14 +91,32 @@ impl Parser<'_, '_> {
         self.report(Diagnostic::error(token.span, message).help(help))
     }
 
-    fn const_decl(&mut self) -> Parsed<ConstDecl> {
+    fn const_decl(&mut self) -> Parsed<Item> {
         self.bump();
         let name = self.ident("the name of a constant")?;
+        if self.peek() == TokenKind::LeftBracket {
+            return self.table_decl(name).map(Item::Table);
+        }
         let ty = self.type_annotation()?;
         self.expect(TokenKind::Assign, " and the value of the constant")?;
         let value = self.expression()?;
         self.expect_semicolon(" after the constant");
-        Ok(ConstDecl { name, ty, value })
+        Ok(Item::Const(ConstDecl { name, ty, value }))
+    }
+
+    /// `const T[3] = [1, 2, 3];`
+    fn table_decl(&mut self, name: Ident) -> Parsed<TableDecl> {
+        let mut sizes = self.sizes()?;
+        let ty = self.type_annotation()?;
+        self.expect(TokenKind::Assign, " and the values of the constant array")?;
+        let initial = self.initial_value()?;
+        self.expect_semicolon(" after the constant array");
+        let size = sizes.pop().expect("internal error: a bracket was seen");
+        if !sizes.is_empty() {
+            let error = Diagnostic::error(name.span, "a constant array has one dimension");
+            return Err(self.report(error.help("compute one index from two: `T[2 * i + j]`")));
+        }
+        Ok(TableDecl { name, ty, size, initial })
     }
 
     /// `enum` is a keyword only here, so that older programs may have it as a name.
@@ -145,6 +167,38 @@ impl Parser<'_, '_> {
         self.expect_semicolon(" after the declaration");
         let initial = Some(Initial::Value(parties));
         Ok(ObjectDecl { kind: ObjectKind::Barrier, name, sizes, initial })
+    }
+
+    /// `channel`, `lossy` and `reordering` are keywords only here, so that older programs may have them as names.
+    fn starts_channel(&self) -> bool {
+        ["channel", "lossy", "reordering"].iter().any(|word| self.is_word(word))
+    }
+
+    /// `lossy reordering channel c(4);`
+    fn channel_decl(&mut self) -> Parsed<ObjectDecl> {
+        let mut delivery = Delivery { lossy: false, reordering: false };
+        loop {
+            match self.token().span.of(self.text) {
+                "lossy" => delivery.lossy = true,
+                "reordering" => delivery.reordering = true,
+                "channel" => break,
+                _ => {
+                    let message = format!("expected `channel`, found {}", self.found());
+                    let error = Diagnostic::error(self.token().span, message);
+                    return Err(self.report(error.help("write `lossy channel c(2);`")));
+                }
+            }
+            self.bump();
+        }
+        self.bump();
+        let name = self.ident("the name of a channel")?;
+        let sizes = self.sizes()?;
+        self.expect(TokenKind::LeftParen, " and how many values fit, as in `channel c(2);`")?;
+        let capacity = self.expression()?;
+        self.expect(TokenKind::RightParen, " after the capacity")?;
+        self.expect_semicolon(" after the declaration");
+        let initial = Some(Initial::Value(capacity));
+        Ok(ObjectDecl { kind: ObjectKind::Channel(delivery), name, sizes, initial })
     }
 
     /// `[n]`, `[n][m]`
@@ -394,8 +448,8 @@ fn foreign_declaration(word: &str) -> Option<&'static str> {
             "declare a function with `fn f(a: int) -> int { … }`, a procedure with `proc p(a: int) { … }`"
         }
         "process" | "proctype" | "active" | "main" => "declare a thread with `thread t { … }`",
-        "channel" | "chan" | "queue" => {
-            "each thread has a mailbox (`send t(v);`, `receive (let v) { … }`); a queue is a `list q;`"
+        "chan" | "queue" => {
+            "a bounded queue is a `channel c(4);`, a growable one a `list q;`; each thread has a mailbox"
         }
         "import" | "include" | "use" | "module" => "a program is one file",
         _ => return None,

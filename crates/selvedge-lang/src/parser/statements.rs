@@ -38,6 +38,7 @@ impl Parser<'_, '_> {
                 let condition = leaf(Leaf::Bool(true), self.bump().span);
                 Ok(StmtKind::While { condition, body: self.block("after `loop`")? })
             }
+            T::For if self.is_each() => self.for_each_statement(),
             T::For => self.for_statement(),
             T::Return => self.return_statement(),
             T::Assert => self.assert_statement(),
@@ -56,6 +57,7 @@ impl Parser<'_, '_> {
             T::ReadUnlock => self.unlock_statement(LockMode::Read),
             T::WriteUnlock => self.unlock_statement(LockMode::Write),
             T::Send => self.send_statement(),
+            T::Receive if self.receives_as_value() => self.expression_statement(),
             T::Receive => self.receive_statement(),
             T::Atomic => self.atomic_statement(),
             T::LeftBrace => Ok(StmtKind::Block(self.block("")?)),
@@ -188,6 +190,24 @@ impl Parser<'_, '_> {
         Ok(StmtKind::While { condition, body })
     }
 
+    fn is_each(&self) -> bool {
+        let token = |ahead: usize| self.tokens.get(self.at + ahead);
+        token(1).is_some_and(|it| it.span.of(self.text) == "each")
+            && token(2).is_some_and(|it| it.kind != TokenKind::In)
+    }
+
+    /// `for each x in q { … }`: `each` is a keyword only here.
+    fn for_each_statement(&mut self) -> Parsed<StmtKind> {
+        self.bump();
+        self.bump();
+        let element = self.ident("a name for the elements")?;
+        self.expect(TokenKind::In, " and a list, as in `for each x in q`")?;
+        let name = self.ident("the name of a list")?;
+        let list = self.place(name)?;
+        let body = self.block("after the list")?;
+        Ok(StmtKind::ForEach { element, list, body })
+    }
+
     fn for_statement(&mut self) -> Parsed<StmtKind> {
         self.bump();
         let index = self.ident("the name of the index, as in `for i in 0..N`")?;
@@ -287,6 +307,26 @@ impl Parser<'_, '_> {
             };
             self.report(Diagnostic::error(span, message).help(help));
         }
+    }
+
+    /// Returns whether `receive(c);` is next, and not `receive (pattern) { … }`.
+    fn receives_as_value(&self) -> bool {
+        if self.peek_second() != TokenKind::LeftParen {
+            return false;
+        }
+        let mut open = 0_u32;
+        for token in &self.tokens[self.at + 1..] {
+            match token.kind {
+                TokenKind::LeftParen => open += 1,
+                TokenKind::RightParen => open = open.saturating_sub(1),
+                kind if open == 0 => return kind == TokenKind::Semicolon,
+                TokenKind::Let | TokenKind::LeftBrace | TokenKind::Semicolon | TokenKind::End => {
+                    return false;
+                }
+                _ => {}
+            }
+        }
+        false
     }
 
     fn receive_statement(&mut self) -> Parsed<StmtKind> {

@@ -60,6 +60,12 @@ pub(crate) enum StmtKind<S: Stage> {
         high: S::Value,
         body: Block<S>,
     },
+    /// `for each x in q { … }`
+    ForEach {
+        element: S::Local,
+        list: S::Object,
+        body: Block<S>,
+    },
     Break,
     Continue,
     /// `lock m;`, or with a body `lock m { … }`.

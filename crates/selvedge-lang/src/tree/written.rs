@@ -2,7 +2,7 @@
 
 use super::Stage;
 use crate::ir::Type;
-use crate::ops::{BinaryOp, Form};
+use crate::ops::{BinaryOp, Delivery, Form};
 use crate::span::Span;
 
 pub(crate) type Block = super::Block<Written>;
@@ -99,6 +99,7 @@ pub(crate) struct Ident {
 pub(crate) enum Item {
     Const(ConstDecl),
     Enum(EnumDecl),
+    Table(TableDecl),
     Object(ObjectDecl),
     Routine(Routine),
     Thread(ThreadDecl),
@@ -123,6 +124,15 @@ pub(crate) struct ConstDecl {
     pub(crate) name: Ident,
     pub(crate) ty: Option<Type>,
     pub(crate) value: Expr,
+}
+
+/// `const T[3] = [1, 2, 3];`
+#[derive(Debug)]
+pub(crate) struct TableDecl {
+    pub(crate) name: Ident,
+    pub(crate) ty: Option<Type>,
+    pub(crate) size: Expr,
+    pub(crate) initial: Initial,
 }
 
 /// `enum Name { First, Second }`
@@ -157,6 +167,8 @@ pub(crate) enum ObjectKind {
     Barrier,
     List,
     Map,
+    /// Its initial value is the capacity.
+    Channel(Delivery),
 }
 
 impl ObjectKind {
@@ -176,6 +188,7 @@ impl ObjectKind {
             ObjectKind::Barrier => "a barrier",
             ObjectKind::List => "a list",
             ObjectKind::Map => "a map",
+            ObjectKind::Channel(_) => "a channel",
         }
     }
 }

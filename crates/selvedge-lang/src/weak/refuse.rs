@@ -60,6 +60,15 @@ pub(super) fn refusals(program: &Program) -> Vec<Refusal> {
     let mut seen = BTreeSet::new();
     for procedure in &program.procedures {
         for (at, instruction) in procedure.code.iter().enumerate() {
+            if let Op::Channel(_) = instruction.op {
+                found.push(Refusal {
+                    place: program.place(instruction.site),
+                    message: "channels are not explored under a memory model".to_owned(),
+                    help: "send to the mailbox of a thread, or use a list and a mutex; without --memory, channels are \
+                           checked under sequential consistency"
+                        .to_owned(),
+                });
+            }
             let Op::AtomicBegin { atomic } = instruction.op else { continue };
             let atomic = &program.atomics[atomic.index()];
             let inside = inside(program, procedure, Label::new(at));

@@ -3,9 +3,10 @@
 use std::convert::Infallible;
 
 use selvedge_core::ViolationKind;
-use selvedge_lang::ir::{BinaryOp, Domain, Indexed, Operand, Range, UnaryOp};
+use selvedge_lang::ir::{BinaryOp, Domain, Indexed, Operand, Range, Table, UnaryOp};
 
 use super::Unrolled;
+use super::cells::width;
 use super::run::{Runner, Turn};
 use crate::circuit::Word;
 use crate::solver::Lit;
@@ -76,7 +77,7 @@ impl Domain for Circuits<'_, '_, '_> {
     fn position(&mut self, index: Word, range: Range) -> Result<Word, Infallible> {
         let circuit = &mut self.unrolled.circuit;
         let (position, overflow) = match range.of {
-            Indexed::Objects(..) => (index, Lit::FALSE),
+            Indexed::Objects(..) | Indexed::Table(_) => (index, Lit::FALSE),
             Indexed::Threads(_) => circuit.subtract(&index, &Word::integer(range.lowest)),
         };
         let inside = circuit.less_unsigned(&position, &Word::integer(range.size as i32));
@@ -93,6 +94,17 @@ impl Domain for Circuits<'_, '_, '_> {
 
     fn thread(&mut self, first: u32, position: Word) -> Word {
         self.unrolled.circuit.add(&position, &Word::integer(first as i32)).0
+    }
+
+    fn lookup(&mut self, table: &Table, position: Word) -> Result<Word, Infallible> {
+        let bits = width(table.ty);
+        let mut word = Word::constant(table.values.last().copied().unwrap_or(0), bits);
+        for (at, &value) in table.values.iter().enumerate().rev().skip(1) {
+            let circuit = &mut self.unrolled.circuit;
+            let is_here = circuit.is(&position, at as i32);
+            word = circuit.choose_word(is_here, &Word::constant(value, bits), &word);
+        }
+        Ok(word)
     }
 
     fn own(&mut self) -> Word {

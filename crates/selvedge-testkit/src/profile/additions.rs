@@ -25,4 +25,22 @@ impl Profile {
             ..Self::default()
         }
     }
+
+    /// Channels of every kind, with senders and receivers that wait for each other.
+    pub fn channels() -> Self {
+        use Construct::*;
+        Self {
+            name: "channels",
+            always: vec![Channel, Channel, Channel, ReadWrite],
+            sometimes: vec![
+                ReadWrite, Branch, Loop, Assert, Mutex, Spawn, Mailbox, Await, Daemon, Choose,
+                Atomic,
+            ],
+            how_many: 0..=2,
+            threads: 2..=3,
+            ops: 1..=3,
+            interleavings: 50_000.0,
+            ..Self::default()
+        }
+    }
 }

@@ -60,6 +60,12 @@ impl Parser {
             "for" => {
                 self.next();
                 let index = self.name()?;
+                if index == "each" && !self.is_word("in") {
+                    let element = self.name()?;
+                    self.word("in")?;
+                    let list = self.place()?;
+                    return Ok(StmtKind::ForEach(element, list, self.block()?));
+                }
                 self.word("in")?;
                 let low = self.expr()?;
                 self.sign("..")?;

@@ -107,6 +107,12 @@ impl Parser {
         match word.as_str() {
             "const" => {
                 let name = self.name()?;
+                if let Some(size) = self.indices()?.pop() {
+                    self.type_annotation()?;
+                    self.sign("=")?;
+                    source.tables.push((name, size, self.initial()?));
+                    return self.sign(";");
+                }
                 self.type_annotation()?;
                 self.sign("=")?;
                 source.constants.push((name, self.expr()?));
@@ -135,7 +141,17 @@ impl Parser {
             "semaphore" => self.object(source, ObjectKind::Semaphore),
             "list" => self.object(source, ObjectKind::List),
             "map" => self.object(source, ObjectKind::Map),
-            "barrier" => self.barrier(source),
+            "barrier" => self.sized(source, ObjectKind::Barrier),
+            "channel" | "lossy" | "reordering" => {
+                let (mut lossy, mut reordering) = (word == "lossy", word == "reordering");
+                let mut last = word;
+                while last != "channel" {
+                    last = self.name()?;
+                    lossy |= last == "lossy";
+                    reordering |= last == "reordering";
+                }
+                self.sized(source, ObjectKind::Channel { lossy, reordering })
+            }
             "daemon" => {
                 self.word("thread")?;
                 self.thread(source, true)
@@ -194,13 +210,14 @@ impl Parser {
         self.sign(";")
     }
 
-    fn barrier(&mut self, source: &mut Source) -> Parsed<()> {
+    /// A barrier or a channel: with a number in parentheses.
+    fn sized(&mut self, source: &mut Source, kind: ObjectKind) -> Parsed<()> {
         let name = self.name()?;
         let dimensions = self.indices()?;
         self.sign("(")?;
         let initial = Initial::All(self.expr()?);
         self.sign(")")?;
-        source.objects.push(ObjectDecl { kind: ObjectKind::Barrier, name, dimensions, initial });
+        source.objects.push(ObjectDecl { kind, name, dimensions, initial });
         self.sign(";")
     }
 

@@ -74,6 +74,9 @@ impl Program {
         for (name, number) in &source.members {
             loader.constants.insert(name.clone(), Value::Member(name.clone(), *number));
         }
+        for (name, ..) in &source.tables {
+            loader.constant(name)?;
+        }
         for (name, _) in &source.constants {
             loader.constant(name)?;
         }
@@ -141,6 +144,23 @@ impl Loader<'_> {
         if let Some(value) = self.constants.get(name) {
             return Ok(value.clone());
         }
+        if let Some((_, size, initial)) = self.source.tables.iter().find(|it| it.0 == name) {
+            let size = self.value(size)?.int() as usize;
+            let elements: Result<Vec<Value>, String> = match initial {
+                Initial::All(value) => (0..size).map(|_| self.value(value)).collect(),
+                Initial::List(items) => items
+                    .iter()
+                    .map(|item| match item {
+                        Initial::All(value) => self.value(value),
+                        _ => Err("a constant array of arrays".to_owned()),
+                    })
+                    .collect(),
+                _ => Err("a constant array that is a map".to_owned()),
+            };
+            let value = Value::Table(elements?);
+            self.constants.insert(name.to_owned(), value.clone());
+            return Ok(value);
+        }
         let Some((_, expr)) = self.source.constants.iter().find(|(other, _)| other == name) else {
             return Err(format!("`{name}` is not a constant"));
         };
@@ -162,6 +182,14 @@ impl Loader<'_> {
             ExprKind::Int(value) => Value::Int(*value),
             ExprKind::Bool(value) => Value::Bool(*value),
             ExprKind::Place(place) if place.indices.is_empty() => self.constant(&place.name)?,
+            ExprKind::Place(place) => {
+                let Value::Table(elements) = self.constant(&place.name)? else {
+                    return Err(format!("line {}: an index of something else", expr.line));
+                };
+                let index = self.value(&place.indices[0])?.int();
+                let element = usize::try_from(index).ok().and_then(|at| elements.get(at));
+                element.cloned().ok_or(format!("line {}: no such element", expr.line))?
+            }
             ExprKind::Not(inner) => Value::Bool(!self.value(inner)?.bool()),
             ExprKind::Minus(inner) => {
                 arithmetic::minus(self.value(inner)?.int()).map_err(faulty)?
@@ -202,6 +230,10 @@ impl Loader<'_> {
         let [Expr { kind: ExprKind::Place(place), line }] = arguments else {
             return Err("`len` of something that is no array".to_owned());
         };
+        if self.source.tables.iter().any(|it| it.0 == place.name) {
+            let Value::Table(elements) = self.constant(&place.name)? else { unreachable!() };
+            return Ok(Value::Int(elements.len() as i32));
+        }
         let declared = self.source.objects.iter().find(|object| object.name == place.name);
         let dimensions = self.dimensions(declared.ok_or("`len` of something unknown")?)?;
         let size = dimensions.get(place.indices.len());
@@ -236,6 +268,10 @@ impl Loader<'_> {
             }
             (ObjectKind::Barrier, Initial::All(value)) => {
                 Object::Barrier { parties: self.value(value)?.int(), arrived: 0, opened: 0 }
+            }
+            (ObjectKind::Channel { lossy, reordering }, Initial::All(value)) => {
+                let capacity = self.value(value)?.int();
+                Object::Channel { capacity, lossy, reordering, values: Vec::new() }
             }
             (ObjectKind::Mutex, Initial::None) => Object::Mutex(None),
             (ObjectKind::RwLock, Initial::None) => {

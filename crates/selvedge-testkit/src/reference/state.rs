@@ -11,6 +11,8 @@ pub(super) enum Value {
     Unit,
     Int(i32),
     Bool(bool),
+    /// A constant array.
+    Table(Vec<Value>),
     /// A value of an enumeration: its name and its number.
     Member(String, i32),
     Thread(ThreadId),
@@ -73,6 +75,13 @@ pub(super) enum Object {
         opened: u32,
     },
     List(Vec<i32>),
+    Channel {
+        capacity: i32,
+        lossy: bool,
+        reordering: bool,
+        /// The oldest first.
+        values: Vec<i32>,
+    },
     Map(BTreeMap<i32, i32>),
 }
 

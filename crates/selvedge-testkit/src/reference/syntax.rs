@@ -77,6 +77,8 @@ pub(super) enum StmtKind {
     If(Expr, Block, Block),
     While(Expr, Block),
     For(String, Expr, Expr, Block),
+    /// `for each x in q { … }`
+    ForEach(String, Place, Block),
     Break,
     Continue,
     Return(Option<Expr>),
@@ -174,6 +176,11 @@ pub(super) enum ObjectKind {
     Barrier,
     List,
     Map,
+    /// Its initial value is its capacity.
+    Channel {
+        lossy: bool,
+        reordering: bool,
+    },
 }
 
 /// Something shared. A barrier's initial value is the number of its threads.
@@ -198,6 +205,8 @@ pub(super) struct ThreadDecl {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Source {
     pub(super) constants: Vec<(String, Expr)>,
+    /// Constant arrays: their sizes and elements.
+    pub(super) tables: Vec<(String, Expr, Initial)>,
     /// The values of enumerations, each with its number.
     pub(super) members: Vec<(String, i32)>,
     pub(super) objects: Vec<ObjectDecl>,

@@ -105,7 +105,7 @@ fn campaign(origin: &Origin, programs: u64, percent: u64) {
 /// The comparison is only as good as what is drawn.
 #[test]
 fn every_construct_is_drawn_and_every_program_compiles() {
-    const CONSTRUCTS: [&str; 66] = [
+    const CONSTRUCTS: [&str; 73] = [
         "if ",
         "else if",
         "else {",
@@ -127,6 +127,13 @@ fn every_construct_is_drawn_and_every_program_compiles() {
         "~",
         "enum ",
         "int(",
+        "const T[",
+        "channel ",
+        "receive(",
+        "for each ",
+        "index_of(",
+        "max(q)",
+        "lossy ",
         "atomic {",
         "atomic block",
         "atomic proc",

@@ -13,7 +13,8 @@ use rustc_hash::FxHashMap;
 use selvedge_core::MayAccess;
 
 use crate::ir::{
-    BinaryOp, Domain, Indexed, ObjectRef, Op, Operand, ProcedureId, Range, Slot, Thread, UnaryOp,
+    BinaryOp, Domain, Indexed, ObjectRef, Op, Operand, ProcedureId, Range, Slot, Table, Thread,
+    UnaryOp,
 };
 use crate::ops::Reach;
 
@@ -429,7 +430,9 @@ impl Domain for Frame {
 
     fn position(&mut self, index: Known, range: Range) -> Result<Known, Fails> {
         match (index, range.of) {
-            (Some(index), Indexed::Objects(..)) if index < 0 || index as u32 >= range.size => {
+            (Some(index), Indexed::Objects(..) | Indexed::Table(_))
+                if index < 0 || index as u32 >= range.size =>
+            {
                 Err(Fails)
             }
             _ => Ok(index),
@@ -443,6 +446,10 @@ impl Domain for Frame {
     /// Handles are not followed.
     fn thread(&mut self, _: u32, _: Known) -> Known {
         None
+    }
+
+    fn lookup(&mut self, table: &Table, position: Known) -> Result<Known, Fails> {
+        Ok(position.map(|position| table.values[position as usize]))
     }
 
     fn own(&mut self) -> Known {

@@ -90,6 +90,9 @@ fn initial_values_fit(global: &Global) -> bool {
             parties.len() == elements && parties.iter().all(fits)
         }
         GlobalKind::List { initial } => initial.len() == elements,
+        GlobalKind::Channel { capacity, .. } => {
+            capacity.len() == elements && capacity.iter().all(|&capacity| capacity >= 1)
+        }
         GlobalKind::Map { initial } => initial.len() == elements,
     }
 }

@@ -69,6 +69,13 @@ impl Artist {
             return (*self.random.pick(&["MOST", "-2147483648", "-MOST", "2147483646", "0x10000"]))
                 .to_owned();
         }
+        if self.has(Feature::Arrays) && self.random.one_in(5) {
+            let index = match self.level {
+                Level::Local => "1".to_owned(),
+                _ => self.index(3),
+            };
+            return format!("T[{index}]");
+        }
         match self.random.below(10) {
             0..=2 => self.literal(),
             3..=5 => self.local(Type::Int, false).unwrap_or_else(|| self.literal()),
@@ -104,6 +111,10 @@ impl Artist {
             Feature::Lists => Some(self.list_value()),
             Feature::Maps => Some(self.map_value()),
             Feature::Enums => Some(format!("int({})", self.coloured())),
+            Feature::Channels if self.level == Level::Everything && !self.random.one_in(3) => {
+                Some(format!("receive({})", self.channel()))
+            }
+            Feature::Channels => Some(format!("len({})", self.channel())),
             // Orderings are for atomic variables, outside of atomic blocks.
             Feature::ReadModifyWrite
                 if self.level == Level::Everything && self.random.one_in(3) =>
@@ -123,6 +134,14 @@ impl Artist {
             }
             Feature::Choose if self.level == Level::Everything => Some(self.choose()),
             _ => Some((*self.random.pick(&["x", "y", "z"])).to_owned()),
+        }
+    }
+
+    pub(super) fn channel(&mut self) -> String {
+        match self.random.below(4) {
+            0 => format!("chs[{}]", self.index(2)),
+            1 => "lost".to_owned(),
+            _ => "ch".to_owned(),
         }
     }
 
@@ -187,6 +206,11 @@ impl Artist {
             0 if self.level >= Level::Atomic => format!("pop({list})"),
             1 if self.level >= Level::Atomic => format!("pop_front({list})"),
             2 => format!("{list}[{}]", self.index(2)),
+            3 => match self.random.below(3) {
+                0 => format!("index_of({list}, {})", self.int(0)),
+                1 => format!("max({list})"),
+                _ => format!("min({list})"),
+            },
             _ => format!("len({list})"),
         }
     }
@@ -235,6 +259,7 @@ impl Artist {
     fn bool_leaf(&mut self) -> String {
         match self.random.below(6) {
             0 => (*self.random.pick(&["true", "false", "YES"])).to_owned(),
+            1 if self.has(Feature::Arrays) => format!("B[{}]", self.random.below(3)),
             1 => self.local(Type::Bool, false).unwrap_or_else(|| "false".to_owned()),
             2 => format!("{} {} {}", self.int(0), self.random.pick(&["==", "<="]), self.literal()),
             _ => self.shared_bool().unwrap_or_else(|| "true".to_owned()),

@@ -27,11 +27,12 @@ pub enum Feature {
     Extremes,
     Bits,
     Enums,
+    Channels,
 }
 
 impl Feature {
     /// All of them.
-    pub const ALL: [Feature; 23] = [
+    pub const ALL: [Feature; 24] = [
         Feature::Variables,
         Feature::Arrays,
         Feature::Branches,
@@ -55,11 +56,12 @@ impl Feature {
         Feature::Extremes,
         Feature::Bits,
         Feature::Enums,
+        Feature::Channels,
     ];
 }
 
 /// Everything that programs can share: name and declaration.
-pub(super) const DECLARATIONS: [(&str, &str); 30] = [
+pub(super) const DECLARATIONS: [(&str, &str); 35] = [
     ("N", "const N = 2;"),
     ("LOW", "const LOW: int = N - 5;"),
     ("MOST", "const MOST = 0x7fff_ffff;"),
@@ -75,6 +77,8 @@ pub(super) const DECLARATIONS: [(&str, &str); 30] = [
     ("Colour", "enum Colour { Red, Green, Blue }"),
     ("e", "shared atomic e: Colour = Green;"),
     ("es", "shared es[2]: Colour = [Red, Blue];"),
+    ("T", "const T[3] = [N, -1, len(a2)];"),
+    ("B", "const B[len(T)] = [true, false, T[1] < 0];"),
     ("m", "mutex m;"),
     ("ms", "mutex ms[2];"),
     ("rw", "rwlock rw;"),
@@ -88,6 +92,9 @@ pub(super) const DECLARATIONS: [(&str, &str); 30] = [
     ("qs", "list qs[2];"),
     ("t", "map t = {1: 10, LOW: N};"),
     ("ts", "map ts[2];"),
+    ("ch", "channel ch(1);"),
+    ("lost", "lossy channel lost(2);"),
+    ("chs", "reordering channel chs[2](N);"),
     ("TAG", "const TAG = 1;"),
     ("last", "semaphore last = 0x7fff_fffe;"),
 ];
