@@ -55,6 +55,7 @@ pub(crate) fn parse_into(
             Item::Const(constant) => constant.name.span,
             Item::Enum(it) => it.name.span,
             Item::Table(table) => table.name.span,
+            Item::Record(record) => record.name.span,
             Item::Object(object) => object.name.span,
             Item::Routine(routine) => routine.name.span,
             Item::Thread(thread) => thread.name.span,

@@ -139,6 +139,7 @@ fn kind(kind: SymbolKind) -> u8 {
     match kind {
         SymbolKind::Constant => 14,
         SymbolKind::Enum => 10,
+        SymbolKind::Record => 23,
         SymbolKind::Member => 22,
         SymbolKind::Variable { .. } => 8,
         SymbolKind::Mutex

@@ -84,6 +84,7 @@ fn signature(document: &Document, id: SymbolId) -> String {
             (None, _) => format!("const {name}"),
         },
         SymbolKind::Enum => format!("enum {name}"),
+        SymbolKind::Record => format!("record {name}"),
         SymbolKind::Member => format!("{name}{ty}"),
         SymbolKind::Variable { atomic: false } => format!("shared {name}{sizes}{ty}"),
         SymbolKind::Variable { atomic: true } => format!("shared atomic {name}{sizes}{ty}"),

@@ -26,6 +26,9 @@ pub(super) fn meaning(word: &str) -> Option<&'static str> {
         "barrier" => "declares a barrier that opens when so many threads have arrived",
         "list" => "declares a growable list of integers",
         "map" => "declares a map from integers to integers",
+        "record" => {
+            "`record Point { x = 0, y = 0 }` declares fields with initial values; `shared p: Point;` has a variable for each"
+        }
         "channel" => {
             "declares a bounded queue: `send c(v);` waits while it is full, `receive(c)` while it is empty"
         }

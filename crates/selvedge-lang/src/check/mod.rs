@@ -179,6 +179,7 @@ struct Entry {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Meaning {
     Enum,
+    Record,
     /// A value of an enumeration.
     Member(Value),
     Constant(usize),

@@ -21,6 +21,7 @@ impl Checker<'_> {
                     self.constants.push(ConstantInfo { decl, value: None });
                     (&decl.name, Meaning::Constant(self.constants.len() - 1))
                 }
+                Item::Record(decl) => (&decl.name, Meaning::Record),
                 Item::Enum(decl) => {
                     self.declare_enum(decl);
                     continue;
@@ -99,6 +100,7 @@ impl Checker<'_> {
     pub(super) fn describe(&self, meaning: Meaning) -> &'static str {
         match meaning {
             Meaning::Enum => "an enumeration",
+            Meaning::Record => "a record",
             Meaning::Member(_) => "a value of an enumeration",
             Meaning::Constant(_) => "a constant",
             Meaning::Table(_) => "a constant array",

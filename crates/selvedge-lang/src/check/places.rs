@@ -115,7 +115,7 @@ impl BodyChecker<'_, '_> {
             }
             Meaning::Object(i) => self.object_value(i, place),
             Meaning::Thread(i) => self.thread_handle(i, place),
-            Meaning::Enum | Meaning::Routine(_) | Meaning::Section(_) => {
+            Meaning::Enum | Meaning::Record | Meaning::Routine(_) | Meaning::Section(_) => {
                 let what = self.checker.describe(entry.meaning);
                 let name = &place.name.text;
                 let error =
@@ -393,6 +393,16 @@ impl BodyChecker<'_, '_> {
     }
 
     fn report_unknown(&mut self, name: &Ident) {
+        let prefix = format!("{}.", name.text);
+        let fields = self.checker.names.range(prefix.clone()..);
+        let fields = fields.take_while(|(other, _)| other.starts_with(&prefix)).take(6);
+        let fields: Vec<String> = fields.map(|(other, _)| format!("`{other}`")).collect();
+        if !fields.is_empty() {
+            let message = format!("`{}` is a record, and this does not say which field", name.text);
+            let help = format!("it has {}", fields.join(", "));
+            self.report(Diagnostic::error(name.span, message).help(help));
+            return;
+        }
         let values = |meaning| !matches!(meaning, Meaning::Routine(_) | Meaning::Section(_));
         let global = self.checker.near_global(&name.text, values).map(str::to_owned);
         let few = self.checker.reported.len() < MOST_HINTS;

@@ -34,6 +34,7 @@ pub const PLACED: &[&str] = &[
     "leads_to",
     "lossy",
     "progress",
+    "record",
     "reordering",
     "scan",
 ];
@@ -75,6 +76,8 @@ pub enum SymbolKind {
     Constant,
     /// `enum`
     Enum,
+    /// `record`
+    Record,
     /// A value of an enumeration.
     Member,
     /// `shared`, perhaps `atomic`
@@ -126,6 +129,7 @@ impl SymbolKind {
         match self {
             SymbolKind::Constant => "a constant",
             SymbolKind::Enum => "an enumeration",
+            SymbolKind::Record => "a record",
             SymbolKind::Member => "a value of an enumeration",
             SymbolKind::Variable { atomic: false } => "a shared variable",
             SymbolKind::Variable { atomic: true } => "an atomic shared variable",

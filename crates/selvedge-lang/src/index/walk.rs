@@ -103,6 +103,9 @@ impl Walker {
             Item::Const(decl) => {
                 self.declare_global(&decl.name, SymbolKind::Constant, decl.name.span);
             }
+            Item::Record(decl) => {
+                self.declare_global(&decl.name, SymbolKind::Record, decl.name.span);
+            }
             Item::Table(decl) => {
                 self.declare_global(&decl.name, SymbolKind::Constant, decl.name.span);
             }
@@ -140,6 +143,7 @@ impl Walker {
         match item {
             Item::Const(decl) => self.expr(&decl.value),
             Item::Enum(_) => {}
+            Item::Record(decl) => decl.fields.iter().for_each(|field| self.expr(&field.value)),
             Item::Table(decl) => {
                 self.expr(&decl.size);
                 self.initial(&decl.initial);
@@ -188,7 +192,9 @@ impl Walker {
 
     fn object(&mut self, decl: &ObjectDecl) {
         decl.sizes.iter().for_each(|size| self.expr(size));
-        if let Some(initial) = &decl.initial {
+        // What a field holds at the start stands in the record, once for all variables of it.
+        let is_field = decl.name.text.contains('.');
+        if let (Some(initial), false) = (&decl.initial, is_field) {
             self.initial(initial);
         }
     }

@@ -165,7 +165,7 @@ impl Parser<'_, '_> {
                 let kind = ExprKind::Leaf(Leaf::Call { name, args });
                 self.limited(Expr { kind, known, span })
             }
-            TokenKind::Dot => {
+            TokenKind::Dot if !self.variables.contains(&name.text) => {
                 self.bump();
                 let field = self.ident("the name of a variable of the block")?;
                 let span = name.span.to(field.span);
@@ -194,7 +194,7 @@ impl Parser<'_, '_> {
                 return Err(self.report(Diagnostic::error(here, "too many indices")));
             }
         }
-        Ok(Place { name, indices, span })
+        self.field(Place { name, indices, span })
     }
 
     fn args(&mut self) -> Parsed<Vec<Expr>> {

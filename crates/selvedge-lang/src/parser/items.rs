@@ -34,6 +34,7 @@ impl Parser<'_, '_> {
             TokenKind::Always => self.always(),
             TokenKind::Name if self.is_word("eventually") => self.eventually().map(Item::Promise),
             TokenKind::Name if self.starts_channel() => self.channel_decl().map(Item::Object),
+            TokenKind::Name if self.is_word("record") => self.record_decl().map(Item::Record),
             TokenKind::Name if self.is_word("enum") => self.enum_decl().map(Item::Enum),
             TokenKind::Independent => self.independent().map(Item::Independent),
             _ => Err(self.no_item()),
@@ -46,7 +47,8 @@ impl Parser<'_, '_> {
             let message = "this `}` closes nothing";
             return self.report(Diagnostic::error(token.span, message).help("remove it"));
         }
-        const WORDS: [&str; 24] = [
+        const WORDS: [&str; 25] = [
+            "record",
             "channel",
             "lossy",
             "reordering",
@@ -138,14 +140,39 @@ impl Parser<'_, '_> {
         self.bump();
         let atomic = self.eat(TokenKind::Atomic);
         let name = self.ident("the name of a shared variable")?;
+        let mut record = self.of_record();
         let mut ty = self.type_annotation()?;
         let sizes = self.sizes()?;
+        record = record.or_else(|| self.of_record());
+        if let Some(record) = record {
+            return self.shared_record(atomic, name, sizes, record);
+        }
         if ty.is_none() {
             ty = self.type_annotation()?;
         }
         let initial = self.initial()?;
         self.expect_semicolon(" after the declaration");
         Ok(ObjectDecl { kind: ObjectKind::Shared { atomic, ty }, name, sizes, initial })
+    }
+
+    /// `shared p: Point;`: its fields say what they hold at the start.
+    fn shared_record(
+        &mut self,
+        atomic: bool,
+        name: Ident,
+        sizes: Vec<Expr>,
+        record: Ident,
+    ) -> Parsed<ObjectDecl> {
+        if self.peek() == TokenKind::Assign {
+            let error =
+                Diagnostic::error(self.token().span, "a record has no initial value of its own");
+            let help = "its fields have: `record Point { x = 0, y = 0 }`";
+            return Err(self.report(error.help(help)));
+        }
+        self.expect_semicolon(" after the declaration");
+        self.of_records.push((name.span, record));
+        let kind = ObjectKind::Shared { atomic, ty: None };
+        Ok(ObjectDecl { kind, name, sizes, initial: None })
     }
 
     fn object_decl(&mut self, kind: ObjectKind) -> Parsed<ObjectDecl> {
@@ -438,8 +465,8 @@ fn asserts(condition: Expr, message: Option<Box<str>>, span: Span) -> Block {
 /// Returns what to write for a declaration that other languages have.
 fn foreign_declaration(word: &str) -> Option<&'static str> {
     Some(match word {
-        "struct" | "class" | "record" | "union" | "type" | "typedef" => {
-            "there are no structures: declare a shared variable, or an array, for each field"
+        "struct" | "class" | "union" | "type" | "typedef" => {
+            "declare a record, `record Point { x = 0, y = 0 }`, and variables of it: `shared p: Point;`"
         }
         "let" | "static" | "volatile" | "global" => {
             "what threads share is declared with `shared x = 0;`, a local variable inside a thread"

@@ -6,6 +6,7 @@
 
 mod expressions;
 mod items;
+mod records;
 mod statements;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -28,7 +29,10 @@ pub(crate) fn parse(text: &str, diagnostics: &mut Diagnostics) -> File {
         nesting: 0,
         last_error: None,
         inner_items: Vec::new(),
-        enums: enum_names(text, &tokens),
+        enums: declared_types(text, &tokens, "enum"),
+        records: declared_types(text, &tokens, "record"),
+        variables: records::variables(text, &tokens),
+        of_records: Vec::new(),
         diagnostics,
     };
     parser.file()
@@ -51,6 +55,12 @@ struct Parser<'t, 'd> {
     inner_items: Vec<Item>,
     /// The names of enumerations, also of those below: they are types.
     enums: Vec<String>,
+    /// The names of records.
+    records: Vec<String>,
+    /// The names of variables that are records.
+    variables: Vec<String>,
+    /// Where variables are declared that are records, and of which.
+    of_records: Vec<(Span, Ident)>,
     diagnostics: &'d mut Diagnostics,
 }
 
@@ -65,6 +75,7 @@ impl<'t> Parser<'t, '_> {
             }
             items.append(&mut self.inner_items);
         }
+        let items = records::expand(items, &std::mem::take(&mut self.of_records));
         File { items, enums: std::mem::take(&mut self.enums) }
     }
 
@@ -307,14 +318,14 @@ impl<'t> Parser<'t, '_> {
     }
 }
 
-/// Returns the names of the enumerations of a text.
-fn enum_names(text: &str, tokens: &[Token]) -> Vec<String> {
+/// Returns the names of the types of a text that are declared with this word.
+fn declared_types(text: &str, tokens: &[Token], word: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for three in tokens.windows(3) {
         let kinds = [three[0].kind, three[1].kind, three[2].kind];
         let name = three[1].span.of(text);
         if kinds == [TokenKind::Name, TokenKind::Name, TokenKind::LeftBrace]
-            && three[0].span.of(text) == "enum"
+            && three[0].span.of(text) == word
             && !names.iter().any(|other| other == name)
         {
             names.push(name.to_owned());

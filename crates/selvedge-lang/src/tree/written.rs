@@ -100,6 +100,7 @@ pub(crate) enum Item {
     Const(ConstDecl),
     Enum(EnumDecl),
     Table(TableDecl),
+    Record(RecordDecl),
     Object(ObjectDecl),
     Routine(Routine),
     Thread(ThreadDecl),
@@ -123,6 +124,21 @@ impl Item {
 pub(crate) struct ConstDecl {
     pub(crate) name: Ident,
     pub(crate) ty: Option<Type>,
+    pub(crate) value: Expr,
+}
+
+/// `record Node { value = 0, next = -1 }`: a variable of it is one variable for each field.
+#[derive(Debug)]
+pub(crate) struct RecordDecl {
+    pub(crate) name: Ident,
+    pub(crate) fields: Vec<Field>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Field {
+    pub(crate) name: Ident,
+    pub(crate) ty: Option<Type>,
+    /// What the field of a variable holds at the start.
     pub(crate) value: Expr,
 }
 
@@ -172,6 +188,14 @@ pub(crate) enum ObjectKind {
 }
 
 impl ObjectKind {
+    /// Returns the same kind of variable with another type.
+    pub(crate) fn with_type(self, ty: Option<Type>) -> Self {
+        match self {
+            ObjectKind::Shared { atomic, .. } => ObjectKind::Shared { atomic, ty },
+            other => other,
+        }
+    }
+
     /// Returns whether it is a variable whose accesses have memory orderings.
     pub(crate) fn is_atomic(self) -> bool {
         matches!(self, ObjectKind::Shared { atomic: true, .. })

@@ -195,11 +195,11 @@ impl<'p> Names<'p> {
         if place.after.is_some() || matches!(global.kind, GlobalKind::Semaphore { .. }) {
             return None;
         }
-        let mut text = global.name.clone();
+        let mut indices = String::new();
         for index in &place.index {
-            text.push_str(&format!("[{}]", self.poly(terms, index)?));
+            indices.push_str(&format!("[{}]", self.poly(terms, index)?));
         }
-        Some(text)
+        Some(global.indexed(&indices))
     }
 }
 

@@ -194,8 +194,12 @@ impl Parser {
 
     pub(super) fn place(&mut self) -> Parsed<Place> {
         let line = self.line();
-        let name = self.name()?;
-        Ok(Place { line, name, indices: self.indices()? })
+        let mut name = self.name()?;
+        let indices = self.indices()?;
+        if self.has_sign(".") {
+            name = format!("{name}.{}", self.name()?);
+        }
+        Ok(Place { line, name, indices })
     }
 
     fn target(&mut self) -> Parsed<Target> {

@@ -118,6 +118,22 @@ impl Parser {
                 source.constants.push((name, self.expr()?));
                 self.sign(";")
             }
+            "record" => {
+                let name = self.name()?;
+                self.sign("{")?;
+                let mut fields = Vec::new();
+                while !self.has_sign("}") {
+                    let field = self.name()?;
+                    self.type_annotation()?;
+                    self.sign("=")?;
+                    fields.push((field, self.expr()?));
+                    if !self.is_sign("}") {
+                        self.sign(",")?;
+                    }
+                }
+                source.records.push((name, fields));
+                Ok(())
+            }
             "enum" => {
                 self.name()?;
                 self.sign("{")?;
@@ -204,7 +220,14 @@ impl Parser {
     fn object(&mut self, source: &mut Source, kind: ObjectKind) -> Parsed<()> {
         let name = self.name()?;
         let dimensions = self.indices()?;
-        self.type_annotation()?;
+        if self.has_sign(":") {
+            let ty = self.name()?;
+            // A record has no value of its own.
+            if self.has_sign(";") {
+                source.of_records.push((name, dimensions, ty));
+                return Ok(());
+            }
+        }
         let initial = if self.has_sign("=") { self.initial()? } else { Initial::None };
         source.objects.push(ObjectDecl { kind, name, dimensions, initial });
         self.sign(";")

@@ -69,7 +69,8 @@ impl Program {
     /// # Errors
     /// What is not understood.
     pub fn new(text: &str, overridden: &[(String, i64)]) -> Result<Self, String> {
-        let source = parse(text)?;
+        let mut source = parse(text)?;
+        expand_records(&mut source)?;
         let mut loader = Loader { source: &source, overridden, constants: BTreeMap::new() };
         for (name, number) in &source.members {
             loader.constants.insert(name.clone(), Value::Member(name.clone(), *number));
@@ -119,13 +120,16 @@ impl Program {
                 continue;
             }
             for offset in 0..array.len() {
-                let mut name = name.clone();
+                let (mut name, field) = match name.split_once('.') {
+                    Some((record, field)) => (record.to_owned(), format!(".{field}")),
+                    None => (name.clone(), String::new()),
+                };
                 let mut below = array.len();
                 for &size in &array.dimensions {
                     below /= size as usize;
                     name += &format!("[{}]", offset / below % size as usize);
                 }
-                values.push((name, array.first + offset));
+                values.push((name + &field, array.first + offset));
             }
         }
         values
@@ -331,4 +335,21 @@ fn flatten<'a>(initial: &'a Initial, dimensions: usize, leaves: &mut Vec<&'a Ini
         }
         _ => leaves.push(initial),
     }
+}
+
+/// A variable that is a record is a variable for each field.
+fn expand_records(source: &mut Source) -> Result<(), String> {
+    for (name, dimensions, record) in std::mem::take(&mut source.of_records) {
+        let found = source.records.iter().find(|(other, _)| *other == record);
+        let (_, fields) = found.ok_or(format!("what is {record}?"))?;
+        for (field, value) in fields {
+            source.objects.push(ObjectDecl {
+                kind: ObjectKind::Variable,
+                name: format!("{name}.{field}"),
+                dimensions: dimensions.clone(),
+                initial: Initial::All(value.clone()),
+            });
+        }
+    }
+    Ok(())
 }

@@ -205,6 +205,10 @@ pub(super) struct ThreadDecl {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Source {
     pub(super) constants: Vec<(String, Expr)>,
+    /// Records: their fields, with what they hold at the start.
+    pub(super) records: Vec<(String, Vec<(String, Expr)>)>,
+    /// Variables that are records: name, dimensions, and the record.
+    pub(super) of_records: Vec<(String, Vec<Expr>, String)>,
     /// Constant arrays: their sizes and elements.
     pub(super) tables: Vec<(String, Expr, Initial)>,
     /// The values of enumerations, each with its number.

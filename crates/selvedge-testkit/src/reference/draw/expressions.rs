@@ -168,7 +168,9 @@ impl Artist {
     }
 
     fn element(&mut self) -> String {
-        match self.random.below(4) {
+        match self.random.below(6) {
+            4 => format!("recs[{}].{}", self.index(2), self.random.pick(&["u", "w"])),
+            5 => "rec.w".to_owned(),
             0 => format!("g[{}][{}]", self.index(2), self.index(3)),
             1 => format!("a2[{}]", self.index(2)),
             _ => format!("a[{}]", self.index(3)),
@@ -202,11 +204,11 @@ impl Artist {
 
     fn list_value(&mut self) -> String {
         let list = self.list();
-        match self.random.below(5) {
+        match self.random.below(7) {
             0 if self.level >= Level::Atomic => format!("pop({list})"),
             1 if self.level >= Level::Atomic => format!("pop_front({list})"),
             2 => format!("{list}[{}]", self.index(2)),
-            3 => match self.random.below(3) {
+            3..=5 => match self.random.below(3) {
                 0 => format!("index_of({list}, {})", self.int(0)),
                 1 => format!("max({list})"),
                 _ => format!("min({list})"),

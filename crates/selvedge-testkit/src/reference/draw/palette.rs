@@ -61,7 +61,7 @@ impl Feature {
 }
 
 /// Everything that programs can share: name and declaration.
-pub(super) const DECLARATIONS: [(&str, &str); 35] = [
+pub(super) const DECLARATIONS: [(&str, &str); 38] = [
     ("N", "const N = 2;"),
     ("LOW", "const LOW: int = N - 5;"),
     ("MOST", "const MOST = 0x7fff_ffff;"),
@@ -79,6 +79,9 @@ pub(super) const DECLARATIONS: [(&str, &str); 35] = [
     ("es", "shared es[2]: Colour = [Red, Blue];"),
     ("T", "const T[3] = [N, -1, len(a2)];"),
     ("B", "const B[len(T)] = [true, false, T[1] < 0];"),
+    ("Rec", "record Rec { u = 0, w: int = N }"),
+    ("rec", "shared atomic rec: Rec;"),
+    ("recs", "shared recs[2]: Rec;"),
     ("m", "mutex m;"),
     ("ms", "mutex ms[2];"),
     ("rw", "rwlock rw;"),
