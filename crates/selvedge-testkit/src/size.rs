@@ -123,8 +123,7 @@ fn own_steps(op: &Op) -> u32 {
         | Op::PopFront { .. } => 2,
         // Lock, wait, take the lock again, unlock.
         Op::Wait(test, _) => 4 + reads_of_test(test),
-        // It reads, waits, and reads again.
-        Op::Scan(test) => 1 + 2 * reads_in(test),
+        Op::Scan(test) => 1 + reads_in(test),
         Op::Write(_, value)
         | Op::Exchange(_, value)
         | Op::Push(value)

@@ -70,7 +70,7 @@ pub(super) fn meaning(word: &str) -> Option<&'static str> {
             "one step that is enabled while its condition is true; it reads all of the condition at once"
         }
         "scan" => {
-            "`await scan c;` reads the condition piece by piece, as a loop does, and starts over while it is false"
+            "`await scan c;` reads the condition piece by piece, as a loop would, and waits if it is false"
         }
         "lock" => {
             "waits until the mutex is free and takes it; with a block, releases it on every way out"

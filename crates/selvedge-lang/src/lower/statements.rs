@@ -326,20 +326,16 @@ impl Lowerer<'_> {
         self.close_scope(span);
     }
 
-    /// `await scan c;`: `loop { if c { break; } await c; }`. To read a condition that is false changes nothing, so
-    /// the thread need not read it again before it is true at some moment: what a loop that reads on and on can do
-    /// without having read it false before, it can do here without having started.
+    /// `await scan c;`: `if !c { await c; }`, with `c` read piece by piece the first time. To read that it is false changes nothing:
+    /// what a loop that reads again and again can do after reads in vain, it can do without them, and so can this before it
+    /// has started. What is left is a loop that never reads true, and that is a thread which waits forever.
     fn scan_statement(&mut self, condition: &Expr, span: Span) {
-        let [head, again, end] = [(); 3].map(|()| self.code.new_label());
-        self.code.place(head);
+        let [again, end] = [(); 2].map(|()| self.code.new_label());
         let mark = self.code.mark();
         self.condition(condition, end, again);
         self.code.release(mark);
         self.code.place(again);
-        let mark = self.code.mark();
         self.await_statement(condition, AtomicKind::Scan, span);
-        self.code.release(mark);
-        self.jump(head, span);
         self.code.place(end);
     }
 

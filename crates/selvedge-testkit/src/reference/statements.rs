@@ -52,8 +52,7 @@ impl Run<'_> {
                 }
             }
             StmtKind::Scan(condition) => {
-                while !self.expr(condition)?.bool() {
-                    self.tick()?;
+                if !self.expr(condition)?.bool() {
                     self.wait_until(line, |run| run.expr(condition))?;
                 }
             }
