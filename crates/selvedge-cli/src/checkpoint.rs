@@ -67,7 +67,7 @@ impl Checkpoint {
         if std::fs::symlink_metadata(path).is_ok() {
             let path = path.display();
             return Err(Failure::User(format!(
-                "{path} exists, and a checkpoint does not replace it\n  go on with it: selvedge resume {path}; or \
+                "{path} exists, and a checkpoint does not replace it\n  continue it: selvedge resume {path}; or \
                  remove it, or choose another name"
             )));
         }

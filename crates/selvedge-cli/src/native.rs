@@ -90,7 +90,7 @@ pub(crate) fn compile(
         _ => return None,
     };
     let arguments: Vec<String> = arguments.collect();
-    // About selvedge and not about the compiler; these and nothing at all are told by the help of the command.
+    // About selvedge and not about the compiler; these, and a call without arguments, are answered by the help of the command.
     if arguments.is_empty() || arguments == ["--help"] || arguments == ["-h"] {
         return None;
     }
@@ -172,7 +172,7 @@ fn refuse_options(args: &CheckArgs) -> Result<(), Failure> {
         return refuse("--symbolic", "there is no formula for compiled code");
     }
     if args.work.checkpoint.is_some() {
-        return refuse("--checkpoint", "what is left of their search cannot be kept yet");
+        return refuse("--checkpoint", "their search cannot be saved yet");
     }
     if args.tree && args.work.jobs.jobs()?.get() > 1 {
         return Err(Failure::User(
@@ -193,8 +193,8 @@ fn refuse_options(args: &CheckArgs) -> Result<(), Failure> {
     if args.sampling.sample.is_none() && needs_states {
         let name = args.algorithm.info().name;
         return Err(Failure::User(format!(
-            "--algorithm {name} does not apply to C programs: it compares states, which \
-             compiled code cannot tell\n  use another one: optimal, parsimonious, source, data-centric"
+            "--algorithm {name} does not apply to C programs: it compares states, which are \
+             not known for compiled code\n  use another one: optimal, parsimonious, source, data-centric"
         )));
     }
     Ok(())
