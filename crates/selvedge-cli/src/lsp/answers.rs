@@ -140,6 +140,7 @@ fn kind(kind: SymbolKind) -> u8 {
         SymbolKind::Constant => 14,
         SymbolKind::Enum => 10,
         SymbolKind::Record => 23,
+        SymbolKind::Field => 8,
         SymbolKind::Member => 22,
         SymbolKind::Variable { .. } => 8,
         SymbolKind::Mutex

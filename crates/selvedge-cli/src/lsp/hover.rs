@@ -85,7 +85,7 @@ fn signature(document: &Document, id: SymbolId) -> String {
         },
         SymbolKind::Enum => format!("enum {name}"),
         SymbolKind::Record => format!("record {name}"),
-        SymbolKind::Member => format!("{name}{ty}"),
+        SymbolKind::Member | SymbolKind::Field => format!("{name}{ty}"),
         SymbolKind::Variable { atomic: false } => format!("shared {name}{sizes}{ty}"),
         SymbolKind::Variable { atomic: true } => format!("shared atomic {name}{sizes}{ty}"),
         SymbolKind::Mutex => format!("mutex {name}{sizes}"),

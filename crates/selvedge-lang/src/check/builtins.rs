@@ -98,7 +98,7 @@ impl BodyChecker<'_, '_> {
             "min" => self.min_max(BinaryOp::Min, "min(a, b)", args, span),
             "max" => self.min_max(BinaryOp::Max, "max(a, b)", args, span),
             "abs" => self.abs(args, span),
-            "int" => self.to_int(args, span),
+            "int" => self.number_of(args, span),
             "receive" => self.receive_value(args, span),
             "compare_exchange" => self.compare_exchange(args, span),
             "exchange" => self.exchange(args, span),
@@ -226,7 +226,7 @@ impl BodyChecker<'_, '_> {
     }
 
     /// The number of a value of an enumeration.
-    fn to_int(&mut self, args: &[AstExpr], span: Span) -> Option<Expr> {
+    fn number_of(&mut self, args: &[AstExpr], span: Span) -> Option<Expr> {
         let [value] = self.exactly("int(v)", args, span)?;
         let checked = self.expr(value)?;
         match checked.ty() {

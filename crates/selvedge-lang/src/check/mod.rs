@@ -123,7 +123,9 @@ pub(crate) fn known(file: &ast::File) -> Vec<Known> {
         Meaning::Member(value) => Some(plain(entry.span, Some(value.ty))),
         _ => None,
     });
-    let objects = checker.objects.iter().map(|info| {
+    // The variables of a record are one symbol.
+    let objects = checker.objects.iter().filter(|info| !info.decl.name.text.contains('.'));
+    let objects = objects.map(|info| {
         let is_variable = matches!(info.decl.kind, ast::ObjectKind::Shared { .. });
         let ty = is_variable.then_some(info.ty);
         let sizes = info.sizes.clone().unwrap_or_default();

@@ -78,6 +78,8 @@ pub enum SymbolKind {
     Enum,
     /// `record`
     Record,
+    /// A field of a record.
+    Field,
     /// A value of an enumeration.
     Member,
     /// `shared`, perhaps `atomic`
@@ -130,6 +132,7 @@ impl SymbolKind {
             SymbolKind::Constant => "a constant",
             SymbolKind::Enum => "an enumeration",
             SymbolKind::Record => "a record",
+            SymbolKind::Field => "a field",
             SymbolKind::Member => "a value of an enumeration",
             SymbolKind::Variable { atomic: false } => "a shared variable",
             SymbolKind::Variable { atomic: true } => "an atomic shared variable",
@@ -156,7 +159,10 @@ impl SymbolKind {
     /// Returns whether threads share it, so that accesses to it can depend on each other.
     pub fn is_shared(self) -> bool {
         use SymbolKind::*;
-        matches!(self, Variable { .. } | Mutex | Rwlock | Cond | Semaphore | Barrier | List | Map)
+        matches!(
+            self,
+            Variable { .. } | Mutex | Rwlock | Cond | Semaphore | Barrier | List | Map | Channel
+        )
     }
 }
 

@@ -139,6 +139,7 @@ impl Names<'_> {
         let kind = match atomic.kind {
             AtomicKind::Await => " await",
             AtomicKind::Scan => " scan",
+            AtomicKind::Each => " each",
             AtomicKind::Block | AtomicKind::Procedure => "",
         };
         format!("{id}{kind} {}", atomic.name.as_deref().unwrap_or("_"))

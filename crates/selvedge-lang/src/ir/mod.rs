@@ -348,6 +348,8 @@ pub enum AtomicKind {
     Procedure,
     /// `await c;` on its own.
     Await,
+    /// The step of `for each` that finds the next element.
+    Each,
     /// What `await scan c;` waits for after it read that `c` is false.
     Scan,
 }

@@ -217,7 +217,7 @@ impl Lowerer<'_> {
         let index_value = Operand::Slot(index);
         self.code.place(head);
         let is_step = !self.code.in_one_step();
-        let atomic = is_step.then(|| self.add_atomic(None, AtomicKind::Block));
+        let atomic = is_step.then(|| self.add_atomic(None, AtomicKind::Each));
         if let Some(atomic) = atomic {
             self.code.emit(Op::AtomicBegin { atomic }, header);
         }

@@ -194,7 +194,7 @@ impl Parser<'_, '_> {
                 return Err(self.report(Diagnostic::error(here, "too many indices")));
             }
         }
-        self.field(Place { name, indices, span })
+        self.field(Place { name, record: None, indices, span })
     }
 
     fn args(&mut self) -> Parsed<Vec<Expr>> {

@@ -170,7 +170,7 @@ impl Parser<'_, '_> {
             return Err(self.report(error.help(help)));
         }
         self.expect_semicolon(" after the declaration");
-        self.of_records.push((name.span, record));
+        self.of_records.push((name.clone(), record));
         let kind = ObjectKind::Shared { atomic, ty: None };
         Ok(ObjectDecl { kind, name, sizes, initial: None })
     }
@@ -307,6 +307,7 @@ impl Parser<'_, '_> {
             "thread" => Type::Thread,
             word if self.enums.iter().any(|name| name == word) => {
                 let id = self.enums.iter().position(|name| name == word);
+                self.types.push(self.ident_of(token));
                 Type::Enum(EnumId::new(id.expect("internal error: it was found")))
             }
             word => {

@@ -33,6 +33,7 @@ pub(crate) fn parse(text: &str, diagnostics: &mut Diagnostics) -> File {
         records: declared_types(text, &tokens, "record"),
         variables: records::variables(text, &tokens),
         of_records: Vec::new(),
+        types: Vec::new(),
         diagnostics,
     };
     parser.file()
@@ -59,8 +60,10 @@ struct Parser<'t, 'd> {
     records: Vec<String>,
     /// The names of variables that are records.
     variables: Vec<String>,
-    /// Where variables are declared that are records, and of which.
-    of_records: Vec<(Span, Ident)>,
+    /// The variables that are records, and of which.
+    of_records: Vec<(Ident, Ident)>,
+    /// The names of enumerations and records where they stand as types.
+    types: Vec<Ident>,
     diagnostics: &'d mut Diagnostics,
 }
 
@@ -75,8 +78,13 @@ impl<'t> Parser<'t, '_> {
             }
             items.append(&mut self.inner_items);
         }
-        let items = records::expand(items, &std::mem::take(&mut self.of_records));
-        File { items, enums: std::mem::take(&mut self.enums) }
+        let items = records::expand(items, &self.of_records);
+        File {
+            items,
+            enums: std::mem::take(&mut self.enums),
+            types: std::mem::take(&mut self.types),
+            of_records: std::mem::take(&mut self.of_records),
+        }
     }
 
     fn token(&self) -> Token {

@@ -34,7 +34,9 @@ impl Parser<'_, '_> {
         is_record.then(|| {
             self.bump();
             self.bump();
-            self.ident_of(token)
+            let record = self.ident_of(token);
+            self.types.push(record.clone());
+            record
         })
     }
 
@@ -48,7 +50,8 @@ impl Parser<'_, '_> {
         let field = self.ident("the name of a field")?;
         let span = place.span.to(field.span);
         let text = format!("{}.{}", place.name.text, field.text);
-        Ok(Place { name: Ident { text, span: field.span }, span, ..place })
+        let name = Ident { text, span: field.span };
+        Ok(Place { name, record: Some(place.name), indices: place.indices, span })
     }
 }
 
@@ -75,12 +78,12 @@ pub(super) fn variables(text: &str, tokens: &[Token]) -> Vec<String> {
 }
 
 /// Puts a variable for each field in the place of a variable that is a record.
-pub(super) fn expand(items: Vec<Item>, of_records: &[(Span, Ident)]) -> Vec<Item> {
+pub(super) fn expand(items: Vec<Item>, of_records: &[(Ident, Ident)]) -> Vec<Item> {
     if of_records.is_empty() {
         return items;
     }
     let record = |declared: Span| {
-        let (_, wanted) = of_records.iter().find(|(span, _)| *span == declared)?;
+        let (_, wanted) = of_records.iter().find(|(variable, _)| variable.span == declared)?;
         items.iter().find_map(|item| match item {
             Item::Record(record) if record.name.text == wanted.text => Some(record),
             _ => None,

@@ -74,7 +74,10 @@ pub(crate) enum Assignment {
 /// `x`, `a[i]`, `grid[i][j]`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Place {
+    /// Of a field: `p.x`, where the field stands.
     pub(crate) name: Ident,
+    /// The variable that the field is of.
+    pub(crate) record: Option<Ident>,
     pub(crate) indices: Vec<Expr>,
     pub(crate) span: Span,
 }
@@ -85,6 +88,10 @@ pub(crate) struct File {
     pub(crate) items: Vec<Item>,
     /// The names of enumerations in the order of the text: by the number of their type.
     pub(crate) enums: Vec<String>,
+    /// The names of enumerations and records where they stand as types.
+    pub(crate) types: Vec<Ident>,
+    /// The variables that are records, and of which.
+    pub(crate) of_records: Vec<(Ident, Ident)>,
 }
 
 /// A name where it stands.
