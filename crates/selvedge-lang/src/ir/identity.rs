@@ -36,7 +36,10 @@ impl Display for Identity<'_> {
             atomics,
             independence,
         } = self.0;
-        write!(f, "{enums:?}{tables:?}{globals:?}{threads:?}{finally:?}{invariants:?}{atomics:?}")?;
+        // Programs without them are what they were before the language had them.
+        enums.iter().try_for_each(|it| write!(f, "{it:?}"))?;
+        tables.iter().try_for_each(|it| write!(f, "{it:?}"))?;
+        write!(f, "{globals:?}{threads:?}{finally:?}{invariants:?}{atomics:?}")?;
         for promise in promises {
             write!(f, "{:?}", promise.what)?;
         }
