@@ -60,10 +60,17 @@ fn run_from(kept: Option<Checkpoint>, args: &CheckArgs, screen: &Screen) -> Resu
     let method = if loaded.has_promises() { method } else { method.with_workers(args)? };
     let options = options(args, &method, quasi, args.races, guard.budget())?;
     let covers = method.covers(&options);
-    let facts = if wanted { used.facts() } else { Vec::new() };
+    let facts = || if wanted { used.facts() } else { Vec::new() };
     let races = args.races;
-    let search =
-        Search { loaded: &loaded, method, covers, args, races, facts, budget: guard.budget() };
+    let search = Search {
+        loaded: &loaded,
+        method,
+        covers,
+        args,
+        races,
+        facts: &facts,
+        budget: guard.budget(),
+    };
     let work = Work::new(kept, args, method, &loaded, screen)?;
     if args.tree && matches!(work, Work::Divided(_)) {
         return Err(Failure::User(
@@ -115,6 +122,7 @@ pub(crate) fn options(
         quasi,
         check_constraints: args.check_constraints,
         unreduced: args.unreduced,
+        symmetry: !args.no_symmetry,
         fairness: args.fairness.into(),
         caps: caps(),
     };
@@ -128,6 +136,9 @@ pub(crate) fn options(
     }
     if args.unreduced && !method.takes(Setting::Unreduced) {
         return Err(registry::only_applies("--unreduced", Setting::Unreduced));
+    }
+    if args.no_symmetry && !method.takes(Setting::Unreduced) {
+        return Err(registry::only_applies("--no-symmetry", Setting::Unreduced));
     }
     if args.fairness != FairnessArg::Weak && !method.takes(Setting::Fairness) {
         return Err(registry::only_applies("--fairness", Setting::Fairness));
@@ -176,8 +187,8 @@ pub(crate) struct Search<'a, L> {
     pub(crate) covers: Covers,
     /// Whether data races are looked for.
     pub(crate) races: bool,
-    /// What else is to be said about it.
-    pub(crate) facts: Vec<Fact>,
+    /// What else is to be said about it, once it is over.
+    pub(crate) facts: &'a (dyn Fn() -> Vec<Fact> + Sync),
     pub(crate) budget: &'a Budget,
 }
 
@@ -264,7 +275,7 @@ impl<L: Subject> Search<'_, L> {
     ) -> Result<Exit, Failure> {
         let &Self { loaded, args, method, covers, races, budget, .. } = self;
         let source = loaded.origin();
-        report.facts.splice(0..0, self.facts.iter().cloned());
+        report.facts.splice(0..0, (self.facts)());
         explain_disregarded_races(loaded, &mut report, budget)?;
         let found = confirm_all(loaded, &mut report, budget)?;
         note_unshortened(&mut report, &found, budget);
@@ -274,7 +285,14 @@ impl<L: Subject> Search<'_, L> {
         };
         let shown = Shown {
             verified: format!("no violation in {searched}{also}"),
-            summary: summary::summary(&report, method.describe_with(&report), covers, races, time),
+            summary: summary::summary(
+                &report,
+                method.describe_with(&report),
+                covers,
+                races,
+                loaded.has_invariants(),
+                time,
+            ),
             statistics: report.statistics.as_deref().map(statistics::text),
             outcome: Outcome {
                 file: source.file.to_owned(),

@@ -64,9 +64,9 @@ pub(crate) fn check(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> 
     let options = check::options(args, &method, quasi, races, guard.budget())?;
     let covers = method.covers(&options);
     let loaded = Compiled::load(files, Path::new(&folder), args.compiler.leaks)?;
-    let facts = loaded.facts();
-    let search =
-        Search { loaded: &loaded, args, method, covers, races, facts, budget: guard.budget() };
+    let (known, budget) = (loaded.facts(), guard.budget());
+    let facts = || known.clone();
+    let search = Search { loaded: &loaded, args, method, covers, races, facts: &facts, budget };
     let jobs = args.work.jobs.jobs()?;
     match work::divisible(method) {
         Some((what, root)) if jobs.get() > 1 => besides::run(&search, &options, screen, |watch| {

@@ -221,11 +221,12 @@ fn show(
     let executions = plural(report.counts.maximal(), "execution", "executions");
     let covers = Covers { data_races: races, ..Covers::EVERYTHING };
     let search = format!("graph, --memory {}", weak.memory.name());
+    let has_invariants = loaded.has_invariants();
     let mut report = report;
     report.fact("memory model", model.to_owned());
     let shown = Shown {
         verified: format!("no violation in {executions} under {}", weak.memory.name()),
-        summary: summary::summary(&report, search, Covers::EVERYTHING, races, time),
+        summary: summary::summary(&report, search, Covers::EVERYTHING, races, has_invariants, time),
         statistics: None,
         outcome: Outcome {
             file: loaded.file.clone(),

@@ -428,6 +428,10 @@ impl Subject for Compiled {
         self.program.traced()
     }
 
+    fn has_invariants(&self) -> bool {
+        false
+    }
+
     fn explore(
         &self,
         chosen: Chosen,

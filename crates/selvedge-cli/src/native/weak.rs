@@ -183,7 +183,7 @@ impl Told<'_> {
         report.facts.extend(self.facts.iter().cloned());
         let shown = Shown {
             verified: format!("no violation in {executions} under {}", self.memory.name()),
-            summary: summary::summary(&report, search, Covers::EVERYTHING, true, time),
+            summary: summary::summary(&report, search, Covers::EVERYTHING, true, false, time),
             statistics: None,
             outcome: Outcome {
                 file: self.files.name().to_owned(),
