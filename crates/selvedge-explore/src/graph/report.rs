@@ -215,11 +215,12 @@ impl<S: GraphSystem> Search<'_, '_, S> {
 
     fn find(&mut self, finding: Finding) {
         if !self.report.findings.iter().any(|(known, _)| known.same_as(&finding)) {
+            let is_root = |thread| self.program.is_root(thread);
             let witness = match finding {
                 Finding::Fault(thread, _) if self.program.has_memory() => {
-                    Witness::of_failure(self.graph(), thread)
+                    Witness::of_failure(self.graph(), &is_root, thread)
                 }
-                _ => Witness::of(self.graph()),
+                _ => Witness::of(self.graph(), &is_root),
             };
             self.report.findings.push((finding, witness));
         }

@@ -22,22 +22,27 @@ pub struct Witness {
 
 impl Witness {
     /// The witness of a graph, in an order in which as few reads as possible miss an earlier write.
-    pub(super) fn of(graph: &Graph) -> Self {
+    /// `is_root`: whether a thread is there from the beginning.
+    pub(super) fn of(graph: &Graph, is_root: &dyn Fn(ThreadId) -> bool) -> Self {
         let order = readable_order(graph, None);
         let turn = |&id: &EventId| {
             let event = graph.event(id);
             event.answer().map(|answer| (id, (id.thread, event.label, answer)))
         };
         let (events, turns) = order.iter().filter_map(turn).unzip();
-        Self { turns, events, steps: steps(graph, &order), late: None }
+        Self { turns, events, steps: steps(graph, is_root, &order), late: None }
     }
 
     /// The same, of one in which a thread failed.
-    pub(super) fn of_failure(graph: &Graph, thread: ThreadId) -> Self {
-        let witness = Self::of(graph);
+    pub(super) fn of_failure(
+        graph: &Graph,
+        is_root: &dyn Fn(ThreadId) -> bool,
+        thread: ThreadId,
+    ) -> Self {
+        let witness = Self::of(graph, is_root);
         let last = graph.events(thread).len().checked_sub(1);
         let last = last.map(|nth| EventId { thread, nth: nth as u32 });
-        let late = steps(graph, &readable_order(graph, last));
+        let late = steps(graph, is_root, &readable_order(graph, last));
         Self { late: Some(late).filter(|late| *late != witness.steps), ..witness }
     }
 
@@ -59,10 +64,10 @@ impl Witness {
 /// those that are newer in modification order than what it reads; for a write, those that are newer than it. So in an
 /// execution that sequential consistency allows it is 0. Of a weak compare-exchange it is doubled, and odd if it fails
 /// spuriously; of a choice it is what was chosen.
-fn steps(graph: &Graph, order: &[EventId]) -> Vec<Step> {
+fn steps(graph: &Graph, is_root: &dyn Fn(ThreadId) -> bool, order: &[EventId]) -> Vec<Step> {
     let mut written: Vec<Vec<EventId>> = vec![Vec::new(); graph.cells.len()];
-    let is_root = |thread: &ThreadId| graph.threads[thread.index()].spawned.is_none();
-    let mut numbers: Vec<ThreadId> = graph.threads().filter(is_root).collect();
+    // A thread that other executions spawn and this one does not is neither a root nor among those that come.
+    let mut numbers: Vec<ThreadId> = graph.threads().filter(|&thread| is_root(thread)).collect();
     let mut steps = Vec::new();
     for &id in order {
         let event = graph.event(id);
