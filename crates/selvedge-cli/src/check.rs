@@ -122,6 +122,7 @@ pub(crate) fn options(
         quasi,
         check_constraints: args.check_constraints,
         unreduced: args.unreduced,
+        symmetry: !args.no_symmetry,
         fairness: args.fairness.into(),
         caps: caps(),
     };
@@ -135,6 +136,9 @@ pub(crate) fn options(
     }
     if args.unreduced && !method.takes(Setting::Unreduced) {
         return Err(registry::only_applies("--unreduced", Setting::Unreduced));
+    }
+    if args.no_symmetry && !method.takes(Setting::Unreduced) {
+        return Err(registry::only_applies("--no-symmetry", Setting::Unreduced));
     }
     if args.fairness != FairnessArg::Weak && !method.takes(Setting::Fairness) {
         return Err(registry::only_applies("--fairness", Setting::Fairness));
@@ -190,37 +194,29 @@ pub(crate) struct Search<'a, L> {
 
 impl<L: Subject> Search<'_, L> {
     /// Searches, and shows the result.
-    pub(crate) fn run(&self, options: &Options, screen: &Screen) -> Result<Exit, Failure> {
-        let wants_tree = self.args.tree || self.args.output.html.is_some();
-        self.run_by(options, screen, |watch| {
-            let early = self.run_early(options, wants_tree, watch);
-            match early {
-                // Nothing more is found once the budget is spent.
-                Some(found) if !options.keep_going || options.budget.is_spent() => (found, None),
-                early => {
-                    let (mut report, tree) =
-                        self.method.run(self.loaded, options, wants_tree, watch);
-                    if let Some(early) = early {
-                        early::add(early, &mut report);
-                    }
-                    (report, tree)
-                }
-            }
-        })
-    }
-
-    /// The same, by other means.
-    pub(crate) fn run_by(
-        &self,
-        options: &Options,
-        screen: &Screen,
-        search: impl FnOnce(&mut Watch) -> (Report, Option<Tree>),
-    ) -> Result<Exit, Failure> {
+    fn run(&self, options: &Options, screen: &Screen) -> Result<Exit, Failure> {
         let mut watch = self.watch(options);
-        let (report, tree) = search(&mut watch);
+        let (report, tree) = self.searched(options, &mut watch);
         let time = watch.finish();
         so_far::publish(&report);
         self.conclude(report, tree, time, screen)
+    }
+
+    /// Searches.
+    pub(crate) fn searched(&self, options: &Options, watch: &mut Watch) -> (Report, Option<Tree>) {
+        let wants_tree = self.args.tree || self.args.output.html.is_some();
+        let early = self.run_early(options, wants_tree, watch);
+        match early {
+            // Nothing more is found once the budget is spent.
+            Some(found) if !options.keep_going || options.budget.is_spent() => (found, None),
+            early => {
+                let (mut report, tree) = self.method.run(self.loaded, options, wants_tree, watch);
+                if let Some(early) = early {
+                    early::add(early, &mut report);
+                }
+                (report, tree)
+            }
+        }
     }
 
     /// Runs random executions, if the search is one of many executions. Returns what they found, or what was found when the
@@ -242,7 +238,7 @@ impl<L: Subject> Search<'_, L> {
     }
 
     /// Starts the clock and the line that shows how far the search is. An estimate is for searches of traces only.
-    fn watch(&self, options: &Options) -> Watch {
+    pub(crate) fn watch(&self, options: &Options) -> Watch {
         let watch = Watch::start(!self.args.quiet, self.method.name());
         match self.method {
             Method::Explore(chosen, _, Observers::Absent)
@@ -260,9 +256,21 @@ impl<L: Subject> Search<'_, L> {
     /// Confirms what the search found, and shows it.
     pub(crate) fn conclude(
         &self,
+        report: Report,
+        tree: Option<Tree>,
+        time: Duration,
+        screen: &Screen,
+    ) -> Result<Exit, Failure> {
+        self.conclude_with(report, tree, time, "", screen)
+    }
+
+    /// The same. `also`: what a proof says besides.
+    pub(crate) fn conclude_with(
+        &self,
         mut report: Report,
         tree: Option<Tree>,
         time: Duration,
+        also: &str,
         screen: &Screen,
     ) -> Result<Exit, Failure> {
         let &Self { loaded, args, method, covers, races, budget, .. } = self;
@@ -276,8 +284,15 @@ impl<L: Subject> Search<'_, L> {
             None => plural(report.counts.maximal(), "execution", "executions"),
         };
         let shown = Shown {
-            verified: format!("no violation in {searched}"),
-            summary: summary::summary(&report, method.describe_with(&report), covers, races, time),
+            verified: format!("no violation in {searched}{also}"),
+            summary: summary::summary(
+                &report,
+                method.describe_with(&report),
+                covers,
+                races,
+                loaded.has_invariants(),
+                time,
+            ),
             statistics: report.statistics.as_deref().map(statistics::text),
             outcome: Outcome {
                 file: source.file.to_owned(),

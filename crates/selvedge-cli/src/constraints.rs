@@ -127,6 +127,11 @@ pub(crate) fn loaded(
 }
 
 impl Used {
+    /// Returns whether some are the user's: in the program, or in a file.
+    pub(crate) fn are_given(&self) -> bool {
+        self.declared + self.read > 0
+    }
+
     /// For the lines under a verdict.
     pub(crate) fn facts(&self) -> Vec<Fact> {
         let count = |name, count: usize| Fact { name, value: FactValue::Count(count as u64) };

@@ -64,6 +64,9 @@ pub(crate) trait Subject: Origin {
     /// Returns a fresh system whose steps have texts.
     fn system(&self) -> Self::System;
 
+    /// Returns whether it declares invariants.
+    fn has_invariants(&self) -> bool;
+
     /// Explores it with an algorithm of the registry. The names of its threads go to `names`.
     fn explore(
         &self,
@@ -316,6 +319,10 @@ impl Subject for Loaded {
 
     fn system(&self) -> Interpreter {
         self.system()
+    }
+
+    fn has_invariants(&self) -> bool {
+        !self.program.invariants.is_empty()
     }
 
     fn explore(

@@ -128,7 +128,7 @@ impl<S: System> Exact<S> {
 
 impl<S: System> System for Exact<S> {
     forward_system! { self => self.system;
-        thread_count thread_key object_key status choices pending obstacles end freed values judging foresight
+        thread_count thread_key object_key status choices pending obstacles end freed values judging foresight promises
     }
 
     fn restart(&mut self) {

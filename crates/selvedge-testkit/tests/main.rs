@@ -17,6 +17,7 @@ mod random_programs;
 mod reference;
 mod small_programs;
 mod states;
+mod symmetry;
 mod tidy;
 mod weak_axioms;
 mod weak_campaign;

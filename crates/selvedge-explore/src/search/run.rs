@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use selvedge_core::{
     Bound, Counts, Edges, Effect, Ended, Ending, Execution, Fault, Inconclusive, Position, Report,
-    Schedule, States, Status, Step, System, ThreadId, Violation,
+    Schedule, Status, Step, System, ThreadId, Violation,
 };
 
 use crate::options::{Observer, Options, Progress};
@@ -49,7 +49,7 @@ impl<'a, S: System> Run<'a, S> {
     /// not decided by looking at some of them, and is a doubt.
     pub fn new(make: &dyn Fn() -> S, options: &'a Options, observer: &'a mut dyn Observer) -> Self {
         let mut run = Self::deciding_promises(make, options, observer);
-        if let Some(promises) = run.system.states().and_then(States::promises) {
+        if let Some(promises) = run.system.promises() {
             let first = promises.broken(0);
             let place = first.places.first().map(|place| format!(" ({place})")).unwrap_or_default();
             run.give_up(format!(

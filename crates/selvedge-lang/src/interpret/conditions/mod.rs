@@ -1,8 +1,9 @@
 //! What the interpreter can tell about its state: [`Conditions`].
 //!
 //! `orders.rs` runs two steps in both orders, `state.rs` names states and threads, and `may.rs` says what a thread
-//! may still touch.
+//! may still touch, by following its code (`follow.rs`).
 
+mod follow;
 mod known;
 pub(super) mod may;
 mod orders;
@@ -129,7 +130,13 @@ impl Conditions for Interpreter {
 
     fn may_access(&mut self, thread: ThreadId) -> Arc<MayAccess> {
         let (loaded, machine, analysis) = self.parts();
-        analysis.may.of_thread(loaded, machine, &analysis.live, thread.index())
+        let thread = thread.index();
+        if let Some(known) = machine.known_may(thread) {
+            return Arc::clone(known);
+        }
+        let may = analysis.may.of_thread(loaded, machine, &analysis.live, thread);
+        machine.keep_may(thread, &may);
+        may
     }
 
     fn name_of(&self, object: ObjectId) -> String {
@@ -139,7 +146,7 @@ impl Conditions for Interpreter {
     fn is_steady(&mut self, thread: ThreadId) -> bool {
         let caps = self.caps;
         let (loaded, machine, analysis) = self.parts();
-        may::is_steady(loaded, machine, &analysis.live, caps, thread.index())
+        follow::is_steady(loaded, machine, &analysis.live, caps, thread.index())
     }
 
     fn state(&mut self) -> StateKey {
