@@ -99,7 +99,9 @@ impl States for Interpreter {
                     GlobalKind::Variable { .. } | GlobalKind::Semaphore { .. } => {
                         vec![machine.cells[cell]]
                     }
-                    GlobalKind::List { .. } => machine.lists[content].iter().copied().collect(),
+                    GlobalKind::List { .. } | GlobalKind::Channel { .. } => {
+                        machine.lists[content].iter().copied().collect()
+                    }
                     GlobalKind::Map { .. } => {
                         let map = machine.maps[content].iter();
                         map.flat_map(|(&key, &value)| [key, value]).collect()

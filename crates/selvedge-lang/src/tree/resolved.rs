@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use super::Stage;
-use crate::ir::{GlobalId, GlobalKind, ProcedureId, Type};
+use crate::ir::{Enum, GlobalId, GlobalKind, ProcedureId, Table, Type};
 use crate::ops::{BinaryOp, Form, Op};
 use crate::span::Span;
 
@@ -118,6 +118,10 @@ pub(crate) struct Promise {
 /// A program without errors.
 #[derive(Debug)]
 pub(crate) struct Program {
+    /// By [`TableId`](crate::ir::TableId).
+    pub(crate) tables: Vec<Table>,
+    /// By [`EnumId`](crate::ir::EnumId).
+    pub(crate) enums: Vec<Enum>,
     /// By [`GlobalId`].
     pub(crate) objects: Vec<Object>,
     /// By [`ProcedureId`].

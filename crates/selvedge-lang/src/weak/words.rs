@@ -83,7 +83,7 @@ impl GraphDescribe for GraphInterpreter {
             return Some(number(value).to_string());
         };
         Some(match &all.loaded.program.globals[global.index()].kind {
-            GlobalKind::Variable { ty, .. } => value_text(number(value), *ty),
+            GlobalKind::Variable { ty, .. } => value_text(&all.loaded.program, number(value), *ty),
             GlobalKind::List { .. } => format!("[{}]", list(all.contents.content(value))),
             GlobalKind::Map { .. } => {
                 let pairs = all.contents.content(value).chunks_exact(2);

@@ -128,6 +128,9 @@ fn counts_rounds(code: &[Instruction], at: Label) -> bool {
 fn strange(op: &Op) -> Option<&'static str> {
     match op {
         Op::Message(_) => Some("sends a message"),
+        Op::Compute { value: Compute::Binary(op, ..), .. } if op.is_of_bits() => {
+            Some("computes with bits")
+        }
         op if !op.allowed_in_atomic() => Some("has an operation that no block may have"),
         _ => None,
     }

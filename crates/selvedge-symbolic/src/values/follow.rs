@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use selvedge_lang::ir::{
     AtomicId, BinaryOp, Choice, Domain, GlobalId, Label, Op, Operand, Procedure, ProcedureId,
-    Program, Slot, Thread, Type, UnaryOp, Variable,
+    Program, Slot, Table, Thread, Type, UnaryOp, Variable,
 };
 
 use super::Written;
@@ -409,6 +409,13 @@ impl Domain for Slots<'_> {
         let low = row.range.low * columns + column.range.low;
         let high = row.range.high * columns + column.range.high;
         Value::range(Range { low, high })
+    }
+
+    fn lookup(&mut self, table: &Table, position: Value) -> Result<Value, Fails> {
+        let Range { low, high } = position.range;
+        let values = &table.values[low as usize..=high as usize];
+        let values = values.iter().map(|&value| Value::constant(value));
+        values.reduce(Value::join).ok_or(Fails)
     }
 
     fn thread(&mut self, _: u32, _: Value) -> Value {

@@ -6,6 +6,8 @@ use crate::circuit::Range;
 
 /// Every integer of the language.
 pub(super) const ALL: Range = Range { low: i32::MIN as i64, high: i32::MAX as i64 };
+/// Shifting by more bits fails.
+const WIDEST_SHIFT: i64 = 31;
 const TRUTH: Range = Range { low: 0, high: 1 };
 
 /// What a slot can hold.
@@ -76,6 +78,7 @@ impl Value {
             false,
             match op {
                 UnaryOp::Negate => Self::range(negative(value.range)),
+                UnaryOp::Complement => Self::range(Range { low: -1 - high, high: -1 - low }),
                 UnaryOp::Not => Self::range(Range { low: 1 - high, high: 1 - low }),
                 UnaryOp::Abs => {
                     let least = if low <= 0 && high >= 0 { 0 } else { low.abs().min(high.abs()) };
@@ -126,6 +129,14 @@ impl Value {
                     _ => Self::range(Range { low, high }),
                 }
             }
+            // Nothing is followed bit by bit.
+            BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor => Self::range(ALL),
+            BinaryOp::ShiftLeft | BinaryOp::ShiftRight if b.high < 0 || b.low > WIDEST_SHIFT => {
+                return Err(Fails);
+            }
+            BinaryOp::ShiftLeft => Self::range(ALL),
+            // It goes towards 0, or -1.
+            BinaryOp::ShiftRight => Self::range(Range { low: a.low.min(0), high: a.high.max(0) }),
             BinaryOp::Min => each(i64::min),
             BinaryOp::Max => each(i64::max),
             BinaryOp::Equal => decided(same, apart),
@@ -139,7 +150,9 @@ impl Value {
         let by_zero = divides && b.low <= 0 && b.high >= 0;
         // The least integer by -1 overflows, whether its quotient or its remainder is asked for.
         let wraps = divides && a.low == ALL.low && b.low <= -1 && b.high >= -1;
-        fitting(by_zero || wraps, value)
+        let shifts = matches!(op, BinaryOp::ShiftLeft | BinaryOp::ShiftRight);
+        let too_far = shifts && (b.low < 0 || b.high > WIDEST_SHIFT);
+        fitting(by_zero || wraps || too_far, value)
     }
 }
 
