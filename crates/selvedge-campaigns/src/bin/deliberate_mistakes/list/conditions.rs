@@ -14,8 +14,8 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "conditions: what holds now is taken to hold forever",
         file: "conditional/independence.rs",
-        right: "stable.contains(&true)",
-        wrong: "true || stable.contains(&true)",
+        right: "Some(_) if changes.contains(&None) => Ok(()),",
+        wrong: "Some(_) => Ok(()),",
         suite: "constrained",
         test: "conditions_that_hold_now_may_not_hold_later",
     },
@@ -94,7 +94,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "conditions: what a constraint on steady steps looks at may change",
         file: "conditional/unordered.rs",
-        right: "    is_uniform(run, &holding, sides)\n",
+        right: "    lasts(run, &holding, sides).is_ok()\n",
         wrong: "    !holding.is_empty()\n",
         suite: "constrained",
         test: "declared",

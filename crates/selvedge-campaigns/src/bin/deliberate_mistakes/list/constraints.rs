@@ -43,4 +43,12 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         suite: "constraints",
         test: "figure_1_of_the_paper",
     },
+    Mistake {
+        name: "constraints: what many threads add counts once",
+        file: "values/mod.rs",
+        right: "self.up = self.up.map(|up| up.saturating_add(delta.high.max(0)));",
+        wrong: "self.up = self.up.map(|up| up.max(delta.high));",
+        suite: "constraints",
+        test: "what_no_execution_overflows_needs_no_guard",
+    },
 ];

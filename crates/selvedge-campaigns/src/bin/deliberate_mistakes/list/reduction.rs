@@ -117,4 +117,12 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         suite: "golden",
         test: "every_program_gives_what_its_header_says",
     },
+    Mistake {
+        name: "source: an execution that is cut leads nowhere",
+        file: "reductions/backtrack.rs",
+        right: "        if halt == Halt::Steps {",
+        wrong: "        if false && halt == Halt::Steps {",
+        suite: "golden",
+        test: "every_program_gives_what_its_header_says",
+    },
 ];
