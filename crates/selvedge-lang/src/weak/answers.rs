@@ -14,6 +14,10 @@ use crate::ir::{Barrier, Cond, Lock, LockMode, Message, Op, Thread};
 /// A lock that is neither free nor held by the current thread.
 const TAKEN: i32 = i32::MAX;
 
+/// What a mailbox begins with once its thread has ended, or failed.
+const CLOSED: i32 = 1;
+const FAILED: i32 = 2;
+
 impl Inner {
     /// Does what an answer says. Returns what is written, if the answer was to something that writes what it computes.
     pub(super) fn take(&mut self, me: usize, answer: Answer) -> Option<Bits> {
@@ -22,7 +26,8 @@ impl Inner {
             Phase::Finished | Phase::Failed => {
                 self.threads[me].now.stage = Stage::Over;
                 self.last = Last::Part { pc: thread.pc, text: "ends".to_owned() };
-                return Some(self.contents.number(&[1]));
+                let has_failed = self.machine.threads[me].phase == Phase::Failed;
+                return Some(self.contents.number(&[if has_failed { FAILED } else { CLOSED }]));
             }
             Phase::Parked => {
                 self.machine.threads[me].phase = Phase::Woken;
@@ -306,16 +311,20 @@ impl Inner {
             return None;
         };
         let to = to as usize;
-        let is_closed = self.has_no_step(to) || self.contents.content(value).first() == Some(&1);
+        let ended = match self.contents.content(value).first() {
+            Some(&FAILED) => Some(Phase::Failed),
+            Some(&CLOSED) => Some(Phase::Finished),
+            _ => self.has_no_step(to).then_some(Phase::Finished),
+        };
         let load = |all: &mut Self| {
             all.put(what, value);
-            let phase = if is_closed { Phase::Finished } else { Phase::Ready };
+            let phase = ended.unwrap_or(Phase::Ready);
             if to != me {
                 let seen = all.machine.threads[to];
                 all.machine.set_other(to, Machine { phase, ..seen });
             }
         };
         let wrote = self.perform(me, 0, load, |all, _| all.get(what));
-        Some(if is_closed { value } else { wrote })
+        Some(if ended.is_some() { value } else { wrote })
     }
 }

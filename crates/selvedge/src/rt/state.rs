@@ -14,7 +14,6 @@ use super::locals::Locals;
 use super::memory::Memory;
 use super::restore::{Firsts, Outliving};
 use super::story::{AboutBlock, Watched};
-use super::unseen::Attributed;
 use crate::spot::Spot;
 use crate::watch::Pulse;
 
@@ -113,6 +112,10 @@ impl Rust {
         }
     }
 }
+
+/// A free that may be part of dropping the last reference that `std` counts: the block with the counts, and objects in what was
+/// freed.
+pub(crate) type Attributed = (usize, Vec<ObjectId>);
 
 /// What Rust code adds to a thread of an execution.
 #[derive(Default)]

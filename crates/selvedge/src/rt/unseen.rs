@@ -9,16 +9,13 @@
 use selvedge_core::ObjectId;
 
 use super::block::Block;
-use super::state::Runtime;
+use super::state::{Attributed, Runtime};
 
 const WORD: usize = size_of::<usize>();
 /// The content comes after this.
 const COUNTS: usize = 2 * WORD;
 /// Over so many blocks one is looked for that leads to another.
 const FAR: usize = 4;
-
-/// A free that may be part of dropping the last reference: the block with the counts, and objects in what was freed.
-pub(crate) type Attributed = (usize, Vec<ObjectId>);
 
 /// A word of a block.
 fn word(block: &Block, at: usize) -> usize {
