@@ -67,9 +67,6 @@ pub trait States {
     /// Calls `part` for each part of the state that the system is in and that can take many values, such as a variable:
     /// with a name for users, and the value as numbers.
     fn parts(&mut self, part: &mut dyn FnMut(&str, &[i32]));
-
-    /// Returns what the program promises about whole executions, if it promises anything.
-    fn promises(&mut self) -> Option<&mut dyn Promises>;
 }
 
 /// The liveness properties of a program: something becomes true, and threads make progress. An infinite execution

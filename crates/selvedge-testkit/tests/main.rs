@@ -15,6 +15,7 @@ mod observers;
 mod promises;
 mod random_programs;
 mod reference;
+mod scans;
 mod small_programs;
 mod states;
 mod symmetry;

@@ -1,8 +1,8 @@
 //! The search: states are expanded in the order in which they were reached.
 
 use selvedge_core::{
-    Effect, Ended, Fault, Promises, Report, States, Status, Step, System, ThreadId, Verdict,
-    Violation, ViolationKind,
+    Effect, Ended, Fault, Promises, Report, Status, Step, System, ThreadId, Verdict, Violation,
+    ViolationKind,
 };
 
 use super::growth;
@@ -40,7 +40,7 @@ pub(crate) struct Search<'a, S> {
 impl<'a, S: System> Search<'a, S> {
     /// Begins in the initial state of a system that can save its states.
     pub(super) fn new(mut run: Run<'a, S>) -> Self {
-        let promises = run.system.states().and_then(States::promises);
+        let promises = run.system.promises();
         let graph = promises.map(|promises| Graph::new(promises.count(), &run.options.budget));
         // A promise is about every state on the way: nothing is left out.
         let is_whole = run.options.unreduced || graph.is_some();
@@ -120,7 +120,7 @@ impl<'a, S: System> Search<'a, S> {
     }
 
     fn promises(&mut self) -> Option<&mut dyn Promises> {
-        self.run.system.states().and_then(States::promises)
+        self.run.system.promises()
     }
 
     /// Returns the steps of an execution that was found in the graph, and how many come before the cycle.
@@ -230,7 +230,7 @@ impl<'a, S: System> Search<'a, S> {
         let is_void = (0..system.thread_count()).any(|thread| {
             matches!(system.status(ThreadId::new(thread)), Status::Assumed | Status::Failed)
         });
-        let Some(promises) = system.states().and_then(States::promises) else { return };
+        let Some(promises) = system.promises() else { return };
         if let Err(why) = graph.enter(is_void, promises) {
             self.run.give_up(why);
             self.run.stop_now();

@@ -204,6 +204,8 @@ pub(crate) enum ContentUndo {
     ListPushed(usize),
     ListPopped(usize, i32),
     ListPoppedFront(usize, i32),
+    /// Which list, from where, and what.
+    ListTaken(usize, usize, i32),
     ListSet(usize, usize, i32),
     ListCleared(usize, VecDeque<i32>),
     MapChanged(usize, i32, Option<i32>),
@@ -233,6 +235,9 @@ impl Machine {
                 }
                 GlobalKind::List { initial } => {
                     lists.extend(initial.iter().map(|list| list.iter().copied().collect()));
+                }
+                GlobalKind::Channel { capacity, .. } => {
+                    lists.extend(capacity.iter().map(|_| VecDeque::new()));
                 }
                 GlobalKind::Map { initial } => {
                     maps.extend(initial.iter().map(|map| map.iter().copied().collect()));
@@ -400,6 +405,7 @@ impl Machine {
             ContentUndo::ListPushed(list) => drop(self.lists[list].pop_back()),
             ContentUndo::ListPopped(list, value) => self.lists[list].push_back(value),
             ContentUndo::ListPoppedFront(list, value) => self.lists[list].push_front(value),
+            ContentUndo::ListTaken(list, index, value) => self.lists[list].insert(index, value),
             ContentUndo::ListSet(list, index, old) => self.lists[list][index] = old,
             ContentUndo::ListCleared(list, old) => self.lists[list] = old,
             ContentUndo::MapChanged(map, key, Some(old)) => {

@@ -32,13 +32,14 @@ use std::sync::Arc;
 
 use selvedge_core::{
     Ahead, Conditions, Describe, Description, Effect, Ending, Footprint, Foresight, Freed, Judging,
-    ObjectId, ObjectKey, States, Status, Step, System, ThreadId, ThreadKey, Values, Violation,
+    ObjectId, ObjectKey, Promises, States, Status, Step, System, ThreadId, ThreadKey, Values,
+    Violation,
 };
 
 use crate::ir::Program;
 pub(crate) use awaited::Reads;
 use conditions::Analysis;
-pub use conditions::Caps;
+pub use conditions::{Caps, FindConstraints};
 pub(crate) use fault::Failure;
 pub(crate) use load::Loaded;
 pub(crate) use machine::{At, FREE, Machine, Phase, held_by};
@@ -61,6 +62,8 @@ pub struct Interpreter {
     caps: Caps,
     /// Made when conditions are first asked for.
     analysis: Option<Box<Analysis>>,
+    /// Asked for constraints of pairs of sections, each once.
+    finder: Option<Arc<dyn FindConstraints>>,
     /// The initial state, if a state was restored since: then taking back all steps does not lead there.
     initial: Option<Box<[u8]>>,
     /// If states are saved up to the names of threads.
@@ -78,6 +81,7 @@ impl Interpreter {
             machine,
             caps: Caps::default(),
             analysis: None,
+            finder: None,
             initial: None,
             symmetry: None,
         }
@@ -94,6 +98,12 @@ impl Interpreter {
     #[must_use]
     pub fn with_caps(self, caps: Caps) -> Self {
         Self { caps, analysis: None, ..self }
+    }
+
+    /// Returns the same program, for which more constraints are found when they are asked for.
+    #[must_use]
+    pub fn finding_constraints(self, finder: Arc<dyn FindConstraints>) -> Self {
+        Self { finder: Some(finder), analysis: None, ..self }
     }
 
     /// Returns the same program, which puts the names of its threads into `names`, also of those that come into being later.
@@ -204,6 +214,10 @@ impl System for Interpreter {
 
     fn states(&mut self) -> Option<&mut dyn States> {
         Some(self)
+    }
+
+    fn promises(&mut self) -> Option<&mut dyn Promises> {
+        (!self.loaded.program.promises.is_empty()).then_some(self)
     }
 }
 

@@ -147,6 +147,7 @@ fn changed_thread(undo: &ContentUndo) -> Option<usize> {
         ContentUndo::ListPushed(..)
         | ContentUndo::ListPopped(..)
         | ContentUndo::ListPoppedFront(..)
+        | ContentUndo::ListTaken(..)
         | ContentUndo::ListSet(..)
         | ContentUndo::ListCleared(..)
         | ContentUndo::MapChanged(..)

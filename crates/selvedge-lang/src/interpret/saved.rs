@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use selvedge_core::{Promises, States, ThreadId};
+use selvedge_core::{States, ThreadId};
 
 use crate::ir::GlobalKind;
 
@@ -89,10 +89,6 @@ impl States for Interpreter {
         self.initial = self.initial.take().or(initial);
     }
 
-    fn promises(&mut self) -> Option<&mut dyn Promises> {
-        (!self.loaded.program.promises.is_empty()).then_some(self)
-    }
-
     fn parts(&mut self, part: &mut dyn FnMut(&str, &[i32])) {
         let (loaded, machine, analysis) = self.parts();
         for (global, address) in loaded.program.globals.iter().zip(&loaded.globals) {
@@ -103,7 +99,9 @@ impl States for Interpreter {
                     GlobalKind::Variable { .. } | GlobalKind::Semaphore { .. } => {
                         vec![machine.cells[cell]]
                     }
-                    GlobalKind::List { .. } => machine.lists[content].iter().copied().collect(),
+                    GlobalKind::List { .. } | GlobalKind::Channel { .. } => {
+                        machine.lists[content].iter().copied().collect()
+                    }
                     GlobalKind::Map { .. } => {
                         let map = machine.maps[content].iter();
                         map.flat_map(|(&key, &value)| [key, value]).collect()

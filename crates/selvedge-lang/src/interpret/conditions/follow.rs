@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use selvedge_core::MayAccess;
 
 use crate::ir::{
-    BinaryOp, Domain, Indexed, ObjectRef, Op, Operand, ProcedureId, Range, Slot, Thread, UnaryOp,
+    BinaryOp, Domain, Indexed, ObjectRef, Op, Operand, ProcedureId, Range, Slot, Table, Thread,
+    UnaryOp,
 };
 use crate::ops::Reach;
 
@@ -343,7 +344,9 @@ impl Domain for Frame {
 
     fn position(&mut self, index: Known, range: Range) -> Result<Known, Fails> {
         match (index, range.of) {
-            (Some(index), Indexed::Objects(..)) if index < 0 || index as u32 >= range.size => {
+            (Some(index), Indexed::Objects(..) | Indexed::Table(_))
+                if index < 0 || index as u32 >= range.size =>
+            {
                 Err(Fails)
             }
             _ => Ok(index),
@@ -357,6 +360,10 @@ impl Domain for Frame {
     /// Handles are not followed.
     fn thread(&mut self, _: u32, _: Known) -> Known {
         None
+    }
+
+    fn lookup(&mut self, table: &Table, position: Known) -> Result<Known, Fails> {
+        Ok(position.map(|position| table.values[position as usize]))
     }
 
     fn own(&mut self) -> Known {

@@ -226,7 +226,7 @@ impl Describe<'_> {
                 self.set(&machine.readers[content]);
             }
             GlobalKind::Cond => self.set(&machine.waiters[content]),
-            GlobalKind::List { .. } => {
+            GlobalKind::List { .. } | GlobalKind::Channel { .. } => {
                 self.to.push(machine.lists[content].len() as i32);
                 for &element in &machine.lists[content] {
                     self.to.push(self.value(element, role));
@@ -340,7 +340,7 @@ impl Machine {
                     .into_iter()
                     .for_each(|(at, places)| permute(&mut self.waiters, at, places));
             }
-            GlobalKind::List { .. } => {
+            GlobalKind::List { .. } | GlobalKind::Channel { .. } => {
                 let lists = self.lists[content..content + elements].iter_mut().flatten();
                 lists.for_each(|element| *element = renamed.number(*element, value));
                 by(content)
