@@ -21,7 +21,7 @@ again:
   fi;
   if
   :: atomic { to_sender ?? [eval(number % 2)] -> to_sender ?? eval(number % 2); attempt = 0; number++; if :: number < MESSAGES -> goto again :: else -> number = 0; goto end fi }
-  :: atomic { skip -> attempt++; if :: attempt < TRIES -> goto again :: else -> attempt = 0; number = 0 fi }
+  :: atomic { else -> attempt++; if :: attempt < TRIES -> goto again :: else -> attempt = 0; number = 0 fi }
   fi;
 end:
   to_sender ? _;
