@@ -4,6 +4,7 @@
 //! folder that the environment names, searches, and shows the result. If the program ends the worker, this process says
 //! so, with the schedule that led there.
 
+mod besides;
 mod program;
 mod weak;
 
@@ -63,20 +64,21 @@ pub(crate) fn check(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> 
     let options = check::options(args, &method, quasi, races, guard.budget())?;
     let covers = method.covers(&options);
     let loaded = Compiled::load(files, Path::new(&folder), args.compiler.leaks)?;
-    let facts = loaded.facts();
-    let search =
-        Search { loaded: &loaded, args, method, covers, races, facts, budget: guard.budget() };
+    let (known, budget) = (loaded.facts(), guard.budget());
+    let facts = || known.clone();
+    let search = Search { loaded: &loaded, args, method, covers, races, facts: &facts, budget };
     let jobs = args.work.jobs.jobs()?;
     match work::divisible(method) {
-        Some((what, root)) if jobs.get() > 1 => search.run_by(&options, screen, |watch| {
+        Some((what, root)) if jobs.get() > 1 => besides::run(&search, &options, screen, |watch| {
             (loaded.explore_together(what, &root, jobs, &options, watch), None)
         }),
-        None if jobs.get() > 1 => {
-            let (why, instead) = work::not_divisible(method);
-            screen.warn(&format!("{why}; it runs in one process, {instead} in {jobs}"));
-            search.run(&options, screen)
+        divisible => {
+            if divisible.is_none() && jobs.get() > 1 {
+                let (why, instead) = work::not_divisible(method);
+                screen.warn(&format!("{why}; it runs in one process, {instead} in {jobs}"));
+            }
+            besides::run(&search, &options, screen, |watch| search.searched(&options, watch))
         }
-        _ => search.run(&options, screen),
     }
 }
 

@@ -18,6 +18,7 @@ mod reference;
 mod scans;
 mod small_programs;
 mod states;
+mod symmetry;
 mod tidy;
 mod weak_axioms;
 mod weak_campaign;

@@ -23,6 +23,8 @@ use selvedge_explore::{Algorithm, Limits, Memory, Options};
 use selvedge_report::Method;
 use selvedge_rt::{Caps, Settings, SignalStack, Spurious};
 
+use besides::Second;
+
 use crate::alloc::Reuse;
 use crate::failure::{self, ReplayCommand};
 use crate::outcome::Outcome;
@@ -95,9 +97,8 @@ pub struct Builder {
     replay: Option<String>,
     sample: Option<(u64, u64)>,
     memory: Option<Memory>,
-    is_sequential: bool,
-    /// Whether this is the second search, after one in which loads return the last store.
-    is_besides: bool,
+    /// The search besides the one in which loads see the last store.
+    pub(crate) second: Second,
     jobs: Option<NonZeroUsize>,
     /// Tests make it tiny.
     pub(crate) pace: Pace,
@@ -129,8 +130,7 @@ impl Default for Builder {
             replay: None,
             sample: None,
             memory: None,
-            is_sequential: false,
-            is_besides: false,
+            second: Second::default(),
             jobs: None,
             pace: Pace::default(),
         }
@@ -530,7 +530,7 @@ impl Builder {
              selvedge::Allocator<Mine> = selvedge::Allocator::new(Mine);"
         );
         let pulse = Pulse::new(checked_at, self.times, &self.options.budget);
-        let memory = self.memory.filter(|_| self.is_besides);
+        let memory = self.memory.filter(|_| self.second.is_running);
         let ReplayCommand { before, after } = ReplayCommand::new(checked_at, memory);
         let mut world = Rust::new(program, checked_at, pulse, (before, after));
         world.panics_are_results = self.panics_are_results;

@@ -165,6 +165,8 @@ struct Checker<'c> {
     routines: Vec<RoutineInfo<'c>>,
     threads: Vec<ThreadInfo<'c>>,
     sections: Vec<SectionInfo>,
+    /// The blocks without a name, in the order of the text.
+    unnamed: Vec<SectionId>,
     effects: Effects,
     /// Unknown names that were reported: once is enough.
     reported: BTreeSet<String>,
@@ -255,6 +257,7 @@ impl<'c> Checker<'c> {
             routines: Vec::new(),
             threads: Vec::new(),
             sections: Vec::new(),
+            unnamed: Vec::new(),
             effects: Effects::default(),
             reported: BTreeSet::new(),
             local_types: Vec::new(),

@@ -114,6 +114,10 @@ impl Checker<'_> {
 
     /// Returns the atomic procedure or block with this name.
     pub(super) fn section_named(&self, name: &str) -> Option<SectionId> {
+        if let Some(number) = name.strip_prefix("atomic ") {
+            let number: usize = number.parse().ok()?;
+            return self.unnamed.get(number.checked_sub(1)?).copied();
+        }
         match self.names.get(name)?.meaning {
             Meaning::Routine(i) => self.routines[i].section,
             Meaning::Section(section) => Some(section),

@@ -9,7 +9,7 @@ use crate::ir::Type;
 use crate::ops::{BinaryOp, Choice, Compute, Lock, LockMode, Op, Thread};
 use crate::span::Span;
 use crate::tree::resolved::{
-    Assignment as Set, Block, Element, Expr, LocalId, SectionId, Stmt, StmtKind,
+    Assignment as Set, Block, Element, Expr, LocalId, SectionId, SectionName, Stmt, StmtKind,
 };
 use crate::tree::written::{
     Assignment, Block as AstBlock, Expr as AstExpr, ExprKind as Ast, Ident, Leaf, ObjectKind,
@@ -446,7 +446,13 @@ impl BodyChecker<'_, '_> {
     fn atomic(&mut self, name: Option<&Ident>, block: &AstBlock) -> Checked {
         // A guard of `receive` may not look, not even without reading.
         self.effect(Effect::Read, "`atomic`", block.span);
-        let section = name.map(|name| (self.declare_section(name), name.text.clone()));
+        let section = match name {
+            Some(name) => {
+                let section = self.declare_section(name);
+                Some((section, SectionName::Written(name.text.clone())))
+            }
+            None => self.number_section(),
+        };
         let region = match self.region {
             Region::Thread => Region::Atomic,
             stricter => stricter,
@@ -455,12 +461,29 @@ impl BodyChecker<'_, '_> {
         (Some(StmtKind::Atomic { section, body }), goes_on)
     }
 
+    /// Numbers a block without a name, unless too many local variables can be used in it.
+    fn number_section(&mut self) -> Option<(SectionId, SectionName)> {
+        let locals = self.section_locals();
+        if locals.len() > MAX_SECTION_LOCALS {
+            return None;
+        }
+        let section = SectionId(self.checker.sections.len());
+        self.checker.sections.push(SectionInfo { routine: None, locals });
+        self.checker.unnamed.push(section);
+        let number = u32::try_from(self.checker.unnamed.len()).ok()?;
+        Some((section, SectionName::Number(number)))
+    }
+
+    fn section_locals(&self) -> Vec<(String, Type, LocalId)> {
+        let visible = self.visible_locals();
+        let locals = visible.map(|(name, id)| (name.to_owned(), self.locals[id.0].ty, id));
+        locals.take(MAX_SECTION_LOCALS + 1).collect()
+    }
+
     fn declare_section(&mut self, name: &Ident) -> SectionId {
         let section = SectionId(self.checker.sections.len());
         self.checker.declare(name, Meaning::Section(section));
-        let visible = self.visible_locals();
-        let locals = visible.map(|(name, id)| (name.to_owned(), self.locals[id.0].ty, id));
-        let locals: Vec<_> = locals.take(MAX_SECTION_LOCALS + 1).collect();
+        let locals = self.section_locals();
         if locals.len() > MAX_SECTION_LOCALS {
             let message = format!(
                 "more than {MAX_SECTION_LOCALS} local variables can be used in block `{}`",

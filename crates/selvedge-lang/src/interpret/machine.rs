@@ -18,6 +18,7 @@ use crate::ir::{GlobalKind, ObjectRef, Operand, ProcedureId, Slot};
 use super::load::{Loaded, value};
 use super::names::Names;
 use super::record::Record;
+use super::restored::Restored;
 
 /// In the cell of a lock: it is free.
 pub(crate) const FREE: i32 = 0;
@@ -54,6 +55,10 @@ pub(crate) struct Machine {
     pub(crate) budget: u64,
     /// Whether the shared objects are as all threads see them. If not, only what a step touches is.
     pub(crate) is_whole: bool,
+    /// The state that taking back all steps leads to, if it was restored.
+    pub(super) restored: Restored,
+    /// Of the state that is restored, where its parts end: a buffer.
+    pub(super) ends: Vec<usize>,
 }
 
 /// What a thread is doing.
@@ -117,6 +122,12 @@ pub(crate) struct Thread {
     pub(crate) begun: bool,
     /// Whether its last step passed a mark of progress.
     pub(crate) marked: bool,
+}
+
+impl Default for Thread {
+    fn default() -> Self {
+        Thread::ABSENT
+    }
 }
 
 impl Thread {
@@ -255,6 +266,8 @@ impl Machine {
             record: Record::default(),
             budget,
             is_whole: true,
+            restored: Restored::default(),
+            ends: Vec::new(),
         }
     }
 
@@ -325,6 +338,14 @@ impl Machine {
         self.marks.len()
     }
 
+    /// Returns the thread of the only step that was taken.
+    pub(super) fn only_step(&self) -> Option<usize> {
+        match &self.marks[..] {
+            [mark] => Some(mark.thread as usize),
+            _ => None,
+        }
+    }
+
     /// Returns how much the logs of cells and of contents hold.
     pub(crate) fn log_lengths(&self) -> (usize, usize) {
         (self.cell_log.len(), self.content_log.len())
@@ -361,14 +382,6 @@ impl Machine {
             }
         }
         self.threads[thread] = mark.before;
-    }
-
-    /// Makes the state the one that taking steps back leads to.
-    pub(super) fn forget_steps(&mut self) {
-        self.marks.clear();
-        self.cell_log.clear();
-        self.local_log.clear();
-        self.content_log.clear();
     }
 
     /// Ends the most recent step for its thread alone: its slots and its place in the code stay, with the old values of the

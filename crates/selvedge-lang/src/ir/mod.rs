@@ -333,10 +333,19 @@ pub struct StaticThread {
 pub struct Atomic {
     /// Its name, if it has one.
     pub name: Option<String>,
+    /// Of a block without a name: which of them it is, from 1, if constraints can speak of it.
+    pub number: Option<u32>,
     /// What it was in the source.
     pub kind: AtomicKind,
     /// The procedure that contains it.
     pub procedure: ProcedureId,
+}
+
+impl Atomic {
+    /// Returns how an independence constraint refers to it: by its name, or as `atomic 2`.
+    pub fn reference(&self) -> Option<String> {
+        self.name.clone().or_else(|| self.number.map(|number| format!("atomic {number}")))
+    }
 }
 
 /// Where an atomic section comes from.

@@ -191,7 +191,8 @@ impl<'t> Lowerer<'t> {
     }
 
     fn add_atomic(&mut self, name: Option<String>, kind: AtomicKind) -> AtomicId {
-        self.program.atomics.push(Atomic { name, kind, procedure: self.current });
+        let atomic = Atomic { name, number: None, kind, procedure: self.current };
+        self.program.atomics.push(atomic);
         AtomicId::new(self.program.atomics.len() - 1)
     }
 

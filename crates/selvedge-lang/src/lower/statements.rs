@@ -6,7 +6,9 @@ use super::conditions::copy;
 use crate::ir::{AtomicKind, Operand, Shown, Type};
 use crate::ops::{BinaryOp, Change, Compute, Container, Lock, LockMode, Op, Query, Variable};
 use crate::span::Span;
-use crate::tree::resolved::{Assignment, Block, Element, Expr, LocalId, SectionId, Stmt, StmtKind};
+use crate::tree::resolved::{
+    Assignment, Block, Element, Expr, LocalId, SectionId, SectionName, Stmt, StmtKind,
+};
 
 impl Lowerer<'_> {
     pub(super) fn statements(&mut self, statements: &[Stmt]) {
@@ -310,11 +312,15 @@ impl Lowerer<'_> {
         self.leave(scope.expect("internal error: a scope closed twice"), brace);
     }
 
-    fn atomic(&mut self, section: Option<&(SectionId, String)>, body: &Block, span: Span) {
-        let name = section.map(|(_, name)| name.clone());
-        let atomic = self.add_atomic(name, AtomicKind::Block);
-        if let Some((section, _)) = section {
+    fn atomic(&mut self, section: Option<&(SectionId, SectionName)>, body: &Block, span: Span) {
+        let atomic = self.add_atomic(None, AtomicKind::Block);
+        if let Some((section, name)) = section {
             self.sections.insert(*section, atomic);
+            let atomic = &mut self.program.atomics[atomic.index()];
+            match name {
+                SectionName::Written(name) => atomic.name = Some(name.clone()),
+                SectionName::Number(number) => atomic.number = Some(*number),
+            }
         }
         let site = self.sites.header(span);
         self.code.emit(Op::AtomicBegin { atomic }, site);

@@ -445,8 +445,22 @@ impl Parser<'_, '_> {
         Ok(Independent { span, sides: [first, second], condition })
     }
 
+    /// The name of a section, or `atomic 2`: the second block without one.
+    fn section_name(&mut self) -> Parsed<Ident> {
+        let keyword = self.token();
+        if keyword.kind != TokenKind::Atomic {
+            return self.ident("the name of an atomic procedure or block");
+        }
+        self.bump();
+        let TokenKind::Int(number) = self.token().kind else {
+            return Err(self.unexpected("the number of an atomic block without a name"));
+        };
+        let span = keyword.span.to(self.bump().span);
+        Ok(Ident { text: format!("atomic {number}"), span })
+    }
+
     fn independent_side(&mut self) -> Parsed<IndependentSide> {
-        let name = self.ident("the name of an atomic procedure or block")?;
+        let name = self.section_name()?;
         let params = match self.eat(TokenKind::LeftParen) {
             true => Some(self.comma_list(TokenKind::RightParen, |parser| {
                 parser.ident("a name for the parameter")

@@ -32,7 +32,7 @@ impl Stage for Resolved {
     type Leaf = Leaf;
     type Known = Type;
     type Assignment = Assignment;
-    type Section = Option<(SectionId, String)>;
+    type Section = Option<(SectionId, SectionName)>;
 }
 
 /// A value that no operation computes.
@@ -182,9 +182,18 @@ pub(crate) struct Local {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct LocalId(pub(crate) usize);
 
-/// An atomic procedure or a named atomic block.
+/// An atomic procedure or an atomic block that independence constraints can refer to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct SectionId(pub(crate) usize);
+
+/// How independence constraints refer to an atomic block.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum SectionName {
+    /// By its name.
+    Written(String),
+    /// As `atomic 2`: the second of the blocks without a name.
+    Number(u32),
+}
 
 #[derive(Debug)]
 pub(crate) struct Independence {

@@ -55,6 +55,7 @@ impl GraphDescribe for GraphInterpreter {
             Some(What::Opened { barrier, .. }) => {
                 format!("the opening of {}", all.object_name(barrier))
             }
+            Some(What::Never(thread)) => format!("what {} waits for", all.name_of(thread)),
             None => format!("{at:?}"),
         }
     }

@@ -52,13 +52,13 @@ impl<'p> Names<'p> {
         taken: &mut BTreeSet<String>,
     ) -> String {
         let atomic = &self.program.atomics[block.atomic.index()];
-        let name = atomic.name.clone().unwrap_or_default();
+        let name = atomic.reference().unwrap_or_default();
         let procedure = &self.program.procedures[block.procedure.index()];
         let slots = procedure.slots.iter().enumerate();
         let named = slots.filter_map(|(i, slot)| Some((Slot::new(i), slot.name.clone()?)));
         let locals = &mut self.locals[side.index()];
         if atomic.kind != AtomicKind::Procedure {
-            let base = match (same, side) {
+            let base = match (same || atomic.name.is_none(), side) {
                 (false, _) => name.as_str(),
                 (true, Side::First) => "first",
                 (true, Side::Second) => "second",
