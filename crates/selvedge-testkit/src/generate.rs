@@ -348,7 +348,9 @@ impl<'a> Generator<'a> {
 
     fn wait_for(&mut self) -> Op {
         if self.profile.scans && !self.in_atomic && self.random.one_in(2) {
-            return Op::Scan(self.test_of_variable());
+            // What is read first must be able to change before the rest is read.
+            let first = Box::new(self.comparison_of_variable());
+            return Op::Scan(Test::Both(first, Box::new(self.test_of_variable())));
         }
         match self.random.below(6) {
             0 => Op::AwaitEach(self.small()),

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use selvedge_core::{Verdict, ViolationKind};
 use selvedge_explore::{Algorithm, Options, Silent};
-use selvedge_testkit::{Profile, Sketch, Subject, generate, seeds, shrink};
+use selvedge_testkit::{Profile, Random, Sketch, Subject, generate, seeds, shrink};
 
 /// Larger programs are left out.
 const MOST_STATES: usize = 20_000;
@@ -84,6 +84,34 @@ fn a_scan_does_what_a_loop_does() {
         }
     }
     assert!(compared >= 120, "only {compared} programs were compared");
+}
+
+/// A writer and a reader of two variables, where what was read first changes before the second is read.
+#[test]
+fn a_writer_and_a_reader() {
+    let mut random = Random::new(5);
+    for _ in 0..300 {
+        let mut writes = String::new();
+        for _ in 0..random.within(&(2..=5)) {
+            let [v, w] = [(); 2].map(|()| random.below(2));
+            writes.push_str(&match random.below(3) {
+                0 => format!("x = {v}; "),
+                1 => format!("y = {v}; "),
+                _ => format!("atomic {{ x = {v}; y = {w}; }} "),
+            });
+        }
+        let [a, b] = [(); 2].map(|()| random.below(2));
+        let mut text = format!(
+            "shared x = 0; shared y = 0; shared seen = -1;\nthread t {{ {writes}}}\nthread u {{\n    \
+             await scan x == {a} && y == {b};\n    atomic {{ seen = 2 * x + y; }}\n}}\nfinally {{\n"
+        );
+        for seen in 0..4 {
+            writeln!(text, "    if seen == {seen} {{ assert false; }}").expect("a string");
+        }
+        text.push_str("}\n");
+        let (scans, spins) = (found(&text), found(&spinning(&text)));
+        assert!(scans.is_some() && scans == spins, "scans {scans:?}\nspins {spins:?}\n{text}");
+    }
 }
 
 /// A thread reads two variables while another one exchanges them.

@@ -1,7 +1,10 @@
 //! Looks up every name of a tree as it was written, by the rules of scopes that the checker has.
 
+mod records;
+
 use std::collections::{BTreeMap, BTreeSet};
 
+use self::records::is_field;
 use super::access::is_ordering;
 use super::{Access, Index, Place as Stands, Section, Symbol, SymbolId, SymbolKind, Use};
 use crate::check;
@@ -123,11 +126,7 @@ impl Walker {
             }
             Item::Record(decl) => {
                 self.declare_global(&decl.name, SymbolKind::Record, decl.name.span);
-                for field in &decl.fields {
-                    let id = self.declare(&field.name, SymbolKind::Field, field.name.span);
-                    let key = (decl.name.text.clone(), field.name.text.clone());
-                    self.record_fields.entry(key).or_insert(id);
-                }
+                self.declare_fields(decl);
             }
             Item::Table(decl) => {
                 self.declare_global(&decl.name, SymbolKind::Constant, decl.name.span);
@@ -155,15 +154,6 @@ impl Walker {
                 self.declare_global(&decl.name, kind, decl.name.span.to(decl.body.span));
             }
             Item::Finally(_) | Item::Always(_) | Item::Promise(_) | Item::Independent(_) => {}
-        }
-    }
-
-    /// A variable that is a record is declared once, whatever fields it has.
-    fn declare_record(&mut self, decl: &ObjectDecl) {
-        if !self.items.contains_key(&decl.name.span) {
-            let text = decl.name.text.split('.').next().unwrap_or_default().to_owned();
-            let name = Ident { text, span: decl.name.span };
-            self.declare_global(&name, object_kind(decl.kind), name.span);
         }
     }
 
@@ -488,14 +478,7 @@ impl Walker {
             };
             self.note(name, id, access);
         }
-        if let Some(variable) = &place.record {
-            let record = self.records.get(&variable.text);
-            let field = place.name.text.split_once('.').map(|(_, field)| field.to_owned());
-            let key = record.cloned().zip(field);
-            if let Some(&id) = key.and_then(|key| self.record_fields.get(&key)) {
-                self.note(&place.name, id, Access::NAMES);
-            }
-        }
+        self.note_field(place);
         place.indices.iter().for_each(|index| self.expr(index));
     }
 }
@@ -554,11 +537,6 @@ fn object_kind(kind: ObjectKind) -> SymbolKind {
         ObjectKind::Map => SymbolKind::Map,
         ObjectKind::Channel(_) => SymbolKind::Channel,
     }
-}
-
-/// Returns whether it is one of the variables that a record stands for.
-fn is_field(decl: &ObjectDecl) -> bool {
-    decl.name.text.contains('.')
 }
 
 /// The parts of an operation that needs no special care.

@@ -49,7 +49,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         right: "self.condition(condition, end, again);\n        self.code.release(mark);\n        self.code.place(again);",
         wrong: "self.jump(again, span);\n        self.code.release(mark);\n        self.code.place(again);",
         suite: "scans",
-        test: "a_scan_does_what_a_loop_does",
+        test: "a_writer_and_a_reader",
     },
     Mistake {
         name: "scans: what is false is not waited for",
@@ -57,7 +57,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         right: "self.await_statement(condition, AtomicKind::Scan, span);",
         wrong: "",
         suite: "scans",
-        test: "a_scan_does_what_a_loop_does",
+        test: "a_writer_and_a_reader",
     },
     Mistake {
         name: "core: a reader keeps no writer waiting",
