@@ -2,6 +2,7 @@
 
 mod besides;
 mod follow;
+mod kept;
 mod memory;
 mod observer;
 mod places;
@@ -18,11 +19,12 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use selvedge_core::{Bound, Budget, Covers, Inconclusive, Report};
-use selvedge_crew::Pace;
+use selvedge_crew::{Journal, Pace};
 use selvedge_explore::{Algorithm, Limits, Memory, Options};
 use selvedge_report::Method;
 use selvedge_rt::{Caps, Settings, SignalStack, Spurious};
 
+use self::kept::{Interrupted, Kept};
 use crate::alloc::Reuse;
 use crate::failure::{self, ReplayCommand};
 use crate::outcome::Outcome;
@@ -99,6 +101,8 @@ pub struct Builder {
     /// Whether this search is done besides one in which loads see the last store.
     is_besides: bool,
     jobs: Option<NonZeroUsize>,
+    checkpoint: Option<PathBuf>,
+    checkpoint_every: Duration,
     /// Tests make it tiny.
     pub(crate) pace: Pace,
 }
@@ -132,6 +136,8 @@ impl Default for Builder {
             is_sequential: false,
             is_besides: false,
             jobs: None,
+            checkpoint: None,
+            checkpoint_every: kept::EVERY,
             pace: Pace::default(),
         }
     }
@@ -427,12 +433,26 @@ impl Builder {
         let mut this = self.clone();
         // Clones of a budget are the same one.
         this.options.budget = Budget::unlimited();
-        this.algorithm = this.divided(this.asked_jobs());
-        this.explore_and_besides(program, here)
+        this.algorithm = this.divided();
+        let Some((mut kept, interrupted)) = this.kept(here) else {
+            return this.explore_and_besides(program, here, None);
+        };
+        let mut outcome = this.explore_and_besides(program, here, Some((&mut kept, interrupted)));
+        match this.options.budget.spent() {
+            None => kept.remove(),
+            Some(_) => outcome.found_out.report.fact("to go on", kept.to_go_on()),
+        }
+        outcome.found_out.time += kept.took();
+        outcome
     }
 
     #[track_caller]
-    fn explore_within_budget(&self, program: Rc<dyn Fn()>, here: Spot) -> Outcome {
+    fn explore_within_budget(
+        &self,
+        program: Rc<dyn Fn()>,
+        here: Spot,
+        kept: Option<(&mut Kept, Option<Interrupted>)>,
+    ) -> Outcome {
         let start = Instant::now();
         let shared = self.shared(program, here);
         let schedule = self.schedule(here);
@@ -444,7 +464,13 @@ impl Builder {
             (Some(schedule), Some(memory)) => self.follow_graph(&shared, memory, schedule),
             (None, Some(memory)) => self.search_graphs(&shared, memory),
             (Some(schedule), None) => self.follow(&shared, schedule),
-            (None, None) => self.search_and_confirm(&shared),
+            (None, None) => {
+                let mut journal = match kept {
+                    Some((kept, interrupted)) => Journal::new(kept, interrupted),
+                    None => Journal::default(),
+                };
+                self.search_and_confirm(&shared, &mut journal)
+            }
         };
         if let Some(reason) = hopeless(&shared) {
             // There is no other reason to stop.

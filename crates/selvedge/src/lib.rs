@@ -231,6 +231,7 @@
 //! | `SELVEDGE_REPLAY` | the execution that a report gave is run again, and no other; see above |
 //! | `SELVEDGE_MEMORY=rc11` | checks that do not say so themselves explore all executions that this memory model allows; see [`Builder::memory`] |
 //! | `SELVEDGE_JOBS=4` | each check explores with so many processes, unless it says so itself: [`Builder::jobs`] |
+//! | `SELVEDGE_CHECKPOINT=folder` | each check keeps its search in a file of this folder, and goes on with it when it is run again: [`Builder::checkpoint`] |
 //! | `SELVEDGE_QUIET=1` | a check that passes does not say that it used orderings weaker than `SeqCst`; see [`Builder::quiet`] |
 //! | `SELVEDGE_FULL=1` | long executions are shown whole |
 //! | `SELVEDGE_HTML=folder` | a check that fails also writes a page for a browser to this folder, and its message names it |
