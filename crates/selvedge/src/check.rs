@@ -1,6 +1,7 @@
 //! The entry: checks a closure, and says what came out.
 
 mod besides;
+mod doubts;
 mod follow;
 mod kept;
 mod memory;
@@ -18,12 +19,13 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use selvedge_core::{Bound, Budget, Covers, Inconclusive, Report};
+use selvedge_core::{Bound, Budget, Covers, Inconclusive};
 use selvedge_crew::{Journal, Pace};
 use selvedge_explore::{Algorithm, Limits, Memory, Options};
 use selvedge_report::Method;
 use selvedge_rt::{Caps, Settings, SignalStack, Spurious};
 
+use self::doubts::{assumption, hopeless, while_panicking};
 use self::kept::{Interrupted, Kept};
 use crate::alloc::Reuse;
 use crate::failure::{self, ReplayCommand};
@@ -587,40 +589,5 @@ impl Builder {
             Inconclusive::Assumed(_) => self.spin_turns != SPIN_TURNS,
             Inconclusive::Bound(_) => true,
         }
-    }
-}
-
-/// Why it made no sense to go on, if so.
-fn hopeless(shared: &Shared) -> Option<String> {
-    let stranger = shared.pulse.stranger().map(|spot| {
-        format!(
-            "a thread that the check does not know used a type of this crate, at {spot}: what it does is no step, \
-             and comes at any time; spawn threads with this crate's `thread::spawn` in place of `std`'s"
-        )
-    });
-    stranger.or_else(|| shared.hopeless.take())
-}
-
-/// In a destructor of a test that panicked it is unknown which thread unwinds.
-fn while_panicking() -> Report {
-    let mut report = Report::default();
-    report.note(Inconclusive::GaveUp(
-        "the thread that called the check is panicking: call it from another thread".to_owned(),
-    ));
-    report
-}
-
-/// What was taken to be so about the loop at `spot`.
-fn assumption(spot: Spot, turns: u32) -> String {
-    match turns {
-        0 => format!(
-            "the spin loop at {spot} is taken to wait for a change, as `Builder::spin_turns(0)` asks"
-        ),
-        _ => format!(
-            "the spin loop at {spot} is taken to wait for a change: it came to a new state in each of \
-             {turns} turns, so it may give up later; `Builder::spin_turns({})` follows it further, and \
-             `Builder::spin_turns(0)` says that no loop gives up",
-            turns.saturating_mul(10)
-        ),
     }
 }
