@@ -300,3 +300,17 @@ fn an_interruption_ends_everything_at_once() {
     until("the check has ended", || !is_running(&child));
     assert_eq!(left_folders(server.child.id()), 0, "its folders are removed");
 }
+
+/// A server that is killed leaves no check behind: neither of a model nor of what that starts.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_check_ends_with_a_server_that_is_killed() {
+    let mut server = Server::start("");
+    let _check = server.send(&server.posted("check", &json!({ "text": LARGE })));
+    until("it runs", || server.children().len() == 1);
+    let child = server.children().remove(0);
+    assert!(is_running(&child));
+    server.child.kill().expect("it can be killed");
+    server.child.wait().expect("it ends");
+    until("the check has ended", || !is_running(&child));
+}
