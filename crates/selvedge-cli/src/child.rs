@@ -4,7 +4,7 @@
 //! killed, and cannot say so: then a pipe to it is closed.
 
 use std::fs::{self, DirBuilder};
-use std::io::{self, BufRead as _, BufReader, Read};
+use std::io::{self, BufRead as _, BufReader, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -18,14 +18,16 @@ const MOST_MESSAGES: usize = 16 << 10;
 /// Tells a process that its standard input is open as long as the one that started it runs.
 const WITH_PARENT: &str = "SELVEDGE_WITH_PARENT";
 
-/// Ends this process when the one is gone that started it, if it was started so.
+/// Ends this process when the one is gone that started it, if it was started so; and interrupts it when that one asks.
 pub(crate) fn end_with_parent() {
     if std::env::var_os(WITH_PARENT).is_none() {
         return;
     }
     let wait = || {
-        // Nothing is ever written.
-        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+        // Each byte asks it to stop and to show what it has found.
+        for _ in io::stdin().lock().bytes().map_while(Result::ok) {
+            crate::guard::interrupt();
+        }
         std::process::exit(i32::from(crate::exit::FAILURE));
     };
     let _ = std::thread::Builder::new().name("parent".to_owned()).spawn(wait);
@@ -119,6 +121,11 @@ impl Aside {
         let messages =
             child.stderr.take().map(|err| std::thread::spawn(move || lines(err, &shared)));
         Ok(Self { child, output, messages, progress })
+    }
+
+    /// Asks it to stop and to show what it has found.
+    pub(crate) fn interrupt(&mut self) -> io::Result<()> {
+        self.child.stdin.as_mut().map_or(Ok(()), |stdin| stdin.write_all(b"\n"))
     }
 
     /// Returns how far it is, in words; empty if it has not said so yet.
