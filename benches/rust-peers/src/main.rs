@@ -18,7 +18,7 @@ const MOST_RUNS: u64 = 100_000;
 
 const TURNS: usize = 5;
 
-/// A check that is over sooner is repeated, so that its rate can be told.
+/// A check that is over sooner is repeated, so that its rate can be measured.
 const LEAST_SECONDS: f64 = 0.3;
 
 /// Programs with the same parameter for all: loom has at most 5 threads.

@@ -15,8 +15,8 @@ pub(crate) fn advice(reason: &Inconclusive) -> (String, Vec<String>) {
             vec![format!("raise the limit: --max-executions {}", most.saturating_mul(10))]
         }
         Bound::Steps(most) => vec![
-            "does a loop wait for another thread? replace it by `await …`, or search states instead of".to_owned(),
-            "executions, which ends if there are finitely many: --algorithm states, without a limit of steps;".to_owned(),
+            "does a loop wait for another thread? in a model replace it by `await …`, or search states, which".to_owned(),
+            "finishes if there are finitely many: --algorithm states, without a limit of steps;".to_owned(),
             format!("or raise the limit: --max-steps {}", most.saturating_mul(10)),
         ],
         Bound::Preemptions { most, exact } => {
@@ -44,14 +44,14 @@ pub(crate) fn advice(reason: &Inconclusive) -> (String, Vec<String>) {
             lines
         }
         Bound::Time => vec![
-            "raise the limit (--time), make the program smaller (smaller constants: --const),".to_owned(),
+            "raise the limit (--time), make the program smaller (--const, in C -- -DN=2),".to_owned(),
             "search for bugs with few preemptions first (--preemptions 2),".to_owned(),
             "or sample random executions (--sample 10000)".to_owned(),
         ],
         Bound::Memory => vec![
             "use an algorithm whose memory does not grow with the number of executions".to_owned(),
             "(--algorithm parsimonious or source), raise the limit (--max-memory),".to_owned(),
-            "or make the program smaller (smaller constants: --const)".to_owned(),
+            "or make the program smaller (--const, in C -- -DN=2)".to_owned(),
         ],
         Bound::Work => Vec::new(),
         Bound::Interrupted => vec!["let it finish, or set a limit: --time 5m".to_owned()],

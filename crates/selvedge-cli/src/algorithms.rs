@@ -36,10 +36,16 @@ pub(crate) fn run(screen: &Screen) -> Result<Exit, Failure> {
     out.push_str(&screen.paint.style(Style::Strong, "graph"));
     out.push_str("  (with --memory)\n");
     let rows = [
-        ("", "execution graphs under a memory model: sc, tso, rc11 or c++20. Models (.sel) only"),
+        (
+            "",
+            "execution graphs under a memory model: sc, tso, rc11 or c++20; for models, C and C++",
+        ),
         ("classes", weak::EQUIVALENCE),
-        ("optimal", "yes, but for graphs in which a thread waits at a write that is not the last"),
-        ("covers", "assertions, deadlocks, data races"),
+        (
+            "optimal",
+            "yes, except for graphs in which a thread waits at a write that is not the last",
+        ),
+        ("covers", "assertions, deadlocks, data races (under sc with --races)"),
         ("choose it", "for memory orderings and weak memory: selvedge check FILE --memory rc11"),
         (
             "paper",

@@ -76,7 +76,7 @@ pub(crate) enum Command {
     /// Check a program: find a violation, or prove that there is none
     #[command(long_about = help::CHECK, after_long_help = help::CHECK_EXAMPLES)]
     Check(Box<CheckArgs>),
-    /// Go on with a check that was interrupted, from its checkpoint
+    /// Continue an interrupted check from its checkpoint
     #[command(long_about = help::RESUME, after_long_help = help::RESUME_EXAMPLES)]
     Resume(Box<ResumeArgs>),
     /// Estimate how many executions a check will have
@@ -100,13 +100,13 @@ pub(crate) enum Command {
     /// Find conditions under which pairs of atomic blocks are independent
     #[command(long_about = help::CONSTRAINTS, after_long_help = help::CONSTRAINTS_EXAMPLES)]
     Constraints(ConstraintsArgs),
-    /// Format programs: indentation, blanks, blank lines
+    /// Format programs: indentation, spaces, blank lines
     #[command(name = "fmt", long_about = help::FORMAT, after_long_help = help::FORMAT_EXAMPLES)]
     Format(FormatArgs),
     /// Open a workbench in the browser: an editor, checks, their pages
     #[command(long_about = help::SERVE, after_long_help = help::SERVE_EXAMPLES)]
     Serve(ServeArgs),
-    /// Serve an editor: diagnostics, hover, definition, rename, a lens that checks
+    /// Language server for editors: diagnostics, hover, definition, rename, a lens that checks
     #[command(long_about = help::LSP, after_long_help = help::LSP_EXAMPLES)]
     Lsp,
     /// List the algorithms: what each one does, what it covers, when to use it
@@ -200,8 +200,7 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     pub(crate) unreduced: bool,
 
-    /// Which executions without end count for `eventually`, `leads_to` and `progress`: `weak`, those in which every thread that can
-    /// run all the time from some point on does run; `strong`, that can run again and again; `none`, all
+    /// Which infinite executions count for `eventually`, `leads_to` and `progress`
     #[arg(long, value_name = "HOW", default_value = "weak")]
     pub(crate) fairness: FairnessArg,
 
@@ -224,7 +223,7 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     pub(crate) keep_going: bool,
 
-    /// Check for data races as well; always so for C programs
+    /// Check for data races as well; the default for C programs
     #[arg(long, conflicts_with = "no_races")]
     pub(crate) races: bool,
 
@@ -410,7 +409,7 @@ pub(crate) struct ConstraintsArgs {
 /// Arguments of `replay`.
 #[derive(Args, Debug)]
 pub(crate) struct ReplayArgs {
-    /// The program (.sel, or .c); not needed with --trace
+    /// The program: .sel, .c, .cpp or what `selvedge cc` linked; not needed with --trace
     #[arg(value_name = "FILE", required_unless_present = "trace")]
     pub(crate) file: Option<PathBuf>,
 

@@ -63,7 +63,7 @@ pub(crate) fn refuse_existing(path: &Path) -> Result<(), Failure> {
     }
     let path = path.display();
     Err(Failure::User(format!(
-        "{path} exists, and a checkpoint does not replace it\n  go on with it: selvedge resume {path}; or \
+        "{path} exists, and a checkpoint does not replace it\n  continue it: selvedge resume {path}; or \
          remove it, or choose another name"
     )))
 }

@@ -1,4 +1,4 @@
-//! A command of this tool in a process of its own, for those who go on meanwhile: the language server and the workbench.
+//! A command of this tool in a process of its own, for servers that continue meanwhile: the language server and the workbench.
 //!
 //! It has a private folder for its files, limits of its own, and ends when it is dropped; also when the process that started it is
 //! killed, and cannot say so: then a pipe to it is closed.

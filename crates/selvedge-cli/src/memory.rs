@@ -173,7 +173,7 @@ fn grown(now: isize) {
     }
 }
 
-/// An allocator cannot refuse gracefully: the code that allocates would abort. It is stopped here for good if
+/// An allocator cannot refuse gracefully: the code that allocates would abort. It is stopped here permanently if
 /// another thread shows what was found, and otherwise the process ends.
 #[cold]
 fn out_of_memory() {

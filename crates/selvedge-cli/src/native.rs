@@ -103,7 +103,7 @@ pub(crate) fn compile(
         _ => return None,
     };
     let arguments: Vec<String> = arguments.collect();
-    // About selvedge and not about the compiler; these and nothing at all are told by the help of the command.
+    // About selvedge and not about the compiler; these, and a call without arguments, are answered by the help of the command.
     if arguments.is_empty() || arguments == ["--help"] || arguments == ["-h"] {
         return None;
     }
@@ -200,8 +200,8 @@ fn refuse_options(args: &CheckArgs) -> Result<(), Failure> {
     if args.sampling.sample.is_none() && needs_states {
         let name = args.algorithm.info().name;
         return Err(Failure::User(format!(
-            "--algorithm {name} does not apply to C programs: it compares states, which \
-             compiled code cannot tell\n  use another one: optimal, parsimonious, source, data-centric"
+            "--algorithm {name} does not apply to C programs: it compares states, which are \
+             not known for compiled code\n  use another one: optimal, parsimonious, source, data-centric"
         )));
     }
     Ok(())

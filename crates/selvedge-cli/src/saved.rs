@@ -37,7 +37,7 @@ pub(crate) struct Saved {
     /// Variables on stacks that threads of a compiled program share.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) locals: String,
-    /// How operations of a compiled program end without reason.
+    /// How operations of a compiled program end spuriously.
     #[serde(default, skip_serializing_if = "SpuriousArgs::is_usual")]
     pub(crate) spurious: SpuriousArgs,
     /// The memory model, if the schedule is one of an execution graph.

@@ -1,6 +1,6 @@
 //! What a command shows if a single allocation exceeds the memory limit: what was found so far.
 //!
-//! Code that allocates cannot be told that there is no memory: it would abort. So it is stopped inside of the
+//! An allocation cannot fail gracefully: the code would abort. So it is stopped inside of the
 //! allocator and never returns; a thread that waits for this shows the result, with what the search published
 //! until then, and ends the process.
 

@@ -130,7 +130,7 @@ pub(crate) struct Source<'a> {
     /// Further files, and flags for the compiler.
     pub(crate) more: &'a [String],
     pub(crate) flags: &'a [String],
-    /// How operations of a compiled program end without reason.
+    /// How operations of a compiled program end spuriously.
     pub(crate) spurious: SpuriousArgs,
 }
 

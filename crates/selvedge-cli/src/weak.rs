@@ -44,7 +44,7 @@ impl Origin for Weak<'_> {
     }
 
     fn replay_command(&self, schedule: &Schedule, kind: ViolationKind) -> String {
-        // Under sequential consistency, data races are shown to those who ask.
+        // Under sequential consistency, data races are shown only with --races.
         let races = kind == ViolationKind::DataRace && self.memory == Memory::Sc;
         let races = if races { " --races" } else { "" };
         let schedule = schedule.to_string();

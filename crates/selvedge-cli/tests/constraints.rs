@@ -103,7 +103,7 @@ fn errors_have_a_place_and_a_next_step() {
         ("independent(p, q) if y > 0;", "unknown variable `y`", "wrong:1:22"),
         ("independent(p(v), q);", "is an atomic block and has no arguments", "wrong:1:13"),
         ("independent(p, q) if z >;", "expected", "wrong:1:25"),
-        ("shared y = 0;", "only independence constraints can stand", "wrong:1:8"),
+        ("shared y = 0;", "can only contain independence constraints", "wrong:1:8"),
     ];
     for (text, message, place) in cases {
         folder.write("wrong", text.as_bytes());

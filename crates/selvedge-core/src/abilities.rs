@@ -20,13 +20,13 @@ pub trait Judging {
 /// Knows what threads may still do. Without it anything is possible, which costs executions.
 pub trait Foresight {
     /// Returns whether `thread`, or a thread that it will create, might write the variable from now on. `true`
-    /// is always a right answer.
+    /// is always a sound answer.
     fn may_write(&mut self, thread: ThreadId, variable: ObjectId) -> bool;
 }
 
 /// Takes several steps of a thread at once. Without it a search takes them one by one.
 pub trait Ahead {
-    /// Takes a step as [`System::step`](crate::System::step) does and, if the system likes, further ones of
+    /// Takes a step as [`System::step`](crate::System::step) does and optionally further ones of
     /// the same thread, up to `most` in all: each of them is enabled and has one alternative, and no thread with
     /// a lower number is enabled. That is how a search continues that is free to choose; it asks only when it
     /// would do so. Returns how many steps were taken; their effects are the first of `effects`.
@@ -60,16 +60,16 @@ pub trait States {
     fn promises(&mut self) -> Option<&mut dyn Promises>;
 }
 
-/// What a program promises about whole executions: what will become true, and that threads get on. An execution without
-/// end counts only if threads are scheduled fairly in it.
+/// The liveness properties of a program: something becomes true, and threads make progress. An infinite execution
+/// counts only if threads are scheduled fairly in it.
 pub trait Promises {
     /// Returns how many promises there are: at least one.
     fn count(&self) -> usize;
 
-    /// Returns what is wrong with an execution that does not keep a promise. Its kind says what is promised:
+    /// Returns the violation of an execution that does not keep a promise. Its kind says what is promised:
     /// [`Eventually`](crate::ViolationKind::Eventually), that a state keeps it;
     /// [`LeadsTo`](crate::ViolationKind::LeadsTo), that after each state that asks for it, or in it, a state keeps it;
-    /// [`Progress`](crate::ViolationKind::Progress), that executions without end pass marks again and again.
+    /// [`Progress`](crate::ViolationKind::Progress), that infinite executions pass marks infinitely often.
     fn broken(&self, promise: usize) -> Violation;
 
     /// Returns whether the state that the system is in asks for it.

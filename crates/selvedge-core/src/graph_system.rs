@@ -1,6 +1,6 @@
 //! The seam between programs and the explorer of execution graphs.
 //!
-//! A [`System`](crate::System) has its own memory, and an explorer chooses who runs. Under a weak memory model
+//! A [`System`](crate::System) has its own memory, and an explorer chooses which thread runs. Under a weak memory model
 //! the explorer also chooses which write a read sees; so here memory belongs to the explorer, and a program is
 //! only what its threads do with the values they are given.
 
@@ -73,7 +73,7 @@ pub enum Label {
         /// How, if it only reads.
         failure: Order,
     },
-    /// Orders accesses before it and behind it.
+    /// Orders accesses before it and after it.
     Fence(Order),
     /// Takes a mutex, which is free while its value is 0. Only [`Label::Lock`], [`Label::TryLock`], [`Label::Unlock`],
     /// [`Label::Share`] and [`Label::Unshare`] touch its location.
@@ -112,7 +112,7 @@ pub enum Label {
     Failed,
 }
 
-/// What the explorer tells a thread about its operation.
+/// The answer of the explorer to an operation of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
     /// What was read. Of a compare-exchange, a try or a try-lock: and it succeeded.
@@ -121,7 +121,7 @@ pub enum Answer {
     Failed(Bits),
     /// What was chosen.
     Chosen(u32),
-    /// It is done, and there is nothing to tell.
+    /// It is done, and has no value.
     Done,
 }
 
@@ -135,19 +135,19 @@ pub enum Answer {
 ///    program's own at a [`Label::Access`]. Then it is right in every linear extension of program order,
 ///    reads-from, spawn and join, and explorers use no other order.
 pub trait GraphSystem {
-    /// Back to the initial state.
+    /// Returns to the initial state.
     fn restart(&mut self);
 
-    /// How many thread ids are known so far: all of them are below this number.
+    /// Returns how many thread ids are known so far: all of them are below this number.
     fn thread_count(&self) -> usize;
 
-    /// Whether a thread is there from the beginning. Others are there once a [`Label::Spawn`] was answered.
+    /// Returns whether a thread exists from the beginning. Others exist once a [`Label::Spawn`] was answered.
     fn is_root(&self, thread: ThreadId) -> bool;
 
-    /// What `thread`, which is there, stands at.
+    /// Returns the label at which `thread`, which exists, stands.
     fn label(&self, thread: ThreadId) -> Label;
 
-    /// Whether this value ends the [`Label::Await`] that `thread` stands at, or lets the [`Label::Try`] succeed. It depends
+    /// Returns whether this value ends the [`Label::Await`] that `thread` stands at, or lets the [`Label::Try`] succeed. It depends
     /// on the answers that the thread got and on nothing else.
     fn satisfies(&self, thread: ThreadId, value: Bits) -> bool;
 
@@ -165,28 +165,28 @@ pub trait GraphSystem {
         false
     }
 
-    /// The value of a location before anything is written there.
+    /// Returns the value of a location before anything is written there.
     fn initial(&self, at: Location) -> Bits;
 
-    /// What went wrong in a thread that stands at [`Label::Failed`].
+    /// Returns the fault of a thread that stands at [`Label::Failed`].
     fn fault(&self, thread: ThreadId) -> Option<Fault>;
 
-    /// Whether its threads use memory of the program's own. Then what a thread is told comes after everything that
+    /// Returns whether its threads use memory of the program's own. Then an answer to a thread comes after everything that
     /// is before it in program order, reads-from, spawn and join; and a data race ends an execution, since what
     /// comes after it is undefined.
     fn has_memory(&self) -> bool {
         false
     }
 
-    /// What `thread`, which has memory of its own, writes if the update that it stands at reads this value. It does not go on:
-    /// what it would do may make no sense in a graph that turns out to be inconsistent.
+    /// What `thread`, which has memory of its own, writes if the update that it stands at reads this value. It does not continue:
+    /// what it would do may be meaningless in a graph that is inconsistent.
     fn would_write(&self, thread: ThreadId, value: Bits) -> Option<Bits> {
         let _ = (thread, value);
         None
     }
 
-    /// Said before a thread with memory is told that its operation wrote: whether the write is the newest of its
-    /// location, in modification order, of those told so far.
+    /// Called before a thread with memory gets the answer that its operation wrote: whether the write is the newest of its
+    /// location, in modification order, of those answered so far.
     fn is_newest(&mut self, thread: ThreadId, newest: bool) {
         let _ = (thread, newest);
     }
@@ -197,12 +197,12 @@ pub trait GraphSystem {
         at
     }
 
-    /// Judges an execution in which no thread can go on: how it ended, and what is wrong with that. All threads are where
+    /// Judges an execution in which no thread can continue: returns how it ended, and its violation. All threads are where
     /// they ended; `last` returns the value that was written last to a location, if it was touched.
     ///
     /// A system with memory of its own may take its threads down to find out: the next call is [`Self::restart`].
     ///
-    /// The default has no opinion: a thread that waits is then a deadlock.
+    /// The default judges nothing: a thread that waits is then a deadlock.
     fn judge(
         &mut self,
         last: &dyn Fn(Location) -> Option<Bits>,
@@ -212,7 +212,7 @@ pub trait GraphSystem {
     }
 }
 
-/// A [`GraphSystem`] that can tell its steps in words.
+/// A [`GraphSystem`] that can describe its steps.
 pub trait GraphDescribe: GraphSystem {
     /// The name of a thread.
     fn thread_name(&self, thread: ThreadId) -> String;

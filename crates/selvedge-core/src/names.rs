@@ -10,15 +10,15 @@ use std::str::FromStr;
 
 use smallvec::SmallVec;
 
-/// The name of a thread: the thread of the beginning that it descends from, and which child of each it comes by.
+/// The name of a thread: the initial thread that it descends from, and the number of the child in each generation.
 ///
-/// Its text form is these numbers, joined by slashes: `2` is the third thread of the beginning, `2/0` the first thread
-/// that it creates. Threads of the beginning come first in the order, then the others by their creators.
+/// Its text form is these numbers, joined by slashes: `2` is the third initial thread, `2/0` the first thread
+/// that it creates. Initial threads come first in the order, then the others by their creators.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ThreadKey(SmallVec<[u32; 4]>);
 
 impl ThreadKey {
-    /// Returns the name of the thread with this number among those of the beginning.
+    /// Returns the name of the initial thread with this number.
     pub fn root(number: u32) -> Self {
         Self(SmallVec::from_slice(&[number]))
     }

@@ -10,7 +10,7 @@ use crate::system::{Effect, Status, Step, System};
 ///
 /// Its text form needs no quoting in a shell: steps are joined by dots, `1:2` is thread 1 with
 /// alternative 2, and `0@3` is thread 0 three times. `0.1@2.0:1` has four steps. In `0.1/2.1` the last two steps repeat
-/// forever: an execution without end, as a prefix and a cycle.
+/// forever: an infinite execution, as a prefix and a cycle.
 ///
 /// Thread ids depend on what a [`System`] has run before. A schedule that leaves an exploration is
 /// numbered as a fresh system numbers its threads; see [`Schedule::fresh`].
@@ -31,8 +31,8 @@ impl From<Vec<Step>> for Schedule {
 
 impl Schedule {
     /// Returns the same steps, with threads numbered in the order in which they are created, which is how a
-    /// fresh system numbers them. Runs the steps again; afterwards `system` is where they lead. If it does not
-    /// do the same again, the schedule ends before.
+    /// fresh system numbers them. Runs the steps again; afterwards `system` is where they lead. If it is
+    /// nondeterministic, the schedule ends where it differs.
     pub fn fresh<S: System>(system: &mut S, steps: &[Step]) -> Self {
         system.restart();
         let mut created: Vec<ThreadId> = Vec::new();

@@ -32,9 +32,9 @@ pub enum ViolationKind {
     Finally,
     /// An invariant is false after a step.
     Always,
-    /// Something that is promised to become true never does.
+    /// An `eventually` never becomes true.
     Eventually,
-    /// Something that is promised to follow never does.
+    /// The conclusion of a `leads_to` never follows.
     LeadsTo,
     /// Threads run forever without passing a mark of progress.
     Progress,
@@ -126,7 +126,7 @@ impl ViolationKind {
 }
 
 impl ViolationKind {
-    /// Returns whether it is about a whole execution, which may be without end: then the order of all steps matters.
+    /// Returns whether it is about a whole execution, which may be infinite: then the order of all steps matters.
     pub fn is_about_promises(self) -> bool {
         matches!(self, ViolationKind::Eventually | ViolationKind::LeadsTo | ViolationKind::Progress)
     }
@@ -140,7 +140,7 @@ impl fmt::Display for ViolationKind {
 
 /// One thing that is wrong, without the execution that shows it.
 ///
-/// Two violations tell the user the same if [`same_as`](Self::same_as) says so.
+/// Two violations are the same to the user if [`same_as`](Self::same_as) returns true.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation {
     /// What kind.
@@ -156,7 +156,7 @@ pub struct Violation {
 }
 
 impl Violation {
-    /// Returns whether both tell the user the same.
+    /// Returns whether both are the same to the user.
     pub fn same_as(&self, other: &Violation) -> bool {
         self.kind == other.kind && self.message == other.message && self.places == other.places
     }

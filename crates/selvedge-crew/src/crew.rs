@@ -5,9 +5,9 @@
 //! returns what came of them with the units that are left. Where units are cut depends on the clock; what they add up to does
 //! not ([`Ledger`]).
 //!
-//! Running a unit may tell the process something that is not in its result: that a loop waits, that a variable on a stack is
-//! shared, that an ordering is weak. Then the process runs the unit itself, as soon as all before it are done, so that it is
-//! told what it is told when it works alone; and the copy, which has been told, is replaced by another. So is one that dies
+//! By running a unit a process may learn something that is not in its result: that a loop waits, that a variable on a stack is
+//! shared, that an ordering is weak. Then the process runs the unit itself, as soon as all before it are done, so that it
+//! learns what it learns when it works alone; and the copy, which has learned it, is replaced by another. So is one that dies
 //! or does not answer, and the process runs its units itself: whatever they do to it, it is watched.
 
 use std::num::NonZeroUsize;
@@ -28,7 +28,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// How long an order should take.
 const ORDER: std::ops::Range<Duration> = Duration::from_millis(40)..Duration::from_millis(160);
 
-/// Runs units in this process, beginning with one, while it is told to go on: [`selvedge_explore::run_unit`].
+/// Runs units in this process, beginning with one, while the second argument returns true: [`selvedge_explore::run_unit`].
 pub type Run<'a> = dyn Fn(&Pending, &mut dyn FnMut(u64) -> bool) -> Result<Vec<Part>, String> + 'a;
 
 /// A process that works on a search with copies of itself.
@@ -43,7 +43,7 @@ pub struct Crew<'a> {
     pub as_copy: &'a dyn Fn(),
     /// Returns a number that differs when running units has told the process something that is not in their results.
     pub told: &'a dyn Fn() -> u64,
-    /// Returns whether what was told makes the search void.
+    /// Returns whether what was learned makes the search void.
     pub is_void: &'a dyn Fn() -> bool,
     /// Returns whether a copy has too little memory to go on.
     pub is_full: &'a dyn Fn() -> bool,

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `search/` | what every explorer is built on: a run of one system, the depth-first driver, sampling |
 //! | `reductions/` | depth-first search over traces: oracle, sleep, classic, source, optimal, parsimonious |
-//! | `conditional/` | source sets where steps commute in the state at hand: constrained, context-sensitive |
+//! | `conditional/` | source sets where steps commute in the current state: constrained, context-sensitive |
 //! | `unfolding/` | unfoldings: quasi |
 //! | `observations/` | reads-from classes: data-centric |
 //! | `graph/` | execution graphs under weak memory |

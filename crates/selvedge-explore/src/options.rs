@@ -27,7 +27,7 @@ impl Default for Limits {
 /// Where an explorer switches to another method, or gives up and says so.
 ///
 /// Nothing is lost beyond any of them: each field says why. The defaults are what the tool uses; tests make
-/// them tiny ([`Caps::tiny`]), so that the code beyond them is tested as well as the rest.
+/// them tiny ([`Caps::tiny`]), so that the code beyond them is tested, too.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Caps {
     /// A thread that takes so many steps in a row lets another go first, where the search is free to
@@ -50,13 +50,13 @@ pub struct Caps {
     /// With unobserved locks, so many states are examined to find an execution that has nothing forbidden.
     /// With more the current one is taken, and may be redundant.
     pub states_to_avoid_redundancy: usize,
-    /// `auto` takes so many steps in traces before it looks at states for the first time, and as many there; then twice
-    /// as many, and so on. Whichever search comes to its end decides.
+    /// `auto` takes so many steps in traces before it searches states for the first time, and as many there; then twice
+    /// as many, and so on. The search that finishes first decides.
     pub turn: u64,
     /// When traces have ended without an answer, `auto` takes at least so many steps more among states. With more it
     /// gives up on states, and has the answer of traces.
     pub after_traces: u64,
-    /// `auto` gives up on states that need so many bytes, and goes on with traces.
+    /// `auto` gives up on states that need so many bytes, and continues with traces.
     pub state_bytes: usize,
     /// `states` keeps so many. With more it gives up: inconclusive. Their numbers have 32 bits.
     pub kept_states: u32,
@@ -125,7 +125,7 @@ pub enum Locks {
     Unobserved,
 }
 
-/// What `optimal` makes of writes and sends whose order no other step can tell.
+/// How `optimal` treats writes and sends whose order no other step observes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Observers {
     /// They are ordered: traces in the sense of Mazurkiewicz.
@@ -135,13 +135,13 @@ pub enum Observers {
     Decide,
 }
 
-/// Which executions without end count as executions of the program: how threads are scheduled in them.
+/// Which infinite executions count as executions of the program: how threads are scheduled in them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Fairness {
-    /// A thread that can run all the time from some point on takes steps again and again.
+    /// A thread that is always enabled from some point on takes infinitely many steps.
     #[default]
     Weak,
-    /// A thread that can run again and again takes steps again and again.
+    /// A thread that is enabled infinitely often takes infinitely many steps.
     Strong,
     /// All of them.
     None,
@@ -173,7 +173,7 @@ pub struct Options {
     pub cycles: Cycles,
     /// What `data-centric` observes of locks.
     pub locks: Locks,
-    /// What `optimal` makes of writes and sends whose order no other step can tell.
+    /// How `optimal` treats writes and sends whose order no other step observes.
     pub observers: Observers,
     /// Collect statistics, if the explorer can.
     pub statistics: bool,
@@ -183,7 +183,7 @@ pub struct Options {
     pub check_constraints: bool,
     /// Whether `states` takes every step in every state.
     pub unreduced: bool,
-    /// Which executions without end count.
+    /// Which infinite executions count.
     pub fairness: Fairness,
     /// Where explorers switch methods or give up.
     pub caps: Caps,
@@ -248,7 +248,7 @@ pub trait Observer {
         let _ = (execution, ending);
     }
 
-    /// The same execution: the state in which it ended, if the system can tell about states.
+    /// The same execution: the state in which it ended, if the system can save states.
     fn state(&mut self, conditions: &mut dyn Conditions, ending: Ending) {
         let _ = (conditions, ending);
     }

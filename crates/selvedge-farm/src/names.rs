@@ -50,7 +50,7 @@ impl JobName {
         stream.strip_prefix(PREFIX)?.strip_suffix(UNITS)?.parse().ok()
     }
 
-    /// The stream with the job, who leads it, and snapshots.
+    /// The stream with the job, its submitter, and snapshots.
     pub(crate) fn state_stream(&self) -> String {
         format!("{PREFIX}{self}")
     }

@@ -204,7 +204,7 @@ impl Server {
         let _ = self.runtime.block_on(async { tokio::time::timeout(ANSWER, flushed).await });
     }
 
-    /// Asks until there is an answer. `go_on` says whether to ask once more; `say` is told if it takes long.
+    /// Asks until there is an answer. `go_on` says whether to ask once more; `say` is called if it takes long.
     pub(crate) fn insist<T>(
         &self,
         go_on: &dyn Fn() -> bool,

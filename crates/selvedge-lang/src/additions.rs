@@ -60,8 +60,8 @@ pub(crate) fn parse_into(
             Item::Always(always) => always.keyword,
             Item::Promise(promise) => promise.keyword,
         };
-        let message = "only independence constraints can stand in a file of constraints";
-        let help = "move it to the program; here stand lines such as `independent(p, q) if x > 0;`";
+        let message = "a file of constraints can only contain independence constraints";
+        let help = "move it to the program; a line here is like `independent(p, q) if x > 0;`";
         diagnostics.add(Diagnostic::error(place, message).help(help));
     }
 }

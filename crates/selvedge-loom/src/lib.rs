@@ -15,9 +15,9 @@
 //! ```
 //!
 //! What differs: every class of interleavings is run once, and none is left out; data
-//! races follow the orderings; loads see the last store first, and if nothing is wrong then, all values that the orderings allow, in up
-//! to some ten thousand executions (what lies beyond is said on the terminal); there is no limit on threads or branches. The fields of
-//! [`model::Builder`] and the variables of the environment:
+//! races follow the orderings; first a load returns the last store, and if there is no violation, a second search lets it return every
+//! value that the orderings allow (its limit is that of [`selvedge::Builder::sequentially_consistent`]); there is no limit on threads or
+//! branches. The fields of [`model::Builder`] and the environment variables:
 //!
 //! | variable | here |
 //! |---|---|

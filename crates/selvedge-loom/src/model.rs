@@ -75,7 +75,7 @@ impl Builder {
     where
         F: Fn() + Sync + Send + 'static,
     {
-        // As in loom, nothing ends without reason.
+        // As in loom, nothing ends spuriously.
         let mut builder = selvedge::Builder::new().statistics(self.log).spurious(0);
         if let Some(most) = self.max_permutations {
             builder = builder.max_executions(most as u64);

@@ -149,7 +149,7 @@ static int compare(size_t size, void *at, void *expected, const void *new, int o
     return 0;
 }
 
-/* What clang is given for weak compare-exchanges, whose instrumentation has no way to fail without reason. */
+/* What clang is given for weak compare-exchanges, whose instrumentation has no way to fail spuriously. */
 int selvedge_compare_exchange_weak(void *at, void *expected, const void *new, size_t size, int order, int failure) {
     switch (size) {
     case 1: return weak8(at, expected, *(const a8 *)new, order, failure, PC, FRAME);

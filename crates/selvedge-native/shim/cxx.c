@@ -125,7 +125,7 @@ THROUGH(_ZNSt28__atomic_futex_unsigned_base19_M_futex_wait_untilEPjjbNSt6chrono8
 THROUGH(_ZNSt28__atomic_futex_unsigned_base19_M_futex_notify_allEPj)
 
 /* The compiled part of containers, which links nodes: the word in which a tree begins, and its first, last and root node, are in
-   its header, as is the end of a list. Whoever changes a tree is taken to write all of the header, and whoever goes on from a node to read
+   its header, as is the end of a list. A change of a tree counts as a write of the whole header, and a step from a node to the next as a read of
    that node; what is in between is behind the same header. */
 
 #define READS(at, size) ACCESS(at, size, ACCESS_READ)

@@ -135,7 +135,7 @@ enum { IS_NEWEST = 1, HAS_SUCCEEDED = 2, IS_ALONE = 4 };
           operand, seen, pc, frame)
 #define IS_ANSWERED (selvedge_table.is_answered != 0)
 
-/* What OP_ONCE is told. */
+/* The argument of OP_ONCE. */
 enum { ONCE_BEGIN = 0, ONCE_DONE = 1, ONCE_FAILED = 2 };
 
 /* Callee-saved registers are pushed right below the frame: the checker compares them to see whether a loop

@@ -54,7 +54,7 @@ impl Machine {
         }
     }
 
-    /// Returns the threads that a wake-up of at most `most` of those who wait for a word wakes.
+    /// Returns the threads that a wake-up of at most `most` of the waiters for a word wakes.
     pub(crate) fn woken_by_word(&self, address: usize, most: usize, choice: u32) -> Vec<usize> {
         let waiters = self.waiters(address);
         let chosen = subset(waiters.len(), most.min(waiters.len()), choice);

@@ -407,7 +407,7 @@ impl At {
         0
     }
 
-    /// Whether an operation that may end without reason does so.
+    /// Whether an operation that may end spuriously does so.
     fn ends_without_reason(self) -> bool {
         let Whim::Chosen(key) = self.with(|machine| machine.whim(self.me, self.pc)) else {
             return false;

@@ -14,7 +14,7 @@
 //! | `machine`, `fiber`, `crash` | threads, stacks, signals |
 //! | `entry` | the way in from checked code |
 //! | `op`, `effect`, `perform` | operations: what they touch, when they can run, what they do |
-//! | `stand`, `spin`, `whim` | where threads stand; loops that wait; operations that may end without reason |
+//! | `stand`, `spin`, `whim` | where threads stand; loops that wait; operations that may end spuriously |
 //! | `names` | what reports say |
 //! | `graph` | the same under a memory model: [`GraphProgram`] |
 //! | `system` | [`Program`], the `System` |

@@ -86,17 +86,17 @@ impl Loaded {
         self.shared.leaks.set(true);
     }
 
-    /// Says how operations that may end without reason do so, before anything runs.
+    /// Says how operations that may end spuriously do so, before anything runs.
     pub fn set_spurious(&self, spurious: Spurious) {
         self.shared.whims.asked.set(spurious);
     }
 
-    /// Returns whether an operation could have ended without reason more often, and that might matter.
+    /// Returns whether an operation could have ended spuriously more often, and that might matter.
     pub fn is_spurious_bounded(&self) -> bool {
         self.shared.whims.is_bounded.get()
     }
 
-    /// Returns whether one was left out, since the code looks again.
+    /// Returns whether one was left out, since the code rechecks.
     pub fn is_spurious_left_out(&self) -> bool {
         self.shared.whims.is_left_out.get()
     }

@@ -55,7 +55,7 @@ pub(crate) enum State {
     Ready,
     Parked,
     Finished,
-    /// It ended the process: it stands for good, and cannot be joined.
+    /// It ended the process: it never continues, and cannot be joined.
     Exited,
     Assumed,
     Failed,
@@ -81,7 +81,7 @@ pub(crate) struct Thread {
     pub(crate) begun: bool,
     pub(crate) fiber: Option<Fiber>,
     pub(crate) yielder: *const Yielder,
-    /// Where the frames of its code begin: above lies what depends on who resumed it.
+    /// Where the frames of its code begin: above lies what depends on the code that resumed it.
     pub(crate) top: usize,
     /// The frame of the shim where it stands: below lies what it does not use.
     pub(crate) frame: usize,
@@ -111,9 +111,9 @@ pub(crate) struct Thread {
     pub(crate) state_there: Option<u128>,
     /// All that it came to know so far, if that is watched.
     pub(crate) history: u64,
-    /// Where its operations ended without reason.
+    /// Where its operations ended spuriously.
     pub(crate) whims: Vec<usize>,
-    /// What it stands at, if it is not known whether it matters that it ends without reason.
+    /// What it stands at, if it is not known whether it matters that it ends spuriously.
     pub(crate) whim: Option<Key>,
     /// What it stands at if an explorer of graphs answers, and what it was told.
     pub(crate) asked: Asked,
@@ -235,7 +235,7 @@ pub(crate) struct Machine {
     pub(crate) tried: Option<usize>,
     /// Whether it changed something without an operation.
     pub(crate) has_changed: bool,
-    /// Whether a thread may stand where it is not known whether it matters that an operation ends without reason.
+    /// Whether a thread may stand where it is not known whether it matters that an operation ends spuriously.
     pub(crate) has_whims: bool,
     /// Whether an execution began.
     pub(crate) is_started: bool,

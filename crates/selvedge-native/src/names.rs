@@ -212,7 +212,7 @@ impl Machine {
             Op::FutexWake { address, most: 1 } => format!("notify one of {}", name(address)),
             Op::FutexWake { address, .. } => format!("notify all of {}", name(address)),
             Op::Choose { .. } => "choose".to_owned(),
-            Op::Whim => "choose whether it ends without reason".to_owned(),
+            Op::Whim => "choose whether it ends spuriously".to_owned(),
             Op::Free { block, .. } => format!("free {}", name(block)),
             Op::Doomed => "start".to_owned(),
             Op::Spin => {

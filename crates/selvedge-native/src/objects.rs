@@ -25,7 +25,7 @@ pub(crate) enum Object {
     Wake(usize),
     /// Whether the block that begins at an address is allocated.
     Block(usize),
-    /// Those who wait for the word at an address.
+    /// The waiters for the word at an address.
     Queue(usize),
     /// The arrivals of every other round at a barrier.
     Barrier { address: usize, half: bool },

@@ -128,7 +128,7 @@ pub(crate) enum Op {
     FutexWoken { address: usize },
     /// Wakes so many of those that wait for a word.
     FutexWake { address: usize, most: usize },
-    /// Chooses whether what comes next ends without reason.
+    /// Chooses whether what comes next ends spuriously.
     Whim,
     /// Chooses one of several alternatives.
     Choose { most: u32 },
@@ -158,7 +158,7 @@ pub(crate) struct Orders {
 /// Kinds of mutexes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
-    /// Its holder waits for good if it takes it again.
+    /// Its holder deadlocks with itself if it takes it again.
     Normal,
     /// Its holder can take it again.
     Recursive,

@@ -46,7 +46,7 @@ pub(crate) struct Learned {
     /// Words of stacks that other threads than their own saw. Only accesses to these are steps: what a thread keeps to
     /// itself commutes with everything.
     seen: RefCell<BTreeSet<usize>>,
-    /// Threads that came to a barrier. If there are more than its parties, it matters who comes first.
+    /// Threads that came to a barrier. If there are more than its parties, it matters which comes first.
     arrived: RefCell<FxHashMap<usize, Arrived>>,
     /// Objects that are accessed atomically under a memory model.
     atomics: RefCell<BTreeSet<ObjectId>>,
@@ -90,7 +90,7 @@ impl Learned {
         self.atomics.borrow().contains(&object)
     }
 
-    /// It is. Plain accesses to it were told without their values so far.
+    /// Notes that it is. Plain accesses to it were recorded without their values so far.
     pub(crate) fn note_atomic(&self, object: ObjectId) {
         if self.atomics.borrow_mut().insert(object) {
             self.news.set(true);

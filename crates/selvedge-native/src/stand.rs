@@ -140,7 +140,7 @@ impl Machine {
         }
     }
 
-    /// Says what is wrong with a thread that stands still for good.
+    /// Takes the fault of a thread that failed.
     pub(crate) fn take_fault(&mut self, me: usize) -> Option<Fault> {
         let thread = &mut self.threads[me];
         if thread.state == State::Failed { thread.fault.take() } else { None }

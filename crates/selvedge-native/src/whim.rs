@@ -1,9 +1,9 @@
-//! Operations that may end without reason: a wait on a condition variable that is not signalled, a weak compare-exchange
+//! Operations that may end spuriously: a wait on a condition variable that is not signalled, a weak compare-exchange
 //! that fails although it finds what it expects. POSIX, C and C++ allow both.
 //!
 //! Whether one does is a choice of its own, made so often for each thread and place as [`Spurious`] says. But most code
 //! looks again, and comes back: then the choice is left out, and costs nothing. To see whether it does, the thread is
-//! tried out when it comes to the operation: left alone, the operation ends without reason, again and again. The choice is
+//! tried out when it comes to the operation: left alone, the operation ends spuriously, again and again. The choice is
 //! left out only if the thread
 //!
 //! - comes back to the same operation,
@@ -29,12 +29,12 @@ use crate::op::{Ends, Op};
 use crate::perform::Then;
 use crate::spin;
 
-/// How operations that may end without reason do so.
+/// How operations that may end spuriously do so.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Spurious {
     /// How often, for each thread and place.
     pub most: u32,
-    /// Whether also where the code looks again.
+    /// Whether also where the code rechecks.
     pub everywhere: bool,
 }
 
@@ -52,17 +52,17 @@ pub(crate) struct Key {
     history: u64,
 }
 
-/// What is known about operations that may end without reason.
+/// What is known about operations that may end spuriously.
 #[derive(Default)]
 pub(crate) struct Whims {
     pub(crate) asked: Cell<Spurious>,
     /// Whether what threads come to know is noted.
     watches: Cell<bool>,
-    /// Whether it matters that an operation ends without reason.
+    /// Whether it matters that an operation ends spuriously.
     matters: RefCell<FxHashMap<Key, bool>>,
-    /// Whether one could have ended without reason more often, and that might matter.
+    /// Whether one could have ended spuriously more often, and that might matter.
     pub(crate) is_bounded: Cell<bool>,
-    /// Whether one was left out, since the code looks again.
+    /// Whether one was left out, since the code rechecks.
     pub(crate) is_left_out: Cell<bool>,
 }
 
@@ -74,7 +74,7 @@ impl Whims {
     }
 }
 
-/// What becomes of an operation that may end without reason.
+/// What becomes of an operation that may end spuriously.
 #[derive(Clone, Copy)]
 pub(crate) enum Whim {
     /// It does not.
@@ -88,7 +88,7 @@ const OPERATIONS: usize = 256;
 const TURNS: usize = 6;
 
 impl Machine {
-    /// A thread comes to an operation that may end without reason.
+    /// A thread comes to an operation that may end spuriously.
     pub(crate) fn whim(&mut self, me: usize, pc: usize) -> Whim {
         if self.tried == Some(me) {
             return Whim::Chosen(None);
@@ -143,13 +143,13 @@ impl Machine {
         }
     }
 
-    /// A thread is told something.
+    /// A thread gets a value.
     pub(crate) fn learns(&mut self, me: usize, word: u64) {
         let history = &mut self.threads[me].history;
         *history = (history.rotate_left(17) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
 
-    /// Finds out whether it matters that operations end without reason at which threads stand. The state is then what it
+    /// Finds out whether it matters that operations end spuriously at which threads stand. The state is then what it
     /// was, but that a thread for which it does not matter stands at the operation itself.
     #[inline]
     pub(crate) fn decide(&mut self) {
@@ -175,7 +175,7 @@ impl Machine {
         self.follow(&steps);
     }
 
-    /// Lets a thread that stands at an operation which may end without reason run alone. Returns whether it comes back,
+    /// Lets a thread that stands at an operation which may end spuriously run alone. Returns whether it comes back,
     /// again and again, and changes nothing.
     fn comes_back(&mut self, me: usize) -> bool {
         let pc = self.threads[me].pc;
@@ -211,7 +211,7 @@ impl Machine {
                 if thread.pc == pc {
                     return true;
                 }
-                // Another operation that may end without reason does not.
+                // Another operation that may end spuriously does not.
                 self.goes_on_alone(me, 0);
                 continue;
             }

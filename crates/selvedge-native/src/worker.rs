@@ -98,7 +98,7 @@ pub fn supervise(command: &mut Command) -> io::Result<ExitStatus> {
     // SAFETY: only calls that are allowed between fork and exec.
     unsafe {
         command.pre_exec(|| {
-            // Addresses are the same every time, the worker does not outlive this process, and crashes leave no files.
+            // Addresses are deterministic, the worker does not outlive this process, and crashes leave no files.
             libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
             let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };

@@ -1,4 +1,4 @@
-//! Operations that may end without reason: waits on condition variables, and weak compare-exchanges.
+//! Operations that may end spuriously: waits on condition variables, and weak compare-exchanges.
 
 use selvedge_core::{Report, Verdict};
 use selvedge_explore::Algorithm;
@@ -34,7 +34,7 @@ fn costs_nothing(compiled: &Compiled) {
     assert!(loaded.is_spurious_left_out() && !loaded.is_spurious_bounded());
 }
 
-/// What does not look again is wrong, and right if nothing ends without reason.
+/// What does not look again is wrong, and right if nothing ends spuriously.
 #[track_caller]
 fn is_wrong(compiled: &Compiled, message: &str) {
     let violation = compiled.violation();
@@ -215,7 +215,7 @@ fn a_weak_compare_exchange_of_cxx() {
     }
 }
 
-/// A loop that tries so often ends without reason each time only if that is asked for.
+/// A loop that tries so often ends spuriously each time only if that is asked for.
 #[test]
 fn a_bound() {
     let text = "atomic_int x;\nint main(void) { int n = 0, e = 0;\n\

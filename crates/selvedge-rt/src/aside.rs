@@ -1,6 +1,6 @@
 //! Threads that are tried out run *aside*: what the engine does for them is done on the stack of the scheduler.
 //!
-//! Then a thread's stack has on it its own code, and stubs of the engine that do the same every time: they say what
+//! Then a thread's stack has on it its own code, and stubs of the engine that are deterministic: they say what
 //! they want ([`Call`]) and switch away; the scheduler answers, and the thread continues. Numbers that differ from
 //! turn to turn of a loop never get there, neither into live variables nor into what is left of dead ones. So the
 //! state of a thread can be compared as a whole: see `spin/mod.rs`.
@@ -31,7 +31,7 @@ enum Phase {
     Replay,
     /// It goes round in a loop alone.
     Alone,
-    /// Its operations end without reason.
+    /// Its operations end spuriously.
     Trial,
 }
 

@@ -28,7 +28,7 @@ pub struct Caps {
     /// A loop that looks at more things is not recognised by `looks`. It ends at the limit on steps: inconclusive as well,
     /// only later.
     pub things: usize,
-    /// How long a thread is tried out that may wake without reason. Beyond it there is a choice, which costs executions.
+    /// How long a thread is tried out that may wake spuriously. Beyond it there is a choice, which costs executions.
     pub patience: Patience,
     /// After so many operations that run at once, a thread that is still busy is taken down. Only what is left of an
     /// execution runs so, and nothing in it is a result.

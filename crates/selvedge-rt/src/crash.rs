@@ -35,7 +35,7 @@ struct Before(UnsafeCell<[MaybeUninit<libc::sigaction>; SIGNALS.len()]>);
 unsafe impl Sync for Before {}
 static BEFORE: Before = Before(UnsafeCell::new([MaybeUninit::uninit(); SIGNALS.len()]));
 
-/// Sees to it that crashes of checked code are told. One front end of a process can do so.
+/// Installs the handlers that report crashes of checked code. One front end of a process can do so.
 pub(crate) fn install<W: Hooks>() {
     static INSTALL: Once = Once::new();
     INSTALL.call_once(|| {

@@ -1,5 +1,5 @@
 //! Finds out what threads do where they stand, as far as the next steps depend on it: does a spin loop give up, or
-//! wait for good if nothing changes (`spin/mod.rs`)? Does it matter that an operation ends without reason
+//! wait forever if nothing changes (`spin/mod.rs`)? Does it matter that an operation ends spuriously
 //! (`whim.rs`)?
 //!
 //! The thread continues aside, and then the execution runs again up to where it was.
@@ -18,7 +18,7 @@ impl<W: Hooks> Program<W> {
     pub(crate) fn decide(&mut self) {
         self.decide_whims();
         self.decide_loops();
-        // A thread that left its loop may have come to an operation that may end without reason.
+        // A thread that left its loop may have come to an operation that may end spuriously.
         while self.rt().now.has_whims {
             self.decide_whims();
             self.decide_loops();
@@ -119,7 +119,7 @@ impl<W: Hooks> Program<W> {
     }
 
     /// Tries out threads that stand at an operation of which it is not known whether it matters that it ends
-    /// without reason. The state is then what it was, but that a thread for which it does not matter stands at
+    /// spuriously. The state is then what it was, but that a thread for which it does not matter stands at
     /// the operation itself.
     #[inline]
     fn decide_whims(&mut self) {

@@ -230,7 +230,7 @@ impl<W: Hooks> Engine<W> {
         self.note(|_| SPIN_STEP.to_owned());
     }
 
-    /// The running thread comes to an operation that may end without reason. Returns whether it does.
+    /// The running thread comes to an operation that may end spuriously. Returns whether it does.
     #[inline]
     pub fn ends_without_reason(&self, verb: &'static str, spot: W::Spot) -> bool {
         match self.rt().now.way {
@@ -252,8 +252,8 @@ impl<W: Hooks> Engine<W> {
             rt.threads[me].whims.push(spot);
         }
         self.note(|_| match ends {
-            true => format!("{verb}: ends without reason"),
-            false => format!("{verb}: not without reason"),
+            true => format!("{verb}: ends spuriously"),
+            false => format!("{verb}: no spurious ending"),
         });
         ends
     }

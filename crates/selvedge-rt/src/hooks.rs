@@ -12,7 +12,7 @@ pub enum AtOnce {
     AsUsual,
     /// It runs now, whether it can or not: the thread is taken down.
     Now,
-    /// The thread stands still for good.
+    /// The thread never continues.
     Never,
 }
 

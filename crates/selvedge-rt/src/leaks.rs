@@ -96,7 +96,7 @@ impl<W: World> Leaks<W> {
         self.held.iter().map(|&(object, _, spot)| (object, spot))
     }
 
-    /// What is left: what it is and where it was made, in an order that is the same every time.
+    /// What is left: what it is and where it was made, in a deterministic order.
     pub fn left(&self) -> Vec<(&'static str, W::Spot)> {
         let mut left: Vec<_> = self.live.values().copied().collect();
         left.sort_by_cached_key(|&(what, spot)| {

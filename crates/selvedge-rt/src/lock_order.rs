@@ -18,7 +18,7 @@ impl<W: World> Runtime<W> {
         let order = &mut *self.shared.learned.lock_order.borrow_mut();
         let mut is_new = false;
         for held in self.now.leaks.held_by(me) {
-            // Who writes what it reads is told in any case.
+            // A writer that holds it for reading is reported in any case.
             if waits == (Waits::Lock { object: held, reads: false }) {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! What was done at each step: to notice code that does not do the same every time, and to tell what a step would
+//! What was done at each step: to notice nondeterministic code, and to tell what a step would
 //! have done if it had come earlier.
 
 use selvedge_core::{Mode, ObjectId, Step, ThreadId};

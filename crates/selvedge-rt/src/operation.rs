@@ -36,7 +36,7 @@ pub trait Operation<R> {
         None
     }
 
-    /// Whether it chooses if another operation ends without reason; see `whim.rs`.
+    /// Whether it chooses if another operation ends spuriously; see `whim.rs`.
     fn is_whim(&self) -> bool {
         false
     }

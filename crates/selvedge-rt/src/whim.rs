@@ -1,10 +1,10 @@
-//! Operations that may end without reason: a wait that is not notified, `park` without a token, a weak
+//! Operations that may end spuriously: a wait that is not notified, `park` without a token, a weak
 //! compare-exchange that fails although it found what it expected. `std` allows all of these.
 //!
 //! Whether one does is a choice of its own, made so often for each thread and place as
 //! [`Spurious::most`](crate::Spurious::most) says. But most code looks again, and comes back: then the choice is
 //! left out, and costs nothing. To see whether it does, the thread is tried out when it comes to the operation: left
-//! alone, the operation ends without reason, again and again. The choice is left out only if the thread
+//! alone, the operation ends spuriously, again and again. The choice is left out only if the thread
 //!
 //! - comes back to the same operation,
 //! - on the way only reads, or takes and gives up locks, and leaves what they guard as it was, and
@@ -30,7 +30,7 @@ use crate::runtime::{Runtime, Trial};
 use crate::spin::Key;
 
 impl<W: Hooks> Runtime<W> {
-    /// The running thread comes to an operation that may end without reason. `None` if it does not; else it is
+    /// The running thread comes to an operation that may end spuriously. `None` if it does not; else it is
     /// chosen, and a key if it is not known whether that matters.
     pub(crate) fn whim(&mut self, spot: W::Spot) -> Option<Option<Key<W>>> {
         let (me, shared) = (self.now.current, std::rc::Rc::clone(&self.shared));
@@ -67,12 +67,12 @@ impl<W: Hooks> Runtime<W> {
         Some(key)
     }
 
-    /// Whether it matters that an operation ends without reason, if that is known.
+    /// Whether it matters that an operation ends spuriously, if that is known.
     pub(crate) fn whim_matters(&self, key: Key<W>) -> Option<bool> {
         self.shared.learned.whims.borrow().get(&key).copied()
     }
 
-    /// A thread whose operation at a place ends without reason, again and again.
+    /// A thread whose operation at a place ends spuriously, again and again.
     pub(crate) fn begin_trial(&mut self, thread: usize, spot: W::Spot) {
         let filled = W::set_apart(self, thread);
         self.now.trial = Some(Trial {
@@ -87,7 +87,7 @@ impl<W: Hooks> Runtime<W> {
         });
     }
 
-    /// The thread that is tried out comes to an operation that may end without reason.
+    /// The thread that is tried out comes to an operation that may end spuriously.
     pub(crate) fn note_return(&mut self, spot: W::Spot) {
         let me = self.now.current;
         let is_back = |trial: &&mut Trial<W>| trial.thread == me && W::is_same(trial.spot, spot);
@@ -123,7 +123,7 @@ impl<W: Hooks> Runtime<W> {
             return None;
         }
         match operation.choices(self, me) {
-            // Another operation that may end without reason does not.
+            // Another operation that may end spuriously does not.
             _ if operation.is_whim() => Some(u32::from(is_back)),
             1 => (operation.is_enabled(self, me) && changes_nothing(self, me, operation))
                 .then_some(0),
@@ -148,7 +148,7 @@ fn changes_nothing<W: Hooks>(
     effect.footprint.accesses().iter().all(|access| is_neutral(access.mode))
 }
 
-/// Chooses whether an operation ends without reason.
+/// Chooses whether an operation ends spuriously.
 pub(crate) struct Whim {
     pub(crate) verb: &'static str,
 }

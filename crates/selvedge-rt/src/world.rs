@@ -78,7 +78,7 @@ pub trait World: Sized + 'static {
     /// Whether the engine runs, on this thread of the system.
     fn is_engine() -> bool;
 
-    // What others know about the check, and what they are told.
+    // What the rest of the process knows about the check.
 
     /// Checked code came to an operation.
     fn beat(&self);

@@ -160,6 +160,11 @@ fn progress() {
     assert_eq!(kinds(fine, Fairness::None), []);
     let inside = "shared x = 0; thread t { loop { atomic { x = 1 - x; progress; } } }";
     assert_eq!(kinds(inside, Fairness::None), []);
+    // A mark that no thread can come to is a promise all the same: behind the loop, or under a condition that is false.
+    for lost in ["loop { x = 1; } progress;", "loop { x = 1; if D { progress; } }"] {
+        let text = format!("const D = false; shared x = 0; thread t {{ {lost} }}");
+        assert_eq!(kinds(&text, Fairness::Weak)[0].0, ViolationKind::Progress, "{text}");
+    }
 }
 
 /// Other explorers do not claim what they did not look at, and say who does.

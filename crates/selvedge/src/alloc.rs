@@ -118,12 +118,12 @@ impl<T> Track<T> {
         Self { value, key }
     }
 
-    /// The value.
+    /// Returns the value.
     pub fn get_ref(&self) -> &T {
         &self.value
     }
 
-    /// The value, to change it.
+    /// Returns the value, to change it.
     pub fn get_mut(&mut self) -> &mut T {
         &mut self.value
     }

@@ -1,4 +1,4 @@
-//! Who called the code that panicked, or that allocated or freed memory, without the frames of the machinery
+//! The callers of code that panicked, or that allocated or freed memory, without the frames of the runtime
 //! around it.
 
 use std::backtrace::Backtrace;

@@ -38,7 +38,7 @@ pub struct UnsafeCell<T: ?Sized> {
 unsafe impl<T: ?Sized + Send> Send for UnsafeCell<T> {}
 
 impl<T> UnsafeCell<T> {
-    /// With this value.
+    /// Creates one with this value.
     #[track_caller]
     pub const fn new(value: T) -> Self {
         Self { header: Header::new(Location::caller()), value: std::cell::UnsafeCell::new(value) }
@@ -82,7 +82,7 @@ impl<T: ?Sized> UnsafeCell<T> {
         f(access.pointer)
     }
 
-    /// A pointer to read through, for as long as the result lives.
+    /// Returns a pointer to read through, for as long as the result lives.
     #[track_caller]
     pub fn get(&self) -> ConstPtr<T> {
         let spot = Location::caller();
@@ -91,7 +91,7 @@ impl<T: ?Sized> UnsafeCell<T> {
         ConstPtr { pointer: self.value.get(), access }
     }
 
-    /// A pointer to read and write through, for as long as the result lives.
+    /// Returns a pointer to read and write through, for as long as the result lives.
     #[track_caller]
     pub fn get_mut(&self) -> MutPtr<T> {
         let spot = Location::caller();
@@ -194,7 +194,7 @@ impl<T: ?Sized> ConstPtr<T> {
         f(self.pointer)
     }
 
-    /// The value.
+    /// Returns the value.
     ///
     /// # Safety
     /// As for reading through a pointer.
@@ -223,7 +223,7 @@ impl<T: ?Sized> MutPtr<T> {
         f(self.pointer)
     }
 
-    /// The value.
+    /// Returns the value.
     ///
     /// # Safety
     /// As for writing through a pointer.
@@ -246,13 +246,13 @@ pub struct Cell<T: ?Sized> {
 }
 
 impl<T> Cell<T> {
-    /// With this value.
+    /// Creates one with this value.
     #[track_caller]
     pub const fn new(value: T) -> Self {
         Self { cell: UnsafeCell::new(value) }
     }
 
-    /// A copy of the value.
+    /// Returns a copy of the value.
     #[track_caller]
     pub fn get(&self) -> T
     where
@@ -318,12 +318,12 @@ impl<T> Cell<T> {
 }
 
 impl<T: ?Sized> Cell<T> {
-    /// The value, to those who own the cell.
+    /// Returns the value, which the exclusive borrow protects.
     pub fn get_mut(&mut self) -> &mut T {
         self.cell.value.get_mut()
     }
 
-    /// A pointer to the value. What is done through it is not seen.
+    /// Returns a pointer to the value. What is done through it is not seen.
     pub fn as_ptr(&self) -> *mut T {
         self.cell.value.get()
     }

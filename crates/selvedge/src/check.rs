@@ -1,4 +1,4 @@
-//! The entry: checks a closure, and says what came out.
+//! The entry points: check a closure and report the result.
 
 mod besides;
 mod doubts;
@@ -37,7 +37,7 @@ use crate::watch::{Pulse, Times, Watched};
 /// Checks `f`: runs one execution per class of interleavings.
 ///
 /// # Panics
-/// If something is wrong in one of them, with a report; also if not all could be run.
+/// If one of them has a violation, with a report; also if not all classes could be explored.
 ///
 /// # Examples
 /// ```
@@ -57,25 +57,25 @@ pub fn check(f: impl Fn() + 'static) {
     Builder::new().check(f);
 }
 
-/// Runs `executions` random executions of `f`: for code with too many to run them all.
+/// Runs `executions` random executions of `f`: for code with too many classes to explore them all.
 ///
 /// # Panics
-/// If something is wrong in one of them, with a report.
+/// If one of them has a violation, with a report.
 #[track_caller]
 pub fn check_random(f: impl Fn() + 'static, executions: u64) {
     Builder::new().sample(executions, 0).check(f);
 }
 
-/// Runs the one execution of `f` that a report gave as `schedule`.
+/// Replays one execution of `f`: the one with this `schedule`, from a report.
 ///
 /// # Panics
-/// If something is wrong in it, with a report.
+/// If it has a violation, with a report.
 #[track_caller]
 pub fn replay(f: impl Fn() + 'static, schedule: &str) {
     Builder::new().replay(schedule).check(f);
 }
 
-/// How far a spin loop is followed unless the user says otherwise.
+/// How many turns a spin loop is followed by default.
 const SPIN_TURNS: u32 = 100;
 
 /// A check with options.
@@ -100,7 +100,7 @@ pub struct Builder {
     sample: Option<(u64, u64)>,
     memory: Option<Memory>,
     is_sequential: bool,
-    /// Whether this search is done besides one in which loads see the last store.
+    /// Whether this is the second search, after one in which loads return the last store.
     is_besides: bool,
     jobs: Option<NonZeroUsize>,
     checkpoint: Option<PathBuf>,
@@ -151,7 +151,7 @@ impl Builder {
         Self::default()
     }
 
-    /// How to explore; [`Algorithm::Optimal`] unless said otherwise. One that does not look for data
+    /// How to explore; by default [`Algorithm::Optimal`]. One that does not detect data
     /// races ([`Algorithm::DataCentric`]) also needs [`data_races(false)`](Self::data_races).
     pub fn algorithm(mut self, algorithm: Algorithm) -> Self {
         self.algorithm = algorithm;
@@ -164,35 +164,35 @@ impl Builder {
         self
     }
 
-    /// Cuts executions off after so many steps; 100,000 unless said otherwise.
+    /// Cuts executions after so many steps, by default 100,000.
     pub fn max_steps(mut self, most: usize) -> Self {
         self.options.limits.steps = most;
         self
     }
 
-    /// Only executions with at most so many switches away from a thread that could go on.
+    /// Only executions with at most so many preemptions: switches away from an enabled thread.
     pub fn preemptions(mut self, most: u32) -> Self {
         self.options.limits.preemptions = Some(most);
         self
     }
 
-    /// Stops after so much time. Code that is in the middle of a step then may end it; if it computes on, or
-    /// waits for something of `std`, it is left: the verdict is [`Inconclusive`](crate::Verdict::Inconclusive), the report says where, and the
+    /// Stops after so much time. Code that is in the middle of a step may finish it; if it keeps computing, or
+    /// waits for something of `std`, it is abandoned: the verdict is [`Inconclusive`](crate::Verdict::Inconclusive), the report says where, and the
     /// test fails.
     pub fn max_time(mut self, most: Duration) -> Self {
         self.times.all = Some(most);
         self
     }
 
-    /// How long code may compute from one operation that the check sees to the next, in processor time of this
-    /// machine; a minute unless said otherwise. Code that takes longer is left, since it may have no
-    /// end: the report says where, and the verdict is [`Inconclusive`](crate::Verdict::Inconclusive). Linux only.
+    /// How long code may compute between two visible operations, in processor time of this
+    /// machine; by default a minute. Code that takes longer is abandoned, since it may not
+    /// terminate: the report says where, and the verdict is [`Inconclusive`](crate::Verdict::Inconclusive). Linux only.
     pub fn max_step_time(mut self, most: Duration) -> Self {
         self.times.between = most;
         self
     }
 
-    /// Goes on after the first failure and reports all that differ.
+    /// Continues after the first failure and reports all distinct ones.
     ///
     /// ```
     /// # use selvedge::{Builder, sync::{Arc, atomic::{AtomicU32, Ordering::SeqCst}}, thread};
@@ -209,14 +209,14 @@ impl Builder {
         self
     }
 
-    /// Whether to look for data races on [cells](crate::cell); on unless said otherwise.
+    /// Whether to detect data races on [cells](crate::cell); on by default.
     pub fn data_races(mut self, on: bool) -> Self {
         self.options.data_races = on;
         self
     }
 
-    /// Whether memory that checked code allocates and never frees is a failure, too; off unless said
-    /// otherwise. That of an [`Arc`](crate::sync::Arc), of a lock's guard and of
+    /// Whether memory that checked code allocates and never frees is a failure, too; off by
+    /// default. That of an [`Arc`](crate::sync::Arc), of a lock's guard and of
     /// [`alloc`](crate::alloc) always is. What the code leaves to others counts as never freed: what it
     /// collects for the test, or what `println!` keeps.
     ///
@@ -232,10 +232,10 @@ impl Builder {
         self
     }
 
-    /// Whether memory that was freed cannot be used by plain reads and writes either; off unless said otherwise, since each
-    /// block then takes pages of its own, and each free a call of the system. A use ends the thread, and is reported with
+    /// Whether freed memory is made inaccessible, so that plain reads and writes are found as well; off by default, since each
+    /// block then takes pages of its own, and each free a system call. A use ends the thread, and is reported with
     /// the places where the memory was allocated and freed. It is seen in executions in which it comes
-    /// after the free: other orders are not run for its sake, as they are for operations on types of this crate. Linux and macOS on
+    /// after the free: other orders are not explored for it, as they are for operations on types of this crate. Linux and macOS on
     /// x86-64 and AArch64 (tested on Linux on x86-64): on other systems the process ends when the schedule is printed.
     ///
     /// ```
@@ -262,29 +262,29 @@ impl Builder {
         self
     }
 
-    /// The size of each thread's stack in bytes; 256 KiB unless said otherwise.
+    /// The size of each thread's stack in bytes; by default 256 KiB.
     pub fn stack_size(mut self, bytes: usize) -> Self {
         self.stack_size = bytes;
         self
     }
 
-    /// A panic in a spawned thread is then what `join` returns, not a failure: for code that is meant
+    /// Whether a panic in a spawned thread is what `join` returns and not a failure: for code that is meant
     /// to survive panics.
     pub fn panics_are_results(mut self, on: bool) -> Self {
         self.panics_are_results = on;
         self
     }
 
-    /// How many turns a spin loop is followed to see whether it gives up by itself although nothing
-    /// it read has changed; 100 unless said otherwise. One that does not, and comes to a new state in
-    /// each turn (it counts them, for example), is taken to wait for a change, and the verdict is
-    /// [`Inconclusive`](crate::Verdict::Inconclusive). With 0 all loops are taken to wait.
+    /// How many turns a spin loop is followed to see whether it gives up although nothing
+    /// it read has changed; by default 100. One that does not, and reaches a new state in
+    /// each turn (it counts them, for example), is treated as waiting for a change, and the verdict is
+    /// [`Inconclusive`](crate::Verdict::Inconclusive). With 0 all loops are treated as waiting.
     pub fn spin_turns(mut self, turns: u32) -> Self {
         self.spin_turns = turns;
         self
     }
 
-    /// Whom a reader-writer lock lets in first; whatever `std` allows, unless said otherwise.
+    /// Whether a reader-writer lock prefers readers or writers; by default, every order that `std` allows.
     ///
     /// ```
     /// # use selvedge::{Builder, RwLockPolicy, Verdict, sync::{Arc, RwLock}, thread};
@@ -305,16 +305,16 @@ impl Builder {
     }
 
     /// How often, for each thread and place, a wait ends without a notification, `park` without a token, and a
-    /// weak compare-exchange fails although it found what it expected; `std` allows all of these. Once unless said
-    /// otherwise; with 0, never.
+    /// weak compare-exchange fails although it found what it expected; `std` allows all of these. By default
+    /// once; with 0, never.
     ///
-    /// It is left out, and costs no execution, where the code looks again and changes nothing: if it ends without
-    /// reason as soon as the thread comes to it, the thread comes back to it, has only read, or taken and given up
+    /// It is left out, and costs no execution, where the code rechecks and changes nothing: if the operation ends
+    /// spuriously at once, the thread comes back to it, has only read, or acquired and released
     /// locks, and is in a state that it was in after an earlier turn. Everything else is explored, up to the bound.
     ///
-    /// So the default leaves out what such a loop does if it wakes *later*, when others have changed what it looks at
-    /// but not notified it yet (whether it looks again is found out once, where it first comes with the same
-    /// knowledge), that others find its lock taken meanwhile, and what it remembers of its first turns only;
+    /// So the default leaves out what such a loop does if it wakes *later*, when others have changed what it reads
+    /// but not notified it yet (whether it rechecks is determined once, where it first arrives with the same
+    /// knowledge), that others find its lock held meanwhile, and what it remembers of its first turns only;
     /// [`spurious_everywhere`](Self::spurious_everywhere) explores these, too.
     ///
     /// The report says if something was left out, or if the bound was reached (`facts.spurious` in JSON); a passing
@@ -337,9 +337,9 @@ impl Builder {
         self
     }
 
-    /// Whether operations also end without reason where the code looks again and changes nothing, so often as
-    /// [`spurious`](Self::spurious) says: a loop then wakes, and looks, while others change what it waits for.
-    /// Off unless said otherwise: it costs executions for each loop that waits.
+    /// Whether operations also end spuriously where the code rechecks and changes nothing, as often as
+    /// [`spurious`](Self::spurious) says: a loop then wakes, and rechecks, while others change what it waits for.
+    /// Off by default: it costs executions for each loop that waits.
     ///
     /// ```
     /// # use selvedge::{Builder, Verdict, sync::{Arc, atomic::{AtomicBool, Ordering::SeqCst}}, thread};
@@ -380,28 +380,28 @@ impl Builder {
         self
     }
 
-    /// Does not print the line that a passing check says when orderings weaker than `SeqCst` were used, or when
-    /// operations could end without reason more often than [`spurious`](Self::spurious) says.
-    /// So does `SELVEDGE_QUIET=1`. [`Outcome::uses_weak_orderings`] and the report say it in any case.
+    /// Whether to suppress the line that a passing check prints when orderings weaker than `SeqCst` were used, or when
+    /// operations could end spuriously more often than [`spurious`](Self::spurious) says.
+    /// `SELVEDGE_QUIET=1` does so too. [`Outcome::uses_weak_orderings`] and the report say it in any case.
     pub fn quiet(mut self, on: bool) -> Self {
         self.quiet = on;
         self
     }
 
-    /// Runs only the execution that a report gave as this schedule. `SELVEDGE_REPLAY` comes first, if
+    /// Runs only the execution with this schedule, from a report. `SELVEDGE_REPLAY` takes precedence, if
     /// it is for this check.
     pub fn replay(mut self, schedule: &str) -> Self {
         self.replay = Some(schedule.to_owned());
         self
     }
 
-    /// Runs so many executions at random in place of one per class. The same `seed` leads to the same
+    /// Runs so many random executions instead of one per class. The same `seed` leads to the same
     /// executions.
     ///
     /// ```
     /// # use selvedge::{Builder, Verdict};
     /// let outcome = Builder::new().sample(100, 7).explore(|| ());
-    /// // Not all were run, or it is unknown.
+    /// // A sample proves nothing.
     /// assert_eq!((outcome.executions(), outcome.verdict()), (100, Verdict::Inconclusive));
     /// ```
     pub fn sample(mut self, executions: u64, seed: u64) -> Self {
@@ -412,14 +412,14 @@ impl Builder {
     /// Checks `f`.
     ///
     /// # Panics
-    /// If something is wrong in an execution, with a report; also if not all could be run, unless a
-    /// bound that was asked for is the reason.
+    /// If an execution has a violation, with a report; also if not all classes could be explored, unless the
+    /// reason is a bound that the test sets.
     #[track_caller]
     pub fn check(&self, f: impl Fn() + 'static) {
         self.check_program(Rc::new(f));
     }
 
-    /// Checks `f` and returns all that was found.
+    /// Checks `f` and returns the result.
     ///
     /// # Panics
     /// If the allocator of this crate is not installed, or a schedule does not fit.

@@ -161,7 +161,7 @@ pub(crate) fn short(checked_at: Spot) -> String {
 
 /// The schedule that a replay variable has for the check at `checked_at`. Without a place it is for
 /// all checks.
-#[allow(clippy::print_stderr, reason = "who replays an execution wants to know why it is not")]
+#[allow(clippy::print_stderr, reason = "the user of a replay wants to know why it is not done")]
 pub(crate) fn schedule_of(variable: &str, checked_at: Spot) -> Option<String> {
     let (place, schedule) = match variable.rsplit_once('/') {
         None => return Some(variable.to_owned()),
@@ -192,7 +192,7 @@ pub(crate) fn explored(memory: Memory) -> String {
 /// What was explored besides.
 pub(crate) fn also(memory: Memory, executions: u64) -> String {
     format!(
-        "orderings weaker than SeqCst are used: nothing is wrong in {} under {} either",
+        "orderings weaker than SeqCst are used: no violation in {} under {} either",
         plural(executions, "execution", "executions"),
         memory.name()
     )

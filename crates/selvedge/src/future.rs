@@ -70,7 +70,7 @@ struct Shared<T> {
 struct State<T> {
     result: Option<Result<T, JoinError>>,
     ended: bool,
-    /// Who waits for the result.
+    /// The task or thread that waits for the result.
     waiting: Option<Waker>,
     /// How to wake the task.
     task: Option<Waker>,
@@ -112,12 +112,12 @@ pub struct JoinError {
 }
 
 impl JoinError {
-    /// Whether the task was aborted.
+    /// Returns whether the task was aborted.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled
     }
 
-    /// Whether the task panicked, and [`crate::Builder::panics_are_results`] lets the check go on.
+    /// Returns whether the task panicked, and [`crate::Builder::panics_are_results`] lets the check continue.
     pub fn is_panic(&self) -> bool {
         !self.cancelled
     }
@@ -222,7 +222,7 @@ impl<T> JoinHandle<T> {
         }
     }
 
-    /// Whether the task has ended.
+    /// Returns whether the task has ended.
     #[track_caller]
     pub fn is_finished(&self) -> bool {
         let here = Some(Location::caller());
@@ -248,7 +248,7 @@ impl<T> Future for JoinHandle<T> {
 }
 
 impl<T> Drop for JoinHandle<T> {
-    /// Who comes last drops the result, the task or its handle. If that can show, it is a step.
+    /// The last of the task and its handle drops the result. If that can be observed, it is a step.
     fn drop(&mut self) {
         if self.is_over.get() || !std::mem::needs_drop::<T>() || !is_checked() {
             return;
@@ -299,7 +299,7 @@ impl AtomicWaker {
         drop(self.replace("register", Some(waker.clone()), Location::caller()));
     }
 
-    /// Wakes who is registered.
+    /// Wakes the registered task.
     #[track_caller]
     pub fn wake(&self) {
         if let Some(waker) = self.replace("wake", None, Location::caller()) {
@@ -307,7 +307,7 @@ impl AtomicWaker {
         }
     }
 
-    /// Takes who is registered.
+    /// Takes the waker of the registered task.
     #[track_caller]
     pub fn take_waker(&self) -> Option<Waker> {
         self.replace("take_waker", None, Location::caller())

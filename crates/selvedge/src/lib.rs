@@ -1,7 +1,7 @@
 //! Checks concurrent Rust code: runs one execution per equivalence class of interleavings, and
 //! reports every panic, deadlock, data race, leak and misuse, or proves that there is none. A test that uses orderings weaker
-//! than `SeqCst` is explored under sequential consistency first, and then with all that its orderings allow; what was not
-//! explored of that is said.
+//! than `SeqCst` is explored under sequential consistency first, and then with all values that its orderings allow; the report
+//! says if that second search was incomplete.
 //!
 //! # A first test
 //!
@@ -35,8 +35,8 @@
 //! # both_are_counted();
 //! ```
 //!
-//! The closure runs once per class of executions: two executions are in one class if swapping steps
-//! that do not touch the same thing turns one into the other. Here there are two classes, one for each
+//! The closure runs once per class of executions: two executions are in one class if swapping neighbouring
+//! independent steps transforms one into the other. Here there are two classes, one for each
 //! order of the additions. [`Builder::explore`] returns the numbers in place of a panic:
 //!
 //! ```
@@ -52,8 +52,8 @@
 //! assert_eq!((outcome.verdict(), outcome.executions()), (Verdict::Verified, 2));
 //! ```
 //!
-//! What is to be checked must be made inside of the closure, since it runs many times. Statics are set
-//! back by themselves:
+//! Create the objects under test inside the closure, since it runs many times. Statics are reset
+//! before each execution:
 //!
 //! ```
 //! use selvedge::sync::{LazyLock, Mutex};
@@ -68,7 +68,7 @@
 //! });
 //! ```
 //!
-//! In a crate that uses `std` otherwise, one module decides, and a flag says which:
+//! A crate that uses `std` in production selects the types in one module, with a flag:
 //!
 //! ```
 //! mod sync {
@@ -92,7 +92,7 @@
 //!
 //! # Reading a failure
 //!
-//! An update with a load and a store loses one of two:
+//! With a load and a store in place of a read-modify-write, one of two updates can be lost:
 //!
 //! ```
 //! # use selvedge::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -114,8 +114,8 @@
 //! assert_eq!(outcome.schedules(), ["0@2.1.0.1@2.0@2"]);
 //! ```
 //!
-//! The report has the failing line, and an execution that shows the failure, brought to as few switches
-//! between threads as its class has: a column per thread, the line of each step, the values. Objects
+//! The report has the failing line, and an execution that shows the failure, with the fewest context switches
+//! of its class: a column per thread, the line of each step, the values. Objects
 //! are named after the line that created them.
 //!
 //! ```text
@@ -145,14 +145,14 @@
 //! ```
 //!
 //! Step 3 is the mistake: the other thread reads before step 4 has written. The last lines say how to
-//! see it again, for example under a debugger: with an environment variable that names the check and
-//! the schedule, or with a line of code. Where columns are narrow, objects go without the file
-//! (`AtomicUsize@41`). A pointer is shown as whose memory it points to, and where in it: `main+0x40` is
+//! replay it, for example under a debugger: with an environment variable that names the check and
+//! the schedule, or with a line of code. Where columns are narrow, names of objects have no file
+//! (`AtomicUsize@41`). A pointer is shown as the thread that owns the memory, and an offset: `main+0x40` is
 //! on the heap of `main`.
 //!
 //! ```should_panic
 //! # use selvedge::sync::Mutex;
-//! // The schedule says who runs: thread 0, twice.
+//! // The schedule: thread 0, twice.
 //! selvedge::Builder::new().replay("0@2").check(|| {
 //!     let lock = Mutex::new(0);
 //!     let _once = lock.lock().unwrap();
@@ -160,10 +160,10 @@
 //! });
 //! ```
 //!
-//! A panic in any thread is a failure, also if it is not joined. So are a deadlock, with who waits for
-//! what and who holds it; a data race on a [`cell`], with both accesses; a leak of an [`sync::Arc`], of
+//! A panic in any thread is a failure, also if it is not joined. So are a deadlock, with what each thread waits
+//! for and the thread that holds it; a data race on a [`cell`], with both accesses; a leak of an [`sync::Arc`], of
 //! [memory](alloc) or of a lock's guard, with the place where it was made; and misuse, such as taking a
-//! mutex twice. A panic that is meant is a result, if you say so:
+//! mutex twice. A panic that is intended can be a result instead:
 //!
 //! ```
 //! use selvedge::{Builder, thread};
@@ -177,8 +177,8 @@
 //! # Memory that is freed
 //!
 //! An operation on an atomic, a cell or a lock whose memory was freed is a failure, and so are a second
-//! free of the same memory and a free of what is no block, or not with the layout that it was allocated with.
-//! If an access can come after a free, it is run in that order. The report shows where the memory
+//! free of the same memory, and a free of an address that is not a block or with another layout than that of its allocation.
+//! If an access can come after a free, that order is explored. The report shows where the memory
 //! was allocated, freed and used, and, where there is one, the schedule with the use first.
 //!
 //! ```
@@ -200,9 +200,9 @@
 //! allocation: then a compare-exchange may find an address again that belongs to something else by
 //! now. [`Builder::leaks`] also reports memory that is never freed, of boxes for example.
 //!
-//! Plain memory has no operations that are seen. But a freed block must stay as it is: a write to it, through
+//! Plain accesses to memory are not seen. But a freed block must not change: a write to it, through
 //! a raw pointer for example, is found at the end of the execution, or when the block is used again. With
-//! [`Builder::guard_freed`] freed memory cannot be used at all: plain reads are found, too, where they happen.
+//! [`Builder::guard_freed`] freed memory is inaccessible: plain reads are found as well, where they happen.
 //!
 //! # More about failures
 //!
@@ -224,25 +224,25 @@
 //! # std::fs::remove_file(&path).unwrap();
 //! ```
 //!
-//! Variables of the environment change what is shown:
+//! Environment variables:
 //!
 //! | variable | effect |
 //! |---|---|
 //! | `SELVEDGE_REPLAY` | the execution that a report gave is run again, and no other; see above |
-//! | `SELVEDGE_MEMORY=rc11` | checks that do not say so themselves explore all executions that this memory model allows; see [`Builder::memory`] |
-//! | `SELVEDGE_JOBS=4` | each check explores with so many processes, unless it says so itself: [`Builder::jobs`] |
-//! | `SELVEDGE_CHECKPOINT=folder` | each check keeps its search in a file of this folder, and goes on with it when it is run again: [`Builder::checkpoint`] |
+//! | `SELVEDGE_MEMORY=rc11` | checks without [`Builder::memory`] explore all executions that this memory model allows |
+//! | `SELVEDGE_JOBS=4` | each check without [`Builder::jobs`] explores with 4 processes |
+//! | `SELVEDGE_CHECKPOINT=folder` | each check without [`Builder::checkpoint`] saves its search in a file of this folder, and continues it when it is run again |
 //! | `SELVEDGE_QUIET=1` | a check that passes does not say that it used orderings weaker than `SeqCst`; see [`Builder::quiet`] |
-//! | `SELVEDGE_FULL=1` | long executions are shown whole |
+//! | `SELVEDGE_FULL=1` | long executions are shown in full |
 //! | `SELVEDGE_HTML=folder` | a check that fails also writes a page for a browser to this folder, and its message names it |
 //! | `SELVEDGE_STATISTICS=1` | a line for each check: verdict, executions, time (`cargo test -- --nocapture`), as [`Builder::statistics`] prints it |
-//! | `SELVEDGE_PROGRESS=1` | a check that takes long says how far it is after a second, and then less and less often; 10 without the variable, 0 for never |
+//! | `SELVEDGE_PROGRESS=1` | a long check reports its progress after 1 second, and then less and less often; 10 without the variable, 0 for never |
 //! | `RUST_BACKTRACE=1` | a panic in checked code is shown with the calls that led to it |
 //!
 //! # Crashes
 //!
 //! Code that crashes, aborts or ends the process fails its test, and the schedule is shown. On Linux and macOS, on x86-64 and
-//! AArch64, a crash is a violation like a panic (tested on Linux on x86-64): it is shortened and replayed, and other tests of the binary run on.
+//! AArch64, a crash is a violation like a panic (tested on Linux on x86-64): it is shortened and replayed, and the other tests of the binary continue.
 //!
 //! ```
 //! # #[cfg(all(target_os = "linux", target_arch = "x86_64"))] {
@@ -260,14 +260,14 @@
 //! # }
 //! ```
 //!
-//! Code that computes without end is left when [`Builder::max_time`] is over, or after a minute
-//! ([`Builder::max_step_time`]): inconclusive, with the thread, its last operation and the schedule. It is no violation, since
-//! code that takes long on a busy machine looks the same.
+//! Code that computes without reaching an operation is abandoned after [`Builder::max_time`], or after a minute
+//! ([`Builder::max_step_time`]): the verdict is inconclusive, with the thread, its last operation and the schedule. It is not a
+//! violation, since slow code on a busy machine cannot be distinguished from an endless loop.
 //!
 //! # Choosing bounds
 //!
-//! Without a bound the verdict is a proof. With too many classes, bound the search. A bound that was
-//! asked for does not fail the test, but if it was reached, the verdict is [`Verdict::Inconclusive`]:
+//! Without a bound the verdict is a proof. With too many classes, bound the search. Reaching a bound that the test
+//! sets does not fail the test, but the verdict is [`Verdict::Inconclusive`]:
 //!
 //! ```
 //! # use selvedge::{Builder, Verdict, sync::{Arc, Mutex}, thread};
@@ -291,13 +291,13 @@
 //! assert_eq!(Builder::new().explore(many).executions(), 6);
 //! ```
 //!
-//! Few preemptions find most mistakes. Smaller tests are the better bound still: two threads and two
-//! operations each, with a proof. For code that is too large for that, [`check_random`] samples;
+//! Few preemptions find most bugs. Better still are smaller tests: two threads with two
+//! operations each, and a proof. For code that is too large, [`check_random`] samples;
 //! [`Builder::sample`] also takes the seed.
 //!
-//! Other [algorithms](Algorithm) count other things as the same: [`Algorithm::DataCentric`] only what
-//! reads observe, so that it has fewer executions. It does not look for data races, and so wants to
-//! be told that it need not:
+//! Other [algorithms](Algorithm) have other equivalences: [`Algorithm::DataCentric`] distinguishes only what
+//! reads observe, so it has fewer executions. It does not detect data races, so their check must be
+//! turned off:
 //!
 //! ```
 //! # use selvedge::{Algorithm, Builder, sync::{Arc, atomic::{AtomicUsize, Ordering::SeqCst}}, thread};
@@ -318,7 +318,7 @@
 //!
 //! The crate in `crates/selvedge-loom` is named `loom` and has loom's paths: give the dependency
 //! its path, or cargo a patch entry, and existing tests run unchanged, `LOOM_*` variables included
-//! (`docs/loom.md` says how, and what became of the tests of eight crates and of loom's own). To go
+//! (`docs/loom.md` says how, with results for the tests of ten crates and for loom's own). To go
 //! further, replace `loom` by `selvedge`:
 //!
 //! ```
@@ -341,11 +341,11 @@
 //! |---|---|
 //! | misses executions, and repeats others | each class once |
 //! | `SeqCst` is taken for acquire and release: false alarms | exact |
-//! | weaker orderings have their own behaviours | data races follow them; loads see the last store first, and then all that the orderings allow: [`Builder::memory`] |
+//! | weaker orderings: some weak behaviours | data races follow them; a load returns the last store first, and in a second search every value that they allow: [`Builder::memory`] |
 //! | at most 5 threads and 1,000 branches | no limit |
 //! | no `const fn new`, `Weak`, `scope`, `OnceLock`, `sync_channel` … | all there |
 //! | a lock is never poisoned | it is, as in `std` |
-//! | `LOOM_CHECKPOINT_FILE` and `LOOM_LOG` to see a failure again | the report has it all |
+//! | `LOOM_CHECKPOINT_FILE` and `LOOM_LOG` to replay a failure | the report contains the execution and the command that replays it |
 //!
 //! # Coming from shuttle
 //!
@@ -357,13 +357,13 @@
 //! | `check_dfs(f, Some(n))` | [`Builder::max_executions`]`(n)` |
 //! | `check_random(f, n)` | [`check_random`]`(f, n)` |
 //! | `check_random_with_seed(f, seed, n)` | [`Builder::sample`]`(n, seed)` |
-//! | `check_pct(f, n, depth)` | [`Builder::preemptions`]`(depth)`: it does not guess where they are |
-//! | `replay(f, schedule)` | [`replay`]`(f, schedule)`, with schedules of their own form |
+//! | `check_pct(f, n, depth)` | [`Builder::preemptions`]`(depth)`: all executions with so few preemptions, not a sample |
+//! | `replay(f, schedule)` | [`replay`]`(f, schedule)`; schedules have another form |
 //! | `Config::stack_size`, `max_steps` | [`Builder::stack_size`], [`Builder::max_steps`] |
 //! | `future::{block_on, spawn}` | [`future::block_on`], [`future::spawn`]: a task is a thread |
-//! | `rand` | none: a check must do the same every time |
+//! | `rand` | none: a check must be deterministic |
 //!
-//! Accesses to [`cell`]s are steps here, and races on them are found; leaks are.
+//! Accesses to [`cell`]s are steps here, and data races on them are found; so are leaks.
 //!
 //! ```
 //! // Was shuttle::check_random(…, 100).
@@ -380,20 +380,20 @@
 //!
 //! # Spin loops
 //!
-//! A loop that waits for another thread has [`hint::spin_loop`] or [`thread::yield_now`] in it, or a wait with a timeout. A *turn*
-//! of the loop ends there. The rule:
+//! A loop that waits for another thread contains [`hint::spin_loop`], [`thread::yield_now`] or a wait with a timeout. A *turn*
+//! of the loop, one iteration, ends there. The rule:
 //!
 //! 1. A thread whose turn accessed the same objects as the turn before, in the same versions, and whose code is in a
 //!    state that it was in before, **waits** until one of these objects changes. If none does, that is a deadlock.
-//! 2. A thread that leaves its loop, or changes something, although no object that it reads changes, **gives up** by itself.
+//! 2. A thread that leaves its loop, or changes something, although no object that it reads changes, **gives up**.
 //!    Its turns are steps like all others, and every number of them is explored.
-//! 3. To see which it is, the loop is followed for [`Builder::spin_turns`] turns, 100 unless said otherwise. One that **counts
-//!    its turns** comes to a new state in each, and may give up at any later one. It is taken to wait, and the verdict is
+//! 3. To decide which it is, the loop is followed for [`Builder::spin_turns`] turns, by default 100. A loop that **counts
+//!    its turns** reaches a new state in each, and may give up at any later one. It is treated as waiting, and the verdict is
 //!    inconclusive and names the place and the bound.
 //!
 //! The state is what lies on the stack of the thread and in the heap, byte for byte. A counter that is never read counts, too,
-//! unless the compiler removes it; so does a value that is left on the stack. If two states that mean the same are not recognised as
-//! such, that costs executions, or a proof, and hides nothing. What a loop counts in a static of another type than this
+//! unless the compiler removes it; so does a value that is left on the stack. If two equivalent states are not recognised as
+//! such, that costs executions, or a proof, but hides nothing. What a loop counts in a static of another type than this
 //! crate's, or in something that the closure captured, is not seen.
 //!
 //! ```
@@ -418,75 +418,76 @@
 //!
 //! # Limits
 //!
-//! * Loads see the last store, as with sequential consistency; older values, which weaker orderings allow, are explored in a
-//!   second search of a check that passes and has used such orderings. That one is limited to 20,000 executions and 20 times as many as
-//!   the first had, and does not know every operation yet; then a line on the terminal says what was not explored, and so do
-//!   the report and its JSON (`facts.memory`). [`Builder::memory`] explores everything under a memory model, without that limit, and
-//!   [`Builder::sequentially_consistent`] nothing. Data races follow the orderings in any case, with fences and release sequences as in C++20: a flag that is stored
-//!   with `Relaxed` orders nothing. See [`Outcome::uses_weak_orderings`].
+//! * Loads see the last store, as with sequential consistency; older values, which weaker orderings allow, are explored
+//!   in a second search of a check that passes and has used such orderings. It is limited to 20,000 executions, or 20
+//!   times as many as the first had if that is more, and does not support every operation yet; then a line on the
+//!   terminal says what was not explored, and so do the report and its JSON (`facts.memory`). [`Builder::memory`]
+//!   explores everything under a memory model, without that limit; [`Builder::sequentially_consistent`] turns the second
+//!   search off. Data races follow the orderings in any case, with fences and release sequences as in C++20: a flag that
+//!   is stored with `Relaxed` orders nothing. See [`Outcome::uses_weak_orderings`].
 //! * The closure must be deterministic: no clocks, no random numbers, no threads of `std`. If it
 //!   is not, the report says where two executions differ.
-//! * What waits in `std` stops the whole check: all checked threads run on one thread of the system, by
-//!   turns, so a lock of `std` that another of them holds is never given up. A test that hangs says so
+//! * Code that blocks in `std` blocks the whole check: all checked threads run on one system thread,
+//!   so a lock of `std` that another of them holds is never released. A test that hangs says so
 //!   on the terminal after ten seconds, and [`Builder::max_time`] ends it. A lock, channel or atomic of `std`
 //!   on which no thread waits is not seen: no other order of its uses is explored.
-//! * A thread of `std` that checked code spawns is no part of the check: what it does comes at any time. Types of this
-//!   crate panic there, and the check is inconclusive and says so, if that happens before it is over. One that
+//! * A thread of `std` that checked code spawns is not part of the check and not scheduled by it. Types of this
+//!   crate panic there, and the check is inconclusive and says so, if that happens before its end. A thread that
 //!   uses nothing of this crate is not noticed, unless it ends the process.
-//! * Waits, `park` and `compare_exchange_weak` end without reason at most once for each thread and place
-//!   ([`Builder::spurious`]), and not where the code looks again and changes nothing: what such a loop would see if
-//!   it woke while others change what it looks at, before they notify it, is explored only with
+//! * Waits, `park` and `compare_exchange_weak` end spuriously at most once for each thread and place
+//!   ([`Builder::spurious`]), and not where the code rechecks and changes nothing: what such a loop would see if
+//!   it woke while others change what it reads, before they notify it, is explored only with
 //!   [`Builder::spurious_everywhere`]. The report says if something was left out.
-//! * Timeouts are tried both ways. A loop in which time is up again and again is like one with a hint: it goes
-//!   round when something that it looked at has changed.
+//! * Both outcomes of a timeout are explored. A loop that times out repeatedly is a spin loop: it
+//!   continues when something that it read has changed.
 //! * A spin loop waits until something it read has changed; one that counts its turns is followed up to a bound
 //!   that the verdict names. [Spin loops](#spin-loops) has the rule.
-//! * A compare-exchange that fails is a read, so that there are fewer classes than in tools that take
-//!   it for a write: 40 in place of 62 for two threads that push and pop on a Treiber stack.
+//! * A compare-exchange that fails is a read, so there are fewer classes than in tools that treat
+//!   it as a write: 40 in place of 62 for two threads that push and pop on a Treiber stack.
 //! * [`sync::Arc`] must be this crate's if dropping the last reference does something visible. Only
-//!   `std`'s can be the type of `self` (also in `impl Wake`), and turn into an `Arc<dyn Trait>` by
-//!   itself: here that takes [`sync::Arc::from_std`]. `Arc::make_mut` needs contents of known size.
+//!   `std`'s can be the type of `self` (also in `impl Wake`), and is coerced to an `Arc<dyn Trait>`
+//!   automatically: here that takes [`sync::Arc::from_std`]. `Arc::make_mut` needs contents of known size.
 //! * [`cell::UnsafeCell`] returns guarded pointers, as loom's, not bare ones. Accesses to the other cells
 //!   of [`std::cell`], or to memory without a cell around it, are not seen.
 //! * Uses of freed memory are seen in every order if they are operations on types of this crate: give a node
 //!   an atomic or a [`cell`]. A plain read of freed memory finds what was there before, and is not seen. A
 //!   plain write is seen if it changes something in the first KiB of a block of less than 1 MiB. With
-//!   [`Builder::guard_freed`] both are, in blocks of any size. But only in executions in which they
-//!   come after the free: other orders are not run for their sake. A use beyond the end of a block is not seen.
-//! * The lines where memory was allocated and freed come from debug information. Without it, and where no code
-//!   but the library's is on the stack, the report has the last operation of the thread before that.
+//!   [`Builder::guard_freed`] both are, in blocks of any size, but only in executions in which they
+//!   come after the free: other orders are not explored for them. A use beyond the end of a block is not seen.
+//! * The lines where memory was allocated and freed come from debug information. Without it, and where only code
+//!   of the library is on the stack, the report has the last operation of the thread before that.
 //! * [`Algorithm::Constrained`] and [`Algorithm::ContextSensitive`] compare states, and those of Rust code are not
 //!   known: a check with them is inconclusive and says so. Use [`Algorithm::Optimal`].
-//! * [`Algorithm::DataCentric`] looks for neither data races nor frees that come too early. What
-//!   keeps memory alive must be seen, too: counts of `std`'s `Arc` are not, so that a use after one of
+//! * [`Algorithm::DataCentric`] detects neither data races nor premature frees. Reference
+//!   counts must be seen, too: those of `std`'s `Arc` are not, so a use after one of
 //!   those has freed it is found only in executions in which it comes later.
-//! * The types are larger than `std`'s, so there is no way to make one of what is no such type:
+//! * The types are larger than `std`'s, so conversions from plain values in place are missing:
 //!   `Atomic*::from_ptr`, `Cell::from_mut`, `Cell::as_slice_of_cells`, `UnsafeCell::raw_get`.
-//! * To show an atomic, a cell or a lock with `{:?}` is a step: it looks at the value, as in `std`. Not in
+//! * Formatting an atomic, a cell or a lock with `{:?}` is a step, since it reads the value, as in `std`; not in
 //!   the message of a panic.
 //! * Beyond that, of what `std` 1.95 has stable, only what is deprecated and what belongs to files and
 //!   sockets is left out. [`thread::available_parallelism`] is 2, a thread's own stack size has no
 //!   effect, and no time passes: [`thread::sleep`] lets others run.
-//! * What lives longer than an execution and is not a static (a `Mutex` captured by the closure) is
-//!   set back only if it owns no memory. So is what lies in a `LazyLock` or `OnceLock` of `std`; those of
-//!   [`sync`] are made anew in every execution. Shared objects cannot lie in blocks of more than 256 MiB.
+//! * An object that outlives an execution and is not a static (a `Mutex` captured by the closure) is
+//!   reset only if it owns no memory. So is the content of a `LazyLock` or `OnceLock` of `std`; those of
+//!   [`sync`] are created anew in every execution. Shared objects cannot lie in blocks of more than 256 MiB.
 //! * A thread that has caught a panic of its own while another unwinds may still count as panicking, until
 //!   the other has ended.
 //! * A crash (SIGSEGV, SIGBUS, SIGFPE, SIGILL), an abort, a second panic while a thread unwinds, and a stack overflow
-//!   are violations like others on Linux and macOS, on x86-64 and AArch64: the thread is left as it is, and nothing else of that execution
-//!   runs. If the crash broke more than that (what it wrote to, a lock of `std` or of the C library that it held), the
-//!   process may still end or hang; the schedule is on the terminal before. On other systems the process ends
+//!   are violations like others on Linux and macOS, on x86-64 and AArch64: the thread is abandoned, and nothing else of that execution
+//!   runs. If the crash damaged more than that (memory it wrote to, a lock of `std` or of the C library that it held), the
+//!   process may still end or hang; the schedule is printed before. On other systems the process ends
 //!   when the schedule is printed, and so it does where no checked thread runs, as in the destructor of a static.
-//!   A handler that the code installs itself for one of these signals comes in place of this.
+//!   A handler that the code installs for one of these signals replaces this.
 //! * `exit` during a check ends the process with code 101, whatever code it asked for, when the schedule is printed;
 //!   there is no other report. `_exit` and signals from outside are not noticed.
-//! * Code that computes for more than a minute of processor time between two operations of this crate is left, and
-//!   so is code that is still at the same step a moment after [`Builder::max_time`]: the verdict is inconclusive, since
-//!   it is unknown whether it would have ended, and the test fails. See [`Builder::max_step_time`]. What
-//!   it holds stays as it is, as in a crash.
+//! * Code that computes for more than a minute of processor time between two operations of this crate is abandoned, and
+//!   so is code that is still at the same step shortly after [`Builder::max_time`]: the verdict is inconclusive, since
+//!   it is unknown whether it would have ended, and the test fails. See [`Builder::max_step_time`]. Its locks
+//!   and memory are not released, as in a crash.
 //! * Unix only.
-//! * The crate installs [`Allocator`] as the global allocator of the test binary, to know objects by
-//!   where they lie. Turn the feature `allocator` off and wrap your own if you have one.
+//! * The crate installs [`Allocator`] as the global allocator of the test binary, to identify objects by
+//!   their addresses. Turn the feature `allocator` off and wrap your own if you have one.
 
 #[cfg(not(unix))]
 compile_error!("selvedge needs a Unix system: it maps memory and switches stacks");

@@ -1,4 +1,4 @@
-//! What a check found out, and the forms in which it says so.
+//! The result of a check, and its forms.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use selvedge_report::{Method, TraceView, ViolationView, page, to_text};
 use crate::failure::{self, Look};
 use crate::spot::Spot;
 
-/// What a check found out.
+/// The result of a check.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     pub(crate) found_out: selvedge_report::Outcome,
@@ -18,9 +18,9 @@ pub struct Outcome {
     pub(crate) weak: bool,
     /// The memory model that was explored.
     pub(crate) memory: Option<Memory>,
-    /// What was explored under a weaker memory model besides.
+    /// The result of the second search, under a weaker memory model.
     pub(crate) besides: Option<Besides>,
-    /// What is not covered of operations that may end without reason: since there is a bound, and since code
+    /// What is not covered of operations that may end spuriously: since there is a bound, and since code
     /// looks again.
     pub(crate) bounded: Option<String>,
     pub(crate) left_out: Option<String>,
@@ -28,7 +28,7 @@ pub struct Outcome {
     pub(crate) undivided: Option<String>,
 }
 
-/// What came of a second search, in which loads may see older values: nothing wrong.
+/// The result of a second search, in which loads may return older values, without a violation.
 #[derive(Clone, Debug)]
 pub(crate) enum Besides {
     /// All executions under a memory model, and how many there were.
@@ -38,27 +38,27 @@ pub(crate) enum Besides {
 }
 
 impl Outcome {
-    /// The answer in one word.
+    /// Returns the verdict.
     pub fn verdict(&self) -> Verdict {
         self.found_out.verdict()
     }
 
-    /// Counts, and what was found before it was replayed.
+    /// Returns the report of the search: counts, and violations before they were replayed.
     pub fn report(&self) -> &Report {
         &self.found_out.report
     }
 
-    /// How many executions ran to their end: one per class, with an optimal algorithm.
+    /// Returns how many executions were maximal: one per class, with an optimal algorithm.
     pub fn executions(&self) -> u64 {
         self.report().counts.maximal()
     }
 
-    /// Everything that is wrong, one message each.
+    /// Returns the messages of the violations.
     pub fn messages(&self) -> Vec<String> {
         self.violations().map(|violation| violation.message.clone()).collect()
     }
 
-    /// Kinds of what is wrong, in the same order.
+    /// Returns the kinds of the violations, in the same order.
     pub fn kinds(&self) -> Vec<selvedge_core::ViolationKind> {
         self.violations().map(|violation| violation.kind).collect()
     }
@@ -72,22 +72,22 @@ impl Outcome {
         self.failures().iter().flat_map(|failure| &failure.violations)
     }
 
-    /// The schedules that show what is wrong, in the same order.
+    /// Returns the schedules of the violations, in the same order.
     pub fn schedules(&self) -> Vec<String> {
         self.failures().iter().map(|failure| failure.schedule.to_string()).collect()
     }
 
-    /// Whether an ordering weaker than `SeqCst` was asked for.
+    /// Returns whether the code uses an ordering weaker than `SeqCst`.
     pub fn uses_weak_orderings(&self) -> bool {
         self.weak
     }
 
-    /// How long it took.
+    /// Returns how long it took.
     pub fn time(&self) -> Duration {
         self.found_out.time
     }
 
-    /// The report as text.
+    /// Returns the report as text.
     pub fn text(&self) -> String {
         self.text_as(Look::PLAIN)
     }
@@ -168,12 +168,12 @@ impl Outcome {
         }
     }
 
-    /// The report as JSON, with the fields of `selvedge check --json`.
+    /// Returns the report as JSON, with the fields of `selvedge check --json`.
     pub fn json(&self) -> String {
         to_text(&self.found_out)
     }
 
-    /// The report as one HTML page, with the executions that show what is wrong.
+    /// Returns the report as one HTML page, with the executions of the violations.
     pub fn html(&self) -> String {
         page(&self.found_out)
     }

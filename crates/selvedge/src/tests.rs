@@ -157,7 +157,7 @@ fn compare(lists: Vec<Vec<Step>>) -> bool {
         assert_eq!(found.outcomes, oracle.outcomes, "outcomes of {text} by {algorithm:?}");
     }
     for algorithm in [Algorithm::Optimal, Algorithm::Sleep, Algorithm::Source] {
-        // A wait that is not tried out may end without reason, so that there may be more outcomes.
+        // A wait that is not tried out may end spuriously, so that there may be more outcomes.
         let caps = Caps { guarded: Caps::default().guarded, ..Caps::tiny() };
         let tiny = run_with(caps, algorithm, closure.clone());
         assert!(

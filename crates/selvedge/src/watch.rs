@@ -1,5 +1,5 @@
-//! What the rest of the process knows about checks while they run: a thread of the system looks on, tells who waits
-//! how far they are ([`progress`]), and ends what takes too long ([`limits`]). Checked code that waits outside of
+//! What the rest of the process knows about checks while they run: a system thread watches them, reports their
+//! progress ([`progress`]), and ends what takes too long ([`limits`]). Checked code that waits outside of
 //! the check, for a lock of `std` say, or computes without end, cannot do so itself.
 
 mod limits;
@@ -22,7 +22,7 @@ pub(crate) struct Watched(Arc<Pulse>);
 impl Watched {
     pub(crate) fn new(pulse: &Arc<Pulse>) -> Self {
         static START: Once = Once::new();
-        // Without the thread nothing is told, and time limits are not seen.
+        // Without the thread nothing is reported, and time limits are not enforced.
         START.call_once(|| {
             let name = "selvedge".to_owned();
             drop(std::thread::Builder::new().name(name).spawn(look_on));

@@ -200,7 +200,7 @@ fn weak_orderings_are_mentioned() {
     assert_eq!(outcome.verdict(), Verdict::Verified);
     assert!(outcome.uses_weak_orderings());
     let also =
-        "orderings weaker than SeqCst are used: nothing is wrong in 1 execution under rc11 either";
+        "orderings weaker than SeqCst are used: no violation in 1 execution under rc11 either";
     assert_eq!(outcome.text().matches(also).count(), 1, "{}", outcome.text());
     let outcome = Builder::new().sequentially_consistent(true).explore(load);
     assert!(outcome.uses_weak_orderings() && outcome.text().matches("weak memory").count() == 1);

@@ -361,7 +361,7 @@ fn parking() {
         x.load(SeqCst);
         other.join().unwrap();
     };
-    // In the language nothing ends without reason.
+    // In the language nothing ends spuriously.
     let never = Builder::new().spurious(0);
     assert_eq!(outcomes_with(&never, run).1, classes(model));
 }

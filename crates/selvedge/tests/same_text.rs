@@ -432,7 +432,7 @@ fn with_std() {
 
 #[test]
 fn with_selvedge() {
-    // As `std` does on x86-64, where nothing fails without reason.
+    // As `std` does on x86-64, where nothing fails spuriously.
     let builder = ::selvedge::Builder::new().spurious(0);
     self::selvedge::PARTS.iter().for_each(|part| builder.check(part));
 }

@@ -1,4 +1,4 @@
-//! What `std` lets end without reason, does: code that does not look again is found, and code that does costs
+//! What `std` lets end spuriously, does: code that does not look again is found, and code that does costs
 //! no execution.
 
 use std::time::Duration;
@@ -18,7 +18,7 @@ const ALGORITHMS: [Algorithm; 6] = [
     Algorithm::Optimal,
 ];
 
-/// Violated, by all explorers, and only because something ends without reason.
+/// Violated, by all explorers, and only because something ends spuriously.
 #[track_caller]
 fn fails(program: fn()) -> Outcome {
     let outcomes = ALGORITHMS.map(|algorithm| {
@@ -27,7 +27,7 @@ fn fails(program: fn()) -> Outcome {
         outcome
     });
     let [.., last] = outcomes;
-    assert!(last.text().contains("without reason"), "{}", last.text());
+    assert!(last.text().contains("spuriously"), "{}", last.text());
     let again = Builder::new().replay(&last.schedules()[0]).explore(program);
     assert_eq!(again.messages(), last.messages());
     let never = Builder::new().spurious(0).explore(program);
@@ -35,11 +35,11 @@ fn fails(program: fn()) -> Outcome {
     last
 }
 
-/// Holds, in as many executions as if nothing ended without reason.
+/// Holds, in as many executions as if nothing ended spuriously.
 #[track_caller]
 fn costs_nothing(program: fn()) {
     let never = outcomes_with(&Builder::new().spurious(0), program).1;
-    assert_eq!(executions(program), never, "on the right if nothing ends without reason");
+    assert_eq!(executions(program), never, "on the right if nothing ends spuriously");
 }
 
 type Flag = (Mutex<bool>, Condvar);
@@ -362,7 +362,7 @@ fn a_weak_compare_exchange_beside_a_spin_loop() {
     });
 }
 
-/// `park` with a timeout may return without reason and leave the token, as `park`.
+/// `park` with a timeout may return spuriously and leave the token, as `park`.
 #[test]
 fn parking_with_a_timeout_leaves_the_token() {
     let run = |builder: &Builder| {
@@ -402,8 +402,8 @@ fn loops_that_look_again_are_left_out_unless_asked_for() {
     }
     let usual = Builder::new().explore(program);
     assert_eq!(usual.verdict(), Verdict::Verified, "{}", usual.text());
-    assert!(usual.text().contains("where the code looks again"), "{}", usual.text());
-    assert!(usual.json().contains("where the code looks again"), "{}", usual.json());
+    assert!(usual.text().contains("where the code rechecks"), "{}", usual.text());
+    assert!(usual.json().contains("where the code rechecks"), "{}", usual.json());
     let everywhere = Builder::new().spurious_everywhere(true).explore(program);
     assert_eq!(everywhere.verdict(), Verdict::Violated, "{}", everywhere.text());
 }

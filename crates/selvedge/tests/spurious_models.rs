@@ -1,4 +1,4 @@
-//! Endings without reason, compared with the same program in which nothing ends without reason, but each operation
+//! Endings spuriously, compared with the same program in which nothing ends spuriously, but each operation
 //! that may asks a coin first: an atomic that a thread of its own sets at some time.
 
 use std::cell::RefCell;
@@ -94,7 +94,7 @@ struct State {
     x: AtomicUsize,
     y: AtomicUsize,
     main: thread::Thread,
-    /// For each thread and place: one for each time that it may end without reason. `None`: the library chooses.
+    /// For each thread and place: one for each time that it may end spuriously. `None`: the library chooses.
     coins: Option<BTreeMap<(usize, Op), Vec<AtomicBool>>>,
 }
 
@@ -102,13 +102,13 @@ struct State {
 struct Runner<'a> {
     state: &'a State,
     number: usize,
-    /// How often an operation ended without reason.
+    /// How often an operation ended spuriously.
     ended: BTreeMap<Op, usize>,
     log: Vec<usize>,
 }
 
 impl<'a> Runner<'a> {
-    /// Whether the operation ends without reason, as the coin says.
+    /// Whether the operation ends spuriously, as the coin says.
     fn ends(&mut self, op: Op) -> bool {
         let Some(coins) = &self.state.coins else { return false };
         let ended = self.ended.entry(op).or_default();
@@ -372,14 +372,14 @@ fn results(builder: Builder, lists: &[Vec<Op>], coins: Option<usize>) -> Option<
 #[derive(PartialEq, Eq, Debug)]
 enum Compared {
     TooLarge,
-    /// Also without endings without reason where the code looks again.
+    /// Also without spurious endings where the code rechecks.
     AllFound,
     /// Only everywhere.
     SomeLeftOut,
 }
 
 /// Compares with the model. What is found if loops are left out is right, and contains what is found if nothing
-/// ends without reason; and it is all, if there are no loops that look again.
+/// ends spuriously; and it is all, if there are no loops that look again.
 fn compare(lists: &[Vec<Op>], most: u32) -> Compared {
     let model = Builder::new().spurious(0);
     let Some(expected) = results(model, lists, Some(most as usize)) else {

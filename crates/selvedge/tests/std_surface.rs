@@ -173,7 +173,7 @@ fn a_timed_wait_ends_either_way() {
         thread.join().unwrap();
         found
     });
-    // Or it ends without reason.
+    // Or it ends spuriously.
     let all = [(false, false), (false, true), (true, false), (true, true)];
     assert_eq!(found, BTreeSet::from(all));
 }

@@ -139,7 +139,7 @@ fn a_destructor_waits_and_others_go_on() {
 
 #[test]
 fn a_destructor_wakes_others() {
-    // It counts how often it wakes: once without reason.
+    // It counts how often it wakes: once spuriously.
     expect([0, 1, 2], || {
         let shared = Arc::new((Mutex::new(false), Condvar::new()));
         let other = Arc::clone(&shared);

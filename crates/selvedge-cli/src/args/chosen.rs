@@ -22,12 +22,12 @@ impl From<CyclesArg> for Cycles {
     }
 }
 
-/// Which executions without end count.
+/// Which infinite executions count.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
 pub(crate) enum FairnessArg {
-    /// A thread that can run all the time from some point on takes steps
+    /// Those in which a thread that is always enabled from some point on takes steps
     Weak,
-    /// A thread that can run again and again takes steps
+    /// Those in which a thread that is enabled infinitely often takes steps infinitely often
     Strong,
     /// All
     None,

@@ -29,7 +29,7 @@ pub(crate) struct CompilerArgs {
     #[command(flatten)]
     pub(crate) spurious: SpuriousArgs,
 
-    /// Flags for the compiler, such as -Iinclude -DN=3 -lm; behind a second `--` the arguments of the program
+    /// Flags for the compiler, such as -Iinclude -DN=3 -lm; after a second `--` the arguments of the program
     #[arg(last = true, value_name = "FLAGS")]
     pub(crate) flags: Vec<String>,
 }

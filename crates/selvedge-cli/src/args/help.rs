@@ -70,12 +70,12 @@ Ctrl-C ends the search and shows what was found so far; a second Ctrl-C ends the
 Exit codes: 0 verified, 1 violated, 2 wrong usage or an internal error, 3 inconclusive.";
 
 pub(crate) const RESUME: &str = "\
-Go on with a check that was interrupted, from its checkpoint.
+Continue an interrupted check from its checkpoint.
 
-The result is that of a check that was not interrupted, but for the time. The program, the algorithm and
-what is checked come from the checkpoint; a program that has changed since then is refused. How many threads
-there are, limits on time and memory, and how the result is shown may be different. The checkpoint is
-written again from time to time, and removed when the result has been shown.";
+The result is that of a check that was not interrupted, except for the time. The program, the
+algorithm and what is checked come from the checkpoint; a program that has changed since then is
+refused. The number of threads, the limits on time and memory and the output options may differ.
+The checkpoint is rewritten periodically, and removed when the result has been shown.";
 
 pub(crate) const RESUME_EXAMPLES: &str = "\
 Examples:
@@ -88,9 +88,9 @@ Exit codes: those of `selvedge check`.";
 pub(crate) const ESTIMATE: &str = "\
 Estimate how many executions a check will have: one per Mazurkiewicz class.
 
-Random executions are run for a while, and each counts for the classes that are as likely as its own. What is
-shown is an order of magnitude with its range; where there are many threads, it is more often too low than
-too high. With --samples the result does not depend on the machine's speed.";
+Runs random executions. One that is chosen with probability P, and whose class has L executions,
+counts for 1/(P*L) classes. The result is an order of magnitude with its range; with many threads it
+is more often too low than too high. With --samples it does not depend on the machine's speed.";
 
 pub(crate) const ESTIMATE_EXAMPLES: &str = "\
 Examples:
@@ -98,15 +98,16 @@ Examples:
   selvedge estimate queue.sel --const N=8 --time 2s
   selvedge estimate queue.sel --samples 1000 --json
 
-Exit codes: 0; 2 if something cannot be done; 3 if there is no estimate.";
+Exit codes: 0 if there is an estimate, 3 if there is none, 2 for an error.";
 
 pub(crate) const FARM: &str = "\
 Check a program on many machines, by way of a NATS server with JetStream.
 
-`farm check` submits the program and adds up what workers find; `farm work`, on each machine, runs parts of
-the search. Workers can be started and stopped at any time, and killed: what they had is done by another. The
-result is that of `selvedge check --algorithm parsimonious`, but for the time. If the submitter is killed, the
-same command continues the job. All need the same build of selvedge.";
+`farm check` submits the program and merges the workers' results; `farm work`, on each machine, runs
+parts of the search. Workers can be started, stopped and killed at any time: another one repeats the
+parts that were lost. The result is that of `selvedge check --algorithm parsimonious`, except for
+the time. If the submitter is killed, the same command continues the job. All machines need the same
+build of selvedge.";
 
 pub(crate) const FARM_EXAMPLES: &str = "\
 Examples:
@@ -117,7 +118,7 @@ Examples:
 
 The environment variables NATS_URL and NATS_CREDS stand for --nats and --creds.
 
-Exit codes: those of `selvedge check`; the others 0, or 2 if something cannot be done.";
+Exit codes: `farm check` as `selvedge check`; the other commands 0, or 2 for an error.";
 
 pub(crate) const COMPARE: &str = "\
 Run all algorithms on a program, side by side.
@@ -186,9 +187,9 @@ pub(crate) const CONSTRAINTS: &str = "\
 Find conditions under which pairs of atomic blocks are independent.
 
 For each pair of atomic procedures and named atomic blocks, a solver looks for conditions on shared
-variables, parameters and local variables under which both orders lead to the same state. Each condition
-is sufficient by itself. They are exact for 32-bit integers: a guard is added where an overflow would
-depend on the order.";
+variables, parameters and local variables under which both orders lead to the same state. Each
+condition is sufficient by itself. They are exact for 32-bit integers: a guard is added where an
+overflow would depend on the order.";
 
 pub(crate) const CONSTRAINTS_EXAMPLES: &str = "\
 Examples:
@@ -205,8 +206,8 @@ Show the mutually atomic transactions of two threads.
 
 Two transactions, one of each thread, are mutually atomic if only their last steps depend on each
 other. Control then needs to pass only at their ends. The table shows how they are found, round by
-round: the pair of steps at which the search continues, the transactions, and the new pairs. Below it
-are the remaining passes, out of all pairs of steps.";
+round: the pair of steps at which the search continues, the transactions, and the new pairs. Below
+it are the remaining passes, out of all pairs of steps.";
 
 pub(crate) const MAT_EXAMPLES: &str = "\
 Examples:
@@ -216,31 +217,31 @@ Examples:
 To check with them: selvedge check FILE --symbolic mat";
 
 pub(crate) const SERVE: &str = "\
-Open a workbench in the browser: an editor that marks mistakes as you type, the programs of the
+Open a workbench in the browser: an editor that reports errors as you type, the programs of the
 repository as examples, constants, algorithms and memory models to choose, checks with progress
 and a stop, their pages, a comparison of all algorithms, and conditions under which atomic
 blocks commute.
 
-It prints the address to open. The address has a token: only who knows it can use the workbench,
-and only on this machine. It needs no network. Programs stay in the browser: no file is read,
-and none written but those of a running check, in a private folder. Every check is a process of
-its own, limited in time and memory.";
+It prints the address to open. The address contains a token, without which every request is
+refused, and it works on this machine only. No network is needed. Programs stay in the browser:
+no file is read, and the only files written are those of a running check, in a private folder.
+Every check is a process of its own, limited in time and memory.";
 
 pub(crate) const SERVE_EXAMPLES: &str = "\
 Examples:
   selvedge serve
   selvedge serve --port 8000 --time 5m --max-memory 4GiB
 
-Ctrl-C ends it at once, with all its checks.
+Ctrl-C ends it and all its checks.
 
 Exit codes: 130 after Ctrl-C; 2 if the port cannot be used.";
 
 pub(crate) const LSP: &str = "\
-Serve an editor, as a language server for programs in .sel on standard input and output.
+Language server for .sel programs, on standard input and output.
 
-Editors start it; there is nothing to see in a terminal. It marks mistakes as you type; shows
-what a name is, and for an access to something shared what it depends on in other threads; finds
-the declaration and all uses; renames, if nothing would then mean something else; lists symbols;
+Editors start it; it prints nothing for people. It reports errors as you type; shows what a name
+is, and for an access to a shared object the accesses of other threads that it depends on; finds
+the declaration and all uses; renames, unless that would change the meaning; lists symbols;
 formats. The lens \"Check\" above the text checks the program as it is in the editor and opens
 the result as a page in the browser; it shows progress and can be cancelled.";
 
@@ -250,15 +251,15 @@ How to connect:
   Helix      editors/helix/languages.toml
   VS Code    editors/vscode, a folder to copy
 
-docs/editors.md has a page about each.
+docs/editors.md explains each of them.
 
-Exit codes: 0; 1 if the editor left without saying so.";
+Exit codes: 0 after `shutdown` and `exit`; 1 if the editor ends without `shutdown`.";
 
 pub(crate) const FORMAT: &str = "\
-Format programs: indentation, blanks, blank lines.
+Format programs: indentation, spaces, blank lines.
 
-Lines stay as they were broken, and comments stay as they are; a comment behind code stays in its column if it
-can. A program whose syntax is wrong is not touched. The files that were changed are listed.";
+Line breaks and the text of comments are kept; a comment after code keeps its column if possible. A
+program with syntax errors is not changed. The files that were changed are listed.";
 
 pub(crate) const FORMAT_EXAMPLES: &str = "\
 Examples:
@@ -268,8 +269,8 @@ Examples:
 
 pub(super) const CC: &str = "\
 Compile and link like a compiler, for the build of an existing program. Objects are instrumented, and a program is linked so that \
-`selvedge check` can load it; it does not run by itself. Everything that a compiler does otherwise, such as -E or --version, is left \
-to it.
+`selvedge check` can load it; it does not run by itself. Other calls of the compiler, such as -E or --version, are passed on \
+unchanged.
 
 The compiler is cc or c++, or the one that SELVEDGE_CC or SELVEDGE_CXX names.";
 

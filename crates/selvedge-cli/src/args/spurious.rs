@@ -1,18 +1,18 @@
-//! Options for operations of C programs that may end without reason.
+//! Options for operations of C programs that may end spuriously.
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
-/// How waits and weak compare-exchanges end without reason.
+/// How waits and weak compare-exchanges end spuriously.
 #[derive(Args, Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct SpuriousArgs {
-    /// How often waits on condition variables wake up, and weak compare-exchanges fail, without reason: for each thread
-    /// and place, where the code does not look again; 0: never [default: 1]
+    /// How often waits on condition variables wake up, and weak compare-exchanges fail, spuriously: per thread and place,
+    /// where the code does not recheck; 0: never [default: 1]
     #[arg(long = "spurious", value_name = "N", help_heading = "C programs")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) most: Option<u32>,
 
-    /// The same where the code looks again and changes nothing
+    /// Spurious wake-ups and failures also where the code rechecks and changes nothing
     #[arg(long = "spurious-everywhere", help_heading = "C programs")]
     #[serde(default)]
     pub(crate) everywhere: bool,
@@ -37,17 +37,17 @@ impl SpuriousArgs {
         format!("{most}{everywhere}")
     }
 
-    /// Returns what a search left out, if it did. `is_bounded`: an operation could have ended without reason more often;
-    /// `is_left_out`: one did not where the code looks again.
+    /// Returns what a search left out, if it did. `is_bounded`: an operation could have ended spuriously more often;
+    /// `is_left_out`: one did not where the code rechecks.
     pub(crate) fn unexplored(self, is_bounded: bool, is_left_out: bool) -> Option<String> {
         let most = self.most();
         let times = if most == 1 { "once".to_owned() } else { format!("{most} times") };
         let bounded = format!(
-            "waits and weak compare-exchanges end without reason at most {times} for each thread and place, and more might \
+            "waits and weak compare-exchanges end spuriously at most {times} for each thread and place, and more might \
              matter (--spurious {})",
             most.saturating_add(1)
         );
-        let left_out = "waits and weak compare-exchanges do not end without reason where the code looks again and changes \
+        let left_out = "waits and weak compare-exchanges do not end spuriously where the code rechecks and changes \
                         nothing (--spurious-everywhere)";
         match (is_bounded, is_left_out) {
             (false, false) => None,

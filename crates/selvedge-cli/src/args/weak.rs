@@ -11,7 +11,7 @@ use crate::registry;
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct WeakArgs {
     /// Check under a memory model: sc, tso (x86), rc11 (C11, C++ and Rust) or c++20. Each consistent execution once,
-    /// data races included
+    /// data races included (under sc with --races)
     #[arg(long = "memory", value_name = "MODEL", value_parser = parse_memory)]
     pub(crate) model: Option<Memory>,
 }

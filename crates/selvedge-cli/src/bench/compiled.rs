@@ -153,7 +153,7 @@ pub(super) fn text(rows: &[CompiledRow], screen: &Screen) -> String {
         return String::new();
     }
     let head = screen.paint.style(Style::Strong, "C programs");
-    let explanation = "the same programs in C and as models, explored by `optimal` in turn; an event of the longest \
+    let explanation = "the same programs in C and as models, explored by `optimal` alternately; an event of the longest \
                        execution; start: compiling and loading";
     let mut table = Table::new(&[
         ("program", Align::Left),

@@ -153,7 +153,7 @@ pub(super) fn text(scale: &Scale, screen: &Screen) -> String {
     let workers_head = screen.paint.style(Style::Strong, "Workers");
     format!(
         "\n{scale_head}: the same programs, larger and larger\n\n{}\n{workers_head}: `parsimonious` with --jobs 1 and \
-         2, in turn; other load on the machine shows\n\n{}",
+         2, alternately; other load on the machine shows\n\n{}",
         growth.render(screen.table_width, screen.paint),
         workers.render(screen.table_width, screen.paint),
     )

@@ -17,7 +17,7 @@ use crate::child::{Aside, PrivateFolder};
 
 /// How often a running check is looked at.
 const LOOK: Duration = Duration::from_millis(20);
-/// How often its progress is told.
+/// How often its progress is reported.
 const TELL: Duration = Duration::from_millis(300);
 /// A check that was forgotten ends after this time.
 const MOST_TIME: &str = "10m";

@@ -169,7 +169,7 @@ fn list(document: &Document, uses: &[&Use], out: &mut String) {
     }
 }
 
-/// Says who uses something shared.
+/// Lists the uses of something shared.
 fn about_all_uses(document: &Document, id: SymbolId, out: &mut String) {
     let uses: Vec<&Use> =
         document.index.uses_of(id).filter(|it| it.access.mode.is_some()).collect();

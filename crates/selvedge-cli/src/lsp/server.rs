@@ -56,7 +56,7 @@ pub(super) struct Server {
     pub(super) is_over: bool,
     send: fn(&Value),
     documents: BTreeMap<String, Document>,
-    /// Those whose diagnostics have to be told.
+    /// Those whose diagnostics have to be published.
     changed: BTreeSet<String>,
     checks: Checks,
     /// What the last check of a text said, until the text changes.

@@ -27,7 +27,7 @@ pub(super) struct Files {
     pub(super) text: String,
     /// What the user typed behind `--`.
     flags: Vec<String>,
-    /// How operations end without reason.
+    /// How operations end spuriously.
     pub(super) spurious: SpuriousArgs,
     /// Whether it is a module that was linked already.
     is_module: bool,
@@ -357,15 +357,15 @@ impl Compiled {
         }
         if let Some(name) = self.program.unknown_input() {
             report.note(Inconclusive::GaveUp(format!(
-                "{name}() may return anything, and returned 0 every time; use __VERIFIER_nondet_bool, or a loop \
+                "{name}() may return anything, and always returned 0; use __VERIFIER_nondet_bool, or a loop \
                  over the values that matter"
             )));
         }
         if let Some(how) = self.program.unsteady() {
             report.violations.clear();
             report.note(Inconclusive::Nondeterministic(format!(
-                "the program did not do the same when it ran the same steps again: {how}; does it read memory that \
-                 was never written?"
+                "the program is nondeterministic, since the same steps led to different states: {how}; does it read \
+                 uninitialised memory?"
             )));
         }
     }

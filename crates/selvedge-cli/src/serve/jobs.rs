@@ -19,7 +19,7 @@ use crate::registry;
 
 /// How often a process is looked at.
 const LOOK: Duration = Duration::from_millis(20);
-/// How often progress is told. Also how soon a client that has disconnected is noticed.
+/// How often progress is reported. Also how soon a client that has disconnected is noticed.
 const TELL: Duration = Duration::from_millis(200);
 /// Of one algorithm in a comparison.
 const COMPARED: Duration = Duration::from_secs(5);

@@ -1,8 +1,8 @@
 //! `selvedge serve`: a workbench in the browser, for this machine alone.
 //!
-//! It listens on 127.0.0.1 and answers only those who know the token in its address. A program comes with the request, and is checked
+//! It listens on 127.0.0.1 and answers only requests with the token in its address. A program comes with the request, and is checked
 //! in a process of its own, with limits; the only files are those of that process, in a private folder. `http.rs` has the protocol,
-//! `routes.rs` who may ask for what, `jobs.rs` the processes.
+//! `routes.rs` which requests are allowed, `jobs.rs` the processes.
 
 mod diagnose;
 mod examples;
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &ServeArgs, screen: &Screen) -> Result<Exit, Failure> {
         std::process::exit(exit::INTERRUPTED);
     });
     screen.print(&format!(
-        "the workbench is at http://127.0.0.1:{port}/{}/\n  only who has this address can use it, on this machine; Ctrl-C ends it\n",
+        "the workbench is at http://127.0.0.1:{port}/{}/\n  the address contains a token, and only this machine can open it; Ctrl-C ends the workbench\n",
         workbench.token()
     ))?;
     serve(&listener, &workbench);

@@ -1,14 +1,14 @@
 //! Traces first, and states if there are fewer of them: the default for models.
 //!
-//! Few traces are explored faster than states, and their executions can be looked at; but threads that loop have traces
-//! without end, and threads that meet often have more traces than states. Which it is, is not known before. So two searches
-//! take turns, each of which would decide alone: `optimal`, and when that has taken as many steps as [`Caps::turn`] or had to
-//! cut an execution, `states`, for as many steps. Then it is the first one's turn again, for twice as many; and so on. The one
-//! that comes to its end first decides, so the time is at most about twice that of the better one.
+//! Few traces are explored faster than states, and their executions can be inspected; but threads that loop have infinite
+//! traces, and threads that interact often have more traces than states. Which case it is, is not known in advance. So two
+//! searches alternate, each of which would decide alone: `optimal`, and when that has taken as many steps as [`Caps::turn`] or
+//! had to cut an execution, `states`, for as many steps. Then the first one continues, for twice as many; and so on. The one
+//! that finishes first decides, so the time is at most about twice that of the better one.
 //!
 //! **Equivalence:** that of the search that decides; [`Report::decision`] says which one, and why.
 //! **Guarantee:** that of the search that decides. Neither verdict is weaker than that of `optimal` alone: if states need too
-//! much memory ([`Caps::state_bytes`]), or have no end while traces have, the answer is that of traces.
+//! much memory ([`Caps::state_bytes`]), or their search does not finish while that of traces does, the answer is that of traces.
 //! **Where there is no choice** (data races and limits are about executions; a system that cannot save its state has no
 //! states), it is `optimal`.
 //! **Cost:** steps are counted, not time: the same program has the same answer on every machine.
@@ -135,7 +135,7 @@ fn is_settled(report: &Report) -> bool {
 fn without_states(mut report: Report, given_up: Report) -> Report {
     let count = given_up.states.unwrap_or_default();
     report.note(Inconclusive::GaveUp(format!(
-        "`states` had not come to its end after {count} states either; without a limit of its own: --algorithm states"
+        "`states` did not finish within {count} states either; to search states without this limit: --algorithm states"
     )));
     report.facts.extend(given_up.facts);
     report

@@ -28,7 +28,7 @@ use crate::registry::{Covers, Equivalence, Info, Setting};
 pub(crate) const INFO: Info = Info {
     name: "context-sensitive",
     summary: "source sets; prunes an order that leads to the same state as the other one",
-    advice: "Where steps often commute in the state at hand and no constraint is declared; `constrained` \
+    advice: "Where steps often commute in the current state and no constraint is declared; `constrained` \
              includes it.",
     paper: "Albert, Arenas, García de la Banda, Gómez-Zamalloa, Stuckey, CAV 2017",
     equivalence: Equivalence::State,

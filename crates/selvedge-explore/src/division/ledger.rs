@@ -9,7 +9,7 @@ use super::frontier::{Frontier, Part, Pending, Tally};
 /// The frontier of a search, with what is at work.
 ///
 /// What came of a unit takes its place if the unit is still to be run. So a second result for a unit, which may be cut
-/// elsewhere, does not count; and a ledger that is told the same results in the same order comes to the same frontier. No
+/// elsewhere, does not count; and a ledger that accepts the same results in the same order reaches the same frontier. No
 /// two units of a search are the same, as each leads to executions of its own.
 #[derive(Clone, Debug)]
 pub struct Ledger {

@@ -112,7 +112,7 @@ pub fn put_together<S: System + 'static>(
     Ok(divided)
 }
 
-/// Runs units, beginning with one of a frontier, while `go_on` says so, which is told how many were run. Returns the parts
+/// Runs units, beginning with one of a frontier, while `go_on`, which gets the number of those that were run, returns true. Returns the parts
 /// that take its place there ([`Frontier::replace`]): what was done, and what is left. This is all that a worker elsewhere has
 /// to do.
 ///

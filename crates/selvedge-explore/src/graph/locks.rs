@@ -1,4 +1,4 @@
-//! Mutexes: who comes first.
+//! Mutexes: which thread comes first.
 //!
 //! The modification order of a mutex is a chain of takes and releases, so the only alternatives are which of
 //! several locks comes next. A lock is never made to read another write; the thread that could have come first

@@ -159,7 +159,7 @@ impl<S: GraphSystem> Search<'_, '_, S> {
         let waiting: Vec<ThreadId> =
             graph.threads().filter(|thread| waits(standing(thread))).collect();
         let is_assumed = graph.threads().any(|thread| standing(&thread) == Some(Label::Assumed));
-        // Under sequential consistency a data race leaves nothing undefined: it is one only to those who ask. Where threads
+        // Under sequential consistency a data race leaves nothing undefined: it is reported only on request. Where threads
         // have memory of their own, it ended the execution.
         let wants_races =
             self.options.data_races || !(self.judge.is_sequential() || self.program.has_memory());

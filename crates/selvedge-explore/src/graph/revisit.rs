@@ -2,7 +2,7 @@
 //!
 //! A graph in which a read sees a write that was added after it has one origin: take the write away, let the read
 //! see the last write of what it could see, and go on by the rules, adding everything *maximally* with what is
-//! before the write already known. [`Graph::is_maximal_extension`] says that the graph at hand is that one. So
+//! before the write already known. [`Graph::is_maximal_extension`] says that the current graph is that one. So
 //! each graph is reached on one path, and nothing has to be remembered.
 
 use selvedge_core::{EventId, GraphSystem, Label, Location, ThreadId};

@@ -252,8 +252,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
         match result {
             Ok(result) => Some(result),
             Err(NotReproducible) => {
-                let reason =
-                    "the program does not do the same when it is given the same values again";
+                let reason = "the program is nondeterministic: it acts differently when it reads the same values again";
                 self.report.note(Inconclusive::GaveUp(reason.to_owned()));
                 self.stopped = true;
                 None

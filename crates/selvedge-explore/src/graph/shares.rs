@@ -1,4 +1,4 @@
-//! Mutexes that threads share: who comes before a writer.
+//! Mutexes that threads share: which readers come before a writer.
 //!
 //! Those that share a mutex, the *readers*, read the write that made it free and nothing else, so that they are not ordered
 //! with each other. A writer takes the mutex when all readers of what it reads have given it up, and comes after them.

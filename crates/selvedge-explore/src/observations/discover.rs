@@ -3,7 +3,7 @@
 //! Let `r` be the event of a branch and `e` a later event. Candidates are:
 //!
 //! 1. *`e` writes what `r` reads.* The events of the branch and the past of `e`, then `r`. If `e` is
-//!    the last event at hand, then `r` observes it.
+//!    the last event so far, then `r` observes it.
 //! 2. *`r` and `e` are both read-modify-writes, and `e` observes `r`.* Then `e` cannot be observed by
 //!    `r`, but it could have come before it: first `e`, which observes what `r` observed, and then `r`.
 //!    Whether `e` still writes is found out by running it (a compare-exchange may fail).
@@ -462,7 +462,7 @@ impl<S: System> DataCentric<'_, S> {
         let Some(event) = self.branches[index].event().filter(|_| !questions.is_empty()) else {
             return;
         };
-        // The execution at hand has all events of the branch, and its own, if the program does the same
+        // The current execution has all events of the branch, and its own, if the program does the same
         // every time.
         let Some(position) = self.graph.find(event) else {
             return self.run.give_up(NOT_REPRODUCIBLE.to_owned());

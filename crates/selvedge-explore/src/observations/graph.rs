@@ -11,7 +11,7 @@ use selvedge_core::{
 
 use super::print::Print;
 
-/// What is told about an object by the order of its accesses.
+/// What the order of accesses to an object distinguishes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub(super) enum Discipline {
     /// A lock: nothing.

@@ -29,7 +29,7 @@ impl Lessons {
     ) -> bool {
         let mut learned = false;
         // Nothing can come between a thread's creation and its first step, nor between its last
-        // step and those who wait for it.
+        // step and those that wait for it.
         let counts = |access: &&Access| !matches!(access.mode, Mode::Begin | Mode::End);
         let alone =
             accesses.iter().filter(counts).count() == 1 && flexibility != Flexibility::Blocking;

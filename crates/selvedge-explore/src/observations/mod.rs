@@ -29,7 +29,7 @@
 //!    that siblings have nothing in common, and nothing need be forbidden, steered away from or thrown away.
 //! 2. *Mostly no realizability question.* When a write `w` is executed that an earlier read `r` of a
 //!    branch could observe, the events of the branch and the past of `w`, in the order of the
-//!    execution at hand, then `r`: that is a witness. Only writes from before the branch pose the question.
+//!    current execution, then `r`: that is a witness. Only writes from before the branch pose the question.
 //! 3. *Everything blocks or reads.* Steps that can wait, read-modify-writes, compare-exchange, try-locks,
 //!    alternatives and ends of executions: see `discover.rs`.
 //! 4. *Locks* are observed: in which order they are taken. Then deadlocks are covered. The paper's way is in

@@ -4,9 +4,9 @@
 //! `e`, then `r`. Below the child in which `r` comes directly after `T`, the step `e` waits until `r` is undone.
 //! By then other events may have happened, perhaps of necessity: a reader `r` waits at a barrier for a second
 //! reader, and no execution has `r` before the writer `e` without that reader too. So nothing that `e` comes after in
-//! the execution at hand tells `T`, and `e` is tried after every part that it could come after.
+//! the current execution tells `T`, and `e` is tried after every part that it could come after.
 //!
-//! **Why that is complete.** The execution at hand has all events of `T` and `r`, since every class below the
+//! **Why that is complete.** The current execution has all events of `T` and `r`, since every class below the
 //! child is found, and `e` is executed or pending in it. In its new place, `e` observes those events of
 //! `T` that conflict with it. These, and what is always there (the events of the branch, the past of `r`, and what
 //! `e` knows from its own thread), generate a part: a set that contains, with an event, its past. All sets of

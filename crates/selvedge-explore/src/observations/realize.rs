@@ -422,7 +422,7 @@ impl Realizer {
         Err(Conflict)
     }
 
-    /// Returns the thread and the event that comes first in the execution at hand, among those that can come after what is
+    /// Returns the thread and the event that comes first in the current execution, among those that can come after what is
     /// done and that `allows` accepts.
     pub(super) fn next_in_order(
         &self,
@@ -440,7 +440,7 @@ impl Realizer {
     }
 
     /// Returns a linear order that contains the order so far: always the event that comes first in the
-    /// execution at hand among those that can come next.
+    /// current execution among those that can come next.
     fn linear_extension(&self) -> Vec<EventId> {
         // [l.30]
         let mut done: Cut = vec![0; self.threads()];

@@ -416,7 +416,7 @@ impl<S: System> Unobserved<'_, S> {
 
     /// The decisions are all made. Explores what else `finally` could find.
     ///
-    /// [`Unobserved::write_last`] only changes the order of the events at hand, and leaves the variables before
+    /// [`Unobserved::write_last`] only changes the order of the current events, and leaves the variables before
     /// the `nth` as they are. Looks further up the stack are at later variables. So a look can go on from
     /// any execution that they have left: those before its variable are as they were when it was pushed.
     fn explore_last_writes(&mut self) {

@@ -48,7 +48,7 @@ pub struct Range {
     pub high: f64,
 }
 
-/// Estimates the number of traces by random executions, as long as `go_on` says so, which is told how many there were. The same
+/// Estimates the number of traces by random executions, as long as `go_on`, which gets their number, returns true. The same
 /// seed and number give the same estimate. It is not known if executions are too long to count those of their trace,
 /// or reach the limit on steps.
 pub fn estimate<S: System>(

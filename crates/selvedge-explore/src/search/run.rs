@@ -53,7 +53,7 @@ impl<'a, S: System> Run<'a, S> {
             let first = promises.broken(0);
             let place = first.places.first().map(|place| format!(" ({place})")).unwrap_or_default();
             run.give_up(format!(
-                "`{}`{place} is about executions without end, which are decided by --algorithm states alone",
+                "`{}`{place} is about infinite executions, which only --algorithm states decides",
                 first.kind
             ));
         }

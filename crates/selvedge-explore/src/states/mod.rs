@@ -6,7 +6,7 @@
 //!
 //! | papers | here |
 //! |---|---|
-//! | `Closed`, `Open` | the states up to the one at hand, and those after it, in a [`Store`](store::Store) |
+//! | `Closed`, `Open` | the states up to the current one, and those after it, in a [`Store`](store::Store) |
 //! | persistent set | `Persistent` in `persistent.rs`: all steps of some threads |
 //! | proviso `C3` | `Search::expand` in `search.rs`: a step leads to a state that is still open |
 //!

@@ -206,7 +206,7 @@ impl<'a, S: System> Search<'a, S> {
         }
     }
 
-    /// Notes what the state at hand means for promises.
+    /// Notes what the current state means for promises.
     fn note_state(&mut self) {
         let Some(graph) = &mut self.graph else { return };
         let system = &mut self.run.system;
@@ -308,7 +308,7 @@ impl<'a, S: System> Search<'a, S> {
 
     /// Returns the steps that lead to a state. The state that the system is in changes.
     fn path(&mut self, state: StateId) -> Vec<Step> {
-        // The state at hand is not done with these.
+        // The current state is not done with these.
         let (steps, bytes) = (std::mem::take(&mut self.steps), std::mem::take(&mut self.bytes));
         let mut path = Vec::new();
         let mut at = state;

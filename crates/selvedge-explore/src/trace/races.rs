@@ -420,7 +420,7 @@ fn what_if<S: System>(
 }
 
 /// The message for a system that breaks its contract.
-pub(crate) const NOT_REPRODUCIBLE: &str = "the program did not do the same when it ran the same steps again; \
+pub(crate) const NOT_REPRODUCIBLE: &str = "the program is nondeterministic: the same steps led to different states; \
      does it depend on time, on random numbers or on anything outside it?";
 
 #[cfg(test)]

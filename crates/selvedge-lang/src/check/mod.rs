@@ -58,6 +58,7 @@ pub(crate) fn check(
     let promises = checker.promises();
     checker.check_calls();
     let independence = checker.independence();
+    let mark = checker.mark;
     checker.warn_unused();
     (!checker.diagnostics.has_errors()).then_some(tree::Program {
         objects,
@@ -66,6 +67,7 @@ pub(crate) fn check(
         finally,
         invariants,
         promises,
+        mark,
         independence,
     })
 }
@@ -145,6 +147,8 @@ struct Checker<'c> {
     reported: BTreeSet<String>,
     /// Where locals of finished bodies are declared, and their types.
     local_types: Vec<(Span, Type)>,
+    /// The first mark of progress.
+    mark: Option<Span>,
 }
 
 /// What a global name stands for, and where it is declared.
@@ -174,7 +178,7 @@ struct ObjectInfo<'c> {
     decl: &'c ast::ObjectDecl,
     /// `None` if they cannot be computed; that has been reported.
     sizes: Option<Vec<u32>>,
-    /// The type of a variable; integers if it cannot be told.
+    /// The type of a variable; integers if it is unknown.
     ty: Type,
     used: bool,
 }
@@ -213,6 +217,7 @@ impl<'c> Checker<'c> {
             effects: Effects::default(),
             reported: BTreeSet::new(),
             local_types: Vec::new(),
+            mark: None,
         }
     }
 

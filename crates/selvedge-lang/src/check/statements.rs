@@ -92,6 +92,7 @@ impl BodyChecker<'_, '_> {
             }
             Op::Progress => {
                 self.effect(Effect::Write, "`progress`", span);
+                self.checker.mark.get_or_insert(span);
                 Some(Op::Progress)
             }
             Op::Await { condition } => {

@@ -1,4 +1,4 @@
-//! What can be told about an instruction before the program runs.
+//! What is known about an instruction before the program runs.
 
 use selvedge_core::Order;
 

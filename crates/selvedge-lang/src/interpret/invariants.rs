@@ -22,7 +22,7 @@ use super::{DEFAULT_BUDGET, initial};
 /// In the cell of an invariant: it holds.
 const TRUE: i32 = 0;
 
-/// In the cell of an invariant: it is false, which is told once.
+/// In the cell of an invariant: it is false, which is reported once.
 const FALSE: i32 = 1;
 
 /// For each object of a global, the invariants that may read it. Empty if there is no invariant.

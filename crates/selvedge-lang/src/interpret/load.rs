@@ -57,7 +57,7 @@ pub(crate) struct Address {
     pub(crate) content: u32,
     /// For a barrier: whether more threads may use it than it has parties.
     pub(crate) crowded: bool,
-    /// For a semaphore: whether its count may come to the largest number. Then it matters who raises
+    /// For a semaphore: whether its count may come to the largest number. Then it matters which thread raises
     /// it last.
     pub(crate) may_overflow: bool,
     /// Whether reads and writes of it can be part of a data race.

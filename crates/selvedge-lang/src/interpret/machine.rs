@@ -35,7 +35,7 @@ pub(crate) struct Machine {
     pub(crate) stacks: Vec<Vec<i32>>,
     pub(crate) lists: Vec<VecDeque<i32>>,
     pub(crate) maps: Vec<BTreeMap<i32, i32>>,
-    /// Per reader-writer lock: who reads, by ascending numbers.
+    /// Per reader-writer lock: its readers, by ascending numbers.
     pub(crate) readers: Vec<Vec<usize>>,
     /// Per condition variable: the waiters, by ascending numbers.
     pub(crate) waiters: Vec<Vec<usize>>,

@@ -18,7 +18,7 @@ pub(crate) struct Names {
     first_free_object: u32,
     /// What the objects after those of the globals are.
     objects: Vec<Named>,
-    /// Who is told what the threads are called.
+    /// The receiver of the names of threads.
     pub(crate) told: Option<ThreadNames>,
 }
 
@@ -82,7 +82,7 @@ impl Names {
         ObjectId::new(self.threads[thread].mailbox.index() + 2)
     }
 
-    /// Puts threads into an order that is the same in every system: by who created them, and when.
+    /// Puts threads into an order that is the same in every system: by their creators, and when they were created.
     /// Their numbers are not: they are given in the order in which an exploration meets them.
     pub(crate) fn sort(&self, threads: &mut [usize]) {
         let is_spawned = |&thread: &usize| self.threads[thread].creator.is_some();

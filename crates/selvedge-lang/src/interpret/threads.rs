@@ -74,7 +74,7 @@ impl Machine {
         child
     }
 
-    /// Tells the names of threads that have not been told, if they are wanted.
+    /// Passes on the names of new threads, if they are wanted.
     #[cold]
     pub(crate) fn tell_names(&self, loaded: &Loaded) {
         if let Some(told) = &self.names.told {

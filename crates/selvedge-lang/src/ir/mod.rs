@@ -234,7 +234,7 @@ pub enum GlobalKind {
         /// Initial contents.
         initial: Vec<Vec<i32>>,
     },
-    /// Nothing that code names: who changes what an [`Invariant`] reads touches it, so that those steps are ordered.
+    /// Nothing that code names: a step that changes what an [`Invariant`] reads touches it, so that those steps are ordered.
     Invariant,
     /// Maps from integers to integers.
     Map {
@@ -321,7 +321,7 @@ pub struct Additions {
 /// What it promises: in every state in which both sections are about to run and the condition
 /// evaluates to true, both can run in either order, and both orders lead to the same state. To the state
 /// belong the shared objects, the local variables that are still used, and the spawned tasks as a
-/// multiset: who spawned a task, and which number its thread has, may differ. A section that fails counts:
+/// multiset: the creator of a task, and the number of its thread, may differ. A section that fails counts:
 /// in both orders it fails at the same place, with the same message, after the same changes; its thread
 /// stops, and the other section still runs. An overflow is a failure like any other, so a condition has
 /// to exclude overflows that would depend on the order.

@@ -2,7 +2,6 @@
 
 use super::Lowerer;
 use crate::ir::{Op, ProcedureId, Promise, Promised};
-use crate::span::Span;
 use crate::tree::resolved::{Body, Program, StmtKind};
 
 /// Returns how many procedures the conditions of all promises are.
@@ -13,6 +12,12 @@ pub(super) fn bodies(tree: &Program) -> usize {
 /// Lowers the promises of the program; `next` is the number of the first procedure.
 pub(super) fn lower(lowerer: &mut Lowerer<'_>, mut next: usize) {
     let tree = lowerer.tree;
+    // If there is a mark of progress, threads that run forever pass marks: even if none of them can come to that mark.
+    if let Some(span) = tree.mark {
+        let site = lowerer.sites.plain(span);
+        let message = "threads run forever without passing a `progress` mark".to_owned();
+        lowerer.program.promises.push(Promise { what: Promised::Progress, site, message });
+    }
     for promise in &tree.promises {
         let mut number = || {
             next += 1;
@@ -51,15 +56,6 @@ impl Lowerer<'_> {
                 (self.sites.one_line(condition.span), message.as_deref().map(str::to_owned))
             }
             _ => Default::default(),
-        }
-    }
-
-    /// Notes that there is a mark of progress: then threads that run forever pass marks. The first one is the place.
-    pub(super) fn note_mark(&mut self, span: Span) {
-        if !self.program.promises.iter().any(|promise| promise.what == Promised::Progress) {
-            let site = self.sites.plain(span);
-            let message = "threads run forever without passing a `progress` mark".to_owned();
-            self.program.promises.push(Promise { what: Promised::Progress, site, message });
         }
     }
 }

@@ -61,10 +61,7 @@ impl Lowerer<'_> {
                 let value = self.value(condition);
                 self.emit(Op::Assume { condition: value }, condition.span);
             }
-            StmtKind::Op(Op::Progress) => {
-                self.emit(Op::Progress, span);
-                self.note_mark(span);
-            }
+            StmtKind::Op(Op::Progress) => self.emit(Op::Progress, span),
             StmtKind::Op(Op::Await { condition }) => self.await_statement(condition, span),
             StmtKind::Op(op) => self.operation_statement(op, span),
         }

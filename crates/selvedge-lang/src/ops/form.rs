@@ -77,7 +77,7 @@ impl Form for Nothing {
     type Guard = ();
 }
 
-/// A part of an instruction, for those who look at all of them.
+/// A part of an instruction, for code that handles all of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Part<'a> {
     Value(Operand),

@@ -1,6 +1,6 @@
 //! Mutexes and reader-writer locks.
 //!
-//! The cell of a lock says who holds it, for writing in the case of a reader-writer lock; who reads is a set beside
+//! The cell of a lock has its holder, for writing in the case of a reader-writer lock; its readers are a set beside
 //! it.
 
 use std::fmt::{self, Formatter};

@@ -1,6 +1,6 @@
 //! Messages and mailboxes.
 //!
-//! Every message is an object of its own, beside the mailbox of its receiver: who takes a message depends on who
+//! Every message is an object of its own, beside the mailbox of its receiver: the step that takes a message depends on the step that
 //! made it, and two messages that are taken by different alternatives do not depend on each other.
 
 use std::fmt::{self, Display, Formatter};

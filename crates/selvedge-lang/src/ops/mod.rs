@@ -245,7 +245,7 @@ pub(crate) enum Stands {
     InLooks,
 }
 
-/// What an operation can touch, for those who follow code without running it.
+/// What an operation can touch, for code that analyses programs without running them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Reach {
     /// It reads the objects that it names.

@@ -66,7 +66,7 @@ impl Operation for Semaphore {
         let semaphore = self.semaphore();
         let may_overflow = at.loaded.globals[semaphore.global.index()].may_overflow;
         let mode = match self {
-            // If it may overflow, it matters who raises it last.
+            // If it may overflow, it matters which thread raises it last.
             Semaphore::Up { .. } => match may_overflow {
                 true => Mode::Update,
                 false => Mode::Up,

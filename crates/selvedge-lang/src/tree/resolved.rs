@@ -107,7 +107,6 @@ impl Expr {
     }
 }
 
-/// A program without errors.
 /// `eventually` (without a premise) or `leads_to`.
 #[derive(Debug)]
 pub(crate) struct Promise {
@@ -116,6 +115,7 @@ pub(crate) struct Promise {
     pub(crate) goal: Body,
 }
 
+/// A program without errors.
 #[derive(Debug)]
 pub(crate) struct Program {
     /// By [`GlobalId`].
@@ -127,6 +127,8 @@ pub(crate) struct Program {
     /// The conditions that hold in every state, each as an assertion.
     pub(crate) invariants: Vec<Body>,
     pub(crate) promises: Vec<Promise>,
+    /// The first mark of progress, also where no thread can come to it.
+    pub(crate) mark: Option<Span>,
     pub(crate) independence: Vec<Independence>,
 }
 

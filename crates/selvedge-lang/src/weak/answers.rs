@@ -11,7 +11,7 @@ use crate::interpret::machine::Thread as Machine;
 use crate::interpret::{FREE, Phase, held_by};
 use crate::ir::{Barrier, Cond, Lock, LockMode, Message, Op, Thread};
 
-/// A lock that is neither free nor held by the thread at hand.
+/// A lock that is neither free nor held by the current thread.
 const TAKEN: i32 = i32::MAX;
 
 impl Inner {
@@ -176,7 +176,7 @@ impl Inner {
                 let waiting: Arc<[u32]> = self.enlisted(value).into();
                 if !wakes_all && waiting.len() > 1 {
                     self.threads[me].now.stage = Stage::Choosing(Arc::clone(&waiting));
-                    self.last = self.part(me, "looks who waits");
+                    self.last = self.part(me, "reads the list of waiters");
                     return Some(self.waiters(true, &waiting));
                 }
                 self.wake(me, waiting, 0);

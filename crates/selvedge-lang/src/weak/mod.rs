@@ -66,7 +66,7 @@ struct Inner {
     sections: BTreeMap<u32, Section>,
     /// Per global, the threads that use it if it is a barrier.
     parties: Vec<Arc<[u32]>>,
-    /// Per global, whether it is a lock that some thread tries to take. If so, who holds a reader-writer lock is a number, and
+    /// Per global, whether it is a lock that some thread tries to take. If so, the holder of a reader-writer lock is a number, and
     /// readers are ordered: a try to write that fails sees which readers have come.
     tried: Vec<bool>,
     /// The last that was done.
@@ -103,7 +103,7 @@ struct Past {
     log: usize,
 }
 
-/// What was done last, for those who want it in words.
+/// What was done last, to be described.
 enum Last {
     /// An operation, which the machine has recorded.
     Operation,

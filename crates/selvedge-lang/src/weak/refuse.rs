@@ -47,7 +47,7 @@ fn always(program: &Program, invariant: &Invariant) -> Refusal {
 fn promise(program: &Program, promise: &Promise) -> Refusal {
     Refusal {
         place: program.place(promise.site),
-        message: "what is promised about executions without end has no meaning under a memory model, whose executions end"
+        message: "`eventually`, `leads_to` and `progress` are about infinite executions, and those under a memory model are finite"
             .to_owned(),
         help: "leave out --memory to check it under sequential consistency: --algorithm states".to_owned(),
     }

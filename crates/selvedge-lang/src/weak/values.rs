@@ -10,7 +10,7 @@ use crate::interpret::machine::{ContentUndo, Message as Letter};
 use crate::ir::GlobalKind;
 
 impl Inner {
-    /// Puts a value into the machine, for the step at hand.
+    /// Puts a value into the machine, for the current step.
     pub(super) fn put(&mut self, what: What, value: Bits) {
         match what {
             What::Object(object) => {
@@ -49,7 +49,7 @@ impl Inner {
         }
     }
 
-    /// What the step at hand has made of a value.
+    /// What the current step has made of a value.
     pub(super) fn get(&mut self, what: What) -> Bits {
         match what {
             What::Object(object) => {

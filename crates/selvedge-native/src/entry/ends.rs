@@ -6,7 +6,7 @@ use super::{At, text};
 use crate::machine::State;
 use crate::op::Op;
 
-/// The process ends: the thread stands for good, and what the others still do they could have done before.
+/// The process ends: the thread never continues, and what the others still do they could have done before.
 pub(super) fn exit(at: At) {
     if at.with(|machine| machine.locations.is_some()) {
         at.tell_written();

@@ -84,7 +84,7 @@ impl At {
         })
     }
 
-    /// Takes away the bits of those who are woken.
+    /// Clears the bits of the waiters that are woken.
     pub(super) fn ask_signal(self, op: Op) -> u64 {
         let Op::Signal { cond, all } = op else { return 0 };
         self.with(|machine| {

@@ -174,7 +174,7 @@ impl Machine {
         Ok(self.locate(object, 0))
     }
 
-    /// Adds that the blocks of an access are used, for those who free them: once until the thread does something that may
+    /// Adds that the blocks of an access are used, for steps that free them: once until the thread does something that may
     /// order what others do behind it.
     pub(super) fn add_uses(&mut self, me: usize, labels: &mut Labels) {
         if matches!(self.threads[me].op, Op::Free { .. }) {

@@ -199,7 +199,7 @@ impl Machine {
                 format!("{} ({success}): finds {}, succeeds", self.op_text(me), value(read))
             }
             (Label::Compare { failure, expected, .. }, Answer::Failed(read)) => {
-                let how = if read == expected { "fails without reason" } else { "fails" };
+                let how = if read == expected { "fails spuriously" } else { "fails" };
                 format!("{} ({failure}): finds {}, {how}", self.op_text(me), value(read))
             }
             (Label::TryLock(_) | Label::Try { .. }, Answer::Failed(_)) => {

@@ -120,5 +120,5 @@ function outline({ parent, label, ending, threads, steps, first_violation: viola
 function treeNote() {
   const { label, executions: kept, truncated } = DATA.tree;
   const all = `${plural(kept, "execution")}, ${plural(label.length, "node")}: a row is a run of steps up to the next branching`;
-  $("tree-note").textContent = truncated ? `${all}; the search went on, only the first executions are shown` : all;
+  $("tree-note").textContent = truncated ? `${all}; the search continued; only the first executions are shown` : all;
 }

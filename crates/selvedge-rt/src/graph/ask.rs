@@ -137,7 +137,7 @@ impl<W: Hooks> Engine<W> {
         rt.threads[rt.now.current].asked.newest
     }
 
-    /// Whether a weak compare-exchange at `spot` may fail without reason, once more.
+    /// Whether a weak compare-exchange at `spot` may fail spuriously, once more.
     pub fn may_fail_without_reason(&self, spot: W::Spot) -> bool {
         let rt = self.rt();
         let whims = &rt.threads[rt.now.current].whims;

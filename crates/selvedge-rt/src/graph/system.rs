@@ -46,7 +46,7 @@ impl<W: Hooks> GraphProgram<W> {
         unsafe { (*operation).effect(rt, thread.index(), 0, effect) };
     }
 
-    /// What is wrong if the threads that are left wait for good. `None` if one of them may go on.
+    /// Returns the violation if the remaining threads wait forever. `None` if one of them may continue.
     pub fn deadlock(&self) -> Option<Violation> {
         let rt = self.program.rt();
         (!rt.someone_may_go_on()).then(|| rt.deadlock())

@@ -15,7 +15,7 @@ pub(crate) enum Call<W: World> {
     Pause(W::Spot),
     /// To know what it does after the end of a turn, under a memory model.
     Turn(W::Spot),
-    /// To know whether an operation ends without reason.
+    /// To know whether an operation ends spuriously.
     Whim(W::Spot),
 }
 
@@ -23,6 +23,6 @@ pub(crate) enum Call<W: World> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum StandsAside {
     AtOperation,
-    /// At the choice whether an operation ends without reason.
+    /// At the choice whether an operation ends spuriously.
     AtWhim,
 }

@@ -46,7 +46,7 @@ pub struct Settings {
     pub ends_loops: bool,
     /// Whether a reader-writer lock may let waiting writers in before readers.
     pub writers_may_be_first: bool,
-    /// Operations that may end without reason.
+    /// Operations that may end spuriously.
     pub spurious: Spurious,
     /// Where another method is used, or it is given up.
     pub caps: Caps,
@@ -64,14 +64,14 @@ pub struct Shared<W: World> {
     pub weak: Cell<bool>,
     /// Where a thread stood still in a spin loop that may give up after many turns.
     pub assumed: Cell<Option<W::Spot>>,
-    /// Why the search makes no sense any more: the code does not do the same every time.
+    /// Why the search is void: the code is nondeterministic.
     pub unsteady: RefCell<Option<String>>,
     /// Why it makes no sense to go on: a thread computes without end, or waits in a loop that does not say so.
     pub hopeless: RefCell<Option<String>>,
     /// Whether there is such a reason, or it makes no sense to go on, or something new was learned: nothing runs
     /// any more.
     pub is_unsteady: Cell<bool>,
-    /// Whether a crash was told.
+    /// Whether a crash was reported.
     pub(crate) has_crashed: Cell<bool>,
 }
 
@@ -125,14 +125,14 @@ impl<W: World> Deref for Shared<W> {
 pub struct Learned<W: World> {
     /// Whether there are spin loops.
     pub(crate) spins: Cell<bool>,
-    /// Whether there are, or operations that may end without reason: what each thread reads must be kept in mind.
+    /// Whether there are, or operations that may end spuriously: what each thread reads must be kept in mind.
     pub(crate) watches: Cell<bool>,
     /// Which of them give up by themselves.
     pub(crate) loops: RefCell<Loops<W>>,
     /// Whether there are reader-writer locks, so that what threads hold while they wait must be kept in mind.
     pub rwlocks: Cell<bool>,
     pub(crate) lock_order: RefCell<LockOrder>,
-    /// Where operations may end without reason.
+    /// Where operations may end spuriously.
     pub(crate) whims: RefCell<Whims<W>>,
     /// Loops of threads, by where their turns end, that do something else after some turns: under a memory model.
     pub(crate) counting: RefCell<FxHashSet<(usize, W::Spot)>>,
@@ -166,7 +166,7 @@ impl<W: World> Learned<W> {
         flags + loops + whims + self.lock_order.borrow().count()
     }
 
-    /// Whether there are operations of which it is known if it matters that they end without reason.
+    /// Whether there are operations of which it is known if it matters that they end spuriously.
     pub fn has_whims(&self) -> bool {
         !self.whims.borrow().is_empty()
     }
@@ -251,7 +251,7 @@ pub struct Thread<W: World> {
     pub operations: u64,
     /// How many threads of this execution were created before it: its number in a fresh system.
     pub(crate) rank: usize,
-    /// Where an operation of its ended without reason.
+    /// Where an operation of its ended spuriously.
     pub(crate) whims: Vec<W::Spot>,
     /// Where it chooses whether one does, and it is not known if that matters.
     pub(crate) whim: Option<Key<W>>,
@@ -509,7 +509,7 @@ impl<W: World> Runtime<W> {
         (0..thread).filter(same).count()
     }
 
-    /// Notes that the code does not do the same every time.
+    /// Notes that the code is nondeterministic.
     pub fn note_unsteady(&self, what: String) {
         // After news the search starts again anyway, and code that was left is not what it was.
         if !self.shared.learned.news.get() && self.shared.hopeless.borrow().is_none() {

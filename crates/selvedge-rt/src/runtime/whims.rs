@@ -1,4 +1,4 @@
-//! What is known about operations that may end without reason; see `whim.rs`.
+//! What is known about operations that may end spuriously; see `whim.rs`.
 
 use std::cell::Cell;
 
@@ -7,37 +7,37 @@ use rustc_hash::FxHashMap;
 use crate::spin::Key;
 use crate::world::World;
 
-/// What a check does about operations that may end without reason.
+/// What a check does about operations that may end spuriously.
 pub struct Spurious {
     /// How often one does, for each thread and place.
     pub most: u32,
-    /// Whether it also does where the code looks again.
+    /// Whether it also does where the code rechecks.
     pub everywhere: bool,
     /// Whether one could have done so more often, and it might matter.
     pub(crate) is_bounded: Cell<bool>,
-    /// Whether one was left out, since the code looks again.
+    /// Whether one was left out, since the code rechecks.
     pub(crate) is_left_out: Cell<bool>,
 }
 
 impl Spurious {
-    /// Nothing has ended without reason yet.
+    /// Nothing has ended spuriously yet.
     pub fn new(most: u32, everywhere: bool) -> Self {
         let (is_bounded, is_left_out) = (Cell::new(false), Cell::new(false));
         Self { most, everywhere, is_bounded, is_left_out }
     }
 
-    /// Whether one could have ended without reason more often, and that might matter.
+    /// Whether one could have ended spuriously more often, and that might matter.
     pub fn is_bounded(&self) -> bool {
         self.is_bounded.get()
     }
 
-    /// Whether one was left out, since the code looks again.
+    /// Whether one was left out, since the code rechecks.
     pub fn is_left_out(&self) -> bool {
         self.is_left_out.get()
     }
 }
 
-/// Whether it matters that an operation ends without reason.
+/// Whether it matters that an operation ends spuriously.
 pub(crate) type Whims<W> = FxHashMap<Key<W>, bool>;
 
 /// A thread that is tried out.

@@ -1,4 +1,4 @@
-//! What can be told about blocks without running them: where they start, what they touch, which
+//! What is known about blocks without running them: where they start, what they touch, which
 //! of their local variables are used later, where their loops are.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -181,7 +181,7 @@ impl<'p, 'a> Runner<'p, 'a> {
         }
     }
 
-    /// Returns what the message of the instruction at hand shows if it fails.
+    /// Returns what the message of the current instruction shows if it fails.
     fn shown(&mut self, path: &mut Path) -> Vec<Value> {
         let frame = path.frame();
         let code = &self.program.procedures[frame.procedure.index()].code;
@@ -202,7 +202,7 @@ impl<'p, 'a> Runner<'p, 'a> {
         values
     }
 
-    /// Returns whether the instruction at hand decides if the innermost loop continues.
+    /// Returns whether the current instruction decides if the innermost loop continues.
     fn is_exit_test(&self, path: &Path) -> bool {
         let (Some(unrolling), Some(frame)) = (path.unrolling.last(), path.frames.last()) else {
             return false;
@@ -519,6 +519,6 @@ impl<'p, 'a> Runner<'p, 'a> {
 
     pub(super) fn kind(&self, global: GlobalId) -> Result<Kind, Halt> {
         let kind = Kind::of(self.program, global);
-        kind.ok_or_else(|| GiveUp::TooLarge("it uses an object of a strange kind").into())
+        kind.ok_or_else(|| GiveUp::TooLarge("it uses an object of an unsupported kind").into())
     }
 }

@@ -1,7 +1,7 @@
 //! Shared objects while blocks run, and when two states of them are the same.
 //!
 //! Only objects that were touched are listed. Those of one declaration have indices that differ on
-//! the path at hand; all others are as they were.
+//! the current path; all others are as they were.
 
 use std::collections::BTreeMap;
 
@@ -75,7 +75,7 @@ pub(super) struct List {
     pub(super) origin: Option<Place>,
     pub(super) low: Poly,
     pub(super) high: Poly,
-    /// Touched positions; they differ on the path at hand.
+    /// Touched positions; they differ on the current path.
     pub(super) items: Vec<(Poly, Poly)>,
 }
 
@@ -90,7 +90,7 @@ impl List {
 pub(super) struct Map {
     /// What it was at first; `None` once it has been cleared.
     pub(super) origin: Option<Place>,
-    /// Touched keys, which differ on the path at hand, with the value if there is one.
+    /// Touched keys, which differ on the current path, with the value if there is one.
     pub(super) entries: Vec<(Poly, Option<Poly>)>,
     /// How many keys it has, if a block asks.
     pub(super) length: Option<Poly>,

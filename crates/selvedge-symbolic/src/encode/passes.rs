@@ -108,7 +108,7 @@ impl Passes {
     }
 }
 
-/// Takes away passes that no execution can use: who passes the token on must get it back before its
+/// Takes away passes that no execution can use: a thread that passes the token on must get it back before its
 /// next step, from a thread that can have it by then; and the thread that gets it must have passed it on before,
 /// to a thread that can have had it by then, or not have begun.
 fn drop_useless(

@@ -9,7 +9,7 @@ pub struct ProgramOrder {
     places: Vec<(usize, u32)>,
     /// Per node and thread: the first place there that comes after it.
     after: Vec<Vec<u32>>,
-    /// Edges that hold if the literal is true: the end of a thread and who waits for it.
+    /// Edges that hold if the literal is true: the end of a thread and the step that waits for it.
     joins: Vec<(Lit, usize, usize)>,
     edges: Vec<(usize, usize)>,
 }

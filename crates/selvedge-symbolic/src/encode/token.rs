@@ -14,8 +14,8 @@
 //! **Guarantee:** the steps of a model, ordered by the token, are an execution; and every
 //! interleaving that passes the token only as allowed has a model.
 //! **Differs from the paper:** a step that can wait may stay undone, so that executions that do
-//! not come to their end are covered; the last step with the token tells the final values. That the
-//! token goes in no circle is told to the order theory of the solver too: it follows from the clocks,
+//! not come to their end are covered; the last step with the token has the final values. That the
+//! token passes in no cycle is stated to the order theory of the solver too: it follows from the clocks,
 //! but there the solver sees it only when it has chosen all their bits.
 //! **Cost:** per pass, the equality of all shared values and of the clock.
 //! **Tests:** `tests/classes.rs`, `tests/agreement.rs`.

@@ -69,7 +69,7 @@ impl Solver {
         out
     }
 
-    /// Returns whether other solvers must be told of the order.
+    /// Returns whether other solvers need the order stated.
     fn exports_order(&self) -> bool {
         self.order.atoms().next().is_some() && !self.order_is_implied
     }

@@ -75,7 +75,7 @@ impl OrderTheory {
         self.place.len()
     }
 
-    /// Adds an edge for good; false if it closes a cycle.
+    /// Adds an edge permanently. Returns false if it closes a cycle.
     pub(super) fn add_fixed(&mut self, from: Node, to: Node) -> bool {
         self.fixed.push((from, to));
         self.insert(from.0, to.0, Lit::TRUE).is_ok()

@@ -24,7 +24,7 @@ pub(super) enum Runner {
     Look(Look),
 }
 
-/// Whose turn it is: who runs, what it knows, and which instruction it is at.
+/// The running thread: which it is, what it knows, and which instruction it is at.
 pub(super) struct Turn<'a> {
     pub(super) runner: &'a mut Runner,
     pub(super) state: &'a mut State,

@@ -21,9 +21,9 @@ impl Unrolled {
                 Err(CutReason::Unsupported("`always`".to_owned()))
             }
             // A formula is about executions that end.
-            _ if !self.program.promises.is_empty() => Err(CutReason::Unsupported(
-                "what is promised about executions without end".to_owned(),
-            )),
+            _ if !self.program.promises.is_empty() => {
+                Err(CutReason::Unsupported("`eventually`, `leads_to` or `progress`".to_owned()))
+            }
             Op::Variable(op) => self.variable(turn, op),
             Op::Choice(Choice::Choose { target, low, high }) => {
                 self.choose(turn, *target, [*low, *high]);

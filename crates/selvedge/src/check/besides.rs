@@ -1,8 +1,8 @@
-//! A test that uses orderings weaker than `SeqCst` is explored twice: loads see the last store first, and if nothing is wrong
-//! then, all values that the memory model of C++ and Rust allows.
+//! A test that uses orderings weaker than `SeqCst` is explored twice: first a load returns the last store; if there is no
+//! violation, a second search under RC11 lets it return every value that the orderings allow.
 //!
-//! The first search is the quicker one, and knows every operation. What the second one cannot do, or not in the time that it
-//! has, is said: the test then passes as far as the first one goes.
+//! The first search is faster and supports every operation. If the second one meets an unsupported operation or reaches its
+//! limit, the report says so, and the test passes with the result of the first.
 
 use std::rc::Rc;
 
@@ -14,7 +14,7 @@ use super::kept::{Interrupted, Kept};
 use crate::outcome::{Besides, Outcome};
 use crate::rt::Spot;
 
-/// The second search may have so many executions, and so many times as the first one.
+/// The second search is limited to so many executions, or to so many times those of the first one, whichever is more.
 const EXECUTIONS: u64 = 20_000;
 const TIMES: u64 = 20;
 
@@ -22,8 +22,8 @@ impl Builder {
     /// Whether all orderings count as `SeqCst`: loads see the last store. Data races still follow the orderings.
     ///
     /// Otherwise a check that passes and has used weaker orderings is explored once more, under [`Memory::Rc11`], where a load
-    /// may see older values. That search is limited to some ten thousand executions; beyond them, and where operations have no
-    /// meaning under a memory model yet, the report says what was not explored.
+    /// may return older values. That search is limited to 20,000 executions, or 20 times as many as the first one had if that is
+    /// more. If it reaches this limit, or an operation that is not supported under a memory model, the report says so.
     pub fn sequentially_consistent(mut self, on: bool) -> Self {
         self.is_sequential = on;
         self

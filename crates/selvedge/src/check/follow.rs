@@ -16,7 +16,7 @@ use crate::turns;
 impl Builder {
     /// The one execution that a schedule describes. If nothing is wrong in it, it is printed.
     #[track_caller]
-    #[allow(clippy::print_stderr, reason = "who replays an execution wants to see it")]
+    #[allow(clippy::print_stderr, reason = "the user of a replay wants to see the execution")]
     pub(super) fn follow(&self, shared: &Rc<Shared>, schedule: &str) -> (Report, Vec<TraceView>) {
         let steps: Schedule = match schedule.parse() {
             Ok(steps) => steps,
@@ -55,7 +55,7 @@ impl Builder {
         };
         if view.violations.is_empty() {
             eprintln!("{}", failure::of_failure(Look::of_terminal(), &view));
-            eprintln!("selvedge: nothing is wrong in this execution");
+            eprintln!("selvedge: no violation in this execution");
             return (report, Vec::new());
         }
         (report, vec![view])

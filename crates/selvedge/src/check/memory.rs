@@ -103,7 +103,9 @@ impl Builder {
             let story = Story::follow(shared, memory, &schedule, self.options.data_races);
             let shown = story.and_then(|story| {
                 let violation = shown_by(&story, finding);
-                violation.map(|violation| (story, violation)).ok_or("it does not come again".into())
+                violation
+                    .map(|violation| (story, violation))
+                    .ok_or("its replay did not show it".into())
             });
             match shown {
                 Ok((story, violation)) => {
@@ -130,7 +132,7 @@ impl Builder {
 
     /// The one execution under the model that a schedule describes. If nothing is wrong in it, it is printed.
     #[track_caller]
-    #[allow(clippy::print_stderr, reason = "who replays an execution wants to see it")]
+    #[allow(clippy::print_stderr, reason = "the user of a replay wants to see the execution")]
     pub(super) fn follow_graph(
         &self,
         shared: &Rc<Shared>,
@@ -175,7 +177,7 @@ impl Builder {
         if found.is_empty() {
             let look = Look::of_terminal().under(Some(memory));
             eprintln!("{}", failure::of_failure(look, &view));
-            eprintln!("selvedge: nothing is wrong in this execution");
+            eprintln!("selvedge: no violation in this execution");
             return (report, Vec::new());
         }
         let violations = story.violations.into_iter();

@@ -82,7 +82,7 @@ fn write_page(outcome: &Outcome) -> Option<String> {
     })
 }
 
-/// What was found out in short, for who asks for it with `SELVEDGE_STATISTICS`.
+/// The result in one line, for `SELVEDGE_STATISTICS`.
 #[allow(clippy::print_stderr, reason = "asked for")]
 fn print_statistics(outcome: &Outcome) {
     let current = std::thread::current();

@@ -12,8 +12,8 @@ pub(crate) fn is_dropping(rt: &Runtime) -> bool {
     !rt.threads[rt.now.current].own.dropping.is_empty()
 }
 
-/// The running thread asks who it is, or for something of its own: if it takes down a content, it matters
-/// who does.
+/// The running thread asks for its identity, or for something of its own: if it drops a content, it matters
+/// which thread does.
 #[inline]
 pub(crate) fn note_self(rt: &mut Runtime) {
     if is_dropping(rt) {
@@ -52,7 +52,7 @@ fn is_learned(rt: &Runtime, content: &'static str) -> bool {
 }
 
 /// Runs `drops`, which drops a content that several could. If that does something visible, it matters from
-/// now on who does it.
+/// now on which thread does it.
 pub(crate) fn last_drop<T: ?Sized>(drops: impl FnOnce()) {
     let content = std::any::type_name::<T>();
     // While it is dropped, something may turn out to be visible: then nothing is taken back.

@@ -8,7 +8,7 @@ use super::running::running;
 use super::state::Rust;
 use crate::watch;
 
-/// Sees to it that a call of `exit` is told.
+/// Installs the handler that reports a call of `exit`.
 pub(crate) fn install() {
     static INSTALL: Once = Once::new();
     INSTALL.call_once(|| {

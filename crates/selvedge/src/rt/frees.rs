@@ -91,7 +91,7 @@ fn guard(rt: &mut Runtime, address: usize, size: usize) -> bool {
 }
 
 /// Under a memory model a free is a write of what lies in the block. But for references that are counted without
-/// steps: they order the free, and who does it last depends on nothing.
+/// steps: they order the free, and nothing depends on which of them is last.
 fn note_freed_to_all(rt: &mut Runtime, last_object: Option<u32>) {
     let mut at = last_object;
     let mut objects = Vec::new();

@@ -28,7 +28,7 @@ impl Locals {
         self.values.iter_mut().rev().find_map(|(_, value)| value.take())
     }
 
-    /// Leaves all values as they are, for good.
+    /// Leaves all values as they are, permanently.
     pub(super) fn forget(&mut self) {
         self.values.drain(..).for_each(|(_, value)| std::mem::forget(value));
     }

@@ -39,7 +39,7 @@ fn unwinds_itself() -> bool {
 }
 
 /// Whether showing a value may take a step. Not when the check is over, and not when a panic is about to
-/// be told: a thread that is stopped there holds up the panics of all others.
+/// be reported: a thread that is stopped there holds up the panics of all others.
 pub(crate) fn may_step_to_show() -> bool {
     Engine::try_enter().is_some() && !std::thread::panicking()
 }

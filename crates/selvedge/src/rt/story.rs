@@ -1,4 +1,4 @@
-//! The story of a block that a violation is about: who allocated it, freed it and used it, and where.
+//! The history of a block that a violation is about: which threads allocated, freed and used it, and where.
 
 use std::backtrace::Backtrace;
 
@@ -67,7 +67,7 @@ pub(crate) enum Event {
 /// An event in the life of a block that a violation is about.
 pub(crate) struct Happened {
     pub(crate) event: Event,
-    /// As a sentence: who did what.
+    /// Returns it as a sentence: which thread did what.
     pub(crate) text: String,
     /// The operation itself, or the last one of its thread before it.
     pub(crate) spot: Option<Spot>,

@@ -34,8 +34,8 @@ pub(super) unsafe fn finish(rt: *mut Runtime) {
         }
         let is_alive = |rt: &Runtime| rt.threads.iter().any(|thread| thread.fiber.is_some());
         if (*rt).is_answered() {
-            // An execution that a memory model does not allow is given up in the middle: what its threads were told
-            // may make no sense together, so that nothing of them runs on.
+            // An execution that a memory model does not allow is abandoned in the middle: the values that its threads
+            // got may be inconsistent, so that none of them continues.
             (*rt).now.way = Way::Drain;
         } else if is_alive(&*rt) {
             drain(rt);

@@ -123,7 +123,7 @@ impl<T: ?Sized> Counted<'_, T> {
         }
     }
 
-    /// A look at the counts, under a memory model: who finds that it is alone sees all that others did.
+    /// A read of the counts, under a memory model: a thread that finds itself the only owner sees all that others did.
     fn ask_look(
         &self,
         engine: &Engine,
@@ -151,7 +151,7 @@ impl<T: ?Sized> Counted<'_, T> {
         content_object(engine, self.content.cast::<u8>() as usize, "Arc", self.made)
     }
 
-    /// For those who wait in a loop for a change.
+    /// For threads that wait in a loop for a change.
     fn saw(&self, engine: &Engine, object: ObjectId, by: i64) {
         let found = (self.counts)();
         let now = found.saturating_add_signed(by);
@@ -161,13 +161,13 @@ impl<T: ?Sized> Counted<'_, T> {
 }
 
 impl<T> Arc<T> {
-    /// The first reference to `value`.
+    /// Returns the first reference to `value`.
     #[track_caller]
     pub fn new(value: T) -> Self {
         Self::tracked(Std::new(value), Location::caller())
     }
 
-    /// The first reference to `value`, pinned.
+    /// Returns the first reference to `value`, pinned.
     #[track_caller]
     pub fn pin(value: T) -> Pin<Self> {
         let new = Self::tracked(Std::new(value), Location::caller());
@@ -175,7 +175,7 @@ impl<T> Arc<T> {
         unsafe { Pin::new_unchecked(new) }
     }
 
-    /// A value that holds a weak reference to itself.
+    /// Returns a value that holds a weak reference to itself.
     #[track_caller]
     pub fn new_cyclic(make: impl FnOnce(&Weak<T>) -> T) -> Self {
         let spot = Location::caller();
@@ -183,7 +183,7 @@ impl<T> Arc<T> {
         Self::tracked(new, spot)
     }
 
-    /// The value, if this is the only reference.
+    /// Returns the value, if this is the only reference.
     ///
     /// # Errors
     /// Itself, if it is not.
@@ -199,7 +199,7 @@ impl<T> Arc<T> {
         Ok(value)
     }
 
-    /// The value, if this is the only reference.
+    /// Returns the value, if this is the only reference.
     #[track_caller]
     pub fn into_inner(this: Self) -> Option<T> {
         let spot = Location::caller();
@@ -211,7 +211,7 @@ impl<T> Arc<T> {
         Some(value)
     }
 
-    /// The value, to change it: of this reference alone, if need be a copy.
+    /// Returns the value, to change it: of this reference alone, if need be a copy.
     #[track_caller]
     pub fn make_mut(this: &mut Self) -> &mut T
     where
@@ -235,7 +235,7 @@ impl<T> Arc<T> {
         value
     }
 
-    /// The value, or a copy of it.
+    /// Returns the value, or a copy of it.
     #[track_caller]
     pub fn unwrap_or_clone(this: Self) -> T
     where
@@ -246,19 +246,19 @@ impl<T> Arc<T> {
 }
 
 impl<T: ?Sized> Arc<T> {
-    /// The same as a reference of `std`, for contents of unknown size. It should be the only one:
+    /// Returns the same as a reference of `std`, for contents of unknown size. It should be the only one:
     /// what is done with others is not seen.
     #[track_caller]
     pub fn from_std(inner: Std<T>) -> Self {
         Self::tracked(inner, Location::caller())
     }
 
-    /// A pointer that keeps the reference.
+    /// Returns a pointer that keeps the reference.
     pub fn into_raw(this: Self) -> *const T {
         Std::into_raw(this.into_std())
     }
 
-    /// The reference that [`Arc::into_raw`] kept.
+    /// Returns the reference that [`Arc::into_raw`] kept.
     ///
     /// # Safety
     /// As for [`std::sync::Arc::from_raw`].
@@ -331,28 +331,28 @@ impl<T: ?Sized> Arc<T> {
         self.pointer().cast::<u8>() as usize
     }
 
-    /// How many references there are.
+    /// Returns how many references there are.
     #[track_caller]
     pub fn strong_count(this: &Self) -> usize {
         this.look(Mode::Read, "Arc::strong_count", Location::caller(), |_, _| 0);
         Std::strong_count(&this.inner)
     }
 
-    /// How many weak references there are.
+    /// Returns how many weak references there are.
     #[track_caller]
     pub fn weak_count(this: &Self) -> usize {
         this.look(Mode::Read, "Arc::weak_count", Location::caller(), |_, _| 0);
         Std::weak_count(&this.inner)
     }
 
-    /// The value, if this is the only reference.
+    /// Returns the value, if this is the only reference.
     #[track_caller]
     pub fn get_mut(this: &mut Self) -> Option<&mut T> {
         this.look(Mode::Update, "Arc::get_mut", Location::caller(), |_, _| 0);
         Std::get_mut(&mut this.inner)
     }
 
-    /// Whether both refer to the same value.
+    /// Returns whether both refer to the same value.
     pub fn ptr_eq(this: &Self, other: &Self) -> bool {
         Std::ptr_eq(&this.inner, &other.inner)
     }
@@ -362,7 +362,7 @@ impl<T: ?Sized> Arc<T> {
         this.pointer()
     }
 
-    /// A weak reference.
+    /// Returns a weak reference.
     #[track_caller]
     pub fn downgrade(this: &Self) -> Weak<T> {
         let spot = Location::caller();

@@ -34,7 +34,7 @@ impl std::panic::RefUnwindSafe for Barrier {}
 pub struct BarrierWaitResult(bool);
 
 impl BarrierWaitResult {
-    /// Whether this thread came last.
+    /// Returns whether this thread came last.
     pub fn is_leader(&self) -> bool {
         self.0
     }

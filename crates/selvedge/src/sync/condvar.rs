@@ -15,11 +15,11 @@ use super::mutex::{Mutex, MutexGuard};
 use super::{LockResult, PoisonError};
 use crate::rt::{Engine, Header, Observed, Operation, Restorer, Runtime, Spot, State};
 
-/// A condition variable, as [`std::sync::Condvar`]. Waits may end without reason, as there: see
+/// A condition variable, as [`std::sync::Condvar`]. Waits may end spuriously, as there: see
 /// [`Builder::spurious`](crate::Builder::spurious).
 pub struct Condvar {
     header: Header,
-    /// Who waits, in ascending order of their numbers, and with which mutex.
+    /// The waiters, in ascending order of their numbers, and their mutex.
     waiters: RefCell<Waiters>,
 }
 
@@ -38,7 +38,7 @@ impl std::panic::RefUnwindSafe for Condvar {}
 pub struct WaitTimeoutResult(bool);
 
 impl WaitTimeoutResult {
-    /// Whether the time was up.
+    /// Returns whether the time was up.
     pub fn timed_out(&self) -> bool {
         self.0
     }
@@ -196,7 +196,7 @@ impl Condvar {
             let me = engine.me();
             self.waiters.borrow_mut().push((me, object));
             self.waiters.borrow_mut().sort_unstable();
-            // For those who notify in a loop.
+            // For threads that notify in a loop.
             engine.observed(condition, Observed::Changed(Mode::Probe));
             engine.note(|rt| format!("wait {}", rt.object_name(condition)));
             engine.park(&Woken { condition, mutex: object, lock, timed }, spot);
@@ -210,7 +210,7 @@ impl Condvar {
         (mutex, end)
     }
 
-    /// All who wait must wait with the same mutex.
+    /// All waiters must use the same mutex.
     fn check_mutex(&self, engine: &Engine, condition: ObjectId, mutex: ObjectId, spot: Spot) {
         let other = self.waiters.borrow().iter().map(|&(_, mutex)| mutex).find(|&m| m != mutex);
         if other.is_some() && !crate::rt::is_unwinding() {
@@ -265,7 +265,7 @@ enum End {
     TimeIsUp,
 }
 
-/// A wait may end without a notification: the mutex is given up and taken again. `Err`: it does not.
+/// A wait may end without a notification: the mutex is released and acquired again. `Err`: it does not.
 fn wakes_without_reason<'a, T: ?Sized>(
     guard: MutexGuard<'a, T>,
     spot: Spot,
@@ -288,7 +288,7 @@ fn wakes_without_reason<'a, T: ?Sized>(
     Ok(mutex)
 }
 
-/// Whom a notification wakes.
+/// Which waiters a notification wakes.
 fn chosen(waiters: &RefCell<Waiters>, all: bool, choice: u32) -> SmallVec<[usize; 4]> {
     let waiters = waiters.borrow();
     let numbers = waiters.iter().map(|&(waiter, _)| waiter);
@@ -340,7 +340,7 @@ impl Operation<Runtime> for Wait {
     }
 }
 
-/// Goes on after a notification, once the mutex is free.
+/// Continues after a notification, once the mutex is free.
 struct Woken<'a> {
     condition: ObjectId,
     mutex: ObjectId,

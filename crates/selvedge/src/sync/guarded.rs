@@ -98,7 +98,7 @@ impl<T: ?Sized> Guarded<T> {
         // A thread that is taken down did not panic: destructors that come next find no poison.
         let poisons = poisons && !engine.rt().threads[engine.me()].own.aborting;
         if poisons {
-            // Under a memory model, who takes the lock next sees it.
+            // Under a memory model, the next holder of the lock sees it.
             if !engine.asks() {
                 self.touch_poison(Poison::Leave, taken.spot);
             }

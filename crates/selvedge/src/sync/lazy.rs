@@ -35,7 +35,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
         Self { value: OnceLock::new(), make, used: Cell::new(false) }
     }
 
-    /// The value.
+    /// Returns the value.
     ///
     /// # Panics
     /// If an earlier attempt to make it panicked.
@@ -51,7 +51,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
         })
     }
 
-    /// The value, to those who own it.
+    /// Returns the value, which the exclusive borrow protects.
     ///
     /// # Panics
     /// As [`LazyLock::force`].
@@ -64,13 +64,13 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
 }
 
 impl<T, F> LazyLock<T, F> {
-    /// The value, if it was made.
+    /// Returns the value, if it was made.
     #[track_caller]
     pub fn get(this: &Self) -> Option<&T> {
         this.value.get_unless_spent(std::mem::needs_drop::<F>())
     }
 
-    /// The value, if it was made, to those who own it.
+    /// Returns the value, if it was made; the exclusive borrow protects it.
     pub fn get_mut(this: &mut Self) -> Option<&mut T> {
         this.value.get_mut()
     }

@@ -12,7 +12,7 @@ use crate::rt::{
 
 /// The state of a lock. It lives in the lock itself.
 pub(crate) struct Lock {
-    /// Who holds it for writing.
+    /// The thread that holds it for writing.
     owner: Cell<Option<Holder>>,
     /// How often it is held for reading.
     reading: Cell<u32>,
@@ -329,7 +329,7 @@ impl Lock {
         engine.observed(object, left);
     }
 
-    /// For those who tried to take it in vain, in a loop.
+    /// For threads that try to take it in a loop.
     fn note_state(&self, engine: &Engine, object: ObjectId) {
         engine.observed(
             object,
@@ -440,7 +440,7 @@ pub(super) struct TouchPoison {
 pub(super) enum Poison {
     /// Looks whether there is any.
     Look,
-    /// Leaves some; only by who holds the lock alone.
+    /// Leaves some; called only by the exclusive holder of the lock.
     Leave,
     /// Takes it away.
     Clear,

@@ -17,8 +17,8 @@ pub struct Mutex<T: ?Sized> {
     inner: Guarded<T>,
 }
 
-// SAFETY: all threads of checked code run on one thread of the system, by turns; who may touch the
-// data is decided by the lock.
+// SAFETY: all threads of checked code run on one system thread; the lock decides which of them may
+// access the data.
 unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
 // SAFETY: as above.
 unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
@@ -89,12 +89,12 @@ impl<T: ?Sized> Mutex<T> {
         self.inner.acquire(Hold::Alone, spot);
     }
 
-    /// The guard of who has the lock again.
+    /// Returns the guard of a thread that holds the lock again.
     pub(super) fn guarded(&self, spot: Spot) -> LockResult<MutexGuard<'_, T>> {
         self.guard(Taken::new(Hold::Alone, spot))
     }
 
-    /// Whether a thread panicked while it held the lock.
+    /// Returns whether a thread panicked while it held the lock.
     #[track_caller]
     pub fn is_poisoned(&self) -> bool {
         self.inner.is_poisoned(Location::caller())
@@ -106,7 +106,7 @@ impl<T: ?Sized> Mutex<T> {
         self.inner.clear_poison(Location::caller());
     }
 
-    /// The data, to those who own the mutex: no step.
+    /// Returns the data, which the exclusive borrow protects: no step.
     ///
     /// # Errors
     /// With the data, if the mutex is poisoned.

@@ -8,7 +8,7 @@ use selvedge_core::{Effect, Flexibility, Mode, ObjectId, Order};
 
 use crate::rt::{Engine, Header, Operation, Restorer, Runtime, Spot, Touch};
 
-/// A flag that is raised by some and waited for by others, who take it down.
+/// A flag that some threads set, and that others wait for and clear.
 pub struct Notify {
     header: Header,
     /// What reports call it.

@@ -32,7 +32,7 @@ unsafe impl Sync for Once {}
 impl std::panic::UnwindSafe for Once {}
 impl std::panic::RefUnwindSafe for Once {}
 
-/// What an initialisation is told.
+/// The state that an initialisation gets.
 #[derive(Debug)]
 pub struct OnceState {
     poisoned: bool,
@@ -41,7 +41,7 @@ pub struct OnceState {
 }
 
 impl OnceState {
-    /// Whether an earlier attempt panicked.
+    /// Returns whether an earlier attempt panicked.
     pub fn is_poisoned(&self) -> bool {
         self.poisoned
     }
@@ -77,7 +77,7 @@ impl Once {
         self.call(true, f, Location::caller());
     }
 
-    /// Whether something has run to its end.
+    /// Returns whether something has run to its end.
     #[track_caller]
     pub fn is_completed(&self) -> bool {
         let spot = Location::caller();

@@ -52,7 +52,7 @@ impl<T> OnceLock<T> {
         });
     }
 
-    /// The value, if it was written.
+    /// Returns the value, if it was written.
     #[track_caller]
     pub fn get(&self) -> Option<&T> {
         self.get_unless_spent(false)
@@ -88,7 +88,7 @@ impl<T> OnceLock<T> {
         value.map_or(Ok(()), Err)
     }
 
-    /// The value; the first who asks writes it.
+    /// Returns the value; the first caller writes it.
     #[track_caller]
     pub fn get_or_init(&self, f: impl FnOnce() -> T) -> &T {
         self.register(false);
@@ -123,7 +123,7 @@ impl<T> OnceLock<T> {
         value.expect("internal error: a complete cell is empty")
     }
 
-    /// The value, to those who own the cell.
+    /// Returns the value, which the exclusive borrow protects.
     pub fn get_mut(&mut self) -> Option<&mut T> {
         self.value.get_mut().as_mut()
     }

@@ -16,8 +16,8 @@ pub struct RwLock<T: ?Sized> {
     inner: Guarded<T>,
 }
 
-// SAFETY: all threads of checked code run on one thread of the system, by turns; who may touch the
-// data is decided by the lock.
+// SAFETY: all threads of checked code run on one system thread; the lock decides which of them may
+// access the data.
 unsafe impl<T: ?Sized + Send> Send for RwLock<T> {}
 // SAFETY: as above.
 unsafe impl<T: ?Sized + Send + Sync> Sync for RwLock<T> {}
@@ -95,7 +95,7 @@ impl<T: ?Sized> RwLock<T> {
         self.inner.result(RwLockWriteGuard { lock: self, taken, not_send: PhantomData }, spot)
     }
 
-    /// Whether a thread panicked while it wrote.
+    /// Returns whether a thread panicked while it wrote.
     #[track_caller]
     pub fn is_poisoned(&self) -> bool {
         self.inner.is_poisoned(Location::caller())
@@ -107,7 +107,7 @@ impl<T: ?Sized> RwLock<T> {
         self.inner.clear_poison(Location::caller());
     }
 
-    /// The data, to those who own the lock: no step.
+    /// Returns the data, which the exclusive borrow protects: no step.
     ///
     /// # Errors
     /// With the data, if the lock is poisoned.

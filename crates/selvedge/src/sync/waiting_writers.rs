@@ -13,7 +13,7 @@ use selvedge_core::{Effect, Flexibility, Mode, ObjectId};
 use super::lock::{Hold, Lock};
 use crate::rt::{Engine, Observed, Operation, Runtime, Spot, State, Subject, Waits};
 
-/// Which of those who wait for a reader-writer lock it lets in first. `std` leaves this open: for a program to be
+/// Whether waiting readers or waiting writers get a reader-writer lock first. `std` leaves this open: for a program to be
 /// right it must not matter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
@@ -50,7 +50,7 @@ impl Lock {
             return true;
         }
         self.waiting.set(self.waiting.get() + 1);
-        // For those who try to read in a loop.
+        // For threads that try to read in a loop.
         engine.observed(object, Observed::Changed(Mode::Probe));
         engine.note(|rt| format!("write {}: begins to wait", rt.object_name(object)));
         false

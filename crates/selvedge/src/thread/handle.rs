@@ -33,7 +33,7 @@ impl<T> JoinHandle<T> {
     /// Waits for the thread to end.
     ///
     /// # Errors
-    /// If it panicked, and [`crate::Builder::panics_are_results`] lets the check go on.
+    /// If it panicked, and [`crate::Builder::panics_are_results`] lets the check continue.
     #[track_caller]
     pub fn join(mut self) -> std::thread::Result<T> {
         self.thread.join(Location::caller());
@@ -41,12 +41,12 @@ impl<T> JoinHandle<T> {
         self.packet.take().unwrap_or_else(|| Err(Box::new("the thread was taken down")))
     }
 
-    /// The thread.
+    /// Returns the thread.
     pub fn thread(&self) -> &Thread {
         &self.thread
     }
 
-    /// Whether the code of the thread has ended. As in `std`, its thread-local values may not be dropped
+    /// Returns whether the code of the thread has ended. As in `std`, its thread-local values may not be dropped
     /// yet.
     #[track_caller]
     pub fn is_finished(&self) -> bool {
@@ -55,7 +55,7 @@ impl<T> JoinHandle<T> {
 }
 
 impl<T> Drop for JoinHandle<T> {
-    /// Who comes last drops the result, the thread or its handle. If that shows, it is a step.
+    /// The last of the thread and its handle drops the result. If that can be observed, it is a step.
     fn drop(&mut self) {
         if self.joined || !std::mem::needs_drop::<T>() {
             return;
@@ -208,7 +208,7 @@ impl Thread {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ThreadId(usize);
 
-/// The thread that runs.
+/// Returns the thread that runs.
 #[track_caller]
 pub fn current() -> Thread {
     let engine = Engine::enter();

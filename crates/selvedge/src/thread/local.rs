@@ -109,7 +109,7 @@ macro_rules! local_cell {
                 self.set_or(value, $cell::new, |cell, value| cell.set(value));
             }
 
-            /// A copy of the value.
+            /// Returns a copy of the value.
             #[track_caller]
             pub fn get(&'static self) -> T
             where

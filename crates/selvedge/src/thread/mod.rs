@@ -52,7 +52,7 @@ pub fn sleep(_duration: std::time::Duration) {
     pause("sleep", spot);
 }
 
-/// How many threads make sense: two, on every machine, so that what is checked does not depend on
+/// Returns how many threads make sense: two, on every machine, so that what is checked does not depend on
 /// where it runs.
 ///
 /// # Errors
@@ -62,7 +62,7 @@ pub fn available_parallelism() -> io::Result<NonZero<usize>> {
     Ok(TWO)
 }
 
-/// Whether the thread is unwinding because of a panic.
+/// Returns whether the thread is unwinding because of a panic.
 pub fn panicking() -> bool {
     if let Some(engine) = Engine::try_enter()
         && engine.rt().shared.panics_are_results

@@ -22,7 +22,7 @@ impl<T> Default for Packet<T> {
 
 impl<T> Packet<T> {
     /// The running thread leaves its result, or drops it if it is not wanted. That is a step of its own if
-    /// it can show: if it matters who drops the result, or the thread has more to drop after it.
+    /// it can show: if it matters which thread drops the result, or the thread has more to drop after it.
     pub(super) fn leave(&self, result: std::thread::Result<T>) {
         let engine = Engine::enter();
         let rt = engine.rt();

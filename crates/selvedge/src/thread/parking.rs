@@ -7,7 +7,7 @@ use selvedge_core::{Effect, Flexibility, Mode, ObjectId, Order};
 
 use crate::rt::{Engine, Observed, Operation, Runtime};
 
-/// Waits until the thread's token is there, and takes it. It may return without reason, as in `std`: see
+/// Waits until the thread's token is there, and takes it. It may return spuriously, as in `std`: see
 /// [`Builder::spurious`](crate::Builder::spurious).
 ///
 /// ```
@@ -32,7 +32,7 @@ pub fn park() {
     }
 }
 
-/// Waits until the thread's token is there or the time is up; both are tried. It may return without reason, as
+/// Waits until the thread's token is there or the time is up; both are tried. It may return spuriously, as
 /// [`park`].
 #[track_caller]
 pub fn park_timeout(_duration: Duration) {
@@ -80,7 +80,7 @@ fn take_token(engine: &Engine, timed: bool, spot: crate::rt::Spot) {
     let rt = engine.rt();
     let me = rt.now.current;
     rt.threads[me].own.token = false;
-    // For those who unpark it in a loop.
+    // For threads that unpark it in a loop.
     let token = token_object(rt, me);
     engine.observed(token, Observed::Value { look: Mode::Probe, found: 1, left: 0 });
     engine.note(|_| "park: unparked".to_owned());

@@ -60,8 +60,8 @@ impl Scope<'_, '_> {
     /// Waits for all threads. Only what this thread joined itself it knows to have ended: whether
     /// others have is nothing that it may look at without a step.
     ///
-    /// Threads may spawn others while we wait, in any order. A thread that is spawned has a larger number
-    /// than who spawned it, so that the one with the least number does not depend on that order.
+    /// Threads may spawn others while we wait, in any order. A thread has a larger number
+    /// than its creator, so that the one with the least number does not depend on that order.
     fn join_all(&self, spot: Spot) {
         let me = Engine::enter().me();
         let mut last = None;
@@ -74,7 +74,7 @@ impl Scope<'_, '_> {
     }
 
     fn add(&self, thread: &Thread, fate: &Rc<Fate>) {
-        // The list belongs to no thread: when it grows, the memory must not be that of who comes last.
+        // The list belongs to no thread: when it grows, the memory must not be that of the last thread.
         let _engine = Engine::enter();
         self.threads.borrow_mut().push((thread.clone(), Rc::clone(fate)));
     }
@@ -152,12 +152,12 @@ impl<T> ScopedJoinHandle<'_, T> {
         result
     }
 
-    /// The thread.
+    /// Returns the thread.
     pub fn thread(&self) -> &Thread {
         self.handle.thread()
     }
 
-    /// Whether the thread has ended.
+    /// Returns whether the thread has ended.
     #[track_caller]
     pub fn is_finished(&self) -> bool {
         self.handle.is_finished()

@@ -59,7 +59,7 @@ impl Limited {
         let is_long = computed.is_some_and(|computed| computed >= MORE_COMPUTING);
         let why = match is_up && (is_long || waited >= MORE_WAITING) {
             true => Why::All,
-            // Not on the clock: who looks at it in a debugger takes his time.
+            // Not wall-clock time: a debugger may hold the process.
             false if computed.is_some_and(|computed| computed >= pulse.times.between) => {
                 Why::Between
             }

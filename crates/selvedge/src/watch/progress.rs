@@ -1,4 +1,4 @@
-//! Tells who waits for a check how far it is, and that it is stuck.
+//! Reports the progress of a check, and that it is stuck.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub(super) fn interval() -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok().filter(|interval| !interval.is_zero())
 }
 
-/// What was told about a check so far.
+/// What was reported about a check so far.
 pub(super) struct Told {
     pulse: Arc<Pulse>,
     /// When the next line is due, and how long after that the next but one.

@@ -81,7 +81,7 @@ fn results_of_code(algorithm: Algorithm, code: &Code) -> Results {
     let code = Rc::clone(code);
     let all = Rc::new(RefCell::new(BTreeSet::new()));
     let seen = Rc::clone(&all);
-    // In the language nothing ends without reason.
+    // In the language nothing ends spuriously.
     let builder = Builder::new().algorithm(algorithm).spurious(0).sequentially_consistent(true);
     let builder = builder.keep_going(true).panics_are_results(true);
     let outcome = builder.explore(move || {

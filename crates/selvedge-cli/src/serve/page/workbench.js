@@ -564,7 +564,7 @@ function advise() {
   const chosen = facts.algorithms.find(({ name }) => name === $("algorithm").value);
   const limits = `At most ${facts.limits.time} and ${facts.limits.memory} per check.`;
   $("advice").textContent = isWeak
-    ? `Execution graphs under the memory model ${$("memory").value}, data races included. ${limits}`
+    ? `Execution graphs under the memory model ${$("memory").value}, data races included (under sc with races). ${limits}`
     : `${chosen ? `${chosen.name}: ${chosen.summary}.` : "All executions as one formula, loops unrolled."} ${limits}`;
 }
 

@@ -270,7 +270,7 @@ impl<S: System> Unobserved<'_, S> {
         }
     }
 
-    /// Returns the name of the state: what every thread has done, and who wrote every variable.
+    /// Returns the name of the state: what every thread has done, and which event wrote every variable.
     fn state(&self) -> Print {
         let mut print = Print::default();
         for thread in 0..self.run.system.thread_count() {

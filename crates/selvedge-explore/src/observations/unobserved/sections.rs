@@ -5,10 +5,10 @@ use selvedge_core::{EventId, Mode, ObjectId, ThreadId};
 use super::super::graph::{Discipline, Graph, contains};
 use super::super::realize::EitherEvents;
 
-/// A critical section, as far as the events at hand go.
+/// A critical section, as far as the current events go.
 struct Section {
     first: EventId,
-    /// Its release, or the last event at hand of its thread.
+    /// Its release, or the last event so far of its thread.
     last: EventId,
 }
 

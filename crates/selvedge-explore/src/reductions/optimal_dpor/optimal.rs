@@ -300,7 +300,7 @@ impl Optimal {
     }
 }
 
-/// Inserts the sequence, unless someone who sleeps is a weak initial of it. Returns false, and does
+/// Inserts the sequence, unless a sleeping step is a weak initial of it. Returns false, and does
 /// nothing, if that is not decided.
 fn schedule(
     trees: &mut WakeupTrees,

@@ -1,11 +1,11 @@
-//! Promises about whole executions, decided on the state graph.
+//! Liveness: promises about whole executions, decided on the state graph.
 //!
 //! E. A. Emerson, C.-L. Lei: *Modalities for Model Checking: Branching Time Logic Strikes Back*, Science of Computer
 //! Programming 8, 1987 (fair strongly connected components); R. Tarjan: *Depth-First Search and Linear Graph Algorithms*,
 //! SIAM J. Comput. 1, 1972.
 //!
-//! An execution that does not keep a promise has a state from which on the promise is open, and then either ends, or goes round in a
-//! strongly connected component of the states that do not keep it, fairly. Which states are *open*, where that may begin, and
+//! An execution that does not keep a promise has a state from which on the promise is open, and then either ends, or stays forever, fairly,
+//! in a strongly connected component of the states that do not keep it. Which states are *open*, where that may begin, and
 //! which edges such a cycle may have, depends on the promise:
 //!
 //! | promise | begins | open states | edges of the cycle | may end |
@@ -14,7 +14,7 @@
 //! | `always p leads_to c` | where `p` is true | those in which `c` is false | all | yes |
 //! | marks of progress | in the initial state | all | those without a mark | no |
 //!
-//! A component has a fair cycle without more ado (*weak* fairness) if each thread takes a step in it or is disabled in one of its
+//! Under *weak* fairness a component has a fair cycle if each thread takes a step in it or is disabled in one of its
 //! states: a cycle through all of it shows that. With *strong* fairness a thread that takes no step in it must be disabled in all of its
 //! states: those in which it is not are removed, and what remains is decomposed again. States in which a thread has failed
 //! or is blocked by an `assume` belong to executions that were reported, or do not count.

@@ -8,13 +8,13 @@ use std::sync::Arc as Std;
 use super::{Arc, learn_of};
 
 impl<T> Arc<T> {
-    /// The first reference to a value that is yet to be written.
+    /// Returns the first reference to a value that is yet to be written.
     #[track_caller]
     pub fn new_uninit() -> Arc<MaybeUninit<T>> {
         Arc::tracked(Std::new_uninit(), Location::caller())
     }
 
-    /// The first reference to a value whose bytes are zero.
+    /// Returns the first reference to a value whose bytes are zero.
     #[track_caller]
     pub fn new_zeroed() -> Arc<MaybeUninit<T>> {
         Arc::new(MaybeUninit::zeroed())
@@ -22,13 +22,13 @@ impl<T> Arc<T> {
 }
 
 impl<T> Arc<[T]> {
-    /// The first reference to so many values that are yet to be written.
+    /// Returns the first reference to so many values that are yet to be written.
     #[track_caller]
     pub fn new_uninit_slice(length: usize) -> Arc<[MaybeUninit<T>]> {
         Arc::tracked(Std::new_uninit_slice(length), Location::caller())
     }
 
-    /// The first reference to so many values whose bytes are zero.
+    /// Returns the first reference to so many values whose bytes are zero.
     #[track_caller]
     pub fn new_zeroed_slice(length: usize) -> Arc<[MaybeUninit<T>]> {
         (0..length).map(|_| MaybeUninit::zeroed()).collect()
@@ -58,7 +58,7 @@ impl<T> Arc<[MaybeUninit<T>]> {
 }
 
 impl Arc<dyn Any + Send + Sync> {
-    /// The same reference, if the value is of this type.
+    /// Returns the same reference, if the value is of this type.
     ///
     /// # Errors
     /// Itself, if it is not.

@@ -32,7 +32,7 @@ impl<T: ?Sized> Weak<T> {
         Self { inner: ManuallyDrop::new(inner), spot, made }
     }
 
-    /// A reference that keeps the value, if it is still there.
+    /// Returns a reference that keeps the value, if it is still there.
     #[track_caller]
     pub fn upgrade(&self) -> Option<Arc<T>> {
         let spot = Location::caller();
@@ -52,21 +52,21 @@ impl<T: ?Sized> Weak<T> {
         self.inner.upgrade().map(|inner| Arc::of(inner, spot, self.made))
     }
 
-    /// How many references keep the value.
+    /// Returns how many references keep the value.
     #[track_caller]
     pub fn strong_count(&self) -> usize {
         self.look("Weak::strong_count", Location::caller());
         self.inner.strong_count()
     }
 
-    /// How many weak references there are; none if nothing keeps the value.
+    /// Returns how many weak references there are; none if nothing keeps the value.
     #[track_caller]
     pub fn weak_count(&self) -> usize {
         self.look("Weak::weak_count", Location::caller());
         self.inner.weak_count()
     }
 
-    /// Whether both refer to the same value.
+    /// Returns whether both refer to the same value.
     pub fn ptr_eq(&self, other: &Self) -> bool {
         self.inner.ptr_eq(&other.inner)
     }
@@ -76,14 +76,14 @@ impl<T: ?Sized> Weak<T> {
         self.inner.as_ptr()
     }
 
-    /// A pointer that keeps the weak reference.
+    /// Returns a pointer that keeps the weak reference.
     pub fn into_raw(self) -> *const T {
         let mut this = ManuallyDrop::new(self);
         // SAFETY: `this` is not dropped, so the reference is taken out once.
         unsafe { ManuallyDrop::take(&mut this.inner) }.into_raw()
     }
 
-    /// The weak reference that [`Weak::into_raw`] kept.
+    /// Returns the weak reference that [`Weak::into_raw`] kept.
     ///
     /// # Safety
     /// As for [`std::sync::Weak::from_raw`].
@@ -106,7 +106,7 @@ impl<T: ?Sized> Weak<T> {
         }
     }
 
-    /// A step on the counts, if they matter: those who look at them see weak references too.
+    /// A step on the counts, if they matter: readers of the counts see weak references too.
     fn change(&self, by: i64, mode: Mode, verb: &'static str, spot: Spot) {
         if !self.is_dangling() {
             self.counted(&|| self.counts()).change(by, mode, verb, spot);

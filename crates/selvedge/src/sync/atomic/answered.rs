@@ -1,7 +1,7 @@
 //! Atomics under a memory model: the explorer decides what is read.
 //!
-//! The memory of an atomic has the newest of the values that were written so far, in modification order: for who owns the
-//! atomic, and for what is left of an execution when it is given up.
+//! The memory of an atomic has the newest of the values that were written so far, in modification order: for an exclusive
+//! owner of the atomic, and for the teardown of an execution.
 
 use selvedge_core::{Answer, Label, Location, Order};
 

@@ -170,7 +170,7 @@ impl<T: Value> Core<T> {
         self.compare_exchange_or_fail(verb, expected, new, orders, false)
     }
 
-    /// `weak`: whether it may fail without reason under a memory model, where the explorer decides that.
+    /// `weak`: whether it may fail spuriously under a memory model, where the explorer decides that.
     #[inline]
     #[track_caller]
     fn compare_exchange_or_fail(
@@ -228,7 +228,7 @@ impl<T: Value> Core<T> {
         if succeeds { Ok(old) } else { Err(old) }
     }
 
-    /// As [`Self::compare_exchange`], but it may fail without reason.
+    /// As [`Self::compare_exchange`], but it may fail spuriously.
     #[inline]
     #[track_caller]
     pub(super) fn compare_exchange_weak(
@@ -268,7 +268,7 @@ impl<T: Value> Core<T> {
         Err(old)
     }
 
-    /// The value, to those who own it: a race with any other access.
+    /// Returns the value, not atomically: a race with any other access.
     #[track_caller]
     pub(super) fn get_mut(&mut self, verb: &'static str) -> &mut T {
         self.own(verb, Location::caller());

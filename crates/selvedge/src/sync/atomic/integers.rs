@@ -30,7 +30,7 @@ macro_rules! atomic_integer {
         impl std::panic::RefUnwindSafe for $name {}
 
         impl $name {
-            /// With this value.
+            /// Creates one with this value.
             #[track_caller]
             pub const fn new(value: $type) -> Self {
                 Self { core: Core::new(value, stringify!($name)) }

@@ -57,7 +57,7 @@ macro_rules! atomic_common {
                 self.core.compare_exchange("compare_exchange", current, new, orders)
             }
 
-            /// As [`Self::compare_exchange`], but it may fail without reason: see
+            /// As [`Self::compare_exchange`], but it may fail spuriously: see
             /// [`Builder::spurious`](crate::Builder::spurious).
             ///
             /// # Errors
@@ -116,7 +116,7 @@ macro_rules! atomic_common {
                 updated.unwrap_or_else(|old| old)
             }
 
-            /// The value, to those who own the atomic: a data race with any other access that is
+            /// Returns the value, not atomically: a data race with any other access that is
             /// not ordered otherwise.
             #[track_caller]
             pub fn get_mut(&mut self) -> &mut $type {
@@ -134,7 +134,7 @@ macro_rules! atomic_common {
                 self.core.into_inner()
             }
 
-            /// A pointer to the value. What is done through it is not seen.
+            /// Returns a pointer to the value. What is done through it is not seen.
             pub const fn as_ptr(&self) -> *mut $type {
                 self.core.as_ptr()
             }
@@ -177,7 +177,7 @@ unsafe impl Sync for AtomicBool {}
 impl std::panic::RefUnwindSafe for AtomicBool {}
 
 impl AtomicBool {
-    /// With this value.
+    /// Creates one with this value.
     #[track_caller]
     pub const fn new(value: bool) -> Self {
         Self { core: Core::new(value, "AtomicBool") }
@@ -255,14 +255,14 @@ pub struct AtomicPtr<T> {
     core: Core<*mut T>,
 }
 
-// SAFETY: as for `AtomicBool`; what it points to is the business of who uses the pointer.
+// SAFETY: as for `AtomicBool`; what it points to is the responsibility of the code that uses the pointer.
 unsafe impl<T> Send for AtomicPtr<T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for AtomicPtr<T> {}
 impl<T> std::panic::RefUnwindSafe for AtomicPtr<T> {}
 
 impl<T> AtomicPtr<T> {
-    /// With this value.
+    /// Creates one with this value.
     #[track_caller]
     pub const fn new(value: *mut T) -> Self {
         Self { core: Core::new(value, "AtomicPtr") }

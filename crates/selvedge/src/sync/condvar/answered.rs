@@ -58,7 +58,7 @@ impl Condvar {
 }
 
 impl Notify<'_> {
-    /// Takes away the bits of those who are woken. Returns which of the waiters it is, if it is one.
+    /// Clears the bits of the waiters that are woken. Returns which of the waiters it is, if it is one.
     pub(super) fn ask(&self, engine: &Engine, spot: Spot) -> u32 {
         let word = engine.word(self.condition, 0);
         let all = self.all;

@@ -182,7 +182,7 @@ impl<T> Bounded<T> {
             engine.observed(object, Observed::Changed(Mode::Read));
         }
         self.receiver.set(false);
-        // Those who wait for their message to be taken get it back.
+        // Senders that wait for their message to be taken get it back.
         if self.bound > 0 {
             let rest = std::mem::take(&mut *self.queue.borrow_mut());
             drop(rest);

@@ -27,7 +27,7 @@ use unbounded::Unbounded;
 
 pub use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
 
-/// A channel without a bound.
+/// Returns a channel without a bound.
 #[track_caller]
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
     let spot = Location::caller();
@@ -36,7 +36,7 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
     (Sender { channel: sending, spot }, Receiver { flavour, spot })
 }
 
-/// A channel that holds at most `bound` messages; with 0, sender and receiver meet.
+/// Returns a channel that holds at most `bound` messages; with 0, sender and receiver meet.
 #[track_caller]
 pub fn sync_channel<T>(bound: usize) -> (SyncSender<T>, Receiver<T>) {
     let spot = Location::caller();
@@ -177,7 +177,7 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// The next message, if there is one.
+    /// Returns the next message, if there is one.
     ///
     /// # Errors
     /// If there is none; whether more can come.

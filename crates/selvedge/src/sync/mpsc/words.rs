@@ -1,5 +1,5 @@
 //! The state of a channel as a word, under a memory model: how many messages wait, how many senders there are beside one, and
-//! who is gone. Messages themselves lie in
+//! which side was dropped. Messages themselves lie in
 //! real memory, in the order of the updates of the word.
 
 use selvedge_core::Bits;

@@ -12,7 +12,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "what_commutes_behind_something_that_does_not",
     },
     Mistake {
-        name: "conditions: what holds now is taken to hold for good",
+        name: "conditions: what holds now is taken to hold forever",
         file: "conditional/independence.rs",
         right: "stable.contains(&true)",
         wrong: "true || stable.contains(&true)",
@@ -76,7 +76,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "pairs",
     },
     Mistake {
-        name: "conditions: what is private is asked in the state at hand",
+        name: "conditions: what is private is asked in the current state",
         file: "conditional/unordered.rs",
         right: "        knows(&run.execution, &a.led, Position::new(position))\n",
         wrong: "        true || knows(&run.execution, &a.led, Position::new(position))\n",

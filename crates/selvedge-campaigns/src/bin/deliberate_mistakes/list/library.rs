@@ -53,7 +53,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "parking",
     },
     Mistake {
-        name: "library: statics are not set back",
+        name: "library: statics are not reset",
         file: "rt/take_down.rs",
         right: "for reset in resets.into_iter().rev() {",
         wrong: "for reset in resets.into_iter().rev().take(0) {",
@@ -69,7 +69,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "a_poisoned_mutex_says_so",
     },
     Mistake {
-        name: "library: an Arc that is never dropped is not noticed",
+        name: "library: an Arc that is never dropped is not reported",
         file: "sync/arc.rs",
         right: "engine.rt().now.leaks.add(address, \"an Arc\", spot);",
         wrong: "let _ = (address, spot);",
@@ -77,7 +77,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "a_leak",
     },
     Mistake {
-        name: "library: weak references go without a step",
+        name: "library: weak references are dropped without a step",
         file: "sync/arc/weak.rs",
         right: "self.change(-WEAK, Mode::Update, \"Weak::drop\", self.spot);",
         wrong: "",
@@ -85,7 +85,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "weak_references_are_counted_when_it_matters",
     },
     Mistake {
-        name: "library: a scope looks whether a thread has ended, without a step",
+        name: "library: a scope tests whether a thread has ended, without a step",
         file: "thread/scoped.rs",
         right: "fate.joined_by.get() != Some(me)",
         wrong: "!fate.succeeded.get() && fate.joined_by.get() != Some(me)",
@@ -93,7 +93,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "a_scope_waits_for_its_threads",
     },
     Mistake {
-        name: "library: an empty channel with a bound does not ask who is left",
+        name: "library: an empty bounded channel does not ask which senders are left",
         file: "sync/mpsc/bounded.rs",
         right: "        if !has {",
         wrong: "        if false {",
@@ -101,7 +101,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "one_of_each",
     },
     Mistake {
-        name: "library: poison comes with giving the lock up",
+        name: "library: a lock is poisoned only when it is released",
         file: "sync/guarded.rs",
         right: "            self.touch_poison(Poison::Leave, taken.spot);\n",
         wrong: "",
@@ -117,7 +117,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "barriers::more_threads_than_places",
     },
     Mistake {
-        name: "library: a notification wakes who has the least number",
+        name: "library: a notification wakes the waiter with the least number",
         file: "sync/condvar.rs",
         right: "false => self.waiters.borrow().len().max(1) as u32,",
         wrong: "false => 1,",
@@ -133,7 +133,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "once::who_insists_and_who_does_not",
     },
     Mistake {
-        name: "library: an empty channel does not ask who is left",
+        name: "library: an empty channel does not ask which senders are left",
         file: "sync/mpsc/unbounded.rs",
         right: "                effect.footprint.add(self.objects.senders, Mode::Pass);\n            }\n",
         wrong: "            }\n",
@@ -141,7 +141,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "channels::senders_that_go",
     },
     Mistake {
-        name: "library: who takes the value out of an Arc leaves it to weak references",
+        name: "library: taking the value out of an Arc leaves it to weak references",
         file: "sync/arc.rs",
         right: "let by = |strong, _| if strong == 1 { -STRONG } else { 0 };",
         wrong: "let by = |_, _| 0;",
@@ -149,7 +149,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "references::waiting_until_it_is_gone",
     },
     Mistake {
-        name: "library: a handle goes without a step",
+        name: "library: a handle is dropped without a step",
         file: "thread/handle.rs",
         right: "if is_counted::<Packet<T>>(rt) {",
         wrong: "if false {",
@@ -165,7 +165,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "locals::destructors_run_behind_the_code",
     },
     Mistake {
-        name: "library: who parks leaves the token",
+        name: "library: a thread that parks leaves the token",
         file: "thread/parking.rs",
         right: "rt.threads[me].own.token = false;",
         wrong: "rt.threads[me].own.token = true;",
@@ -181,7 +181,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "cells::accesses_that_last",
     },
     Mistake {
-        name: "library: the handle of a task goes without a step",
+        name: "library: the handle of a task is dropped without a step",
         file: "future.rs",
         right: "if self.is_over.get() || !std::mem::needs_drop::<T>()",
         wrong: "if self.is_over.get() || std::mem::needs_drop::<T>()",
@@ -189,7 +189,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "futures::a_result_that_nobody_wants",
     },
     Mistake {
-        name: "runtime: what is written does not tell by whom",
+        name: "runtime: a written value does not identify its writer",
         file: "spin/spins.rs",
         right: "mix(mix(before & !HELD, me), touched.history())",
         wrong: "mix(before & !HELD, touched.history() | (me & 0))",
@@ -221,7 +221,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "conditions::who_of_two_is_woken",
     },
     Mistake {
-        name: "runtime: what a thread does by itself is not told",
+        name: "runtime: what a thread does by itself is not reported",
         file: "ahead.rs",
         right: "        operation.effect(self, me, 0, effect);\n",
         wrong: "",
@@ -269,7 +269,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "a_box_that_is_freed_while_another_reads_it",
     },
     Mistake {
-        name: "library: an address never comes again",
+        name: "library: an address is never reused",
         file: "rt/reuse.rs",
         right: "1 + rt.now.own.memory.free_blocks(self.layout).len() as u32",
         wrong: "1 + 0 * rt.now.own.memory.free_blocks(self.layout).len() as u32",
@@ -309,7 +309,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "recovered::what_comes_after_a_failure_is_not_told",
     },
     Mistake {
-        name: "library: a thread of std may use what it likes",
+        name: "library: a thread of std may use types of the library",
         file: "rt/stranger.rs",
         right: "if !owners.is_empty() {",
         wrong: "if owners.is_empty() {",
@@ -317,7 +317,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "threads_of_std",
     },
     Mistake {
-        name: "runtime: a loop without a hint is told when all else was looked at",
+        name: "runtime: a loop without a hint is reported only after everything else was explored",
         file: "unhinted.rs",
         right: "self.give_up_all(format!(",
         wrong: "self.give_up(format!(",
@@ -381,7 +381,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "memory::frees_of_what_was_not_allocated_like_this",
     },
     Mistake {
-        name: "library: who follows a schedule knows nothing of other executions",
+        name: "library: a replay knows nothing of other executions",
         file: "check/follow.rs",
         right: "if shared.learned.rwlocks.get() || shared.reuses {",
         wrong: "if shared.learned.rwlocks.get() {",
@@ -438,7 +438,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "a_buffer_with_a_condition",
     },
     Mistake {
-        name: "runtime: a loop that looks at something else in the end waits before it has",
+        name: "runtime: a loop that finally reads something else waits before it has",
         file: "spin/spins.rs",
         right: "        alone.varies |= !touched_same;",
         wrong: "        alone.varies |= !touched_same && alone.seen.is_empty();",

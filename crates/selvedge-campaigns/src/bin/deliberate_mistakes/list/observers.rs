@@ -4,7 +4,7 @@ use super::Mistake;
 
 pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
-        name: "observers: a read finds only the last write of the execution at hand",
+        name: "observers: a read finds only the last write of the current execution",
         file: "reductions/optimal_dpor/observers/objects.rs",
         right: "(self.candidates.len() > 1).then_some(&self.candidates)",
         wrong: "(self.candidates.len() > 1 && self.found.is_some()).then_some(&self.candidates)",

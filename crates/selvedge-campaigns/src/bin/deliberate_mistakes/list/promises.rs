@@ -84,7 +84,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "states_that_do_not_fit",
     },
     Mistake {
-        name: "auto: observers are told of the wrong search",
+        name: "auto: observers see the wrong search",
         file: "auto/turns.rs",
         right: "                search.retell(&mut **self.observer.borrow_mut());\n",
         wrong: "",

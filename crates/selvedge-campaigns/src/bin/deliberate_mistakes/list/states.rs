@@ -28,7 +28,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "every_profile",
     },
     Mistake {
-        name: "states: the end of a thread does not matter to who looks for it",
+        name: "states: the end of a thread does not matter to a step that tests for it",
         file: "states/persistent.rs",
         right: "                Mode::Alive => true,\n",
         wrong: "                Mode::Alive => false,\n",
@@ -52,7 +52,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "equal_hashes_are_not_equal_states",
     },
     Mistake {
-        name: "saved: who may pass a barrier is not kept",
+        name: "saved: which threads may pass a barrier is not kept",
         file: "interpret/saved.rs",
         right: "bytes.push(thread.phase as u8 | if is_released { RELEASED } else { 0 });",
         wrong: "bytes.push(thread.phase as u8 | if is_released { 0 } else { 0 });",
@@ -76,7 +76,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "every_profile",
     },
     Mistake {
-        name: "always: it is told again while it is false",
+        name: "always: it is reported again while it is false",
         file: "interpret/invariants.rs",
         right: "first = first.or(fault.filter(|_| !was_false));",
         wrong: "first = first.or(fault);",

@@ -52,7 +52,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "tokens_without_branches",
     },
     Mistake {
-        name: "symbolic: a lock that was given up still keeps others away",
+        name: "symbolic: a lock that was released still blocks others",
         file: "encode/locksets.rs",
         right: "None => held.retain(|lock, _| !event.writes.contains_key(lock)),",
         wrong: "None => held.retain(|lock, _| !event.reads.contains_key(lock)),",
@@ -68,7 +68,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "tokens_without_branches",
     },
     Mistake {
-        name: "symbolic: a thread may run on after it was joined",
+        name: "symbolic: a thread may continue after it was joined",
         file: "encode/token.rs",
         right: "self.before(step, event, &[condition, last]);",
         wrong: "let _ = (step, event, condition, last);",
@@ -76,7 +76,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "joins_that_vary",
     },
     Mistake {
-        name: "symbolic: a thread that has the token from another finds nothing new",
+        name: "symbolic: a thread that gets the token from another sees nothing new",
         file: "encode/token.rs",
         right: "[(_, before)] if !entered.contains(&event) => *before,",
         wrong: "[(_, before)] => *before,",

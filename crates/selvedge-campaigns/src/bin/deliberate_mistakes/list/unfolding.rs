@@ -44,7 +44,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "every_program_of_three_threads_with_two_operations",
     },
     Mistake {
-        name: "unfolding: a write is taken for a look at the object",
+        name: "unfolding: a write is taken for a read of the object",
         file: "unfolding/events/touched.rs",
         right: "if !commute(access.mode, Mode::Read) {",
         wrong: "if false && !commute(access.mode, Mode::Read) {",

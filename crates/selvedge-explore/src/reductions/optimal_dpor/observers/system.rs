@@ -402,7 +402,7 @@ impl<S: System> System for Observed<S> {
         self.system.end()
     }
 
-    /// None that are told: their order is that of the interleaving.
+    /// Reports none: their order is that of the interleaving.
     fn freed(&self) -> &[Freed] {
         &[]
     }
